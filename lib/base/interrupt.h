@@ -1,0 +1,24 @@
+// SIGINT, SIGTERM and SIGUSR1 as a flag that long loops look at, so that nothing is cut off in the middle.
+
+#ifndef RUTILE_LIB_BASE_INTERRUPT_H_
+#define RUTILE_LIB_BASE_INTERRUPT_H_
+
+#include "absl/status/status.h"
+
+namespace rutile {
+
+// From now on the first signal sets the flag and a second one of the same kind ends the process at once.
+void InstallInterruptHandlers();
+
+// The signal received, or 0.
+int InterruptSignal();
+
+// CANCELLED naming the signal when one was received. Loops over structures, batches or steps call it once per round.
+absl::Status CheckInterrupt();
+
+// As if the signal had come, or (0) never had: for tests.
+void SetInterruptForTest(int signal_number);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_BASE_INTERRUPT_H_

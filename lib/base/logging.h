@@ -1,0 +1,38 @@
+// LOG, CHECK, DCHECK and VLOG: the only place that includes glog.
+//
+// Debian's LibTorch logs through glog too, so both agree there. Other builds of LibTorch define macros of the same
+// names in c10/util/logging_is_not_google_glog.h. A .cc file that includes both takes ATen first and this header last;
+// what c10 defined is dropped here, and LOG and CHECK mean glog's. No header that includes ATen includes this one.
+//
+// CHECK is for our own bugs. Whatever input or the environment can cause is an absl::Status.
+
+#ifndef RUTILE_LIB_BASE_LOGGING_H_
+#define RUTILE_LIB_BASE_LOGGING_H_
+
+#undef LOG
+#undef LOG_IF
+#undef VLOG
+#undef VLOG_IF
+#undef VLOG_IS_ON
+#undef CHECK
+#undef CHECK_EQ
+#undef CHECK_NE
+#undef CHECK_LE
+#undef CHECK_LT
+#undef CHECK_GE
+#undef CHECK_GT
+#undef CHECK_NOTNULL
+#undef DLOG
+#undef DCHECK
+#undef DCHECK_EQ
+#undef DCHECK_NE
+#undef DCHECK_LE
+#undef DCHECK_LT
+#undef DCHECK_GE
+#undef DCHECK_GT
+#undef DCHECK_NOTNULL
+#undef LOG_EVERY_N
+
+#include <glog/logging.h>
+
+#endif  // RUTILE_LIB_BASE_LOGGING_H_

@@ -1,0 +1,110 @@
+#include "lib/base/parallel_for.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+// Processors allowed by the cgroup (v2, then v1), or 0 when it sets no limit.
+int CgroupProcessors() {
+  double quota = -1, period = -1;
+  std::string word;
+  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> word >> period && word != "max") {
+    quota = std::atof(word.c_str());
+  } else {
+    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota;
+    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
+  }
+  return quota > 0 && period > 0 ? static_cast<int>(std::ceil(quota / period)) : 0;
+}
+
+}  // namespace
+
+int AvailableProcessors() {
+  cpu_set_t set;
+  int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  if (const int quota = CgroupProcessors(); quota > 0) count = std::min(count, quota);
+  return std::max(1, count);
+}
+
+struct ThreadPool::Shared {
+  std::mutex mutex;
+  std::condition_variable wake, done;
+  int64_t generation = 0;  // counts calls of For
+  int working = 0;         // threads still in the current call
+  bool stop = false;
+  const std::function<void(int64_t, int64_t, int)>* body = nullptr;
+  int64_t n = 0, grain = 1;
+  std::atomic<int64_t> next{0};
+  std::vector<std::thread> threads;
+
+  void TakePieces(int worker) {
+    for (int64_t begin; (begin = next.fetch_add(grain)) < n;) (*body)(begin, std::min(n, begin + grain), worker);
+  }
+
+  void Run(int worker) {
+    int64_t seen = 0;
+    std::unique_lock<std::mutex> lock(mutex);
+    while (true) {
+      wake.wait(lock, [&] { return stop || generation != seen; });
+      if (stop) return;
+      seen = generation;
+      lock.unlock();
+      TakePieces(worker);
+      lock.lock();
+      if (--working == 0) done.notify_one();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads), shared_(new Shared) {
+  CHECK_GE(num_threads, 1);
+  for (int worker = 1; worker < num_threads; ++worker) {
+    shared_->threads.emplace_back([this, worker] { shared_->Run(worker); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard<std::mutex> lock(shared_->mutex);
+    shared_->stop = true;
+  }
+  shared_->wake.notify_all();
+  for (std::thread& thread : shared_->threads) thread.join();
+  delete shared_;
+}
+
+void ThreadPool::For(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t, int)>& body) {
+  CHECK_GE(grain, 1);
+  if (num_threads_ == 1 || n <= grain) {
+    for (int64_t begin = 0; begin < n; begin += grain) body(begin, std::min(n, begin + grain), 0);
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(shared_->mutex);
+    shared_->body = &body;
+    shared_->n = n;
+    shared_->grain = grain;
+    shared_->next = 0;
+    shared_->working = num_threads_ - 1;
+    ++shared_->generation;
+  }
+  shared_->wake.notify_all();
+  shared_->TakePieces(0);
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  shared_->done.wait(lock, [&] { return shared_->working == 0; });
+}
+
+}  // namespace rutile

@@ -1,0 +1,46 @@
+// The parameters of aenet's Chebyshev descriptor, and what follows from them.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_OPTIONS_H_
+#define RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+// How the angular sum is evaluated. Both give the same numbers to rounding.
+enum class AngularMethod { kMoments, kTriplets };
+
+struct ChebyshevOptions {
+  std::vector<uint8_t> species;  // atomic numbers; the order fixes the typespins, so it is part of the descriptor
+  int rad_order = 10;            // highest Chebyshev polynomial: rad_order + 1 radial features
+  double rad_cutoff = 6.0;       // Angstrom
+  int ang_order = 3;
+  double ang_cutoff = 4.0;   // Angstrom, at most rad_cutoff
+  double min_cutoff = 0.55;  // Angstrom: neighbours at or below it do not count
+
+  int num_features() const { return (rad_order + 1 + ang_order + 1) * (species.size() > 1 ? 2 : 1); }
+  // w_j of each species: ..., -2, -1, 0, 1, 2, ...; 0 is skipped for an even number. {1} for one species.
+  std::vector<double> TypeSpins() const;
+  // INVALID_ARGUMENT naming the flag: no species or one twice, an order outside 0..32, a cutoff outside (0, 20],
+  // ang_cutoff > rad_cutoff, min_cutoff outside [0, ang_cutoff).
+  absl::Status Validate() const;
+
+  // The form in file metadata, key "descriptor": one line of JSON
+  //   {"type":"chebyshev","species":["Ti","O"],"rad_order":10,"rad_cutoff":6.0,...}
+  // Equal options give equal strings.
+  std::string ToJson() const;
+  static absl::StatusOr<ChebyshevOptions> FromJson(absl::string_view json);
+};
+
+bool operator==(const ChebyshevOptions& a, const ChebyshevOptions& b);
+inline bool operator!=(const ChebyshevOptions& a, const ChebyshevOptions& b) { return !(a == b); }
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_OPTIONS_H_

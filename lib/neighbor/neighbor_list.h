@@ -1,0 +1,53 @@
+// Neighbours of every atom within a cutoff, in any cell.
+
+#ifndef RUTILE_LIB_NEIGHBOR_NEIGHBOR_LIST_H_
+#define RUTILE_LIB_NEIGHBOR_NEIGHBOR_LIST_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// A full list in CSR form: both i -> j and j -> i. r_ij = r_j + shift . cell - r_i points from i to j.
+// The neighbours of an atom are ordered by (j, shift_x, shift_y, shift_z), whatever the algorithm.
+struct NeighborList {
+  std::vector<int64_t> offset;     // [N + 1]: pairs of atom i are [offset[i], offset[i + 1])
+  std::vector<int32_t> j;          // [P]
+  std::vector<int16_t> shift;      // [3P] lattice vectors, relative to positions as given; 0 where not periodic
+  std::vector<double> dx, dy, dz;  // [P] r_ij in Angstrom
+
+  int64_t num_pairs() const { return static_cast<int64_t>(j.size()); }
+};
+
+// Atoms nearer than this cannot be meant: 0.1 Angstrom.
+inline constexpr double kSmallestDistance = 0.1;
+
+// Finds lists of one structure after another, reusing its scratch memory; one object per thread.
+class NeighborSearch {
+ public:
+  // cutoff in Angstrom, > 0. Pairs with 0 < r <= cutoff are listed (an atom is its own neighbour in another image).
+  explicit NeighborSearch(double cutoff);
+  ~NeighborSearch();
+  NeighborSearch(NeighborSearch&&) noexcept;
+
+  // Fills `list`, reusing its memory. An image loop for small cells, a cell list for large ones: same list.
+  // INVALID_ARGUMENT: a periodic cell that is singular or thinner than the cutoff by more than 1000 times, a position
+  // that is not finite, two atoms nearer than kSmallestDistance (naming both, counted from 1, and the distance).
+  // Messages do not start with the structure's name: callers add it.
+  absl::Status Compute(const Structure& structure, NeighborList* list);
+
+ private:
+  struct Scratch;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+// The definition: every pair, every image that could be near enough. Same contract as NeighborSearch::Compute, O(N^2).
+absl::Status BruteForceNeighborList(const Structure& structure, double cutoff, NeighborList* list);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_NEIGHBOR_LIST_H_

@@ -1,0 +1,40 @@
+// Reads structures one after another from a file of any known format, told apart by content and not by name.
+
+#ifndef RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_
+#define RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// n2p2 and RuNNer do not say their units: the user must.
+enum class RunnerUnits { kUnknown, kAngstromEv, kBohrHartree };
+
+struct StructureReaderOptions {
+  // Keys of extended XYZ. Empty: the usual names, in the order that docs/formats.md lists; the first one found counts.
+  std::string energy_key;
+  std::string force_key;
+  std::string stress_key;  // eV/Angstrom^3, positive in tension
+  std::string virial_key;  // eV; stress = -virial / volume
+  RunnerUnits runner_units = RunnerUnits::kUnknown;
+};
+
+class StructureReader {
+ public:
+  // "-" is standard input; gzip is recognised. NOT_FOUND, or INVALID_ARGUMENT for an empty or unrecognised file.
+  static absl::StatusOr<std::unique_ptr<StructureReader>> Open(absl::string_view path,
+                                                               const StructureReaderOptions& options = {});
+  virtual ~StructureReader() = default;
+
+  // Fills `structure` with the next frame; false at the end. Errors are "path:line: found, expected, remedy".
+  virtual absl::StatusOr<bool> Next(Structure* structure) = 0;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_

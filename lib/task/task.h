@@ -1,0 +1,109 @@
+// The seam between what is learned (potentials, knowledge graphs) and what trains, evaluates and explains it.
+//
+// A Task is data, a model's shape and a loss. It holds no parameters: they are one flat tensor that the caller owns and
+// passes to every call, so that averaged weights, checkpoints and restored runs need no swapping. ExampleLosses
+// *defines* the task; AccumulateGradients is what the trainer calls, and a fused kernel overrides it.
+
+#ifndef RUTILE_LIB_TASK_TASK_H_
+#define RUTILE_LIB_TASK_TASK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace at {
+class Tensor;  // headers stay free of LibTorch; only those who call the reference include it
+}
+
+namespace rutile {
+
+// Where a named parameter lies in the flat tensor.
+struct ParameterSlice {
+  std::string name;  // "network.Ti.0.weight": stable, it is the name in model files and checkpoints
+  int64_t offset = 0;
+  std::vector<int64_t> shape;
+};
+
+// One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.
+struct LossTerm {
+  std::string name;
+  std::string unit;
+};
+
+// Sums of each term over examples, and how many values were summed (structures, force components, triples).
+// What is added over batches, accumulation windows and processes; only then a loss is formed.
+struct TermSums {
+  std::vector<double> sum;    // [T]
+  std::vector<double> count;  // [T]
+  explicit TermSums(int num_terms = 0) : sum(num_terms, 0.0), count(num_terms, 0.0) {}
+  void Add(const TermSums& other);
+};
+
+struct Loss {
+  double value = 0;
+  std::vector<double> weight;  // [T] d value / d sum[t], the counts held constant
+};
+
+// A figure of merit for people: "energy_rmse", 8.1, "meV/atom".
+struct Metric {
+  std::string name;
+  std::string unit;
+  double value = 0;
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  // ---- data
+  virtual int64_t num_examples() const = 0;
+  // Relative work of an example (atoms), for load balance.
+  virtual double ExampleCost(int64_t example) const = 0;
+  // Fills `batch`, reusing its memory where shapes allow. Thread-safe. No LibTorch inside.
+  virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
+
+  // ---- parameters
+  virtual DType parameter_dtype() const = 0;  // F32 or F64
+  virtual std::vector<ParameterSlice> parameter_slices() const = 0;
+  int64_t num_parameters() const;
+  // A new flat tensor of initial values.
+  virtual Tensor InitialParameters(uint64_t seed) const = 0;
+
+  // ---- loss
+  virtual std::vector<LossTerm> terms() const = 0;
+  virtual Loss CombineTerms(const TermSums& sums) const = 0;
+
+  // The definition: losses [B, T] of each example and term, in fp64 or the parameters' type, differentiable in
+  // `parameters` (flat, a leaf or computed). What an example lacks (no forces) is 0 and does not count.
+  virtual at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const = 0;
+  // [B, T], row-major: how many values each example adds to each term.
+  virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
+
+  // Adds the sums over the batch to `sums`, and d sum[t] / d parameters to gradients[t] (flat, the parameters' type).
+  // Default: ReferenceGradients of lib/task/reference_gradients.h. An override must agree with it
+  // (lib/testing:gradient_check).
+  virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
+                                           absl::Span<Tensor> gradients, TermSums* sums);
+
+  // ---- evaluation
+  // How many running sums the task's metrics need.
+  virtual int num_metric_sums() const = 0;
+  // Adds the batch to `sums` (as above, without gradients) and to metric_sums [num_metric_sums()].
+  virtual absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                                absl::Span<double> metric_sums) = 0;
+  virtual std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const = 0;
+
+  // ---- the model file (kind potential/1, kge/1): all that predicting needs.
+  // `extra` joins the file's metadata (provenance, epoch, validation loss).
+  virtual absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const = 0;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TASK_TASK_H_

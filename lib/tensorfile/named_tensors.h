@@ -1,0 +1,101 @@
+// Tensors by name: the content of a file, a batch, a checkpoint. Free of LibTorch.
+
+#ifndef RUTILE_LIB_TENSORFILE_NAMED_TENSORS_H_
+#define RUTILE_LIB_TENSORFILE_NAMED_TENSORS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace rutile {
+
+// The types of the safetensors format. Sub-byte and 8-bit floats are not among them: nothing here uses them.
+enum class DType : uint8_t { kBool, kU8, kI8, kU16, kI16, kF16, kBF16, kU32, kI32, kF32, kU64, kI64, kF64 };
+
+int64_t ByteSize(DType dtype);                          // of one element
+absl::string_view DTypeName(DType dtype);               // "F32", as in the file's header
+bool ParseDType(absl::string_view name, DType* dtype);  // false: no such type
+
+template <typename T>
+constexpr DType DTypeOf();  // float -> kF32 and so on; bool, (u)int8..64, float, double
+
+// A dense row-major array that shares its bytes: copying a Tensor copies no data.
+class Tensor {
+ public:
+  Tensor() = default;  // F32, shape [0]
+
+  // Zeros, aligned to 64 bytes.
+  static Tensor Zeros(DType dtype, std::vector<int64_t> shape);
+  // The values copied; CHECK-fails unless the shape has that many elements.
+  template <typename T>
+  static Tensor Of(absl::Span<const T> values, std::vector<int64_t> shape);
+  template <typename T>
+  static Tensor Of(const std::vector<T>& values) {
+    return Of<T>(absl::MakeConstSpan(values), {static_cast<int64_t>(values.size())});
+  }
+  template <typename T>
+  static Tensor Scalar(T value) {
+    return Of<T>(absl::MakeConstSpan(&value, 1), {});
+  }
+  // Bytes of somebody else (a mapped file), kept alive by `owner`. `data` must be aligned to the element's size.
+  static Tensor View(DType dtype, std::vector<int64_t> shape, const void* data, std::shared_ptr<const void> owner);
+  // Part of this tensor's elements from `begin` on, under another shape; shares the bytes and whether they may be
+  // written.
+  Tensor Slice(int64_t begin, std::vector<int64_t> shape) const;
+
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  int64_t dim(int i) const { return shape_[i]; }
+  int64_t num_elements() const;
+  int64_t num_bytes() const { return num_elements() * ByteSize(dtype_); }
+  const void* data() const { return data_; }
+  // CHECK-fails on a View: mapped files are not written through.
+  void* mutable_data();
+
+  // The elements in row-major order. CHECK-fails when T is not the tensor's type.
+  template <typename T>
+  absl::Span<const T> values() const;
+  template <typename T>
+  absl::Span<T> mutable_values();
+  // The elements converted, whatever the number type (half types excepted: CHECK-fails).
+  std::vector<double> ToDoubles() const;
+
+ private:
+  DType dtype_ = DType::kF32;
+  std::vector<int64_t> shape_ = {0};
+  const void* data_ = nullptr;
+  bool writable_ = false;
+  std::shared_ptr<const void> owner_;
+};
+
+// An ordered map from name to tensor.
+class NamedTensors {
+ public:
+  using Item = std::pair<std::string, Tensor>;
+
+  // Appends, or replaces the tensor of that name in place.
+  void Set(absl::string_view name, Tensor tensor);
+  bool Has(absl::string_view name) const { return Find(name) != nullptr; }
+  const Tensor* Find(absl::string_view name) const;  // nullptr when absent
+  Tensor* FindMutable(absl::string_view name);
+  const Tensor& At(absl::string_view name) const;  // CHECK-fails when absent
+  Tensor& MutableAt(absl::string_view name);
+
+  int64_t size() const { return static_cast<int64_t>(items_.size()); }
+  bool empty() const { return items_.empty(); }
+  std::vector<Item>::const_iterator begin() const { return items_.begin(); }
+  std::vector<Item>::const_iterator end() const { return items_.end(); }
+
+ private:
+  std::vector<Item> items_;  // few (never one tensor per structure): a linear search beats a hash
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TENSORFILE_NAMED_TENSORS_H_

@@ -1,0 +1,34 @@
+// Reads safetensors files, and trusts nothing in them.
+//
+// Format: huggingface/safetensors, README "Format": 8 bytes little-endian header length, a JSON header, raw data.
+
+#ifndef RUTILE_LIB_TENSORFILE_TENSOR_READER_H_
+#define RUTILE_LIB_TENSORFILE_TENSOR_READER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace rutile {
+
+struct TensorReadOptions {
+  bool verify_checksums = false;  // reads every byte; a tensor without a recorded CRC32C passes
+};
+
+// "-" is standard input. Tensors are views of the mapped file (a tensor that is not aligned to its element size is
+// copied). Errors start with the path and name the tensor and the rule: not a tensor file, cut off, header too long or
+// nested too deep, a name twice, an unknown dtype, a shape whose size overflows, offsets outside the file, overlaps,
+// holes, trailing bytes, a wrong checksum.
+absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options = {});
+
+// The same from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by `owner`.
+absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
+                                           std::shared_ptr<const void> owner, const TensorReadOptions& options = {});
+
+// True when the file begins like a safetensors file (9 bytes looked at): how tools tell tensors from structures.
+// False for what cannot be opened or is "-".
+bool LooksLikeTensorFile(absl::string_view path);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TENSORFILE_TENSOR_READER_H_
