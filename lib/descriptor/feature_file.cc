@@ -51,6 +51,11 @@ absl::StatusOr<std::map<uint8_t, double>> ParseAtomicEnergies(const TensorFile& 
   return energies;
 }
 
+// Names come from files: bytes that are not UTF-8 are replaced, since JSON cannot hold them.
+std::string DumpStrings(const std::vector<std::string>& strings) {
+  return nlohmann::json(strings).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 absl::Status CheckIndices(const TensorFile& file, int64_t num_species, int64_t num_configs) {
   const absl::Span<const int64_t> offset = file.tensors.At("atom_offset").values<int64_t>();
   const int64_t num_atoms = file.tensors.At("species").dim(0);
@@ -237,8 +242,8 @@ absl::Status FeatureWriter::Finish(const Metadata& provenance) {
   Metadata metadata = provenance;
   metadata["kind"] = FeatureSchema().kind;
   metadata["descriptor"] = state_->descriptor.ToJson();
-  metadata["names"] = nlohmann::json(state_->names).dump();
-  metadata["config_types"] = nlohmann::json(state_->config_types).dump();
+  metadata["names"] = DumpStrings(state_->names);
+  metadata["config_types"] = DumpStrings(state_->config_types);
   metadata["units"] = "length Å, energy eV, force eV/Å, stress eV/Å³";
   if (!state_->atomic_energies.empty()) {
     nlohmann::json energies = nlohmann::json::object();
