@@ -125,7 +125,8 @@ const Schema& FeatureSchema() {
       {
           {"descriptor", true, "JSON: type, species (order fixes the typespins), orders, cutoffs in Å"},
           {"names", true, "JSON list of the structures' names: file, or file#frame counted from 0"},
-          {"config_types", true, "JSON list of the values of `config_type`; \"\" where a structure has none"},
+          {"config_types", true, "JSON list of the values of `config_key`; \"\" where a structure has none"},
+          {"config_key", true, "the key of a frame whose value is its config type"},
           {"atomic_energies", false, "JSON {symbol: eV}, when they were given"},
           {"units", true, "Å, eV, eV/Å, eV/Å³"},
       }};

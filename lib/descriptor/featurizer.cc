@@ -153,12 +153,12 @@ class Pipeline {
     return absl::OkStatus();
   }
 
-  absl::Status Write(const Chunk& chunk, FeatureWriter* writer, FeaturizeStats* stats) {
+  // Hands the chunk on, in order, and counts.
+  absl::Status Emit(const Chunk& chunk, const std::function<absl::Status(const FeaturizedStructure&)>& sink,
+                    FeaturizeStats* stats) {
     for (int64_t s = 0; s < chunk.count; ++s) {
       const Structure& structure = chunk.structures[s];
-      RETURN_IF_ERROR(options_.precision == DType::kF64
-                          ? writer->Append(structure, chunk.species[s], chunk.features64[s])
-                          : writer->Append(structure, chunk.species[s], chunk.features32[s]));
+      RETURN_IF_ERROR(sink({structure, chunk.species[s], chunk.features32[s], chunk.features64[s]}));
       ++stats->structures;
       stats->atoms += structure.size();
       stats->pairs += chunk.pairs[s];
@@ -232,11 +232,9 @@ absl::Status SpeciesMap::Map(const Structure& structure, std::vector<uint8_t>* i
                                                  ",", symbol, " or leave the structure out"));
 }
 
-absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, absl::string_view output,
-                                         const FeaturizeOptions& options, const Metadata& provenance) {
+absl::StatusOr<FeaturizeStats> ForEachFeaturized(absl::Span<const std::string> inputs, const FeaturizeOptions& options,
+                                                 const std::function<absl::Status(const FeaturizedStructure&)>& sink) {
   RETURN_IF_ERROR(options.descriptor.Validate());
-  ASSIGN_OR_RETURN(FeatureWriter writer,
-                   FeatureWriter::Create(output, options.descriptor, options.precision, options.atomic_energies));
   Pipeline pipeline(options);
   ChunkReader reader(inputs, options);
   FeaturizeStats stats;
@@ -251,7 +249,7 @@ absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, a
       reading = std::async(std::launch::async, [&] { return reader.Read(&next); });
     }
     absl::Status status = pipeline.Compute(&chunk);
-    if (status.ok()) status = pipeline.Write(chunk, &writer, &stats);
+    if (status.ok()) status = pipeline.Emit(chunk, sink, &stats);
     if (reading.valid()) {
       // What comes first in the input is reported first, for any number of threads.
       const absl::Status read_status = reading.get();
@@ -268,7 +266,20 @@ absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, a
                                                    stats.filtered, " of them left out by --max_energy and --max_forces",
                                                    options.num_shards > 1 ? ", the rest not in this shard" : ""));
   }
-  RETURN_IF_ERROR(writer.Finish(provenance));
+  return stats;
+}
+
+absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, absl::string_view output,
+                                         const FeaturizeOptions& options, const Metadata& provenance) {
+  ASSIGN_OR_RETURN(FeatureWriter writer,
+                   FeatureWriter::Create(output, options.descriptor, options.precision, options.atomic_energies));
+  ASSIGN_OR_RETURN(const FeaturizeStats stats, ForEachFeaturized(inputs, options, [&](const FeaturizedStructure& s) {
+                     return options.precision == DType::kF64 ? writer.Append(s.structure, s.species, s.features64)
+                                                             : writer.Append(s.structure, s.species, s.features32);
+                   }));
+  Metadata metadata = provenance;
+  metadata["config_key"] = options.config_key;
+  RETURN_IF_ERROR(writer.Finish(metadata));
   return stats;
 }
 

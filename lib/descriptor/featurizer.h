@@ -64,7 +64,19 @@ struct FeaturizeStats {
   double highest_energy = -std::numeric_limits<double>::infinity();
 };
 
-// Reads every input (path or "-"), writes a file of kind atomistic.features/1 to `output` ("-" is standard output).
+// One structure with its features, valid during the call. The features are in the span of the options' precision.
+struct FeaturizedStructure {
+  const Structure& structure;
+  absl::Span<const uint8_t> species;
+  absl::Span<const float> features32;
+  absl::Span<const double> features64;
+};
+
+// Reads every input (path or "-") and calls `sink` for each structure in order, from one thread.
+absl::StatusOr<FeaturizeStats> ForEachFeaturized(absl::Span<const std::string> inputs, const FeaturizeOptions& options,
+                                                 const std::function<absl::Status(const FeaturizedStructure&)>& sink);
+
+// The same, writing a file of kind atomistic.features/1 to `output` ("-" is standard output).
 // The content does not depend on num_threads. Nothing appears under `output` unless all succeeded.
 absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, absl::string_view output,
                                          const FeaturizeOptions& options, const Metadata& provenance);
