@@ -73,6 +73,7 @@ std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType 
       break;
   }
   LOG(FATAL) << "L-BFGS is lib/train/lbfgs.h";
+  return nullptr;
 }
 
 }  // namespace rutile
