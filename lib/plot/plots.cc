@@ -64,6 +64,17 @@ Curve Thinned(const Curve& curve) {
   return thin;
 }
 
+// Epochs and counts have no halves: where all values are whole numbers, so are the ticks.
+std::vector<Tick> WholeTicks(AxisRange range, int count) {
+  std::vector<Tick> whole;
+  for (const Tick& tick : LinearTicks(range, count)) {
+    if (tick.value == std::floor(tick.value) && std::abs(tick.value) < 1e15) {
+      whole.push_back({tick.value, FormatCount(static_cast<long long>(tick.value))});
+    }
+  }
+  return whole;
+}
+
 absl::Status CheckValues(absl::string_view what, absl::Span<const double> reference,
                          absl::Span<const double> predicted) {
   CHECK_EQ(reference.size(), predicted.size());
@@ -130,7 +141,8 @@ absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const 
   const AxisRange x_range = LinearRange(first, last);
   const AxisRange y_range = log_scale ? LogRange(low, high) : LinearRange(low, high);
   if (log_scale) script.Add("set logscale y");
-  script.SetAxis("x", x_range, LinearTicks(x_range, 8), options.x_label);
+  const bool whole = std::all_of(x.begin(), x.end(), [](double v) { return v == std::floor(v); });
+  script.SetAxis("x", x_range, whole ? WholeTicks(x_range, 8) : LinearTicks(x_range, 8), options.x_label);
   script.SetAxis("y", y_range, log_scale ? LogTicks(y_range) : LinearTicks(y_range), options.y_label);
   if (options.marked_x.has_value() && std::isfinite(*options.marked_x)) {
     script.Add(
@@ -264,14 +276,10 @@ absl::StatusOr<std::string> ErrorHistogram(absl::Span<const double> reference, a
   script.SetMargins(0.12, 0.97, 0.21, 0.82);
   const AxisRange x_range = LinearRange(-reach, reach);
   const AxisRange y_range = {0, 1.05 * *std::max_element(count.begin(), count.end())};
-  std::vector<Tick> y_ticks;
-  for (const Tick& tick : LinearTicks(y_range, 5)) {
-    if (tick.value == std::floor(tick.value)) y_ticks.push_back({tick.value, FormatCount(tick.value)});  // whole counts
-  }
   script.SetAxis(
       "x", x_range, LinearTicks(x_range, 8),
       absl::StrCat("Error of the ", options.quantity, ", predicted \u2212 reference (", options.error_unit, ")"));
-  script.SetAxis("y", y_range, y_ticks, WithCapital(options.items));
+  script.SetAxis("y", y_range, WholeTicks(y_range, 5), WithCapital(options.items));
   script.AddData("bins", {center, count});
   script.Add(absl::StrFormat("set boxwidth %.17g absolute", 0.92 * width));
   script.Add("set arrow from first 0, graph 0 to first 0, graph 1 nohead front linewidth 1 linecolor rgb '#777777'");

@@ -84,6 +84,14 @@ TEST(LearningCurveTest, DrawsFewEpochsAsPoints) {
   }
 }
 
+TEST(LearningCurveTest, CountsEpochsInWholeNumbers) {
+  const std::string two = *LearningCurve({{"a", {1, 2}, {3, 2}}});
+  EXPECT_THAT(two, HasSubstr(">1<"));
+  EXPECT_THAT(two, Not(HasSubstr(">1.2<")));
+  EXPECT_THAT(*LearningCurve({{"a", {1}, {3}}}), HasSubstr(">1<"));
+  EXPECT_THAT(*LearningCurve({{"a", {1, 1.5}, {3, 2}}}), HasSubstr(">1.2<"));  // not epochs
+}
+
 TEST(LearningCurveTest, TakesConstantsAndZeros) {
   const auto constant = LearningCurve({{"a", {1, 2, 3}, {0.5, 0.5, 0.5}}});
   ASSERT_TRUE(constant.ok()) << constant.status();
