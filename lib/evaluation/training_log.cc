@@ -40,7 +40,7 @@ absl::StatusOr<TrainingLog> ReadTrainingLog(absl::string_view path) {
     ++line_number;
     const std::vector<absl::string_view> cells = absl::StrSplit(line, '\t');
     if (line_number == 1) {
-      log.columns.assign(cells.begin(), cells.end());
+      for (const absl::string_view cell : cells) log.columns.emplace_back(cell);
       log.values.resize(cells.size());
       if (log.Find("epoch") == nullptr) {
         return absl::InvalidArgumentError(
