@@ -21,6 +21,7 @@ expect() { grep -qF -- "$1" "$dir/out" || fail "no \"$1\" in:"$'\n'"$(cat "$dir/
 
 make_repository
 printf '#ifndef RUTILE_LIB_X_GOOD_H_\n#define RUTILE_LIB_X_GOOD_H_\n#include "ATen/core/Tensor.h"\n#endif\n' > lib/x/good.h
+printf '#if defined(RUTILE_LIB_X_K_INL_H_) == defined(HWY_TARGET_TOGGLE)\n#endif\n' > lib/x/k-inl.h
 printf '#include "lib/x/good.h"\n' | tee lib/x/good.cc lib/x/good_test.cc > lib/x/x_main.cc
 printf 'load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")\n\ncc_library(\n)\n\ncc_test(\n)\n' > lib/x/BUILD
 printf 'DEFINE_int32(n, 1, "");\n' > tools/t/t_main.cc
