@@ -104,6 +104,11 @@ absl::StatusOr<Lbfgs::Result> Lbfgs::Step(double learning_rate) {
 }
 
 absl::StatusOr<NamedTensors> Lbfgs::State() const {
+  // The scratch space of the two-loop recursion holds undefined tensors, which LibTorch's archives refuse. It is made
+  // again when it is missing.
+  for (auto& item : impl_->optimizer->state()) {
+    static_cast<torch::optim::LBFGSParamState&>(*item.second).al(c10::nullopt);
+  }
   torch::serialize::OutputArchive archive;
   impl_->optimizer->save(archive);
   std::ostringstream bytes;
