@@ -32,18 +32,15 @@ def _check_layout(ctx, root):
     for file in ["/include" + _TORCH_H, "/lib/libtorch_cpu.so", "/lib/libc10.so"]:
         if not ctx.path(root + file).exists:
             inner = [name for name in ["libtorch", "torch"] if ctx.path("%s/%s/include" % (root, name)).exists]
-            fail("LIBTORCH=%s has no %s: name the directory that holds include/ and lib/, %s" % (
-                root,
-                file[1:],
-                "here %s/%s" % (root, inner[0]) if inner else "libtorch/ of the unpacked zip or torch/ in pip's site-packages",
-            ))
+            right = root + "/" + inner[0] if inner else "libtorch/ of the unpacked zip, or torch/ in pip's site-packages"
+            fail("LIBTORCH=%s has no %s: name the directory that holds include/ and lib/, that is %s" % (root, file[1:], right))
 
 def _check_abi(ctx, root):
     # Error's constructors take std::string, and its name in the symbol tells which one.
     symbol = "_ZN3c105ErrorC[12][A-Za-z0-9_]*7__cxx11"
     if ctx.execute(["grep", "-aq", symbol, root + "/lib/libc10.so"]).return_code != 0:
-        fail("LIBTORCH=%s was built with the old C++ ABI, which Debian's glog and Abseil cannot be linked with: " % root +
-             "take the cxx11-abi zip, or a pip wheel of 2.6 or later that says so in docs/libtorch.md")
+        fail("LIBTORCH=%s was built with the old C++ ABI, which does not fit Debian's glog and Abseil: " % root +
+             "take the cxx11-abi zip, or a pip wheel of 2.7 or later")
 
 def _linkopts(ctx, root):
     lib = root + "/lib"
@@ -66,7 +63,7 @@ def _linkopts(ctx, root):
     linkopts += ["-Wl,--as-needed", "-lc10"]
 
     # Some linkers follow the libraries' own search path to what they need in turn (libcudart.so), some do not.
-    nvidia = ctx.path(root).dirname.get_child("nvidia")
+    nvidia = ctx.path(root).realpath.dirname.get_child("nvidia")
     if nvidia.exists:
         for package in nvidia.readdir():
             if package.get_child("lib").exists:

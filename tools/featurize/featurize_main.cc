@@ -16,9 +16,11 @@
 #include "lib/descriptor/featurizer.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "tools/common/atomic_energies.h"
 #include "tools/common/descriptor_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/structure_flags.h"
+#include "tools/common/thread_flags.h"
 
 DEFINE_string(output, "", "File to write, *.safetensors; - is standard output.");
 DEFINE_string(precision, "fp32", "fp32 or fp64: the type in which features are computed and stored.");
