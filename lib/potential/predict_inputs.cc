@@ -53,7 +53,7 @@ class Collector {
       if (count[s] > 1) absl::StrAppend(&p.composition, count[s]);
     }
     predictions_.push_back(std::move(p));
-    if (options_.on_progress) options_.on_progress(static_cast<int64_t>(predictions_.size()));
+    if (options_.on_progress) options_.on_progress(1);
   }
 
   absl::StatusOr<std::vector<EnergyPrediction>> Finish() && {

@@ -22,7 +22,7 @@ struct PredictOptions {
   int num_threads = 1;
   std::optional<std::vector<int64_t>> frames;           // only these, counted from 0 over all inputs
   std::string config_type;                              // glob: only these; empty: all
-  std::function<void(int64_t structures)> on_progress;  // may be empty
+  std::function<void(int64_t structures)> on_progress;  // so many more are done; may be empty
 };
 
 // In the order of the inputs: files of kind atomistic.features/1 or structures ("-" too), mixed as they like.
