@@ -206,7 +206,7 @@ class HeaderHandler {
   absl::Status status_;
   Place place_ = Place::kStart;
   std::set<std::string> names_;  // ordered: no input can slow it down
-  std::string name_, key_;  // of the top level, and of the object below
+  std::string name_, key_;       // of the top level, and of the object below
   TensorEntry entry_;
   std::vector<int64_t> offsets_;
   int seen_ = 0;  // keys of the entry: 1 dtype, 2 shape, 4 data_offsets
