@@ -1,7 +1,7 @@
 // Hyperbolic tangent of a vector, for kernels that Highway compiles for each instruction set.
 //
 // fp32: x P(x^2) / Q(x^2) with P and Q of degree 4, our own minimax fit of the relative error (2.1e-8) on |x| <= 9.02,
-// beyond which the result rounds to 1; within 6 units in the last place. fp64: from e^(2|x|) - 1, so that small x lose
+// beyond which the result rounds to 1; within 7 units in the last place. fp64: from e^(2|x|) - 1, so that small x lose
 // nothing; within 3 units (tanh_test measures both). NaN stays NaN.
 
 // Read again for each target.
