@@ -49,9 +49,10 @@ def _linkopts(ctx, root):
         fail("LIBTORCH=%s: libtorch_cpu.so needs %s, which the loader does not find. " % (root, ", ".join(missing)) +
              "The pip wheel with CUDA needs nvidia-cuda-runtime and nvidia-cuda-cupti of its CUDA version beside it, " +
              "even to run on the CPU alone: docs/libtorch.md")
-    linkopts = ["-L" + lib, "-Wl,-rpath," + lib, "-Wl,--no-as-needed", "-ltorch_cpu"]
 
-    # A backend registers itself when its library is loaded: nothing refers to it by name.
+    # No --as-needed, which would go on to drop glog and others that only our own shared libraries refer to; and a backend
+    # registers itself when its library is loaded: nothing refers to it by name.
+    linkopts = ["-L" + lib, "-Wl,-rpath," + lib, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10"]
     cuda = lib + "/libtorch_cuda.so"
     if ctx.path(cuda).exists:
         missing = _missing_libraries(ctx, cuda)
@@ -60,7 +61,6 @@ def _linkopts(ctx, root):
             print("LIBTORCH=%s is used without CUDA: libtorch_cuda.so needs %s" % (root, ", ".join(missing)))
         else:
             linkopts.append("-ltorch_cuda")
-    linkopts += ["-Wl,--as-needed", "-lc10"]
 
     # Some linkers follow the libraries' own search path to what they need in turn (libcudart.so), some do not.
     nvidia = ctx.path(root).realpath.dirname.get_child("nvidia")

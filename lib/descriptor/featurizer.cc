@@ -256,7 +256,7 @@ absl::StatusOr<FeaturizeStats> ForEachFeaturized(absl::Span<const std::string> i
       if (status.ok()) status = read_status;
     }
     RETURN_IF_ERROR(status);
-    if (options.on_progress) options.on_progress(stats.structures);
+    if (options.on_progress) options.on_progress(chunk.count);
     if (chunk.last) break;
     if (options.num_threads == 1) RETURN_IF_ERROR(reader.Read(&next));
   }

@@ -48,7 +48,7 @@ struct FeaturizeOptions {
   // Every num_shards-th structure from number shard on (from 1): the union of all shards is the whole.
   int shard = 1;
   int num_shards = 1;
-  std::function<void(int64_t structures)> on_progress;  // may be empty
+  std::function<void(int64_t structures)> on_progress;  // so many more are done; may be empty
 };
 
 struct FeaturizeStats {

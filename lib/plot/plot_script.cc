@@ -77,7 +77,7 @@ void PlotScript::AddData(absl::string_view name, const std::vector<absl::Span<co
   for (size_t row = 0; row < columns[0].size(); ++row) {
     for (size_t c = 0; c < columns.size(); ++c) {
       CHECK_EQ(columns[c].size(), columns[0].size());
-      absl::StrAppendFormat(&text_, c == 0 ? "%.17g" : " %.17g", columns[c][row]);
+      absl::StrAppend(&text_, c == 0 ? "" : " ", absl::StrFormat("%.17g", columns[c][row]));
     }
     text_ += '\n';
   }

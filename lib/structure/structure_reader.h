@@ -12,6 +12,8 @@
 
 namespace rutile {
 
+class LineReader;
+
 // n2p2 and RuNNer do not say their units: the user must.
 enum class RunnerUnits { kUnknown, kAngstromEv, kBohrHartree };
 
@@ -34,6 +36,10 @@ class StructureReader {
   // Fills `structure` with the next frame; false at the end. Errors are "path:line: found, expected, remedy".
   virtual absl::StatusOr<bool> Next(Structure* structure) = 0;
 };
+
+// StructureReader::Open for lines that come from elsewhere, such as bytes in memory (LineReader::FromBytes).
+absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader lines,
+                                                                     const StructureReaderOptions& options = {});
 
 }  // namespace rutile
 

@@ -14,7 +14,9 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
 #include "lib/base/version.h"
+#include "lib/tensorfile/provenance.h"
 
 namespace rutile {
 namespace {
@@ -88,6 +90,15 @@ absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& 
 }
 
 }  // namespace
+
+absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
+                                        absl::Span<const std::string> inputs) {
+  Provenance provenance;
+  provenance.tool = run.name;
+  provenance.arguments.assign(run.command.begin() + 1, run.command.end());
+  for (const std::string& input : inputs) RETURN_IF_ERROR(provenance.AddInput(input));
+  return MakeMetadata(kind, provenance, {});
+}
 
 void PrintWarning(absl::string_view what) { PrintMessage(absl::StrCat("warning: ", what)); }
 

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
@@ -30,6 +33,10 @@ struct ToolRun {
 // and turns its status into the exit status: FAILED_PRECONDITION is 2, INTERNAL and exceptions are 3, CANCELLED after a
 // signal is 128 + signal, any other error is 1. A flag that is not of this tool is an error.
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run));
+
+// The metadata of an output of this run: kind, tool, version, command, and a SHA-256 of each input.
+absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
+                                        absl::Span<const std::string> inputs);
 
 // "tool: warning: what" on stderr.
 void PrintWarning(absl::string_view what);

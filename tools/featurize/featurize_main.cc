@@ -13,8 +13,8 @@
 #include "lib/base/input_files.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
+#include "lib/descriptor/feature_file.h"
 #include "lib/descriptor/featurizer.h"
-#include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "tools/common/atomic_energies.h"
 #include "tools/common/descriptor_flags.h"
@@ -91,11 +91,11 @@ absl::Status RunFeaturize(const ToolRun& run) {
 
   std::string output = FLAGS_output;
   if (options.num_shards > 1 && output != "-") output = ShardName(output, options.shard, options.num_shards);
-  ASSIGN_OR_RETURN(const Metadata provenance, MakeProvenance({run.name, run.command, inputs}));
-  ProgressBar progress("featurize", "structures", /*total=*/0, FLAGS_progress);
-  options.on_progress = [&](int64_t structures) { progress.Set(structures); };
+  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, FeatureSchema().kind, inputs));
+  ProgressBar progress("featurize", /*total=*/-1, FLAGS_progress);
+  options.on_progress = [&](int64_t structures) { progress.Add(structures); };
   const auto start = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(const FeaturizeStats stats, Featurize(inputs, output, options, provenance));
+  ASSIGN_OR_RETURN(const FeaturizeStats stats, Featurize(inputs, output, options, metadata));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.Finish();
 

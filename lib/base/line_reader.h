@@ -1,0 +1,100 @@
+// Text, line by line, without copying: a mapped file, or a pipe or gzip stream through a buffer that is refilled.
+
+#ifndef RUTILE_LIB_BASE_LINE_READER_H_
+#define RUTILE_LIB_BASE_LINE_READER_H_
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+// Where bytes come from when they are not all in memory; see line_reader.cc.
+class ByteSource;
+
+//   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));
+//   absl::string_view line;
+//   while (reader.Next(&line)) ...
+//   RETURN_IF_ERROR(reader.status());
+//
+// Lines end in \n or \r\n, the last one perhaps in nothing. A UTF-8 byte order mark at the start is skipped. gzip is
+// recognised by its first bytes, and may hold several members. Memory: 1 MiB, or twice the longest line, plus mapped
+// pages, which the kernel may drop.
+class LineReader {
+ public:
+  // "-" is standard input. NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT for a directory; the message starts with the
+  // path. An empty file is no error here.
+  static absl::StatusOr<LineReader> Open(absl::string_view path);
+  // The same for bytes in memory; `path` is for messages.
+  static LineReader FromBytes(absl::string_view path, std::string bytes);
+
+  LineReader(LineReader&&) noexcept;
+  LineReader& operator=(LineReader&&) noexcept;
+  ~LineReader();
+
+  // The next line without its end, valid until the next call of any member but the const ones. False at the end or
+  // after an error (see status). The byte behind the line, line.data()[line.size()], may be read: \n, \r or \0.
+  bool Next(absl::string_view* line) {
+    line_begin_ = cursor_;
+    const char* const newline =
+        cursor_ == end_ ? nullptr : static_cast<const char*>(std::memchr(cursor_, '\n', end_ - cursor_));
+    if (newline == nullptr) return NextSlow(line);
+    return Take(newline, newline + 1, line);
+  }
+
+  // Lets Next give the last line again. Once, after a Next that returned true.
+  void PutBack() {
+    cursor_ = line_begin_;
+    --line_number_;
+  }
+
+  // Bytes not yet consumed: at least n, or all there are. Valid as a line is. Errors show in Next and status.
+  absl::string_view Prefix(size_t n);
+
+  // Not OK: reading failed, or the gzip data are damaged or cut off. Starts with the path.
+  const absl::Status& status() const { return status_; }
+  // Of the line that Next gave last, counted from 1.
+  int64_t line_number() const { return line_number_; }
+  // As given; "standard input" for "-".
+  const std::string& path() const { return path_; }
+  // No more than this many bytes follow; the largest int64_t when that is unknown.
+  int64_t BytesLeftAtMost() const;
+
+ private:
+  explicit LineReader(std::string path);
+
+  bool Take(const char* line_end, const char* next, absl::string_view* line) {
+    if (line_end != cursor_ && line_end[-1] == '\r') --line_end;
+    *line = absl::string_view(cursor_, line_end - cursor_);
+    cursor_ = next;
+    ++line_number_;
+    return true;
+  }
+  bool NextSlow(absl::string_view* line);
+  // Moves what is unread to the front and reads more behind it; false at the end and after an error.
+  bool Refill();
+  // Sets up for bytes that are all in memory, gzip or not.
+  void StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner);
+  void SkipByteOrderMark();
+
+  std::string path_;
+  std::shared_ptr<const void> owner_;   // keeps what is mapped or given
+  std::unique_ptr<ByteSource> source_;  // null: all bytes are in [cursor_, end_)
+  std::vector<char> buffer_;
+  std::vector<char> last_line_;  // a copy with a \0 behind it, when no line end follows
+  const char* line_begin_ = nullptr;
+  const char* cursor_ = nullptr;
+  const char* end_ = nullptr;
+  int64_t line_number_ = 0;
+  absl::Status status_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_BASE_LINE_READER_H_

@@ -1,0 +1,27 @@
+// Names under which extended XYZ files of the field keep energies, forces, stresses and virials.
+
+#ifndef RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_
+#define RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_
+
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+// Tried in this order where no name is given; the first that a frame has counts, the others go to Structure::info.
+inline constexpr absl::string_view kEnergyKeys[] = {
+    "energy",           "Energy",           "REF_energy",      "DFT_energy",      "dft_energy",
+    "ref_energy",       "free_energy",      "REF_free_energy", "DFT_free_energy", "total_energy",
+    "REF_total_energy", "DFT_total_energy", "REF_Energy",      "DFT_Energy"};
+// Columns of type R:3.
+inline constexpr absl::string_view kForceKeys[] = {"forces",     "force",      "Forces",     "REF_forces", "DFT_forces",
+                                                   "dft_forces", "ref_forces", "REF_force",  "DFT_force",  "dft_force",
+                                                   "ref_force",  "Force",      "REF_Forces", "DFT_Forces"};
+inline constexpr absl::string_view kStressKeys[] = {"stress",     "Stress",     "REF_stress",
+                                                    "DFT_stress", "dft_stress", "ref_stress"};
+inline constexpr absl::string_view kVirialKeys[] = {"virial",      "virials",     "Virial",     "REF_virial",
+                                                    "DFT_virial",  "dft_virial",  "ref_virial", "REF_virials",
+                                                    "DFT_virials", "dft_virials", "ref_virials"};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_

@@ -1,0 +1,72 @@
+// Numbers and words in lines of text, as fast as the files are read.
+
+#ifndef RUTILE_LIB_STRUCTURE_PARSE_NUMBER_H_
+#define RUTILE_LIB_STRUCTURE_PARSE_NUMBER_H_
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+inline bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+inline const char* SkipBlanks(const char* p, const char* end) {
+  while (p != end && IsBlank(*p)) ++p;
+  return p;
+}
+
+// The word that starts at the first non-blank of [*p, end); empty at the end. *p moves behind it.
+inline absl::string_view NextWord(const char** p, const char* end) {
+  const char* const begin = SkipBlanks(*p, end);
+  const char* q = begin;
+  while (q != end && !IsBlank(*q)) ++q;
+  *p = q;
+  return absl::string_view(begin, q - begin);
+}
+
+// ParseDouble for what its fast path does not cover: many digits, exponents, errors.
+const char* ParseDoubleSlow(const char* p, const char* end, double* value);
+
+// A decimal number at p, nearest double: "-1.5", "+.5", "3", "1e-3", Fortran's "0.55d0". Returns where it ends, or null
+// where there is none. Null as well for nan, inf and what is too large for a double; too small is 0.
+inline const char* ParseDouble(const char* p, const char* end, double* value) {
+  // Up to 15 digits and a division by an exact power of ten: correctly rounded (W. D. Clinger, PLDI 1990).
+  static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const char* q = p;
+  bool negative = false;
+  if (q != end && (*q == '-' || *q == '+')) negative = *q++ == '-';
+  uint64_t digits = 0;
+  const char* const integer = q;
+  while (q != end && IsDigit(*q)) digits = 10 * digits + (*q++ - '0');
+  int64_t count = q - integer;
+  int64_t decimals = 0;
+  if (q != end && *q == '.') {
+    const char* const fraction = ++q;
+    while (q != end && IsDigit(*q)) digits = 10 * digits + (*q++ - '0');
+    decimals = q - fraction;
+    count += decimals;
+  }
+  // Behind the digits a letter means an exponent, or no number.
+  if (count == 0 || count > 15 || (q != end && static_cast<unsigned char>(*q) >= 'A')) {
+    return ParseDoubleSlow(p, end, value);
+  }
+  const double magnitude = static_cast<double>(digits) / kPowers[decimals];
+  *value = negative ? -magnitude : magnitude;
+  return q;
+}
+
+// The whole of `text`, blanks around it aside.
+std::optional<double> ParseNumber(absl::string_view text);
+std::optional<int64_t> ParseInteger(absl::string_view text);
+
+// "Ti", or the atomic number "22"; 0 when it is neither.
+uint8_t ParseElement(absl::string_view word);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_STRUCTURE_PARSE_NUMBER_H_

@@ -1,0 +1,109 @@
+#include "lib/structure/structure_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/line_reader.h"
+#include "lib/base/status_macros.h"
+#include "lib/structure/extxyz_reader.h"
+#include "lib/structure/frame_reader.h"
+#include "lib/structure/parse_number.h"
+#include "lib/structure/runner_reader.h"
+#include "lib/structure/xsf_reader.h"
+
+namespace rutile {
+namespace {
+
+constexpr absl::string_view kExpected =
+    "expected structures as XSF, extended XYZ (the first line is the number of atoms) or RuNNer/n2p2 input.data "
+    "(the first line is \"begin\")";
+
+struct Magic {
+  size_t offset;
+  absl::string_view bytes;
+  absl::string_view message;
+};
+
+// What people give by mistake.
+constexpr Magic kMagics[] = {
+    {0, "BZh", "compressed by bzip2; unpack it, or use gzip"},
+    {0,
+     absl::string_view("\xFD"
+                       "7zXZ",
+                       5),
+     "compressed by xz; unpack it, or use gzip"},
+    {0, "\x28\xB5\x2F\xFD", "compressed by zstd; unpack it, or use gzip"},
+    {0, "PK\x03\x04", "a zip archive; unpack it"},
+    {0, "\x89HDF", "an HDF5 file; convert it"},
+    {257, "ustar", "a tar archive; unpack it and give the files"},
+};
+
+// Eight bytes of length, then JSON.
+bool LooksLikeTensorFile(absl::string_view prefix) {
+  if (prefix.size() < 10 || prefix[8] != '{') return false;
+  for (int i = 5; i < 8; ++i) {
+    if (prefix[i] != '\0') return false;  // a header of a tebibyte
+  }
+  return true;
+}
+
+// The first word that is not in a comment of '#', looking at more and more of the file. Empty: there is none in the
+// first MiB or in the file.
+absl::string_view FirstWord(LineReader* lines) {
+  for (size_t size = size_t{1} << 12; size <= size_t{1} << 20; size *= 16) {
+    const absl::string_view prefix = lines->Prefix(size);
+    const char* p = prefix.data();
+    const char* const end = p + prefix.size();
+    while (p != end) {
+      const char* line_end = std::find(p, end, '\n');
+      const char* begin = SkipBlanks(p, line_end);
+      if (begin != line_end && *begin != '\r' && *begin != '#') {
+        absl::string_view word = NextWord(&begin, line_end);
+        if (absl::EndsWith(word, "\r")) word.remove_suffix(1);
+        return word;
+      }
+      p = line_end == end ? end : line_end + 1;
+    }
+    if (prefix.size() < size) break;
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StructureReader>> StructureReader::Open(absl::string_view path,
+                                                                       const StructureReaderOptions& options) {
+  ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+  return OpenStructureReader(std::move(lines), options);
+}
+
+absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader lines,
+                                                                     const StructureReaderOptions& options) {
+  const absl::string_view prefix = lines.Prefix(1024);
+  RETURN_IF_ERROR(lines.status());
+  const auto error = [&](absl::string_view found, absl::string_view remedy) {
+    return absl::InvalidArgumentError(absl::StrCat(lines.path(), ": ", found, ", ", kExpected, remedy));
+  };
+  if (prefix.empty()) return error("is empty", "");
+  if (LooksLikeTensorFile(prefix)) {
+    return error("is a tensor file (safetensors)", "; give the structures that it was made from");
+  }
+  for (const Magic& magic : kMagics) {
+    if (prefix.size() > magic.offset && absl::StartsWith(prefix.substr(magic.offset), magic.bytes)) {
+      return error(absl::StrCat("is ", magic.message.substr(0, magic.message.find(';'))),
+                   magic.message.substr(magic.message.find(';')));
+    }
+  }
+  if (absl::StrContains(prefix, absl::string_view("\0", 1))) return error("is not text (it has zero bytes)", "");
+  const absl::string_view word = FirstWord(&lines);
+  RETURN_IF_ERROR(lines.status());
+  if (IsXsfKeyword(word)) return MakeXsfReader(std::move(lines));
+  if (word == "begin") return MakeRunnerReader(std::move(lines), options.runner_units);
+  if (ParseInteger(word).has_value()) return MakeExtxyzReader(std::move(lines), options);
+  if (word.empty()) return error("holds nothing but blanks and comments", "");
+  return error(absl::StrCat("begins with ", Quoted(word)), "");
+}
+
+}  // namespace rutile
