@@ -69,8 +69,8 @@ class ExtxyzReader : public FrameReader {
       }
       if (i == structure->size()) MakeRoom(i, count, columns_.has_force(), structure);
       if (columns_.ParseRow(line, i, structure)) continue;
-      return Error(columns_.Diagnose(line), " in row ", i + 1, " of ", count, " (line ", count_line,
-                   " states the number of atoms); correct the row");
+      return Error(columns_.Diagnose(line, absl::StrCat("row ", i + 1, " of ", count)),
+                   "; correct the row, or the number of atoms in line ", count_line);
     }
     last_count_ = count;
     return true;
