@@ -1,6 +1,7 @@
-"""LibTorch: Debian's package, or the directory that the environment variable LIBTORCH names.
+"""LibTorch: Debian's package, or the directory that the environment variable LIBTORCH names (docs/libtorch.md).
 
-LIBTORCH is laid out as pytorch.org's zip (include/, lib/) or as the directory torch/ that pip installs.
+LIBTORCH is laid out as pytorch.org's zip (include/, lib/) or as the directory torch/ that pip installs. Whether its CUDA
+backend is linked follows from what the dynamic loader finds, so that the CPU side of a CUDA build is usable alone.
 """
 
 _BUILD = """load("@rules_cc//cc:defs.bzl", "cc_library")
@@ -16,38 +17,75 @@ cc_library(
 )
 """
 
-def _exists(ctx, path):
-    return ctx.path(path).exists
+_TORCH_H = "/torch/csrc/api/include/torch/torch.h"
+
+def _missing_libraries(ctx, library):
+    """Names of the shared libraries that the loader would not find for this one; fails when it is not of this machine."""
+    result = ctx.execute(["ldd", library])
+    if result.return_code != 0:
+        fail("%s cannot be loaded on this machine: ldd says %s" % (library, (result.stderr + result.stdout).strip()))
+    return [line.strip().split(" ")[0] for line in result.stdout.splitlines() if line.endswith("=> not found")]
+
+def _check_layout(ctx, root):
+    if not root.startswith("/") or " " in root or "$" in root:
+        fail("LIBTORCH=%s: give an absolute path, without spaces or dollar signs" % root)
+    for file in ["/include" + _TORCH_H, "/lib/libtorch_cpu.so", "/lib/libc10.so"]:
+        if not ctx.path(root + file).exists:
+            inner = [name for name in ["libtorch", "torch"] if ctx.path("%s/%s/include" % (root, name)).exists]
+            right = root + "/" + inner[0] if inner else "libtorch/ of the unpacked zip, or torch/ in pip's site-packages"
+            fail("LIBTORCH=%s has no %s: name the directory that holds include/ and lib/, that is %s" % (root, file[1:], right))
+
+def _check_abi(ctx, root):
+    # Error's constructors take std::string, and its name in the symbol tells which one.
+    symbol = "_ZN3c105ErrorC[12][A-Za-z0-9_]*7__cxx11"
+    if ctx.execute(["grep", "-aq", symbol, root + "/lib/libc10.so"]).return_code != 0:
+        fail("LIBTORCH=%s was built with the old C++ ABI, which does not fit Debian's glog and Abseil: " % root +
+             "take the cxx11-abi zip, or a pip wheel of 2.7 or later")
+
+def _linkopts(ctx, root):
+    lib = root + "/lib"
+    missing = _missing_libraries(ctx, lib + "/libtorch_cpu.so")
+    if missing:
+        fail("LIBTORCH=%s: libtorch_cpu.so needs %s, which the loader does not find. " % (root, ", ".join(missing)) +
+             "The pip wheel with CUDA needs nvidia-cuda-runtime and nvidia-cuda-cupti of its CUDA version beside it, " +
+             "even to run on the CPU alone: docs/libtorch.md")
+
+    # No --as-needed, which would go on to drop glog and others that only our own shared libraries refer to; and a backend
+    # registers itself when its library is loaded: nothing refers to it by name.
+    linkopts = ["-L" + lib, "-Wl,-rpath," + lib, "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10"]
+    cuda = lib + "/libtorch_cuda.so"
+    if ctx.path(cuda).exists:
+        missing = _missing_libraries(ctx, cuda)
+        if missing:
+            # buildifier: disable=print
+            print("LIBTORCH=%s is used without CUDA: libtorch_cuda.so needs %s" % (root, ", ".join(missing)))
+        else:
+            linkopts.append("-ltorch_cuda")
+
+    # Some linkers follow the libraries' own search path to what they need in turn (libcudart.so), some do not.
+    nvidia = ctx.path(root).realpath.dirname.get_child("nvidia")
+    if nvidia.exists:
+        for package in nvidia.readdir():
+            if package.get_child("lib").exists:
+                linkopts.append("-Wl,-rpath-link,%s/lib" % package)
+    return linkopts
 
 def _libtorch_repository_impl(ctx):
     root = ctx.os.environ.get("LIBTORCH", "")
     if root:
-        if not _exists(ctx, root + "/include/torch/csrc/api/include/torch/torch.h"):
-            fail("LIBTORCH=%s has no include/torch/csrc/api/include/torch/torch.h: name the unpacked libtorch/ or site-packages/torch/" % root)
+        root = root.rstrip("/")
+        _check_layout(ctx, root)
+        _check_abi(ctx, root)
         ctx.symlink(root + "/include", "include")
-        lib = root + "/lib"
-        linkopts = ["-L" + lib, "-Wl,-rpath," + lib, "-Wl,--no-as-needed", "-ltorch_cpu", "-Wl,--as-needed", "-lc10"]
-
-        # A CUDA build registers its backend when the library is loaded: nothing refers to it by name.
-        if _exists(ctx, lib + "/libtorch_cuda.so"):
-            linkopts += ["-Wl,--no-as-needed", "-ltorch_cuda", "-lc10_cuda", "-Wl,--as-needed"]
-
-        # The NVIDIA wheels lie beside torch/ in site-packages; libtorch_cpu.so of a CUDA wheel needs their libcudart.
-        for found in ctx.execute(["sh", "-c", "ls -d '%s'/../nvidia/*/lib 2>/dev/null" % root]).stdout.strip().splitlines():
-            linkopts += ["-Wl,-rpath," + found, "-Wl,-rpath-link," + found]
-
-        # Wheels before 2.6 and the "pre-cxx11" zips use the old std::string, which Debian's glog, gflags and Abseil do not.
-        abi = ctx.execute(["sh", "-c", "nm -D --defined-only '%s/libc10.so' | grep -c 'Error.*cxx11.*basic_string'" % lib])
-        if abi.stdout.strip() == "0":
-            fail("LIBTORCH=%s was built with the old C++ ABI: take the cxx11-abi zip or a wheel of 2.6 or later" % root)
         build = _BUILD.format(
             hdrs = '["include/**/*.h"]',
-            defines = "[]",
+            # lib/base/logging.h: c10 has LOG and CHECK of its own, unless it was built with glog.
+            defines = '["RUTILE_C10_HAS_OWN_LOG"]',
             includes = '["include", "include/torch/csrc/api/include"]',
-            linkopts = repr(linkopts),
+            linkopts = repr(_linkopts(ctx, root)),
         )
     else:
-        if not _exists(ctx, "/usr/include/torch/csrc/api/include/torch/torch.h"):
+        if not ctx.path("/usr/include" + _TORCH_H).exists:
             fail("no LibTorch: install the Debian package libtorch-dev (tools/bootstrap.sh does), or set LIBTORCH to your own")
         ctx.symlink("/usr/include/torch/csrc/api/include", "include")
         build = _BUILD.format(

@@ -1,14 +1,22 @@
 // LOG, CHECK, DCHECK and VLOG: the only place that includes glog.
 //
 // Debian's LibTorch logs through glog too, so both agree there. Other builds of LibTorch define macros of the same
-// names in c10/util/logging_is_not_google_glog.h. A .cc file that includes both takes ATen first and this header last;
-// what c10 defined is dropped here, and LOG and CHECK mean glog's. No header that includes ATen includes this one.
+// names in c10/util/Logging.h; what c10 defined is dropped here, and LOG and CHECK mean glog's whatever the order of
+// the includes. No header that includes ATen includes this one.
 //
 // CHECK is for our own bugs. Whatever input or the environment can cause is an absl::Status.
 
 #ifndef RUTILE_LIB_BASE_LOGGING_H_
 #define RUTILE_LIB_BASE_LOGGING_H_
 
+// @libtorch defines this for the targets that depend on it when c10 has macros of its own. They have to come before
+// glog's: a later ATen header would replace LOG and CHECK without a word, as system headers do.
+#ifdef RUTILE_C10_HAS_OWN_LOG
+#include <c10/util/Logging.h>
+#endif
+
+// When glog is here already (Debian's c10 includes it), these are its own macros, and its guard would keep them gone.
+#ifndef GLOG_LOGGING_H
 #undef LOG
 #undef LOG_IF
 #undef VLOG
@@ -32,6 +40,7 @@
 #undef DCHECK_GT
 #undef DCHECK_NOTNULL
 #undef LOG_EVERY_N
+#endif
 
 #include <glog/logging.h>
 

@@ -17,7 +17,8 @@ namespace rutile {
 struct NeighborList {
   std::vector<int64_t> offset;     // [N + 1]: pairs of atom i are [offset[i], offset[i + 1])
   std::vector<int32_t> j;          // [P]
-  std::vector<int16_t> shift;      // [3P] lattice vectors, relative to positions as given; 0 where not periodic
+  std::vector<int16_t> shift;      // [3P] lattice vectors, relative to positions as given; 0 where not periodic. Empty
+                                   // if NeighborOptions::shifts is false
   std::vector<double> dx, dy, dz;  // [P] r_ij in Angstrom
 
   int64_t num_pairs() const { return static_cast<int64_t>(j.size()); }
@@ -26,11 +27,23 @@ struct NeighborList {
 // Atoms nearer than this cannot be meant: 0.1 Angstrom.
 inline constexpr double kSmallestDistance = 0.1;
 
+// All algorithms give the same list, bit for bit.
+enum class NeighborAlgorithm {
+  kFastest,  // whichever suits the size
+  kImages,   // every atom against all images near the whole cell: O(N^2) tests, nothing to sort
+  kCells,    // blocks of neighbouring atoms, each against the images near the block: O(N)
+};
+
+struct NeighborOptions {
+  bool shifts = true;  // false saves time where only vectors and j are wanted
+  NeighborAlgorithm algorithm = NeighborAlgorithm::kFastest;
+};
+
 // Finds lists of one structure after another, reusing its scratch memory; one object per thread.
 class NeighborSearch {
  public:
   // cutoff in Angstrom, > 0. Pairs with 0 < r <= cutoff are listed (an atom is its own neighbour in another image).
-  explicit NeighborSearch(double cutoff);
+  explicit NeighborSearch(double cutoff, NeighborOptions options = {});
   ~NeighborSearch();
   NeighborSearch(NeighborSearch&&) noexcept;
 

@@ -79,6 +79,10 @@ class NamedTensors {
  public:
   using Item = std::pair<std::string, Tensor>;
 
+  NamedTensors() = default;
+  // The caller has made sure that no name comes twice: Set would look through all for each.
+  explicit NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
+
   // Appends, or replaces the tensor of that name in place.
   void Set(absl::string_view name, Tensor tensor);
   bool Has(absl::string_view name) const { return Find(name) != nullptr; }
@@ -95,6 +99,53 @@ class NamedTensors {
  private:
   std::vector<Item> items_;  // few (never one tensor per structure): a linear search beats a hash
 };
+
+// ---- implementation
+
+template <>
+constexpr DType DTypeOf<bool>() {
+  return DType::kBool;
+}
+template <>
+constexpr DType DTypeOf<uint8_t>() {
+  return DType::kU8;
+}
+template <>
+constexpr DType DTypeOf<int8_t>() {
+  return DType::kI8;
+}
+template <>
+constexpr DType DTypeOf<uint16_t>() {
+  return DType::kU16;
+}
+template <>
+constexpr DType DTypeOf<int16_t>() {
+  return DType::kI16;
+}
+template <>
+constexpr DType DTypeOf<uint32_t>() {
+  return DType::kU32;
+}
+template <>
+constexpr DType DTypeOf<int32_t>() {
+  return DType::kI32;
+}
+template <>
+constexpr DType DTypeOf<float>() {
+  return DType::kF32;
+}
+template <>
+constexpr DType DTypeOf<uint64_t>() {
+  return DType::kU64;
+}
+template <>
+constexpr DType DTypeOf<int64_t>() {
+  return DType::kI64;
+}
+template <>
+constexpr DType DTypeOf<double>() {
+  return DType::kF64;
+}
 
 }  // namespace rutile
 

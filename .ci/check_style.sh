@@ -1,0 +1,108 @@
+#!/bin/bash
+# check_style.sh [DIRECTORY]: the rules of CONTRIBUTING.md that a grep can check, over the files that git tracks.
+#
+# Prints "file:line: rule" for each violation and exits 1 if there is any, 2 if it cannot check. Takes a few seconds.
+# To let one line pass where a rule is wrong, make the rule right here, with the reason.
+
+set -u -o pipefail
+export LC_ALL=C
+cd "${1:-$(dirname "$0")/..}" || exit 2
+readonly SELF='.ci/check_style*.sh'  # these name what they forbid
+
+# Sources of lib/ that are no libraries and need no test beside them, with the reason.
+readonly UNTESTED='
+_main.cc       a program: its shell test runs it
+_fuzz.cc       is a test
+_test.cc       is a test
+_testing.cc    helps tests
+_benchmark.cc  runs in CI at a tiny size
+'
+# Parts that the test of the whole covers: the part, the test.
+readonly TESTED_BY='
+lib/neighbor/careful_pairs.cc       lib/neighbor/neighbor_search_test.cc
+lib/neighbor/cell_list.cc           lib/neighbor/neighbor_search_test.cc
+lib/neighbor/image_search.cc        lib/neighbor/neighbor_search_test.cc
+lib/neighbor/lattice_frame.cc       lib/neighbor/neighbor_search_test.cc
+lib/neighbor/near_block.cc          lib/neighbor/neighbor_search_test.cc
+lib/neighbor/periodic_images.cc     lib/neighbor/neighbor_search_test.cc
+lib/task/reference_gradients.cc     lib/task/task_test.cc
+lib/tensorfile/tensor_reader.cc     lib/tensorfile/tensor_writer_test.cc
+lib/train/adam.cc                   lib/train/optimizer_test.cc
+lib/train/sgd.cc                    lib/train/optimizer_test.cc
+'
+
+git rev-parse --is-inside-work-tree > /dev/null || exit 2
+command -v clang-format-14 > /dev/null || { echo 'check_style.sh: clang-format-14 is missing: apt-get install clang-format-14' >&2; exit 2; }
+
+violations=$(mktemp) && trap 'rm -f "$violations"' EXIT
+
+# Tracked files that match any of the patterns (git's, where * also matches /) and are still there.
+files() {
+  git ls-files -z -- "$@" ':!third_party' | while IFS= read -r -d '' file; do [ -f "$file" ] && printf '%s\0' "$file"; done
+}
+
+# forbid RULE REGEX PATTERN...: a violation for each line of those files that matches.
+forbid() {
+  local rule=$1 regex=$2
+  shift 2
+  files "$@" | xargs -0 -r grep -HnIE -e "$regex" -- /dev/null | awk -F: -v rule="$rule" '{ print $1 ":" $2 ": " rule }' >> "$violations"
+}
+
+# limit_lines N PATTERN...
+limit_lines() {
+  local limit=$1
+  shift
+  files "$@" | xargs -0 -r awk -v limit="$limit" 'FNR == limit + 1 { print FILENAME ":" FNR ": more than " limit " lines" }' >> "$violations"
+}
+
+INCLUDE='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
+
+forbid 'headers include ATen/core/Tensor.h at most: the rest of LibTorch costs every includer 5 to 20 s' \
+  "$INCLUDE(torch/|ATen/ATen\.h)" '*.h'
+forbid 'glog is included by lib/base/logging.h alone' "${INCLUDE}glog/" '*.h' '*.cc' ':!lib/base/logging.h'
+forbid 'flags belong to tools/ and benchmarks/: lib/ takes an options struct' \
+  '(^|[^A-Za-z_])(FLAGS_[a-z]|(DEFINE|DECLARE)_(bool|string|double|int32|int64|uint32|uint64)\()' 'lib/*.h' 'lib/*.cc' ':!lib/*_main.cc'
+forbid 'log through lib/base/logging.h' "${INCLUDE}absl/log/" '*.h' '*.cc'
+forbid 'no std::regex: it is slow and overflows the stack on long input' "std::regex|${INCLUDE}regex>" '*.h' '*.cc'
+forbid 'libraries do not write to standard output' 'std::cout' 'lib/*.h' 'lib/*.cc' ':!lib/*_main.cc' ':!lib/*_test.cc'
+forbid 'status_macros.h is for .cc files' "${INCLUDE}lib/base/status_macros\.h" '*.h'
+forbid 'includes give the full path from the root' "^[[:space:]]*#[[:space:]]*include[[:space:]]*\"[^/\"]*\"" '*.h' '*.cc'
+forbid 'finish it or open an issue' '(^|[^A-Za-z])(TODO|FIXME)([^A-Za-z]|$)' ':!'"$SELF" '*'
+forbid 'a path of somebody'"'"'s machine' '(^|[^A-Za-z0-9_.~-])/(root|home|work)/' ':!'"$SELF" '*'
+limit_lines 500 '*.h' '*.cc' '*.py' '*.sh' '*.bzl' '.ci/run'
+limit_lines 150 'tools/*_main.cc'
+
+# Every library has its test.
+files 'lib/*.cc' | while IFS= read -r -d '' file; do
+  needs=${file%.cc}_test.cc
+  while read -r suffix _; do
+    [[ -n "$suffix" && "$file" == *"$suffix" ]] && needs=
+  done <<< "$UNTESTED"
+  while read -r part test; do
+    [ "$file" = "$part" ] && [ -n "$needs" ] && [ ! -f "$needs" ] && needs=$test
+  done <<< "$TESTED_BY"
+  [ -z "$needs" ] || [ -f "$needs" ] || echo "$file:1: no $needs"
+done >> "$violations"
+
+# Include guards follow from the path: lib/base/file.h has RUTILE_LIB_BASE_FILE_H_. Highway reads x-inl.h once for each
+# instruction set, so those define and undefine theirs in turn.
+files '*.h' | while IFS= read -r -d '' file; do
+  guard=$(printf 'RUTILE_%s_' "$file" | tr 'a-z/.-' 'A-Z___')
+  [[ "$file" == *-inl.h ]] && grep -qx "#if defined($guard) == defined(HWY_TARGET_TOGGLE)" "$file" && continue
+  [ "$(grep -m1 '^#ifndef' "$file")" = "#ifndef $guard" ] && grep -qx "#define $guard" "$file" && continue
+  echo "$file:$(grep -n -m1 '^#ifndef' "$file" | cut -d: -f1 | grep . || echo 1): the include guard should be $guard"
+done >> "$violations"
+
+# BUILD files load the rules that they use.
+files BUILD '*/BUILD' | while IFS= read -r -d '' file; do
+  grep -nE '^cc_(library|binary|test)\(' "$file" | sed 's/^\([0-9]*\):\([a-z_]*\)(.*/\1 \2/' | while read -r line rule; do
+    grep -qE "^load\(\"@rules_cc//cc:defs\.bzl\",.*\"$rule\"" "$file" || echo "$file:$line: load $rule from @rules_cc//cc:defs.bzl"
+  done
+done >> "$violations"
+
+# clang-format says "file:line:column: error: code should be clang-formatted".
+files '*.h' '*.cc' | xargs -0 -r -n 16 -P "$(nproc)" clang-format-14 --dry-run -Werror 2>&1 |
+  sed -n 's/^\([^ :]*:[0-9]*\):[0-9]*: error:.*/\1: clang-format-14 would change this/p' >> "$violations"
+
+sort -t: -k1,1 -k2,2n "$violations" | uniq
+[ ! -s "$violations" ]

@@ -1,0 +1,86 @@
+#include "lib/descriptor/chebyshev.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+struct Neighbor {
+  double x, y, z;  // unit vector
+  double cutoff;   // f_c(r; ang_cutoff)
+  double spin;
+};
+
+// unweighted[n] += scale T_n(x), weighted[n] += weight scale T_n(x), n = 0 .. order, by T_{n+1} = 2 x T_n - T_{n-1}.
+void AddPolynomials(double x, double scale, double weight, int order, double* unweighted, double* weighted) {
+  double previous = x, current = 1;  // T_{-1} = T_1
+  for (int n = 0; n <= order; ++n) {
+    unweighted[n] += scale * current;
+    if (weighted != nullptr) weighted[n] += weight * scale * current;
+    previous = std::exchange(current, 2 * x * current - previous);
+  }
+}
+
+void ComputeAtom(const ChebyshevOptions& options, const std::vector<double>& spins, absl::Span<const uint8_t> species,
+                 const NeighborList& neighbors, int64_t atom, double* row) {
+  const int num_rad = options.rad_order + 1, num_ang = options.ang_order + 1;
+  const bool weighted = spins.size() > 1;
+  double* const weighted_row = weighted ? row + num_rad + num_ang : nullptr;
+  std::fill(row, row + options.num_features(), 0.0);
+
+  std::vector<Neighbor> near;
+  for (int64_t p = neighbors.offset[atom]; p < neighbors.offset[atom + 1]; ++p) {
+    const double x = neighbors.dx[p], y = neighbors.dy[p], z = neighbors.dz[p];
+    const double r = std::sqrt(x * x + y * y + z * z);
+    if (r <= options.min_cutoff || r > options.rad_cutoff) continue;
+    const double spin = spins[species[neighbors.j[p]]];
+    AddPolynomials(2 * r / options.rad_cutoff - 1, CosineCutoff(r, options.rad_cutoff), spin, options.rad_order, row,
+                   weighted_row);
+    if (r > options.ang_cutoff) continue;
+    near.push_back({x / r, y / r, z / r, CosineCutoff(r, options.ang_cutoff), spin});
+  }
+  for (size_t j = 0; j < near.size(); ++j) {
+    for (size_t k = j + 1; k < near.size(); ++k) {
+      const double cosine =
+          std::clamp(near[j].x * near[k].x + near[j].y * near[k].y + near[j].z * near[k].z, -1.0, 1.0);
+      AddPolynomials(cosine, near[j].cutoff * near[k].cutoff, near[j].spin * near[k].spin, options.ang_order,
+                     row + num_rad, weighted ? weighted_row + num_rad : nullptr);
+    }
+  }
+}
+
+}  // namespace
+
+double CosineCutoff(double r, double cutoff) { return r < cutoff ? 0.5 * (std::cos(M_PI * r / cutoff) + 1) : 0; }
+
+ChebyshevReference::ChebyshevReference(ChebyshevOptions options)
+    : options_(std::move(options)), spins_(options_.TypeSpins()) {
+  CHECK(options_.Validate().ok()) << options_.Validate();
+}
+
+std::unique_ptr<Descriptor::Workspace> ChebyshevReference::MakeWorkspace() const {
+  return std::make_unique<Workspace>();
+}
+
+void ChebyshevReference::Compute(absl::Span<const uint8_t> species, const NeighborList& neighbors,
+                                 Workspace* /*workspace*/, absl::Span<double> features) const {
+  CHECK_EQ(neighbors.offset.size(), species.size() + 1);
+  CHECK_EQ(features.size(), species.size() * num_features());
+  for (size_t i = 0; i < species.size(); ++i) {
+    ComputeAtom(options_, spins_, species, neighbors, i, &features[i * num_features()]);
+  }
+}
+
+void ChebyshevReference::Compute(absl::Span<const uint8_t> species, const NeighborList& neighbors, Workspace* workspace,
+                                 absl::Span<float> features) const {
+  std::vector<double> exact(features.size());
+  Compute(species, neighbors, workspace, absl::MakeSpan(exact));
+  std::copy(exact.begin(), exact.end(), features.begin());
+}
+
+}  // namespace rutile

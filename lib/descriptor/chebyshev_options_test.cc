@@ -1,0 +1,125 @@
+#include "lib/descriptor/chebyshev_options.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ChebyshevOptions TitaniumOxide() {
+  ChebyshevOptions options;
+  options.species = {22, 8};
+  return options;
+}
+
+TEST(ChebyshevOptionsTest, CountsFeatures) {
+  ChebyshevOptions options = TitaniumOxide();
+  options.rad_order = 16;
+  options.ang_order = 4;
+  EXPECT_EQ(options.num_features(), 44);
+  options.species = {22};
+  EXPECT_EQ(options.num_features(), 22);
+}
+
+TEST(ChebyshevOptionsTest, TypeSpinsAreSymmetric) {
+  ChebyshevOptions options;
+  options.species = {1};
+  EXPECT_THAT(options.TypeSpins(), ElementsAre(1));
+  options.species = {1, 2};
+  EXPECT_THAT(options.TypeSpins(), ElementsAre(-1, 1));
+  options.species = {1, 2, 3};
+  EXPECT_THAT(options.TypeSpins(), ElementsAre(-1, 0, 1));
+  options.species = {1, 2, 3, 4};
+  EXPECT_THAT(options.TypeSpins(), ElementsAre(-2, -1, 1, 2));
+  options.species = {1, 2, 3, 4, 5};
+  EXPECT_THAT(options.TypeSpins(), ElementsAre(-2, -1, 0, 1, 2));
+}
+
+TEST(ChebyshevOptionsTest, RefusesBadValuesByFlag) {
+  struct Case {
+    std::function<void(ChebyshevOptions&)> change;
+    const char* message;
+  };
+  const Case cases[] = {
+      {[](ChebyshevOptions& o) { o.species.clear(); }, "--species is empty"},
+      {[](ChebyshevOptions& o) {
+         o.species = {22, 8, 22};
+       },
+       "--species names Ti twice"},
+      {[](ChebyshevOptions& o) { o.species = {0}; }, "--species: atomic number 0"},
+      {[](ChebyshevOptions& o) { o.rad_order = -1; }, "--rad_order=-1: expected 0 to 32"},
+      {[](ChebyshevOptions& o) { o.ang_order = 33; }, "--ang_order=33"},
+      {[](ChebyshevOptions& o) { o.rad_cutoff = 0; }, "--rad_cutoff=0"},
+      {[](ChebyshevOptions& o) { o.rad_cutoff = 1000; }, "--rad_cutoff=1000"},
+      {[](ChebyshevOptions& o) { o.ang_cutoff = -1; }, "--ang_cutoff=-1"},
+      {[](ChebyshevOptions& o) { o.ang_cutoff = std::nan(""); }, "--ang_cutoff=nan"},
+      {[](ChebyshevOptions& o) { o.ang_cutoff = 6.5; }, "--ang_cutoff=6.5 is above --rad_cutoff=6"},
+      {[](ChebyshevOptions& o) { o.min_cutoff = 4; }, "--min_cutoff=4"},
+      {[](ChebyshevOptions& o) { o.min_cutoff = -0.1; }, "--min_cutoff=-0.1"},
+      {[](ChebyshevOptions& o) { o.min_cutoff = std::nan(""); }, "--min_cutoff=nan"},
+  };
+  for (const Case& bad : cases) {
+    ChebyshevOptions options = TitaniumOxide();
+    bad.change(options);
+    const absl::Status status = options.Validate();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad.message;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(bad.message));
+  }
+  EXPECT_TRUE(TitaniumOxide().Validate().ok());
+}
+
+TEST(ChebyshevOptionsTest, JsonIsOneCanonicalLine) {
+  EXPECT_EQ(TitaniumOxide().ToJson(), R"({"type":"chebyshev","species":["Ti","O"],"rad_order":10,"rad_cutoff":6.0,)"
+                                      R"("ang_order":3,"ang_cutoff":4.0,"min_cutoff":0.55})");
+  ChebyshevOptions options = TitaniumOxide();
+  options.min_cutoff = -0.0;
+  EXPECT_THAT(options.ToJson(), HasSubstr("\"min_cutoff\":0.0"));
+}
+
+TEST(ChebyshevOptionsTest, JsonRoundTripsEveryDigit) {
+  ChebyshevOptions options = TitaniumOxide();
+  options.rad_cutoff = 20.0 / 3;
+  options.ang_cutoff = 0.1 + 0.2;
+  options.min_cutoff = std::numeric_limits<double>::denorm_min();
+  options.ang_order = 0;
+  const absl::StatusOr<ChebyshevOptions> read = ChebyshevOptions::FromJson(options.ToJson());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, options);
+  options.species = {8, 22};
+  EXPECT_NE(*read, options);
+}
+
+TEST(ChebyshevOptionsTest, JsonErrorsSayWhat) {
+  const std::string good = TitaniumOxide().ToJson();
+  const auto error = [](const std::string& json) {
+    return std::string(ChebyshevOptions::FromJson(json).status().message());
+  };
+  const auto replace = [&good](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  EXPECT_THAT(error(""), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error("[1]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error("{}"), HasSubstr("\"type\" is missing"));
+  EXPECT_THAT(error(replace("chebyshev", "behler2011")), HasSubstr("type \"behler2011\", expected \"chebyshev\""));
+  EXPECT_THAT(error(replace("\"Ti\"", "\"Xx\"")), HasSubstr("species \"Xx\" is not an element"));
+  EXPECT_THAT(error(replace("\"Ti\"", "22")), HasSubstr("species 22 is not an element"));
+  EXPECT_THAT(error(replace("[\"Ti\",\"O\"]", "7")), HasSubstr("\"species\" is not a list"));
+  EXPECT_THAT(error(replace("\"rad_order\":10", "\"rad_order\":10.5")), HasSubstr("\"rad_order\" is not an integer"));
+  EXPECT_THAT(error(replace("\"rad_order\":10", "\"rad_order\":4294967306")), HasSubstr("--rad_order=2147483647"));
+  EXPECT_THAT(error(replace("4.0", "\"4.0\"")), HasSubstr("\"ang_cutoff\" is not a number"));
+  EXPECT_THAT(error(replace("4.0", "400.0")), HasSubstr("--ang_cutoff=400"));
+  EXPECT_THAT(error(replace("\"ang_cutoff\":4.0,", "")), HasSubstr("\"ang_cutoff\" is missing"));
+  EXPECT_THAT(error(replace("{", "{\"alpha\":1,")), HasSubstr("\"alpha\" is not known"));
+}
+
+}  // namespace
+}  // namespace rutile

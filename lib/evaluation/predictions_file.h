@@ -1,0 +1,22 @@
+// Files of kind predictions/1: what a model says of a set of structures.
+
+#ifndef RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_
+#define RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/evaluation/energy_errors.h"
+#include "lib/tensorfile/schema.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace rutile {
+
+const Schema& PredictionsSchema();
+
+absl::Status WritePredictions(absl::string_view path, absl::Span<const EnergyPrediction> predictions,
+                              const Metadata& provenance);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_

@@ -1,0 +1,59 @@
+// Blocks of neighbouring atoms, each against the images near the block: for large structures, in any cell.
+
+#ifndef RUTILE_LIB_NEIGHBOR_CELL_LIST_H_
+#define RUTILE_LIB_NEIGHBOR_CELL_LIST_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/neighbor/careful_pairs.h"
+#include "lib/neighbor/lattice_frame.h"
+#include "lib/neighbor/near_block.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/neighbor/periodic_images.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+class CellList {
+ public:
+  // `frame` passed MakeLatticeFrame.
+  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
+                       NeighborList* list);
+
+ private:
+  // Divides the lattice cell, or the extent of the atoms where it is not periodic, into bins, and sorts atoms by bin.
+  void ChooseBins(const Structure& structure, const LatticeFrame& frame, double reach);
+  void SortAtoms(const Structure& structure, const LatticeFrame& frame);
+  // Bins as seen from bin (b[0], b[1], b[2]) that the search radius reaches, as runs of atoms.
+  void FindRuns(const std::array<int32_t, 3>& b);
+  // Makes block_ that of a bin: its atoms, and ghosts in the order of the runs. False for an empty bin.
+  bool MakeBlock(int64_t bin);
+  // Sorts the ghosts of block_ by (j, image) and completes them.
+  void SortGhosts();
+  void FillBlock(const LatticeFrame& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
+                 ClosePair* close);
+
+  std::array<bool, 3> pbc_ = {};
+  std::array<int32_t, 3> bins_ = {};   // along each lattice vector
+  std::array<int32_t, 3> reach_ = {};  // in bins
+  std::array<double, 3> origin_ = {};  // fractional coordinate where the bins start
+  std::array<double, 3> scale_ = {};   // bins for each unit of fractional coordinate
+  std::vector<int32_t> bin_of_;        // [N]
+  std::vector<int32_t> bin_begin_;     // [bins + 1] in order_
+  CellOrder order_;
+  std::vector<Run> runs_;
+
+  PeriodicImages images_;
+  NearBlock block_;
+  std::vector<uint64_t> keys_, key_scratch_;
+  Candidates candidates_;
+  std::vector<int64_t> place_;
+  std::vector<int64_t> length_;  // [N] pairs of each atom
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_CELL_LIST_H_

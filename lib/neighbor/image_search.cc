@@ -1,0 +1,49 @@
+#include "lib/neighbor/image_search.h"
+
+#include <algorithm>
+
+#include "lib/neighbor/careful_pairs.h"
+#include "lib/neighbor/list_memory.h"
+
+namespace rutile {
+
+absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
+                                  NeighborList* list) {
+  const int64_t num_atoms = structure.size();
+  list->offset.resize(num_atoms + 1);
+  list->offset[0] = 0;
+  if (num_atoms > 0) {
+    MakePeriodicImages(structure, frame, SearchRadius(cutoff), /*wrap_all=*/false, &images_);
+    FindAllGhosts(images_, &block_);
+  }
+  int64_t num_pairs = 0;
+  ClosePair close;
+  const int64_t chunk = AtomsAtATime(block_);
+  for (int64_t first = 0; first < num_atoms; first += chunk) {
+    const int64_t last = std::min(num_atoms, first + chunk);
+    FindCandidates(images_, &block_, first, last, &candidates_);
+    GrowTo(last - first, &place_);
+    int64_t most_pairs = num_pairs;
+    for (int64_t q = first; q < last; ++q) most_pairs += candidates_.count[q - first];
+    GrowList(most_pairs, shifts, list);
+    const PairArrays pairs = ArraysOf(list, shifts);
+    for (int64_t q = first; q < last;) {
+      // Places as if all candidates were pairs; after an atom where not all were, the next ones are placed again.
+      int64_t place = num_pairs;
+      for (int64_t k = q; k < last; ++k) {
+        place_[k - first] = place;
+        place += candidates_.count[k - first];
+      }
+      const int64_t done = WritePairs(images_, block_, candidates_, q, last, cutoff, place_.data(), pairs);
+      for (; q < done; ++q) list->offset[q + 1] = num_pairs += candidates_.count[q - first];
+      if (q == last) break;
+      num_pairs += WritePairsCarefully(frame, images_, block_, candidates_, q, cutoff, num_pairs, pairs, &close);
+      list->offset[++q] = num_pairs;
+      if (close.i >= 0) return TooNear(close.i, close.j, close.shift, close.squared_distance);
+    }
+  }
+  ResizeList(num_pairs, shifts, list);
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,33 @@
+// Every atom against all images near the cell: for small cells, where nearly all of them are near the atom too.
+
+#ifndef RUTILE_LIB_NEIGHBOR_IMAGE_SEARCH_H_
+#define RUTILE_LIB_NEIGHBOR_IMAGE_SEARCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/neighbor/lattice_frame.h"
+#include "lib/neighbor/near_block.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/neighbor/periodic_images.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+class ImageSearch {
+ public:
+  // `frame` passed MakeLatticeFrame.
+  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
+                       NeighborList* list);
+
+ private:
+  PeriodicImages images_;
+  NearBlock block_;
+  Candidates candidates_;
+  std::vector<int64_t> place_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_IMAGE_SEARCH_H_

@@ -1,0 +1,45 @@
+// Which algorithm for which structure.
+
+#include <memory>
+
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/neighbor/cell_list.h"
+#include "lib/neighbor/image_search.h"
+#include "lib/neighbor/lattice_frame.h"
+#include "lib/neighbor/neighbor_list.h"
+
+namespace rutile {
+namespace {
+
+constexpr int64_t kFewAtoms = 200;
+
+}  // namespace
+
+struct NeighborSearch::Scratch {
+  double cutoff;
+  NeighborOptions options;
+  LatticeFrame frame;
+  ImageSearch images;
+  CellList cells;
+};
+
+NeighborSearch::NeighborSearch(double cutoff, NeighborOptions options) : scratch_(std::make_unique<Scratch>()) {
+  CHECK_GT(cutoff, 0);
+  scratch_->cutoff = cutoff;
+  scratch_->options = options;
+}
+
+NeighborSearch::~NeighborSearch() = default;
+NeighborSearch::NeighborSearch(NeighborSearch&&) noexcept = default;
+
+absl::Status NeighborSearch::Compute(const Structure& structure, NeighborList* list) {
+  Scratch& s = *scratch_;
+  RETURN_IF_ERROR(MakeLatticeFrame(structure, SearchRadius(s.cutoff), &s.frame));
+  const bool cells = s.options.algorithm == NeighborAlgorithm::kCells ||
+                     (s.options.algorithm == NeighborAlgorithm::kFastest && structure.size() > kFewAtoms);
+  if (cells) return s.cells.Compute(structure, s.frame, s.cutoff, s.options.shifts, list);
+  return s.images.Compute(structure, s.frame, s.cutoff, s.options.shifts, list);
+}
+
+}  // namespace rutile

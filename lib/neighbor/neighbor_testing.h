@@ -1,0 +1,34 @@
+// Structures and comparisons for the tests of neighbour searches.
+
+#ifndef RUTILE_LIB_NEIGHBOR_NEIGHBOR_TESTING_H_
+#define RUTILE_LIB_NEIGHBOR_NEIGHBOR_TESTING_H_
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "lib/base/random.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+constexpr std::array<bool, 3> kPeriodic = {true, true, true};
+constexpr std::array<bool, 3> kIsolated = {false, false, false};
+
+Structure MakeStructure(const std::vector<double>& position, const Matrix3& cell, const std::array<bool, 3>& pbc);
+
+// `num_atoms` at random fractional coordinates in [-outside, 1 + outside) of a cell, none nearer to another (or to an
+// image) than 0.5 Angstrom. Directions that are not periodic hold atoms all the same.
+Structure RandomStructure(int num_atoms, const Matrix3& cell, const std::array<bool, 3>& pbc, double outside,
+                          RandomStream* random);
+
+// Expects two lists to be equal bit for bit.
+void ExpectEqual(const NeighborList& found, const NeighborList& expected);
+
+// Runs `check` on every instruction set that this machine and this program have.
+void ForEachTarget(const std::function<void()>& check);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_NEIGHBOR_TESTING_H_

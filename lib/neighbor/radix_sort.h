@@ -1,0 +1,16 @@
+// Sorts integers of few bits: faster than comparing them, from some tens on.
+
+#ifndef RUTILE_LIB_NEIGHBOR_RADIX_SORT_H_
+#define RUTILE_LIB_NEIGHBOR_RADIX_SORT_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace rutile {
+
+// Sorts the first n keys, all below 2^bits, ascending; `scratch` is memory to reuse.
+void RadixSort(int bits, int64_t n, std::vector<uint64_t>* keys, std::vector<uint64_t>* scratch);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_RADIX_SORT_H_

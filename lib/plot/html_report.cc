@@ -1,0 +1,92 @@
+#include "lib/plot/html_report.h"
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/version.h"
+#include "lib/plot/svg.h"
+#include "lib/plot/text.h"
+
+namespace rutile {
+namespace {
+
+// Pictures keep their white ground in the dark theme, as a card.
+constexpr char kStyle[] = R"(
+:root { color-scheme: light dark; --text: #222; --quiet: #666; --line: #ddd; --ground: #fff; --code: #f5f5f3; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4e4e4; --quiet: #a0a0a0; --line: #444; --ground: #1b1b1d; --code: #28282b; }
+}
+body { max-width: 56rem; margin: 2.5rem auto 4rem; padding: 0 1.25rem; background: var(--ground); color: var(--text);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1rem; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
+p { margin: .75rem 0; max-width: 44rem; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
+caption, figcaption { color: var(--quiet); font-size: .88rem; text-align: left; }
+caption { padding-bottom: .4rem; }
+th, td { padding: .3rem 1.1rem .3rem 0; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
+th { font-weight: 600; }
+th span { display: block; font-weight: 400; color: var(--quiet); font-size: .85em; }
+.text { text-align: left; }
+figure { margin: 1.25rem 0; }
+figure svg { display: block; max-width: 100%; height: auto; background: #fff; border: 1px solid var(--line);
+  border-radius: 6px; }
+figure svg text { font-family: system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+figcaption { margin-top: .4rem; }
+pre { background: var(--code); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font-size: .85rem;
+  line-height: 1.5; }
+footer { margin-top: 3rem; color: var(--quiet); font-size: .85rem; }
+@media print { body { max-width: none; margin: 0; } figure, tr, pre { break-inside: avoid; } }
+)";
+
+}  // namespace
+
+HtmlReport::HtmlReport(absl::string_view title) : title_(EscapeXml(title)) {}
+
+void HtmlReport::AddSection(absl::string_view title) { absl::StrAppend(&body_, "<h2>", EscapeXml(title), "</h2>\n"); }
+
+void HtmlReport::AddParagraph(absl::string_view text) { absl::StrAppend(&body_, "<p>", EscapeXml(text), "</p>\n"); }
+
+void HtmlReport::AddTable(const HtmlTable& table) {
+  absl::StrAppend(&body_, "<div class=\"wide\"><table>\n");
+  if (!table.caption.empty()) absl::StrAppend(&body_, "<caption>", EscapeXml(table.caption), "</caption>\n");
+  absl::StrAppend(&body_, "<thead><tr>");
+  for (const HtmlTable::Column& column : table.columns) {
+    absl::StrAppend(&body_, "<th scope=\"col\"", column.is_text ? " class=\"text\">" : ">", EscapeXml(column.name));
+    if (!column.unit.empty()) absl::StrAppend(&body_, " <span>", EscapeXml(column.unit), "</span>");
+    absl::StrAppend(&body_, "</th>");
+  }
+  absl::StrAppend(&body_, "</tr></thead>\n<tbody>\n");
+  for (const std::vector<std::string>& row : table.rows) {
+    CHECK_EQ(row.size(), table.columns.size()) << table.caption;
+    absl::StrAppend(&body_, "<tr>");
+    for (size_t c = 0; c < row.size(); ++c) {
+      absl::StrAppend(&body_, table.columns[c].is_text ? "<td class=\"text\">" : "<td>", EscapeXml(row[c]), "</td>");
+    }
+    absl::StrAppend(&body_, "</tr>\n");
+  }
+  absl::StrAppend(&body_, "</tbody></table></div>\n");
+}
+
+absl::Status HtmlReport::AddFigure(absl::string_view svg, absl::string_view caption) {
+  ASSIGN_OR_RETURN(const std::string element, InlineSvg(svg));
+  absl::StrAppend(&body_, "<figure>\n", element, "\n");
+  if (!caption.empty()) absl::StrAppend(&body_, "<figcaption>", EscapeXml(caption), "</figcaption>\n");
+  absl::StrAppend(&body_, "</figure>\n");
+  return absl::OkStatus();
+}
+
+void HtmlReport::AddCode(absl::string_view code) {
+  absl::StrAppend(&body_, "<pre><code>", EscapeXml(code, /*keep_lines=*/true), "</code></pre>\n");
+}
+
+std::string HtmlReport::ToString() const {
+  return absl::StrCat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
+      title_, "</title>\n<style>", kStyle, "</style>\n</head>\n<body>\n<h1>", title_, "</h1>\n", body_,
+      "<footer>Written by rutile ", kVersion, "</footer>\n</body>\n</html>\n");
+}
+
+}  // namespace rutile

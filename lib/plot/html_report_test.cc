@@ -1,0 +1,94 @@
+#include "lib/plot/html_report.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/plot/plots.h"
+#include "lib/plot/well_formed.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+HtmlReport Example() {
+  HtmlReport report("Test of run/best.safetensors");
+  report.AddParagraph("A potential for Ti and O, evaluated on 80 structures that it was not trained on.");
+  report.AddSection("Errors");
+  report.AddTable({"Per polymorph",
+                   {{"config_type", "", true}, {"structures", ""}, {"RMSE", "meV/atom"}, {"MAE", "meV/atom"}},
+                   {{"rutile", "32", "8.12", "5.9"}, {"anatase", "28", "7.40", "5.1"}}});
+  EXPECT_TRUE(report.AddFigure(*ParityPlot({1.0, 2.0}, {1.1, 1.9}, {}), "Energies of the test set.").ok());
+  EXPECT_TRUE(report.AddFigure(*LearningCurve({{"training", {1, 2}, {3, 2}}}), "").ok());
+  report.AddSection("Commands");
+  report.AddCode("evaluate run/best.safetensors \\\n  features.safetensors --output_dir=report\n");
+  return report;
+}
+
+TEST(HtmlReportTest, HoldsEverythingInOrder) {
+  const std::string html = Example().ToString();
+  EXPECT_TRUE(IsWellFormedXml("report.html", html));
+  size_t at = 0;
+  for (const char* text :
+       {"<title>Test of run/best.safetensors</title>", "<h2>Errors</h2>", "RMSE <span>meV/atom</span>", "<td>8.12</td>",
+        "<figure>", "<svg", "Energies of the test set.", "<h2>Commands</h2>", "\\\n  features.safetensors"}) {
+    const size_t next = html.find(text, at);
+    EXPECT_NE(next, std::string::npos) << text;
+    at = next == std::string::npos ? at : next;
+  }
+  EXPECT_EQ(Example().ToString(), html);
+}
+
+TEST(HtmlReportTest, NeedsNothingFromOutside) {
+  const std::string html = Example().ToString();
+  for (const char* text : {"<script", "<link", "<img", "src=", "@import", "url(", "<?xml"}) {
+    EXPECT_THAT(html, Not(HasSubstr(text)));
+  }
+  // The only addresses are the names of XML's vocabularies.
+  for (size_t at = html.find("http"); at != std::string::npos; at = html.find("http", at + 1)) {
+    EXPECT_EQ(html.substr(at, 18), "http://www.w3.org/");
+  }
+}
+
+TEST(HtmlReportTest, NoIdOccursTwice) {
+  const std::string html = Example().ToString();
+  for (size_t at = html.find(" id="); at != std::string::npos; at = html.find(" id=", at + 1)) {
+    const char quote = html[at + 4];
+    const std::string id = html.substr(at, html.find(quote, at + 5) + 1 - at);
+    EXPECT_EQ(html.find(id, at + 1), std::string::npos) << id;
+  }
+}
+
+TEST(HtmlReportTest, ShowsTextAndNeverRunsIt) {
+  const std::string bad = "</pre><script>alert('x')</script> & \"q\" \xFF\x01";
+  HtmlReport report(bad);
+  report.AddSection(bad);
+  report.AddParagraph(bad);
+  report.AddCode(bad);
+  report.AddTable({bad, {{bad, bad, true}}, {{bad}}});
+  EXPECT_TRUE(report.AddFigure("<svg xmlns='http://www.w3.org/2000/svg'></svg>", bad).ok());
+  const std::string html = report.ToString();
+  EXPECT_TRUE(IsWellFormedXml("report_bad.html", html));
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;"));
+}
+
+TEST(HtmlReportTest, RefusesPicturesThatAreNone) {
+  HtmlReport report("t");
+  EXPECT_EQ(report.AddFigure("no picture", "").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(report.AddFigure("<svg><script/></svg>", "").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(report.ToString(), Not(HasSubstr("<figure>")));
+}
+
+TEST(HtmlReportTest, TakesNothing) { EXPECT_TRUE(IsWellFormedXml("report_empty.html", HtmlReport("").ToString())); }
+
+TEST(HtmlReportDeathTest, RefusesRaggedRows) {
+  HtmlReport report("t");
+  EXPECT_DEATH(report.AddTable({"", {{"a", ""}}, {{"1", "2"}}}), "2 vs. 1");
+}
+
+}  // namespace
+}  // namespace rutile

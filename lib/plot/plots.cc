@@ -1,0 +1,291 @@
+#include "lib/plot/plots.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/plot/axis.h"
+#include "lib/plot/error_summary.h"
+#include "lib/plot/plot_script.h"
+#include "lib/plot/text.h"
+
+namespace rutile {
+namespace {
+
+constexpr int kWidth = 720;
+constexpr int kLongestName = 40;    // characters of a curve's or group's name in a legend
+constexpr int kCurvePoints = 1500;  // more than pixels across
+constexpr int kFewPoints = 40;      // curves up to here mark their points
+constexpr int kMostBins = 61;
+
+// gnuplot's filled point types: circle, square, triangle, diamond, inverted triangle; and what makes them look alike in
+// size.
+constexpr int kShapes[] = {7, 5, 9, 13, 11};
+constexpr double kShapeSizes[] = {0.55, 0.48, 0.60, 0.62, 0.60};
+
+std::string WithCapital(std::string text) {
+  if (!text.empty()) text[0] = absl::ascii_toupper(text[0]);
+  return text;
+}
+
+// Draws a curve of any length in bounded space: of each stretch of points the lowest and the highest stay.
+Curve Thinned(const Curve& curve) {
+  Curve finite = {ShortText(curve.name, kLongestName), {}, {}};
+  for (size_t i = 0; i < curve.y.size(); ++i) {
+    if (std::isnan(curve.y[i])) continue;
+    finite.x.push_back(curve.x[i]);
+    finite.y.push_back(curve.y[i]);
+  }
+  const size_t n = finite.y.size();
+  if (n <= kCurvePoints) return finite;
+  Curve thin = {finite.name, {finite.x[0]}, {finite.y[0]}};
+  const auto keep = [&](size_t i) {
+    thin.x.push_back(finite.x[i]);
+    thin.y.push_back(finite.y[i]);
+  };
+  constexpr size_t kStretches = kCurvePoints / 2;
+  for (size_t s = 0; s < kStretches; ++s) {
+    const auto begin = finite.y.begin() + (1 + s * (n - 2) / kStretches);
+    const auto end = finite.y.begin() + (1 + (s + 1) * (n - 2) / kStretches);
+    const auto [low, high] = std::minmax_element(begin, end);
+    const size_t a = std::min(low, high) - finite.y.begin(), b = std::max(low, high) - finite.y.begin();
+    keep(a);
+    if (b != a) keep(b);
+  }
+  keep(n - 1);
+  return thin;
+}
+
+// Epochs and counts have no halves: where all values are whole numbers, so are the ticks.
+std::vector<Tick> WholeTicks(AxisRange range, int count) {
+  std::vector<Tick> whole;
+  for (const Tick& tick : LinearTicks(range, count)) {
+    if (tick.value == std::floor(tick.value) && std::abs(tick.value) < 1e15) {
+      whole.push_back({tick.value, FormatCount(static_cast<long long>(tick.value))});
+    }
+  }
+  return whole;
+}
+
+absl::Status CheckValues(absl::string_view what, absl::Span<const double> reference,
+                         absl::Span<const double> predicted) {
+  CHECK_EQ(reference.size(), predicted.size());
+  if (reference.empty()) return absl::InvalidArgumentError(absl::StrCat(what, ": no values to plot"));
+  for (size_t i = 0; i < reference.size(); ++i) {
+    if (!std::isfinite(reference[i]) || !std::isfinite(predicted[i])) {
+      return absl::InvalidArgumentError(absl::StrCat(what, ": value ", i, " is not finite (reference ", reference[i],
+                                                     ", predicted ", predicted[i], ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// In options.error_unit.
+std::vector<double> Errors(absl::Span<const double> reference, absl::Span<const double> predicted,
+                           const ErrorPlotOptions& options) {
+  std::vector<double> error(reference.size());
+  for (size_t i = 0; i < error.size(); ++i) error[i] = options.error_scale * (predicted[i] - reference[i]);
+  return error;
+}
+
+std::string Figures(const ErrorSummary& summary, int64_t n, const ErrorPlotOptions& options) {
+  return absl::StrCat("RMSE ", FormatFigure(summary.rmse), ", MAE ", FormatFigure(summary.mae), ", largest error ",
+                      FormatFigure(summary.largest), " ", options.error_unit, "; ", FormatCount(n), " ", options.items);
+}
+
+std::pair<double, double> Extent(absl::Span<const double> a, absl::Span<const double> b) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const absl::Span<const double> values : {a, b}) {
+    for (const double v : values) {
+      low = std::min(low, v);
+      high = std::max(high, v);
+    }
+  }
+  return {low, high};
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const LearningCurveOptions& options) {
+  std::vector<Curve> drawn;
+  std::vector<double> x, y;
+  for (const Curve& curve : curves) {
+    CHECK_EQ(curve.x.size(), curve.y.size()) << curve.name;
+    Curve thin = Thinned(curve);
+    for (size_t i = 0; i < thin.x.size(); ++i) {
+      if (!std::isfinite(thin.x[i]) || !std::isfinite(thin.y[i])) {
+        return absl::InvalidArgumentError(absl::StrCat("learning curve: a value of ", thin.name, " is not finite"));
+      }
+    }
+    if (thin.x.empty()) continue;
+    x.insert(x.end(), thin.x.begin(), thin.x.end());
+    y.insert(y.end(), thin.y.begin(), thin.y.end());
+    drawn.push_back(std::move(thin));
+  }
+  if (drawn.empty()) return absl::InvalidArgumentError("learning curve: no values to plot");
+  const auto [low, high] = Extent(y, {});
+  const bool log_scale = low > 0;
+  if (options.marked_x.has_value() && std::isfinite(*options.marked_x)) x.push_back(*options.marked_x);
+  const auto [first, last] = Extent(x, {});
+
+  PlotScript script(options.id, kWidth, 420, options.title, "", "");
+  script.SetMargins(0.12, 0.97, 0.15, 0.88);
+  const AxisRange x_range = LinearRange(first, last);
+  const AxisRange y_range = log_scale ? LogRange(low, high) : LinearRange(low, high);
+  if (log_scale) script.Add("set logscale y");
+  const bool whole = std::all_of(x.begin(), x.end(), [](double v) { return v == std::floor(v); });
+  script.SetAxis("x", x_range, whole ? WholeTicks(x_range, 8) : LinearTicks(x_range, 8), options.x_label);
+  script.SetAxis("y", y_range, log_scale ? LogTicks(y_range) : LinearTicks(y_range), options.y_label);
+  if (options.marked_x.has_value() && std::isfinite(*options.marked_x)) {
+    script.Add(
+        absl::StrFormat("set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead back linewidth 1 "
+                        "linecolor rgb '#777777' dashtype (4,4)",
+                        *options.marked_x, *options.marked_x));
+    // On the side that has room.
+    const bool right = *options.marked_x < 0.5 * (first + last);
+    script.Add(
+        absl::StrFormat("set label %s at first %.17g, graph 0.95 %s offset character %d,0 font 'sans-serif,12' "
+                        "textcolor rgb '#555555'",
+                        Quote(ShortText(options.mark_label, kLongestName)), *options.marked_x, right ? "left" : "right",
+                        right ? 1 : -1));
+  }
+  // The curves fall from the upper left: their legend stands where they do not.
+  script.Add(options.marked_x.has_value() ? "set key at graph 0.98, graph 0.86 right top" : "set key right top");
+  std::vector<std::string> plots;
+  for (size_t c = 0; c < drawn.size(); ++c) {
+    const std::string data = absl::StrCat("curve", c);
+    script.AddData(data, {drawn[c].x, drawn[c].y});
+    const bool marks = drawn[c].x.size() <= kFewPoints;
+    plots.push_back(absl::StrCat("$", data, " with ", marks ? "linespoints pointtype 7 pointsize 0.5" : "lines",
+                                 " linewidth 2 linecolor rgb '", kPlotColors[c % kNumPlotColors], "' title ",
+                                 Quote(drawn[c].name)));
+  }
+  script.Add(absl::StrCat("plot ", absl::StrJoin(plots, ", ")));
+  return script.Draw();
+}
+
+absl::StatusOr<std::string> ParityPlot(absl::Span<const double> reference, absl::Span<const double> predicted,
+                                       absl::Span<const std::string> group, const ErrorPlotOptions& options) {
+  RETURN_IF_ERROR(CheckValues("parity plot", reference, predicted));
+  const int64_t n = static_cast<int64_t>(reference.size());
+  const std::vector<double> error = Errors(reference, predicted, options);
+  const ErrorSummary summary = SummarizeErrors(error);
+  const Grouping grouping = GroupByName(group, n, kNumPlotColors);
+  const std::vector<int64_t> chosen = ChoosePoints(error, options.max_points);
+  const int num_groups = static_cast<int>(grouping.name.size());
+
+  // [group][column: reference, predicted, error]
+  std::vector<std::array<std::vector<double>, 3>> points(num_groups);
+  for (const int64_t i : chosen) {
+    std::array<std::vector<double>, 3>& p = points[grouping.of[i]];
+    p[0].push_back(reference[i]);
+    p[1].push_back(predicted[i]);
+    p[2].push_back(error[i]);
+  }
+  std::string caption;
+  if (static_cast<int64_t>(chosen.size()) < n) {
+    caption = absl::StrCat(FormatCount(chosen.size()), " of ", FormatCount(n), " ", options.items,
+                           " drawn: the largest errors and a random choice of the others");
+  }
+  constexpr int kHeight = 920;
+  PlotScript script(options.id, kWidth, kHeight, options.title, Figures(summary, n, options), caption);
+  const auto [low, high] = Extent(reference, predicted);
+  const AxisRange range = LinearRange(low, high);
+  const std::vector<Tick> ticks = LinearTicks(range);
+  const AxisRange error_range = LinearRange(-summary.largest, summary.largest);
+  std::vector<std::string> parity, residual;
+  parity.push_back(absl::StrFormat("$diagonal with lines linewidth 1 linecolor rgb '#777777' notitle"));
+  residual.push_back("0 with lines linewidth 1 linecolor rgb '#777777' notitle");
+  script.AddData("diagonal", {{range.low, range.high}, {range.low, range.high}});
+  for (int g = 0; g < num_groups; ++g) {
+    if (points[g][0].empty()) continue;
+    const std::string data = absl::StrCat("group", g);
+    script.AddData(data, {points[g][0], points[g][1], points[g][2]});
+    const int shape = g % static_cast<int>(std::size(kShapes));
+    const std::string style = absl::StrFormat("with points pointtype %d pointsize %.2f linecolor rgb '#40%s'",
+                                              kShapes[shape], kShapeSizes[shape], kPlotColors[g] + 1);
+    const std::string title =
+        absl::StrFormat("%s (%s)", ShortText(grouping.name[g], kLongestName), FormatCount(grouping.size[g]));
+    parity.push_back(
+        absl::StrCat("$", data, " using 1:2 ", style, num_groups > 1 ? " title " + Quote(title) : " notitle"));
+    residual.push_back(absl::StrCat("$", data, " using 1:3 ", style, " notitle"));
+  }
+  // Both panels share the reference axis; the upper one is square.
+  constexpr double kLeft = 0.14, kRight = 0.965;
+  constexpr double kTop = 1 - 70.0 / kHeight, kBottom = kTop - (kRight - kLeft) * kWidth / kHeight;
+  script.Add("set multiplot");
+  script.SetMargins(kLeft, kRight, kBottom, kTop);
+  script.SetAxis("x", range, ticks, "", false);
+  script.SetAxis("y", range, ticks, absl::StrCat("Predicted ", options.quantity, " (", options.unit, ")"));
+  script.Add("set key at graph 0.02, graph 0.98 left top Left reverse");
+  script.Add(absl::StrCat("plot ", absl::StrJoin(parity, ", ")));
+  script.Add("unset label");
+  script.SetMargins(kLeft, kRight, 86.0 / kHeight, kBottom - 24.0 / kHeight);
+  script.SetAxis("x", range, ticks, absl::StrCat("Reference ", options.quantity, " (", options.unit, ")"));
+  script.SetAxis("y", error_range, LinearTicks(error_range, 6), absl::StrCat("Error (", options.error_unit, ")"));
+  script.Add(absl::StrCat("plot ", absl::StrJoin(residual, ", ")));
+  script.Add("unset multiplot");
+  return script.Draw();
+}
+
+absl::StatusOr<std::string> ErrorHistogram(absl::Span<const double> reference, absl::Span<const double> predicted,
+                                           const ErrorPlotOptions& options) {
+  RETURN_IF_ERROR(CheckValues("error histogram", reference, predicted));
+  const std::vector<double> error = Errors(reference, predicted, options);
+  const ErrorSummary summary = SummarizeErrors(error);
+  std::vector<double> sorted = error;
+  std::sort(sorted.begin(), sorted.end());
+  const size_t n = sorted.size();
+  std::vector<double> size(n);
+  for (size_t i = 0; i < n; ++i) size[i] = std::abs(error[i]);
+  std::sort(size.begin(), size.end());
+  // An axis for all, unless one in two hundred or fewer would stretch it more than twofold.
+  double reach = size.back();
+  const double most = size[(n - 1) - (n - 1) / 200];
+  if (reach > 2 * most && most > 0) reach = 1.25 * most;
+  if (reach == 0) reach = 1;
+  // Freedman and Diaconis: 2 IQR / n^(1/3). An odd number of bins puts one around zero.
+  const double spread = sorted[(n - 1) - (n - 1) / 4] - sorted[(n - 1) / 4];
+  const double wanted = spread > 0 ? 2 * reach / (2 * spread / std::cbrt(static_cast<double>(n))) : 0;
+  const int bins = std::clamp(2 * static_cast<int>(std::min(wanted, 1e6) / 2) + 1, 11, kMostBins);
+  const double width = 2 * reach / bins;
+  std::vector<double> center(bins), count(bins, 0);
+  for (int b = 0; b < bins; ++b) center[b] = (b - bins / 2) * width;
+  int64_t beyond = 0;
+  for (const double e : error) {
+    if (std::abs(e) > reach) {
+      ++beyond;
+    } else {
+      ++count[std::clamp(static_cast<int>(std::floor((e + reach) / width)), 0, bins - 1)];
+    }
+  }
+  std::string caption;
+  if (beyond > 0) {
+    caption = absl::StrCat(FormatCount(beyond), " of ", FormatCount(n), " ", options.items, " lie beyond this axis");
+  }
+  PlotScript script(options.id, kWidth, 400, "Distribution of errors",
+                    absl::StrCat("Mean ", FormatFigure(summary.mean), ", ", Figures(summary, n, options)), caption);
+  script.SetMargins(0.12, 0.97, 0.21, 0.82);
+  const AxisRange x_range = LinearRange(-reach, reach);
+  const AxisRange y_range = {0, 1.05 * *std::max_element(count.begin(), count.end())};
+  script.SetAxis(
+      "x", x_range, LinearTicks(x_range, 8),
+      absl::StrCat("Error of the ", options.quantity, ", predicted \u2212 reference (", options.error_unit, ")"));
+  script.SetAxis("y", y_range, WholeTicks(y_range, 5), WithCapital(options.items));
+  script.AddData("bins", {center, count});
+  script.Add(absl::StrFormat("set boxwidth %.17g absolute", 0.92 * width));
+  script.Add("set arrow from first 0, graph 0 to first 0, graph 1 nohead front linewidth 1 linecolor rgb '#777777'");
+  script.Add(
+      absl::StrCat("plot $bins with boxes fillstyle solid 0.9 noborder linecolor rgb '", kPlotColors[0], "' notitle"));
+  return script.Draw();
+}
+
+}  // namespace rutile

@@ -1,0 +1,211 @@
+#include "lib/plot/plots.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/random.h"
+#include "lib/plot/well_formed.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+int Count(const std::string& text, absl::string_view what) {
+  int count = 0;
+  for (size_t at = text.find(what.data()); at != std::string::npos; at = text.find(what.data(), at + 1)) ++count;
+  return count;
+}
+
+// A run that looks like one: validation above training, every second epoch.
+std::vector<Curve> SampleRun(int epochs) {
+  Curve train = {"training", {}, {}}, validation = {"validation", {}, {}};
+  RandomStream random(1, "learning curve");
+  for (int e = 1; e <= epochs; ++e) {
+    const double loss = 400.0 / e + 3.5;
+    train.x.push_back(e);
+    train.y.push_back(loss * (1 + 0.05 * random.Normal()));
+    validation.x.push_back(e);
+    validation.y.push_back(e % 2 == 0 ? 1.3 * loss * (1 + 0.05 * random.Normal()) : kNan);
+  }
+  return {train, validation};
+}
+
+struct Predictions {
+  std::vector<double> reference, predicted;
+  std::vector<std::string> group;
+};
+
+Predictions Sample(int n) {
+  const std::vector<std::string> names = {"rutile", "anatase", "columbite", "fluorite"};
+  Predictions sample;
+  RandomStream random(2, "predictions");
+  for (int i = 0; i < n; ++i) {
+    const int g = static_cast<int>(random.Below(100)) % 10 % 4;
+    sample.reference.push_back(-8.75 + 0.03 * g + std::abs(0.1 * random.Normal()));
+    sample.predicted.push_back(sample.reference.back() + (0.004 + 0.004 * g) * random.Normal());
+    sample.group.push_back(names[g]);
+  }
+  return sample;
+}
+
+TEST(LearningCurveTest, ShowsCurvesUnitsAndTheBestEpoch) {
+  LearningCurveOptions options;
+  options.title = "TiO2, two hidden layers";
+  options.y_label = "Energy RMSE (meV/atom)";
+  options.marked_x = 380;
+  options.mark_label = "best: epoch 380";
+  const auto svg = LearningCurve(SampleRun(500), options);
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_TRUE(IsWellFormedXml("learning_curve.svg", *svg));
+  for (const char* text : {"training", "validation", "Energy RMSE (meV/atom)", "Epoch", "best: epoch 380", ">10<",
+                           "TiO2, two hidden layers"}) {
+    EXPECT_THAT(*svg, HasSubstr(text));
+  }
+  EXPECT_EQ(*LearningCurve(SampleRun(500), options), *svg);
+}
+
+TEST(LearningCurveTest, DrawsFewEpochsAsPoints) {
+  for (const int epochs : {1, 2, 12}) {
+    const auto svg = LearningCurve(SampleRun(epochs));
+    ASSERT_TRUE(svg.ok()) << svg.status();
+    EXPECT_TRUE(IsWellFormedXml(absl::StrCat("learning_curve_", epochs, ".svg"), *svg));
+    EXPECT_THAT(*svg, HasSubstr("href='#learning_curve_gpPt6'"));
+  }
+}
+
+TEST(LearningCurveTest, CountsEpochsInWholeNumbers) {
+  const std::string two = *LearningCurve({{"a", {1, 2}, {3, 2}}});
+  EXPECT_THAT(two, HasSubstr(">1<"));
+  EXPECT_THAT(two, Not(HasSubstr(">1.2<")));
+  EXPECT_THAT(*LearningCurve({{"a", {1}, {3}}}), HasSubstr(">1<"));
+  EXPECT_THAT(*LearningCurve({{"a", {1, 1.5}, {3, 2}}}), HasSubstr(">1.2<"));  // not epochs
+}
+
+TEST(LearningCurveTest, TakesConstantsAndZeros) {
+  const auto constant = LearningCurve({{"a", {1, 2, 3}, {0.5, 0.5, 0.5}}});
+  ASSERT_TRUE(constant.ok()) << constant.status();
+  EXPECT_TRUE(IsWellFormedXml("learning_curve_constant.svg", *constant));
+  // A loss of 0 has no place on a logarithmic axis, so the axis is linear.
+  const auto zero = LearningCurve({{"a", {1, 2, 3}, {1, 0.5, 0}}});
+  ASSERT_TRUE(zero.ok()) << zero.status();
+  EXPECT_THAT(*zero, HasSubstr(">0.0<"));
+}
+
+TEST(LearningCurveTest, KeepsLongRunsSmallAndTheirExtremes) {
+  Curve curve = {"spike", {}, {}};
+  for (int e = 0; e < 200000; ++e) {
+    curve.x.push_back(e);
+    curve.y.push_back(e == 123456 ? 1e6 : 1);
+  }
+  const auto svg = LearningCurve({curve});
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_LT(svg->size(), 100000u);
+  EXPECT_THAT(*svg, HasSubstr(">1e+06<"));
+}
+
+TEST(LearningCurveTest, RefusesNothingAndInfinity) {
+  EXPECT_EQ(LearningCurve({}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LearningCurve({{"a", {1}, {kNan}}}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LearningCurve({{"a", {1}, {kInfinity}}}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ParityPlotTest, ShowsGroupsUnitsAndFigures) {
+  const Predictions sample = Sample(400);
+  const auto svg = ParityPlot(sample.reference, sample.predicted, sample.group);
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_TRUE(IsWellFormedXml("parity.svg", *svg));
+  for (const char* text : {"rutile (", "anatase (", "columbite (", "fluorite (", "Reference energy (eV/atom)",
+                           "Predicted energy (eV/atom)", "Error (meV/atom)", "RMSE ", "MAE ", "400 structures"}) {
+    EXPECT_THAT(*svg, HasSubstr(text));
+  }
+  EXPECT_THAT(*svg, Not(HasSubstr("drawn")));
+  EXPECT_EQ(*ParityPlot(sample.reference, sample.predicted, sample.group), *svg);
+}
+
+TEST(ParityPlotTest, TakesOnePointAndConstants) {
+  for (const int n : {1, 5}) {
+    const std::vector<double> values(n, -8.7);
+    const auto svg = ParityPlot(values, values, {});
+    ASSERT_TRUE(svg.ok()) << svg.status();
+    EXPECT_TRUE(IsWellFormedXml(absl::StrCat("parity_constant_", n, ".svg"), *svg));
+    EXPECT_THAT(*svg, HasSubstr("RMSE 0.00, MAE 0.00"));
+  }
+}
+
+TEST(ParityPlotTest, DrawsAChoiceOfManyAndSaysSo) {
+  const Predictions sample = Sample(100000);
+  const auto svg = ParityPlot(sample.reference, sample.predicted, sample.group);
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_TRUE(IsWellFormedXml("parity_many.svg", *svg));
+  EXPECT_LT(svg->size(), 700000u);
+  EXPECT_THAT(*svg, HasSubstr("2\u202F000 of 100\u202F000 structures drawn"));
+  EXPECT_THAT(*svg, HasSubstr("largest error"));
+  EXPECT_GT(Count(*svg, "<use"), 4000);  // in both panels
+}
+
+TEST(ParityPlotTest, EscapesNamesAndJoinsSmallGroups) {
+  std::vector<double> values;
+  std::vector<std::string> group;
+  const std::vector<std::string> nasty = {"</svg><script>alert(1)</script>", "it's \"quoted\" & `run`", "bad \xFF\x01",
+                                          "a very long name that nobody would want to read in a legend"};
+  for (int i = 0; i < 30; ++i) {
+    values.push_back(i);
+    group.push_back(i < 16 ? nasty[i % 4] : absl::StrCat("g", i));
+  }
+  const auto svg = ParityPlot(values, values, group);
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_TRUE(IsWellFormedXml("parity_names.svg", *svg));
+  EXPECT_THAT(*svg, Not(HasSubstr("<script")));
+  EXPECT_THAT(*svg, HasSubstr("11 other groups (11)"));
+}
+
+TEST(ParityPlotTest, RefusesNothingAndNan) {
+  EXPECT_EQ(ParityPlot({}, {}, {}).status().code(), absl::StatusCode::kInvalidArgument);
+  const auto status = ParityPlot({1.0, 2.0}, {1.0, kNan}, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("value 1 is not finite"));
+}
+
+TEST(ErrorHistogramTest, ShowsUnitsAndFigures) {
+  const Predictions sample = Sample(400);
+  const auto svg = ErrorHistogram(sample.reference, sample.predicted);
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_TRUE(IsWellFormedXml("histogram.svg", *svg));
+  for (const char* text : {"predicted \u2212 reference (meV/atom)", "Mean ", "RMSE ", "Structures", "400 structures"}) {
+    EXPECT_THAT(*svg, HasSubstr(text));
+  }
+  EXPECT_THAT(*svg, Not(HasSubstr("beyond")));
+}
+
+TEST(ErrorHistogramTest, CountsOutliersInsteadOfDrawingThem) {
+  Predictions sample = Sample(1000);
+  sample.predicted[3] += 50;
+  const auto svg = ErrorHistogram(sample.reference, sample.predicted);
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_TRUE(IsWellFormedXml("histogram_outlier.svg", *svg));
+  EXPECT_THAT(*svg, HasSubstr("1 of 1\u202F000 structures lie beyond this axis"));
+}
+
+TEST(ErrorHistogramTest, TakesOnePointConstantsAndMany) {
+  EXPECT_TRUE(ErrorHistogram({1.0}, {1.0}).ok());
+  EXPECT_TRUE(ErrorHistogram({1.0}, {1.5}).ok());
+  EXPECT_TRUE(ErrorHistogram({1.0, 2.0, 3.0}, {1.5, 2.5, 3.5}).ok());
+  const Predictions sample = Sample(100000);
+  EXPECT_LT(ErrorHistogram(sample.reference, sample.predicted)->size(), 60000u);
+  EXPECT_EQ(ErrorHistogram({}, {}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ErrorHistogram({kInfinity}, {0.0}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,69 @@
+#include "lib/task/gradient_comparison.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/testing/toy_task.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<ParameterSlice>& Slices() {
+  static const auto* slices = new std::vector<ParameterSlice>{{"a.weight", 0, {2, 3}}, {"a.bias", 6, {}}};
+  return *slices;
+}
+
+TEST(GradientComparisonTest, NamesParameters) {
+  EXPECT_EQ(ParameterLocation(Slices(), 0), "a.weight[0, 0]");
+  EXPECT_EQ(ParameterLocation(Slices(), 5), "a.weight[1, 2]");
+  EXPECT_EQ(ParameterLocation(Slices(), 6), "a.bias[]");
+  EXPECT_EQ(ParameterLocation(Slices(), 7), "parameter 7");
+}
+
+TEST(GradientComparisonTest, IsRelativeToTheLargest) {
+  const Tensor expected = Tensor::Of<double>({0, -100, 1, 0, 0, 0, 0});
+  const Tensor actual = Tensor::Of<float>({0, -100, 1, 0, 3, 0, -1});
+  const GradientDifference worst = CompareGradients(Slices(), actual, expected);
+  EXPECT_DOUBLE_EQ(worst.relative, 0.03);
+  EXPECT_EQ(worst.location, "a.weight[1, 1]");
+  EXPECT_EQ(worst.actual, 3);
+  EXPECT_EQ(worst.expected, 0);
+  EXPECT_EQ(CompareGradients(Slices(), expected, expected).relative, 0);
+}
+
+TEST(GradientComparisonTest, NotFiniteIsNeverClose) {
+  const Tensor expected = Tensor::Of<double>({1, 1, 1, 1, 1, 1, 1});
+  Tensor actual = Tensor::Of<double>({1, 1, 1, 1, 1, 1, 1});
+  actual.mutable_values<double>()[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isinf(CompareGradients(Slices(), actual, expected).relative));
+  EXPECT_EQ(CompareGradients(Slices(), actual, expected).location, "a.weight[1, 0]");
+}
+
+absl::Status Check(const ToyTaskOptions& options) {
+  ToyTask task(options);
+  NamedTensors batch;
+  EXPECT_TRUE(task.MakeBatch({0, 1, 2}, &batch).ok());
+  return CheckAgainstReference(task, task.InitialParameters(0), batch, ReferenceTolerance(options.dtype));
+}
+
+TEST(GradientComparisonTest, FastAgainstReference) {
+  ToyTaskOptions options;
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    options.dtype = dtype;
+    options.wrong_gradient = options.wrong_sum = false;
+    EXPECT_EQ(Check(options), absl::OkStatus());
+    options.wrong_gradient = true;
+    EXPECT_THAT(std::string(Check(options).message()), HasSubstr("d value / d weight[0, 2]"));
+    options.wrong_sum = true;
+    EXPECT_THAT(std::string(Check(options).message()), HasSubstr("the sum of term \"value\""));
+  }
+}
+
+}  // namespace
+}  // namespace rutile

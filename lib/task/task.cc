@@ -1,0 +1,38 @@
+#include "lib/task/task.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+#include "lib/task/reference_gradients.h"
+
+namespace rutile {
+
+void TermSums::Add(const TermSums& other) {
+  CHECK_EQ(sum.size(), other.sum.size());
+  for (size_t t = 0; t < sum.size(); ++t) {
+    sum[t] += other.sum[t];
+    count[t] += other.count[t];
+  }
+}
+
+int64_t Task::num_parameters() const {
+  int64_t end = 0;
+  for (const ParameterSlice& slice : parameter_slices()) {
+    const int64_t size =
+        std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
+    end = std::max(end, slice.offset + size);
+  }
+  return end;
+}
+
+absl::Status Task::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
+                                       absl::Span<Tensor> gradients, TermSums* sums) {
+  return ReferenceGradients(*this, parameters, batch, gradients, sums);
+}
+
+}  // namespace rutile

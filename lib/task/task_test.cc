@@ -1,0 +1,94 @@
+#include "lib/task/task.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/task/reference_gradients.h"
+#include "lib/testing/toy_task.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::Pointwise;
+
+TEST(TermSumsTest, Adds) {
+  TermSums sums(2), other(2);
+  other.sum = {1, 2};
+  other.count = {3, 4};
+  sums.Add(other);
+  sums.Add(other);
+  EXPECT_THAT(sums.sum, ElementsAre(2, 4));
+  EXPECT_THAT(sums.count, ElementsAre(6, 8));
+}
+
+TEST(TermSumsDeathTest, RejectsAnotherNumberOfTerms) {
+  TermSums sums(2);
+  EXPECT_DEATH(sums.Add(TermSums(1)), "2 vs. 1");
+}
+
+TEST(TaskTest, NumParametersIsTheEndOfTheLastSlice) {
+  ToyTaskOptions options;
+  options.num_features = 5;
+  EXPECT_EQ(ToyTask(options).num_parameters(), 6);
+}
+
+class GradientsTest : public ::testing::TestWithParam<DType> {
+ protected:
+  GradientsTest() {
+    ToyTaskOptions options;
+    options.dtype = GetParam();
+    task_ = std::make_unique<ToyTask>(options);
+    parameters_ = task_->InitialParameters(2);
+    EXPECT_TRUE(task_->MakeBatch({0, 4, 3, 8, 9}, &batch_).ok());
+    for (int i = 0; i < 2; ++i) {
+      gradients_.push_back(Tensor::Zeros(GetParam(), parameters_.shape()));
+      reference_.push_back(Tensor::Zeros(GetParam(), parameters_.shape()));
+    }
+  }
+
+  std::unique_ptr<ToyTask> task_;
+  Tensor parameters_;
+  NamedTensors batch_;
+  std::vector<Tensor> gradients_, reference_;
+};
+
+TEST_P(GradientsTest, ReferenceEqualsClosedForm) {
+  const double tolerance = GetParam() == DType::kF32 ? 2e-6 : 1e-13;
+  TermSums sums(2), reference_sums(2);
+  // Twice, since both add to what is there.
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(task_->AccumulateGradients(parameters_, batch_, absl::MakeSpan(gradients_), &sums).ok());
+    ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(reference_), &reference_sums).ok());
+  }
+  for (int t = 0; t < 2; ++t) {
+    EXPECT_THAT(reference_[t].ToDoubles(), Pointwise(DoubleNear(tolerance * 20), gradients_[t].ToDoubles()));
+    EXPECT_NEAR(reference_sums.sum[t], sums.sum[t], tolerance * sums.sum[t]);
+  }
+  EXPECT_THAT(reference_sums.count, ElementsAre(10, 6));  // examples 0, 3 and 9 have a slope
+}
+
+TEST_P(GradientsTest, DefaultIsTheReference) {
+  TermSums sums(2), reference_sums(2);
+  ASSERT_TRUE(task_->Task::AccumulateGradients(parameters_, batch_, absl::MakeSpan(gradients_), &sums).ok());
+  ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(reference_), &reference_sums).ok());
+  for (int t = 0; t < 2; ++t) EXPECT_EQ(gradients_[t].ToDoubles(), reference_[t].ToDoubles());
+  EXPECT_EQ(sums.sum, reference_sums.sum);
+}
+
+// A view of the parameters is differentiated, not the parameters themselves.
+TEST_P(GradientsTest, ParametersStayAsTheyAre) {
+  const std::vector<double> before = parameters_.ToDoubles();
+  TermSums sums(2);
+  ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(reference_), &sums).ok());
+  EXPECT_EQ(parameters_.ToDoubles(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, GradientsTest, ::testing::Values(DType::kF32, DType::kF64));
+
+}  // namespace
+}  // namespace rutile

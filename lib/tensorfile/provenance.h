@@ -1,0 +1,38 @@
+// Where a file comes from, as metadata: "tool", "version", "command", "inputs".
+//
+// No dates and no names of machines or users: the same command on the same inputs gives the same bytes.
+
+#ifndef RUTILE_LIB_TENSORFILE_PROVENANCE_H_
+#define RUTILE_LIB_TENSORFILE_PROVENANCE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace rutile {
+
+struct Provenance {
+  std::string tool;                           // "featurize"
+  std::vector<std::string> arguments;         // as the shell gave them, without the program
+  std::map<std::string, std::string> inputs;  // path as given -> SHA-256 in hex; "" for what was read from a stream
+
+  // Hashes a file into `inputs`. A stream ("-", a pipe) gets "": it cannot be read again.
+  absl::Status AddInput(absl::string_view path);
+};
+
+// The metadata of a file of ours: `kind`, where it comes from, and the kind's own keys. CHECK-fails when `kind` is no
+// name/version or `own` holds one of the keys that are set here.
+Metadata MakeMetadata(absl::string_view kind, const Provenance& provenance, const Metadata& own);
+
+// Words as one line that a POSIX shell (with $'...' for control characters and what is not UTF-8) reads as the same
+// words: "featurize --species=Ti,O 'my file.xsf'". The result is UTF-8.
+std::string ShellCommand(absl::Span<const std::string> words);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TENSORFILE_PROVENANCE_H_

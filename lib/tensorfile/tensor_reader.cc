@@ -1,0 +1,171 @@
+#include "lib/tensorfile/tensor_reader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/crc32c.h"
+#include "lib/base/file.h"
+#include "lib/base/status_macros.h"
+#include "lib/tensorfile/tensor_header.h"
+
+namespace rutile {
+namespace {
+
+constexpr size_t kLengthSize = sizeof(uint64_t);
+
+uint64_t HeaderLength(absl::string_view bytes) {
+  uint64_t length = 0;
+  for (size_t i = 0; i < kLengthSize; ++i) length |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return length;
+}
+
+// The header's JSON with its padding, or which rule the file's frame breaks.
+absl::StatusOr<absl::string_view> HeaderText(absl::string_view bytes) {
+  if (bytes.empty()) return absl::InvalidArgumentError("the file is empty, expected a safetensors file");
+  // A length below the limit has zeros from its fifth byte on.
+  const bool is_text =
+      bytes.size() > 4 && std::all_of(bytes.begin(), bytes.begin() + std::min(bytes.size(), kLengthSize),
+                                      [](char c) { return absl::ascii_isprint(c) || absl::ascii_isspace(c); });
+  if (is_text) return absl::InvalidArgumentError("this is text, expected a safetensors file");
+  if (bytes.size() < kLengthSize) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cut off: ", bytes.size(), " bytes, expected a safetensors file, which starts with a length of 8"));
+  }
+  const uint64_t length = HeaderLength(bytes);
+  if (length > kMaxTensorHeader) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not a safetensors file: its first 8 bytes, the header's length, say ", length, ", at most ",
+                     kMaxTensorHeader, " are allowed"));
+  }
+  const absl::string_view rest = bytes.substr(kLengthSize);
+  if (!rest.empty() && rest[0] != '{') {
+    return absl::InvalidArgumentError("not a safetensors file: the header does not start with '{' at byte 8");
+  }
+  if (length < 2) {
+    return absl::InvalidArgumentError(absl::StrCat("not a safetensors file: a header of ", length, " bytes"));
+  }
+  if (rest.size() < length) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cut off: the header has ", length, " bytes, ", rest.size(), " are left"));
+  }
+  return rest.substr(0, length);
+}
+
+// Sorts the entries by place and checks that they cover the data once and exactly.
+absl::Status CheckPlaces(int64_t data_size, std::vector<TensorEntry>* entries) {
+  std::stable_sort(entries->begin(), entries->end(), [](const TensorEntry& a, const TensorEntry& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  });
+  int64_t covered = 0;
+  const TensorEntry* previous = nullptr;
+  for (const TensorEntry& entry : *entries) {
+    if (entry.end > data_size) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", JsonQuote(entry.name), ": bytes ", entry.begin, "..",
+                                                     entry.end, " lie outside the file's data of ", data_size,
+                                                     " bytes; the file was cut off"));
+    }
+    if (entry.begin < covered) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", JsonQuote(entry.name), ": bytes ", entry.begin, "..",
+                                                     entry.end, " overlap those of ", JsonQuote(previous->name), ", ",
+                                                     previous->begin, "..", previous->end));
+    }
+    if (entry.begin > covered) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", JsonQuote(entry.name), ": before its bytes ",
+                                                     entry.begin, "..", entry.end, " is a hole from ", covered, " on"));
+    }
+    covered = entry.end;
+    previous = &entry;
+  }
+  if (covered != data_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(data_size - covered, " bytes follow the last tensor, expected the end of the file"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBytes(const TensorEntry& entry, absl::string_view bytes, const Metadata& metadata, bool verify) {
+  if (entry.dtype == DType::kBool) {
+    // A C++ bool that is neither 0 nor 1 breaks whatever compares it.
+    const auto bad = std::find_if(bytes.begin(), bytes.end(), [](char c) { return (c & ~1) != 0; });
+    if (bad != bytes.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor ", JsonQuote(entry.name), ": element ",
+                                                     bad - bytes.begin(), " is ", static_cast<unsigned char>(*bad),
+                                                     ", expected 0 or 1 in a BOOL"));
+    }
+  }
+  if (!verify) return absl::OkStatus();
+  const auto recorded = metadata.find(absl::StrCat("crc32c.", entry.name));
+  if (recorded == metadata.end()) return absl::OkStatus();
+  const std::string found = absl::StrFormat("%08x", Crc32c(bytes));
+  if (recorded->second == found) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("tensor ", JsonQuote(entry.name), ": CRC32C is ", found,
+                                          ", the file was written with ", recorded->second,
+                                          "; its bytes were changed since, make it again"));
+}
+
+Tensor ViewOrCopy(const TensorEntry& entry, absl::string_view bytes, const std::shared_ptr<const void>& owner) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % ByteSize(entry.dtype) == 0) {
+    return Tensor::View(entry.dtype, entry.shape, bytes.data(), owner);
+  }
+  Tensor copy = Tensor::Zeros(entry.dtype, entry.shape);
+  if (!bytes.empty()) std::memcpy(copy.mutable_data(), bytes.data(), bytes.size());
+  return copy;
+}
+
+absl::StatusOr<TensorFile> Parse(absl::string_view bytes, const std::shared_ptr<const void>& owner, bool verify) {
+  ASSIGN_OR_RETURN(const absl::string_view text, HeaderText(bytes));
+  ASSIGN_OR_RETURN(TensorHeader header, ParseTensorHeader(text));
+  const absl::string_view data = bytes.substr(kLengthSize + text.size());
+  RETURN_IF_ERROR(CheckPlaces(data.size(), &header.entries));
+  std::vector<NamedTensors::Item> items;
+  items.reserve(header.entries.size());
+  for (TensorEntry& entry : header.entries) {
+    const absl::string_view part = data.substr(entry.begin, entry.end - entry.begin);
+    RETURN_IF_ERROR(CheckBytes(entry, part, header.metadata, verify));
+    Tensor tensor = ViewOrCopy(entry, part, owner);
+    items.emplace_back(std::move(entry.name), std::move(tensor));
+  }
+  TensorFile file;
+  file.metadata = std::move(header.metadata);
+  file.tensors = NamedTensors(std::move(items));
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
+                                           std::shared_ptr<const void> owner, const TensorReadOptions& options) {
+  absl::StatusOr<TensorFile> file = Parse(bytes, owner, options.verify_checksums);
+  if (!file.ok()) return absl::Status(file.status().code(), absl::StrCat(name, ": ", file.status().message()));
+  file->path = std::string(name);
+  return file;
+}
+
+absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options) {
+  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  return ParseTensorFile(contents.path(), contents.data(), contents.owner(), options);
+}
+
+bool LooksLikeTensorFile(absl::string_view path) {
+  const std::string name(path);
+  struct stat info;
+  // Looking into a pipe would take its bytes away from whoever reads it.
+  if (name == "-" || ::stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  char bytes[kLengthSize + 1];
+  std::ifstream file(name, std::ios::binary);
+  if (!file.read(bytes, sizeof(bytes))) return false;
+  const uint64_t length = HeaderLength(absl::string_view(bytes, kLengthSize));
+  return length >= 2 && length <= kMaxTensorHeader && bytes[kLengthSize] == '{';
+}
+
+}  // namespace rutile

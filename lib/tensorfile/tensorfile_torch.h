@@ -1,0 +1,34 @@
+// Our tensors as LibTorch sees them, and back, without a copy.
+
+#ifndef RUTILE_LIB_TENSORFILE_TENSORFILE_TORCH_H_
+#define RUTILE_LIB_TENSORFILE_TENSORFILE_TORCH_H_
+
+#include <cstdint>
+
+#include "lib/tensorfile/named_tensors.h"
+
+namespace at {
+class Tensor;  // headers stay free of LibTorch
+}
+namespace c10 {
+enum class ScalarType : int8_t;
+}
+
+namespace rutile {
+
+// CHECK-fails on U16, U32 and U64, which LibTorch 1.13 lacks.
+c10::ScalarType TorchType(DType dtype);
+// CHECK-fails on a type that safetensors lacks (complex, quantised).
+DType DTypeOfTorch(c10::ScalarType type);
+
+// The same elements, kept alive by the result. LibTorch has no read-only tensors: never write to the view of a mapped
+// file or of a batch.
+at::Tensor ToTorch(const Tensor& tensor);
+
+// The elements of a CPU tensor, detached; copied only when they are not contiguous. The result is read-only
+// (mutable_data CHECK-fails), because LibTorch may hold other views of them.
+Tensor FromTorch(const at::Tensor& tensor);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TENSORFILE_TENSORFILE_TORCH_H_

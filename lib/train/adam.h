@@ -1,0 +1,31 @@
+// Adam (Kingma & Ba, ICLR 2015) and AdamW (Loshchilov & Hutter, ICLR 2019), as torch.optim has them, without amsgrad.
+
+#ifndef RUTILE_LIB_TRAIN_ADAM_H_
+#define RUTILE_LIB_TRAIN_ADAM_H_
+
+#include <cstdint>
+
+#include "lib/train/optimizer.h"
+
+namespace rutile {
+
+// State: exp_avg [P], exp_avg_sq [P] of the parameters' type, step i64 [].
+class Adam : public Optimizer {
+ public:
+  // options.kind tells Adam (weight decay in the gradient) from AdamW (weight decay of the parameters).
+  Adam(const OptimizerOptions& options, DType dtype, int64_t num_parameters);
+
+  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
+
+ private:
+  const OptimizerOptions options_;
+  int64_t step_ = 0;
+  Tensor exp_avg_;
+  Tensor exp_avg_sq_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_ADAM_H_

@@ -1,0 +1,181 @@
+#include "lib/train/checkpoint.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/random.h"
+#include "lib/base/status_macros.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/tensorfile/tensor_writer.h"
+#include "lib/train/state_tensor.h"
+
+namespace rutile {
+namespace {
+
+int64_t NumElements(const ParameterSlice& slice) {
+  return std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
+}
+
+int64_t NumParameters(absl::Span<const ParameterSlice> slices) {
+  int64_t end = 0;
+  for (const ParameterSlice& slice : slices) end = std::max(end, slice.offset + NumElements(slice));
+  return end;
+}
+
+void AddSlices(absl::string_view prefix, const Tensor& flat, absl::Span<const ParameterSlice> slices,
+               NamedTensors* tensors) {
+  for (const ParameterSlice& slice : slices) {
+    tensors->Set(absl::StrCat(prefix, slice.name), flat.Slice(slice.offset, slice.shape));
+  }
+}
+
+absl::StatusOr<Tensor> JoinSlices(absl::string_view prefix, const NamedTensors& tensors,
+                                  absl::Span<const ParameterSlice> slices, DType dtype) {
+  Tensor flat = Tensor::Zeros(dtype, {NumParameters(slices)});
+  for (const ParameterSlice& slice : slices) {
+    const std::string name = absl::StrCat(prefix, slice.name);
+    Tensor part = flat.Slice(slice.offset, slice.shape);
+    RETURN_IF_ERROR(CheckStateTensor(tensors, name, part));
+    CopyStateTensor(tensors, name, &part);
+  }
+  return flat;
+}
+
+void AddPart(absl::string_view prefix, const NamedTensors& part, NamedTensors* tensors) {
+  for (const auto& [name, tensor] : part) tensors->Set(absl::StrCat(prefix, name), tensor);
+}
+
+NamedTensors PartOf(absl::string_view prefix, const NamedTensors& tensors) {
+  NamedTensors part;
+  for (const auto& [name, tensor] : tensors) {
+    if (absl::StartsWith(name, prefix)) part.Set(absl::string_view(name).substr(prefix.size()), tensor);
+  }
+  return part;
+}
+
+template <typename T>
+absl::Status ReadScalar(const NamedTensors& tensors, absl::string_view name, T* value) {
+  RETURN_IF_ERROR(CheckStateTensor(tensors, name, Tensor::Scalar<T>(0)));
+  *value = tensors.At(name).values<T>()[0];
+  return absl::OkStatus();
+}
+
+absl::Status ReadVector(const NamedTensors& tensors, absl::string_view name, int64_t size,
+                        std::vector<double>* values) {
+  RETURN_IF_ERROR(CheckStateTensor(tensors, name, Tensor::Zeros(DType::kF64, {size})));
+  *values = tensors.At(name).ToDoubles();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const ParameterSlice> slices, DType dtype,
+                                    int num_terms) {
+  const NamedTensors& tensors = file.tensors;
+  Checkpoint checkpoint;
+  RETURN_IF_ERROR(ReadScalar(tensors, "seed", &checkpoint.seed));
+  RETURN_IF_ERROR(ReadScalar(tensors, "epoch", &checkpoint.epoch));
+  RETURN_IF_ERROR(ReadScalar(tensors, "batch", &checkpoint.batch));
+  RETURN_IF_ERROR(ReadScalar(tensors, "step", &checkpoint.step));
+  RETURN_IF_ERROR(ReadScalar(tensors, "learning_rate", &checkpoint.learning_rate));
+  RETURN_IF_ERROR(ReadScalar(tensors, "best_loss", &checkpoint.best_loss));
+  RETURN_IF_ERROR(ReadScalar(tensors, "best_epoch", &checkpoint.best_epoch));
+  RETURN_IF_ERROR(ReadScalar(tensors, "data", &checkpoint.data));
+  RETURN_IF_ERROR(ReadVector(tensors, "term_sum", num_terms, &checkpoint.epoch_sums.sum));
+  RETURN_IF_ERROR(ReadVector(tensors, "term_count", num_terms, &checkpoint.epoch_sums.count));
+  RETURN_IF_ERROR(ReadVector(tensors, "loss_weight", num_terms, &checkpoint.loss_weight));
+  ASSIGN_OR_RETURN(checkpoint.parameters, JoinSlices("parameters.", tensors, slices, dtype));
+  ASSIGN_OR_RETURN(checkpoint.best_parameters, JoinSlices("best.", tensors, slices, dtype));
+  if (checkpoint.epoch < 0 || checkpoint.batch < 0 || checkpoint.step < 0) {
+    return absl::InvalidArgumentError("a negative number of epochs, batches or steps");
+  }
+  checkpoint.optimizer = PartOf("optimizer.", tensors);
+  checkpoint.schedule = PartOf("schedule.", tensors);
+  checkpoint.stopping = PartOf("stopping.", tensors);
+  checkpoint.config = file.metadata.at("config");
+  return checkpoint;
+}
+
+}  // namespace
+
+const Schema& CheckpointSchema() {
+  static const auto* schema = new Schema{
+      "checkpoint/1",
+      "The state of a training run. T = terms of the loss. The optimizer's, the schedule's and the stopping rule's own "
+      "tensors follow under optimizer.*, schedule.* and stopping.*.",
+      {
+          {"parameters.NAME", {DType::kF32, DType::kF64}, {}, false, "each parameter of the model, in its shape"},
+          {"best.NAME", {DType::kF32, DType::kF64}, {}, false, "the parameters of the lowest loss so far"},
+          {"epoch", {DType::kI64}, {}, true, "epochs completed"},
+          {"batch", {DType::kI64}, {}, true, "batches done of the next epoch"},
+          {"step", {DType::kI64}, {}, true, "optimiser steps done"},
+          {"seed", {DType::kU64}, {}, true, "of every random number in training"},
+          {"learning_rate", {DType::kF64}, {}, true, "of the last step"},
+          {"best_loss", {DType::kF64}, {}, true, "validation loss (training loss without a validation set)"},
+          {"best_epoch", {DType::kI64}, {}, true, "from 1; 0 before the first validation"},
+          {"term_sum", {DType::kF64}, {"T"}, true, "sums of the loss terms over the batches done"},
+          {"term_count", {DType::kF64}, {"T"}, true, "values in these sums"},
+          {"loss_weight", {DType::kF64}, {"T"}, true, "d loss / d term sum, over the last epoch"},
+          {"data", {DType::kU64}, {}, true, "fingerprint of the split"},
+      },
+      {{"config", true, "JSON: the options that decide the course of the run"}}};
+  return *schema;
+}
+
+absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint,
+                            absl::Span<const ParameterSlice> slices, const Metadata& provenance) {
+  const auto vector = [](const std::vector<double>& values) { return Tensor::Of(values); };
+  NamedTensors tensors;
+  AddSlices("parameters.", checkpoint.parameters, slices, &tensors);
+  AddSlices("best.", checkpoint.best_parameters, slices, &tensors);
+  AddPart("optimizer.", checkpoint.optimizer, &tensors);
+  AddPart("schedule.", checkpoint.schedule, &tensors);
+  AddPart("stopping.", checkpoint.stopping, &tensors);
+  tensors.Set("epoch", Tensor::Scalar<int64_t>(checkpoint.epoch));
+  tensors.Set("batch", Tensor::Scalar<int64_t>(checkpoint.batch));
+  tensors.Set("step", Tensor::Scalar<int64_t>(checkpoint.step));
+  tensors.Set("seed", Tensor::Scalar<uint64_t>(checkpoint.seed));
+  tensors.Set("learning_rate", Tensor::Scalar<double>(checkpoint.learning_rate));
+  tensors.Set("best_loss", Tensor::Scalar<double>(checkpoint.best_loss));
+  tensors.Set("best_epoch", Tensor::Scalar<int64_t>(checkpoint.best_epoch));
+  tensors.Set("term_sum", vector(checkpoint.epoch_sums.sum));
+  tensors.Set("term_count", vector(checkpoint.epoch_sums.count));
+  tensors.Set("loss_weight", vector(checkpoint.loss_weight));
+  tensors.Set("data", Tensor::Scalar<uint64_t>(checkpoint.data));
+  Metadata metadata = provenance;
+  metadata["kind"] = CheckpointSchema().kind;
+  metadata["config"] = checkpoint.config;
+  return WriteTensorFile(path, metadata, tensors);
+}
+
+absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
+                                          int num_terms) {
+  TensorReadOptions options;
+  options.verify_checksums = true;
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path, options));
+  RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
+  absl::StatusOr<Checkpoint> checkpoint = FromFile(file, slices, dtype, num_terms);
+  if (checkpoint.ok()) return checkpoint;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": ", checkpoint.status().message(), "; it was made for another model or is damaged"));
+}
+
+uint64_t Fingerprint(int64_t num_examples, absl::Span<const int64_t> train, absl::Span<const int64_t> validation) {
+  uint64_t value = RandomStream(num_examples, "fingerprint", train.size(), validation.size()).Next();
+  for (const absl::Span<const int64_t> part : {train, validation}) {
+    for (const int64_t example : part)
+      value = (value ^ static_cast<uint64_t>(example)) * 0x9e3779b97f4a7c15 + (value >> 29);
+  }
+  return value;
+}
+
+}  // namespace rutile

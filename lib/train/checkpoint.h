@@ -1,0 +1,59 @@
+// All that a run needs to go on as if it had never stopped: kind checkpoint/1.
+
+#ifndef RUTILE_LIB_TRAIN_CHECKPOINT_H_
+#define RUTILE_LIB_TRAIN_CHECKPOINT_H_
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/schema.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace rutile {
+
+// Random numbers are functions of the seed and of what is counted here, so there is no generator state.
+struct Checkpoint {
+  uint64_t seed = 0;
+  int64_t epoch = 0;                // epochs completed
+  int64_t batch = 0;                // batches done of the next epoch; all of them when only its validation is missing
+  int64_t step = 0;                 // optimiser steps done
+  Tensor parameters;                // [P]
+  TermSums epoch_sums;              // of the batches done
+  double learning_rate = 0;         // of the last step
+  std::vector<double> loss_weight;  // [T] d loss / d sum[t] over the last epoch: what an example's term counted for
+  // The best so far, by validation loss (training loss without a validation set).
+  Tensor best_parameters;  // [P]
+  double best_loss = std::numeric_limits<double>::infinity();
+  int64_t best_epoch = 0;  // 0: there is none yet
+  NamedTensors optimizer;  // the states of these parts, each checked by its owner
+  NamedTensors schedule;
+  NamedTensors stopping;
+  std::string config;  // JSON: the options that decide the course of a run
+  uint64_t data = 0;   // Fingerprint of the split
+};
+
+// What the file holds. Parameters lie in it under their names: "parameters.network.Ti.0.weight", "best.network...".
+const Schema& CheckpointSchema();
+
+// Atomic. `provenance` joins the metadata.
+absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint,
+                            absl::Span<const ParameterSlice> slices, const Metadata& provenance);
+
+// INVALID_ARGUMENT naming path and tensor when the file is no checkpoint, is damaged (checksums are verified), or was
+// made for other parameters or another number of terms.
+absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
+                                          int num_terms);
+
+// A number that differs when training or validation examples do.
+uint64_t Fingerprint(int64_t num_examples, absl::Span<const int64_t> train, absl::Span<const int64_t> validation);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_CHECKPOINT_H_

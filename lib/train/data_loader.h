@@ -1,0 +1,56 @@
+// Batches of a task's examples, in an order that the seed and the epoch alone decide.
+//
+// Without workers a batch is made when it is asked for, in memory that the last one leaves. With workers, threads make
+// the next batches ahead into a ring; they come out in the same order and with the same content.
+
+#ifndef RUTILE_LIB_TRAIN_DATA_LOADER_H_
+#define RUTILE_LIB_TRAIN_DATA_LOADER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/task/task.h"
+
+namespace rutile {
+
+struct DataLoaderOptions {
+  int64_t batch_size = 32;  // the last batch of an epoch holds what is left
+  bool shuffle = true;      // false: the order given
+  uint64_t seed = 0;
+  int num_workers = 0;      // threads besides the caller's
+  int prefetch_factor = 2;  // batches ahead, per worker
+};
+
+class DataLoader {
+ public:
+  // `task` must outlive the loader. CHECK-fails on batch_size < 1, num_workers < 0 and prefetch_factor < 1.
+  DataLoader(const Task& task, std::vector<int64_t> examples, const DataLoaderOptions& options);
+  ~DataLoader();
+  DataLoader(const DataLoader&) = delete;
+  DataLoader& operator=(const DataLoader&) = delete;
+
+  int64_t num_examples() const;
+  int64_t num_batches() const;  // of an epoch
+
+  // Starts an epoch at a batch (0 .. num_batches()): a resumed run goes on in the middle. What was made ahead for
+  // another epoch is dropped.
+  void StartEpoch(int64_t epoch, int64_t first_batch = 0);
+
+  // The next batch, valid until the next call; nullptr at the end of the epoch. The error is that of Task::MakeBatch,
+  // at the batch where it arose.
+  absl::StatusOr<const NamedTensors*> Next();
+
+  // The examples in the batch that Next returned last.
+  absl::Span<const int64_t> examples() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_DATA_LOADER_H_

@@ -1,0 +1,28 @@
+#include "lib/train/evaluate_examples.h"
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+
+absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader) {
+  EvaluationResult result;
+  result.sums = TermSums(static_cast<int>(task.terms().size()));
+  std::vector<double> metric_sums(task.num_metric_sums());
+  loader->StartEpoch(0);
+  while (true) {
+    RETURN_IF_ERROR(CheckInterrupt());
+    ASSIGN_OR_RETURN(const NamedTensors* batch, loader->Next());
+    if (batch == nullptr) break;
+    RETURN_IF_ERROR(task.Evaluate(parameters, *batch, &result.sums, absl::MakeSpan(metric_sums)));
+  }
+  result.loss = task.CombineTerms(result.sums).value;
+  result.metrics = task.Metrics(metric_sums);
+  return result;
+}
+
+}  // namespace rutile

@@ -1,0 +1,28 @@
+// Loss and metrics of a set of examples under given parameters.
+
+#ifndef RUTILE_LIB_TRAIN_EVALUATE_EXAMPLES_H_
+#define RUTILE_LIB_TRAIN_EVALUATE_EXAMPLES_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/task/task.h"
+#include "lib/train/data_loader.h"
+
+namespace rutile {
+
+struct EvaluationResult {
+  TermSums sums;
+  double loss = 0;
+  std::vector<Metric> metrics;
+};
+
+// One pass over the loader's examples (its epoch is started here; it should not shuffle). Sums are pooled over all
+// examples before the loss is formed, so the result does not depend on the batch size. (aenet-python averages the
+// losses of batches instead, which for a root mean square is another number.) CANCELLED after a signal; otherwise the
+// errors of the task.
+absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_EVALUATE_EXAMPLES_H_

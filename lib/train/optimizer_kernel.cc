@@ -1,0 +1,124 @@
+#include "lib/train/optimizer_kernel.h"
+
+#include <cstddef>
+
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/train/optimizer_kernel.cc"
+#include <hwy/foreach_target.h>
+
+#include "lib/base/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rutile {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Elements [begin, end), a whole number of vectors of D.
+template <class D, typename T = hn::TFromD<D>>
+void AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, size_t begin, size_t end) {
+  const auto keep = hn::Set(d, static_cast<T>(step.keep));
+  const auto l2 = hn::Set(d, static_cast<T>(step.l2));
+  const auto beta1 = hn::Set(d, static_cast<T>(step.beta1));
+  const auto beta2 = hn::Set(d, static_cast<T>(step.beta2));
+  const auto rest1 = hn::Set(d, static_cast<T>(1 - step.beta1));
+  const auto rest2 = hn::Set(d, static_cast<T>(1 - step.beta2));
+  const auto root = hn::Set(d, static_cast<T>(step.root_correction2));
+  const auto epsilon = hn::Set(d, static_cast<T>(step.epsilon));
+  const auto step_size = hn::Set(d, static_cast<T>(step.step_size));
+  for (size_t i = begin; i < end; i += hn::Lanes(d)) {
+    auto parameter = hn::Mul(hn::LoadU(d, p + i), keep);
+    const auto gradient = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    const auto first = hn::MulAdd(beta1, hn::LoadU(d, m + i), hn::Mul(rest1, gradient));
+    const auto second = hn::MulAdd(beta2, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest2, gradient), gradient));
+    const auto denominator = hn::Add(hn::Div(hn::Sqrt(second), root), epsilon);
+    parameter = hn::NegMulAdd(step_size, hn::Div(first, denominator), parameter);
+    hn::StoreU(first, d, m + i);
+    hn::StoreU(second, d, v + i);
+    hn::StoreU(parameter, d, p + i);
+  }
+}
+
+template <class D, typename T = hn::TFromD<D>>
+void SgdLoop(D d, const SgdStep& step, const T* g, T* b, T* p, size_t begin, size_t end) {
+  const auto l2 = hn::Set(d, static_cast<T>(step.l2));
+  const auto momentum = hn::Set(d, static_cast<T>(step.momentum));
+  const auto gain = hn::Set(d, static_cast<T>(step.gain));
+  const auto rate = hn::Set(d, static_cast<T>(step.learning_rate));
+  for (size_t i = begin; i < end; i += hn::Lanes(d)) {
+    const auto parameter = hn::LoadU(d, p + i);
+    auto direction = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    if (b != nullptr) {
+      const auto buffer = hn::MulAdd(momentum, hn::LoadU(d, b + i), hn::Mul(gain, direction));
+      hn::StoreU(buffer, d, b + i);
+      direction = step.nesterov ? hn::MulAdd(momentum, buffer, direction) : buffer;
+    }
+    hn::StoreU(hn::NegMulAdd(rate, direction, parameter), d, p + i);
+  }
+}
+
+// Whole vectors, then one element at a time: the same operations on each element wherever it lies.
+template <typename T>
+void AdamAll(const AdamStep& step, const T* g, T* m, T* v, T* p, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t whole = n - n % hn::Lanes(d);
+  AdamLoop(d, step, g, m, v, p, 0, whole);
+  AdamLoop(hn::CappedTag<T, 1>(), step, g, m, v, p, whole, n);
+}
+
+template <typename T>
+void SgdAll(const SgdStep& step, const T* g, T* b, T* p, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t whole = n - n % hn::Lanes(d);
+  SgdLoop(d, step, g, b, p, 0, whole);
+  SgdLoop(hn::CappedTag<T, 1>(), step, g, b, p, whole, n);
+}
+
+void AdamF32(const AdamStep& step, const float* g, float* m, float* v, float* p, size_t n) {
+  AdamAll<float>(step, g, m, v, p, n);
+}
+void AdamF64(const AdamStep& step, const double* g, double* m, double* v, double* p, size_t n) {
+  AdamAll<double>(step, g, m, v, p, n);
+}
+void SgdF32(const SgdStep& step, const float* g, float* b, float* p, size_t n) { SgdAll<float>(step, g, b, p, n); }
+void SgdF64(const SgdStep& step, const double* g, double* b, double* p, size_t n) { SgdAll<double>(step, g, b, p, n); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rutile
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rutile {
+
+HWY_EXPORT(AdamF32);
+HWY_EXPORT(AdamF64);
+HWY_EXPORT(SgdF32);
+HWY_EXPORT(SgdF64);
+
+void AdamUpdate(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
+                absl::Span<float> p) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size()) << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(AdamF32)(step, g.data(), m.data(), v.data(), p.data(), p.size());
+}
+
+void AdamUpdate(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
+                absl::Span<double> p) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size()) << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(AdamF64)(step, g.data(), m.data(), v.data(), p.data(), p.size());
+}
+
+void SgdUpdate(const SgdStep& step, absl::Span<const float> g, absl::Span<float> b, absl::Span<float> p) {
+  CHECK(g.size() == p.size() && (b.empty() || b.size() == p.size())) << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(SgdF32)(step, g.data(), b.empty() ? nullptr : b.data(), p.data(), p.size());
+}
+
+void SgdUpdate(const SgdStep& step, absl::Span<const double> g, absl::Span<double> b, absl::Span<double> p) {
+  CHECK(g.size() == p.size() && (b.empty() || b.size() == p.size())) << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(SgdF64)(step, g.data(), b.empty() ? nullptr : b.data(), p.data(), p.size());
+}
+
+}  // namespace rutile
+#endif  // HWY_ONCE

@@ -1,0 +1,63 @@
+#include "lib/train/run_directory.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/file.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+absl::Status Remove(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot remove ", path));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string RunDirectory::epoch_checkpoint(int64_t epoch) const {
+  return absl::StrFormat("%s/checkpoints/epoch-%05d.safetensors", path_, epoch);
+}
+
+bool RunDirectory::HoldsRun() const {
+  return FileExists(checkpoint()) || FileExists(best()) || FileExists(last()) || FileExists(log()) ||
+         FileExists(config());
+}
+
+absl::StatusOr<bool> RunDirectory::Open(RunMode mode) const {
+  const bool resume = FileExists(checkpoint()) && (mode == RunMode::kResume || mode == RunMode::kResumeOrNew);
+  if (mode == RunMode::kResume && !resume) {
+    return absl::NotFoundError(
+        absl::StrCat(path_, ": nothing to resume, there is no checkpoints/last.safetensors; start without resuming"));
+  }
+  if (mode == RunMode::kNew && HoldsRun()) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path_, ": holds a run already; resume it, overwrite it, or name another directory"));
+  }
+  RETURN_IF_ERROR(MakeDirectories(absl::StrCat(path_, "/checkpoints")));
+  return resume;
+}
+
+absl::Status RunDirectory::RemoveRun() const {
+  for (const std::string& file : {best(), last(), config(), log()}) RETURN_IF_ERROR(Remove(file));
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "last.safetensors" || (absl::StartsWith(name, "epoch-") && absl::EndsWith(name, ".safetensors"))) {
+      RETURN_IF_ERROR(Remove(entry.path().string()));
+    }
+  }
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot read ", path_, "/checkpoints"));
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

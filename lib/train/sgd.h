@@ -1,0 +1,30 @@
+// Stochastic gradient descent with momentum, dampening and Nesterov's variant, as torch.optim.SGD has them.
+
+#ifndef RUTILE_LIB_TRAIN_SGD_H_
+#define RUTILE_LIB_TRAIN_SGD_H_
+
+#include <cstdint>
+
+#include "lib/train/optimizer.h"
+
+namespace rutile {
+
+// State: step i64 [], and with momentum momentum_buffer [P] of the parameters' type.
+class Sgd : public Optimizer {
+ public:
+  Sgd(const OptimizerOptions& options, DType dtype, int64_t num_parameters);
+
+  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
+
+ private:
+  const OptimizerOptions options_;
+  const DType dtype_;
+  int64_t step_ = 0;  // the first one is not dampened
+  Tensor momentum_;   // [P], or [0] when momentum is 0
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_SGD_H_

@@ -1,0 +1,89 @@
+#include "lib/train/train_log.h"
+
+#include <cerrno>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/file.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+// What of a log stays: the header, and whole rows of epochs up to keep_epochs.
+absl::StatusOr<std::string> KeptPart(absl::string_view path, absl::string_view header, int64_t keep_epochs) {
+  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  absl::string_view rest = contents.data();
+  std::string kept;
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    if (end == absl::string_view::npos) break;  // a row that was cut off
+    const absl::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    if (kept.empty()) {
+      if (line != header) {
+        return absl::FailedPreconditionError(absl::StrCat(path, ": has the columns \"", line, "\", expected \"", header,
+                                                          "\"; it belongs to another run or version"));
+      }
+    } else {
+      int64_t epoch;
+      const absl::string_view first = line.substr(0, line.find('\t'));
+      if (!absl::SimpleAtoi(first, &epoch)) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(path, ": found \"", first.substr(0, 40), "\" in column epoch, expected a number"));
+      }
+      if (epoch > keep_epochs) break;
+    }
+    absl::StrAppend(&kept, line, "\n");
+  }
+  return kept;
+}
+
+std::string Cell(double value) {
+  if (std::isnan(value)) return "nan";
+  if (value == std::floor(value) && std::abs(value) < 1e15) return absl::StrCat(static_cast<int64_t>(value));
+  return absl::StrFormat("%.9g", value);
+}
+
+}  // namespace
+
+std::string LogColumn(absl::string_view name, absl::string_view unit) {
+  return unit.empty() ? std::string(name) : absl::StrCat(name, "[", unit, "]");
+}
+
+absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view path, std::vector<std::string> columns, int64_t keep_epochs) {
+  const std::string header = absl::StrJoin(columns, "\t");
+  std::string kept;
+  if (keep_epochs > 0 && FileExists(path)) {
+    ASSIGN_OR_RETURN(kept, KeptPart(path, header, keep_epochs));
+  }
+  if (kept.empty()) kept = absl::StrCat(header, "\n");
+  RETURN_IF_ERROR(WriteFileAtomically(path, kept));
+  TrainLog log(path, columns.size());
+  errno = 0;
+  log.file_.open(log.path_, std::ios::app);
+  if (!log.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
+  return log;
+}
+
+absl::Status TrainLog::Append(absl::Span<const double> row) {
+  CHECK_EQ(row.size(), num_columns_);
+  errno = 0;
+  file_ << absl::StrJoin(row, "\t", [](std::string* out, double value) { absl::StrAppend(out, Cell(value)); }) << "\n"
+        << std::flush;
+  if (!file_) return ErrnoStatus(errno != 0 ? errno : EIO, absl::StrCat("cannot write ", path_));
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,141 @@
+#include "lib/train/trainer_options.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Text(absl::string_view text) { return std::string(text); }
+
+absl::Status AtLeast(int64_t value, int64_t least, absl::string_view option) {
+  if (value >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(option, " is ", value, ", expected ", least, " or more"));
+}
+
+Json Course(const TrainerOptions& options) {
+  const OptimizerOptions& optimizer = options.optimizer;
+  Json json = {{"seed", options.seed},
+               {"optimizer", Text(OptimizerName(optimizer.kind))},
+               {"learning_rate", optimizer.learning_rate}};
+  const bool lbfgs = optimizer.kind == OptimizerKind::kLbfgs;
+  if (lbfgs) {
+    json["history_size"] = optimizer.history_size;
+    json["tolerance_gradient"] = optimizer.tolerance_gradient;
+    json["tolerance_change"] = optimizer.tolerance_change;
+  } else {
+    json["weight_decay"] = optimizer.weight_decay;
+    json["batch_size"] = options.batch_size;
+    json["shuffle"] = options.shuffle;
+    json["gradient_clip_norm"] = options.gradient_clip_norm;
+  }
+  if (optimizer.kind == OptimizerKind::kAdam || optimizer.kind == OptimizerKind::kAdamW) {
+    json["beta1"] = optimizer.beta1;
+    json["beta2"] = optimizer.beta2;
+    json["epsilon"] = optimizer.epsilon;
+  }
+  if (optimizer.kind == OptimizerKind::kSgd) {
+    json["momentum"] = optimizer.momentum;
+    json["dampening"] = optimizer.dampening;
+    json["nesterov"] = optimizer.nesterov;
+  }
+  const ScheduleOptions& schedule = options.schedule;
+  json["lr_scheduler"] = Text(ScheduleName(schedule.kind));
+  if (schedule.kind != ScheduleKind::kConstant) {
+    json["lr_per_step"] = schedule.per_step;
+    json["lr_factor"] = schedule.factor;
+    json["lr_period"] = schedule.period;
+    json["min_learning_rate"] = schedule.min_learning_rate;
+  }
+  if (schedule.kind == ScheduleKind::kPlateau) {
+    json["lr_patience"] = schedule.patience;
+    json["lr_threshold"] = schedule.threshold;
+    json["lr_cooldown"] = schedule.cooldown;
+  }
+  json["warmup_steps"] = schedule.warmup_steps;
+  json["warmup_start"] = schedule.warmup_start;
+  return json;
+}
+
+}  // namespace
+
+absl::string_view CompileModeName(CompileMode mode) { return mode == CompileMode::kNone ? "none" : "compile"; }
+
+absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name) {
+  for (const CompileMode mode : {CompileMode::kNone, CompileMode::kCompile}) {
+    if (CompileModeName(mode) == name) return mode;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no compile mode \"", name, "\"; the choices are none, compile"));
+}
+
+absl::Status CheckTrainerOptions(const TrainerOptions& options) {
+  RETURN_IF_ERROR(CheckOptimizerOptions(options.optimizer));
+  RETURN_IF_ERROR(CheckScheduleOptions(options.schedule));
+  RETURN_IF_ERROR(CheckStopOptions(options.stop));
+  RETURN_IF_ERROR(AtLeast(options.batch_size, 1, "batch_size"));
+  RETURN_IF_ERROR(AtLeast(options.validation_batch_size, 0, "validation_batch_size"));
+  RETURN_IF_ERROR(AtLeast(options.num_workers, 0, "num_workers"));
+  RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
+  RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));
+  for (const auto& [name, value] : {std::make_pair("gradient_clip_norm", options.gradient_clip_norm),
+                                    std::make_pair("gradient_tolerance", options.gradient_tolerance)}) {
+    if (std::isfinite(value) && value >= 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected 0 or more"));
+  }
+  if (options.optimizer.kind == OptimizerKind::kLbfgs && options.gradient_clip_norm > 0) {
+    return absl::InvalidArgumentError(
+        "gradient_clip_norm does not go with lbfgs, whose line search needs the gradient");
+  }
+  return absl::OkStatus();
+}
+
+std::string CourseJson(const TrainerOptions& options) { return Course(options).dump(); }
+
+absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
+  const Json before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
+  const Json after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
+  if (!before.is_object() || !after.is_object()) {
+    return absl::FailedPreconditionError("the options of the run to resume cannot be read");
+  }
+  const auto value = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? json[key].dump() : std::string("not set");
+  };
+  const auto differ = [&](const std::string& key) {
+    return absl::FailedPreconditionError(absl::StrCat(key, " is ", value(after, key), ", but the run to resume has ",
+                                                      value(before, key), "; give that, or start a new run"));
+  };
+  for (const auto& item : after.items()) {
+    if (!before.contains(item.key()) || before[item.key()] != item.value()) return differ(item.key());
+  }
+  for (const auto& item : before.items()) {
+    if (!after.contains(item.key())) return differ(item.key());
+  }
+  return absl::OkStatus();
+}
+
+std::string ConfigJson(const TrainerOptions& options, const Metadata& provenance) {
+  Json json = Course(options);
+  json["max_epochs"] = options.stop.max_epochs;
+  json["max_steps"] = options.stop.max_steps;
+  json["max_time"] = absl::FormatDuration(options.stop.max_time);
+  json["patience"] = options.stop.patience;
+  json["min_delta"] = options.stop.min_delta;
+  json["compile_mode"] = Text(CompileModeName(options.compile_mode));
+  json["num_workers"] = options.num_workers;
+  json["prefetch_factor"] = options.prefetch_factor;
+  for (const auto& [key, value] : provenance) json["provenance"][key] = value;
+  // Bytes that are no UTF-8 (a file name may hold them) are replaced, not thrown at the user.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rutile

@@ -1,0 +1,137 @@
+#include "tools/common/run_tool.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/version.h"
+#include "lib/tensorfile/provenance.h"
+
+namespace rutile {
+namespace {
+
+constexpr int kHelpWidth = 100;
+const char* tool_name = "rutile";
+
+// Flags of gflags itself that are part of every tool. Everything else that LibTorch, glog and gflags register is not.
+bool IsCommonFlag(absl::string_view name) { return name == "flagfile" || name == "help" || name == "version"; }
+
+bool IsOurs(const gflags::CommandLineFlagInfo& flag) { return absl::StartsWith(flag.filename, "tools/"); }
+
+std::vector<gflags::CommandLineFlagInfo> AllFlags() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);  // sorted by file, then name
+  return flags;
+}
+
+std::string Wrapped(absl::string_view text, absl::string_view indent) {
+  std::string out, line(indent);
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (line.size() + word.size() + 1 > kHelpWidth && line.size() > indent.size()) {
+      absl::StrAppend(&out, line, "\n");
+      line = std::string(indent);
+    }
+    absl::StrAppend(&line, line.size() > indent.size() ? " " : "", word);
+  }
+  return absl::StrCat(out, line, "\n");
+}
+
+void PrintHelp(const ToolInfo& info) {
+  std::string text = absl::StrCat(info.name, " - ", info.summary, "\n\nUsage: ", info.synopsis, "\n\nFlags:\n");
+  std::vector<gflags::CommandLineFlagInfo> flags = AllFlags();
+  std::stable_sort(flags.begin(), flags.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (const auto& flag : flags) {
+    if (!IsOurs(flag)) continue;
+    const bool quoted = flag.type == "string";
+    absl::StrAppend(&text, "  --", flag.name, "=", quoted ? "\"" : "", flag.default_value, quoted ? "\"" : "", " (",
+                    flag.type, ")\n", Wrapped(flag.description, "      "));
+  }
+  absl::StrAppend(&text, "  --flagfile=\"\" (string)\n      Read flags from this file, one a line.\n",
+                  "  --help\n      Print this and exit.\n  --version\n      Print the version and exit.\n");
+  std::cout << text << std::flush;
+}
+
+bool FlagIsSet(const char* name) {
+  std::string value;
+  return gflags::GetCommandLineOption(name, &value) && value == "true";
+}
+
+int ExitStatus(const absl::Status& status) {
+  if (status.ok()) return 0;
+  if (absl::IsCancelled(status) && InterruptSignal() != 0) return 128 + InterruptSignal();
+  if (absl::IsFailedPrecondition(status)) return 2;
+  if (absl::IsInternal(status)) return 3;
+  return 1;
+}
+
+absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& run)) {
+  try {
+    absl::Status status = body(run);
+    std::cout << std::flush;
+    if (status.ok() && !std::cout) return absl::ResourceExhaustedError("cannot write to standard output");
+    return status;
+  } catch (const std::bad_alloc&) {
+    return absl::InternalError("out of memory");
+  } catch (const std::exception& e) {  // LibTorch's errors come with a backtrace of many lines: the first says what
+    const std::string what = e.what();
+    return absl::InternalError(absl::StrCat("internal error: ", what.substr(0, what.find('\n'))));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
+                                        absl::Span<const std::string> inputs) {
+  Provenance provenance;
+  provenance.tool = run.name;
+  provenance.arguments.assign(run.command.begin() + 1, run.command.end());
+  for (const std::string& input : inputs) RETURN_IF_ERROR(provenance.AddInput(input));
+  return MakeMetadata(kind, provenance, {});
+}
+
+void PrintWarning(absl::string_view what) { PrintMessage(absl::StrCat("warning: ", what)); }
+
+void PrintMessage(absl::string_view what) {
+  const std::string line = absl::StrCat(isatty(STDERR_FILENO) ? "\r\033[K" : "", tool_name, ": ", what, "\n");
+  std::fputs(line.c_str(), stderr);
+}
+
+int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
+  tool_name = info.name;
+  ToolRun run{info.name, std::vector<std::string>(argv, argv + argc), {}};
+  google::InitGoogleLogging(argv[0]);
+  FLAGS_logtostderr = true;
+  gflags::SetVersionString(kVersion);
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (FlagIsSet("version")) {
+    std::cout << info.name << " " << kVersion << std::endl;
+    return 0;
+  }
+  if (FlagIsSet("help")) {
+    PrintHelp(info);
+    return 0;
+  }
+  for (const auto& flag : AllFlags()) {
+    if (flag.is_default || IsOurs(flag) || IsCommonFlag(flag.name) || flag.name == "logtostderr") continue;
+    PrintMessage(absl::StrCat("unknown flag --", flag.name, "; see ", info.name, " --help"));
+    return 1;
+  }
+  run.args.assign(argv + 1, argv + argc);
+  InstallInterruptHandlers();
+  const absl::Status status = RunGuarded(run, body);
+  if (!status.ok()) PrintMessage(status.message());
+  return ExitStatus(status);
+}
+
+}  // namespace rutile

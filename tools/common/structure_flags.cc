@@ -1,0 +1,35 @@
+#include "tools/common/structure_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+
+DEFINE_string(energy_key, "",
+              "Key of the energy (eV) in extended XYZ. Empty: energy, REF_energy, DFT_energy and so on.");
+DEFINE_string(force_key, "",
+              "Column of the forces (eV/Angstrom) in extended XYZ. Empty: forces, force, REF_forces and so on.");
+DEFINE_string(
+    stress_key, "",
+    "Key of the stress (eV/Angstrom^3, positive in tension) in extended XYZ. Empty: stress, REF_stress and so on.");
+DEFINE_string(
+    virial_key, "",
+    "Key of the virial (eV) in extended XYZ; stress = -virial / volume. Empty: virial, REF_virial and so on.");
+DEFINE_string(runner_units, "",
+              "angstrom_ev or bohr_hartree: the units of RuNNer and n2p2 input.data, which the files do not say.");
+DEFINE_validator(runner_units, [](const char*, const std::string& value) {
+  return value.empty() || value == "angstrom_ev" || value == "bohr_hartree";
+});
+namespace rutile {
+
+absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
+  StructureReaderOptions options;
+  options.energy_key = FLAGS_energy_key;
+  options.force_key = FLAGS_force_key;
+  options.stress_key = FLAGS_stress_key;
+  options.virial_key = FLAGS_virial_key;
+  if (FLAGS_runner_units == "angstrom_ev") options.runner_units = RunnerUnits::kAngstromEv;
+  if (FLAGS_runner_units == "bohr_hartree") options.runner_units = RunnerUnits::kBohrHartree;
+  return options;
+}
+
+}  // namespace rutile

@@ -1,0 +1,14 @@
+#include "tools/common/thread_flags.h"
+
+#include <gflags/gflags.h>
+
+#include "lib/base/parallel_for.h"
+
+DEFINE_int32(threads, 0, "Threads. 0: one for each processor that the process may use. Results do not depend on it.");
+DEFINE_validator(threads, [](const char*, int32_t value) { return value >= 0 && value <= 1024; });
+
+namespace rutile {
+
+int ThreadsFromFlags() { return FLAGS_threads > 0 ? FLAGS_threads : AvailableProcessors(); }
+
+}  // namespace rutile

@@ -1,0 +1,13 @@
+// --threads, the same in every tool.
+
+#ifndef RUTILE_TOOLS_COMMON_THREAD_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_THREAD_FLAGS_H_
+
+namespace rutile {
+
+// How many threads --threads asks for: 0 is all processors that the process may use.
+int ThreadsFromFlags();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_THREAD_FLAGS_H_

@@ -1,0 +1,50 @@
+// Prints docs/formats.md from the schemas that readers check files against.
+
+#include <iostream>
+
+#include "lib/descriptor/feature_file.h"
+#include "lib/evaluation/predictions_file.h"
+#include "lib/potential/potential_file.h"
+#include "lib/tensorfile/schema.h"
+#include "lib/train/checkpoint.h"
+
+namespace {
+
+constexpr char kIntroduction[] = R"(# File formats
+
+<!-- Printed by `bazel run //tools/docs:print_formats`; a test compares. Change the schemas in lib/, not this page. -->
+
+Everything that tools pass to each other is a [safetensors](https://github.com/huggingface/safetensors) file: 8 bytes of
+little-endian header length, a JSON header, raw data. Python reads them with `safetensors.numpy.load_file`, or with the
+standard library alone:
+
+```python
+import json, struct
+with open("features.safetensors", "rb") as f:
+    header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+print(header["__metadata__"]["kind"], {k: v["shape"] for k, v in header.items() if k != "__metadata__"})
+```
+
+- Data starts at a multiple of 64 bytes; tensors are ordered from the widest type to the narrowest, without holes.
+- All metadata are strings. Every file has `kind` (name/version), `tool`, `version`, `command` (as it can be pasted) and
+  `inputs` (JSON: file to SHA-256). `crc32c.NAME` is the checksum of a tensor, 8 hex digits, in files but not in streams.
+- No dates: the same command on the same input gives the same bytes.
+- Outputs are written under a temporary name in the same directory, flushed, and renamed: they exist whole or not at all.
+- `name-00003-of-00016.safetensors` is a shard: a whole file with a part of the structures.
+- A file is checked against the tables below when it is read; one that is cut off, damaged or of another kind is refused
+  with the tensor and the rule that it breaks. Tensors that no table names are allowed and ignored.
+- `bazel run //lib/tensorfile:info -- FILE` prints what a file holds.
+
+In the tables, letters in shapes are sizes that agree within a file.
+
+)";
+
+}  // namespace
+
+int main() {
+  std::cout << kIntroduction;
+  for (const rutile::Schema* schema : {&rutile::FeatureSchema(), &rutile::PotentialSchema(),
+                                       &rutile::CheckpointSchema(), &rutile::PredictionsSchema()}) {
+    std::cout << rutile::SchemaToMarkdown(*schema);
+  }
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# featurize as users run it: inputs of every form, threads, pipes, and one clear line for each kind of bad input.
+set -uo pipefail
+featurize=$PWD/$1
+diff=$PWD/lib/tensorfile/diff
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+golden=$PWD/testdata/potential
+cd "$TEST_TMPDIR" || exit 1
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+flags="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3 --ang_cutoff=3"
+$featurize $flags --threads=1 --output=one.safetensors "$tio2" 2> log || fail "plain run: $(cat log)"
+grep -q '403 structures, 2346 atoms' log || grep -q '403 structures' log || fail "statistics: $(cat log)"
+
+# The same bytes of data for two threads, from standard input and through a pipe.
+$featurize $flags --threads=2 --output=two.safetensors "$tio2" 2> /dev/null || fail "two threads"
+$diff one.safetensors two.safetensors || fail "two threads differ"
+$featurize $flags --output=- - < "$tio2" 2> /dev/null > piped.safetensors || fail "pipe"
+$diff one.safetensors piped.safetensors || fail "a pipe differs"
+gzip -c "$tio2" > tio2.gz
+$featurize $flags --output=gz.safetensors tio2.gz 2> /dev/null || fail "gzip"
+$diff one.safetensors gz.safetensors || fail "gzip differs"
+# Moments and triplets agree to rounding.
+$featurize $flags --precision=fp64 --output=m.safetensors "$tio2" 2> /dev/null || fail "fp64"
+$featurize $flags --precision=fp64 --angular=triplets --output=t.safetensors "$tio2" 2> /dev/null || fail "triplets"
+$diff --rtol=1e-11 --atol=1e-10 m.safetensors t.safetensors || fail "triplets differ"
+$diff --rtol=2e-4 --atol=2e-4 one.safetensors m.safetensors > /dev/null; [ $? -le 1 ] || fail "diff of two precisions"
+
+# Globs, directories and lists name the same files.
+mkdir -p xsf && cp "$golden"/*.xsf xsf
+$featurize $flags --output=dir.safetensors xsf 2> /dev/null || fail "directory"
+$featurize $flags --output=glob.safetensors 'xsf/*.xsf' 2> /dev/null || fail "glob"
+ls xsf/*.xsf > list
+$featurize $flags --output=list.safetensors list:list 2> /dev/null || fail "list"
+$diff dir.safetensors glob.safetensors && $diff dir.safetensors list.safetensors || fail "inputs of three forms differ"
+
+# Bad input: one line that holds the pattern, exit status 1, no output.
+bad() {
+  local pattern=$1
+  shift
+  rm -f out.safetensors
+  "$featurize" "$@" > stdout 2> err
+  local status=$?
+  [ $status = 1 ] || fail "status $status of: $*"
+  [ "$(wc -l < err)" = 1 ] || fail "not one line: $(cat err)"
+  grep -q -- "$pattern" err || fail "no '$pattern' in: $(cat err)"
+  [ ! -e out.safetensors ] || fail "output left by: $*"
+  [ ! -s stdout ] || fail "stdout of: $*"
+}
+out="--output=out.safetensors"
+f="--species=Ti,O"
+xyz() { printf "$1" > bad.xyz; }
+bad 'none.xyz.*No such file' $f $out none.xyz
+: > empty.xyz
+bad 'empty.xyz' $f $out empty.xyz
+xyz '2\n\nO 0 0 0\nO 1 1\n'; bad 'bad.xyz:4' $f $out bad.xyz
+xyz '2\n\nO 0 0 0\n'; bad 'bad.xyz' $f $out bad.xyz
+xyz '1\n\nO 0 0 x\n'; bad 'bad.xyz:3' $f $out bad.xyz
+xyz '1\n\nO 0 0 nan\n'; bad 'bad.xyz:3' $f $out bad.xyz
+xyz '1\n\nO 0 0 inf\n'; bad 'bad.xyz:3' $f $out bad.xyz
+xyz '1\n\nXx 0 0 0\n'; bad 'Xx' $f $out bad.xyz
+xyz '1\n\nFe 0 0 0\n'; bad '--species=Ti,O,Fe' $f $out bad.xyz
+xyz '1\nLattice="1 0 0 2 0 0 0 0 1"\nO 0 0 0\n'; bad 'bad.xyz' $f $out bad.xyz
+xyz '2\n\nO 0 0 0\nO 0 0 0.05\n'; bad '0.05' $f $out bad.xyz
+bad 'rad_cutoff' $f --rad_cutoff=0 $out "$tio2"
+bad 'rad_cutoff' $f --rad_cutoff=-1 $out "$tio2"
+bad 'rad_cutoff' $f --rad_cutoff=1000 $out "$tio2"
+bad 'ang_cutoff' $f --rad_cutoff=4 --ang_cutoff=5 $out "$tio2"
+bad '--species' $out "$tio2"
+bad '--output' $f "$tio2"
+bad 'structures' $f $out
+bad 'shard' $f --shard=3/2 $out "$tio2"
+bad 'Ti,O' $f --atomic_energies=Ti=x $out "$tio2"
+bad 'expected' $f $out one.safetensors
+head -c 1000 one.safetensors > cut.safetensors
+bad 'cut.safetensors' $f $out cut.safetensors
+bad 'no/such/dir' $f --output=no/such/dir/out.safetensors "$tio2"
+# A full device: the error comes, whatever was there stays.
+if [ -w /dev/full ]; then
+  $featurize $f --output=/dev/full "$tio2" 2> err && fail "a full device"
+  grep -q 'No space left' err || fail "a full device: $(cat err)"
+fi
+# Atoms nearer than min_cutoff are a warning.
+xyz '2\n\nO 0 0 0\nO 0 0 0.3\n'
+$featurize $f $out bad.xyz 2> err || fail "near atoms: $(cat err)"
+grep -q 'warning: 1 structures have atoms nearer' err || fail "no warning of near atoms: $(cat err)"
+ls ./*.tmp.* 2> /dev/null && fail "temporary files are left"
+[ $failures = 0 ]
