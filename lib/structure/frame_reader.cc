@@ -69,6 +69,14 @@ void FrameReader::MakeRoom(int64_t row, int64_t count, bool has_force, Structure
   structure->force.resize(has_force ? 3 * room : 0);
 }
 
+void FrameReader::MakeMoreRoom(int64_t row, bool has_force, Structure* structure) {
+  // From what the frame before had: often the same.
+  const int64_t room = row == 0 ? std::max<int64_t>(structure->size(), 16) : 2 * row;
+  structure->element.resize(room);
+  structure->position.resize(3 * room);
+  structure->force.resize(has_force ? 3 * room : 0);
+}
+
 absl::Status FrameReader::CheckCell(const Structure& structure, int64_t line_number) const {
   // Volume of the periodic vectors scaled to length 1: 0 for parallel ones, whatever their lengths.
   constexpr double kSmallest = 1e-6;

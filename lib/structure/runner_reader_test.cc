@@ -89,5 +89,12 @@ TEST(RunnerReaderTest, Malformed) {
   }
 }
 
+TEST(RunnerReaderTest, WhatIsTooLargeInOurUnits) {
+  const StructureReaderOptions options = In(RunnerUnits::kBohrHartree);
+  EXPECT_THAT(ReadError("begin\natom 0 0 0 H 0 0 0 0 1e308\nend\n", options), StartsWith("f:2: a force too large"));
+  EXPECT_THAT(ReadError("begin\natom 0 0 0 H 0 0 0 0 0\nenergy -1e308\nend\n", options),
+              StartsWith("f:3: energy: '-1e308' is too large"));
+}
+
 }  // namespace
 }  // namespace rutile

@@ -239,7 +239,7 @@ class XsfReader : public FrameReader {
       if (count == 0 || count == structure->size()) {
         constexpr int64_t kMaxAtoms = std::numeric_limits<int32_t>::max();
         if (count == kMaxAtoms) return Error("more than ", kMaxAtoms, " atoms; split the structure");
-        MakeRoom(count, kMaxAtoms, columns == 7, structure);
+        MakeMoreRoom(count, columns == 7, structure);
       }
       if (!ParseRow(line, columns, count, structure)) return RowError(line, columns, "ATOMS", count, 0);
       ++count;
