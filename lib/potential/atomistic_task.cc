@@ -1,226 +1,238 @@
 #include "lib/potential/atomistic_task.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/status_macros.h"
-#include "lib/potential/network_init.h"
-#include "lib/potential/network_reference.h"
-#include "lib/structure/element.h"
-#include "lib/tensorfile/tensorfile_torch.h"
-// Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/energy_kernel.h"
+#include "lib/potential/network_init.h"
+#include "lib/potential/potential_file.h"
+#include "lib/structure/element.h"
 
 namespace rutile {
 namespace {
 
-constexpr int64_t kAnySize = -1;
+constexpr double kMilli = 1000;  // meV
 
-// batch[name], with that many rows, or at least as many where `more` is allowed. What is there is kept if it fits.
-Tensor& BatchTensor(absl::string_view name, DType dtype, int64_t rows, int64_t columns, bool more,
-                    NamedTensors* batch) {
+// The batch's tensor of that name and shape: the memory of the last batch where that fits.
+template <typename T>
+T* Reuse(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape) {
   Tensor* found = batch->FindMutable(name);
-  if (found != nullptr && found->dtype() == dtype && found->rank() == (columns == kAnySize ? 1 : 2) &&
-      (found->dim(0) == rows || (more && found->dim(0) > rows))) {
-    return *found;
+  if (found == nullptr || found->dtype() != DTypeOf<T>() || found->shape() != shape) {
+    batch->Set(name, Tensor::Zeros(DTypeOf<T>(), std::move(shape)));
+    found = batch->FindMutable(name);
   }
-  // A quarter more than needed: batches of equal count differ in atoms.
-  const int64_t size = more ? rows + rows / 4 + 1 : rows;
-  std::vector<int64_t> shape = {size};
-  if (columns != kAnySize) shape.push_back(columns);
-  batch->Set(name, Tensor::Zeros(dtype, std::move(shape)));
-  return batch->MutableAt(name);
+  return found->mutable_values<T>().data();
+}
+
+// The same for tensors with a row for each atom, of which there are as many or more: batches of one size differ in
+// atoms, and clearing new memory for each would take as long as half of the kernel.
+template <typename T>
+T* ReuseRows(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape) {
+  const Tensor* found = batch->Find(name);
+  if (found != nullptr && found->rank() == static_cast<int>(shape.size()) && found->dim(0) >= shape[0]) {
+    shape[0] = found->dim(0);
+  } else {
+    shape[0] += shape[0] / 4;
+  }
+  return Reuse<T>(batch, name, std::move(shape));
 }
 
 template <typename T>
-AtomRows<T> RowsOf(const NamedTensors& batch) {
+AtomRows<T> Rows(const NamedTensors& batch) {
   return {batch.At("x").values<T>(), batch.At("species_offset").values<int64_t>(),
           batch.At("structure").values<int32_t>()};
 }
 
-template <typename T>
-T* AddressOf(Tensor* tensor) {
-  return tensor->mutable_values<T>().data();
-}
-
 }  // namespace
 
-AtomisticTask::AtomisticTask(const AtomisticTaskOptions& options) : options_(options) {
-  CHECK(options.precision == DType::kF32 || options.precision == DType::kF64);
-}
+template <typename T>
+struct AtomisticTask::Native {
+  Native(const NetworkShape& shape, ThreadPool* pool) : kernel(shape, pool) {}
+  EnergyKernel<T> kernel;
+  std::vector<double> sums;    // [B] sums of network outputs
+  std::vector<double> errors;  // [B] of the energy per atom, eV
+};
+
+AtomisticTask::AtomisticTask(const FeatureData& data, const AtomisticTaskOptions& options)
+    : data_(data), options_(options) {}
+
+AtomisticTask::~AtomisticTask() = default;
 
 absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const FeatureData& data,
                                                                      const AtomisticTaskOptions& options,
                                                                      absl::Span<const int64_t> train) {
   if (train.empty()) return absl::InvalidArgumentError("no structure to train on");
-  for (const int64_t s : train) {
-    CHECK(s >= 0 && s < data.num_structures()) << s;
-    if (!data.has_energy(s)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(data.name(s), ": has no energy, and cannot be trained on; leave it out"));
-    }
-  }
-  std::unique_ptr<AtomisticTask> task(new AtomisticTask(options));
-  task->descriptor_ = data.descriptor();
-  task->shape_ = {static_cast<int>(data.descriptor().species.size()), data.num_features(), options.hidden,
-                  options.activation};
+  for (const int64_t s : train) CHECK(data.has_energy(s)) << data.name(s);
+  std::unique_ptr<AtomisticTask> task(new AtomisticTask(data, options));
+  task->shape_.num_species = static_cast<int>(data.descriptor().species.size());
+  task->shape_.num_features = data.num_features();
+  task->shape_.hidden = options.hidden;
+  task->shape_.activation = options.activation;
   RETURN_IF_ERROR(task->shape_.Validate());
-
-  const int num_species = task->shape_.num_species;
-  task->row_offset_ = {0};
-  for (int64_t s = 0; s < data.num_structures(); ++s) {
-    std::vector<int64_t> count(num_species, 0);
-    for (const uint8_t species : data.species(s)) ++count[species];
-    for (const int64_t c : count) task->row_offset_.push_back(task->row_offset_.back() + c);
-    task->energy_.push_back(data.has_energy(s) ? data.energy(s) : std::nan(""));
-  }
-  RETURN_IF_ERROR(task->SetAtomicEnergies(data, train));
-  for (int64_t s = 0; s < data.num_structures(); ++s) {
-    double cohesive = task->energy_[s];
-    for (const uint8_t species : data.species(s)) cohesive -= task->atomic_energies_[species];
-    task->target_.push_back(cohesive / static_cast<double>(data.num_atoms(s)));
-  }
-  if (options.scale_energies) {
-    std::vector<double> targets;
-    for (const int64_t s : train) targets.push_back(task->target_[s]);
-    task->energy_scaling_ = ScaleEnergies(targets);
-  }
+  RETURN_IF_ERROR(task->ChooseAtomicEnergies(train));
+  task->ChooseScales(train);
+  task->Standardise();
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
   if (options.precision == DType::kF64) {
-    task->StandardiseFeatures<double>(data, train);
-    task->kernel64_ = std::make_unique<EnergyKernel<double>>(task->shape_, task->pool_.get());
+    task->native64_ = std::make_unique<Native<double>>(task->shape_, task->pool_.get());
   } else {
-    task->StandardiseFeatures<float>(data, train);
-    task->kernel32_ = std::make_unique<EnergyKernel<float>>(task->shape_, task->pool_.get());
+    task->native32_ = std::make_unique<Native<float>>(task->shape_, task->pool_.get());
   }
   return task;
 }
 
-absl::Status AtomisticTask::SetAtomicEnergies(const FeatureData& data, absl::Span<const int64_t> train) {
+absl::Status AtomisticTask::ChooseAtomicEnergies(absl::Span<const int64_t> train) {
+  const std::vector<uint8_t>& species = data_.descriptor().species;
+  const int64_t num_species = shape_.num_species;
+  row_offset_.assign(1, 0);
+  species_count_.assign(data_.num_structures() * num_species, 0);
+  for (int64_t s = 0; s < data_.num_structures(); ++s) {
+    row_offset_.push_back(row_offset_.back() + data_.num_atoms(s));
+    for (const uint8_t index : data_.species(s)) ++species_count_[s * num_species + index];
+  }
   const std::map<uint8_t, double>& given =
-      options_.atomic_energies.empty() ? data.atomic_energies() : options_.atomic_energies;
-  const int num_species = shape_.num_species;
+      options_.atomic_energies.empty() ? data_.atomic_energies() : options_.atomic_energies;
   if (given.empty()) {
     std::vector<double> energies;
     std::vector<int64_t> counts;
     for (const int64_t s : train) {
-      energies.push_back(energy_[s]);
-      for (int k = 0; k < num_species; ++k) {
-        counts.push_back(row_offset_[s * num_species + k + 1] - row_offset_[s * num_species + k]);
-      }
+      energies.push_back(data_.energy(s));
+      for (int64_t i = 0; i < num_species; ++i) counts.push_back(species_count_[s * num_species + i]);
     }
-    AtomicEnergyFit fit = FitAtomicEnergies(energies, counts, num_species);
-    atomic_energies_ = std::move(fit.energy);
-    atomic_energy_residual_ = fit.residual;
+    atomic_energies_ = FitAtomicEnergies(energies, counts, shape_.num_species).energy;
     atomic_energies_fitted_ = true;
-    return absl::OkStatus();
   }
-  for (const uint8_t element : descriptor_.species) {
+  for (const uint8_t element : species) {
+    if (atomic_energies_fitted_) break;
     const auto found = given.find(element);
     if (found == given.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("atomic energies are given, but none of ", ElementSymbol(element),
-                                                     ": give one for each of the descriptor's elements, or none at all"
-                                                     " (then they are fitted)"));
+      return absl::InvalidArgumentError(absl::StrCat("--atomic_energies has none for ", ElementSymbol(element),
+                                                     "; give one for each species, or none and they are fitted"));
     }
     atomic_energies_.push_back(found->second);
+  }
+  target_.clear();
+  for (int64_t s = 0; s < data_.num_structures(); ++s) {
+    double energy = data_.energy(s);
+    for (int64_t i = 0; i < num_species; ++i) energy -= species_count_[s * num_species + i] * atomic_energies_[i];
+    target_.push_back(energy / static_cast<double>(data_.num_atoms(s)));
   }
   return absl::OkStatus();
 }
 
-template <typename T>
-void AtomisticTask::StandardiseFeatures(const FeatureData& data, absl::Span<const int64_t> train) {
-  const int num_species = shape_.num_species;
-  const int64_t num_features = shape_.num_features;
-  FeatureStatistics statistics(options_.feature_scaling, num_species, shape_.num_features);
-  const auto for_atoms = [&](int64_t s, const auto& use) {
-    const absl::Span<const uint8_t> species = data.species(s);
-    for (size_t a = 0; a < species.size(); ++a) {
-      if (data.feature_dtype() == DType::kF64) {
-        use(species[a], data.features<double>(s).subspan(a * num_features, num_features));
-      } else {
-        use(species[a], data.features<float>(s).subspan(a * num_features, num_features));
-      }
-    }
-  };
+template <typename Source>
+void AtomisticTask::AddStatistics(absl::Span<const int64_t> train, FeatureStatistics* statistics) const {
+  const int f = shape_.num_features;
   for (const int64_t s : train) {
-    for_atoms(s, [&](uint8_t species, auto features) { statistics.Add(species, features); });
-  }
-  feature_scaling_ = statistics.Result();
-
-  x_ = Tensor::Zeros(DTypeOf<T>(), {row_offset_.back(), num_features});
-  T* const x = AddressOf<T>(&x_);
-  std::vector<int64_t> next(num_species);
-  for (int64_t s = 0; s < data.num_structures(); ++s) {
-    std::copy_n(row_offset_.begin() + s * num_species, num_species, next.begin());
-    for_atoms(s, [&](uint8_t species, auto features) {
-      const double* const mean = &feature_scaling_.mean[species * num_features];
-      const double* const scale = &feature_scaling_.scale[species * num_features];
-      T* const row = x + next[species]++ * num_features;
-      for (int64_t f = 0; f < num_features; ++f) row[f] = static_cast<T>((features[f] - mean[f]) * scale[f]);
-    });
+    const absl::Span<const uint8_t> species = data_.species(s);
+    const absl::Span<const Source> features = data_.features<Source>(s);
+    for (size_t atom = 0; atom < species.size(); ++atom) statistics->Add(species[atom], features.subspan(atom * f, f));
   }
 }
 
-double AtomisticTask::ExampleCost(int64_t example) const {
-  const int num_species = shape_.num_species;
-  return static_cast<double>(row_offset_[(example + 1) * num_species] - row_offset_[example * num_species]);
+void AtomisticTask::ChooseScales(absl::Span<const int64_t> train) {
+  FeatureStatistics statistics(options_.feature_scaling, shape_.num_species, shape_.num_features);
+  if (data_.feature_dtype() == DType::kF64) {
+    AddStatistics<double>(train, &statistics);
+  } else {
+    AddStatistics<float>(train, &statistics);
+  }
+  feature_scaling_ = statistics.Result();
+  if (!options_.scale_energies) return;
+  std::vector<double> targets;
+  for (const int64_t s : train) targets.push_back(target_[s]);
+  energy_scaling_ = ScaleEnergies(targets);
+}
+
+template <typename Source, typename T>
+void AtomisticTask::StandardiseInto(T* rows) const {
+  const int64_t f = shape_.num_features;
+  std::vector<int64_t> next(shape_.num_species);
+  for (int64_t s = 0; s < data_.num_structures(); ++s) {
+    int64_t row = row_offset_[s];
+    for (int i = 0; i < shape_.num_species; ++i) {
+      next[i] = row;
+      row += species_count_[s * shape_.num_species + i];
+    }
+    const absl::Span<const uint8_t> species = data_.species(s);
+    const Source* features = data_.features<Source>(s).data();
+    for (size_t atom = 0; atom < species.size(); ++atom, features += f) {
+      const double* const mean = &feature_scaling_.mean[species[atom] * f];
+      const double* const scale = &feature_scaling_.scale[species[atom] * f];
+      T* const out = rows + next[species[atom]]++ * f;
+      for (int64_t k = 0; k < f; ++k) out[k] = static_cast<T>((features[k] - mean[k]) * scale[k]);
+    }
+  }
+}
+
+void AtomisticTask::Standardise() {
+  rows_ = Tensor::Zeros(options_.precision, {row_offset_.back(), shape_.num_features});
+  const bool source64 = data_.feature_dtype() == DType::kF64;
+  if (options_.precision == DType::kF64) {
+    double* const rows = rows_.mutable_values<double>().data();
+    source64 ? StandardiseInto<double>(rows) : StandardiseInto<float>(rows);
+  } else {
+    float* const rows = rows_.mutable_values<float>().data();
+    source64 ? StandardiseInto<double>(rows) : StandardiseInto<float>(rows);
+  }
+}
+
+template <typename T>
+void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  const int64_t f = shape_.num_features, num_species = shape_.num_species;
+  const auto b = static_cast<int64_t>(examples.size());
+  int64_t* const offset = Reuse<int64_t>(batch, "species_offset", {num_species + 1});
+  std::fill_n(offset, num_species + 1, 0);
+  for (const int64_t s : examples) {
+    for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += species_count_[s * num_species + i];
+  }
+  for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += offset[i];
+  const int64_t atoms = offset[num_species];
+  T* x = ReuseRows<T>(batch, "x", {atoms, f});
+  int32_t* structure = ReuseRows<int32_t>(batch, "structure", {atoms});
+  double* const num_atoms = Reuse<double>(batch, "num_atoms", {b});
+  double* const target = Reuse<double>(batch, "target", {b});
+  const T* const rows = rows_.values<T>().data();
+  for (int64_t i = 0; i < num_species; ++i) {
+    for (int64_t e = 0; e < b; ++e) {
+      const int32_t* const count = &species_count_[examples[e] * num_species];
+      int64_t row = row_offset_[examples[e]];
+      for (int64_t k = 0; k < i; ++k) row += count[k];
+      std::memcpy(x, rows + row * f, count[i] * f * sizeof(T));
+      std::fill_n(structure, count[i], static_cast<int32_t>(e));
+      x += count[i] * f;
+      structure += count[i];
+    }
+  }
+  for (int64_t e = 0; e < b; ++e) {
+    num_atoms[e] = static_cast<double>(data_.num_atoms(examples[e]));
+    target[e] = target_[examples[e]];
+  }
 }
 
 absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  const int num_species = shape_.num_species;
-  const int64_t size = static_cast<int64_t>(examples.size());
-  int64_t atoms = 0;
-  for (const int64_t s : examples) {
-    if (s < 0 || s >= num_examples()) {
-      return absl::OutOfRangeError(absl::StrCat("structure ", s, " of ", num_examples()));
-    }
-    atoms += row_offset_[(s + 1) * num_species] - row_offset_[s * num_species];
-  }
-  Tensor& x = BatchTensor("x", x_.dtype(), atoms, shape_.num_features, true, batch);
-  const int64_t row_bytes = shape_.num_features * ByteSize(x_.dtype());
-  char* to = static_cast<char*>(x.mutable_data());
-  const char* const from = static_cast<const char*>(x_.data());
-  int32_t* structure = AddressOf<int32_t>(&BatchTensor("structure", DType::kI32, atoms, kAnySize, true, batch));
-  int64_t* const offset =
-      AddressOf<int64_t>(&BatchTensor("species_offset", DType::kI64, num_species + 1, kAnySize, false, batch));
-  offset[0] = 0;
-  for (int k = 0; k < num_species; ++k) {
-    int64_t rows = 0;
-    for (int64_t i = 0; i < size; ++i) {
-      const int64_t* const range = &row_offset_[examples[i] * num_species + k];
-      const int64_t count = range[1] - range[0];
-      std::memcpy(to, from + range[0] * row_bytes, count * row_bytes);
-      to += count * row_bytes;
-      structure = std::fill_n(structure, count, static_cast<int32_t>(i));
-      rows += count;
-    }
-    offset[k + 1] = offset[k] + rows;
-  }
-  double* const num_atoms = AddressOf<double>(&BatchTensor("num_atoms", DType::kF64, size, kAnySize, false, batch));
-  double* const target = AddressOf<double>(&BatchTensor("target", DType::kF64, size, kAnySize, false, batch));
-  double* const has_energy = AddressOf<double>(&BatchTensor("has_energy", DType::kF64, size, kAnySize, false, batch));
-  for (int64_t i = 0; i < size; ++i) {
-    const bool known = !std::isnan(energy_[examples[i]]);
-    num_atoms[i] = ExampleCost(examples[i]);
-    target[i] = known ? target_[examples[i]] : 0;
-    has_energy[i] = known ? 1 : 0;
+  for (const int64_t s : examples) CHECK(data_.has_energy(s)) << data_.name(s) << " has no energy";
+  if (options_.precision == DType::kF64) {
+    FillBatch<double>(examples, batch);
+  } else {
+    FillBatch<float>(examples, batch);
   }
   return absl::OkStatus();
 }
 
 std::vector<ParameterSlice> AtomisticTask::parameter_slices() const {
   std::vector<ParameterSlice> slices;
-  for (int s = 0; s < shape_.num_species; ++s) {
-    for (int l = 0; l < shape_.num_layers(); ++l) {
-      slices.push_back({WeightName(descriptor_, s, l),
-                        shape_.weight_offset(s, l),
-                        {shape_.layer_outputs(l), shape_.layer_inputs(l)}});
-      slices.push_back({BiasName(descriptor_, s, l), shape_.bias_offset(s, l), {shape_.layer_outputs(l)}});
+  for (int species = 0; species < shape_.num_species; ++species) {
+    for (int layer = 0; layer < shape_.num_layers(); ++layer) {
+      const int64_t in = shape_.layer_inputs(layer), out = shape_.layer_outputs(layer);
+      slices.push_back(
+          {WeightName(data_.descriptor(), species, layer), shape_.weight_offset(species, layer), {out, in}});
+      slices.push_back({BiasName(data_.descriptor(), species, layer), shape_.bias_offset(species, layer), {out}});
     }
   }
   return slices;
@@ -232,132 +244,99 @@ Tensor AtomisticTask::InitialParameters(uint64_t seed) const {
   return Tensor::Of(std::vector<float>(values.begin(), values.end()));
 }
 
+double AtomisticTask::ErrorLoss(double error) const {
+  const double delta = options_.huber_delta;
+  if (options_.loss != EnergyLoss::kHuber) return error * error;
+  return std::abs(error) <= delta ? 0.5 * error * error : delta * (std::abs(error) - 0.5 * delta);
+}
+
+double AtomisticTask::ErrorSlope(double error) const {
+  if (options_.loss != EnergyLoss::kHuber) return 2 * error;
+  return std::clamp(error, -options_.huber_delta, options_.huber_delta);
+}
+
 Loss AtomisticTask::CombineTerms(const TermSums& sums) const {
   Loss loss;
-  loss.weight = {0};
-  const double count = sums.count[0];
-  if (count == 0) return loss;
-  loss.value = sums.sum[0] / count;
-  loss.weight[0] = 1 / count;
+  const double mean = sums.count[0] > 0 ? sums.sum[0] / sums.count[0] : 0;
+  loss.value = mean;
+  loss.weight = {sums.count[0] > 0 ? 1 / sums.count[0] : 0};
   if (options_.loss == EnergyLoss::kRmse) {
-    loss.value = std::sqrt(loss.value);
-    loss.weight[0] = loss.value == 0 ? 0 : 1 / (2 * count * loss.value);
+    loss.value = std::sqrt(mean);
+    loss.weight[0] *= loss.value > 0 ? 0.5 / loss.value : 0;  // no slope where there is no error
   }
   return loss;
 }
 
-at::Tensor AtomisticTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
-  const absl::Span<const int64_t> offset = batch.At("species_offset").values<int64_t>();
-  const at::Tensor num_atoms = ToTorch(batch.At("num_atoms"));
-  const at::Tensor sums = NetworkSums(shape_, parameters, ToTorch(batch.At("x")).narrow(0, 0, offset.back()), offset,
-                                      ToTorch(batch.At("structure")).narrow(0, 0, offset.back()), num_atoms.size(0));
-  const at::Tensor predicted = sums / (num_atoms * energy_scaling_.scale) + energy_scaling_.shift;
-  const at::Tensor residual = (predicted - ToTorch(batch.At("target"))) * ToTorch(batch.At("has_energy"));
-  at::Tensor loss = residual.square();
-  if (options_.loss == EnergyLoss::kHuber) {
-    const double delta = options_.huber_delta;
-    const at::Tensor size = residual.abs();
-    loss = at::where(size <= delta, 0.5 * loss, delta * (size - 0.5 * delta));
-  }
-  return loss.unsqueeze(1);
-}
-
 std::vector<double> AtomisticTask::ExampleCounts(const NamedTensors& batch) const {
-  return batch.At("has_energy").ToDoubles();
-}
-
-double AtomisticTask::Residual(const NamedTensors& batch, int64_t i) const {
-  const double num_atoms = batch.At("num_atoms").values<double>()[i];
-  const double predicted = sums_[i] / (num_atoms * energy_scaling_.scale) + energy_scaling_.shift;
-  return predicted - batch.At("target").values<double>()[i];
-}
-
-double AtomisticTask::LossOf(double residual) const {
-  if (options_.loss != EnergyLoss::kHuber) return residual * residual;
-  const double size = std::abs(residual), delta = options_.huber_delta;
-  return size <= delta ? 0.5 * residual * residual : delta * (size - 0.5 * delta);
-}
-
-double AtomisticTask::SlopeOf(double residual) const {
-  if (options_.loss != EnergyLoss::kHuber) return 2 * residual;
-  const double delta = options_.huber_delta;
-  return std::abs(residual) <= delta ? residual : std::copysign(delta, residual);
+  return std::vector<double>(batch.At("target").num_elements(), 1.0);
 }
 
 template <typename T>
-void AtomisticTask::ForwardOf(EnergyKernel<T>* kernel, const Tensor& parameters, const NamedTensors& batch, bool keep) {
-  sums_.resize(batch.At("num_atoms").dim(0));
-  const absl::Span<double> sums = absl::MakeSpan(sums_);
+void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const {
+  const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+  const absl::Span<const double> target = batch.At("target").values<double>();
+  native->sums.resize(target.size());
+  native->errors.resize(target.size());
   if (keep) {
-    kernel->Forward(parameters.values<T>(), RowsOf<T>(batch), sums);
+    native->kernel.Forward(parameters.values<T>(), Rows<T>(batch), absl::MakeSpan(native->sums));
   } else {
-    kernel->Evaluate(parameters.values<T>(), RowsOf<T>(batch), sums);
+    native->kernel.Evaluate(parameters.values<T>(), Rows<T>(batch), absl::MakeSpan(native->sums));
+  }
+  for (size_t e = 0; e < target.size(); ++e) {
+    native->errors[e] = native->sums[e] / (energy_scaling_.scale * num_atoms[e]) + energy_scaling_.shift - target[e];
   }
 }
 
 template <typename T>
-void AtomisticTask::BackwardOf(EnergyKernel<T>* kernel, const Tensor& parameters, const NamedTensors& batch,
-                               Tensor* gradient) {
-  kernel->Backward(parameters.values<T>(), RowsOf<T>(batch), slopes_, gradient->mutable_values<T>());
+void AtomisticTask::AccumulateNative(Native<T>* native, const Tensor& parameters, const NamedTensors& batch,
+                                     Tensor* gradient, TermSums* sums) const {
+  Errors(native, parameters, batch, /*keep=*/true);
+  const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+  for (size_t e = 0; e < native->errors.size(); ++e) {
+    sums->sum[0] += ErrorLoss(native->errors[e]);
+    native->sums[e] = ErrorSlope(native->errors[e]) / (energy_scaling_.scale * num_atoms[e]);
+  }
+  sums->count[0] += static_cast<double>(native->errors.size());
+  native->kernel.Backward(parameters.values<T>(), Rows<T>(batch), native->sums, gradient->mutable_values<T>());
 }
 
 absl::Status AtomisticTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                                 absl::Span<Tensor> gradients, TermSums* sums) {
-  CHECK_EQ(gradients.size(), 1);
-  if (kernel64_) {
-    ForwardOf(kernel64_.get(), parameters, batch, true);
+  if (native64_ != nullptr) {
+    AccumulateNative(native64_.get(), parameters, batch, &gradients[0], sums);
   } else {
-    ForwardOf(kernel32_.get(), parameters, batch, true);
-  }
-  const absl::Span<const double> has_energy = batch.At("has_energy").values<double>();
-  const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
-  slopes_.resize(sums_.size());
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    slopes_[i] = 0;
-    if (has_energy[i] == 0) continue;
-    const double residual = Residual(batch, static_cast<int64_t>(i));
-    sums->sum[0] += LossOf(residual);
-    sums->count[0] += 1;
-    slopes_[i] = SlopeOf(residual) / (num_atoms[i] * energy_scaling_.scale);
-  }
-  if (kernel64_) {
-    BackwardOf(kernel64_.get(), parameters, batch, &gradients[0]);
-  } else {
-    BackwardOf(kernel32_.get(), parameters, batch, &gradients[0]);
+    AccumulateNative(native32_.get(), parameters, batch, &gradients[0], sums);
   }
   return absl::OkStatus();
 }
 
 absl::Status AtomisticTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                      absl::Span<double> metric_sums) {
-  CHECK_EQ(static_cast<int>(metric_sums.size()), num_metric_sums());
-  if (kernel64_) {
-    ForwardOf(kernel64_.get(), parameters, batch, false);
+  if (native64_ != nullptr) {
+    Errors(native64_.get(), parameters, batch, /*keep=*/false);
   } else {
-    ForwardOf(kernel32_.get(), parameters, batch, false);
+    Errors(native32_.get(), parameters, batch, /*keep=*/false);
   }
-  const absl::Span<const double> has_energy = batch.At("has_energy").values<double>();
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    if (has_energy[i] == 0) continue;
-    const double residual = Residual(batch, static_cast<int64_t>(i));
-    sums->sum[0] += LossOf(residual);
-    sums->count[0] += 1;
-    metric_sums[0] += residual * residual;
-    metric_sums[1] += std::abs(residual);
-    metric_sums[2] += 1;
+  const std::vector<double>& errors = native64_ != nullptr ? native64_->errors : native32_->errors;
+  for (const double error : errors) {
+    sums->sum[0] += ErrorLoss(error);
+    metric_sums[0] += error * error;
+    metric_sums[1] += std::abs(error);
   }
+  sums->count[0] += static_cast<double>(errors.size());
+  metric_sums[2] += static_cast<double>(errors.size());
   return absl::OkStatus();
 }
 
 std::vector<Metric> AtomisticTask::Metrics(absl::Span<const double> metric_sums) const {
-  const double count = metric_sums[2];
-  return {{"energy_rmse", "meV/atom", 1000 * std::sqrt(metric_sums[0] / count)},
-          {"energy_mae", "meV/atom", 1000 * metric_sums[1] / count}};
+  const double n = metric_sums[2];
+  return {{"energy_rmse", "meV/atom", kMilli * std::sqrt(metric_sums[0] / n)},
+          {"energy_mae", "meV/atom", kMilli * metric_sums[1] / n}};
 }
 
 absl::Status AtomisticTask::WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const {
   Potential potential;
-  potential.descriptor = descriptor_;
+  potential.descriptor = data_.descriptor();
   potential.shape = shape_;
   potential.feature_scaling = feature_scaling_;
   potential.energy_scaling = energy_scaling_;

@@ -1,18 +1,17 @@
 #include "lib/potential/atomistic_task.h"
 
-#include <ATen/ATen.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/descriptor/chebyshev.h"
+#include "lib/descriptor/descriptor_factory.h"
 #include "lib/descriptor/feature_file.h"
+#include "lib/descriptor/featurizer.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/potential/energy_predictor.h"
 #include "lib/testing/golden_potential.h"
@@ -23,315 +22,259 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Temp(const std::string& name) { return testing::TempDir() + "/" + name; }
+std::string Temp(const std::string& name) { return ::testing::TempDir() + "/" + name; }
 
-// Features of the golden structures in fp64 by the reference descriptor; "atoms" is what else there is to choose.
-FeatureData GoldenData(const GoldenTraining& golden, const std::map<uint8_t, double>& atomic_energies,
-                       int without_energy = -1) {
-  const std::string path = Temp("golden_features.safetensors");
-  FeatureWriter writer = *FeatureWriter::Create(path, golden.descriptor, DType::kF64, atomic_energies);
-  const ChebyshevReference descriptor(golden.descriptor);
-  const auto workspace = descriptor.MakeWorkspace();
-  NeighborSearch search(descriptor.cutoff());
-  NeighborList list;
-  for (size_t s = 0; s < golden.structures.size(); ++s) {
-    Structure structure = golden.structures[s];
-    if (static_cast<int>(s) == without_energy) structure.energy.reset();
-    EXPECT_TRUE(search.Compute(structure, &list).ok());
-    const std::vector<uint8_t> species = SpeciesIndices(structure, golden.descriptor.species);
-    std::vector<double> features(structure.size() * golden.descriptor.num_features());
-    descriptor.Compute(species, list, workspace.get(), absl::MakeSpan(features));
-    EXPECT_TRUE(writer.Append(structure, species, features).ok());
+FeatureData Tio2(DType precision, const std::map<uint8_t, double>& atomic_energies = {}) {
+  FeaturizeOptions options;
+  options.descriptor.species = {22, 8};
+  options.descriptor.rad_order = 6;
+  options.descriptor.rad_cutoff = 4.5;
+  options.descriptor.ang_cutoff = 3;
+  options.precision = precision;
+  options.atomic_energies = atomic_energies;
+  const std::string path = Temp("tio2.safetensors");
+  EXPECT_TRUE(Featurize({"data/tio2-pbe/tio2-pbe.extxyz"}, path, options, {}).ok());
+  return *FeatureData::Read({path});
+}
+
+std::vector<int64_t> Range(int64_t n) {
+  std::vector<int64_t> range(n);
+  std::iota(range.begin(), range.end(), 0);
+  return range;
+}
+
+std::unique_ptr<AtomisticTask> Make(const FeatureData& data, const AtomisticTaskOptions& options) {
+  absl::StatusOr<std::unique_ptr<AtomisticTask>> task =
+      AtomisticTask::Create(data, options, Range(data.num_structures()));
+  EXPECT_TRUE(task.ok()) << task.status();
+  return *std::move(task);
+}
+
+struct Case {
+  EnergyLoss loss;
+  Activation activation;
+  std::vector<int> hidden;
+  DType precision;
+};
+
+class AtomisticTaskGradientTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(AtomisticTaskGradientTest, AgreesWithAutogradAndFiniteDifferences) {
+  AtomisticTaskOptions options;
+  options.loss = GetParam().loss;
+  options.huber_delta = 0.3;  // some errors on either side
+  options.activation = GetParam().activation;
+  options.hidden = GetParam().hidden;
+  options.precision = GetParam().precision;
+  const FeatureData data = Tio2(DType::kF64);
+  const std::unique_ptr<AtomisticTask> task = Make(data, options);
+  NamedTensors batch;
+  for (const std::vector<int64_t>& examples : {std::vector<int64_t>{7}, {3, 200, 41, 402, 5, 9, 77}}) {
+    ASSERT_TRUE(task->MakeBatch(examples, &batch).ok());
+    const absl::Status status = CheckGradients(*task, task->InitialParameters(5), batch);
+    EXPECT_TRUE(status.ok()) << status;
   }
-  EXPECT_TRUE(writer.Finish({{"config_key", "config_type"}}).ok());
-  absl::StatusOr<FeatureData> data = FeatureData::Read({path});
-  EXPECT_TRUE(data.ok()) << data.status();
-  return *std::move(data);
 }
 
-std::vector<int64_t> All(const FeatureData& data) {
-  std::vector<int64_t> all(data.num_structures());
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
+INSTANTIATE_TEST_SUITE_P(Cases, AtomisticTaskGradientTest,
+                         ::testing::Values(Case{EnergyLoss::kRmse, Activation::kTanh, {16, 16}, DType::kF64},
+                                           Case{EnergyLoss::kRmse, Activation::kTanh, {16, 16}, DType::kF32},
+                                           Case{EnergyLoss::kMse, Activation::kSigmoid, {7, 5}, DType::kF64},
+                                           Case{EnergyLoss::kHuber, Activation::kSilu, {33, 17, 9}, DType::kF64},
+                                           Case{EnergyLoss::kHuber, Activation::kMtanh, {1}, DType::kF64},
+                                           Case{EnergyLoss::kRmse, Activation::kTwist, {10}, DType::kF64},
+                                           Case{EnergyLoss::kMse, Activation::kLinear, {}, DType::kF64}));
 
-AtomisticTaskOptions GoldenOptions(const GoldenTraining& golden) {
+// testdata/potential/training_trace.json: features, scales, losses, gradients and weights of a short training.
+TEST(AtomisticTaskTest, FollowsTheGoldenTraining) {
+  const GoldenTraining golden = ReadGoldenTraining();
+  const std::unique_ptr<const Descriptor> descriptor = MakeDescriptor(golden.descriptor, AngularMethod::kMoments);
+  std::map<uint8_t, double> atomic_energies;
+  for (size_t s = 0; s < golden.descriptor.species.size(); ++s) {
+    atomic_energies[golden.descriptor.species[s]] = golden.atomic_energies[s];
+  }
+  const std::string path = Temp("golden.safetensors");
+  FeatureWriter writer = *FeatureWriter::Create(path, golden.descriptor, DType::kF64, atomic_energies);
+  NeighborSearch search(descriptor->cutoff());
+  NeighborList neighbors;
+  const std::unique_ptr<Descriptor::Workspace> workspace = descriptor->MakeWorkspace();
+  for (const Structure& structure : golden.structures) {
+    const std::vector<uint8_t> species = SpeciesIndices(structure, golden.descriptor.species);
+    ASSERT_TRUE(search.Compute(structure, &neighbors).ok());
+    std::vector<double> features(structure.size() * descriptor->num_features());
+    descriptor->Compute(species, neighbors, workspace.get(), absl::MakeSpan(features));
+    ASSERT_TRUE(writer.Append(structure, species, features).ok());
+  }
+  ASSERT_TRUE(writer.Finish({{"config_key", "config_type"}}).ok());
+
   AtomisticTaskOptions options;
   options.hidden = golden.initial_networks.hidden;
   options.precision = DType::kF64;
-  for (size_t s = 0; s < golden.atomic_energies.size(); ++s) {
-    options.atomic_energies[golden.descriptor.species[s]] = golden.atomic_energies[s];
-  }
-  return options;
-}
-
-class AtomisticTaskTest : public testing::Test {
- protected:
-  AtomisticTaskTest()
-      : golden_(ReadGoldenTraining()), data_(GoldenData(golden_, {})), options_(GoldenOptions(golden_)) {}
-
-  std::unique_ptr<AtomisticTask> Make() {
-    auto task = AtomisticTask::Create(data_, options_, All(data_));
-    EXPECT_TRUE(task.ok()) << task.status();
-    return *std::move(task);
-  }
-  std::string Error(absl::Span<const int64_t> train) {
-    const auto task = AtomisticTask::Create(data_, options_, train);
-    EXPECT_EQ(task.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(task.status().message());
+  const std::unique_ptr<AtomisticTask> task = Make(*FeatureData::Read({path}), options);
+  EXPECT_NEAR(task->energy_scaling().scale, golden.energy_scaling, 1e-10 * golden.energy_scaling);
+  EXPECT_NEAR(task->energy_scaling().shift, golden.energy_shift, 1e-10);
+  EXPECT_FALSE(task->atomic_energies_fitted());
+  for (size_t f = 0; f < golden.feature_mean.size(); ++f) {
+    EXPECT_NEAR(task->feature_scaling().mean[f], golden.feature_mean[f], 1e-10);
+    EXPECT_NEAR(task->feature_scaling().scale[f] * golden.feature_deviation[f], 1, 1e-9);
   }
 
-  GoldenTraining golden_;
-  FeatureData data_;
-  AtomisticTaskOptions options_;
-};
-
-// aenet's training of eight steps, made with autograd elsewhere: testdata/potential/README.md.
-TEST_F(AtomisticTaskTest, FollowsTheGoldenTraining) {
-  const auto task = Make();
-  for (size_t i = 0; i < golden_.feature_mean.size(); ++i) {
-    EXPECT_NEAR(task->feature_scaling().mean[i], golden_.feature_mean[i], 1e-10);
-    EXPECT_NEAR(task->feature_scaling().scale[i] * golden_.feature_deviation[i], 1, 1e-9);
-  }
-  EXPECT_NEAR(task->energy_scaling().scale, golden_.energy_scaling, 1e-12);
-  EXPECT_NEAR(task->energy_scaling().shift, golden_.energy_shift, 1e-12);
-  const GoldenTraining::Run& run = golden_.runs[0];
-  ASSERT_EQ(run.force_weight, 0);
-
-  const size_t size = golden_.initial_networks.parameters.size();
-  ASSERT_EQ(task->num_parameters(), size);
-  Tensor parameters = Tensor::Of(golden_.initial_networks.parameters);
-  std::vector<double> m(size, 0.0), v(size, 0.0);
+  ASSERT_EQ(golden.runs[0].force_weight, 0);
+  Tensor parameters = Tensor::Of(golden.initial_networks.parameters);
+  const absl::Span<double> p = parameters.mutable_values<double>();
+  std::vector<double> mean(p.size()), square(p.size());
   NamedTensors batch;
-  int t = 0;
-  for (const GoldenTraining::Step& step : run.steps) {
-    SCOPED_TRACE(t);
+  int64_t t = 0;
+  for (const GoldenTraining::Step& step : golden.runs[0].steps) {
     ASSERT_TRUE(task->MakeBatch(step.batch, &batch).ok());
-    Tensor gradient = Tensor::Zeros(DType::kF64, {static_cast<int64_t>(size)});
+    std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF64, {task->num_parameters()})};
     TermSums sums(1);
-    ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(&gradient, 1), &sums).ok());
+    ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
     const Loss loss = task->CombineTerms(sums);
     EXPECT_NEAR(loss.value, step.loss, 1e-9);
-    EXPECT_NEAR(loss.value, step.energy_rmse, 1e-9);
+    const absl::Span<double> g = gradients[0].mutable_values<double>();
     double norm = 0;
-    ++t;
-    const double correction1 = 1 - std::pow(golden_.beta1, t), correction2 = 1 - std::pow(golden_.beta2, t);
-    for (size_t i = 0; i < size; ++i) {
-      const double g = loss.weight[0] * gradient.values<double>()[i];
-      norm += g * g;
-      m[i] = golden_.beta1 * m[i] + (1 - golden_.beta1) * g;
-      v[i] = golden_.beta2 * v[i] + (1 - golden_.beta2) * g * g;
-      parameters.mutable_values<double>()[i] -=
-          golden_.learning_rate * (m[i] / correction1) / (std::sqrt(v[i] / correction2) + golden_.epsilon);
+    for (double& x : g) {
+      x *= loss.weight[0];
+      norm += x * x;
     }
     EXPECT_NEAR(std::sqrt(norm), step.gradient_norm, 1e-9);
-  }
-  for (size_t i = 0; i < size; ++i) {
-    EXPECT_NEAR(parameters.values<double>()[i], run.final_networks.parameters[i], 1e-8) << i;
-  }
-}
-
-TEST_F(AtomisticTaskTest, GradientsPassTheCheckForEveryLossAndPrecision) {
-  for (const DType precision : {DType::kF64, DType::kF32}) {
-    for (const EnergyLoss loss : {EnergyLoss::kRmse, EnergyLoss::kMse, EnergyLoss::kHuber}) {
-      for (const Activation activation : {Activation::kTanh, Activation::kTwist, Activation::kSilu}) {
-        options_.precision = precision;
-        options_.loss = loss;
-        options_.activation = activation;
-        options_.huber_delta = 0.3;  // some errors on either side
-        const auto task = Make();
-        NamedTensors batch;
-        ASSERT_TRUE(task->MakeBatch({4, 0, 5, 2}, &batch).ok());
-        const absl::Status status = CheckGradients(*task, task->InitialParameters(3), batch);
-        EXPECT_TRUE(status.ok()) << status << " loss " << static_cast<int>(loss) << " " << ActivationName(activation)
-                                 << " " << DTypeName(precision);
-      }
+    ++t;  // Adam as the paper has it
+    for (size_t i = 0; i < p.size(); ++i) {
+      mean[i] = golden.beta1 * mean[i] + (1 - golden.beta1) * g[i];
+      square[i] = golden.beta2 * square[i] + (1 - golden.beta2) * g[i] * g[i];
+      const double m = mean[i] / (1 - std::pow(golden.beta1, t)), v = square[i] / (1 - std::pow(golden.beta2, t));
+      p[i] -= golden.learning_rate * m / (std::sqrt(v) + golden.epsilon);
     }
   }
+  const std::vector<double>& expected = golden.runs[0].final_networks.parameters;
+  for (size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(p[i], expected[i], 1e-8);
 }
 
-TEST_F(AtomisticTaskTest, ThreadsDoNotChangeABit) {
-  std::vector<Tensor> gradients;
-  std::vector<double> losses;
-  for (const int threads : {1, 2}) {
-    options_.num_threads = threads;
-    const auto task = Make();
-    NamedTensors batch;
-    // Each structure many times: several blocks.
-    std::vector<int64_t> examples;
-    for (int i = 0; i < 150; ++i) examples.push_back(i % 6);
-    ASSERT_TRUE(task->MakeBatch(examples, &batch).ok());
-    gradients.push_back(Tensor::Zeros(DType::kF64, {task->num_parameters()}));
-    TermSums sums(1);
-    ASSERT_TRUE(
-        task->AccumulateGradients(task->InitialParameters(1), batch, absl::MakeSpan(&gradients.back(), 1), &sums).ok());
-    losses.push_back(sums.sum[0]);
-  }
-  EXPECT_EQ(gradients[0].ToDoubles(), gradients[1].ToDoubles());
-  EXPECT_EQ(losses[0], losses[1]);
-}
-
-TEST_F(AtomisticTaskTest, BatchesGroupAtomsBySpeciesAndReuseMemory) {
-  const auto task = Make();
+TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
+  const FeatureData data = Tio2(DType::kF32);
+  AtomisticTaskOptions options;
+  const std::unique_ptr<AtomisticTask> one = Make(data, options);
+  options.num_threads = 2;
+  const std::unique_ptr<AtomisticTask> two = Make(data, options);
+  const Tensor parameters = one->InitialParameters(3);
   NamedTensors batch;
-  ASSERT_TRUE(task->MakeBatch({5, 1, 0}, &batch).ok());
-  const auto offset = batch.At("species_offset").values<int64_t>();
-  const double atoms = task->ExampleCost(5) + task->ExampleCost(1) + task->ExampleCost(0);
-  EXPECT_EQ(offset[2], atoms);
-  // A third of TiO2 is Ti.
-  EXPECT_EQ(3 * offset[1], atoms);
-  // The first row is the first Ti of structure 5, standardised.
-  const auto species = data_.species(5);
-  const int64_t first = std::find(species.begin(), species.end(), 0) - species.begin();
-  const int num_features = data_.num_features();
-  for (int f = 0; f < num_features; ++f) {
-    const double g = data_.features<double>(5)[first * num_features + f];
-    EXPECT_NEAR(batch.At("x").values<double>()[f], (g - golden_.feature_mean[f]) / golden_.feature_deviation[f], 1e-7);
-  }
-  EXPECT_EQ(batch.At("structure").values<int32_t>()[0], 0);
-  const void* const memory = batch.At("x").data();
-  ASSERT_TRUE(task->MakeBatch({0, 1, 2}, &batch).ok());
-  EXPECT_EQ(batch.At("x").data(), memory);
-  EXPECT_EQ(task->MakeBatch({6}, &batch).code(), absl::StatusCode::kOutOfRange);
-}
-
-TEST_F(AtomisticTaskTest, AStepAllocatesNothing) {
-  const auto task = Make();
-  const Tensor parameters = task->InitialParameters(1);
-  Tensor gradient = Tensor::Zeros(DType::kF64, {task->num_parameters()});
-  std::vector<double> metric_sums(3);
-  NamedTensors batch;
-  TermSums sums(1);
-  size_t before = 0;
-  for (int i = 0; i < 4; ++i) {
-    if (i == 1) before = mallinfo2().uordblks;
-    ASSERT_TRUE(task->MakeBatch({0, 1, 2, 3, 4, 5}, &batch).ok());
-    ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(&gradient, 1), &sums).ok());
-    ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
-  }
-  EXPECT_EQ(mallinfo2().uordblks, before);
-}
-
-TEST_F(AtomisticTaskTest, MetricsAreErrorsPerAtom) {
-  options_.loss = EnergyLoss::kMse;
-  const auto task = Make();
-  const Tensor parameters = task->InitialParameters(1);
-  NamedTensors batch;
-  ASSERT_TRUE(task->MakeBatch(All(data_), &batch).ok());
-  TermSums sums(1);
-  std::vector<double> metric_sums(3, 0.0);
-  ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
-  const std::vector<Metric> metrics = task->Metrics(metric_sums);
-  ASSERT_EQ(metrics.size(), 2);
-  EXPECT_EQ(metrics[0].name, "energy_rmse");
-  EXPECT_EQ(metrics[0].unit, "meV/atom");
-  EXPECT_NEAR(metrics[0].value, 1000 * std::sqrt(task->CombineTerms(sums).value), 1e-9);
-  EXPECT_LE(metrics[1].value, metrics[0].value);
-  EXPECT_GT(metrics[1].value, 0);
-}
-
-// The file that is written predicts what the task computes.
-TEST_F(AtomisticTaskTest, TheModelFilePredictsTheSameEnergies) {
-  for (const DType precision : {DType::kF64, DType::kF32}) {
-    options_.precision = precision;
-    options_.feature_scaling = FeatureScalingKind::kPerSpecies;
-    const auto task = Make();
-    const Tensor parameters = task->InitialParameters(2);
-    ASSERT_TRUE(task->WriteModel(Temp("model.safetensors"), parameters, {{"epoch", "3"}}).ok());
-    const absl::StatusOr<Potential> potential = ReadPotential(Temp("model.safetensors"));
-    ASSERT_TRUE(potential.ok()) << potential.status();
-    EXPECT_EQ(potential->metadata.at("epoch"), "3");
-    EnergyPredictor predictor(*potential);
-    for (int64_t s = 0; s < data_.num_structures(); ++s) {
-      NamedTensors batch;
-      ASSERT_TRUE(task->MakeBatch({s}, &batch).ok());
-      TermSums sums(1);
-      std::vector<double> metric_sums(3, 0.0);
-      ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
-      const double error = predictor.Predict(data_.features<double>(s), data_.species(s)) - data_.energy(s);
-      EXPECT_NEAR(metric_sums[1], std::abs(error) / static_cast<double>(data_.num_atoms(s)), 1e-12);
-    }
-  }
-}
-
-TEST_F(AtomisticTaskTest, AtomicEnergiesGivenInTheDataOrFitted) {
-  options_.atomic_energies.clear();
-  const auto fitted = Make();
-  EXPECT_TRUE(fitted->atomic_energies_fitted());
-  // All of these are TiO2: the fit of least norm has O at twice Ti.
-  EXPECT_NEAR(fitted->atomic_energies()[1], 2 * fitted->atomic_energies()[0], 1e-9);
-  EXPECT_GT(fitted->atomic_energy_residual(), 0);
-  EXPECT_NEAR(fitted->energy_scaling().scale, golden_.energy_scaling, 1e-9);  // the spread is what it was
-
-  data_ = GoldenData(golden_, {{22, -3}, {8, -2}});
-  const auto in_data = Make();
-  EXPECT_FALSE(in_data->atomic_energies_fitted());
-  EXPECT_EQ(in_data->atomic_energies(), (std::vector<double>{-3, -2}));
-
-  options_.atomic_energies = {{22, -4}};
-  EXPECT_THAT(Error({0}), HasSubstr("none of O"));
-}
-
-TEST_F(AtomisticTaskTest, ScalesComeFromTheTrainingStructuresAlone) {
-  const auto all = Make();
-  const auto some = AtomisticTask::Create(data_, options_, {0, 1, 2});
-  ASSERT_TRUE(some.ok());
-  EXPECT_NE((*some)->feature_scaling().mean, all->feature_scaling().mean);
-  EXPECT_NE((*some)->energy_scaling().scale, all->energy_scaling().scale);
-  options_.scale_energies = false;
-  EXPECT_EQ(Make()->energy_scaling().scale, 1);
-}
-
-TEST_F(AtomisticTaskTest, StructuresWithoutEnergyDoNotCount) {
-  data_ = GoldenData(golden_, {}, /*without_energy=*/2);
-  EXPECT_THAT(Error({0, 2}), HasSubstr("has no energy"));
-  const std::vector<int64_t> none;
-  EXPECT_THAT(Error(none), HasSubstr("train"));
-
-  const auto task = AtomisticTask::Create(data_, options_, {0, 1});
-  ASSERT_TRUE(task.ok());
-  NamedTensors with, without;
-  ASSERT_TRUE((*task)->MakeBatch({0, 2, 1}, &with).ok());
-  ASSERT_TRUE((*task)->MakeBatch({0, 1}, &without).ok());
-  EXPECT_THAT((*task)->ExampleCounts(with), testing::ElementsAre(1, 0, 1));
-  const Tensor parameters = (*task)->InitialParameters(1);
-  EXPECT_TRUE(CheckGradients(**task, parameters, with).ok());
-  Tensor a = Tensor::Zeros(DType::kF64, {(*task)->num_parameters()}), b = Tensor::Zeros(DType::kF64, a.shape());
+  ASSERT_TRUE(one->MakeBatch(Range(data.num_structures()), &batch).ok());
+  std::vector<Tensor> a = {Tensor::Zeros(DType::kF32, {one->num_parameters()})};
+  std::vector<Tensor> b = {Tensor::Zeros(DType::kF32, {one->num_parameters()})};
   TermSums sums_a(1), sums_b(1);
-  ASSERT_TRUE((*task)->AccumulateGradients(parameters, with, absl::MakeSpan(&a, 1), &sums_a).ok());
-  ASSERT_TRUE((*task)->AccumulateGradients(parameters, without, absl::MakeSpan(&b, 1), &sums_b).ok());
-  EXPECT_EQ(sums_a.count[0], 2);
-  EXPECT_NEAR(sums_a.sum[0], sums_b.sum[0], 1e-12);
-  for (int64_t i = 0; i < a.num_elements(); ++i) EXPECT_NEAR(a.values<double>()[i], b.values<double>()[i], 1e-12);
+  ASSERT_TRUE(one->AccumulateGradients(parameters, batch, absl::MakeSpan(a), &sums_a).ok());
+  ASSERT_TRUE(two->AccumulateGradients(parameters, batch, absl::MakeSpan(b), &sums_b).ok());
+  EXPECT_EQ(sums_a.sum, sums_b.sum);
+  EXPECT_EQ(a[0].ToDoubles(), b[0].ToDoubles());
 }
 
-TEST_F(AtomisticTaskTest, LossesOfNothingAndOfNoError) {
-  const auto task = Make();
-  TermSums sums(1);
-  EXPECT_EQ(task->CombineTerms(sums).value, 0);
-  sums.count[0] = 4;
-  const Loss zero = task->CombineTerms(sums);
-  EXPECT_EQ(zero.value, 0);
-  EXPECT_EQ(zero.weight[0], 0);
-  sums.sum[0] = 16;
-  const Loss two = task->CombineTerms(sums);
-  EXPECT_EQ(two.value, 2);
-  EXPECT_EQ(two.weight[0], 1 / (2 * 4 * 2.0));
+// A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
+TEST(AtomisticTaskTest, PartsAddUp) {
+  const FeatureData data = Tio2(DType::kF64);
+  AtomisticTaskOptions options;
+  options.precision = DType::kF64;
+  const std::unique_ptr<AtomisticTask> task = Make(data, options);
+  const Tensor parameters = task->InitialParameters(3);
+  auto run = [&](std::vector<std::vector<int64_t>> parts, TermSums* sums) {
+    std::vector<Tensor> gradient = {Tensor::Zeros(DType::kF64, {task->num_parameters()})};
+    for (const std::vector<int64_t>& part : parts) {
+      NamedTensors batch;
+      EXPECT_TRUE(task->MakeBatch(part, &batch).ok());
+      EXPECT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradient), sums).ok());
+    }
+    return gradient[0].ToDoubles();
+  };
+  TermSums whole(1), parts(1);
+  const std::vector<double> a = run({{1, 2, 3, 4, 5}}, &whole), b = run({{1, 2}, {3, 4, 5}}, &parts);
+  EXPECT_EQ(whole.count, parts.count);
+  EXPECT_NEAR(whole.sum[0], parts.sum[0], 1e-12 * whole.sum[0]);
+  const double size = std::abs(*std::max_element(a.begin(), a.end()));
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-12 * size);
 }
 
-TEST_F(AtomisticTaskTest, ParameterNamesCoverTheFlatTensor) {
-  const auto task = Make();
-  int64_t end = 0;
-  for (const ParameterSlice& slice : task->parameter_slices()) {
-    EXPECT_EQ(slice.offset, end) << slice.name;
-    int64_t size = 1;
-    for (const int64_t n : slice.shape) size *= n;
-    end += size;
+// The model file says the same energies as the task that wrote it.
+TEST(AtomisticTaskTest, ModelPredictsWhatTheTaskEvaluates) {
+  const FeatureData data = Tio2(DType::kF64);
+  AtomisticTaskOptions options;
+  options.precision = DType::kF64;
+  options.feature_scaling = FeatureScalingKind::kPerSpecies;
+  const std::unique_ptr<AtomisticTask> task = Make(data, options);
+  EXPECT_TRUE(task->atomic_energies_fitted());
+  const Tensor parameters = task->InitialParameters(3);
+  ASSERT_TRUE(task->WriteModel(Temp("model.safetensors"), parameters, {{"epoch", "4"}}).ok());
+  const absl::StatusOr<Potential> potential = ReadPotential(Temp("model.safetensors"));
+  ASSERT_TRUE(potential.ok()) << potential.status();
+  EXPECT_EQ(potential->metadata.at("epoch"), "4");
+  EnergyPredictor predictor(*potential);
+  double square = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    const double error = predictor.Predict(data.features<double>(s), data.species(s)) - data.energy(s);
+    square += std::pow(error / static_cast<double>(data.num_atoms(s)), 2);
   }
-  EXPECT_EQ(end, task->num_parameters());
-  EXPECT_EQ(task->parameter_slices()[0].name, "network.Ti.0.weight");
-  options_.hidden = {0};
-  EXPECT_THAT(Error({0}), HasSubstr("--hidden"));
+  NamedTensors batch;
+  ASSERT_TRUE(task->MakeBatch(Range(data.num_structures()), &batch).ok());
+  TermSums sums(1);
+  std::vector<double> metric_sums(task->num_metric_sums());
+  ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
+  EXPECT_NEAR(sums.sum[0], square, 1e-10 * square);
+  EXPECT_NEAR(task->Metrics(metric_sums)[0].value, 1000 * std::sqrt(square / 403), 1e-7);
+}
+
+TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
+  const FeatureData data = Tio2(DType::kF32);
+  const std::unique_ptr<AtomisticTask> task = Make(data, {});
+  const Tensor parameters = task->InitialParameters(3);
+  std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF32, {task->num_parameters()})};
+  std::vector<double> metric_sums(task->num_metric_sums());
+  TermSums sums(1);
+  NamedTensors batch;
+  // The largest batch comes first: later ones fit into its memory, however many atoms they have.
+  int64_t largest = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    if (data.num_atoms(s) > data.num_atoms(largest)) largest = s;
+  }
+  std::vector<int64_t> examples(32);
+  const void* memory = nullptr;
+  size_t in_use = 0;
+  for (int step = 0; step < 8; ++step) {
+    for (int64_t& s : examples) s = step == 0 ? largest : (s + 32) % data.num_structures();
+    ASSERT_TRUE(task->MakeBatch(examples, &batch).ok());
+    ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
+    ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
+    if (step == 0) {
+      memory = batch.At("x").data();
+      in_use = mallinfo2().uordblks;
+      examples = Range(32);
+    }
+  }
+  EXPECT_EQ(batch.At("x").data(), memory);
+  EXPECT_EQ(mallinfo2().uordblks, in_use);
+  EXPECT_TRUE(CheckGradients(*task, parameters, batch).ok());  // rows of the larger batch are not read
+}
+
+TEST(AtomisticTaskTest, AtomicEnergiesAreGivenForAllOrNone) {
+  const FeatureData data = Tio2(DType::kF32, {{22, -3.0}, {8, -2.0}});
+  const std::unique_ptr<AtomisticTask> from_data = Make(data, {});
+  EXPECT_EQ(from_data->atomic_energies(), (std::vector<double>{-3, -2}));
+  AtomisticTaskOptions options;
+  options.atomic_energies = {{22, -1.0}, {8, -1.0}};
+  EXPECT_EQ(Make(data, options)->atomic_energies(), (std::vector<double>{-1, -1}));
+  options.atomic_energies = {{8, -1.0}};
+  EXPECT_THAT(AtomisticTask::Create(data, options, {0, 1}).status().message(), HasSubstr("none for Ti"));
+  EXPECT_FALSE(AtomisticTask::Create(data, {}, {}).ok());
+}
+
+TEST(AtomisticTaskTest, ConstantFeaturesAreIgnored) {
+  // One structure: what its atoms have in common is constant.
+  const FeatureData data = Tio2(DType::kF64);
+  AtomisticTaskOptions options;
+  options.scale_energies = false;
+  const absl::StatusOr<std::unique_ptr<AtomisticTask>> task = AtomisticTask::Create(data, options, {0, 1, 2});
+  ASSERT_TRUE(task.ok());
+  EXPECT_EQ((*task)->energy_scaling().scale, 1);
+  EXPECT_EQ((*task)->energy_scaling().shift, 0);
+  for (const double scale : (*task)->feature_scaling().scale) EXPECT_LT(scale, 1e7);
 }
 
 }  // namespace

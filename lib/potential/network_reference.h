@@ -1,25 +1,24 @@
-// The energies of structures in LibTorch operations: short, differentiable, and the definition of what the kernel of
-// lib/potential/energy_kernel.h computes.
+// The networks with LibTorch's operations, differentiable: what EnergyKernel must agree with.
 
 #ifndef RUTILE_LIB_POTENTIAL_NETWORK_REFERENCE_H_
 #define RUTILE_LIB_POTENTIAL_NETWORK_REFERENCE_H_
 
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "lib/potential/network_shape.h"
+#include "lib/tensorfile/named_tensors.h"
 
 namespace at {
-class Tensor;
+class Tensor;  // headers stay free of LibTorch
 }
 
 namespace rutile {
 
-// [num_structures] fp64: E_s = sum over atoms a of structure s of network_{species(a)}(x_a), in the networks' units.
-// parameters: flat [num_parameters], F32 or F64. x: [A, F], taken in the parameters' type. species_offset:
-// [num_species + 1], rows of species s are [offset[s], offset[s + 1]). structure: [A] integers.
-at::Tensor NetworkSums(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
-                       absl::Span<const int64_t> species_offset, const at::Tensor& structure, int64_t num_structures);
+// Sums of network outputs over the atoms of each structure: [num_structures], fp64, differentiable in `parameters`
+// (flat, a leaf or computed). x: [A, F] standardised, atoms of one species next to each other; species_offset: i64
+// [species + 1], whose last is A; structure: i32 [A]. x and structure may have more rows, which are not read.
+at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
+                               const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
 
 }  // namespace rutile
 

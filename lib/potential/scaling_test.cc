@@ -47,13 +47,13 @@ TEST(FeatureStatisticsTest, ASpeciesWithoutAtomsIsSwitchedOff) {
   EXPECT_EQ(scaling.scale[1], 0);
 }
 
-// A feature that only rounding moves is constant; one of the same relative spread in aenet's floor is too.
+// A spread of 1e-10 of the size is constant, 1e-6 is not.
 TEST(FeatureStatisticsTest, RoundingIsNoSpread) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 100; ++i) rows.push_back({1000 * (1 + 1e-10 * (i % 2)), 1000 * (1 + 1e-6 * (i % 2)), 0});
   const FeatureScaling scaling = Scale(FeatureScalingKind::kPooled, 1, std::vector<uint8_t>(100, 0), rows);
   EXPECT_THAT(scaling.ConstantFeatures(), ElementsAre(0, 2));
-  // E[x^2] - mean^2 would have 1e-10 of noise here, four hundred times less than... the variance itself is 2.5e-7.
+  // Without the shift, E[x^2] - mean^2 = 1e6 - 1e6 would leave 1e-10 of noise on 2.5e-7.
   EXPECT_NEAR(1 / scaling.scale[1], 5e-4, 1e-8);
 }
 

@@ -30,11 +30,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// An empty directory of the running test.
+// A new directory of the running test.
 std::string TestDirectory() {
-  const std::string path =
-      absl::StrCat(::testing::TempDir(), "/", ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  EXPECT_TRUE(MakeDirectories(path).ok());
+  std::string path = absl::StrCat(::testing::TempDir(), "/",
+                                  ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".XXXXXX");
+  EXPECT_NE(::mkdtemp(path.data()), nullptr);
   return path;
 }
 
