@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMilli = 1000;  // meV
 
-// The batch's tensor of that name, with room for `shape`: the memory of the last batch where that fits.
+// The batch's tensor of that name and shape: the memory of the last batch where that fits.
 template <typename T>
 T* Reuse(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape) {
   Tensor* found = batch->FindMutable(name);
@@ -27,6 +27,19 @@ T* Reuse(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape
     found = batch->FindMutable(name);
   }
   return found->mutable_values<T>().data();
+}
+
+// The same for tensors with a row for each atom, of which there are as many or more: batches of one size differ in
+// atoms, and clearing new memory for each would take as long as half of the kernel.
+template <typename T>
+T* ReuseRows(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape) {
+  const Tensor* found = batch->Find(name);
+  if (found != nullptr && found->rank() == static_cast<int>(shape.size()) && found->dim(0) >= shape[0]) {
+    shape[0] = found->dim(0);
+  } else {
+    shape[0] += shape[0] / 4;
+  }
+  return Reuse<T>(batch, name, std::move(shape));
 }
 
 template <typename T>
@@ -180,8 +193,8 @@ void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* 
   }
   for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += offset[i];
   const int64_t atoms = offset[num_species];
-  T* x = Reuse<T>(batch, "x", {atoms, f});
-  int32_t* structure = Reuse<int32_t>(batch, "structure", {atoms});
+  T* x = ReuseRows<T>(batch, "x", {atoms, f});
+  int32_t* structure = ReuseRows<int32_t>(batch, "structure", {atoms});
   double* const num_atoms = Reuse<double>(batch, "num_atoms", {b});
   double* const target = Reuse<double>(batch, "target", {b});
   const T* const rows = rows_.values<T>().data();

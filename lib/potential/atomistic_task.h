@@ -49,8 +49,9 @@ class AtomisticTask : public Task {
 
   int64_t num_examples() const override { return data_.num_structures(); }
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
-  // Tensors: x [A, F] standardised, atoms of one species next to each other; species_offset i64 [species + 1];
-  // structure i32 [A]; num_atoms f64 [B]; target f64 [B], energy per atom less atomic energies, eV.
+  // Tensors: x [A, F] standardised, atoms of one species next to each other; species_offset i64 [species + 1], whose
+  // last is A; structure i32 [A]; num_atoms f64 [B]; target f64 [B], energy per atom less atomic energies, eV. x and
+  // structure may have more rows, which no one reads: memory of a larger batch.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
   DType parameter_dtype() const override { return options_.precision; }

@@ -1,5 +1,7 @@
 #include "lib/potential/atomistic_task.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -217,6 +219,38 @@ TEST(AtomisticTaskTest, ModelPredictsWhatTheTaskEvaluates) {
   ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
   EXPECT_NEAR(sums.sum[0], square, 1e-10 * square);
   EXPECT_NEAR(task->Metrics(metric_sums)[0].value, 1000 * std::sqrt(square / 403), 1e-7);
+}
+
+TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
+  const FeatureData data = Tio2(DType::kF32);
+  const std::unique_ptr<AtomisticTask> task = Make(data, {});
+  const Tensor parameters = task->InitialParameters(3);
+  std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF32, {task->num_parameters()})};
+  std::vector<double> metric_sums(task->num_metric_sums());
+  TermSums sums(1);
+  NamedTensors batch;
+  // The largest batch comes first: later ones fit into its memory, however many atoms they have.
+  int64_t largest = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    if (data.num_atoms(s) > data.num_atoms(largest)) largest = s;
+  }
+  std::vector<int64_t> examples(32);
+  const void* memory = nullptr;
+  size_t in_use = 0;
+  for (int step = 0; step < 8; ++step) {
+    for (int64_t& s : examples) s = step == 0 ? largest : (s + 32) % data.num_structures();
+    ASSERT_TRUE(task->MakeBatch(examples, &batch).ok());
+    ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
+    ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
+    if (step == 0) {
+      memory = batch.At("x").data();
+      in_use = mallinfo2().uordblks;
+      examples = Range(32);
+    }
+  }
+  EXPECT_EQ(batch.At("x").data(), memory);
+  EXPECT_EQ(mallinfo2().uordblks, in_use);
+  EXPECT_TRUE(CheckGradients(*task, parameters, batch).ok());  // rows of the larger batch are not read
 }
 
 TEST(AtomisticTaskTest, AtomicEnergiesAreGivenForAllOrNone) {

@@ -16,7 +16,7 @@ namespace rutile {
 
 // Sums of network outputs over the atoms of each structure: [num_structures], fp64, differentiable in `parameters`
 // (flat, a leaf or computed). x: [A, F] standardised, atoms of one species next to each other; species_offset: i64
-// [species + 1]; structure: i32 [A].
+// [species + 1], whose last is A; structure: i32 [A]. x and structure may have more rows, which are not read.
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
                                const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
 
