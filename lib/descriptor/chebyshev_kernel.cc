@@ -11,6 +11,7 @@
 
 #include "lib/base/simd.h"
 #include "lib/descriptor/angular_sums-inl.h"
+#include "lib/descriptor/compress-inl.h"
 #include "lib/descriptor/radial_sums-inl.h"
 #include "lib/descriptor/triplet_sums-inl.h"
 #include "lib/descriptor/vector_sums-inl.h"
@@ -29,7 +30,7 @@ struct Found {
 // The lanes of v in the mask, as T, to the front of `to`; what follows them is garbage up to a whole vector.
 template <typename T, class V, class M>
 HWY_INLINE void StoreChosen(V v, M mask, T* to) {
-  const V chosen = hn::Compress(v, mask);
+  const V chosen = CompressDoubles(v, mask);
   if constexpr (sizeof(T) == sizeof(double)) {
     hn::StoreU(chosen, Wide(), to);
   } else {
