@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -24,6 +25,9 @@ struct NetworkShape {
   int num_features = 1;
   std::vector<int> hidden = {15, 15};
   Activation activation = Activation::kTanh;
+
+  // INVALID_ARGUMENT naming --hidden: a layer without nodes or with more than 4096, more than 16 layers.
+  absl::Status Validate() const;
 
   int num_layers() const { return static_cast<int>(hidden.size()) + 1; }
   int layer_inputs(int layer) const { return layer == 0 ? num_features : hidden[layer - 1]; }

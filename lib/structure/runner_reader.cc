@@ -123,7 +123,7 @@ class RunnerReader : public FrameReader {
     for (int c = 2; c <= 10; ++c) {
       const absl::string_view word = NextWord(&p, end);
       if (c == 5 && ParseElement(word) == 0) {
-        return Error(Quoted(word), which, " is not an element, expected a symbol such as Ti");
+        return Error(Quoted(word), " is not an element", which, ", expected a symbol such as Ti");
       }
       if (c != 5 && c != 6 && c != 7 && !ParseNumber(word).has_value()) {
         return Error("column ", c, ": ", WhyNoNumber(word), which, ", expected ", kAtomRow);

@@ -44,18 +44,20 @@ absl::StatusOr<bool> RunDirectory::Open(RunMode mode) const {
         absl::StrCat(path_, ": holds a run already; resume it, overwrite it, or name another directory"));
   }
   RETURN_IF_ERROR(MakeDirectories(absl::StrCat(path_, "/checkpoints")));
-  if (!resume) {
-    for (const std::string& file : {best(), last(), config(), log()}) RETURN_IF_ERROR(Remove(file));
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
-      const std::string name = entry.path().filename().string();
-      if (name == "last.safetensors" || (absl::StartsWith(name, "epoch-") && absl::EndsWith(name, ".safetensors"))) {
-        RETURN_IF_ERROR(Remove(entry.path().string()));
-      }
-    }
-    if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot read ", path_, "/checkpoints"));
-  }
   return resume;
+}
+
+absl::Status RunDirectory::RemoveRun() const {
+  for (const std::string& file : {best(), last(), config(), log()}) RETURN_IF_ERROR(Remove(file));
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "last.safetensors" || (absl::StartsWith(name, "epoch-") && absl::EndsWith(name, ".safetensors"))) {
+      RETURN_IF_ERROR(Remove(entry.path().string()));
+    }
+  }
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot read ", path_, "/checkpoints"));
+  return absl::OkStatus();
 }
 
 }  // namespace rutile

@@ -17,7 +17,7 @@ enum class RunMode {
   kNew,          // refuse
   kResume,       // go on from its checkpoint; refuse when it has none
   kResumeOrNew,  // go on where there is a checkpoint, else start: for scripts that run the same command again
-  kOverwrite,    // remove the run's files (no others) and start
+  kOverwrite,    // start; the old run's files are removed (RemoveRun)
 };
 
 class RunDirectory {
@@ -36,9 +36,12 @@ class RunDirectory {
   // Any of the files above is there.
   bool HoldsRun() const;
 
-  // Whether to resume. Makes the directories; removes the files of an old run only for kOverwrite.
+  // Whether to resume. Makes the directories, and removes nothing yet.
   // ALREADY_EXISTS (kNew), NOT_FOUND (kResume), or an error of the file system.
   absl::StatusOr<bool> Open(RunMode mode) const;
+
+  // Removes the files named above and no others: for a new run, once it is known that it can start.
+  absl::Status RemoveRun() const;
 
  private:
   std::string path_;

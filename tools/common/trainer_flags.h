@@ -3,23 +3,22 @@
 #ifndef RUTILE_TOOLS_COMMON_TRAINER_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_TRAINER_FLAGS_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/train/optimizer.h"
-#include "lib/train/schedule.h"
 #include "lib/train/split.h"
-#include "lib/train/stop_rule.h"
+#include "lib/train/trainer_options.h"
 
 namespace rutile {
 
-absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags();
-absl::StatusOr<ScheduleOptions> ScheduleOptionsFromFlags();
-absl::StatusOr<StopOptions> StopOptionsFromFlags();
+// INVALID_ARGUMENT for a value out of range, and for a flag that has no effect beside the others.
+absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags();
+
+// --output_dir.
+std::string OutputDirFromFlags();
 
 // From --validation_fraction, --test_fraction, --split_seed, --validation_frames, --test_frames, --validation_key and
 // --test_key. `mask(key, pattern)` tells which examples have a value of that key that fits the glob.

@@ -71,7 +71,7 @@ bad '--species' $out "$tio2"
 bad '--output' $f "$tio2"
 bad 'structures' $f $out
 bad 'shard' $f --shard=3/2 $out "$tio2"
-bad 'Ti,O' $f --atomic_energies=Ti=x $out "$tio2"
+bad 'Ti x' $f --atomic_energies=Ti=x $out "$tio2"
 bad 'expected' $f $out one.safetensors
 head -c 1000 one.safetensors > cut.safetensors
 bad 'cut.safetensors' $f $out cut.safetensors

@@ -1,0 +1,90 @@
+#include "lib/base/input_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A directory of its own for each test, as current directory.
+class InputFilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "/inputs.XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    ASSERT_EQ(::chdir(name.c_str()), 0);
+    ASSERT_TRUE(MakeDirectories("d/sub").ok());
+    ASSERT_TRUE(MakeDirectories("empty").ok());
+    for (const char* file : {"b.xsf", "a.xsf", "B.xsf", "d/2", "d/1", "d/10", "d/.hidden", "d/sub/x", "star*.xsf"}) {
+      Write(file, "");
+    }
+  }
+
+  static void Write(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+  }
+
+  static std::vector<std::string> Expand(const std::vector<std::string>& arguments) {
+    const auto files = ExpandInputs(arguments);
+    EXPECT_TRUE(files.ok()) << files.status();
+    return files.ok() ? *files : std::vector<std::string>();
+  }
+
+  static std::string Error(const std::vector<std::string>& arguments) {
+    return std::string(ExpandInputs(arguments).status().message());
+  }
+};
+
+TEST_F(InputFilesTest, FilesKeepTheirOrderAndRepetitions) {
+  EXPECT_THAT(Expand({"b.xsf", "a.xsf", "b.xsf"}), ElementsAre("b.xsf", "a.xsf", "b.xsf"));
+  EXPECT_THAT(Expand({"/dev/null", "-"}), ElementsAre("/dev/null", "-"));
+}
+
+TEST_F(InputFilesTest, DirectoryGivesItsFilesSorted) {
+  EXPECT_THAT(Expand({"d"}), ElementsAre("d/1", "d/10", "d/2"));
+  EXPECT_THAT(Expand({"d/"}), ElementsAre("d/1", "d/10", "d/2"));
+}
+
+TEST_F(InputFilesTest, GlobsAreSortedByBytes) {
+  EXPECT_THAT(Expand({"?.xsf"}), ElementsAre("B.xsf", "a.xsf", "b.xsf"));
+  EXPECT_THAT(Expand({"[ab].xsf", "d/*0"}), ElementsAre("a.xsf", "b.xsf", "d/10"));
+  EXPECT_THAT(Expand({"d*"}), ElementsAre("d/1", "d/10", "d/2"));
+}
+
+TEST_F(InputFilesTest, ANameThatExistsIsNoGlob) { EXPECT_THAT(Expand({"star*.xsf"}), ElementsAre("star*.xsf")); }
+
+TEST_F(InputFilesTest, List) {
+  Write("list", "# comment\n b.xsf \r\n\n  # more\nd\n*a.xsf");
+  EXPECT_THAT(Expand({"a.xsf", "list:list"}), ElementsAre("a.xsf", "b.xsf", "d/1", "d/10", "d/2", "a.xsf"));
+}
+
+TEST_F(InputFilesTest, Errors) {
+  Write("empty_list", "\n# nothing\n");
+  Write("bad_list", "a.xsf\n\nmissing.xsf\n");
+  Write("nested", "list:bad_list\n");
+  EXPECT_THAT(Error({}), HasSubstr("no input"));
+  EXPECT_THAT(Error({""}), HasSubstr("empty name"));
+  EXPECT_THAT(Error({"missing.xsf"}), HasSubstr("missing.xsf: No such file"));
+  EXPECT_THAT(Error({"*.nothing"}), HasSubstr("*.nothing: no file matches"));
+  EXPECT_THAT(Error({"empty"}), HasSubstr("empty: a directory without files"));
+  EXPECT_THAT(Error({"list:missing"}), HasSubstr("missing: No such file"));
+  EXPECT_THAT(Error({"list:empty_list"}), HasSubstr("empty_list: an empty list"));
+  EXPECT_THAT(Error({"list:bad_list"}), HasSubstr("bad_list:3: missing.xsf: No such file"));
+  EXPECT_THAT(Error({"list:nested"}), HasSubstr("nested:1: list:bad_list: a list within a list"));
+  EXPECT_THAT(Error({"-", "a.xsf", "-"}), HasSubstr("given twice"));
+  EXPECT_EQ(ExpandInputs({"missing.xsf"}).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,39 @@
+// aenet's Chebyshev descriptor (chebyshev.h says what it is), fast.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_DESCRIPTOR_H_
+#define RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_DESCRIPTOR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/chebyshev_tables.h"
+#include "lib/descriptor/descriptor.h"
+
+namespace rutile {
+
+// Equals ChebyshevReference to 1e-11 max(1, |G|) in fp64 and 2e-4 max(1, |G|) in fp32, at every order. With kMoments
+// the angular part costs O(neighbours), with kTriplets O(neighbours^2). On one instruction set the bits of a row depend
+// on nothing but its atom's neighbours and their order.
+class ChebyshevDescriptor : public Descriptor {
+ public:
+  // CHECK-fails when the options are not valid.
+  ChebyshevDescriptor(const ChebyshevOptions& options, AngularMethod method);
+
+  int num_features() const override { return options_.num_features(); }
+  double cutoff() const override { return options_.rad_cutoff; }
+  std::unique_ptr<Workspace> MakeWorkspace() const override;
+  void Compute(absl::Span<const uint8_t> species, const NeighborList& neighbors, Workspace* workspace,
+               absl::Span<double> features) const override;
+  void Compute(absl::Span<const uint8_t> species, const NeighborList& neighbors, Workspace* workspace,
+               absl::Span<float> features) const override;
+
+ private:
+  ChebyshevOptions options_;
+  ChebyshevTables<double> tables64_;
+  ChebyshevTables<float> tables32_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_DESCRIPTOR_H_

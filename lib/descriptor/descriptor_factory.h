@@ -1,0 +1,18 @@
+// The only place that knows every descriptor.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_FACTORY_H_
+#define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_FACTORY_H_
+
+#include <memory>
+
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor.h"
+
+namespace rutile {
+
+// The fast implementation. Options must be valid: Validate() first.
+std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_FACTORY_H_

@@ -1,0 +1,173 @@
+#include "lib/potential/scaling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+constexpr double kVarianceFloor = 1e-12;
+constexpr double kConstant = 1e-8;  // of the feature's size
+constexpr double kRank = 1e-10;     // of the largest eigenvalue
+
+// Eigenvalues and vectors (columns of v) of the symmetric n x n matrix a, by Jacobi rotations: n is a number of
+// species.
+void JacobiEigen(int n, std::vector<double>* a, std::vector<double>* v) {
+  v->assign(n * n, 0.0);
+  for (int i = 0; i < n; ++i) (*v)[i * n + i] = 1;
+  auto& m = *a;
+  for (int sweep = 0; sweep < 100; ++sweep) {
+    double off = 0, diagonal = 0;
+    for (int p = 0; p < n; ++p) {
+      diagonal += m[p * n + p] * m[p * n + p];
+      for (int q = p + 1; q < n; ++q) off += m[p * n + q] * m[p * n + q];
+    }
+    if (off <= 1e-32 * diagonal) return;
+    for (int p = 0; p < n; ++p) {
+      for (int q = p + 1; q < n; ++q) {
+        if (m[p * n + q] == 0) continue;
+        const double theta = (m[q * n + q] - m[p * n + p]) / (2 * m[p * n + q]);
+        const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
+        const double c = 1 / std::sqrt(t * t + 1), s = t * c;
+        for (int k = 0; k < n; ++k) {
+          const double kp = m[k * n + p], kq = m[k * n + q];
+          m[k * n + p] = c * kp - s * kq;
+          m[k * n + q] = s * kp + c * kq;
+        }
+        for (int k = 0; k < n; ++k) {
+          const double pk = m[p * n + k], qk = m[q * n + k];
+          m[p * n + k] = c * pk - s * qk;
+          m[q * n + k] = s * pk + c * qk;
+        }
+        for (int k = 0; k < n; ++k) {
+          const double kp = (*v)[k * n + p], kq = (*v)[k * n + q];
+          (*v)[k * n + p] = c * kp - s * kq;
+          (*v)[k * n + q] = s * kp + c * kq;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> FeatureScaling::ConstantFeatures() const {
+  std::vector<int> constant;
+  for (int f = 0; f < num_features; ++f) {
+    for (int s = 0; s < num_species; ++s) {
+      if (scale[s * num_features + f] == 0) {
+        constant.push_back(f);
+        break;
+      }
+    }
+  }
+  return constant;
+}
+
+FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, int num_features)
+    : kind_(kind), num_species_(num_species), num_features_(num_features) {
+  const int groups = kind == FeatureScalingKind::kPerSpecies ? num_species : 1;
+  count_.assign(groups, 0);
+  shift_.assign(groups * num_features, 0);
+  sum_.assign(groups * num_features, 0);
+  square_.assign(groups * num_features, 0);
+}
+
+template <typename T>
+void FeatureStatistics::AddAtom(uint8_t species, const T* features) {
+  const int group = kind_ == FeatureScalingKind::kPerSpecies ? species : 0;
+  double* const shift = &shift_[group * num_features_];
+  double* const sum = &sum_[group * num_features_];
+  double* const square = &square_[group * num_features_];
+  if (count_[group]++ == 0) std::copy_n(features, num_features_, shift);
+  for (int f = 0; f < num_features_; ++f) {
+    const double d = features[f] - shift[f];
+    sum[f] += d;
+    square[f] += d * d;
+  }
+}
+
+FeatureScaling FeatureStatistics::Result() const {
+  FeatureScaling result;
+  result.num_species = num_species_;
+  result.num_features = num_features_;
+  result.mean.assign(num_species_ * num_features_, 0);
+  result.scale.assign(num_species_ * num_features_, 1);
+  if (kind_ == FeatureScalingKind::kNone) return result;
+  for (int s = 0; s < num_species_; ++s) {
+    const int group = kind_ == FeatureScalingKind::kPerSpecies ? s : 0;
+    const double n = static_cast<double>(count_[group]);
+    for (int f = 0; f < num_features_; ++f) {
+      const int from = group * num_features_ + f, to = s * num_features_ + f;
+      if (n == 0) {
+        result.scale[to] = 0;
+        continue;
+      }
+      const double mean_shifted = sum_[from] / n;
+      const double variance = std::max(0.0, square_[from] / n - mean_shifted * mean_shifted);
+      result.mean[to] = shift_[from] + mean_shifted;
+      const bool constant = std::sqrt(variance) <= kConstant * std::abs(result.mean[to]) || variance == 0;
+      result.scale[to] = constant ? 0 : 1 / std::sqrt(variance + kVarianceFloor);
+    }
+  }
+  return result;
+}
+
+EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom) {
+  EnergyScaling result;
+  if (energies_per_atom.empty()) return result;
+  const auto [low, high] = std::minmax_element(energies_per_atom.begin(), energies_per_atom.end());
+  result.shift = 0.5 * (*low + *high);
+  if (*high > *low) result.scale = 2 / (*high - *low);
+  return result;
+}
+
+AtomicEnergyFit FitAtomicEnergies(absl::Span<const double> energies, absl::Span<const int64_t> counts,
+                                  int num_species) {
+  const int n = num_species;
+  const int64_t structures = static_cast<int64_t>(energies.size());
+  CHECK_EQ(static_cast<int64_t>(counts.size()), structures * n);
+  // Per atom, so that a large cell does not outweigh the small ones: fractions x, energies e per atom.
+  std::vector<double> normal(n * n, 0.0), right(n, 0.0), x(n);
+  auto fractions = [&](int64_t s) {
+    double atoms = 0;
+    for (int i = 0; i < n; ++i) atoms += static_cast<double>(counts[s * n + i]);
+    for (int i = 0; i < n; ++i) x[i] = static_cast<double>(counts[s * n + i]) / atoms;
+    return energies[s] / atoms;
+  };
+  for (int64_t s = 0; s < structures; ++s) {
+    const double e = fractions(s);
+    for (int i = 0; i < n; ++i) {
+      right[i] += x[i] * e;
+      for (int k = 0; k < n; ++k) normal[i * n + k] += x[i] * x[k];
+    }
+  }
+  std::vector<double> vectors;
+  JacobiEigen(n, &normal, &vectors);
+  double largest = 0;
+  for (int i = 0; i < n; ++i) largest = std::max(largest, normal[i * n + i]);
+  AtomicEnergyFit fit;
+  fit.energy.assign(n, 0.0);
+  for (int k = 0; k < n; ++k) {  // pseudo-inverse: directions that the data does not see stay 0
+    const double eigenvalue = normal[k * n + k];
+    if (eigenvalue <= kRank * largest) continue;
+    double projection = 0;
+    for (int i = 0; i < n; ++i) projection += vectors[i * n + k] * right[i];
+    for (int i = 0; i < n; ++i) fit.energy[i] += vectors[i * n + k] * projection / eigenvalue;
+  }
+  double square = 0;
+  for (int64_t s = 0; s < structures; ++s) {
+    double residual = fractions(s);
+    for (int i = 0; i < n; ++i) residual -= x[i] * fit.energy[i];
+    square += residual * residual;
+  }
+  if (structures > 0) fit.residual = std::sqrt(square / static_cast<double>(structures));
+  return fit;
+}
+
+template void FeatureStatistics::AddAtom<float>(uint8_t, const float*);
+template void FeatureStatistics::AddAtom<double>(uint8_t, const double*);
+
+}  // namespace rutile

@@ -1,0 +1,70 @@
+// How features and energies are brought to the scale of 1 before networks see them.
+
+#ifndef RUTILE_LIB_POTENTIAL_SCALING_H_
+#define RUTILE_LIB_POTENTIAL_SCALING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+// Whose statistics standardise an atom's features: those of all atoms (aenet-python), or of its own species (aenet).
+enum class FeatureScalingKind { kNone, kPooled, kPerSpecies };
+
+// x = (G - mean) * scale, by central species.
+struct FeatureScaling {
+  int num_species = 0;
+  int num_features = 0;
+  std::vector<double> mean;   // [species, F]
+  std::vector<double> scale;  // [species, F]: 1 / deviation, 0 for a feature that is constant in training
+
+  // Features (of any species) that got scale 0, in rising order.
+  std::vector<int> ConstantFeatures() const;
+};
+
+// One pass over the training atoms; sums in fp64 in the order of atoms, shifted by the first atom's features so that no
+// digits cancel. The deviation is sqrt(variance + 1e-12), as aenet-python has it. A feature whose deviation is below
+// 1e-8 of its size, or of a species without atoms, gets scale 0: a derivative of 1e8 helps nobody.
+class FeatureStatistics {
+ public:
+  FeatureStatistics(FeatureScalingKind kind, int num_species, int num_features);
+  void Add(uint8_t species, absl::Span<const float> features) { AddAtom(species, features.data()); }
+  void Add(uint8_t species, absl::Span<const double> features) { AddAtom(species, features.data()); }
+  FeatureScaling Result() const;
+
+ private:
+  template <typename T>
+  void AddAtom(uint8_t species, const T* features);
+
+  const FeatureScalingKind kind_;
+  const int num_species_;
+  const int num_features_;
+  std::vector<int64_t> count_;                // by group: species, or one
+  std::vector<double> shift_, sum_, square_;  // [groups, F]
+};
+
+// E = sum of network outputs / scale + shift * atoms (+ atomic energies), eV.
+struct EnergyScaling {
+  double scale = 1;  // 1/eV
+  double shift = 0;  // eV per atom
+};
+
+// aenet's: training energies per atom, less the atomic energies, map to [-1, 1]. All equal: scale 1, shift 0 moved to
+// that value.
+EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom);
+
+struct AtomicEnergyFit {
+  std::vector<double> energy;  // [species] eV
+  double residual = 0;         // root mean square of what is left, eV per atom
+};
+
+// Least squares of total energies on compositions. counts: [structures, species]. Of the many solutions when
+// compositions do not tell species apart (every structure is a multiple of TiO2), the one of least norm: predictions
+// are the same.
+AtomicEnergyFit FitAtomicEnergies(absl::Span<const double> energies, absl::Span<const int64_t> counts, int num_species);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_SCALING_H_

@@ -1,0 +1,136 @@
+#include "lib/train/checkpoint.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+#include "lib/tensorfile/tensor_writer.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<ParameterSlice>& Slices() {
+  static const auto* slices = new std::vector<ParameterSlice>{{"net.weight", 0, {2, 2}}, {"net.bias", 4, {}}};
+  return *slices;
+}
+
+Checkpoint Example() {
+  Checkpoint checkpoint;
+  checkpoint.seed = 1ull << 63;
+  checkpoint.epoch = 12;
+  checkpoint.batch = 3;
+  checkpoint.step = 1234;
+  checkpoint.parameters = Tensor::Of<float>({1, 2, 3, 4, 5});
+  checkpoint.epoch_sums = TermSums(2);
+  checkpoint.epoch_sums.sum = {0.1, 0.2};
+  checkpoint.epoch_sums.count = {10, 20};
+  checkpoint.learning_rate = 1e-3;
+  checkpoint.loss_weight = {0.5, 0.25};
+  checkpoint.best_parameters = Tensor::Of<float>({5, 4, 3, 2, 1});
+  checkpoint.best_loss = 0.1;
+  checkpoint.best_epoch = 11;
+  checkpoint.optimizer.Set("exp_avg", Tensor::Of<float>({1, 1, 1, 1, 1}));
+  checkpoint.schedule.Set("plateau", Tensor::Of<double>({1, 2, 3, 4}));
+  checkpoint.stopping.Set("stopping", Tensor::Of<double>({1, 2}));
+  checkpoint.config = "{\"seed\":1}";
+  checkpoint.data = 42;
+  return checkpoint;
+}
+
+std::string Path(const char* name) { return ::testing::TempDir() + "/" + name + ".safetensors"; }
+
+TEST(CheckpointTest, RoundTrip) {
+  const Checkpoint saved = Example();
+  ASSERT_EQ(SaveCheckpoint(Path("round"), saved, Slices(), {{"tool", "train"}}), absl::OkStatus());
+  const absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(Path("round"), Slices(), DType::kF32, 2);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->seed, saved.seed);
+  EXPECT_EQ(loaded->epoch, saved.epoch);
+  EXPECT_EQ(loaded->batch, saved.batch);
+  EXPECT_EQ(loaded->step, saved.step);
+  EXPECT_EQ(loaded->parameters.ToDoubles(), saved.parameters.ToDoubles());
+  EXPECT_EQ(loaded->epoch_sums.sum, saved.epoch_sums.sum);
+  EXPECT_EQ(loaded->epoch_sums.count, saved.epoch_sums.count);
+  EXPECT_EQ(loaded->learning_rate, saved.learning_rate);
+  EXPECT_EQ(loaded->loss_weight, saved.loss_weight);
+  EXPECT_EQ(loaded->best_parameters.ToDoubles(), saved.best_parameters.ToDoubles());
+  EXPECT_EQ(loaded->best_loss, saved.best_loss);
+  EXPECT_EQ(loaded->best_epoch, saved.best_epoch);
+  EXPECT_THAT(loaded->optimizer.At("exp_avg").ToDoubles(), ElementsAre(1, 1, 1, 1, 1));
+  EXPECT_THAT(loaded->schedule.At("plateau").ToDoubles(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(loaded->stopping.At("stopping").ToDoubles(), ElementsAre(1, 2));
+  EXPECT_EQ(loaded->config, saved.config);
+  EXPECT_EQ(loaded->data, 42u);
+}
+
+TEST(CheckpointTest, LoadedParametersMayBeTrained) {
+  ASSERT_TRUE(SaveCheckpoint(Path("writable"), Example(), Slices(), {}).ok());
+  Checkpoint loaded = LoadCheckpoint(Path("writable"), Slices(), DType::kF32, 2).value();
+  loaded.parameters.mutable_values<float>()[0] = 7;  // not a view of the mapped file
+}
+
+TEST(CheckpointTest, InfiniteLossBeforeTheFirstValidation) {
+  Checkpoint checkpoint = Example();
+  checkpoint.best_loss = std::numeric_limits<double>::infinity();
+  ASSERT_TRUE(SaveCheckpoint(Path("infinite"), checkpoint, Slices(), {}).ok());
+  EXPECT_EQ(LoadCheckpoint(Path("infinite"), Slices(), DType::kF32, 2)->best_loss, checkpoint.best_loss);
+}
+
+TEST(CheckpointTest, RefusesAnotherModel) {
+  const std::string path = Path("other");
+  ASSERT_TRUE(SaveCheckpoint(path, Example(), Slices(), {}).ok());
+  const auto message = [&](const std::vector<ParameterSlice>& slices, DType dtype, int num_terms) {
+    return std::string(LoadCheckpoint(path, slices, dtype, num_terms).status().message());
+  };
+  EXPECT_THAT(message({{"net.weight", 0, {2, 3}}}, DType::kF32, 2),
+              HasSubstr("\"parameters.net.weight\" is F32 [2, 2], expected F32 [2, 3]; it was made for another model"));
+  EXPECT_THAT(message({{"net.scale", 0, {2}}}, DType::kF32, 2), HasSubstr("no tensor \"parameters.net.scale\""));
+  EXPECT_THAT(message(Slices(), DType::kF64, 2), HasSubstr("expected F64"));
+  EXPECT_THAT(message(Slices(), DType::kF32, 1), HasSubstr("\"term_sum\" is F64 [2], expected F64 [1]"));
+}
+
+TEST(CheckpointTest, RefusesAnotherKind) {
+  NamedTensors tensors;
+  tensors.Set("x", Tensor::Of<float>({1}));
+  ASSERT_TRUE(WriteTensorFile(Path("kind"), {{"kind", "potential/1"}}, tensors).ok());
+  EXPECT_THAT(std::string(LoadCheckpoint(Path("kind"), Slices(), DType::kF32, 2).status().message()),
+              HasSubstr("checkpoint"));
+}
+
+TEST(CheckpointTest, CutOffAnywhereIsAnError) {
+  const std::string path = Path("whole");
+  ASSERT_TRUE(SaveCheckpoint(path, Example(), Slices(), {}).ok());
+  const std::string bytes(FileContents::Open(path)->data());
+  for (size_t size = 0; size < bytes.size(); size += 37) {
+    ASSERT_TRUE(WriteFileAtomically(Path("cut"), bytes.substr(0, size)).ok());
+    EXPECT_FALSE(LoadCheckpoint(Path("cut"), Slices(), DType::kF32, 2).ok()) << size;
+  }
+}
+
+TEST(CheckpointTest, FlippedBitIsAnError) {
+  const std::string path = Path("flip");
+  ASSERT_TRUE(SaveCheckpoint(path, Example(), Slices(), {}).ok());
+  std::string bytes(FileContents::Open(path)->data());
+  bytes[bytes.size() - 3] ^= 4;
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+  EXPECT_FALSE(LoadCheckpoint(path, Slices(), DType::kF32, 2).ok());
+}
+
+TEST(FingerprintTest, TellsSplitsApart) {
+  const uint64_t value = Fingerprint(10, {1, 2, 3}, {4, 5});
+  EXPECT_EQ(Fingerprint(10, {1, 2, 3}, {4, 5}), value);
+  EXPECT_NE(Fingerprint(11, {1, 2, 3}, {4, 5}), value);
+  EXPECT_NE(Fingerprint(10, {1, 2, 6}, {4, 5}), value);
+  EXPECT_NE(Fingerprint(10, {1, 2}, {3, 4, 5}), value);
+}
+
+}  // namespace
+}  // namespace rutile

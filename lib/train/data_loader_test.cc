@@ -1,0 +1,168 @@
+#include "lib/train/data_loader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/testing/toy_task.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kNumExamples = 103;
+
+std::vector<int64_t> Numbers(int64_t n) {
+  std::vector<int64_t> numbers(n);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+ToyTask MakeTask(int64_t failing_example = -1) {
+  ToyTaskOptions options;
+  options.num_examples = kNumExamples;
+  options.failing_example = failing_example;
+  return ToyTask(options);
+}
+
+// Examples and content of each batch in an epoch, from a batch on.
+struct Epoch {
+  std::vector<std::vector<int64_t>> examples;
+  std::vector<std::vector<double>> y;
+};
+
+Epoch ReadEpoch(DataLoader* loader, int64_t epoch, int64_t first_batch = 0) {
+  Epoch result;
+  loader->StartEpoch(epoch, first_batch);
+  while (true) {
+    const absl::StatusOr<const NamedTensors*> batch = loader->Next();
+    EXPECT_TRUE(batch.ok()) << batch.status();
+    if (!batch.ok() || *batch == nullptr) return result;
+    result.examples.emplace_back(loader->examples().begin(), loader->examples().end());
+    result.y.push_back((*batch)->At("y").ToDoubles());
+  }
+}
+
+std::vector<int64_t> Joined(const Epoch& epoch) {
+  std::vector<int64_t> all;
+  for (const auto& batch : epoch.examples) all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+class DataLoaderTest : public ::testing::TestWithParam<int> {
+ protected:
+  DataLoaderOptions Options(bool shuffle = true) const {
+    DataLoaderOptions options;
+    options.batch_size = 10;
+    options.shuffle = shuffle;
+    options.num_workers = GetParam();
+    return options;
+  }
+};
+
+TEST_P(DataLoaderTest, EveryExampleOnceInEveryEpoch) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, Numbers(kNumExamples), Options());
+  EXPECT_EQ(loader.num_batches(), 11);
+  EXPECT_EQ(loader.num_examples(), kNumExamples);
+  std::vector<int64_t> last;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    const Epoch read = ReadEpoch(&loader, epoch);
+    ASSERT_EQ(read.examples.size(), 11u);
+    EXPECT_EQ(read.examples.back().size(), 3u);
+    std::vector<int64_t> all = Joined(read);
+    EXPECT_NE(all, last);
+    last = all;
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, Numbers(kNumExamples));
+  }
+}
+
+TEST_P(DataLoaderTest, SameAsWithoutWorkers) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, Numbers(kNumExamples), Options());
+  DataLoaderOptions plain = Options();
+  plain.num_workers = 0;
+  DataLoader reference(task, Numbers(kNumExamples), plain);
+  for (const int epoch : {4, 0, 4}) {  // any order, any number of times
+    const Epoch read = ReadEpoch(&loader, epoch), expected = ReadEpoch(&reference, epoch);
+    EXPECT_EQ(read.examples, expected.examples);
+    EXPECT_EQ(read.y, expected.y);
+  }
+}
+
+TEST_P(DataLoaderTest, StartsInTheMiddle) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, Numbers(kNumExamples), Options());
+  const Epoch whole = ReadEpoch(&loader, 2);
+  const Epoch rest = ReadEpoch(&loader, 2, 7);
+  EXPECT_EQ(rest.y, std::vector<std::vector<double>>(whole.y.begin() + 7, whole.y.end()));
+  EXPECT_TRUE(ReadEpoch(&loader, 2, 11).y.empty());
+}
+
+TEST_P(DataLoaderTest, DropsAnEpochHalfway) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, Numbers(kNumExamples), Options());
+  const Epoch expected = ReadEpoch(&loader, 1);
+  for (int i = 0; i < 50; ++i) {
+    loader.StartEpoch(0);
+    for (int b = 0; b < i % 4; ++b) ASSERT_TRUE(loader.Next().ok());
+  }
+  EXPECT_EQ(ReadEpoch(&loader, 1).y, expected.y);
+}
+
+TEST_P(DataLoaderTest, OrderGivenWithoutShuffle) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, {5, 3, 99, 0, 7, 7, 1, 2, 4, 6, 8, 9}, Options(false));
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_THAT(Joined(ReadEpoch(&loader, epoch)), ElementsAre(5, 3, 99, 0, 7, 7, 1, 2, 4, 6, 8, 9));
+  }
+}
+
+TEST_P(DataLoaderTest, ErrorsComeAtTheirBatch) {
+  const ToyTask task = MakeTask(/*failing_example=*/35);
+  DataLoader loader(task, Numbers(kNumExamples), Options(false));
+  loader.StartEpoch(0);
+  for (int b = 0; b < 3; ++b) ASSERT_TRUE(loader.Next().ok());
+  EXPECT_THAT(std::string(loader.Next().status().message()), HasSubstr("toy example 35"));
+  EXPECT_TRUE(loader.Next().ok());  // and no further
+}
+
+TEST_P(DataLoaderTest, NothingToLoad) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, {}, Options());
+  EXPECT_EQ(loader.num_batches(), 0);
+  EXPECT_TRUE(ReadEpoch(&loader, 0).y.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, DataLoaderTest, ::testing::Values(0, 1, 2, 5));
+
+TEST(DataLoaderSeedTest, SeedAndEpochDecide) {
+  const ToyTask task = MakeTask();
+  DataLoaderOptions options;
+  options.seed = 1;
+  DataLoader first(task, Numbers(kNumExamples), options), same(task, Numbers(kNumExamples), options);
+  options.seed = 2;
+  DataLoader other(task, Numbers(kNumExamples), options);
+  EXPECT_EQ(Joined(ReadEpoch(&first, 3)), Joined(ReadEpoch(&same, 3)));
+  EXPECT_NE(Joined(ReadEpoch(&first, 3)), Joined(ReadEpoch(&other, 3)));
+}
+
+TEST(DataLoaderSeedTest, BatchesReuseMemory) {
+  const ToyTask task = MakeTask();
+  DataLoaderOptions options;
+  DataLoader loader(task, Numbers(64), options);
+  loader.StartEpoch(0);
+  const void* memory = loader.Next().value()->At("x").data();
+  EXPECT_EQ(loader.Next().value()->At("x").data(), memory);
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,61 @@
+#include "lib/train/evaluate_examples.h"
+
+#include <cmath>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/interrupt.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/data_loader.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<EvaluationResult> Evaluate(const ToyTaskOptions& options, int64_t batch_size, int num_workers = 0) {
+  ToyTask task(options);
+  std::vector<int64_t> examples = {1, 2, 3, 5, 8, 13, 21, 34};
+  DataLoaderOptions loader_options;
+  loader_options.batch_size = batch_size;
+  loader_options.shuffle = false;
+  loader_options.num_workers = num_workers;
+  DataLoader loader(task, examples, loader_options);
+  return EvaluateExamples(task, task.InitialParameters(5), &loader);
+}
+
+// A root mean square over all examples is not the mean of those of batches.
+TEST(EvaluateExamplesTest, PoolsSumsOverBatches) {
+  ToyTaskOptions options;
+  options.root = true;
+  const EvaluationResult whole = Evaluate(options, 8).value();
+  EXPECT_EQ(whole.sums.count, (std::vector<double>{8, 2}));
+  for (const int64_t batch_size : {1, 3}) {
+    const EvaluationResult parts = Evaluate(options, batch_size, 2).value();
+    EXPECT_NEAR(parts.loss, whole.loss, 1e-14);
+    EXPECT_NEAR(parts.metrics[0].value, whole.metrics[0].value, 1e-14);
+  }
+  const double expected = 0.75 * std::sqrt(whole.sums.sum[0] / whole.sums.count[0]) +
+                          0.25 * std::sqrt(whole.sums.sum[1] / whole.sums.count[1]);
+  EXPECT_NEAR(whole.loss, expected, 1e-14);
+}
+
+TEST(EvaluateExamplesTest, EndsOnASignal) {
+  SetInterruptForTest(SIGTERM);
+  EXPECT_EQ(Evaluate({}, 3).status().code(), absl::StatusCode::kCancelled);
+  SetInterruptForTest(0);
+}
+
+TEST(EvaluateExamplesTest, PassesErrorsOn) {
+  ToyTaskOptions options;
+  options.failing_example = 13;
+  EXPECT_THAT(std::string(Evaluate(options, 3).status().message()), HasSubstr("toy example 13"));
+}
+
+}  // namespace
+}  // namespace rutile
