@@ -139,7 +139,10 @@ class XsfReader : public FrameReader {
                        ": x y z in Angstrom");
         }
       }
-      if (used) cell_ = vectors;
+      if (used) {
+        cell_ = vectors;
+        has_cell_ = true;
+      }
       return absl::OkStatus();
     }
     if (word == "CONVCOORD") return SkipRows();
@@ -194,7 +197,7 @@ class XsfReader : public FrameReader {
   }
 
   absl::Status ReadPrimCoord(Structure* structure) {
-    if (!cell_.has_value() && dimensions_.value_or(3) > 0) {
+    if (!has_cell_ && dimensions_.value_or(3) > 0) {
       return Error(
           "PRIMCOORD without PRIMVEC before it, expected the lattice vectors; add them, or use ATOMS for atoms "
           "without a cell");
@@ -221,7 +224,7 @@ class XsfReader : public FrameReader {
 
   // Rows up to a keyword or the end of the file.
   absl::Status ReadAtoms(Structure* structure) {
-    SetCell(std::nullopt, 0, structure);
+    SetCell(Matrix3{}, 0, structure);
     count_line_ = lines().line_number();
     absl::string_view line;
     int columns = 0;
@@ -298,8 +301,8 @@ class XsfReader : public FrameReader {
     return Error(Quoted(line), row, ", expected symbol x y z");
   }
 
-  static void SetCell(const std::optional<Matrix3>& cell, int dimensions, Structure* structure) {
-    structure->cell = cell.value_or(Matrix3{});
+  static void SetCell(const Matrix3& cell, int dimensions, Structure* structure) {
+    structure->cell = cell;
     for (int i = 0; i < 3; ++i) structure->pbc[i] = i < dimensions;
     structure->stress.reset();
   }
@@ -350,7 +353,8 @@ class XsfReader : public FrameReader {
     SetInfo(info_, &structure->info);
   }
 
-  std::optional<Matrix3> cell_;
+  Matrix3 cell_ = {};
+  bool has_cell_ = false;
   int64_t cell_line_ = 0;
   std::optional<int> dimensions_;
   bool animated_ = false;
