@@ -120,12 +120,13 @@ bool ExtxyzColumns::ParseRow(absl::string_view line, int64_t i, Structure* struc
   return ignore_rest_ || SkipBlanks(p, end) == end;
 }
 
-std::string ExtxyzColumns::Diagnose(absl::string_view line) const {
+std::string ExtxyzColumns::Diagnose(absl::string_view line, absl::string_view where) const {
   int64_t expected = 0;
   for (const Column& column : columns_) expected += column.count;
   const int64_t found = CountWords(line);
   if (found < expected || (found > expected && !ignore_rest_)) {
-    return absl::StrCat(found, found == 1 ? " column" : " columns", ", expected ", expected, " (", properties_, ")");
+    return absl::StrCat(found, found == 1 ? " column in " : " columns in ", where, ", expected ", expected, " (",
+                        properties_, ")");
   }
   const char* p = line.data();
   const char* const end = p + line.size();
@@ -135,18 +136,18 @@ std::string ExtxyzColumns::Diagnose(absl::string_view line) const {
       const absl::string_view word = NextWord(&p, end);
       ++number;
       if (column.kind == Kind::kElement && ParseElement(word) == 0) {
-        return absl::StrCat("column ", number, ": ", Quoted(word),
-                            " is not an element, expected a symbol such as Ti or an atomic number up to 118");
+        return absl::StrCat("column ", number, ": ", Quoted(word), " is not an element in ", where,
+                            ", expected a symbol such as Ti or an atomic number up to 118");
       }
       if (column.kind == Kind::kPosition || column.kind == Kind::kForce) {
         if (!ParseNumber(word).has_value()) {
-          return absl::StrCat("column ", number, " (", column.name, "): ", WhyNoNumber(word), ", expected a number in ",
-                              column.kind == Kind::kPosition ? "Angstrom" : "eV/Angstrom");
+          return absl::StrCat("column ", number, " (", column.name, "): ", WhyNoNumber(word), " in ", where,
+                              ", expected a number in ", column.kind == Kind::kPosition ? "Angstrom" : "eV/Angstrom");
         }
       }
     }
   }
-  return absl::StrCat("not a row of ", properties_);
+  return absl::StrCat(Quoted(line), " in ", where, ", expected ", properties_);
 }
 
 }  // namespace rutile

@@ -25,9 +25,10 @@ class ExtxyzColumns {
 
   bool has_force() const { return has_force_; }
 
-  // Parses one row into atom `i`, for which `structure` has room. False: Diagnose says why.
+  // Parses one row into atom `i`, for which `structure` has room. False: Diagnose says why, "found in `where`,
+  // expected".
   bool ParseRow(absl::string_view line, int64_t i, Structure* structure) const;
-  std::string Diagnose(absl::string_view line) const;
+  std::string Diagnose(absl::string_view line, absl::string_view where) const;
 
  private:
   enum class Kind { kSkip, kElement, kPosition, kForce };

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
+#include "lib/structure/cell.h"
 #include "lib/structure/extxyz_columns.h"
 #include "lib/structure/extxyz_comment.h"
 #include "lib/structure/extxyz_keys.h"
@@ -26,11 +27,6 @@ constexpr absl::string_view kPropertiesKeys[] = {"Properties", "properties"};
 constexpr absl::string_view kPbcKeys[] = {"pbc", "PBC"};
 
 enum Role { kLattice, kProperties, kPbc, kEnergy, kStress, kVirial, kRoles };
-
-double Volume(const Matrix3& m) {
-  return std::abs(m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
-                  m[2] * (m[3] * m[7] - m[4] * m[6]));
-}
 
 class ExtxyzReader : public FrameReader {
  public:
@@ -69,8 +65,8 @@ class ExtxyzReader : public FrameReader {
       }
       if (i == structure->size()) MakeRoom(i, count, columns_.has_force(), structure);
       if (columns_.ParseRow(line, i, structure)) continue;
-      return Error(columns_.Diagnose(line), " in row ", i + 1, " of ", count, " (line ", count_line,
-                   " states the number of atoms); correct the row");
+      return Error(columns_.Diagnose(line, absl::StrCat("row ", i + 1, " of ", count)),
+                   "; correct the row, or the number of atoms in line ", count_line);
     }
     last_count_ = count;
     return true;
@@ -180,7 +176,7 @@ class ExtxyzReader : public FrameReader {
   // Stress of an isolated molecule means nothing: without a volume both stay in info.
   absl::Status ReadStress(Structure* structure) {
     structure->stress.reset();
-    const double volume = Volume(structure->cell);
+    const double volume = CellVolume(structure->cell);
     if (volume == 0) {
       used_stress_ = used_virial_ = false;
       return absl::OkStatus();

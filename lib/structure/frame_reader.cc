@@ -5,8 +5,8 @@
 #include <limits>
 #include <optional>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/parse_number.h"
 
@@ -69,6 +69,14 @@ void FrameReader::MakeRoom(int64_t row, int64_t count, bool has_force, Structure
   structure->force.resize(has_force ? 3 * room : 0);
 }
 
+void FrameReader::MakeMoreRoom(int64_t row, bool has_force, Structure* structure) {
+  // From what the frame before had: often the same.
+  const int64_t room = row == 0 ? std::max<int64_t>(structure->size(), 16) : 2 * row;
+  structure->element.resize(room);
+  structure->position.resize(3 * room);
+  structure->force.resize(has_force ? 3 * room : 0);
+}
+
 absl::Status FrameReader::CheckCell(const Structure& structure, int64_t line_number) const {
   // Volume of the periodic vectors scaled to length 1: 0 for parallel ones, whatever their lengths.
   constexpr double kSmallest = 1e-6;
@@ -111,8 +119,15 @@ bool ParseTriple(const char** p, const char* end, double* out) {
 
 std::string Quoted(absl::string_view text) {
   constexpr size_t kLongest = 40;
-  if (text.size() <= kLongest) return absl::StrCat("'", absl::CHexEscape(text), "'");
-  return absl::StrCat("'", absl::CHexEscape(text.substr(0, kLongest)), "...'");
+  std::string quoted = "'";
+  for (char c : text.substr(0, kLongest)) {
+    if (c >= ' ' && c <= '~') {
+      quoted.push_back(c);
+    } else {
+      absl::StrAppend(&quoted, "\\x", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return absl::StrCat(quoted, text.size() > kLongest ? "...'" : "'");
 }
 
 int CountWords(absl::string_view line) {
@@ -129,9 +144,8 @@ std::string WhyNoNumber(absl::string_view word) {
   if (absl::StartsWithIgnoreCase(bare, "nan") || absl::StartsWithIgnoreCase(bare, "inf")) {
     return absl::StrCat(Quoted(word), " is not finite");
   }
-  if (!bare.empty() && bare.find_first_not_of("0123456789.eEdD+-") == absl::string_view::npos && IsDigit(bare[0])) {
-    return absl::StrCat(Quoted(word), " is not a number that a double holds");
-  }
+  double value;
+  if (absl::SimpleAtod(word, &value) && std::isinf(value)) return absl::StrCat(Quoted(word), " is too large");
   return absl::StrCat(Quoted(word), " is not a number");
 }
 

@@ -58,6 +58,9 @@ class FrameReader : public StructureReader {
   // cannot make large.
   void MakeRoom(int64_t row, int64_t count, bool has_force, Structure* structure) const;
 
+  // The same where the file states no number: to be cut to length in the end.
+  static void MakeMoreRoom(int64_t row, bool has_force, Structure* structure);
+
   // Periodic directions must span a cell. `line_number` is where the cell stands.
   absl::Status CheckCell(const Structure& structure, int64_t line_number) const;
 

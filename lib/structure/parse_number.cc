@@ -9,9 +9,6 @@
 namespace rutile {
 namespace {
 
-// Powers of ten that are doubles.
-constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int64_t kMaxExponent = 1'000'000'000;  // larger ones mean the same
 
 absl::string_view StripBlanks(absl::string_view text) {
@@ -23,67 +20,57 @@ absl::string_view StripBlanks(absl::string_view text) {
 }  // namespace
 
 const char* ParseDoubleSlow(const char* p, const char* end, double* value) {
-  bool negative = false;
-  if (p != end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+  const bool negative = p != end && *p == '-';
+  if (p != end && (*p == '-' || *p == '+')) ++p;
+  // from_chars would take "nan" and "inf".
+  if (p == end || !(IsDigit(*p) || *p == '.')) return nullptr;
+  double magnitude = 0;
+  std::from_chars_result result = std::from_chars(p, end, magnitude);
+  if (result.ec == std::errc() && (result.ptr == end || (*result.ptr != 'd' && *result.ptr != 'D'))) {
+    *value = negative ? -magnitude : magnitude;
+    return result.ptr;
+  }
+  // Out of range, or with Fortran's exponent: the parts of the number are needed.
   const char* q = p;
-  uint64_t digits = 0;  // overflows in a long number, which then is not used
-  int64_t significant = 0;
-  int64_t exponent = 0;
+  int64_t point = 0;  // significant digits before the decimal point; zeros behind it count as -1
   bool any = false;
+  bool nonzero = false;
   for (bool fraction = false; q != end; ++q) {
     if (*q == '.' && !fraction) {
       fraction = true;
     } else if (IsDigit(*q)) {
       any = true;
-      digits = 10 * digits + (*q - '0');
-      if (significant > 0 || *q != '0') ++significant;
-      if (fraction) --exponent;
+      nonzero = nonzero || *q != '0';
+      if (!fraction && nonzero) ++point;
+      if (fraction && !nonzero) --point;
     } else {
       break;
     }
   }
   if (!any) return nullptr;
   const char* const mantissa_end = q;
-  bool fortran = false;
-  int64_t written_exponent = 0;
+  int64_t exponent = 0;
   if (q != end && (*q == 'e' || *q == 'E' || *q == 'd' || *q == 'D')) {
-    fortran = *q == 'd' || *q == 'D';
     if (++q == end) return nullptr;
     const bool negative_exponent = *q == '-';
     if (*q == '-' || *q == '+') ++q;
     if (q == end || !IsDigit(*q)) return nullptr;
-    while (q != end && IsDigit(*q)) {
-      written_exponent = std::min(10 * written_exponent + (*q++ - '0'), kMaxExponent);
-    }
-    if (negative_exponent) written_exponent = -written_exponent;
-    exponent += written_exponent;
+    while (q != end && IsDigit(*q)) exponent = std::min(10 * exponent + (*q++ - '0'), kMaxExponent);
+    if (negative_exponent) exponent = -exponent;
   }
-  double magnitude = 0;
-  if (significant == 0) {
+  if (result.ec == std::errc()) {
+    char copy[800];  // more digits than a double depends on
+    if (mantissa_end - p > static_cast<int64_t>(sizeof(copy)) - 32) return nullptr;
+    char* c = std::copy(p, mantissa_end, copy);
+    *c++ = 'e';
+    c = std::to_chars(c, copy + sizeof(copy), exponent).ptr;
+    result = std::from_chars(copy, c, magnitude);
+  }
+  if (result.ec == std::errc::result_out_of_range) {
+    if (nonzero && point + exponent > 0) return nullptr;
     magnitude = 0;
-  } else if (significant <= 15 && exponent >= -22 && exponent <= 22) {
-    const double exact = static_cast<double>(digits);
-    magnitude = exponent < 0 ? exact / kExactPowers[-exponent] : exact * kExactPowers[exponent];
-  } else {
-    std::from_chars_result result;
-    if (fortran) {
-      // Digits and exponent apart, for from_chars knows no 'd'. A mantissa of more digits than this has had its say.
-      char copy[800];
-      const size_t size = std::min<size_t>(mantissa_end - p, sizeof(copy) - 32);
-      if (size != static_cast<size_t>(mantissa_end - p)) return nullptr;
-      char* c = std::copy(p, mantissa_end, copy);
-      *c++ = 'e';
-      c = std::to_chars(c, copy + sizeof(copy), written_exponent).ptr;
-      result = std::from_chars(copy, c, magnitude);
-    } else {
-      result = std::from_chars(p, q, magnitude);
-    }
-    if (result.ec == std::errc::result_out_of_range) {
-      if (significant + exponent > 0) return nullptr;
-      magnitude = 0;
-    } else if (result.ec != std::errc()) {
-      return nullptr;
-    }
+  } else if (result.ec != std::errc()) {
+    return nullptr;
   }
   *value = negative ? -magnitude : magnitude;
   return q;

@@ -54,6 +54,12 @@ TEST(ParseNumberTest, EndsOfTheRange) {
   EXPECT_EQ(ParseNumber("4.9406564584124654e-324"), std::numeric_limits<double>::denorm_min());
   EXPECT_EQ(ParseNumber("1e-400"), 0.0);
   EXPECT_TRUE(std::signbit(*ParseNumber("-1d-99999999999999999999")));
+  EXPECT_EQ(ParseNumber("0d99999999999999999999"), 0.0);
+  EXPECT_EQ(ParseNumber("0.00001d-400"), 0.0);
+  EXPECT_EQ(ParseNumber("0." + std::string(500, '0') + "1"), 0.0);
+  EXPECT_FALSE(ParseNumber("0.001d312").has_value());
+  EXPECT_EQ(ParseNumber("0.001d311"), 1e308);
+  EXPECT_FALSE(ParseNumber(std::string(1000, '1') + "d-900").has_value());
   EXPECT_EQ(ParseNumber("0e99999999999999999999"), 0.0);
   EXPECT_FALSE(ParseNumber("1e309").has_value());
   EXPECT_FALSE(ParseNumber("-1D400").has_value());

@@ -1,6 +1,7 @@
 #include "lib/structure/runner_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -49,7 +50,7 @@ class RunnerReader : public FrameReader {
         if (count == 0 || count == structure->size()) {
           constexpr int64_t kMaxAtoms = std::numeric_limits<int32_t>::max();
           if (count == kMaxAtoms) return Error("more than ", kMaxAtoms, " atoms; split the structure");
-          MakeRoom(count, kMaxAtoms, /*has_force=*/true, structure);
+          MakeMoreRoom(count, /*has_force=*/true, structure);
         }
         if (!ParseAtom(p, end, count, structure)) return AtomError(p, end, count);
         ++count;
@@ -87,6 +88,8 @@ class RunnerReader : public FrameReader {
       if (!energy.has_value()) return Error("energy: ", WhyNoNumber(rest), ", expected one number");
       if (structure->energy.has_value()) return Error("a second \"energy\" in one structure, expected one");
       structure->energy = *energy * energy_;
+      if (!std::isfinite(*structure->energy))
+        return Error("energy: ", Quoted(rest), " is too large, expected one number");
     } else if (word == "charge") {
       if (!ParseNumber(rest).has_value()) return Error("charge: ", WhyNoNumber(rest), ", expected one number");
       charge_.emplace(rest.data(), rest.size());
@@ -112,6 +115,7 @@ class RunnerReader : public FrameReader {
     for (int k = 0; k < 3; ++k) {
       position[k] *= length_;
       force[k] *= energy_ / length_;
+      if (!std::isfinite(force[k])) return false;
     }
     return true;
   }
@@ -123,13 +127,13 @@ class RunnerReader : public FrameReader {
     for (int c = 2; c <= 10; ++c) {
       const absl::string_view word = NextWord(&p, end);
       if (c == 5 && ParseElement(word) == 0) {
-        return Error(Quoted(word), which, " is not an element, expected a symbol such as Ti");
+        return Error(Quoted(word), " is not an element", which, ", expected a symbol such as Ti");
       }
       if (c != 5 && c != 6 && c != 7 && !ParseNumber(word).has_value()) {
         return Error("column ", c, ": ", WhyNoNumber(word), which, ", expected ", kAtomRow);
       }
     }
-    return Error("not a row of ", kAtomRow, which);
+    return Error("a force too large for a double", which, ", expected ", kAtomRow);
   }
 
   absl::Status Finish(int64_t count, Structure* structure) {

@@ -226,12 +226,12 @@ class XsfReader : public FrameReader {
     absl::string_view line;
     int columns = 0;
     int64_t count = 0;
-    const Comments own = comments_;
+    Comments own;
+    if (animated_) own = std::exchange(comments_, Comments());
     while (NextContent(&line)) {
-      const char first = *SkipBlanks(line.data(), line.data() + line.size());
       const char* p = line.data();
       const absl::string_view word = NextWord(&p, p + line.size());
-      if (!IsDigit(first) && (IsXsfKeyword(word) || absl::StartsWith(word, "BEGIN_"))) {
+      if (word.size() > 3 && IsXsfKeyword(word)) {
         lines().PutBack();
         break;
       }
@@ -239,7 +239,7 @@ class XsfReader : public FrameReader {
       if (count == 0 || count == structure->size()) {
         constexpr int64_t kMaxAtoms = std::numeric_limits<int32_t>::max();
         if (count == kMaxAtoms) return Error("more than ", kMaxAtoms, " atoms; split the structure");
-        MakeRoom(count, kMaxAtoms, columns == 7, structure);
+        MakeMoreRoom(count, columns == 7, structure);
       }
       if (!ParseRow(line, columns, count, structure)) return RowError(line, columns, "ATOMS", count, 0);
       ++count;
@@ -252,7 +252,7 @@ class XsfReader : public FrameReader {
     if (columns == 7) structure->force.resize(3 * count);
     last_rows_ = 0;
     // With several frames, what was read up to the next keyword was said of the next one.
-    if (animated_) next_comments_ = std::exchange(comments_, own);
+    if (animated_) next_comments_ = std::exchange(comments_, std::move(own));
     return absl::OkStatus();
   }
 
@@ -285,8 +285,8 @@ class XsfReader : public FrameReader {
     const char* const end = p + line.size();
     const absl::string_view symbol = NextWord(&p, end);
     if (ParseElement(symbol) == 0) {
-      return Error(Quoted(symbol), row,
-                   " is not an element, expected a symbol such as Ti or an atomic number up to 118");
+      return Error(Quoted(symbol), " is not an element", row,
+                   ", expected a symbol such as Ti or an atomic number up to 118");
     }
     for (int c = 1; c < found; ++c) {
       const absl::string_view word = NextWord(&p, end);
@@ -367,7 +367,8 @@ class XsfReader : public FrameReader {
 }  // namespace
 
 bool IsXsfKeyword(absl::string_view word) {
-  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
+  return absl::StartsWith(word, "BEGIN_") ||
+         std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
 }
 
 std::unique_ptr<StructureReader> MakeXsfReader(LineReader lines) {

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <iostream>
-#include <optional>
+#include <memory>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/progress.h"
@@ -21,8 +20,9 @@
 #include "lib/structure/element.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/evaluate_examples.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/split.h"
 #include "lib/train/trainer.h"
-#include "tools/common/atomic_energies.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"

@@ -1,0 +1,64 @@
+#include "lib/structure/extxyz_columns.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Structure Room(int n) {
+  Structure structure;
+  structure.element.resize(n);
+  structure.position.resize(3 * n);
+  structure.force.resize(3 * n);
+  return structure;
+}
+
+TEST(ExtxyzColumnsTest, RowGoesToItsAtom) {
+  ExtxyzColumns columns;
+  ASSERT_TRUE(columns.Set("pos:R:3:species:S:1:x:I:2:forces:R:3", "").ok());
+  EXPECT_TRUE(columns.has_force());
+  Structure structure = Room(2);
+  ASSERT_TRUE(columns.ParseRow("1 2 3 O 7 8 4 5 6 ", 1, &structure));
+  EXPECT_THAT(structure.element, ElementsAre(0, 8));
+  EXPECT_THAT(structure.position, ElementsAre(0, 0, 0, 1, 2, 3));
+  EXPECT_THAT(structure.force, ElementsAre(0, 0, 0, 4, 5, 6));
+}
+
+TEST(ExtxyzColumnsTest, ForcesUnderAGivenNameOrNone) {
+  ExtxyzColumns columns;
+  ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:forces:R:3", "f").ok());
+  EXPECT_FALSE(columns.has_force());
+  ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:forces:R:3", "").ok());
+  EXPECT_TRUE(columns.has_force());
+  columns.SetPlain();
+  EXPECT_FALSE(columns.has_force());
+  ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:f:R:3", "f").ok());
+  EXPECT_TRUE(columns.has_force());
+}
+
+TEST(ExtxyzColumnsTest, SetAfterAnErrorKeepsTheOldColumns) {
+  ExtxyzColumns columns;
+  EXPECT_FALSE(columns.Set("species:S:1", "").ok());
+  Structure structure = Room(1);
+  EXPECT_TRUE(columns.ParseRow("H 1 2 3 and more", 0, &structure));
+}
+
+TEST(ExtxyzColumnsTest, DiagnoseNamesTheColumn) {
+  ExtxyzColumns columns;
+  ASSERT_TRUE(columns.Set("species:S:1:pos:R:3", "").ok());
+  Structure structure = Room(1);
+  for (const auto& [row, reason] :
+       {std::pair("H 1 2", "3 columns in row 1, expected 4"), std::pair("H 1 2 3 4", "5 columns"),
+        std::pair("H 1 2,0 3", "column 3 (pos): '2,0' is not a number in row 1"),
+        std::pair("h 1 2 3", "column 1: 'h' is not an element in row 1")}) {
+    EXPECT_FALSE(columns.ParseRow(row, 0, &structure));
+    EXPECT_THAT(columns.Diagnose(row, "row 1"), HasSubstr(reason));
+  }
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,83 @@
+#include "lib/structure/extxyz_writer.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/random.h"
+#include "lib/structure/read_text.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+namespace {
+
+void ExpectEqual(const Structure& a, const Structure& b) {
+  EXPECT_EQ(a.element, b.element);
+  EXPECT_EQ(a.position, b.position);
+  EXPECT_EQ(a.cell, b.cell);
+  EXPECT_EQ(a.pbc, b.pbc);
+  EXPECT_EQ(a.energy, b.energy);
+  EXPECT_EQ(a.force, b.force);
+  EXPECT_EQ(a.stress, b.stress);
+  EXPECT_EQ(a.info, b.info);
+}
+
+TEST(ExtxyzWriterTest, ReadsBackBitForBit) {
+  RandomStream random(7, "extxyz_writer_test");
+  std::vector<Structure> structures;
+  std::string text;
+  for (int f = 0; f < 200; ++f) {
+    Structure s;
+    const auto number = [&] { return std::ldexp(random.Normal(), random.Below(f % 3 == 0 ? 600 : 6)); };
+    for (int i = 0; i <= f % 7; ++i) {
+      s.element.push_back(1 + random.Below(118));
+      for (int k = 0; k < 3; ++k) s.position.push_back(number());
+      for (int k = 0; k < 3 && f % 2 == 0; ++k) s.force.push_back(number() * 1e-250);
+    }
+    if (f % 4 != 0) {
+      for (double& x : s.cell) x = 0.1 * random.Normal();
+      for (int k = 0; k < 3; ++k) s.cell[4 * k] += 5;
+      s.pbc = {true, f % 5 != 0, f % 3 != 0};
+      const double xy = number();
+      if (f % 2 == 0) s.stress = Matrix3{number(), xy, 0, xy, number(), 1, 0, 1, number()};
+    }
+    if (f % 3 != 0) s.energy = number();
+    if (f % 2 == 0) s.info = {{"config_type", "rutile"}, {"note", "with \"quotes\", \\ and \n"}, {"two words", ""}};
+    structures.push_back(s);
+    AppendExtxyz(s, &text);
+  }
+  const std::vector<Structure> read = Frames(text);
+  ASSERT_EQ(read.size(), structures.size());
+  for (size_t f = 0; f < read.size(); ++f) ExpectEqual(read[f], structures[f]);
+}
+
+TEST(ExtxyzWriterTest, Form) {
+  Structure s;
+  s.element = {22, 8};
+  s.position = {0, 0.1, -2, 1e-20, 1.0 / 3, 4};
+  s.cell = {4, 0, 0, 0, 5, 0, 0, 0, 6};
+  s.pbc = {true, true, false};
+  s.energy = -1.5;
+  s.info = {{"config_type", "rutile"}};
+  std::string text;
+  AppendExtxyz(s, &text);
+  EXPECT_EQ(text,
+            "2\nLattice=\"4 0 0 0 5 0 0 0 6\" Properties=species:S:1:pos:R:3 energy=-1.5 pbc=\"T T F\" "
+            "config_type=rutile\nTi 0 0.1 -2\nO 1e-20 0.3333333333333333 4\n");
+}
+
+TEST(ExtxyzWriterDeathTest, LengthsMustAgree) {
+  Structure s;
+  s.element = {1};
+  std::string text;
+  EXPECT_DEATH(AppendExtxyz(s, &text), "position");
+  s.position = {0, 0, 0};
+  s.force = {0};
+  EXPECT_DEATH(AppendExtxyz(s, &text), "1 force components");
+}
+
+}  // namespace
+}  // namespace rutile
