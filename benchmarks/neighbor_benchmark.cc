@@ -19,7 +19,8 @@ namespace {
 
 constexpr double kDensity = 0.086;
 
-// The points of a simple lattice, as near to a cube as the number allows, with displacements of up to 0.3 Angstrom, in random order.
+// The points of a simple lattice, as near to a cube as the number allows, with displacements of up to 0.3 Angstrom, in
+// random order.
 Structure TitaniaLike(int64_t num_atoms) {
   const double edge = std::cbrt(num_atoms / kDensity);
   std::array<int64_t, 3> points = {0, 0, 0};  // those nearest to a cube

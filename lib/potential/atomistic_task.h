@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -60,6 +61,7 @@ class AtomisticTask : public Task {
 
   std::vector<LossTerm> terms() const override { return {{"energy", "(eV/atom)^2"}}; }
   Loss CombineTerms(const TermSums& sums) const override;
+  std::string loss_unit() const override { return options_.loss == EnergyLoss::kRmse ? "eV/atom" : "(eV/atom)^2"; }
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Through EnergyKernel. One thread at a time may call this and Evaluate; num_threads work inside.

@@ -78,6 +78,8 @@ class Task {
   // ---- loss
   virtual std::vector<LossTerm> terms() const = 0;
   virtual Loss CombineTerms(const TermSums& sums) const = 0;
+  // Of the loss's value, "eV/atom"; "" when it has none.
+  virtual std::string loss_unit() const { return ""; }
 
   // The definition: losses [B, T] of each example and term, in fp64 or the parameters' type, differentiable in
   // `parameters` (flat, a leaf or computed). What an example lacks (no forces) is 0 and does not count.

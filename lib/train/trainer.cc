@@ -214,10 +214,10 @@ absl::Status Trainer::CheckFirstBatch() {
 }
 
 std::vector<std::string> Trainer::LogColumns() const {
-  std::vector<std::string> columns = {"epoch", "step", "learning_rate", "train_loss"};
+  std::vector<std::string> columns = {"epoch", "step", "learning_rate", LogColumn("train_loss", task_.loss_unit())};
   for (const LossTerm& term : terms_) columns.push_back(LogColumn(absl::StrCat("train_", term.name), term.unit));
   if (has_validation()) {
-    columns.push_back("val_loss");
+    columns.push_back(LogColumn("val_loss", task_.loss_unit()));
     const std::vector<double> nothing(task_.num_metric_sums());
     for (const Metric& metric : task_.Metrics(nothing)) {
       columns.push_back(LogColumn(absl::StrCat("val_", metric.name), metric.unit));
