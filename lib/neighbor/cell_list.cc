@@ -10,8 +10,8 @@
 namespace rutile {
 namespace {
 
-// Fewer atoms in a block have fewer images to test, more share the work of sorting them. Of 16, 28, 48 and 80, 28 and 48
-// were equal and best (384 to 24000 atoms, cutoffs of 4 to 8 Angstrom).
+// Fewer atoms in a block have fewer images to test, more share the work of sorting them. Of 16, 28, 48 and 80, 28 and
+// 48 were equal and best (384 to 24000 atoms, cutoffs of 4 to 8 Angstrom).
 constexpr double kAtomsInBlock = 36;
 
 int BitsFor(int64_t count) {
