@@ -8,14 +8,22 @@
 #include "gtest/gtest.h"
 #include "lib/base/logging.h"
 #include "lib/base/simd.h"
+#include "lib/structure/cell.h"
 
 namespace rutile {
 namespace {
 
-// Nearest image of the difference of two fractional positions, searched among 27.
-double NearestDistance(const Matrix3& cell, const std::array<bool, 3>& pbc, const double* f, const double* g) {
+constexpr double kFree = 0.5;  // Angstrom around each atom
+
+// Distance of two fractional positions, the nearest of 27 images; or a number below it where the planes of the lattice
+// already tell that it is more than kFree.
+double NearestDistance(const Matrix3& cell, const Vector3& width, const std::array<bool, 3>& pbc, const double* f,
+                       const double* g) {
   double d[3];
-  for (int k = 0; k < 3; ++k) d[k] = f[k] - g[k] - (pbc[k] ? std::round(f[k] - g[k]) : 0);
+  for (int k = 0; k < 3; ++k) {
+    d[k] = f[k] - g[k] - (pbc[k] ? std::round(f[k] - g[k]) : 0);
+    if (std::abs(d[k]) * width[k] > kFree) return std::abs(d[k]) * width[k];
+  }
   double nearest = 1e300;
   for (int image = 0; image < 27; ++image) {
     const int s[3] = {image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1};
@@ -44,6 +52,7 @@ Structure MakeStructure(const std::vector<double>& position, const Matrix3& cell
 
 Structure RandomStructure(int num_atoms, const Matrix3& cell, const std::array<bool, 3>& pbc, double outside,
                           RandomStream* random) {
+  const Vector3 width = PlaneWidths(cell);
   std::vector<double> fractional, position;
   for (int tries = 0; static_cast<int>(fractional.size()) < 3 * num_atoms; ++tries) {
     CHECK_LT(tries, 1000 * num_atoms) << "the cell is too small";
@@ -51,7 +60,7 @@ Structure RandomStructure(int num_atoms, const Matrix3& cell, const std::array<b
     for (double& x : f) x = random->Uniform(-outside, 1 + outside);
     bool free = true;
     for (size_t g = 0; g < fractional.size() && free; g += 3) {
-      free = NearestDistance(cell, pbc, f, &fractional[g]) > 0.5;
+      free = NearestDistance(cell, width, pbc, f, &fractional[g]) > kFree;
     }
     if (!free) continue;
     fractional.insert(fractional.end(), f, f + 3);
