@@ -31,8 +31,7 @@ void ForEachTarget(const std::function<void()>& check) {
 }
 
 template <typename T>
-std::vector<T> Features(const Descriptor& descriptor, const std::vector<uint8_t>& species,
-                        const Structure& structure) {
+std::vector<T> Features(const Descriptor& descriptor, const std::vector<uint8_t>& species, const Structure& structure) {
   NeighborList neighbors;
   const absl::Status status = BruteForceNeighborList(structure, descriptor.cutoff(), &neighbors);
   EXPECT_TRUE(status.ok()) << status;

@@ -11,6 +11,7 @@
 
 #include "lib/base/simd.h"
 #include "lib/descriptor/angular_sums-inl.h"
+#include "lib/descriptor/compress-inl.h"
 #include "lib/descriptor/radial_sums-inl.h"
 #include "lib/descriptor/triplet_sums-inl.h"
 #include "lib/descriptor/vector_sums-inl.h"
@@ -29,7 +30,7 @@ struct Found {
 // The lanes of v in the mask, as T, to the front of `to`; what follows them is garbage up to a whole vector.
 template <typename T, class V, class M>
 HWY_INLINE void StoreChosen(V v, M mask, T* to) {
-  const V chosen = hn::Compress(v, mask);
+  const V chosen = CompressDoubles(v, mask);
   if constexpr (sizeof(T) == sizeof(double)) {
     hn::StoreU(chosen, Wide(), to);
   } else {
@@ -38,62 +39,81 @@ HWY_INLINE void StoreChosen(V v, M mask, T* to) {
   }
 }
 
-// Sorts the neighbours of one atom by species: r^2 and r_ij of those within the cutoffs, then padding.
-template <typename T>
-HWY_INLINE void Sort(const ChebyshevTables<T>& tables, const double* species_of_atom, const NeighborList& neighbors,
-                     int64_t atom, ChebyshevScratch<T>* scratch, Found* found) {
+// The vectors of eight neighbours or fewer from pair p of the list; lanes beyond its end are 0.
+struct PairBlock {
+  hn::Vec<Wide> x, y, z;
+};
+
+HWY_INLINE PairBlock LoadPairs(const NeighborList& neighbors, int64_t p) {
+  const Wide d;
+  if (HWY_LIKELY(p + static_cast<int64_t>(hn::Lanes(d)) <= neighbors.num_pairs())) {
+    return {hn::LoadU(d, &neighbors.dx[p]), hn::LoadU(d, &neighbors.dy[p]), hn::LoadU(d, &neighbors.dz[p])};
+  }
+  HWY_ALIGN double last[3][HWY_LANES(double)] = {};
+  std::copy(neighbors.dx.begin() + p, neighbors.dx.end(), last[0]);
+  std::copy(neighbors.dy.begin() + p, neighbors.dy.end(), last[1]);
+  std::copy(neighbors.dz.begin() + p, neighbors.dz.end(), last[2]);
+  return {hn::Load(d, last[0]), hn::Load(d, last[1]), hn::Load(d, last[2])};
+}
+
+// Sorts the neighbours of one atom by species: r^2 and r_ij of those within the cutoffs, then padding. kSpecies is the
+// number of species where that is worth a loop of its own, or 0 for any.
+template <int kSpecies, typename T>
+HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_of_atom, const NeighborList& neighbors,
+                       int64_t atom, ChebyshevScratch<T>* scratch, Found* found) {
   const Wide d;
   using V = hn::Vec<Wide>;
-  const int num_species = static_cast<int>(tables.spins.size());
+  const int num_species = kSpecies > 0 ? kSpecies : static_cast<int>(tables.spins.size());
   const int64_t begin = neighbors.offset[atom], count = neighbors.offset[atom + 1] - begin;
   double* const kind = scratch->species_of_neighbor();
-  for (int64_t p = 0; p < count; ++p) kind[p] = species_of_atom[neighbors.j[begin + p]];
-  hn::StoreU(hn::Set(d, -1), d, kind + count);  // no species: lanes beyond the end
-
+  if constexpr (kSpecies != 1) {
+    const int32_t* const j = neighbors.j.data() + begin;
+    for (int64_t p = 0; p < count; ++p) kind[p] = species_of_atom[j[p]];
+    hn::StoreU(hn::Set(d, -1), d, kind + count);  // no species: lanes beyond the end
+  }
   const V min_square = hn::Set(d, tables.min_square), rad_square = hn::Set(d, tables.rad_square);
   const V ang_square = hn::Set(d, tables.ang_square);
-  std::fill(found, found + num_species, Found{0, 0});
+  const size_t stride = scratch->stride();
+  T* const arrays = scratch->rad_square(0);
+  Found own[kSpecies > 0 ? kSpecies : 1] = {};
+  Found* const sizes = kSpecies > 0 ? own : found;
+  if constexpr (kSpecies == 0) std::fill(found, found + num_species, Found{0, 0});
   for (int64_t p = 0; p < count; p += hn::Lanes(d)) {
-    V x, y, z;
-    if (begin + p + static_cast<int64_t>(hn::Lanes(d)) <= neighbors.num_pairs()) {
-      x = hn::LoadU(d, &neighbors.dx[begin + p]);
-      y = hn::LoadU(d, &neighbors.dy[begin + p]);
-      z = hn::LoadU(d, &neighbors.dz[begin + p]);
-    } else {  // the end of the list
-      HWY_ALIGN double last[3][HWY_LANES(double)] = {};
-      std::copy(neighbors.dx.begin() + begin + p, neighbors.dx.end(), last[0]);
-      std::copy(neighbors.dy.begin() + begin + p, neighbors.dy.end(), last[1]);
-      std::copy(neighbors.dz.begin() + begin + p, neighbors.dz.end(), last[2]);
-      x = hn::Load(d, last[0]);
-      y = hn::Load(d, last[1]);
-      z = hn::Load(d, last[2]);
-    }
+    const auto [x, y, z] = LoadPairs(neighbors, begin + p);
     const V r2 = hn::MulAdd(x, x, hn::MulAdd(y, y, hn::Mul(z, z)));
-    const V species = hn::LoadU(d, kind + p);
-    const auto counts = hn::And(hn::Gt(r2, min_square), hn::Le(r2, rad_square));
-    const auto near = hn::And(counts, hn::Le(r2, ang_square));
-    for (int s = 0; s < num_species; ++s) {
-      const auto same = hn::Eq(species, hn::Set(d, s));
-      const auto radial = hn::And(same, counts);
+    auto counts = hn::And(hn::Gt(r2, min_square), hn::Le(r2, rad_square));
+    const auto near = hn::Le(r2, ang_square);
+    V species = hn::Zero(d);
+    if constexpr (kSpecies == 1) {
+      counts = hn::And(counts, hn::FirstN(d, count - p));
+    } else {
+      species = hn::LoadU(d, kind + p);
+    }
+    T* to = arrays;
+    for (int s = 0; s < num_species; ++s, to += 4 * stride) {
+      auto radial = counts;
+      if constexpr (kSpecies != 1) radial = hn::And(counts, hn::Eq(species, hn::Set(d, s)));
       const size_t num_radial = hn::CountTrue(d, radial);
       if (num_radial == 0) continue;
-      StoreChosen(r2, radial, scratch->rad_square(s) + found[s].radial);
-      found[s].radial += num_radial;
-      const auto angular = hn::And(same, near);
-      const size_t num_angular = hn::CountTrue(d, angular);
-      if (num_angular == 0) continue;
-      StoreChosen(x, angular, scratch->ang_vector(s, 0) + found[s].angular);
-      StoreChosen(y, angular, scratch->ang_vector(s, 1) + found[s].angular);
-      StoreChosen(z, angular, scratch->ang_vector(s, 2) + found[s].angular);
-      found[s].angular += num_angular;
+      StoreChosen(r2, radial, to + sizes[s].radial);
+      sizes[s].radial += num_radial;
+      const auto angular = hn::And(radial, near);
+      T* const vectors = to + stride + sizes[s].angular;
+      StoreChosen(x, angular, vectors);
+      StoreChosen(y, angular, vectors + stride);
+      StoreChosen(z, angular, vectors + 2 * stride);
+      sizes[s].angular += hn::CountTrue(d, angular);
     }
   }
   const hn::ScalableTag<T> dt;
-  for (int s = 0; s < num_species; ++s) {
-    hn::StoreU(hn::Set(dt, tables.rad_padding), dt, scratch->rad_square(s) + found[s].radial);
-    hn::StoreU(hn::Zero(dt), dt, scratch->ang_vector(s, 0) + found[s].angular);
-    hn::StoreU(hn::Zero(dt), dt, scratch->ang_vector(s, 1) + found[s].angular);
-    hn::StoreU(hn::Set(dt, tables.ang_padding), dt, scratch->ang_vector(s, 2) + found[s].angular);
+  T* to = arrays;
+  for (int s = 0; s < num_species; ++s, to += 4 * stride) {
+    found[s] = sizes[s];
+    hn::StoreU(hn::Set(dt, tables.rad_padding), dt, to + sizes[s].radial);
+    T* const vectors = to + stride + sizes[s].angular;
+    hn::StoreU(hn::Zero(dt), dt, vectors);
+    hn::StoreU(hn::Zero(dt), dt, vectors + stride);
+    hn::StoreU(hn::Set(dt, tables.ang_padding), dt, vectors + 2 * stride);
   }
 }
 
@@ -172,8 +192,9 @@ template <typename T>
 HWY_INLINE void ComputeStructure(const ChebyshevTables<T>& tables, const double* species_of_atom, int64_t num_atoms,
                                  const NeighborList& neighbors, ChebyshevScratch<T>* scratch, T* features) {
   Found found[256];
+  const auto sort = tables.spins.size() == 1 ? Sort<1, T> : tables.spins.size() == 2 ? Sort<2, T> : Sort<0, T>;
   for (int64_t i = 0; i < num_atoms; ++i) {
-    Sort(tables, species_of_atom, neighbors, i, scratch, found);
+    sort(tables, species_of_atom, neighbors, i, scratch, found);
     ComputeAtom(tables, found, scratch, features + i * tables.num_features);
   }
 }

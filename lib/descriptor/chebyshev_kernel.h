@@ -29,7 +29,9 @@ class ChebyshevScratch {
   // [N] the species as doubles, to compare with in vectors; valid until the next call.
   const double* SetSpecies(absl::Span<const uint8_t> species);
 
-  // [capacity] each, aligned. For each species: r^2 within rad_cutoff, and r_ij within ang_cutoff.
+  // [stride] each, one behind the other, aligned. For each species: r^2 within rad_cutoff, and x, y and z of r_ij
+  // within ang_cutoff.
+  size_t stride() const { return capacity_; }
   T* rad_square(int species) { return arrays_.get() + (4 * species) * capacity_; }
   T* ang_vector(int species, int axis) { return arrays_.get() + (4 * species + 1 + axis) * capacity_; }
   // Four more, then f_c for each species.

@@ -26,6 +26,10 @@ int64_t WritePairsCarefully(const LatticeFrame& frame, const PeriodicImages& ima
                             const Candidates& candidates, int64_t q, double cutoff, int64_t place,
                             const PairArrays& pairs, ClosePair* close);
 
+// The number of pairs of atom q that WritePairsCarefully would write if none were too near.
+int64_t CountPairsCarefully(const LatticeFrame& frame, const PeriodicImages& images, const NearBlock& block,
+                            const Candidates& candidates, int64_t q, double cutoff);
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_NEIGHBOR_CAREFUL_PAIRS_H_

@@ -31,10 +31,12 @@ class CellList {
   void FindRuns(const std::array<int32_t, 3>& b);
   // Makes block_ that of a bin: its atoms, and ghosts in the order of the runs. False for an empty bin.
   bool MakeBlock(int64_t bin);
+  // Sets list->offset: blocks are not in the order of the atoms, so all places must be known before a pair is written.
+  void CountAllPairs(const LatticeFrame& frame, double cutoff, NeighborList* list);
   // Sorts the ghosts of block_ by (j, image) and completes them.
   void SortGhosts();
-  void FillBlock(const LatticeFrame& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
-                 ClosePair* close);
+  void WriteBlock(const LatticeFrame& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
+                  ClosePair* close);
 
   std::array<bool, 3> pbc_ = {};
   std::array<int32_t, 3> bins_ = {};   // along each lattice vector
@@ -51,7 +53,6 @@ class CellList {
   std::vector<uint64_t> keys_, key_scratch_;
   Candidates candidates_;
   std::vector<int64_t> place_;
-  std::vector<int64_t> length_;  // [N] pairs of each atom
 };
 
 }  // namespace rutile

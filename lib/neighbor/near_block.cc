@@ -147,7 +147,7 @@ void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl
   block->num_ghosts = n;
 }
 
-// Calls found(mask, ghosts) for the ghosts near atom q, some at a time.
+// Calls found(squared distances, which are near, ghosts) for the ghosts of a block and atom q, some at a time.
 template <class Found>
 HWY_INLINE void ForEachNear(const PeriodicImages& images, const NearBlock& block, int64_t q, const Found& found) {
   const Floats d;
@@ -158,22 +158,30 @@ HWY_INLINE void ForEachNear(const PeriodicImages& images, const NearBlock& block
   const auto step = hn::Set(di, static_cast<int32_t>(hn::Lanes(d)));
   auto ghosts = hn::Iota(di, 0);
   const float *gx = block.gx.data(), *gy = block.gy.data(), *gz = block.gz.data();
-  for (int64_t g = 0; g < block.num_ghosts; g += hn::Lanes(d)) {
+  const int64_t num_ghosts = block.num_ghosts;
+  for (int64_t g = 0; g < num_ghosts; g += hn::Lanes(d)) {
     const auto dx = hn::Sub(hn::LoadU(d, gx + g), x);
     const auto dy = hn::Sub(hn::LoadU(d, gy + g), y);
     const auto dz = hn::Sub(hn::LoadU(d, gz + g), z);
-    found(hn::Le(hn::MulAdd(dz, dz, hn::MulAdd(dy, dy, hn::Mul(dx, dx))), limit), ghosts);
+    const auto d2 = hn::MulAdd(dz, dz, hn::MulAdd(dy, dy, hn::Mul(dx, dx)));
+    found(d2, hn::Le(d2, limit), ghosts);
     ghosts = hn::Add(ghosts, step);
   }
 }
 
-void CountCandidates(const PeriodicImages& images, NearBlock* block, int64_t* count) {
+void CountPairs(const PeriodicImages& images, NearBlock* block, double cutoff, int64_t* count) {
   const Floats d;
   PadGhosts(block);
+  const float certain = static_cast<float>(std::max(0.0, cutoff - images.room));
+  const auto inside = hn::Set(d, certain * certain);
   for (int64_t q = 0; q < block->num_atoms; ++q) {
     int64_t n = -1;  // not the atom itself
-    ForEachNear(images, *block, q, [&](auto near, auto) { n += hn::CountTrue(d, near); });
-    count[q] = n;
+    int64_t n_certain = -1;
+    ForEachNear(images, *block, q, [&](auto d2, auto near, auto) {
+      n += hn::CountTrue(d, near);
+      n_certain += hn::CountTrue(d, hn::Le(d2, inside));
+    });
+    count[q] = n == n_certain ? n : -1;
   }
 }
 
@@ -194,7 +202,7 @@ void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t firs
     float* self = &block->gx[block->self[q]];
     const float here = *self;
     *self = kFarAway;
-    ForEachNear(images, *block, q, [&](auto near, auto ghosts) {
+    ForEachNear(images, *block, q, [&](auto, auto near, auto ghosts) {
       StorePacked(di, ghosts, hn::RebindMask(di, near), to);
       to += hn::CountTrue(d, near);
     });
@@ -213,78 +221,104 @@ void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t firs
 using Four = hn::FixedTag<double, 4>;
 using FourVec = hn::VFromD<Four>;
 
-// r_ij of one candidate: {dx, dy, dz, 0}.
-HWY_INLINE FourVec PairVector(const double* position, FourVec ri, const double* table, int32_t j, int32_t row) {
-  const Four d;
-  return hn::Add(hn::Sub(hn::LoadU(d, position + 4 * static_cast<size_t>(j)), ri),
-                 hn::LoadU(d, table + 4 * static_cast<size_t>(row)));
-}
-
 template <bool kShifts>
-HWY_INLINE bool WritePairsOfAtom(const PeriodicImages& images, const NearBlock& block, int32_t i,
-                                 const uint32_t* HWY_RESTRICT ghost, int64_t n, double cutoff, const PairArrays& pairs,
-                                 int64_t place) {
-  const Four d;
-  const double* HWY_RESTRICT position = images.position.data();
-  const double* HWY_RESTRICT table = images.table_vector.data();
-  const int16_t* HWY_RESTRICT table_shift = images.table_shift.data();
-  const int32_t* HWY_RESTRICT ghost_j = block.j.data();
-  const int32_t* HWY_RESTRICT ghost_row = block.row.data();
-  const int32_t wrap_row = images.wrap_row[i];
-  int32_t* HWY_RESTRICT to_j = pairs.j + place;
-  int16_t* HWY_RESTRICT to_shift = kShifts ? pairs.shift + 3 * place : nullptr;
-  const FourVec ri = hn::LoadU(d, position + 4 * static_cast<size_t>(i));
-  const FourVec longest = hn::Set(d, cutoff * cutoff);
-  const FourVec shortest = hn::Set(d, kSmallestDistance * kSmallestDistance);
-  auto valid = hn::Eq(ri, ri);
-  for (int64_t p = 0; p < n; p += 4) {
-    int32_t j[4], row[4];
-    for (int q = 0; q < 4; ++q) {
-      j[q] = ghost_j[ghost[p + q]];
-      row[q] = ghost_row[ghost[p + q]] - wrap_row;
-    }
-    const FourVec a = PairVector(position, ri, table, j[0], row[0]);
-    const FourVec b = PairVector(position, ri, table, j[1], row[1]);
-    const FourVec c = PairVector(position, ri, table, j[2], row[2]);
-    const FourVec e = PairVector(position, ri, table, j[3], row[3]);
-    const FourVec xz_ab = hn::InterleaveLower(d, a, b), xz_ce = hn::InterleaveLower(d, c, e);
-    const FourVec y_ab = hn::InterleaveUpper(d, a, b), y_ce = hn::InterleaveUpper(d, c, e);
-    const FourVec x = hn::ConcatLowerLower(d, xz_ce, xz_ab);
-    const FourVec y = hn::ConcatLowerLower(d, y_ce, y_ab);
-    const FourVec z = hn::ConcatUpperUpper(d, xz_ce, xz_ab);
-    const FourVec d2 = hn::Add(hn::Add(hn::Mul(x, x), hn::Mul(y, y)), hn::Mul(z, z));
-    valid = hn::And(valid, hn::And(hn::Le(d2, longest), hn::Ge(d2, shortest)));
-    const int64_t left = n - p;
-    if (left >= 4) {
-      hn::StoreU(x, d, pairs.dx + place + p);
-      hn::StoreU(y, d, pairs.dy + place + p);
-      hn::StoreU(z, d, pairs.dz + place + p);
-    } else {  // what follows may be another atom's
-      const auto mask = hn::FirstN(d, left);
-      hn::BlendedStore(x, mask, d, pairs.dx + place + p);
-      hn::BlendedStore(y, mask, d, pairs.dy + place + p);
-      hn::BlendedStore(z, mask, d, pairs.dz + place + p);
-    }
-    const int now = static_cast<int>(std::min<int64_t>(left, 4));
-    for (int q = 0; q < now; ++q) to_j[p + q] = j[q];
-    if (kShifts) {
-      for (int q = 0; q < now; ++q) {
-        std::memcpy(to_shift + 3 * (p + q), table_shift + 4 * static_cast<size_t>(row[q]), 3 * sizeof(int16_t));
+class PairWriter {
+ public:
+  PairWriter(const PeriodicImages& images, const NearBlock& block, double cutoff, const PairArrays& pairs)
+      : position_(images.position.data()),
+        table_vector_(images.table_vector.data()),
+        table_shift_(images.table_shift.data()),
+        wrap_row_(images.wrap_row.data()),
+        ghost_j_(block.j.data()),
+        ghost_row_(block.row.data()),
+        pairs_(pairs),
+        longest_(cutoff * cutoff) {}
+
+  // Four pairs at a time. Returns false if a candidate is not a valid pair.
+  HWY_INLINE bool Write(int32_t i, const uint32_t* ghost, int64_t n, int64_t place) const {
+    const Four d;
+    const FourVec ri = hn::LoadU(d, position_ + 4 * static_cast<size_t>(i));
+    // Rows of ghosts count from the wrap of this atom, which is never positive.
+    const size_t row = static_cast<size_t>(-wrap_row_[i]);
+    int32_t* j = pairs_.j + place;
+    int16_t* shift = kShifts ? pairs_.shift + 3 * place : nullptr;
+    double *dx = pairs_.dx + place, *dy = pairs_.dy + place, *dz = pairs_.dz + place;
+    FourVec nearest = hn::Set(d, longest_), farthest = hn::Zero(d), x, y, z;
+    int64_t p = 0;
+    for (; p + 4 <= n; p += 4) {
+      Vectors(ri, row, ghost + p, &x, &y, &z, &nearest, &farthest);
+      hn::StoreU(x, d, dx + p);
+      hn::StoreU(y, d, dy + p);
+      hn::StoreU(z, d, dz + p);
+      for (int q = 0; q < 4; ++q) j[p + q] = ghost_j_[ghost[p + q]];
+      if (kShifts) {
+        // One store of three shifts and one more, which the next pair overwrites; exactly three for the last.
+        for (int q = 0; q < 3; ++q) CopyShift(row, ghost[p + q], 4, shift + 3 * (p + q));
+        CopyShift(row, ghost[p + 3], 3, shift + 3 * (p + 3));
       }
     }
+    if (p < n) {  // what follows may be another atom's
+      Vectors(ri, row, ghost + p, &x, &y, &z, &nearest, &farthest);
+      const auto mask = hn::FirstN(d, n - p);
+      hn::BlendedStore(x, mask, d, dx + p);
+      hn::BlendedStore(y, mask, d, dy + p);
+      hn::BlendedStore(z, mask, d, dz + p);
+      for (; p < n; ++p) {
+        j[p] = ghost_j_[ghost[p]];
+        if (kShifts) CopyShift(row, ghost[p], 3, shift + 3 * p);
+      }
+    }
+    return hn::AllTrue(d, hn::Ge(nearest, hn::Set(d, kSmallestDistance * kSmallestDistance))) &&
+           hn::AllTrue(d, hn::Le(farthest, hn::Set(d, longest_)));
   }
-  return hn::AllTrue(d, valid);
-}
+
+ private:
+  // r_ij of one candidate: {dx, dy, dz, 0}.
+  HWY_INLINE FourVec Vector(FourVec ri, size_t row, uint32_t ghost) const {
+    const Four d;
+    return hn::Add(hn::Sub(hn::LoadU(d, position_ + 4 * static_cast<size_t>(ghost_j_[ghost])), ri),
+                   hn::LoadU(d, table_vector_ + 4 * (row + ghost_row_[ghost])));
+  }
+
+  // r_ij of four candidates, transposed, and the extremes of their squared lengths.
+  HWY_INLINE void Vectors(FourVec ri, size_t row, const uint32_t* ghost, FourVec* x, FourVec* y, FourVec* z,
+                          FourVec* nearest, FourVec* farthest) const {
+    const Four d;
+    const FourVec a = Vector(ri, row, ghost[0]), b = Vector(ri, row, ghost[1]);
+    const FourVec c = Vector(ri, row, ghost[2]), e = Vector(ri, row, ghost[3]);
+    const FourVec xz_ab = hn::InterleaveLower(d, a, b), xz_ce = hn::InterleaveLower(d, c, e);
+    const FourVec y_ab = hn::InterleaveUpper(d, a, b), y_ce = hn::InterleaveUpper(d, c, e);
+    *x = hn::ConcatLowerLower(d, xz_ce, xz_ab);
+    *y = hn::ConcatLowerLower(d, y_ce, y_ab);
+    *z = hn::ConcatUpperUpper(d, xz_ce, xz_ab);
+    const FourVec d2 = hn::Add(hn::Add(hn::Mul(*x, *x), hn::Mul(*y, *y)), hn::Mul(*z, *z));
+    *nearest = hn::Min(*nearest, d2);
+    *farthest = hn::Max(*farthest, d2);
+  }
+
+  HWY_INLINE void CopyShift(size_t row, uint32_t ghost, int count, int16_t* to) const {
+    std::memcpy(to, table_shift_ + 4 * (row + ghost_row_[ghost]), count * sizeof(int16_t));
+  }
+
+  const double* HWY_RESTRICT position_;
+  const double* HWY_RESTRICT table_vector_;
+  const int16_t* HWY_RESTRICT table_shift_;
+  const int32_t* HWY_RESTRICT wrap_row_;
+  const int32_t* HWY_RESTRICT ghost_j_;
+  const int32_t* HWY_RESTRICT ghost_row_;
+  const PairArrays pairs_;
+  const double longest_;
+};
 
 template <bool kShifts>
 int64_t WritePairsOfBlock(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates,
                           int64_t begin, int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
+  const PairWriter<kShifts> writer(images, block, cutoff, pairs);
+  const int32_t* atom = block.atom.data();
+  const uint32_t* ghost = candidates.ghost.data();
   for (int64_t q = begin; q < end; ++q) {
     const int64_t c = q - candidates.first;
-    if (!WritePairsOfAtom<kShifts>(images, block, block.atom[q], &candidates.ghost[candidates.begin[c]],
-                                   candidates.count[c], cutoff, pairs, place[c])) {
-      return q;
-    }
+    if (!writer.Write(atom[q], ghost + candidates.begin[c], candidates.count[c], place[c])) return q;
   }
   return end;
 }
@@ -316,7 +350,7 @@ namespace rutile {
 
 HWY_EXPORT(FindAllGhosts);
 HWY_EXPORT(FindGhostsInRuns);
-HWY_EXPORT(CountCandidates);
+HWY_EXPORT(CountPairs);
 HWY_EXPORT(FindCandidates);
 HWY_EXPORT(WritePairs);
 
@@ -339,8 +373,8 @@ void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl
   HWY_DYNAMIC_DISPATCH(FindGhostsInRuns)(images, order, runs, block);
 }
 
-void CountCandidates(const PeriodicImages& images, NearBlock* block, int64_t* count) {
-  HWY_DYNAMIC_DISPATCH(CountCandidates)(images, block, count);
+void CountPairs(const PeriodicImages& images, NearBlock* block, double cutoff, int64_t* count) {
+  HWY_DYNAMIC_DISPATCH(CountPairs)(images, block, cutoff, count);
 }
 
 void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t first, int64_t last,

@@ -57,8 +57,9 @@ void FindAllGhosts(const PeriodicImages& images, NearBlock* block);
 void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl::Span<const Run> runs,
                       NearBlock* block);
 
-// count[q] = number of candidates of atom q of the block; needs no order. (Writes what follows the last ghost.)
-void CountCandidates(const PeriodicImages& images, NearBlock* block, int64_t* count);
+// count[q] = number of candidates of atom q of the block, or -1 if some are too near to `cutoff` to tell whether they
+// are pairs. Needs no order. (Writes what follows the last ghost.)
+void CountPairs(const PeriodicImages& images, NearBlock* block, double cutoff, int64_t* count);
 
 // Finds the candidates of atoms [first, last) of the block. (Moves the ghost of an atom away from it for a moment.)
 void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t first, int64_t last,

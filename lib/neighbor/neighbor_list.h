@@ -50,7 +50,7 @@ class NeighborSearch {
   // Fills `list`, reusing its memory. An image loop for small cells, a cell list for large ones: same list.
   // INVALID_ARGUMENT: a periodic cell that is singular or thinner than the cutoff by more than 1000 times, a position
   // that is not finite, two atoms nearer than kSmallestDistance (naming both, counted from 1, and the distance).
-  // Messages do not start with the structure's name: callers add it.
+  // Messages do not start with the structure's name: callers add it. After an error the list holds nothing of use.
   absl::Status Compute(const Structure& structure, NeighborList* list);
 
  private:

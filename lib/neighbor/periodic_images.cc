@@ -13,9 +13,10 @@ constexpr double kLargestSpanAsGiven = 1.1;
 constexpr double kTableRows = 4096;
 constexpr double kTableRowsPerAtom = 8;
 
-// Errors of float coordinates and of what is computed with them are below 32 half ulps of the largest; those of the
-// double coordinates they come from are covered likewise.
-constexpr double kFloatRoom = 2e-6;
+// Half an ulp of float is u = 6e-8. With atoms up to X from the middle and a radius R, an image within reach is off by
+// up to u (4 X + 2 R) along an axis, a difference of two atoms by u (5 X + 3 R), a distance by sqrt(3) times that and
+// 2 u R, and the distance from a box by sqrt(3) u (8 X + 4 R): all below 1e-6 (X + R). In double likewise.
+constexpr double kFloatRoom = 1.5e-6;
 constexpr double kDoubleRoom = 1e-14;
 
 struct Extent {
@@ -176,11 +177,11 @@ void MakePeriodicImages(const Structure& structure, const LatticeFrame& frame, d
   for (int k = 0; k < 3; ++k) {
     images->most[k] = structure.pbc[k] ? static_cast<int32_t>(span[k] + reach / frame.width[k] + 1e-3) : 0;
     images->num_images *= 2 * images->most[k] + 1;
-    largest += images->most[k] * RowSum(frame.cell, k);
     largest_before += wrap_span[k] * RowSum(frame.cell, k);
   }
   images->home = images->num_images / 2;
-  images->reach = static_cast<float>(reach + kFloatRoom * (largest + reach) + kDoubleRoom * largest_before);
+  images->room = kFloatRoom * (largest + reach) + kDoubleRoom * largest_before;
+  images->reach = static_cast<float>(reach + images->room);
   SetImages(frame, images);
   SetTable(frame, wrap_span, images);
 }

@@ -31,7 +31,8 @@ void GrowTo(size_t n, std::vector<T>* v) {
 //   shift = image(t) + wrap(j) - wrap(i)   and the table's row   image_row[t] + wrap_row[j] - wrap_row[i].
 struct PeriodicImages {
   int64_t num_atoms = 0;
-  float reach = 0;  // radius of the search with room for the rounding of float coordinates, Angstrom
+  double room = 0;  // for the rounding of float coordinates, Angstrom
+  float reach = 0;  // radius of the search and that room
 
   std::vector<float> x, y, z;        // [N + kPadding] wrapped, Angstrom
   std::vector<int32_t> wrap;         // [3N] lattice vectors added to the positions as given

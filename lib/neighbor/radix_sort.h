@@ -8,7 +8,8 @@
 
 namespace rutile {
 
-// Sorts the first n keys, all below 2^bits, ascending; `scratch` is memory to reuse.
+// Sorts the first n keys, all below 2^bits, ascending; what follows them is undefined then. `scratch` is memory to
+// reuse, which may change places with that of `keys`.
 void RadixSort(int bits, int64_t n, std::vector<uint64_t>* keys, std::vector<uint64_t>* scratch);
 
 }  // namespace rutile

@@ -123,7 +123,7 @@ const Schema& PotentialSchema() {
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
           {"epoch", false, "after which this model was written"},
-          {"validation_loss", false, "of this model, in the units of the loss"},
+          {"loss", false, "lowest of the run: of the validation set, in the units of the loss"},
       }};
   return schema;
 }

@@ -18,7 +18,7 @@ struct TensorReadOptions {
 // "-" is standard input. Tensors are views of the mapped file (a tensor that is not aligned to its element size is
 // copied). Errors start with the path and name the tensor and the rule: not a tensor file, cut off, header too long or
 // nested too deep, a name twice, an unknown dtype, a shape whose size overflows, offsets outside the file, overlaps,
-// holes, trailing bytes, a wrong checksum.
+// holes, trailing bytes, a BOOL that is neither 0 nor 1 (these tensors are looked through), a wrong checksum.
 absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options = {});
 
 // The same from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by `owner`.

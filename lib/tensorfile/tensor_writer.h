@@ -16,7 +16,8 @@
 namespace rutile {
 
 // "-" is standard output (refused when that is a terminal; no checksums there, since they precede the data).
-// Same content, same bytes: no dates, and the order of tensors of one width is the order of `tensors`.
+// Same content, same bytes: no dates, and the order of tensors of one width is the order of `tensors`. "crc32c.NAME" in
+// `metadata`, as a file that was read brings it along, is replaced or dropped. Names and texts must be UTF-8.
 absl::Status WriteTensorFile(absl::string_view path, const Metadata& metadata, const NamedTensors& tensors);
 
 // For content larger than memory: tensors grow along their first dimension, each in a spool file beside the output that
@@ -27,7 +28,8 @@ class TensorStreamWriter {
   TensorStreamWriter(TensorStreamWriter&&) noexcept;
   ~TensorStreamWriter();
 
-  // Declares a tensor of shape [n, row_shape...]; the order of declaration is the order in the file.
+  // Declares a tensor of shape [n, row_shape...]; the order of declaration is the order in the file among tensors of
+  // one width. Rows without elements cannot be counted: n stays 0.
   absl::Status Declare(absl::string_view name, DType dtype, std::vector<int64_t> row_shape);
   // Appends whole rows. CHECK-fails on an undeclared name or another type.
   template <typename T>

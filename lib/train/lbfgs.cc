@@ -2,22 +2,23 @@
 
 #include <ATen/ATen.h>
 #include <torch/optim/lbfgs.h>
-#include <torch/serialize/input-archive.h>
-#include <torch/serialize/output-archive.h>
 
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <exception>
-#include <sstream>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/tensorfile/tensorfile_torch.h"
+#include "lib/tensorfile/torch_compat.h"
+#include "lib/train/state_tensor.h"
 
 namespace rutile {
 namespace {
@@ -103,40 +104,70 @@ absl::StatusOr<Lbfgs::Result> Lbfgs::Step(double learning_rate) {
   return result;
 }
 
-absl::StatusOr<NamedTensors> Lbfgs::State() const {
-  // The scratch space of the two-loop recursion holds undefined tensors, which LibTorch's archives refuse. It is made
-  // again when it is missing.
-  for (auto& item : impl_->optimizer->state()) {
-    static_cast<torch::optim::LBFGSParamState&>(*item.second).al(c10::nullopt);
-  }
-  torch::serialize::OutputArchive archive;
-  impl_->optimizer->save(archive);
-  std::ostringstream bytes;
-  archive.save_to(bytes);
-  const std::string text = bytes.str();
-  NamedTensors state;
-  state.Set("lbfgs",
-            Tensor::Of<uint8_t>(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size()),
-                                {static_cast<int64_t>(text.size())}));
-  return state;
+NamedTensors Lbfgs::State() const {
+  NamedTensors result;
+  const auto& states = impl_->optimizer->state();
+  if (states.empty()) return result;  // before the first step
+  const auto& state = static_cast<const torch::optim::LBFGSParamState&>(*states.begin()->second);
+  const auto put = [&result](const char* name, const at::Tensor& tensor) {
+    if (tensor.defined()) result.Set(name, FromTorch(tensor));
+  };
+  const auto put_all = [&put](const char* name, const std::deque<at::Tensor>& tensors) {
+    if (!tensors.empty()) put(name, at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())));
+  };
+  result.Set("iterations", Tensor::Of<int64_t>({state.n_iter(), state.func_evals()}, {2}));
+  result.Set("numbers", Tensor::Of<double>({state.t(), state.prev_loss()}, {2}));
+  put("direction", state.d());
+  put("hessian_scale", state.H_diag());
+  put("gradient", state.prev_flat_grad());
+  put_all("gradient_differences", state.old_dirs());
+  put_all("steps", state.old_stps());
+  put_all("curvatures", state.ro());
+  return result;
 }
 
-absl::Status Lbfgs::SetState(const NamedTensors& state) {
-  const Tensor* bytes = state.Find("lbfgs");
-  if (bytes == nullptr || bytes->dtype() != DType::kU8) {
-    return absl::InvalidArgumentError("no history of L-BFGS (tensor \"lbfgs\", U8)");
+absl::Status Lbfgs::SetState(const NamedTensors& saved) {
+  impl_->Restart();
+  if (saved.empty()) return absl::OkStatus();
+  const int64_t n = impl_->parameters.num_elements();
+  const DType dtype = impl_->parameters.dtype();
+  const Tensor* curvatures = saved.Find("curvatures");
+  const int64_t history = curvatures == nullptr ? 0 : curvatures->num_elements();
+  RETURN_IF_ERROR(CheckStateTensor(saved, "iterations", Tensor::Zeros(DType::kI64, {2})));
+  RETURN_IF_ERROR(CheckStateTensor(saved, "numbers", Tensor::Zeros(DType::kF64, {2})));
+  for (const char* name : {"direction", "gradient"}) {
+    RETURN_IF_ERROR(CheckStateTensor(saved, name, Tensor::Zeros(dtype, {n})));
   }
-  try {
-    std::istringstream stream(std::string(static_cast<const char*>(bytes->data()), bytes->num_bytes()));
-    torch::serialize::InputArchive archive;
-    archive.load_from(stream);
-    impl_->optimizer->load(archive);
-  } catch (const std::exception& error) {
-    impl_->Restart();
-    const std::string what = error.what();
-    return absl::InvalidArgumentError(
-        absl::StrCat("this LibTorch cannot read the history of L-BFGS: ", what.substr(0, what.find('\n'))));
+  // LibTorch begins with the whole number 1.
+  if (!CheckStateTensor(saved, "hessian_scale", Tensor::Scalar<int64_t>(1)).ok()) {
+    RETURN_IF_ERROR(CheckStateTensor(saved, "hessian_scale", Tensor::Zeros(dtype, {})));
   }
+  if (history > 0) {
+    RETURN_IF_ERROR(CheckStateTensor(saved, "curvatures", Tensor::Zeros(dtype, {history})));
+    RETURN_IF_ERROR(CheckStateTensor(saved, "gradient_differences", Tensor::Zeros(dtype, {history, n})));
+    RETURN_IF_ERROR(CheckStateTensor(saved, "steps", Tensor::Zeros(dtype, {history, n})));
+  }
+
+  const auto get = [&saved](const char* name) { return ToTorch(saved.At(name)).clone(); };
+  const auto get_all = [&](const char* name) {
+    std::deque<at::Tensor> tensors;
+    for (int64_t i = 0; i < history; ++i) tensors.push_back(ToTorch(saved.At(name)).select(0, i).clone());
+    return tensors;
+  };
+  auto state = std::make_unique<torch::optim::LBFGSParamState>();
+  state->n_iter(saved.At("iterations").values<int64_t>()[0]);
+  state->func_evals(saved.At("iterations").values<int64_t>()[1]);
+  state->t(saved.At("numbers").values<double>()[0]);
+  state->prev_loss(saved.At("numbers").values<double>()[1]);
+  state->d(get("direction"));
+  state->H_diag(get("hessian_scale"));
+  state->prev_flat_grad(get("gradient"));
+  state->old_dirs(get_all("gradient_differences"));
+  state->old_stps(get_all("steps"));
+  state->ro(get_all("curvatures"));
+  auto& states = impl_->optimizer->state();
+  using States = std::remove_reference_t<decltype(states)>;
+  states[OptimizerStateKey<States>(impl_->leaf.unsafeGetTensorImpl())] = std::move(state);
   return absl::OkStatus();
 }
 

@@ -34,9 +34,12 @@ class Lbfgs {
   // be used afterwards.
   absl::StatusOr<Result> Step(double learning_rate);
 
-  // lbfgs: U8 [bytes], the history as LibTorch writes it.
-  absl::StatusOr<NamedTensors> State() const;
-  // INVALID_ARGUMENT when it cannot be read (a file of another LibTorch); then the history starts anew.
+  // The history, empty before the first step:
+  //   gradient_differences, steps [m, P], curvatures [m]; direction, gradient [P]; hessian_scale [] (i64 in the
+  //   first iteration); of the parameters' type; iterations i64 [2] (iterations, evaluations); numbers f64 [2] (step
+  //   length, loss)
+  NamedTensors State() const;
+  // Copies. INVALID_ARGUMENT when a tensor is missing or has another type or size; then the history starts anew.
   absl::Status SetState(const NamedTensors& state);
 
  private:

@@ -168,17 +168,14 @@ absl::Status Trainer::Start() {
     lbfgs_ = std::make_unique<Lbfgs>(
         options_.optimizer, state_.parameters,
         [this](const Tensor& parameters, Tensor* gradient) { return EvaluateTrainingSet(parameters, gradient); });
-    if (resume) {
-      const absl::Status status = lbfgs_->SetState(state_.optimizer);
-      if (!status.ok()) LOG(WARNING) << directory_.checkpoint() << ": " << status.message() << "; it starts anew";
-    }
   } else {
     optimizer_ = MakeOptimizer(options_.optimizer, dtype, num_parameters);
-    if (resume) {
-      const absl::Status status = optimizer_->SetState(state_.optimizer);
-      if (!status.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat(directory_.checkpoint(), ": optimizer: ", status.message()));
-      }
+  }
+  if (resume) {
+    const absl::Status status =
+        lbfgs_chosen_ ? lbfgs_->SetState(state_.optimizer) : optimizer_->SetState(state_.optimizer);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(directory_.checkpoint(), ": optimizer: ", status.message()));
     }
   }
   if (!resume) RETURN_IF_ERROR(directory_.RemoveRun());  // nothing but the environment can fail from here on
@@ -385,11 +382,7 @@ absl::Status Trainer::WriteBest() {
 }
 
 absl::Status Trainer::WriteCheckpoint(const std::string& path) {
-  if (lbfgs_ != nullptr) {
-    ASSIGN_OR_RETURN(state_.optimizer, lbfgs_->State());
-  } else {
-    state_.optimizer = optimizer_->State();
-  }
+  state_.optimizer = lbfgs_chosen_ ? lbfgs_->State() : optimizer_->State();
   state_.schedule = schedule_.State();
   state_.stopping = stop_.State();
   return SaveCheckpoint(path, state_, slices_, provenance_);

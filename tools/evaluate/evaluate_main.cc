@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, std::string>> Facts(const Potential& potentia
     facts.emplace_back(absl::StrCat("atomic energy of ", ElementSymbol(d.species[s])),
                        absl::StrFormat("%.6f eV", potential.atomic_energies[s]));
   }
-  for (const char* key : {"epoch", "validation_loss"}) {
+  for (const char* key : {"epoch", "loss"}) {
     const auto found = potential.metadata.find(key);
     if (found != potential.metadata.end()) facts.emplace_back(key, found->second);
   }

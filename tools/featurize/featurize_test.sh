@@ -5,13 +5,12 @@ featurize=$PWD/$1
 diff=$PWD/lib/tensorfile/diff
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 golden=$PWD/testdata/potential
+. tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 
 flags="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3 --ang_cutoff=3"
 $featurize $flags --threads=1 --output=one.safetensors "$tio2" 2> log || fail "plain run: $(cat log)"
-grep -q '403 structures, 2346 atoms' log || grep -q '403 structures' log || fail "statistics: $(cat log)"
+grep -q '403 structures, 2484 atoms' log || fail "statistics: $(cat log)"
 
 # The same bytes of data for two threads, from standard input and through a pipe.
 $featurize $flags --threads=2 --output=two.safetensors "$tio2" 2> /dev/null || fail "two threads"
@@ -40,13 +39,8 @@ bad() {
   local pattern=$1
   shift
   rm -f out.safetensors
-  "$featurize" "$@" > stdout 2> err
-  local status=$?
-  [ $status = 1 ] || fail "status $status of: $*"
-  [ "$(wc -l < err)" = 1 ] || fail "not one line: $(cat err)"
-  grep -q -- "$pattern" err || fail "no '$pattern' in: $(cat err)"
+  expect_error 1 "$pattern" "$featurize" "$@"
   [ ! -e out.safetensors ] || fail "output left by: $*"
-  [ ! -s stdout ] || fail "stdout of: $*"
 }
 out="--output=out.safetensors"
 f="--species=Ti,O"
@@ -71,7 +65,7 @@ bad '--species' $out "$tio2"
 bad '--output' $f "$tio2"
 bad 'structures' $f $out
 bad 'shard' $f --shard=3/2 $out "$tio2"
-bad 'Ti,O' $f --atomic_energies=Ti=x $out "$tio2"
+bad 'Ti x' $f --atomic_energies=Ti=x $out "$tio2"
 bad 'expected' $f $out one.safetensors
 head -c 1000 one.safetensors > cut.safetensors
 bad 'cut.safetensors' $f $out cut.safetensors
@@ -85,5 +79,4 @@ fi
 xyz '2\n\nO 0 0 0\nO 0 0 0.3\n'
 $featurize $f $out bad.xyz 2> err || fail "near atoms: $(cat err)"
 grep -q 'warning: 1 structures have atoms nearer' err || fail "no warning of near atoms: $(cat err)"
-ls ./*.tmp.* 2> /dev/null && fail "temporary files are left"
-[ $failures = 0 ]
+finish

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <iostream>
-#include <optional>
+#include <memory>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/progress.h"
@@ -21,8 +20,9 @@
 #include "lib/structure/element.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/evaluate_examples.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/split.h"
 #include "lib/train/trainer.h"
-#include "tools/common/atomic_energies.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
@@ -33,22 +33,17 @@ DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 namespace rutile {
 namespace {
 
-// Structures without an energy cannot be learned from or compared with.
-int64_t RemoveWithoutEnergy(const FeatureData& data, std::vector<int64_t>* examples) {
-  const size_t before = examples->size();
-  examples->erase(std::remove_if(examples->begin(), examples->end(), [&](int64_t s) { return !data.has_energy(s); }),
-                  examples->end());
-  return static_cast<int64_t>(before - examples->size());
-}
-
 absl::StatusOr<Split> MakeSplit(const FeatureData& data) {
   ASSIGN_OR_RETURN(
       const SplitOptions options,
       SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); }));
   ASSIGN_OR_RETURN(Split split, SplitExamples(data.num_structures(), options));
-  int64_t removed = 0;
+  // Structures without an energy cannot be learned from or compared with.
+  size_t removed = 0;
   for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
-    removed += RemoveWithoutEnergy(data, set);
+    const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return !data.has_energy(s); });
+    removed += set->end() - end;
+    set->erase(end, set->end());
   }
   if (split.train.empty()) return absl::InvalidArgumentError("no training structure has an energy");
   if (removed > 0) PrintWarning(absl::StrCat(removed, " structures have no energy and are left out"));

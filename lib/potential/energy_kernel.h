@@ -1,0 +1,97 @@
+// Energies of structures as sums of atomic networks, and their gradients, without LibTorch and without a graph.
+//
+//   E_s = sum over atoms a of structure s of network_{species(a)}(x_a)
+//
+// Forward gives the sums; the caller turns them into a loss and hands d loss/d E_s to Backward, which uses the
+// activations that Forward kept. lib/potential/network_reference.h defines the same with LibTorch operations. Atoms are
+// cut into blocks by their number alone, and blocks are summed in order: any number of threads gives the same bits.
+
+#ifndef RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_
+#define RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/potential/energy_blocks.h"
+#include "lib/potential/network_shape.h"
+
+namespace rutile {
+
+// The atoms of some structures, those of one species next to each other. A = atoms.
+template <typename T>
+struct AtomRows {
+  absl::Span<const T> x;                     // [A, F] standardised features, row-major
+  absl::Span<const int64_t> species_offset;  // [num_species + 1]: rows of species s are [offset[s], offset[s + 1])
+  absl::Span<const int32_t> structure;       // [A] whose energy the atom adds to
+  int64_t num_atoms() const { return species_offset.back(); }
+};
+
+// T is float or double. One thread at a time may use an object; the pool's threads work inside a call. Memory grows
+// with the largest batch seen and is kept: from then on no call allocates.
+template <typename T>
+class EnergyKernel {
+ public:
+  // pool: not owned, may be null (one thread), outlives the kernel.
+  explicit EnergyKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
+  ~EnergyKernel();
+
+  // sums: [structures], overwritten, in the network's units, added in fp64. parameters: [num_parameters].
+  // CHECK-fails when lengths disagree. Keeps (F + neurons) numbers for each atom until the next call.
+  void Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
+
+  // After Forward of the same parameters and rows, once. slopes: [structures] d loss/d sums. gradients:
+  // [num_parameters], d loss/d parameters is added.
+  void Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
+                absl::Span<T> gradients);
+
+  // Forward that keeps nothing. atom_energies: [A], overwritten; may be empty.
+  void Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                absl::Span<T> atom_energies = {});
+
+  // d energy of each atom / d its x: [A, F], overwritten. What forces begin with.
+  void InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> x_gradients);
+
+ private:
+  struct Block {
+    int species;
+    int64_t begin;  // row
+    int count;
+  };
+  // Blocks of one gradient buffer, and the parameters of the species that they touch.
+  struct Piece {
+    int64_t begin, end;                      // blocks
+    int64_t parameter_begin, parameter_end;  // in the flat parameters
+    int64_t buffer;                          // offset in gradient_buffers_
+  };
+
+  void CutIntoBlocks(absl::Span<const T> parameters, const AtomRows<T>& rows);
+  template <typename Body>
+  void ForEach(int64_t n, const Body& body);
+  T* KeptTile(int64_t block) { return tiles_.get() + block * tile_size_; }
+  T* WorkerTile(int worker) { return worker_tiles_.get() + worker * tile_size_; }
+
+  struct Free {
+    void operator()(T* p) const;
+  };
+  using Buffer = std::unique_ptr<T[], Free>;
+  static Buffer NewBuffer(int64_t size);
+
+  const NetworkShape shape_;
+  const BlockLayout layout_;
+  ThreadPool* const pool_;
+  const int64_t tile_size_;
+  std::vector<Block> blocks_;
+  std::vector<Piece> pieces_;
+  Buffer tiles_;
+  int64_t num_tiles_ = 0;
+  Buffer worker_tiles_;
+  std::vector<T> gradient_buffers_;
+  std::vector<T> atom_energies_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_

@@ -1,0 +1,307 @@
+#include "lib/potential/energy_kernel.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "hwy/targets.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/random.h"
+#include "lib/base/simd.h"
+#include "lib/potential/network_init.h"
+
+namespace rutile {
+namespace {
+
+double Activate(Activation activation, double z) {
+  const double m = 1.7159 * std::tanh(2 * z / 3);
+  switch (activation) {
+    case Activation::kLinear:
+      return z;
+    case Activation::kTanh:
+      return std::tanh(z);
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-z));
+    case Activation::kMtanh:
+      return m;
+    case Activation::kTwist:
+      return m + 0.1 * z;
+    case Activation::kSilu:
+      return z / (1 + std::exp(-z));
+  }
+  return 0;
+}
+
+// One atom's energy, as the formula reads.
+double PlainEnergy(const NetworkShape& shape, const std::vector<double>& p, int species, const double* x) {
+  std::vector<double> h(x, x + shape.num_features);
+  for (int l = 0; l < shape.num_layers(); ++l) {
+    std::vector<double> next(shape.layer_outputs(l));
+    for (int o = 0; o < next.size(); ++o) {
+      double z = p[shape.bias_offset(species, l) + o];
+      for (int i = 0; i < h.size(); ++i) z += p[shape.weight_offset(species, l) + o * h.size() + i] * h[i];
+      next[o] = l + 1 == shape.num_layers() ? z : Activate(shape.activation, z);
+    }
+    h = next;
+  }
+  return h[0];
+}
+
+template <typename T>
+struct Example {
+  NetworkShape shape;
+  int num_structures;
+  std::vector<T> parameters, x;
+  std::vector<int64_t> species_offset;
+  std::vector<int32_t> structure;
+  std::vector<double> slopes;  // of a loss that is linear in the sums
+
+  AtomRows<T> rows() const { return {x, species_offset, structure}; }
+  int64_t num_atoms() const { return species_offset.back(); }
+};
+
+template <typename T>
+Example<T> MakeExample(const NetworkShape& shape, const std::vector<int64_t>& atoms, int num_structures) {
+  Example<T> e;
+  e.shape = shape;
+  e.num_structures = num_structures;
+  for (const double p : InitialNetworkParameters(shape, 3)) e.parameters.push_back(static_cast<T>(p));
+  RandomStream random(11, "example");
+  e.species_offset = {0};
+  for (const int64_t n : atoms) {
+    for (int64_t i = 0; i < n; ++i) {
+      e.structure.push_back(static_cast<int32_t>(random.Below(num_structures)));
+      for (int f = 0; f < shape.num_features; ++f) e.x.push_back(static_cast<T>(random.Normal()));
+    }
+    e.species_offset.push_back(e.x.size() / shape.num_features);
+  }
+  for (int s = 0; s < num_structures; ++s) e.slopes.push_back(random.Normal());
+  return e;
+}
+
+template <typename T>
+std::vector<double> PlainSums(const Example<T>& e, const std::vector<double>& parameters) {
+  std::vector<double> sums(e.num_structures, 0.0);
+  const std::vector<double> x(e.x.begin(), e.x.end());
+  for (int s = 0; s < e.shape.num_species; ++s) {
+    for (int64_t a = e.species_offset[s]; a < e.species_offset[s + 1]; ++a) {
+      sums[e.structure[a]] += PlainEnergy(e.shape, parameters, s, &x[a * e.shape.num_features]);
+    }
+  }
+  return sums;
+}
+
+template <typename T>
+double PlainLoss(const Example<T>& e, const std::vector<double>& parameters) {
+  const std::vector<double> sums = PlainSums(e, parameters);
+  double loss = 0;
+  for (int s = 0; s < e.num_structures; ++s) loss += e.slopes[s] * sums[s];
+  return loss;
+}
+
+// Names such as "tanh_f5_7x5".
+struct Case {
+  std::vector<int64_t> atoms;  // of each species
+  int num_features;
+  std::vector<int> hidden;
+};
+
+const Case kCases[] = {
+    {{1}, 3, {}},                      // a linear model of one atom
+    {{5}, 1, {1}},                     // every width 1
+    {{17, 9}, 5, {7, 5}},              // odd widths
+    {{227, 454}, 20, {16, 16}},        // a batch of 32 structures of TiO2
+    {{0, 140, 3}, 26, {33, 17, 9}},    // a species without atoms, more than a block
+    {{64, 0, 31, 128, 129}, 7, {15}},  // five species, at and above a block
+};
+
+class EnergyKernelTest : public testing::TestWithParam<std::tuple<Case, Activation>> {
+ protected:
+  NetworkShape Shape() const {
+    const auto& [c, activation] = GetParam();
+    return {static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
+  }
+  ~EnergyKernelTest() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
+  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<float> e32 = MakeExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const std::vector<double> plain = PlainSums(e, e.parameters);
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    std::vector<double> sums(4, 99.0), evaluated(4, 99.0), single(4);
+    EnergyKernel<double> kernel(e.shape);
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+    kernel.Evaluate(e.parameters, e.rows(), absl::MakeSpan(evaluated));
+    EXPECT_EQ(sums, evaluated);
+    EnergyKernel<float> kernel32(e.shape);
+    kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(single));
+    for (int s = 0; s < 4; ++s) {
+      EXPECT_NEAR(sums[s], plain[s], 1e-15 * (10 + 3 * e.num_atoms()));
+      EXPECT_NEAR(single[s], plain[s], 1e-6 * (1 + 0.3 * e.num_atoms()));  // errors of atoms add
+    }
+  }
+}
+
+// The loss is linear in the sums, so a central difference along one parameter has an error of h^2 and of 1e-16 / h.
+TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
+  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<float> e32 = MakeExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  std::vector<double> first;
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    std::vector<double> gradients(e.parameters.size(), 2.0), sums(4);  // 2: what is there is added to
+    std::vector<float> gradients32(e.parameters.size(), 2.0f);
+    EnergyKernel<double> kernel(e.shape);
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+    kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+    EnergyKernel<float> kernel32(e.shape);
+    kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(sums));
+    kernel32.Backward(e32.parameters, e32.rows(), e.slopes, absl::MakeSpan(gradients32));
+    const double size = std::sqrt(static_cast<double>(e.num_atoms()));
+    if (first.empty()) {
+      first = gradients;
+      // A sample of the parameters, each layer's first and last among them.
+      const int64_t step = std::max<int64_t>(1, e.parameters.size() / 60);
+      for (int64_t i = 0; i < e.parameters.size(); i += (i + step < e.parameters.size() ? step : 1)) {
+        std::vector<double> p = e.parameters;
+        const double h = 1e-4;
+        p[i] += h;
+        const double up = PlainLoss(e, p);
+        p[i] -= 2 * h;
+        const double down = PlainLoss(e, p);
+        EXPECT_NEAR(gradients[i] - 2, (up - down) / (2 * h), 3e-7 * (1 + size)) << "parameter " << i;
+        if (i + step >= e.parameters.size() && step > 1 && i + 5 < e.parameters.size()) break;
+      }
+    }
+    for (int64_t i = 0; i < gradients.size(); ++i) {
+      EXPECT_NEAR(gradients[i], first[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(gradients32[i], first[i], 1e-5 * (1 + size)) << "parameter " << i;
+    }
+  }
+}
+
+TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
+  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const int num_features = e.shape.num_features;
+  EnergyKernel<double> kernel(e.shape);
+  std::vector<double> g(e.x.size(), 99.0);
+  kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(g));
+  int64_t row = 0;
+  for (int s = 0; s < e.shape.num_species; ++s) {
+    for (; row < e.species_offset[s + 1]; ++row) {
+      if (row % 7 != 0 && row + 1 != e.num_atoms()) continue;
+      std::vector<double> x(e.x.begin() + row * num_features, e.x.begin() + (row + 1) * num_features);
+      for (int f = 0; f < num_features; ++f) {
+        const double at = x[f], h = 1e-4;
+        x[f] = at + h;
+        const double up = PlainEnergy(e.shape, e.parameters, s, x.data());
+        x[f] = at - h;
+        const double down = PlainEnergy(e.shape, e.parameters, s, x.data());
+        x[f] = at;
+        EXPECT_NEAR(g[row * num_features + f], (up - down) / (2 * h), 1e-7);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, EnergyKernelTest,
+                         testing::Combine(testing::ValuesIn(kCases),
+                                          testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
+                                                          Activation::kMtanh, Activation::kTwist, Activation::kSilu)),
+                         [](const auto& info) {
+                           std::string name(ActivationName(std::get<1>(info.param)));
+                           const Case& c = std::get<0>(info.param);
+                           name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
+                           for (const int width : c.hidden) name += "_" + std::to_string(width);
+                           return name;
+                         });
+
+template <typename T>
+class EnergyKernelTypedTest : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(EnergyKernelTypedTest, Types);
+
+TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
+  using T = TypeParam;
+  // 31 blocks: more than there are gradient buffers.
+  const Example<T> e = MakeExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
+  std::vector<std::vector<T>> gradients;
+  std::vector<std::vector<double>> sums;
+  std::vector<std::vector<T>> x_gradients;
+  for (const int threads : {0, 1, 2, 3}) {
+    ThreadPool pool(std::max(1, threads));
+    EnergyKernel<T> kernel(e.shape, threads == 0 ? nullptr : &pool);
+    gradients.emplace_back(e.parameters.size(), T(0));
+    sums.emplace_back(50);
+    x_gradients.emplace_back(e.x.size());
+    kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(x_gradients.back()));
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums.back()));
+    kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients.back()));
+    EXPECT_EQ(gradients.back(), gradients.front()) << threads;
+    EXPECT_EQ(sums.back(), sums.front()) << threads;
+    EXPECT_EQ(x_gradients.back(), x_gradients.front()) << threads;
+  }
+}
+
+TYPED_TEST(EnergyKernelTypedTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
+  using T = TypeParam;
+  const Example<T> e = MakeExample<T>({2, 20, {16, 16}, Activation::kTanh}, {300, 600}, 32);
+  const Example<T> smaller = MakeExample<T>({2, 20, {16, 16}, Activation::kTanh}, {100, 30}, 32);
+  ThreadPool pool(2);
+  for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    EnergyKernel<T> kernel(e.shape, p);
+    std::vector<double> sums(32);
+    std::vector<T> gradients(e.parameters.size());
+    const auto step = [&](const Example<T>& example) {
+      kernel.Evaluate(example.parameters, example.rows(), absl::MakeSpan(sums));
+      kernel.Forward(example.parameters, example.rows(), absl::MakeSpan(sums));
+      kernel.Backward(example.parameters, example.rows(), example.slopes, absl::MakeSpan(gradients));
+    };
+    step(e);
+    const size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 3; ++i) {
+      step(smaller);
+      step(e);
+    }
+    EXPECT_EQ(mallinfo2().uordblks, before);
+  }
+}
+
+TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
+  using T = TypeParam;
+  Example<T> e = MakeExample<T>({2, 4, {3}, Activation::kSilu}, {0, 0}, 2);
+  EnergyKernel<T> kernel(e.shape);
+  std::vector<double> sums(2, 5.0);
+  std::vector<T> gradients(e.parameters.size(), T(0));
+  kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+  kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+  EXPECT_EQ(sums, std::vector<double>(2, 0.0));
+  EXPECT_EQ(gradients, std::vector<T>(gradients.size(), T(0)));
+  // A run that has diverged is seen, not hidden.
+  e = MakeExample<T>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  e.x[1] = std::numeric_limits<T>::quiet_NaN();
+  sums.resize(1);
+  kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+  EXPECT_TRUE(std::isnan(sums[0]));
+}
+
+TEST(EnergyKernelDeathTest, RefusesLengthsThatDisagree) {
+  const Example<float> e = MakeExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  EnergyKernel<float> kernel(e.shape);
+  std::vector<double> sums(1);
+  EXPECT_DEATH(kernel.Forward(absl::MakeSpan(e.parameters).first(5), e.rows(), absl::MakeSpan(sums)), "5 vs. 38");
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,25 @@
+// The networks with LibTorch's operations, differentiable: what EnergyKernel must agree with.
+
+#ifndef RUTILE_LIB_POTENTIAL_NETWORK_REFERENCE_H_
+#define RUTILE_LIB_POTENTIAL_NETWORK_REFERENCE_H_
+
+#include <cstdint>
+
+#include "lib/potential/network_shape.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace at {
+class Tensor;  // headers stay free of LibTorch
+}
+
+namespace rutile {
+
+// Sums of network outputs over the atoms of each structure: [num_structures], fp64, differentiable in `parameters`
+// (flat, a leaf or computed). x: [A, F] standardised, atoms of one species next to each other; species_offset: i64
+// [species + 1], whose last is A; structure: i32 [A]. x and structure may have more rows, which are not read.
+at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
+                               const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_NETWORK_REFERENCE_H_

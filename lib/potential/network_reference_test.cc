@@ -1,0 +1,100 @@
+// The kernel against autograd: every activation, awkward shapes, both precisions.
+
+#include "lib/potential/network_reference.h"
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "hwy/targets.h"
+#include "lib/base/random.h"
+#include "lib/base/simd.h"
+#include "lib/potential/energy_kernel.h"
+#include "lib/potential/network_init.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensorfile_torch.h"
+
+namespace rutile {
+namespace {
+
+struct Case {
+  std::vector<int64_t> atoms;  // of each species
+  int num_features;
+  std::vector<int> hidden;
+};
+
+class NetworkReferenceTest : public testing::TestWithParam<std::tuple<Case, Activation>> {};
+
+constexpr int kStructures = 5;
+
+// Largest difference, relative to the largest component.
+double Difference(const at::Tensor& actual, const at::Tensor& expected) {
+  const double scale = std::max(1e-30, expected.abs().max().item<double>());
+  return (actual.to(at::kDouble) - expected).abs().max().item<double>() / scale;
+}
+
+template <typename T>
+void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
+  const NetworkShape shape{static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
+  std::vector<T> parameters, x;
+  for (const double p : InitialNetworkParameters(shape, 5)) parameters.push_back(static_cast<T>(p));
+  std::vector<int64_t> offset = {0};
+  std::vector<int32_t> structure;
+  std::vector<double> slopes;
+  RandomStream random(2, "reference");
+  for (const int64_t n : c.atoms) {
+    for (int64_t a = 0; a < n; ++a) structure.push_back(static_cast<int32_t>(random.Below(kStructures)));
+    offset.push_back(static_cast<int64_t>(structure.size()));
+  }
+  for (size_t i = 0; i < structure.size() * c.num_features; ++i) x.push_back(static_cast<T>(random.Normal()));
+  for (int s = 0; s < kStructures; ++s) slopes.push_back(random.Normal());
+
+  // In fp64 on the same (rounded) numbers.
+  const at::Tensor p = ToTorch(Tensor::Of(parameters)).to(at::kDouble).requires_grad_();
+  const at::Tensor expected = ReferenceEnergySums(shape, p, Tensor::Of<T>(x, {offset.back(), c.num_features}),
+                                                  Tensor::Of(offset), Tensor::Of(structure), kStructures);
+  (expected * ToTorch(Tensor::Of(slopes))).sum().backward();
+
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    EnergyKernel<T> kernel(shape);
+    const AtomRows<T> atoms{x, offset, structure};
+    std::vector<double> sums(kStructures);
+    std::vector<T> gradients(parameters.size(), T(0));
+    kernel.Forward(parameters, atoms, absl::MakeSpan(sums));
+    kernel.Backward(parameters, atoms, slopes, absl::MakeSpan(gradients));
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(sums)), expected.detach()), tolerance);
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(gradients)), p.grad()), tolerance);
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+TEST_P(NetworkReferenceTest, KernelAgreesInDoublePrecision) {
+  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), 1e-13);
+}
+
+TEST_P(NetworkReferenceTest, KernelAgreesInSinglePrecision) {
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 5e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, NetworkReferenceTest,
+                         testing::Combine(testing::Values(Case{{1}, 3, {}}, Case{{9, 4}, 1, {1}},
+                                                          Case{{17, 9}, 5, {7, 5}}, Case{{227, 454}, 20, {16, 16}},
+                                                          Case{{0, 140, 3}, 26, {33, 17, 9}},
+                                                          Case{{64, 0, 31, 128, 129}, 7, {15}}),
+                                          testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
+                                                          Activation::kMtanh, Activation::kTwist, Activation::kSilu)),
+                         [](const auto& info) {
+                           std::string name(ActivationName(std::get<1>(info.param)));
+                           const Case& c = std::get<0>(info.param);
+                           name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
+                           for (const int width : c.hidden) name += "_" + std::to_string(width);
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace rutile

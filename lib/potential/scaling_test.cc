@@ -1,0 +1,128 @@
+#include "lib/potential/scaling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/random.h"
+#include "lib/testing/golden_potential.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+FeatureScaling Scale(FeatureScalingKind kind, int num_species, const std::vector<uint8_t>& species,
+                     const std::vector<std::vector<double>>& rows) {
+  FeatureStatistics statistics(kind, num_species, static_cast<int>(rows[0].size()));
+  for (size_t i = 0; i < rows.size(); ++i) statistics.Add(species[i], rows[i]);
+  return statistics.Result();
+}
+
+TEST(FeatureStatisticsTest, PooledAndPerSpecies) {
+  const std::vector<std::vector<double>> rows = {{1, 5}, {3, 7}, {10, 1}, {14, 1}};
+  const FeatureScaling pooled = Scale(FeatureScalingKind::kPooled, 2, {0, 0, 1, 1}, rows);
+  EXPECT_THAT(pooled.mean, ElementsAre(7, 3.5, 7, 3.5));
+  EXPECT_NEAR(pooled.scale[0], 1 / std::sqrt((36 + 16 + 9 + 49) / 4.0), 1e-12);
+  EXPECT_EQ(pooled.scale[0], pooled.scale[2]);
+  EXPECT_THAT(pooled.ConstantFeatures(), IsEmpty());
+
+  const FeatureScaling by_species = Scale(FeatureScalingKind::kPerSpecies, 2, {0, 0, 1, 1}, rows);
+  EXPECT_THAT(by_species.mean, ElementsAre(2, 6, 12, 1));
+  EXPECT_THAT(by_species.scale, ElementsAre(DoubleNear(1, 1e-12), DoubleNear(1, 1e-12), DoubleNear(0.5, 1e-12), 0));
+  EXPECT_THAT(by_species.ConstantFeatures(), ElementsAre(1));
+
+  const FeatureScaling none = Scale(FeatureScalingKind::kNone, 2, {0, 0, 1, 1}, rows);
+  EXPECT_THAT(none.mean, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(none.scale, ElementsAre(1, 1, 1, 1));
+}
+
+TEST(FeatureStatisticsTest, ASpeciesWithoutAtomsIsSwitchedOff) {
+  const FeatureScaling scaling = Scale(FeatureScalingKind::kPerSpecies, 2, {0, 0}, {{1}, {2}});
+  EXPECT_GT(scaling.scale[0], 0);
+  EXPECT_EQ(scaling.scale[1], 0);
+}
+
+// A spread of 1e-10 of the size is constant, 1e-6 is not.
+TEST(FeatureStatisticsTest, RoundingIsNoSpread) {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 100; ++i) rows.push_back({1000 * (1 + 1e-10 * (i % 2)), 1000 * (1 + 1e-6 * (i % 2)), 0});
+  const FeatureScaling scaling = Scale(FeatureScalingKind::kPooled, 1, std::vector<uint8_t>(100, 0), rows);
+  EXPECT_THAT(scaling.ConstantFeatures(), ElementsAre(0, 2));
+  // Without the shift, E[x^2] - mean^2 = 1e6 - 1e6 would leave 1e-10 of noise on 2.5e-7.
+  EXPECT_NEAR(1 / scaling.scale[1], 5e-4, 1e-8);
+}
+
+TEST(FeatureStatisticsTest, SinglePrecisionAddsInDouble) {
+  FeatureStatistics statistics(FeatureScalingKind::kPooled, 1, 1);
+  for (int i = 0; i < 200000; ++i) {
+    const float x = 100.0f + static_cast<float>(i % 5);
+    statistics.Add(0, absl::MakeConstSpan(&x, 1));
+  }
+  EXPECT_NEAR(statistics.Result().mean[0], 102, 1e-12);
+  EXPECT_NEAR(statistics.Result().scale[0], 1 / std::sqrt(2.0), 1e-11);
+}
+
+TEST(ScaleEnergiesTest, MapsToMinusOneToOne) {
+  const EnergyScaling scaling = ScaleEnergies({-5.0, -3.0, -4.5});
+  EXPECT_EQ(scaling.scale, 1);
+  EXPECT_EQ(scaling.shift, -4);
+  const EnergyScaling equal = ScaleEnergies({-5.0, -5.0});
+  EXPECT_EQ(equal.scale, 1);
+  EXPECT_EQ(equal.shift, -5);
+  EXPECT_EQ(ScaleEnergies({}).scale, 1);
+}
+
+TEST(ScaleEnergiesTest, MatchesTheGoldenTraining) {
+  const GoldenTraining golden = ReadGoldenTraining();
+  std::vector<double> targets;
+  for (const Structure& s : golden.structures) {
+    double energy = *s.energy;
+    for (const uint8_t species : SpeciesIndices(s, golden.descriptor.species))
+      energy -= golden.atomic_energies[species];
+    targets.push_back(energy / static_cast<double>(s.size()));
+  }
+  const EnergyScaling scaling = ScaleEnergies(targets);
+  EXPECT_NEAR(scaling.scale, golden.energy_scaling, 1e-12);
+  EXPECT_NEAR(scaling.shift, golden.energy_shift, 1e-12);
+}
+
+TEST(FitAtomicEnergiesTest, FindsTheEnergiesThatMadeTheData) {
+  const std::vector<double> truth = {-1604.6, -432.5, -13.6};
+  std::vector<double> energies;
+  std::vector<int64_t> counts;
+  RandomStream random(1, "fit");
+  for (int s = 0; s < 40; ++s) {
+    double energy = 0;
+    for (int k = 0; k < 3; ++k) {
+      counts.push_back(1 + random.Below(30));
+      energy += truth[k] * static_cast<double>(counts.back());
+    }
+    energies.push_back(energy);
+  }
+  const AtomicEnergyFit fit = FitAtomicEnergies(energies, counts, 3);
+  for (int k = 0; k < 3; ++k) EXPECT_NEAR(fit.energy[k], truth[k], 1e-9);
+  EXPECT_LT(fit.residual, 1e-10);
+}
+
+// Every structure is a multiple of TiO2: Ti and O cannot be told apart, but the energy of TiO2 can.
+TEST(FitAtomicEnergiesTest, CollinearCompositionsGiveTheLeastNorm) {
+  const AtomicEnergyFit fit = FitAtomicEnergies({-80, -160, -239.4}, {2, 4, 4, 8, 6, 12}, 2);
+  EXPECT_NEAR(fit.energy[1], 2 * fit.energy[0], 1e-9);             // along (1, 2)
+  EXPECT_NEAR(fit.energy[0] + 2 * fit.energy[1], -39.967, 0.001);  // mean of -40, -40 and -39.9 per formula
+  EXPECT_NEAR(fit.residual, std::sqrt((2 + 4) / 3.0) / 90, 1e-6);  // 0.1 / 3 eV per atom, off the mean
+}
+
+TEST(FitAtomicEnergiesTest, SpeciesThatDoNotOccurStayZero) {
+  const AtomicEnergyFit fit = FitAtomicEnergies({-4, -8, -13}, {1, 0, 0, 2, 0, 0, 3, 0, 0}, 3);
+  EXPECT_NEAR(fit.energy[0], -(4 + 4 + 13 / 3.0) / 3, 1e-12);
+  EXPECT_EQ(fit.energy[1], 0);
+  EXPECT_EQ(fit.energy[2], 0);
+}
+
+}  // namespace
+}  // namespace rutile

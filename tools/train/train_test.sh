@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# train as users run it: what a run leaves behind, same bits, resume, splits, and one clear line for bad input.
+set -uo pipefail
+train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
+diff=$PWD/lib/tensorfile/diff
+info=$PWD/lib/tensorfile/info
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+$featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
+short="--hidden=8,8 --max_epochs=12 --batch_size=16 --test_fraction=0.1 --seed=3"
+$train $short --output_dir=a f.safetensors > metrics 2> log || fail "plain run: $(cat log)"
+for file in best.safetensors last.safetensors log.tsv config.json train_frames.txt validation_frames.txt test_frames.txt; do
+  [ -s a/$file ] || fail "no a/$file"
+done
+[ "$(wc -l < a/log.tsv)" = 13 ] || fail "log.tsv has $(wc -l < a/log.tsv) lines"
+[ "$(cat a/*_frames.txt | sort -n | uniq | wc -l)" = 403 ] || fail "frames are not a partition"
+grep -q '^test' metrics && head -n 1 metrics | grep -q 'meV/atom' || fail "metrics: $(cat metrics)"
+$info a/best.safetensors | grep -q 'potential/1' || fail "kind of best.safetensors"
+
+# Same seed, same bits, for two threads too; another seed, others.
+$train $short --threads=2 --output_dir=b f.safetensors > /dev/null 2>&1 || fail "second run"
+$diff a/last.safetensors b/last.safetensors || fail "two runs differ"
+$train $short --seed=4 --output_dir=c f.safetensors > /dev/null 2>&1 || fail "another seed"
+$diff a/last.safetensors c/last.safetensors > /dev/null && fail "another seed gives the same"
+# Shards of one set are the set, in another order of structures; the run works all the same.
+for i in 1 2; do $featurize --species=Ti,O --shard=$i/2 --output=part.safetensors "$tio2" 2> /dev/null || fail "shard"; done
+$train $short --output_dir=shards 'part-*.safetensors' > /dev/null 2> log || fail "shards: $(cat log)"
+
+# Five epochs, then resumed to twelve: the bits of the run that was not interrupted.
+$train ${short/12/5} --output_dir=d f.safetensors > /dev/null 2>&1 || fail "first part"
+$train $short --output_dir=d --resume f.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+$diff a/last.safetensors d/last.safetensors || fail "a resumed run differs"
+cut -f 1-8 a/log.tsv > log_a && cut -f 1-8 d/log.tsv > log_d && cmp log_a log_d || fail "the log of a resumed run differs"
+# SIGTERM: the step is finished, a checkpoint written, the status 143.
+$train $short --max_epochs=1000000 --output_dir=e f.safetensors > /dev/null 2>&1 &
+for _ in $(seq 100); do [ -s e/log.tsv ] && break; sleep 0.1; done
+kill -TERM $!
+wait $!
+[ $? = 143 ] || fail "status after SIGTERM"
+[ -s e/checkpoints/last.safetensors ] || fail "no checkpoint after SIGTERM"
+
+# The reference path and every optimiser reach about the same.
+for flags in --compile_mode=none --optimizer=adamw "--optimizer=sgd --momentum=0.9" "--precision=fp64" "--loss=mse" \
+  "--loss=huber --huber_delta=0.1" "--feature_scaling=species" "--lr_scheduler=cosine" "--lr_scheduler=plateau" \
+  "--activation=silu" "--validation_fraction=0" "--test_key=config_type:fluorite" "--gradient_clip_val=1" "--max_steps=7"; do
+  $train --hidden=8,8 --max_epochs=3 --overwrite --output_dir=g $flags f.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+done
+$train --hidden=4 --max_epochs=3 --optimizer=lbfgs --overwrite --output_dir=g f.safetensors > /dev/null 2> log || fail "lbfgs: $(cat log)"
+$train --hidden=4 --max_epochs=2 --test_frames=a/test_frames.txt --overwrite --output_dir=g f.safetensors > /dev/null 2> log || fail "frames: $(cat log)"
+cmp a/test_frames.txt g/test_frames.txt || fail "test frames were not used"
+
+expect_error 1 'a holds a run' $train $short --output_dir=a f.safetensors
+expect_error 1 'none.safetensors' $train --output_dir=h none.safetensors
+expect_error 1 'features' $train --output_dir=h a/best.safetensors
+head -c 5000 f.safetensors > cut.safetensors
+expect_error 1 'cut.safetensors' $train --output_dir=h cut.safetensors
+expect_error 1 'needs features' $train --output_dir=h
+$featurize --species=O,Ti --output=other.safetensors "$tio2" 2> /dev/null
+expect_error 1 'descriptor' $train --output_dir=h f.safetensors other.safetensors
+expect_error 1 'momentum' $train --momentum=0.9 --output_dir=h f.safetensors
+expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
+expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors
+expect_error 1 'batch_size' $train --batch_size=0 --output_dir=h f.safetensors
+expect_error 1 'fraction' $train --validation_fraction=1.5 --output_dir=h f.safetensors
+expect_error 1 'config_type' $train --test_key=config_type:nothing --output_dir=h f.safetensors
+expect_error 1 'max_time' $train --max_time=soon --output_dir=h f.safetensors
+expect_error 1 'Ti' $train --atomic_energies=O=-400 --output_dir=h f.safetensors
+[ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
+finish
