@@ -29,6 +29,7 @@ namespace {
 
 constexpr size_t kBuffer = size_t{1} << 20;
 constexpr size_t kMaxLine = size_t{1} << 28;  // a "line" of 256 MiB is no text, and gzip can make much out of little
+constexpr int64_t kSmall = 1 << 16;           // smaller files cost less to read than to map
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 
 class FdSource : public ByteSource {
@@ -160,6 +161,23 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
   } else {
     struct stat info;
     if (::stat(reader.path_.c_str(), &info) != 0) return ErrnoStatus(errno, reader.path_);
+    if (S_ISREG(info.st_mode) && info.st_size > 0 && info.st_size <= kSmall) {
+      const int file = ::open(reader.path_.c_str(), O_RDONLY | O_CLOEXEC);
+      if (file < 0) return ErrnoStatus(errno, reader.path_);
+      FdSource source(file, reader.path_);
+      auto bytes = std::make_shared<std::string>(info.st_size + 1, '\0');  // one more, to see the end
+      size_t size = 0;
+      while (size < bytes->size()) {
+        ASSIGN_OR_RETURN(const size_t n, source.Read(bytes->data() + size, bytes->size() - size));
+        if (n == 0) break;
+        size += n;
+      }
+      if (size < bytes->size()) {
+        reader.StartInMemory(absl::string_view(bytes->data(), size), bytes);
+        return reader;
+      }
+      // It has grown since: below.
+    }
     if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) {
       ASSIGN_OR_RETURN(const FileContents file, FileContents::Open(path));
       // Fails for what is not mapped (an empty file), which does not matter.
