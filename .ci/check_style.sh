@@ -30,7 +30,7 @@ lib/potential/atomistic_task_reference.cc lib/potential/atomistic_task_test.cc
 lib/potential/energy_blocks.cc      lib/potential/energy_kernel_test.cc
 lib/potential/network_reference.cc  lib/potential/atomistic_task_test.cc
 lib/task/reference_gradients.cc     lib/task/task_test.cc
-lib/tensorfile/tensor_reader.cc     lib/tensorfile/tensor_writer_test.cc
+
 lib/train/adam.cc                   lib/train/optimizer_test.cc
 lib/train/sgd.cc                    lib/train/optimizer_test.cc
 '

@@ -118,9 +118,17 @@ class ChunkReader {
   int64_t filtered_ = 0;
 };
 
+// Descriptors look at vectors alone: lattice shifts, a tenth to a fifth of the search, are left out.
+NeighborOptions NoShifts() {
+  NeighborOptions options;
+  options.shifts = false;
+  return options;
+}
+
 // What one thread needs from structure to features.
 struct Worker {
-  explicit Worker(const Descriptor& descriptor) : search(descriptor.cutoff()), workspace(descriptor.MakeWorkspace()) {}
+  explicit Worker(const Descriptor& descriptor)
+      : search(descriptor.cutoff(), NoShifts()), workspace(descriptor.MakeWorkspace()) {}
   NeighborSearch search;
   NeighborList neighbors;
   std::unique_ptr<Descriptor::Workspace> workspace;

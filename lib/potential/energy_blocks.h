@@ -18,7 +18,7 @@
 namespace rutile {
 
 // 128 atoms of a 20-16-16-1 network in fp32 are 30 kB, and the sum over lanes at the end of a weight's gradient is
-// spread over that many atoms. Measured in benchmarks/potential_benchmark.cc: 64, 128 and 256 differ by 10 %.
+// spread over that many atoms.
 inline constexpr int kBlockAtoms = 128;
 
 // Elements from one row to the next: an odd number of cache lines, so that rows do not fall into the same sets.
