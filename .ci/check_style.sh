@@ -19,20 +19,17 @@ _benchmark.cc  runs in CI at a tiny size
 '
 # Parts that the test of the whole covers: the part, the test.
 readonly TESTED_BY='
-lib/descriptor/descriptor_factory.cc             lib/descriptor/chebyshev_descriptor_test.cc
-lib/neighbor/careful_pairs.cc       lib/neighbor/neighbor_search_test.cc
-lib/neighbor/cell_list.cc           lib/neighbor/neighbor_search_test.cc
-lib/neighbor/image_search.cc        lib/neighbor/neighbor_search_test.cc
-lib/neighbor/lattice_frame.cc       lib/neighbor/neighbor_search_test.cc
-lib/neighbor/near_block.cc          lib/neighbor/neighbor_search_test.cc
-lib/neighbor/periodic_images.cc     lib/neighbor/neighbor_search_test.cc
-lib/potential/atomistic_task_reference.cc lib/potential/atomistic_task_test.cc
-lib/potential/energy_blocks.cc      lib/potential/energy_kernel_test.cc
-lib/potential/network_reference.cc  lib/potential/atomistic_task_test.cc
-lib/task/reference_gradients.cc     lib/task/task_test.cc
-
-lib/train/adam.cc                   lib/train/optimizer_test.cc
-lib/train/sgd.cc                    lib/train/optimizer_test.cc
+lib/descriptor/descriptor_factory.cc        lib/descriptor/chebyshev_descriptor_test.cc
+lib/neighbor/careful_pairs.cc               lib/neighbor/neighbor_search_test.cc
+lib/neighbor/cell_list.cc                   lib/neighbor/neighbor_search_test.cc
+lib/neighbor/image_search.cc                lib/neighbor/neighbor_search_test.cc
+lib/neighbor/lattice_frame.cc               lib/neighbor/neighbor_search_test.cc
+lib/neighbor/near_block.cc                  lib/neighbor/neighbor_search_test.cc
+lib/neighbor/periodic_images.cc             lib/neighbor/neighbor_search_test.cc
+lib/potential/atomistic_task_reference.cc   lib/potential/atomistic_task_test.cc
+lib/task/reference_gradients.cc             lib/task/task_test.cc
+lib/train/adam.cc                           lib/train/optimizer_test.cc
+lib/train/sgd.cc                            lib/train/optimizer_test.cc
 '
 
 git rev-parse --is-inside-work-tree > /dev/null || exit 2

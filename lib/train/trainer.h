@@ -40,10 +40,10 @@ struct TrainResult {
 // `provenance` and "epoch", "step", "loss" as extra metadata; checkpoints/; log.tsv (columns below); config.json. Files
 // that are written again and again (best, last, checkpoint) are written when save_interval has passed, and at the end.
 //
-// log.tsv: epoch, step, learning_rate (of the epoch's last step), train_loss[unit] and train_TERM[unit] (mean of the term
-// over the epoch's batches, as parameters moved), val_loss[unit] and val_METRIC[unit] (the whole validation set under the
-// epoch's final parameters), epoch_time[s], examples_per_s (training alone). Sums are pooled over the epoch before a
-// loss is formed; aenet-python averages the losses of batches.
+// log.tsv: epoch, step, learning_rate (of the epoch's last step), train_loss[unit] and train_TERM[unit] (mean of the
+// term over the epoch's batches, as parameters moved), val_loss[unit] and val_METRIC[unit] (the whole validation set
+// under the epoch's final parameters), epoch_time[s], examples_per_s (training alone). Sums are pooled over the epoch
+// before a loss is formed; aenet-python averages the losses of batches.
 //
 // Errors: INVALID_ARGUMENT (options, empty training set), ALREADY_EXISTS and NOT_FOUND (RunMode), FAILED_PRECONDITION
 // (the run to resume had other options or data; the first batch's gradient does not agree with the reference),
