@@ -6,13 +6,19 @@ cd "$(dirname "$0")/.."
 tools/bootstrap.sh build
 
 echo "Building the tools (minutes the first time, seconds later) ..." >&2
-bazel build --noshow_progress --show_result=0 //:tools 2>&1 | grep -vE '^(INFO|Loading|Analyzing):? ' >&2 || true
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! bazel build --noshow_progress --show_result=0 //:tools > "$log" 2>&1; then
+  cat "$log" >&2
+  echo "quickstart.sh: the tools could not be built; the messages above say why" >&2
+  exit 1
+fi
 mkdir -p bin
 for tool in featurize train evaluate; do
   binary=bazel-bin/tools/$tool/$tool
-  [ -x "$binary" ] || { echo "quickstart.sh: $binary was not built; see above" >&2; exit 1; }
   cmp -s "$binary" "bin/$tool" || install -m 755 "$binary" "bin/$tool"
 done
 
-PATH=$PWD/bin:$PATH make --no-print-directory -C docs/tutorial-tio2 OUT="$PWD/quickstart"
+PATH=$PWD/bin:$PATH make --no-print-directory -f docs/tutorial-tio2/Makefile DATA=data/tio2-pbe/tio2-pbe.extxyz OUT=quickstart
 cat quickstart/summary.txt
+echo '(with export PATH=$PWD/bin:$PATH)'

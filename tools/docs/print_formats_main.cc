@@ -2,9 +2,13 @@
 
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/evaluation/predictions_file.h"
 #include "lib/potential/potential_file.h"
+#include "lib/structure/extxyz_keys.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/train/checkpoint.h"
 
@@ -39,6 +43,22 @@ In the tables, letters in shapes are sizes that agree within a file.
 
 )";
 
+// A row of the table of names that extended XYZ files are searched for.
+std::string KeyRow(absl::string_view what, absl::Span<const absl::string_view> keys) {
+  return absl::StrCat("| ", what, " | `", absl::StrJoin(keys, "`, `"), "` |\n");
+}
+
+std::string ExtendedXyzKeys() {
+  return absl::StrCat(
+      "\n## Extended XYZ\n\n",
+      "Not ours, but what `featurize` and `evaluate` look for in it where no flag names a key. The first that a frame "
+      "has "
+      "counts; the others stay information of the frame.\n\n| what | names, in this order |\n|---|---|\n",
+      KeyRow("energy, eV", rutile::kEnergyKeys), KeyRow("forces, eV/Å, a column of three numbers", rutile::kForceKeys),
+      KeyRow("stress, eV/Å³, positive in tension", rutile::kStressKeys),
+      KeyRow("virial, eV; stress = −virial / volume", rutile::kVirialKeys));
+}
+
 }  // namespace
 
 int main() {
@@ -47,4 +67,5 @@ int main() {
                                        &rutile::CheckpointSchema(), &rutile::PredictionsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
+  std::cout << ExtendedXyzKeys();
 }
