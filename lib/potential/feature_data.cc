@@ -70,6 +70,11 @@ absl::Span<const T> FeatureData::features(int64_t s) const {
 template absl::Span<const float> FeatureData::features<float>(int64_t) const;
 template absl::Span<const double> FeatureData::features<double>(int64_t) const;
 
+std::string FeatureData::command() const {
+  const auto found = files_[0].file.metadata.find("command");
+  return found == files_[0].file.metadata.end() ? "" : found->second;
+}
+
 const std::string& FeatureData::name(int64_t s) const { return files_[entries_[s].file].names[entries_[s].index]; }
 
 const std::string& FeatureData::config_type(int64_t s) const {

@@ -28,6 +28,8 @@ class FeatureData {
   DType feature_dtype() const { return files_[0].file.tensors.At("feature").dtype(); }            // F32 or F64
   const std::map<uint8_t, double>& atomic_energies() const { return files_[0].atomic_energies; }  // eV; may be empty
   int num_features() const { return descriptor().num_features(); }
+  // The command that made the first file, as it can be pasted; "" when the file does not say.
+  std::string command() const;
 
   int64_t num_structures() const { return static_cast<int64_t>(entries_.size()); }
   int64_t num_atoms(int64_t s) const { return entries_[s].atoms; }

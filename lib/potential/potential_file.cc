@@ -122,6 +122,7 @@ const Schema& PotentialSchema() {
           {"hidden", true, "nodes of each hidden layer, as 15,15"},
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
+          {"features_command", false, "the command that made the features"},
           {"epoch", false, "after which this model was written"},
           {"loss", false, "lowest of the run: of the validation set, in the units of the loss"},
       }};

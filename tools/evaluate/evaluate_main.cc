@@ -80,8 +80,10 @@ absl::Status WriteOutputs(const ToolRun& run, const Potential& potential,
   double best_epoch = 0;
   const auto epoch = potential.metadata.find("epoch");
   if (epoch != potential.metadata.end() && absl::SimpleAtod(epoch->second, &best_epoch)) report.best_epoch = best_epoch;
-  const auto command = potential.metadata.find("command");
-  if (command != potential.metadata.end()) report.commands.push_back(command->second);
+  for (const char* key : {"features_command", "command"}) {
+    const auto command = potential.metadata.find(key);
+    if (command != potential.metadata.end() && !command->second.empty()) report.commands.push_back(command->second);
+  }
   report.commands.push_back(ShellCommand(run.command));
   return WriteEnergyReport(directory, report);
 }

@@ -117,7 +117,8 @@ absl::Status RunTrain(const ToolRun& run) {
   ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
   ASSIGN_OR_RETURN(const std::unique_ptr<AtomisticTask> task, AtomisticTask::Create(data, task_options, split.train));
   PrintFacts(data, *task, split);
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
+  metadata["features_command"] = data.command();
 
   ProgressBar progress("train", options.stop.max_epochs, FLAGS_progress);
   double atoms_per_s = 0;
