@@ -7,11 +7,17 @@
 
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/descriptor/descriptor.h"
+#include "lib/descriptor/descriptor_derivatives.h"
 
 namespace rutile {
 
 // The fast implementation. Options must be valid: Validate() first.
 std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method);
+
+// The same with derivatives; T is float or double.
+template <typename T>
+std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const ChebyshevOptions& options,
+                                                                          AngularMethod method);
 
 }  // namespace rutile
 

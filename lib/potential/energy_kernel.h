@@ -54,6 +54,21 @@ class EnergyKernel {
   // d energy of each atom / d its x: [A, F], overwritten. What forces begin with.
   void InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> x_gradients);
 
+  // ---- second order, for losses that contain derivatives of the energy
+  //
+  // sums as in Forward; x_gradients: [A, F], overwritten, d energy of each atom / d its x. Keeps what the two functions
+  // below need until the next call of any other.
+  void ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                                 absl::Span<T> x_gradients);
+  // After it, of the same parameters and rows, in any order and number. gradients: [num_parameters], added to.
+  // slopes: [structures]: d/d parameters of sum_s slopes[s] sums[s].
+  void AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
+                          absl::Span<T> gradients);
+  // tangents: [A, F], constants: d/d parameters of sum_a tangents[a] . x_gradients[a], by a tangent forward pass and
+  // its reverse.
+  void AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const T> tangents,
+                           absl::Span<T> gradients);
+
  private:
   struct Block {
     int species;
