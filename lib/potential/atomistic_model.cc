@@ -75,7 +75,7 @@ absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const 
 
 template <typename T>
 absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const FeatureSource& features,
-                                          FeatureScalingKind kind, absl::Span<const int64_t> train) {
+                                                  FeatureScalingKind kind, absl::Span<const int64_t> train) {
   const int f = shape_.num_features;
   FeatureStatistics statistics(kind, shape_.num_species, f);
   RETURN_IF_ERROR(features.ForEach<T>(train, [&](int64_t s, absl::Span<const T> rows) {

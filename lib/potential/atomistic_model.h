@@ -51,7 +51,7 @@ class AtomisticModel {
                                     absl::Span<const int64_t> train);
   template <typename T>
   absl::Status ChooseFeatureScaling(const AtomicData& data, const FeatureSource& features, FeatureScalingKind kind,
-                            absl::Span<const int64_t> train);
+                                    absl::Span<const int64_t> train);
 
   ChebyshevOptions descriptor_;
   NetworkShape shape_;

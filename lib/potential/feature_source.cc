@@ -61,8 +61,8 @@ class FeatureComputer {
 };
 
 template <typename T>
-absl::Status ComputeAll(const AtomicData& data, AngularMethod method, int num_threads,
-                        absl::Span<const int64_t> offset, Tensor* features) {
+absl::Status ComputeAll(const AtomicData& data, AngularMethod method, int num_threads, absl::Span<const int64_t> offset,
+                        Tensor* features) {
   T* const out = features->mutable_values<T>().data();
   const int64_t f = data.descriptor().num_features();
   std::vector<int64_t> structures;
@@ -106,9 +106,8 @@ absl::Span<const T> FeatureSource::features(int64_t s) const {
 }
 
 template <typename T>
-absl::Status FeatureSource::ForEach(
-    absl::Span<const int64_t> structures,
-    const std::function<void(int64_t s, absl::Span<const T> features)>& body) const {
+absl::Status FeatureSource::ForEach(absl::Span<const int64_t> structures,
+                                    const std::function<void(int64_t s, absl::Span<const T> features)>& body) const {
   if (cached()) {
     for (const int64_t s : structures) body(s, features<T>(s));
     return absl::OkStatus();
@@ -120,7 +119,8 @@ absl::Status FeatureSource::ForEach(
   for (size_t begin = 0; begin < structures.size();) {
     size_t end = begin;
     int64_t atoms = 0;
-    while (end < structures.size() && (end == begin || atoms < kChunkAtoms)) atoms += data_.num_atoms(structures[end++]);
+    while (end < structures.size() && (end == begin || atoms < kChunkAtoms))
+      atoms += data_.num_atoms(structures[end++]);
     memory.resize(std::max<size_t>(memory.size(), atoms * f));
     rows.clear();
     T* row = memory.data();
@@ -139,8 +139,8 @@ absl::Status FeatureSource::ForEach(
 
 template absl::Span<const float> FeatureSource::features<float>(int64_t s) const;
 template absl::Span<const double> FeatureSource::features<double>(int64_t s) const;
-template absl::Status FeatureSource::ForEach<float>(
-    absl::Span<const int64_t>, const std::function<void(int64_t, absl::Span<const float>)>&) const;
+template absl::Status FeatureSource::ForEach<float>(absl::Span<const int64_t>,
+                                                    const std::function<void(int64_t, absl::Span<const float>)>&) const;
 template absl::Status FeatureSource::ForEach<double>(
     absl::Span<const int64_t>, const std::function<void(int64_t, absl::Span<const double>)>&) const;
 

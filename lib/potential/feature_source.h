@@ -34,7 +34,7 @@ class FeatureSource {
   // cached. Errors of AtomicData::FindPairs.
   template <typename T>
   absl::Status ForEach(absl::Span<const int64_t> structures,
-               const std::function<void(int64_t s, absl::Span<const T> features)>& body) const;
+                       const std::function<void(int64_t s, absl::Span<const T> features)>& body) const;
 
  private:
   FeatureSource(const AtomicData& data, AngularMethod method, int num_threads)

@@ -17,33 +17,33 @@
 
 namespace rutile {
 
-// Views of the tensors of a batch of B structures, A atoms, P pairs, named as the members. Tensors may be longer: memory
-// of a larger batch. Atoms are those of one structure after another.
+// Views of the tensors of a batch of B structures, A atoms, P pairs, named as the members. Tensors may be longer:
+// memory of a larger batch. Atoms are those of one structure after another.
 template <typename T>
 struct ForceBatch {
   explicit ForceBatch(const NamedTensors& batch);
 
-  absl::Span<const int64_t> example;      // [B] number in the data
-  absl::Span<const int64_t> atom_offset;  // [B + 1]
-  absl::Span<const uint8_t> species;      // [A]
-  absl::Span<const double> target;        // [B] energy per atom less atomic energies, eV
-  absl::Span<const double> weight;        // [B]
-  absl::Span<const bool> has_geometry;    // [B] false: it has no pairs here and `feature` has its features
-  absl::Span<const double> position;      // [A, 3] Angstrom
-  absl::Span<const double> cell;          // [B, 3, 3] Angstrom
-  absl::Span<const double> volume;        // [B] Angstrom^3; 0 where there is none
-  absl::Span<const int64_t> pair_offset;  // [A + 1]
-  absl::Span<const int32_t> pair_j;       // [P] atoms counted from the structure's first
-  absl::Span<const int16_t> pair_shift;   // [P, 3]
-  absl::Span<const int64_t> triplet_offset;           // [A + 1], or empty
-  absl::Span<const uint16_t> triplet_a, triplet_b;    // as in TripletView
-  absl::Span<const double> force;         // [A, 3] eV/Angstrom
-  absl::Span<const bool> force_sampled;   // [A] whose forces count
-  absl::Span<const int64_t> num_sampled;  // [B] how many those are
-  double num_labelled = 0;                // atoms with forces in the batch, sampled or not
-  absl::Span<const bool> has_stress;      // [B] whose stress counts
-  absl::Span<const double> stress;        // [B, 3, 3] eV/Angstrom^3
-  absl::Span<const T> feature;            // [A, F] not scaled
+  absl::Span<const int64_t> example;                // [B] number in the data
+  absl::Span<const int64_t> atom_offset;            // [B + 1]
+  absl::Span<const uint8_t> species;                // [A]
+  absl::Span<const double> target;                  // [B] energy per atom less atomic energies, eV
+  absl::Span<const double> weight;                  // [B]
+  absl::Span<const bool> has_geometry;              // [B] false: it has no pairs here and `feature` has its features
+  absl::Span<const double> position;                // [A, 3] Angstrom
+  absl::Span<const double> cell;                    // [B, 3, 3] Angstrom
+  absl::Span<const double> volume;                  // [B] Angstrom^3; 0 where there is none
+  absl::Span<const int64_t> pair_offset;            // [A + 1]
+  absl::Span<const int32_t> pair_j;                 // [P] atoms counted from the structure's first
+  absl::Span<const int16_t> pair_shift;             // [P, 3]
+  absl::Span<const int64_t> triplet_offset;         // [A + 1], or empty
+  absl::Span<const uint16_t> triplet_a, triplet_b;  // as in TripletView
+  absl::Span<const double> force;                   // [A, 3] eV/Angstrom
+  absl::Span<const bool> force_sampled;             // [A] whose forces count
+  absl::Span<const int64_t> num_sampled;            // [B] how many those are
+  double num_labelled = 0;                          // atoms with forces in the batch, sampled or not
+  absl::Span<const bool> has_stress;                // [B] whose stress counts
+  absl::Span<const double> stress;                  // [B, 3, 3] eV/Angstrom^3
+  absl::Span<const T> feature;                      // [A, F] not scaled
 
   int64_t num_structures() const { return static_cast<int64_t>(target.size()); }
   int64_t num_atoms(int64_t s) const { return atom_offset[s + 1] - atom_offset[s]; }

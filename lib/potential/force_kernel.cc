@@ -34,7 +34,8 @@ ForceKernel<T>::ForceKernel(const AtomisticModel& model, const LossOptions& loss
   const FeatureScaling& scaling = model.feature_scaling();
   mean_.assign(scaling.mean.begin(), scaling.mean.end());
   scale_.assign(scaling.scale.begin(), scaling.scale.end());
-  for (const double scale : scaling.scale) energy_slope_.push_back(static_cast<T>(scale / model.energy_scaling().scale));
+  for (const double scale : scaling.scale)
+    energy_slope_.push_back(static_cast<T>(scale / model.energy_scaling().scale));
   for (Worker& worker : workers_) worker.state = derivatives_->MakeState();
 }
 
@@ -223,6 +224,7 @@ void ForceKernel<T>::ComputeEnergies(const ForceBatch<T>& batch, int64_t begin, 
     const double error = network_sums_[s] / (scaling.scale * n) + scaling.shift - batch.target[s];
     parts_[s].energy_loss = batch.weight[s] * energy_loss_.Value(error);
     parts_[s].errors.energy.Add(error);
+    energy_errors_[s] = error;
     slopes_[s] = batch.weight[s] * energy_loss_.Slope(error) / (scaling.scale * n);
   }
 }
@@ -281,6 +283,7 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
   row_.resize(batch.species.size());
   network_sums_.assign(b, 0.0);
   slopes_.assign(b, 0.0);
+  energy_errors_.assign(b, 0.0);
   parts_.assign(b, Parts());
   for (int64_t begin = 0; begin < b;) {
     int64_t end = begin;

@@ -62,10 +62,13 @@ class ForceKernel {
   ForceKernel(const AtomisticModel& model, const LossOptions& loss, AngularMethod method, ThreadPool* pool);
   ~ForceKernel();
 
-  // Adds the sums of the loss terms to `sums` and errors to `errors` (may be null). gradients: of each term, flat, added
-  // to; empty when they are not wanted. Terms: energy, force if force_weight > 0, stress if stress_weight > 0.
+  // Adds the sums of the loss terms to `sums` and errors to `errors` (may be null). gradients: of each term, flat,
+  // added to; empty when they are not wanted. Terms: energy, force if force_weight > 0, stress if stress_weight > 0.
   void Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients, TermSums* sums,
            BatchErrors* errors);
+
+  // Of the last batch: [B] errors of the energy per atom, eV.
+  absl::Span<const double> energy_errors() const { return energy_errors_; }
 
  private:
   // Atoms of some structures, those of one species next to each other, and what the networks say of them.
@@ -73,7 +76,7 @@ class ForceKernel {
     explicit Rows(const NetworkShape& shape, ThreadPool* pool) : kernel(shape, pool) {}
     EnergyKernel<T> kernel;
     std::vector<int64_t> species_offset;
-    std::vector<int32_t> structure;  // [rows] in the batch
+    std::vector<int32_t> structure;                             // [rows] in the batch
     std::vector<T> x, gradient, force_tangent, stress_tangent;  // [rows, F]
     AtomRows<T> View() const { return {x, species_offset, structure}; }
     int64_t size() const { return species_offset.empty() ? 0 : species_offset.back(); }
@@ -108,16 +111,16 @@ class ForceKernel {
   const int num_features_, num_species_;
   const std::unique_ptr<const DescriptorDerivatives<T>> derivatives_;
   ThreadPool* const pool_;
-  std::vector<T> mean_, scale_;    // [species, F]: x = (G - mean) scale
-  std::vector<T> energy_slope_;    // [species, F]: dE/dG = energy_slope dx, eV
-  Rows plain_, full_;              // structures with energies alone; with forces or stress
+  std::vector<T> mean_, scale_;  // [species, F]: x = (G - mean) scale
+  std::vector<T> energy_slope_;  // [species, F]: dE/dG = energy_slope dx, eV
+  Rows plain_, full_;            // structures with energies alone; with forces or stress
   std::vector<std::unique_ptr<typename DescriptorDerivatives<T>::State>> states_;  // of the full ones in a chunk
   std::vector<Worker> workers_;
   std::vector<int64_t> full_structures_;
-  std::vector<int32_t> slot_;      // [B] of states_; -1: energies alone
-  std::vector<int32_t> row_;       // [A] in plain_ or full_
-  std::vector<double> network_sums_, plain_sums_, slopes_;  // [B]
-  std::vector<Parts> parts_;       // [B]
+  std::vector<int32_t> slot_;                                               // [B] of states_; -1: energies alone
+  std::vector<int32_t> row_;                                                // [A] in plain_ or full_
+  std::vector<double> network_sums_, plain_sums_, slopes_, energy_errors_;  // [B]
+  std::vector<Parts> parts_;                                                // [B]
 };
 
 }  // namespace rutile

@@ -6,8 +6,7 @@
 
 namespace rutile {
 
-ForceSampler::ForceSampler(const AtomicData& data, const ForceSamplingOptions& options,
-                           absl::Span<const int64_t> train)
+ForceSampler::ForceSampler(const AtomicData& data, const ForceSamplingOptions& options, absl::Span<const int64_t> train)
     : options_(options) {
   atom_offset_.push_back(0);
   for (int64_t s = 0; s < data.num_structures(); ++s) {

@@ -30,9 +30,9 @@ absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::
                      " training structures has forces; use structures with forces, or --force_weight=0"));
   }
   if (loss.stress_weight > 0 && with_stress == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--stress_weight=", loss.stress_weight, ", but none of the ", train.size(),
-                     " training structures has a stress; use structures with a stress or virial, or --stress_weight=0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--stress_weight=", loss.stress_weight, ", but none of the ", train.size(),
+        " training structures has a stress; use structures with a stress or virial, or --stress_weight=0"));
   }
   return absl::OkStatus();
 }
@@ -68,6 +68,15 @@ absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTenso
                                            : maker_->Make<float>(examples, batch);
 }
 
+void ForceTask::StartEpoch(int64_t epoch, bool training) {
+  if (training && sampler_ != nullptr) sampler_->StartEpoch(epoch);
+}
+
+absl::StatusOr<std::vector<double>> ForceTask::SamplingWeights(SamplingPolicy policy,
+                                                               absl::Span<const int64_t> examples) const {
+  return errors_.SamplingWeights(policy, examples, model_.targets());
+}
+
 std::vector<LossTerm> ForceTask::terms() const {
   std::vector<LossTerm> terms = {{"energy", "(eV/atom)^2"}};
   if (forces()) terms.push_back({"force", "(eV/Å)^2"});
@@ -100,7 +109,10 @@ absl::Status ForceTask::Run(const Tensor& parameters, const NamedTensors& batch,
 
 absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                             absl::Span<Tensor> gradients, TermSums* sums) {
-  return Run(parameters, batch, gradients, sums, nullptr);
+  RETURN_IF_ERROR(Run(parameters, batch, gradients, sums, nullptr));
+  errors_.Record(batch.At("example").values<int64_t>(),
+                 kernel64_ != nullptr ? kernel64_->energy_errors() : kernel32_->energy_errors());
+  return absl::OkStatus();
 }
 
 absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,

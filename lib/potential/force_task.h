@@ -1,5 +1,5 @@
-// Learning energies, forces and stresses of structures: the Task behind `train` whenever more is wanted than energies on
-// cached features.
+// Learning energies, forces and stresses of structures: the Task behind `train` whenever more is wanted than energies
+// on cached features.
 //
 // Terms (in this order): "energy" in (eV/atom)^2, one count per structure; with force_weight > 0 "force" in
 // (eV/Angstrom)^2, three counts per atom; with stress_weight > 0 "stress" in (eV/Angstrom^3)^2, nine per structure. All
@@ -19,6 +19,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/atomistic_model.h"
+#include "lib/potential/example_errors.h"
 #include "lib/potential/feature_source.h"
 #include "lib/potential/force_batch.h"
 #include "lib/potential/force_kernel.h"
@@ -43,6 +44,13 @@ class ForceTask : public Task {
   // ForceBatch names the tensors.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
+  // Chooses the forces of that epoch.
+  void StartEpoch(int64_t epoch, bool training) override;
+  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
+                                                      absl::Span<const int64_t> examples) const override;
+  NamedTensors State() const override { return errors_.State(); }
+  absl::Status SetState(const NamedTensors& state) override { return errors_.SetState(state); }
+
   DType parameter_dtype() const override { return options_.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
   Tensor InitialParameters(uint64_t seed) const override { return model_.InitialParameters(seed); }
@@ -59,8 +67,8 @@ class ForceTask : public Task {
   int num_metric_sums() const override { return 9; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
-  // energy_rmse and energy_mae (meV/atom); force_rmse and force_mae (eV/Angstrom) and stress_rmse (eV/Angstrom^3) of the
-  // terms that are learned.
+  // energy_rmse and energy_mae (meV/atom); force_rmse and force_mae (eV/Angstrom) and stress_rmse (eV/Angstrom^3) of
+  // the terms that are learned.
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
   absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override {
@@ -71,7 +79,11 @@ class ForceTask : public Task {
 
  private:
   ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features, AtomisticModel model)
-      : data_(data), options_(options), features_(std::move(features)), model_(std::move(model)) {}
+      : data_(data),
+        options_(options),
+        features_(std::move(features)),
+        model_(std::move(model)),
+        errors_(data.num_structures()) {}
   bool forces() const { return options_.loss.force_weight > 0; }
   bool stress() const { return options_.loss.stress_weight > 0; }
   absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
@@ -81,6 +93,7 @@ class ForceTask : public Task {
   const AtomisticTaskOptions options_;
   const FeatureSource features_;
   const AtomisticModel model_;
+  ExampleErrors errors_;
   std::unique_ptr<ForceSampler> sampler_;  // null when forces do not count
   std::unique_ptr<ForceBatchMaker> maker_;
   std::unique_ptr<ThreadPool> pool_;

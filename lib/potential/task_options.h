@@ -22,10 +22,10 @@ enum class LossKind { kRmse, kMse, kHuber };
 // 1 - alpha, force_weight = alpha. What a batch has nothing of adds nothing.
 struct LossOptions {
   LossKind kind = LossKind::kRmse;
-  double energy_weight = 1;  // of the energy per atom, eV
-  double force_weight = 0;   // of a force component, eV/Angstrom
-  double stress_weight = 0;  // of a component of the stress, eV/Angstrom^3
-  double energy_delta = 0.01;   // Huber's, in the units above
+  double energy_weight = 1;    // of the energy per atom, eV
+  double force_weight = 0;     // of a force component, eV/Angstrom
+  double stress_weight = 0;    // of a component of the stress, eV/Angstrom^3
+  double energy_delta = 0.01;  // Huber's, in the units above
   double force_delta = 0.1;
   double stress_delta = 0.001;
   // Divides L_F by the root of the share of the batch's forces that is sampled, as aenet-python's option of that name
