@@ -134,9 +134,11 @@ HWY_INLINE void ActivateRows(Activation activation, int count, T* rows, T* slope
         case Activation::kTwist: {
           const auto t = FastTanh(d, hn::Mul(two_thirds, z));
           hn::Store(hn::MulAdd(scale, t, hn::Mul(tenth, z)), d, at);
-          const auto rise = hn::Mul(hn::Mul(scale, two_thirds), hn::NegMulAdd(t, t, one));  // of mtanh
-          hn::Store(hn::Add(rise, tenth), d, slopes + offset);
-          if (curvatures) hn::Store(hn::Mul(hn::Mul(four_thirds, t), hn::Neg(rise)), d, curvatures + offset);
+          const auto steep = hn::Mul(scale, two_thirds), rest = hn::NegMulAdd(t, t, one);  // mtanh' = steep * rest
+          hn::Store(hn::MulAdd(steep, rest, tenth), d, slopes + offset);
+          if (curvatures) {
+            hn::Store(hn::Mul(hn::Mul(four_thirds, t), hn::Neg(hn::Mul(steep, rest))), d, curvatures + offset);
+          }
           break;
         }
         case Activation::kSilu: {

@@ -32,14 +32,20 @@ at::Tensor Activate(Activation activation, const at::Tensor& z) {
 
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
                                const Tensor& species_offset, const Tensor& structure, int64_t num_structures) {
-  const at::Tensor rows = ToTorch(x).to(parameters.scalar_type());  // finite differences are taken in fp64
+  // Finite differences are taken in fp64.
+  return ReferenceEnergySums(shape, parameters, ToTorch(x).to(parameters.scalar_type()), species_offset, structure,
+                             num_structures);
+}
+
+at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
+                               const Tensor& species_offset, const Tensor& structure, int64_t num_structures) {
   const at::Tensor index = ToTorch(structure).to(at::kLong);
   const absl::Span<const int64_t> offset = species_offset.values<int64_t>();
   at::Tensor sums = at::zeros({num_structures}, at::kDouble);
   for (int species = 0; species < shape.num_species; ++species) {
     const int64_t begin = offset[species], count = offset[species + 1] - begin;
     if (count == 0) continue;
-    at::Tensor h = rows.narrow(0, begin, count);
+    at::Tensor h = x.narrow(0, begin, count);
     for (int layer = 0; layer < shape.num_layers(); ++layer) {
       const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
       const at::Tensor weight = parameters.narrow(0, shape.weight_offset(species, layer), in * out).view({out, in});

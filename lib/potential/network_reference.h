@@ -19,6 +19,10 @@ namespace rutile {
 // [species + 1], whose last is A; structure: i32 [A]. x and structure may have more rows, which are not read.
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
                                const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
+// x of the parameters' type: differentiable in it too, so that autograd gives d energy / d x and, with create_graph,
+// what depends on it.
+at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
+                               const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
 
 }  // namespace rutile
 
