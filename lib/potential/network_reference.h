@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
 #include "lib/potential/network_shape.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -23,6 +24,11 @@ at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& para
 // what depends on it.
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
                                const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
+
+// Network outputs of atoms in any order: [A], of the type of `parameters` and x, differentiable in both. x: [A, F]
+// standardised, A >= 1; species: [A].
+at::Tensor ReferenceAtomEnergies(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
+                                 absl::Span<const uint8_t> species);
 
 }  // namespace rutile
 
