@@ -333,14 +333,6 @@ TEST(AtomicDataTest, RefusesElementsThatTheDescriptorDoesNotHave) {
               AllOf(HasSubstr("Ti"), HasSubstr("n_element")));
 }
 
-TEST(AtomicDataTest, NamesWhatIsWrongWithStructures) {
-  const std::string nan = WriteText("nan.extxyz", "1\nProperties=species:S:1:pos:R:3:forces:R:3\nO 0 0 0 0 nan 0\n");
-  EXPECT_THAT(ErrorOf({nan}, WithDescriptor()), AllOf(HasSubstr("nan.extxyz:3"), HasSubstr("nan")));
-  const std::string columns =
-      WriteText("columns.extxyz", "1\nProperties=species:S:1:pos:R:3:forces:R:3\nO 0 0 0 0 1\n");
-  EXPECT_THAT(ErrorOf({columns}, WithDescriptor()), AllOf(HasSubstr("columns.extxyz:3"), HasSubstr("column")));
-}
-
 TEST(AtomicDataTest, Filters) {
   AtomicDataOptions options = WithDescriptor();
   options.max_forces = 6;
@@ -408,38 +400,18 @@ TEST(AtomicDataTest, KeysThatNothingFits) {
 }
 
 TEST(AtomicDataTest, CachesNeighborsInMemory) {
-  for (const int threads : {1, 3}) {
-    auto data = AtomicData::Read({RawFile()}, WithDescriptor());
-    ASSERT_TRUE(data.ok());
-    const AtomicData before = *data;
-    ASSERT_TRUE(data->CacheNeighbors(false, "", 1 << 20, threads).ok());
-    ExpectPairs(*data);
-    EXPECT_FALSE(data->has_triplets());
-    EXPECT_FALSE(before.has_pairs());  // a copy is not changed
-    ASSERT_TRUE(data->CacheNeighbors(true, "", 1 << 20, threads).ok());
-    ExpectPairs(*data);
-    ASSERT_TRUE(data->has_triplets());
-    EXPECT_THAT(data->triplets(1).offset, ElementsAre(0, 1, 2, 3));
-    EXPECT_EQ(data->triplets(1).b[0], 1);
-  }
   auto data = AtomicData::Read({RawFile()}, WithDescriptor());
-  const absl::Status status = data->CacheNeighbors(false, "", 100, 2);
-  EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("100 bytes"), HasSubstr("--cache_dir")));
-}
-
-TEST(AtomicDataTest, NeighborErrorsNameTheStructure) {
-  const std::string path =
-      WriteText("near.extxyz", "1\n\nO 0 0 0\n2\nProperties=species:S:1:pos:R:3\nO 0 0 0\nO 0 0 0.01\n");
-  auto data = AtomicData::Read({path}, WithDescriptor());
-  ASSERT_TRUE(data.ok()) << data.status();
-  EXPECT_THAT(data->CacheNeighbors(false, "", 1 << 20, 2).message(), HasSubstr("near.extxyz#1: "));
-  EXPECT_THAT(data->CacheNeighbors(false, Temp("near_cache"), 1 << 20, 2).message(), HasSubstr("near.extxyz#1: "));
-  std::vector<int64_t> offset;
-  std::vector<int32_t> j;
-  std::vector<int16_t> shift;
-  EXPECT_TRUE(data->FindPairs(0, &offset, &j, &shift).ok());
-  EXPECT_THAT(data->FindPairs(1, &offset, &j, &shift).message(), HasSubstr("near.extxyz#1: "));
+  ASSERT_TRUE(data.ok());
+  const AtomicData before = *data;
+  ASSERT_TRUE(data->CacheNeighbors(false, "", 1 << 20, 2).ok());
+  ExpectPairs(*data);
+  EXPECT_FALSE(data->has_triplets());
+  EXPECT_FALSE(before.has_pairs());  // a copy is not changed
+  ASSERT_TRUE(data->CacheNeighbors(true, "", 1 << 20, 2).ok());
+  ExpectPairs(*data);
+  ASSERT_TRUE(data->has_triplets());
+  EXPECT_EQ(data->triplets(1).b[0], 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(AtomicData(before).CacheNeighbors(false, "", 100, 2)));
 }
 
 std::vector<std::string> FilesIn(const std::string& directory) {
@@ -492,26 +464,6 @@ TEST(AtomicDataTest, RefusesADamagedCache) {
               AllOf(HasSubstr("positions"), HasSubstr("remove")));
   std::filesystem::resize_file(cached, 1000);
   EXPECT_THAT(data->CacheNeighbors(false, directory, 1, 1).message(), AllOf(HasSubstr(cached), HasSubstr("remove")));
-}
-
-TEST(AtomicDataTest, PairsAreFoundByManyThreads) {
-  const auto data = AtomicData::Read({RawFile()}, WithDescriptor());
-  std::vector<std::thread> threads;
-  std::vector<int64_t> count(4);
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      std::vector<int64_t> offset;
-      std::vector<int32_t> j;
-      std::vector<int16_t> shift;
-      for (int i = 0; i < 100; ++i) {
-        EXPECT_TRUE(data->FindPairs(i % 3, &offset, &j, &shift).ok());
-        count[t] += j.size();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(count[0], 0);
-  EXPECT_THAT(count, Each(count[0]));
 }
 
 // A stream is looked at, then read as what it is.
