@@ -36,7 +36,9 @@ AtomicData Tio2(bool cache_neighbors = true) {
   options.descriptor->ang_cutoff = 3;
   absl::StatusOr<AtomicData> data = AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
   EXPECT_TRUE(data.ok()) << data.status();
-  if (cache_neighbors) EXPECT_TRUE(data->CacheNeighbors(false, "", int64_t{1} << 30, 1).ok());
+  if (cache_neighbors) {
+    EXPECT_TRUE(data->CacheNeighbors(false, "", int64_t{1} << 30, 1).ok());
+  }
   return *data;
 }
 
@@ -135,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, ForceTaskGradientTest,
 TEST(ForceTaskTest, FollowsTheGoldenTrainings) {
   const GoldenTraining golden = ReadGoldenTraining();
   std::vector<std::string> files;
-  for (const Structure& structure : golden.structures) files.push_back("testdata/potential/" + structure.name);
+  for (const Structure& structure : golden.structures) files.push_back(structure.name);
   AtomicDataOptions data_options;
   data_options.descriptor = golden.descriptor;
   const absl::StatusOr<AtomicData> data = AtomicData::Read(files, data_options);
@@ -221,7 +223,9 @@ TEST(ForceTaskTest, CachesChangeNothing) {
             for (const AngularMethod angular : {AngularMethod::kMoments, AngularMethod::kTriplets}) {
               if (triplets && (!neighbors || angular == AngularMethod::kMoments)) continue;
               AtomicData data = Tio2(false);
-              if (neighbors) ASSERT_TRUE(data.CacheNeighbors(triplets, "", int64_t{1} << 30, 1).ok());
+              if (neighbors) {
+                ASSERT_TRUE(data.CacheNeighbors(triplets, "", int64_t{1} << 30, 1).ok());
+              }
               options.cached_features = features;
               options.angular = angular;
               const std::unique_ptr<ForceTask> task = Make(data, options, Range(200));
@@ -336,7 +340,7 @@ TEST(ForceTaskTest, StepsAllocateNothing) {
       examples = Range(32);
     }
   }
-  EXPECT_EQ(mallinfo2().uordblks, in_use);
+  EXPECT_LE(mallinfo2().uordblks, in_use);
 }
 
 TEST(ForceTaskTest, NeedsForcesToLearnForces) {
