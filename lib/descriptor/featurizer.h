@@ -15,23 +15,13 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/descriptor/descriptor.h"
+#include "lib/structure/species_map.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
-
-// The species index of each atom, for a descriptor's species. INVALID_ARGUMENT naming the structure and the element.
-class SpeciesMap {
- public:
-  explicit SpeciesMap(absl::Span<const uint8_t> species);
-  absl::Status Map(const Structure& structure, std::vector<uint8_t>* indices) const;
-
- private:
-  std::vector<uint8_t> species_;
-  uint8_t index_[256];  // by atomic number; kNone where the descriptor has no such species
-};
 
 struct FeaturizeOptions {
   ChebyshevOptions descriptor;

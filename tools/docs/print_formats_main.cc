@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/neighbor/neighbor_file.h"
 #include "lib/potential/potential_file.h"
 #include "lib/structure/extxyz_keys.h"
 #include "lib/tensorfile/schema.h"
@@ -51,9 +52,9 @@ std::string KeyRow(absl::string_view what, absl::Span<const absl::string_view> k
 std::string ExtendedXyzKeys() {
   return absl::StrCat(
       "\n## Extended XYZ\n\n",
-      "Not ours, but what `featurize` and `evaluate` look for in it where no flag names a key. The first that a frame "
-      "has "
-      "counts; the others stay information of the frame.\n\n| what | names, in this order |\n|---|---|\n",
+      "Not ours, but what `featurize`, `cache-neighbors` and `evaluate` look for in it where no flag names a key. The "
+      "first that a frame has counts; the others stay information of the frame.\n\n| what | names, in this order "
+      "|\n|---|---|\n",
       KeyRow("energy, eV", rutile::kEnergyKeys), KeyRow("forces, eV/Å, a column of three numbers", rutile::kForceKeys),
       KeyRow("stress, eV/Å³, positive in tension", rutile::kStressKeys),
       KeyRow("virial, eV; stress = −virial / volume", rutile::kVirialKeys));
@@ -63,7 +64,7 @@ std::string ExtendedXyzKeys() {
 
 int main() {
   std::cout << kIntroduction;
-  for (const rutile::Schema* schema : {&rutile::FeatureSchema(), &rutile::PotentialSchema(),
+  for (const rutile::Schema* schema : {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(),
                                        &rutile::CheckpointSchema(), &rutile::PredictionsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }

@@ -1,0 +1,28 @@
+// Neighbours two by two, for --angular=triplets.
+
+#ifndef RUTILE_LIB_NEIGHBOR_TRIPLETS_H_
+#define RUTILE_LIB_NEIGHBOR_TRIPLETS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/neighbor/pair_view.h"
+
+namespace rutile {
+
+// What TripletView (pair_view.h) looks at. Ordered by (a, b).
+struct TripletList {
+  std::vector<int64_t> offset;  // [N + 1]
+  std::vector<uint16_t> a, b;   // [T]
+  int64_t num_triplets() const { return static_cast<int64_t>(a.size()); }
+};
+
+// All pairs of neighbours a < b of the same atom with r <= cutoff (Angstrom) both, reusing the memory of `triplets`.
+// INVALID_ARGUMENT, naming the atom, when a neighbour's number does not fit into uint16.
+absl::Status FindTriplets(const NeighborList& list, double cutoff, TripletList* triplets);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_TRIPLETS_H_

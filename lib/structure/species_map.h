@@ -1,0 +1,28 @@
+// From elements to their places in a list of species.
+
+#ifndef RUTILE_LIB_STRUCTURE_SPECIES_MAP_H_
+#define RUTILE_LIB_STRUCTURE_SPECIES_MAP_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// The species index of each atom, for a descriptor's species. INVALID_ARGUMENT naming the structure and the element.
+class SpeciesMap {
+ public:
+  explicit SpeciesMap(absl::Span<const uint8_t> species);
+  absl::Status Map(const Structure& structure, std::vector<uint8_t>* indices) const;
+
+ private:
+  std::vector<uint8_t> species_;
+  uint8_t index_[256];  // by atomic number; kNone where the descriptor has no such species
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_STRUCTURE_SPECIES_MAP_H_
