@@ -29,11 +29,13 @@ struct Entry {
   int64_t atoms;
   PairView pairs;
   TripletView triplets;
+  double weight;
 
   template <typename T>
   absl::Span<const T> Row(absl::Span<const T> column, int64_t width) const {
     return column.subspan(index * width, width);
   }
+  const std::string& config_type() const { return block->config_types[block->config[index]]; }
   absl::Span<const double> Atoms3(absl::Span<const double> column) const {
     return column.subspan(3 * first_atom, 3 * atoms);
   }
@@ -46,7 +48,7 @@ std::vector<Entry> EntriesOf(const std::vector<Block>& blocks, double triplet_cu
   for (const Block& block : blocks) {
     for (int64_t s = 0; s < block->num_structures(); ++s) {
       const int64_t first = block->atom_offset[s], atoms = block->atom_offset[s + 1] - first;
-      Entry entry{block.get(), s, first, atoms, {}, {}};
+      Entry entry{block.get(), s, first, atoms, {}, {}, block->weight.empty() ? 1.0 : block->weight[s]};
       if (block->kind == AtomicKind::kNeighbors) {
         entry.pairs = {block->pair_offset.subspan(first, atoms + 1), block->pair_j.data(), block->pair_shift.data(),
                        static_cast<int32_t>(first)};
@@ -108,6 +110,29 @@ absl::Status Join(const std::vector<Entry>& neighbors, bool labels, std::vector<
     entry.triplets = neighbors[s].triplets;
   }
   return absl::OkStatus();
+}
+
+bool Fits(const std::string& text, const std::string& glob) { return fnmatch(glob.c_str(), text.c_str(), 0) == 0; }
+
+absl::Status ApplyConfigWeights(const std::vector<std::pair<std::string, double>>& weights,
+                                std::vector<Entry>* entries) {
+  std::vector<bool> used(weights.size(), false);
+  for (Entry& entry : *entries) {
+    const std::string& config_type = entry.config_type();
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (!Fits(config_type, weights[i].first)) continue;
+      entry.weight *= weights[i].second;
+      used[i] = true;
+      break;
+    }
+  }
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (used[i]) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--config_weights: no structure has a config type that fits ",
+                                                   weights[i].first, i > 0 ? " and none of those before it" : ""));
+  }
+  const bool any = std::any_of(entries->begin(), entries->end(), [](const Entry& entry) { return entry.weight > 0; });
+  return any ? absl::OkStatus() : absl::InvalidArgumentError("every structure has weight 0: nothing can be learned");
 }
 
 class Filter {
@@ -209,6 +234,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
     return absl::InvalidArgumentError(absl::StrCat("no structure is left: ", all, " were read, ", impl->num_filtered,
                                                    " of them left out by --max_energy and --max_forces"));
   }
+  RETURN_IF_ERROR(ApplyConfigWeights(options.config_weights, &impl->entries));
   impl->finder = std::make_shared<PairFinder>(Cutoff(impl->descriptor));
   AtomicData data;
   data.impl_ = std::move(impl);
@@ -232,15 +258,9 @@ bool AtomicData::has_energy(int64_t s) const { return impl_->at(s).block->has_en
 double AtomicData::energy(int64_t s) const { return impl_->at(s).block->energy[impl_->at(s).index]; }
 const std::string& AtomicData::name(int64_t s) const { return impl_->at(s).block->names[impl_->at(s).index]; }
 
-const std::string& AtomicData::config_type(int64_t s) const {
-  const Entry& entry = impl_->at(s);
-  return entry.block->config_types[entry.block->config[entry.index]];
-}
+const std::string& AtomicData::config_type(int64_t s) const { return impl_->at(s).config_type(); }
 
-double AtomicData::weight(int64_t s) const {
-  const Entry& entry = impl_->at(s);
-  return entry.block->weight.empty() ? 1.0 : entry.block->weight[entry.index];
-}
+double AtomicData::weight(int64_t s) const { return impl_->at(s).weight; }
 
 bool AtomicData::has_features() const { return impl_->has_features; }
 
@@ -354,9 +374,8 @@ absl::StatusOr<std::vector<bool>> AtomicData::Matches(absl::string_view key, abs
         absl::StrCat("the data hold the values of ", known, ", not of ", key, "; ",
                      impl_->from_structures ? "give --config_key=" : "make the files again with --config_key=", key));
   }
-  const std::string glob(pattern);
   std::vector<bool> matches(num_structures());
-  for (int64_t s = 0; s < num_structures(); ++s) matches[s] = fnmatch(glob.c_str(), config_type(s).c_str(), 0) == 0;
+  for (int64_t s = 0; s < num_structures(); ++s) matches[s] = Fits(config_type(s), std::string(pattern));
   if (std::find(matches.begin(), matches.end(), true) == matches.end()) {
     return absl::InvalidArgumentError(absl::StrCat("no structure has a ", key, " that fits ", pattern));
   }

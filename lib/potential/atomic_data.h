@@ -68,8 +68,8 @@ class AtomicData {
   bool has_triplets() const;        // of the descriptor's angular cutoff
   TripletView triplets(int64_t s) const;
   // Finds the pairs of all structures and keeps them, 10 bytes each, or maps them from `cache_dir` (not ""), where they
-  // are written when they are not there yet (named by the hash of structures and cutoff). INVALID_ARGUMENT: they would
-  // need more than `max_bytes`. The neighbours' errors name the structure.
+  // are written when they are not there yet (named by the hash of structures and cutoff). RESOURCE_EXHAUSTED: they
+  // would need more than `max_bytes`. The neighbours' errors name the structure.
   absl::Status CacheNeighbors(bool triplets, absl::string_view cache_dir, int64_t max_bytes, int num_threads);
   // The pairs of one structure, found now. For data without pairs; thread-safe.
   absl::Status FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,

@@ -53,8 +53,8 @@ absl::Status CheckSame(const AtomicBlock& first, const AtomicBlock& other) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& blocks,
-                                                  const std::optional<ChebyshevOptions>& given) {
+absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& blocks, const AtomicDataOptions& options) {
+  const std::optional<ChebyshevOptions>& given = options.descriptor;
   const AtomicBlock* recorded = nullptr;
   for (const Block& block : blocks) {
     if (!block->descriptor.has_value()) continue;
@@ -71,12 +71,15 @@ absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& bloc
                                                    given->ToJson(), "; leave the descriptor's flags out"));
   }
   if (recorded != nullptr) return *recorded->descriptor;
-  if (!given.has_value()) {
+  const ChebyshevOptions* const chosen = given.has_value()                        ? &*given
+                                         : options.default_descriptor.has_value() ? &*options.default_descriptor
+                                                                                  : nullptr;
+  if (chosen == nullptr) {
     return absl::InvalidArgumentError(
         "no descriptor is recorded in the inputs: give --species and the descriptor's other flags");
   }
-  RETURN_IF_ERROR(given->Validate());
-  return *given;
+  RETURN_IF_ERROR(chosen->Validate());
+  return *chosen;
 }
 
 // ---- inputs
@@ -206,7 +209,7 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
   }
   std::vector<Block> files = result.blocks;
   files.insert(files.end(), result.neighbors.begin(), result.neighbors.end());
-  ASSIGN_OR_RETURN(result.descriptor, ChooseDescriptor(files, options.descriptor));
+  ASSIGN_OR_RETURN(result.descriptor, ChooseDescriptor(files, options));
   if (!structures.empty()) {
     ASSIGN_OR_RETURN(result.blocks, ReadStructures(std::move(structures), result.descriptor, options));
   }

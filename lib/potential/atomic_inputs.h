@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,13 +21,17 @@
 namespace rutile {
 
 struct AtomicDataOptions {
-  // The descriptor to use. Files that recorded one must have the same; without it theirs is taken. Needed when no file
-  // recorded one.
+  // The descriptor to use: files that recorded one must have the same. Without it theirs is taken.
   std::optional<ChebyshevOptions> descriptor;
-  StructureReaderOptions reader;              // of raw structures
-  std::string config_key = "config_type";     // likewise
-  std::string weight_key;                     // likewise: key of a frame with its weight; "": all weigh 1
-  std::map<uint8_t, double> atomic_energies;  // eV; for max_energy, where the files have none
+  // What is used when there is neither: one of the three is needed.
+  std::optional<ChebyshevOptions> default_descriptor;
+  StructureReaderOptions reader;           // of raw structures
+  std::string config_key = "config_type";  // likewise
+  // Key of a frame with its weight; "": all weigh 1. Files must have weights of that key.
+  std::string weight_key;
+  // A glob of config types and the factor of their weight; the first that fits counts, and each must fit something.
+  std::vector<std::pair<std::string, double>> config_weights;
+  std::map<uint8_t, double> atomic_energies;  // eV; for max_energy; empty: those of the files
   // Structures above are left out: energy per atom (eV, less the atomic energies), largest force component
   // (eV/Angstrom).
   double max_energy = std::numeric_limits<double>::infinity();

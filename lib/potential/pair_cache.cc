@@ -100,7 +100,7 @@ absl::StatusOr<std::shared_ptr<const PairCache>> PairCache::Make(int64_t num_str
   });
   for (const absl::Status& s : status) RETURN_IF_ERROR(s);
   if (bytes > options.max_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return absl::ResourceExhaustedError(absl::StrCat(
         "the neighbors of ", num_structures, " structures", options.triplet_cutoff > 0 ? " and their triplets" : "",
         " need more than the ", options.max_bytes,
         " bytes of --cache_max_bytes: give --cache_dir to keep them in a file, allow more, or do not cache them"));

@@ -56,7 +56,7 @@ struct PairCacheOptions {
 // In memory: 10 bytes a pair, 4 bytes a triplet, 8 or 16 bytes an atom.
 class PairCache {
  public:
-  // INVALID_ARGUMENT: more than max_bytes would be needed; the errors of PairFinder. CANCELLED after a signal.
+  // RESOURCE_EXHAUSTED: more than max_bytes would be needed; the errors of PairFinder. CANCELLED after a signal.
   static absl::StatusOr<std::shared_ptr<const PairCache>> Make(int64_t num_structures, const LoadStructure& load,
                                                                const PairCacheOptions& options);
 

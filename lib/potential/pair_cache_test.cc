@@ -69,7 +69,7 @@ TEST(PairCacheTest, HoldsItsLimit) {
   EXPECT_TRUE(PairCache::Make(200, Rows(), options).ok());
   --options.max_bytes;
   const absl::Status status = PairCache::Make(200, Rows(), options).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("200 structures"), HasSubstr("--cache_max_bytes"), HasSubstr("--cache_dir")));
 }
