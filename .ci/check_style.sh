@@ -30,6 +30,8 @@ lib/potential/atomic_block.cc               lib/potential/atomic_data_test.cc
 lib/potential/atomic_inputs.cc              lib/potential/atomic_data_test.cc
 lib/potential/atomistic_task_reference.cc   lib/potential/atomistic_task_test.cc
 lib/task/reference_gradients.cc             lib/task/task_test.cc
+lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
+lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/adam.cc                           lib/train/optimizer_test.cc
 lib/train/sgd.cc                            lib/train/optimizer_test.cc
 '

@@ -79,15 +79,16 @@ class Task {
   virtual void StartEpoch(int64_t epoch, bool training) {}
 
   // Not negative, finite, not all 0: how often each of `examples` shall be drawn, relative to the others. Asked after
-  // StartEpoch, for policies other than kUniform. Default: INVALID_ARGUMENT, the task has none.
+  // StartEpoch, for policies other than kUniform; a task may begin to remember errors when it is asked for
+  // kErrorWeighted. Default: INVALID_ARGUMENT, the task has none.
   virtual absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                              absl::Span<const int64_t> examples) const;
+                                                              absl::Span<const int64_t> examples);
 
   // What training has told the task and a resumed run must still know (the last error of each example), as tensors of
   // their own memory. Checkpoints keep it as task.NAME. What follows from seed and epoch does not belong here.
   virtual NamedTensors State() const { return NamedTensors(); }
-  // Takes what State gave, of this or another run on the same data. INVALID_ARGUMENT naming the tensor that does not
-  // fit; then nothing has changed. Default: INVALID_ARGUMENT unless empty.
+  // Takes what State gave, of this or another run on the same data; empty: forgets all, a new run begins.
+  // INVALID_ARGUMENT naming the tensor that does not fit. Default: INVALID_ARGUMENT unless empty.
   virtual absl::Status SetState(const NamedTensors& state);
 
   // ---- parameters
