@@ -153,7 +153,7 @@ absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedT
 }
 
 absl::StatusOr<std::vector<double>> AtomisticTask::SamplingWeights(SamplingPolicy policy,
-                                                                   absl::Span<const int64_t> examples) const {
+                                                                   absl::Span<const int64_t> examples) {
   return example_errors_.SamplingWeights(policy, examples, model_.targets());
 }
 

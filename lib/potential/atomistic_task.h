@@ -45,7 +45,7 @@ class AtomisticTask : public Task {
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                      absl::Span<const int64_t> examples) const override;
+                                                      absl::Span<const int64_t> examples) override;
   NamedTensors State() const override { return example_errors_.State(); }
   absl::Status SetState(const NamedTensors& state) override { return example_errors_.SetState(state); }
 

@@ -1,6 +1,7 @@
 #include "lib/potential/autograd_reference.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cstdint>
@@ -114,7 +115,7 @@ at::Tensor AtomsWithGeometry(const NamedTensors& batch) {
 ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const NetworkShape& shape,
                                       const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                       const at::Tensor& parameters, const NamedTensors& batch, bool forces) {
-  const at::AutoGradMode enabled(true);
+  const c10::AutoGradMode enabled(true);
   const int64_t num_structures = batch.At("target").num_elements();
   const int64_t num_atoms = batch.At("atom_offset").values<int64_t>()[num_structures];
   const at::Tensor position = ToTorch(batch.At("position")).narrow(0, 0, num_atoms).clone().requires_grad_(forces);

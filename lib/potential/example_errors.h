@@ -18,19 +18,21 @@ class ExampleErrors {
  public:
   explicit ExampleErrors(int64_t num_examples);
 
-  // errors: of the energy per atom, eV, in the order of examples.
+  // errors: of the energy per atom, eV, in the order of examples. Nothing happens before error_weighted was asked for.
   void Record(absl::Span<const int64_t> examples, absl::Span<const double> errors);
 
   // As Task::SamplingWeights. energies: [examples of the data] per atom, less the atomic energies, eV.
   std::vector<double> SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples,
-                                      absl::Span<const double> energies) const;
+                                      absl::Span<const double> energies);
 
-  // As Task::State and SetState: tensor energy_error f64 [examples], NaN where not seen.
+  // As Task::State and SetState: tensor energy_error f64 [examples], NaN where not seen; empty before error_weighted
+  // was asked for.
   NamedTensors State() const;
   absl::Status SetState(const NamedTensors& state);
 
  private:
-  std::vector<double> errors_;
+  const int64_t num_examples_;
+  std::vector<double> errors_;  // empty before they are asked for
 };
 
 }  // namespace rutile

@@ -1,6 +1,7 @@
 #include "lib/potential/force_reference.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -181,7 +182,7 @@ at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors
 ReferencePrediction PredictReference(const ChebyshevOptions& options, const NetworkShape& shape,
                                      const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                      const at::Tensor& parameters, const NamedTensors& batch, bool forces) {
-  const at::AutoGradMode enabled(true);
+  const c10::AutoGradMode enabled(true);
   const auto jacobian = std::make_shared<const BatchJacobian>(options, batch);
   const at::Tensor features = jacobian->features().clone().requires_grad_(forces);
   ReferencePrediction out;

@@ -73,7 +73,7 @@ void ForceTask::StartEpoch(int64_t epoch, bool training) {
 }
 
 absl::StatusOr<std::vector<double>> ForceTask::SamplingWeights(SamplingPolicy policy,
-                                                               absl::Span<const int64_t> examples) const {
+                                                               absl::Span<const int64_t> examples) {
   return errors_.SamplingWeights(policy, examples, model_.targets());
 }
 

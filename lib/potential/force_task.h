@@ -47,7 +47,7 @@ class ForceTask : public Task {
   // Chooses the forces of that epoch.
   void StartEpoch(int64_t epoch, bool training) override;
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                      absl::Span<const int64_t> examples) const override;
+                                                      absl::Span<const int64_t> examples) override;
   NamedTensors State() const override { return errors_.State(); }
   absl::Status SetState(const NamedTensors& state) override { return errors_.SetState(state); }
 
