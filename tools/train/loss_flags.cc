@@ -65,7 +65,8 @@ absl::Status SetWeights(LossOptions* loss) {
     loss->energy_weight = 1 - loss->force_weight;
   }
   if (loss->energy_weight + loss->force_weight + loss->stress_weight > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("--energy_weight, --force_weight and --stress_weight are all 0: nothing is learned");
+  return absl::InvalidArgumentError(
+      "--energy_weight, --force_weight and --stress_weight are all 0: nothing is learned");
 }
 
 }  // namespace
