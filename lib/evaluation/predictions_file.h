@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/evaluation/energy_errors.h"
+#include "lib/evaluation/structure_prediction.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -14,7 +14,8 @@ namespace rutile {
 
 const Schema& PredictionsSchema();
 
-absl::Status WritePredictions(absl::string_view path, absl::Span<const EnergyPrediction> predictions,
+// Tensors of forces and stress are there when some structure has predicted ones, spreads when some has them.
+absl::Status WritePredictions(absl::string_view path, absl::Span<const StructurePrediction> predictions,
                               const Metadata& provenance);
 
 }  // namespace rutile

@@ -271,7 +271,7 @@ absl::StatusOr<std::string> ErrorHistogram(absl::Span<const double> reference, a
   if (beyond > 0) {
     caption = absl::StrCat(FormatCount(beyond), " of ", FormatCount(n), " ", options.items, " lie beyond this axis");
   }
-  PlotScript script(options.id, kWidth, 400, "Distribution of errors",
+  PlotScript script(options.id, kWidth, 400, absl::StrCat("Distribution of errors: ", options.quantity),
                     absl::StrCat("Mean ", FormatFigure(summary.mean), ", ", Figures(summary, n, options)), caption);
   script.SetMargins(0.12, 0.97, 0.21, 0.82);
   const AxisRange x_range = LinearRange(-reach, reach);

@@ -25,6 +25,12 @@ absl::Status CheckCommittee(absl::Span<const Potential> models, absl::Span<const
   return absl::OkStatus();
 }
 
+DType CommitteePrecision(absl::Span<const Potential> models) {
+  const bool single = std::all_of(models.begin(), models.end(),
+                                  [](const Potential& model) { return model.parameters.dtype() == DType::kF32; });
+  return single ? DType::kF32 : DType::kF64;
+}
+
 Potential WithPrecision(const Potential& potential, DType dtype) {
   CHECK(dtype == DType::kF32 || dtype == DType::kF64);
   Potential result = potential;
@@ -42,7 +48,6 @@ class ForcePredictor::Impl {
  public:
   virtual ~Impl() = default;
   virtual double cutoff() const = 0;
-  virtual DType precision() const = 0;
   virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                        AtomicPrediction* prediction) = 0;
   virtual void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
@@ -68,7 +73,6 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   }
 
   double cutoff() const override { return derivatives_->cutoff(); }
-  DType precision() const override { return DTypeOf<T>(); }
 
   void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                AtomicPrediction* prediction) override {
@@ -171,9 +175,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
 ForcePredictor::ForcePredictor(absl::Span<const Potential> models) {
   CHECK(!models.empty());
-  const bool single = std::all_of(models.begin(), models.end(),
-                                  [](const Potential& model) { return model.parameters.dtype() == DType::kF32; });
-  if (single) {
+  if (CommitteePrecision(models) == DType::kF32) {
     impl_ = std::make_unique<TypedImpl<float>>(models);
   } else {
     impl_ = std::make_unique<TypedImpl<double>>(models);
@@ -183,7 +185,6 @@ ForcePredictor::ForcePredictor(absl::Span<const Potential> models) {
 ForcePredictor::~ForcePredictor() = default;
 
 double ForcePredictor::cutoff() const { return impl_->cutoff(); }
-DType ForcePredictor::precision() const { return impl_->precision(); }
 
 void ForcePredictor::Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                              AtomicPrediction* prediction) {

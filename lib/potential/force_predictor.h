@@ -33,11 +33,14 @@ struct AtomicPrediction {
 // descriptor. names: of the files, for the message.
 absl::Status CheckCommittee(absl::Span<const Potential> models, absl::Span<const std::string> names);
 
+// The type that a committee computes in: F32 when all models have such parameters, else F64.
+DType CommitteePrecision(absl::Span<const Potential> models);
+
 // The same potential with parameters of another type (F32 or F64).
 Potential WithPrecision(const Potential& potential, DType dtype);
 
-// Computes in fp32 when all models have fp32 parameters, else in fp64. One thread at a time may use an object; memory
-// grows to the largest structure seen and is kept.
+// Computes in CommitteePrecision. One thread at a time may use an object; memory grows to the largest structure seen
+// and is kept.
 class ForcePredictor {
  public:
   // At least one model; CHECK-fails when they cannot form a committee. `models` are not referred to later.
@@ -46,7 +49,6 @@ class ForcePredictor {
 
   // Neighbours up to here are needed, Angstrom.
   double cutoff() const;
-  DType precision() const;
 
   // All that geometry tells; forces and stress only when they are wanted.
   void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,

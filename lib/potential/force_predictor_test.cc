@@ -159,9 +159,9 @@ TEST(ForcePredictorTest, CommitteeIsTheMeanOfItsMembers) {
 
 TEST(ForcePredictorTest, OneMemberInDoublePrecisionDecides) {
   std::vector<Potential> members(2, WithPrecision(SmallTiO2Potential(1), DType::kF32));
-  EXPECT_EQ(ForcePredictor(members).precision(), DType::kF32);
+  EXPECT_EQ(CommitteePrecision(members), DType::kF32);
   members[1] = SmallTiO2Potential(2);
-  EXPECT_EQ(ForcePredictor(members).precision(), DType::kF64);
+  EXPECT_EQ(CommitteePrecision(members), DType::kF64);
 }
 
 TEST(ForcePredictorTest, MembersNeedOneDescriptor) {

@@ -3,150 +3,237 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/interrupt.h"
+#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
-#include "lib/descriptor/feature_file.h"
-#include "lib/descriptor/featurizer.h"
-#include "lib/potential/energy_predictor.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/potential/force_predictor.h"
+#include "lib/potential/prediction_source.h"
 #include "lib/structure/element.h"
-#include "lib/tensorfile/tensor_reader.h"
+#include "lib/structure/species_map.h"
 
 namespace rutile {
 namespace {
 
-// Decides by number and config type, and collects.
-class Collector {
+// Atoms handled together: enough to keep threads busy, little enough to be a constant amount of memory.
+constexpr int64_t kChunkAtoms = 1 << 13;
+
+// Structures that were read, and what is predicted for them. Items keep their memory from one use to the next.
+struct Chunk {
+  std::deque<SourceStructure> items;
+  int64_t count = 0;  // of items in use
+  bool last = false;
+  std::vector<StructurePrediction> predictions;
+  std::vector<absl::Status> status;
+};
+
+// Goes through the inputs, leaving out what the options leave out.
+class ChunkReader {
  public:
-  Collector(const Potential& potential, const PredictOptions& options)
-      : potential_(potential), options_(options), predictor_(potential) {
+  ChunkReader(const ChebyshevOptions& descriptor, absl::Span<const std::string> inputs, const PredictOptions& options)
+      : descriptor_(descriptor), inputs_(inputs), options_(options) {
     if (options.frames.has_value()) {
       frames_ = *options.frames;
       std::sort(frames_.begin(), frames_.end());
     }
   }
 
-  // Whether the next structure is wanted; call once for each.
+  absl::Status Read(Chunk* chunk) {
+    chunk->count = 0;
+    for (int64_t atoms = 0; atoms < kChunkAtoms;) {
+      if (static_cast<int64_t>(chunk->items.size()) == chunk->count) chunk->items.emplace_back();
+      SourceStructure& item = chunk->items[chunk->count];
+      ASSIGN_OR_RETURN(const bool more, Next(&item));
+      if (!more) {
+        chunk->last = true;
+        return absl::OkStatus();
+      }
+      atoms += item.structure.size();
+      ++chunk->count;
+      ++chosen_;
+    }
+    return absl::OkStatus();
+  }
+
+  // After the last chunk.
+  absl::Status CheckSelection() const {
+    if (!frames_.empty() && (frames_.front() < 0 || frames_.back() >= number_)) {
+      const int64_t bad = frames_.front() < 0 ? frames_.front() : frames_.back();
+      return absl::InvalidArgumentError(
+          absl::StrCat("--frames names structure ", bad, ", but the data has ", number_, ", counted from 0"));
+    }
+    if (chosen_ > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("none of the ", number_, " structures in the data is chosen by --frames and --config_type"));
+  }
+
+ private:
   bool Wants(const std::string& config_type) {
     const int64_t number = number_++;
     if (options_.frames.has_value() && !std::binary_search(frames_.begin(), frames_.end(), number)) return false;
     return options_.config_type.empty() || fnmatch(options_.config_type.c_str(), config_type.c_str(), 0) == 0;
   }
 
-  template <typename T>
-  void Add(const std::string& name, const std::string& config_type, double reference, absl::Span<const T> features,
-           absl::Span<const uint8_t> species) {
-    EnergyPrediction p;
-    p.name = name;
-    p.config_type = config_type;
-    p.num_atoms = static_cast<int64_t>(species.size());
-    p.reference = reference;
-    p.predicted = predictor_.Predict(features, species);
-    std::vector<int64_t> count(potential_.shape.num_species, 0);
-    for (const uint8_t s : species) ++count[s];
-    for (size_t s = 0; s < count.size(); ++s) {
-      if (count[s] == 0) continue;
-      absl::StrAppend(&p.composition, ElementSymbol(potential_.descriptor.species[s]));
-      if (count[s] > 1) absl::StrAppend(&p.composition, count[s]);
+  absl::StatusOr<bool> Next(SourceStructure* item) {
+    while (true) {
+      if (source_ == nullptr) {
+        if (next_input_ == inputs_.size()) return false;
+        ASSIGN_OR_RETURN(source_, PredictionSource::Open(inputs_[next_input_++], descriptor_, options_.reader));
+      }
+      ASSIGN_OR_RETURN(const bool more, source_->Next([&](const std::string& c) { return Wants(c); }, item));
+      item->owner = source_;
+      if (more) return true;
+      source_.reset();
     }
-    predictions_.push_back(std::move(p));
-    if (options_.on_progress) options_.on_progress(1);
   }
 
-  absl::StatusOr<std::vector<EnergyPrediction>> Finish() && {
-    if (!frames_.empty() && (frames_.front() < 0 || frames_.back() >= number_)) {
-      const int64_t bad = frames_.front() < 0 ? frames_.front() : frames_.back();
-      return absl::InvalidArgumentError(
-          absl::StrCat("--frames names structure ", bad, ", but the data has ", number_, ", counted from 0"));
-    }
-    if (predictions_.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("none of the ", number_, " structures in the data is chosen by --frames and --config_type"));
-    }
-    return std::move(predictions_);
+  const ChebyshevOptions& descriptor_;
+  const absl::Span<const std::string> inputs_;
+  const PredictOptions& options_;
+  std::vector<int64_t> frames_;
+  std::shared_ptr<PredictionSource> source_;
+  size_t next_input_ = 0;
+  int64_t number_ = 0;  // of the next structure, counted over all inputs
+  int64_t chosen_ = 0;
+};
+
+// What one thread needs.
+struct Worker {
+  explicit Worker(absl::Span<const Potential> models) : predictor(models), search(predictor.cutoff()) {}
+  ForcePredictor predictor;
+  NeighborSearch search;
+  NeighborList neighbors;
+  std::vector<uint8_t> species;
+  AtomicPrediction prediction;
+};
+
+class Pipeline {
+ public:
+  Pipeline(absl::Span<const Potential> models, const PredictOptions& options)
+      : model_(models[0]), options_(options), species_map_(models[0].descriptor.species), pool_(options.num_threads) {
+    for (int t = 0; t < pool_.num_threads(); ++t) workers_.emplace_back(models);
+    committee_ = models.size() > 1;
+  }
+
+  absl::Status Compute(Chunk* chunk) {
+    chunk->predictions.clear();
+    chunk->predictions.resize(chunk->count);
+    chunk->status.assign(chunk->count, absl::OkStatus());
+    pool_.For(chunk->count, 1, [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t s = begin; s < end; ++s) {
+        chunk->status[s] = Predict(chunk->items[s], &workers_[worker], &chunk->predictions[s]);
+      }
+    });
+    for (const absl::Status& status : chunk->status) RETURN_IF_ERROR(status);
+    return absl::OkStatus();
   }
 
  private:
-  const Potential& potential_;
-  const PredictOptions& options_;
-  EnergyPredictor predictor_;
-  std::vector<int64_t> frames_;
-  int64_t number_ = 0;
-  std::vector<EnergyPrediction> predictions_;
-};
-
-absl::Status PredictFeatures(const Potential& potential, const std::string& path, Collector* collector) {
-  ASSIGN_OR_RETURN(const FeatureFile features, ReadFeatures(path));
-  if (features.descriptor != potential.descriptor) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": made with the descriptor ", features.descriptor.ToJson(),
-                                                   ", but the model has ", potential.descriptor.ToJson(),
-                                                   "; give the structures, and evaluate will featurize them"));
-  }
-  const NamedTensors& tensors = features.file.tensors;
-  const absl::Span<const int64_t> offset = tensors.At("atom_offset").values<int64_t>();
-  const absl::Span<const uint8_t> species = tensors.At("species").values<uint8_t>();
-  const absl::Span<const double> energy = tensors.At("energy").values<double>();
-  const absl::Span<const bool> has_energy = tensors.At("has_energy").values<bool>();
-  const absl::Span<const int32_t> config = tensors.At("config").values<int32_t>();
-  const Tensor& feature = tensors.At("feature");
-  const int64_t num_features = potential.shape.num_features;
-  for (int64_t s = 0; s < features.num_structures(); ++s) {
-    RETURN_IF_ERROR(CheckInterrupt());
-    const std::string& config_type = features.config_types[config[s]];
-    if (!collector->Wants(config_type)) continue;
-    const double reference = has_energy[s] ? energy[s] : std::numeric_limits<double>::quiet_NaN();
-    const int64_t begin = offset[s], atoms = offset[s + 1] - offset[s];
-    if (feature.dtype() == DType::kF64) {
-      collector->Add(features.names[s], config_type, reference,
-                     feature.values<double>().subspan(begin * num_features, atoms * num_features),
-                     species.subspan(begin, atoms));
+  absl::Status Predict(const SourceStructure& item, Worker* worker, StructurePrediction* result) const {
+    const Structure& structure = item.structure;
+    RETURN_IF_ERROR(species_map_.Map(structure, &worker->species));
+    AtomicPrediction& p = worker->prediction;
+    if (!options_.forces && !item.features32.empty()) {
+      worker->predictor.PredictFromFeatures(item.features32, worker->species, &p);
+    } else if (!options_.forces && !item.features64.empty()) {
+      worker->predictor.PredictFromFeatures(item.features64, worker->species, &p);
     } else {
-      collector->Add(features.names[s], config_type, reference,
-                     feature.values<float>().subspan(begin * num_features, atoms * num_features),
-                     species.subspan(begin, atoms));
+      StructureGeometry geometry;
+      geometry.species = worker->species;
+      geometry.position = structure.position;
+      geometry.cell = structure.cell;
+      if (item.has_pairs) {
+        geometry.pairs = item.pairs;
+      } else {
+        if (absl::Status status = worker->search.Compute(structure, &worker->neighbors); !status.ok()) {
+          return absl::Status(status.code(), absl::StrCat(structure.name, ": ", status.message()));
+        }
+        geometry.pairs = {worker->neighbors.offset, worker->neighbors.j.data(), worker->neighbors.shift.data(), 0};
+      }
+      worker->predictor.Predict(geometry, structure.pbc, options_.forces, &p);
     }
+    result->name = structure.name;
+    result->config_type = item.config_type;
+    result->composition = Composition(worker->species);
+    result->num_atoms = structure.size();
+    result->reference_energy = structure.energy.value_or(std::numeric_limits<double>::quiet_NaN());
+    result->predicted_energy = p.energy;
+    result->element = structure.element;
+    result->atom_energy = p.atom_energy;
+    result->predicted_force = p.force;
+    if (options_.forces) {
+      result->reference_force = structure.force;
+      result->reference_stress = structure.stress;
+      result->predicted_stress = p.stress;
+    }
+    if (committee_) result->energy_spread = p.energy_spread;
+    result->force_spread = p.force_spread;
+    if (!p.outside.empty()) result->atoms_outside = std::accumulate(p.outside.begin(), p.outside.end(), int64_t{0});
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
 
-absl::Status PredictStructures(const Potential& potential, const std::string& path, const PredictOptions& options,
-                               Collector* collector) {
-  FeaturizeOptions featurize;
-  featurize.descriptor = potential.descriptor;
-  featurize.precision = potential.parameters.dtype();
-  featurize.num_threads = options.num_threads;
-  featurize.reader = options.reader;
-  return ForEachFeaturized({path}, featurize,
-                           [&](const FeaturizedStructure& s) {
-                             const auto found = s.structure.info.find("config_type");
-                             const std::string config_type = found == s.structure.info.end() ? "" : found->second;
-                             if (!collector->Wants(config_type)) return absl::OkStatus();
-                             const double reference =
-                                 s.structure.energy.value_or(std::numeric_limits<double>::quiet_NaN());
-                             if (featurize.precision == DType::kF64) {
-                               collector->Add(s.structure.name, config_type, reference, s.features64, s.species);
-                             } else {
-                               collector->Add(s.structure.name, config_type, reference, s.features32, s.species);
-                             }
-                             return absl::OkStatus();
-                           })
-      .status();
-}
+  std::string Composition(absl::Span<const uint8_t> species) const {
+    std::vector<int64_t> count(model_.descriptor.species.size(), 0);
+    for (const uint8_t s : species) ++count[s];
+    std::string composition;
+    for (size_t s = 0; s < count.size(); ++s) {
+      if (count[s] == 0) continue;
+      absl::StrAppend(&composition, ElementSymbol(model_.descriptor.species[s]));
+      if (count[s] > 1) absl::StrAppend(&composition, count[s]);
+    }
+    return composition;
+  }
+
+  const Potential& model_;
+  const PredictOptions& options_;
+  const SpeciesMap species_map_;
+  ThreadPool pool_;
+  std::deque<Worker> workers_;
+  bool committee_ = false;
+};
 
 }  // namespace
 
-absl::StatusOr<std::vector<EnergyPrediction>> PredictInputs(const Potential& potential,
-                                                            absl::Span<const std::string> inputs,
-                                                            const PredictOptions& options) {
-  Collector collector(potential, options);
-  for (const std::string& path : inputs) {
-    RETURN_IF_ERROR(LooksLikeTensorFile(path) ? PredictFeatures(potential, path, &collector)
-                                              : PredictStructures(potential, path, options, &collector));
+absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
+                                                               absl::Span<const std::string> inputs,
+                                                               const PredictOptions& options) {
+  ChunkReader reader(models[0].descriptor, inputs, options);
+  Pipeline pipeline(models, options);
+  std::vector<StructurePrediction> predictions;
+  // The next chunk is read while one is computed.
+  Chunk chunks[2];
+  RETURN_IF_ERROR(reader.Read(&chunks[0]));
+  for (int current = 0;; current ^= 1) {
+    Chunk& chunk = chunks[current];
+    Chunk& next = chunks[current ^ 1];
+    std::future<absl::Status> reading;
+    if (!chunk.last && options.num_threads > 1) {
+      reading = std::async(std::launch::async, [&] { return reader.Read(&next); });
+    }
+    absl::Status status = pipeline.Compute(&chunk);
+    if (reading.valid()) {
+      // What comes first in the input is reported first, for any number of threads.
+      const absl::Status read_status = reading.get();
+      if (status.ok()) status = read_status;
+    }
+    RETURN_IF_ERROR(status);
+    for (int64_t s = 0; s < chunk.count; ++s) {
+      if (options.on_structure) RETURN_IF_ERROR(options.on_structure(chunk.items[s].structure));
+      predictions.push_back(std::move(chunk.predictions[s]));
+    }
+    if (options.on_progress) options.on_progress(chunk.count);
+    if (chunk.last) break;
+    if (options.num_threads == 1) RETURN_IF_ERROR(reader.Read(&next));
   }
-  return std::move(collector).Finish();
+  RETURN_IF_ERROR(reader.CheckSelection());
+  return predictions;
 }
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// Energies of everything in some files, features or raw structures, from a model file.
+// What models say of everything in some files, beside what the files say: structures stream through.
 
 #ifndef RUTILE_LIB_POTENTIAL_PREDICT_INPUTS_H_
 #define RUTILE_LIB_POTENTIAL_PREDICT_INPUTS_H_
@@ -11,8 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/evaluation/energy_errors.h"
+#include "lib/evaluation/structure_prediction.h"
 #include "lib/potential/potential_file.h"
+#include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 
 namespace rutile {
@@ -20,17 +21,22 @@ namespace rutile {
 struct PredictOptions {
   StructureReaderOptions reader;
   int num_threads = 1;
+  bool forces = true;                                   // and stress, where the cell is periodic
   std::optional<std::vector<int64_t>> frames;           // only these, counted from 0 over all inputs
   std::string config_type;                              // glob: only these; empty: all
   std::function<void(int64_t structures)> on_progress;  // so many more are done; may be empty
+  // Called for each chosen structure in the order of the inputs, from one thread; may be empty.
+  std::function<absl::Status(const Structure& structure)> on_structure;
 };
 
-// In the order of the inputs: files of kind atomistic.features/1 or structures ("-" too), mixed as they like.
-// INVALID_ARGUMENT: features of another descriptor than the model's, an element it does not know, a frame beyond the
-// end, nothing selected.
-absl::StatusOr<std::vector<EnergyPrediction>> PredictInputs(const Potential& potential,
-                                                            absl::Span<const std::string> inputs,
-                                                            const PredictOptions& options);
+// One model, or a committee with one descriptor (CheckCommittee). In the order of the inputs: files of kind
+// atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too), mixed as they like. Without forces, the
+// features in a file are used as they are; else they are computed from its positions, whose neighbours are found where
+// the file has none. The result does not depend on num_threads. INVALID_ARGUMENT: errors of PredictionSource::Open, an
+// element that the model does not know, atoms on top of each other, a frame beyond the end, nothing selected.
+absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
+                                                               absl::Span<const std::string> inputs,
+                                                               const PredictOptions& options);
 
 }  // namespace rutile
 

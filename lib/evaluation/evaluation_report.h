@@ -1,0 +1,38 @@
+// The pictures and the page that evaluate leaves behind.
+
+#ifndef RUTILE_LIB_EVALUATION_EVALUATION_REPORT_H_
+#define RUTILE_LIB_EVALUATION_EVALUATION_REPORT_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/evaluation/prediction_errors.h"
+#include "lib/evaluation/structure_prediction.h"
+#include "lib/evaluation/training_log.h"
+
+namespace rutile {
+
+struct EvaluationReport {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> facts;  // about the model: name, value with its unit
+  absl::Span<const StructurePrediction> predictions;       // not owned
+  std::vector<ErrorRow> errors;
+  std::optional<TrainingLog> log;     // adds the learning curve
+  std::optional<double> best_epoch;   // marked in it
+  std::vector<std::string> commands;  // as they can be pasted
+};
+
+// Writes report.html into `directory`, which exists, and beside it what there is data for: parity_energy.svg and
+// error_histogram.svg, parity_force.svg and force_histogram.svg, parity_stress.svg, learning_curve.svg. The page's size
+// does not grow with the number of atoms: pictures draw a choice of the points and say so. NOT_FOUND: gnuplot is not
+// installed.
+absl::Status WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_EVALUATION_EVALUATION_REPORT_H_

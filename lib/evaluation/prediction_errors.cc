@@ -1,0 +1,190 @@
+#include "lib/evaluation/prediction_errors.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/evaluation/tsv_cell.h"
+#include "lib/structure/element.h"
+
+namespace rutile {
+namespace {
+
+constexpr double kMilli = 1000;
+constexpr double kGigapascal = 160.21766208;  // of 1 eV/Angstrom^3
+
+enum Quantity {
+  kEnergy,
+  kEnergyTotal,
+  kForce,
+  kForceVector,
+  kStress,
+  kStressGpa,
+  kNetForce,
+  kEnergySpread,
+  kForceSpread
+};
+
+struct QuantityInfo {
+  const char *name, *unit;
+  int decimals;
+  bool only_all;
+};
+
+constexpr QuantityInfo kQuantities[] = {
+    {"energy", "meV/atom", 4, false},   {"energy_total", "eV", 6, true},         {"force", "eV/Å", 6, false},
+    {"force_vector", "eV/Å", 6, false}, {"stress", "eV/Å^3", 8, false},          {"stress_gpa", "GPa", 5, true},
+    {"net_force", "eV/Å", 9, true},     {"energy_spread", "meV/atom", 4, false}, {"force_spread", "eV/Å", 6, false},
+};
+constexpr size_t kNumQuantities = std::size(kQuantities);
+
+struct Sums {
+  int64_t count = 0;
+  double square = 0, absolute = 0, max = 0;
+
+  void Add(double value) {
+    ++count;
+    square += value * value;
+    absolute += std::abs(value);
+    max = std::max(max, std::abs(value));
+  }
+};
+
+using GroupSums = std::array<Sums, kNumQuantities>;
+
+void AddAtom(const StructurePrediction& p, int64_t atom, GroupSums* sums) {
+  if (p.has_force_errors()) {
+    double square = 0;
+    for (int a = 0; a < 3; ++a) {
+      const double error = p.predicted_force[3 * atom + a] - p.reference_force[3 * atom + a];
+      (*sums)[kForce].Add(error);
+      square += error * error;
+    }
+    (*sums)[kForceVector].Add(std::sqrt(square));
+  }
+  if (!p.force_spread.empty()) (*sums)[kForceSpread].Add(p.force_spread[atom]);
+}
+
+void AddStructure(const StructurePrediction& p, GroupSums* sums) {
+  const double atoms = static_cast<double>(p.num_atoms);
+  if (!std::isnan(p.reference_energy)) {
+    const double error = p.predicted_energy - p.reference_energy;
+    (*sums)[kEnergy].Add(kMilli * error / atoms);
+    (*sums)[kEnergyTotal].Add(error);
+  }
+  if (p.energy_spread.has_value()) (*sums)[kEnergySpread].Add(kMilli * *p.energy_spread / atoms);
+  if (p.has_stress_errors()) {
+    for (int k = 0; k < 9; ++k) {
+      const double error = (*p.predicted_stress)[k] - (*p.reference_stress)[k];
+      (*sums)[kStress].Add(error);
+      (*sums)[kStressGpa].Add(kGigapascal * error);
+    }
+  }
+  if (!p.predicted_force.empty()) (*sums)[kNetForce].Add(NetForce(p));
+  if (!p.has_force_errors() && p.force_spread.empty()) return;
+  for (int64_t atom = 0; atom < p.num_atoms; ++atom) AddAtom(p, atom, sums);
+}
+
+void AppendRows(const char* grouping, const std::string& group, const GroupSums& sums, std::vector<ErrorRow>* rows) {
+  const bool all = group.empty() && grouping == absl::string_view("all");
+  for (size_t q = 0; q < kNumQuantities; ++q) {
+    const Sums& s = sums[q];
+    if (s.count == 0 || (kQuantities[q].only_all && !all)) continue;
+    const double count = static_cast<double>(s.count);
+    rows->push_back({grouping, group, kQuantities[q].name, kQuantities[q].unit, s.count, std::sqrt(s.square / count),
+                     s.absolute / count, s.max});
+  }
+}
+
+}  // namespace
+
+std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predictions) {
+  GroupSums all;
+  std::map<std::string, GroupSums> by_config, by_composition, by_species;
+  for (const StructurePrediction& p : predictions) {
+    AddStructure(p, &all);
+    AddStructure(p, &by_config[p.config_type]);
+    AddStructure(p, &by_composition[p.composition]);
+    for (size_t atom = 0; atom < p.element.size(); ++atom) {
+      AddAtom(p, atom, &by_species[std::string(ElementSymbol(p.element[atom]))]);
+    }
+  }
+  std::vector<ErrorRow> rows;
+  AppendRows("all", "", all, &rows);
+  auto append_groups = [&](const char* grouping, const std::map<std::string, GroupSums>& groups) {
+    if (groups.size() < 2) return;
+    for (const auto& [group, sums] : groups) AppendRows(grouping, group, sums, &rows);
+  };
+  append_groups("config_type", by_config);
+  append_groups("composition", by_composition);
+  append_groups("species", by_species);
+  return rows;
+}
+
+const ErrorRow* FindError(absl::Span<const ErrorRow> rows, absl::string_view quantity) {
+  for (const ErrorRow& row : rows) {
+    if (row.grouping == "all" && row.quantity == quantity) return &row;
+  }
+  return nullptr;
+}
+
+absl::Status CheckErrorLimits(absl::Span<const ErrorRow> rows, absl::Span<const ErrorLimit> limits) {
+  for (const ErrorLimit& limit : limits) {
+    if (limit.max_rmse == std::numeric_limits<double>::infinity()) continue;
+    const ErrorRow* const row = FindError(rows, limit.quantity);
+    if (row == nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(limit.flag, " cannot be checked: the data has no ", limit.quantity, " to compare with"));
+    }
+    if (row->rmse <= limit.max_rmse) continue;
+    return absl::FailedPreconditionError(absl::StrCat(limit.quantity, " RMSE ", FormatError(*row, row->rmse), " ",
+                                                      row->unit, " is above ", limit.flag, "=", limit.max_rmse));
+  }
+  return absl::OkStatus();
+}
+
+std::string ExtrapolationWarning(absl::Span<const StructurePrediction> predictions) {
+  constexpr size_t kMostNames = 3;
+  std::vector<std::string> names;
+  int64_t count = 0;
+  for (const StructurePrediction& p : predictions) {
+    if (p.atoms_outside.value_or(0) == 0) continue;
+    ++count;
+    if (names.size() < kMostNames) names.push_back(p.name);
+  }
+  if (count == 0) return "";
+  return absl::StrCat(count, " of ", predictions.size(),
+                      " structures have atoms with features outside the range of training, where predictions are "
+                      "guesses: ",
+                      absl::StrJoin(names, ", "), count > static_cast<int64_t>(names.size()) ? ", ..." : "");
+}
+
+double NetForce(const StructurePrediction& prediction) {
+  double sum[3] = {};
+  for (size_t c = 0; c < prediction.predicted_force.size(); ++c) sum[c % 3] += prediction.predicted_force[c];
+  return std::sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]);
+}
+
+std::string FormatError(const ErrorRow& row, double value) {
+  for (const QuantityInfo& quantity : kQuantities) {
+    if (row.quantity == quantity.name) return absl::StrFormat("%.*f", quantity.decimals, value);
+  }
+  return absl::StrCat(value);
+}
+
+std::string ErrorsToTsv(absl::Span<const ErrorRow> rows) {
+  std::string tsv = "grouping\tgroup\tquantity\tunit\tcount\trmse\tmae\tmax\n";
+  for (const ErrorRow& row : rows) {
+    absl::StrAppendFormat(&tsv, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", row.grouping, TsvCell(row.group), row.quantity,
+                          row.unit, row.count, FormatError(row, row.rmse), FormatError(row, row.mae),
+                          FormatError(row, row.max));
+  }
+  return tsv;
+}
+
+}  // namespace rutile

@@ -1,0 +1,20 @@
+// Text from files in tables.
+
+#ifndef RUTILE_LIB_EVALUATION_TSV_CELL_H_
+#define RUTILE_LIB_EVALUATION_TSV_CELL_H_
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+// Names come from files; a tab or a line end inside one would shift the columns.
+inline std::string TsvCell(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\t", " "}, {"\n", " "}, {"\r", " "}});
+}
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_EVALUATION_TSV_CELL_H_

@@ -1,0 +1,60 @@
+#include "tools/evaluate/models.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/file.h"
+#include "lib/base/input_files.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/force_predictor.h"
+#include "lib/structure/element.h"
+
+namespace rutile {
+
+absl::StatusOr<Models> ReadModels(const std::string& argument) {
+  std::vector<std::string> arguments = {argument};
+  if (!FileExists(argument)) arguments = absl::StrSplit(argument, ',', absl::SkipEmpty());
+  Models models;
+  ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
+  for (const std::string& path : models.paths) {
+    ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
+    models.potentials.push_back(std::move(potential));
+  }
+  RETURN_IF_ERROR(CheckCommittee(models.potentials, models.paths));
+  return models;
+}
+
+std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models) {
+  const Potential& first = models.potentials[0];
+  const ChebyshevOptions& d = first.descriptor;
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (models.paths.size() > 1) {
+    facts.emplace_back("committee", absl::StrCat(models.paths.size(), " members; predictions are their mean"));
+  }
+  facts.emplace_back("file", absl::StrJoin(models.paths, ", "));
+  facts.emplace_back("species", absl::StrJoin(d.species, ", ", [](std::string* out, uint8_t z) {
+                       absl::StrAppend(out, ElementSymbol(z));
+                     }));
+  facts.emplace_back("radial", absl::StrFormat("order %d, cutoff %g Å", d.rad_order, d.rad_cutoff));
+  facts.emplace_back("angular", absl::StrFormat("order %d, cutoff %g Å", d.ang_order, d.ang_cutoff));
+  for (size_t m = 0; m < models.potentials.size(); ++m) {
+    const Potential& p = models.potentials[m];
+    std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),
+                                       p.shape.hidden.empty() ? "1, " : "-1, ", ActivationName(p.shape.activation),
+                                       ", one for each species, ", p.shape.num_parameters(), " parameters, ",
+                                       DTypeName(p.parameters.dtype()));
+    for (const char* key : {"epoch", "loss"}) {
+      const auto found = p.metadata.find(key);
+      if (found != p.metadata.end()) absl::StrAppend(&network, "; ", key, " ", found->second);
+    }
+    facts.emplace_back(models.potentials.size() > 1 ? absl::StrCat("network ", m + 1) : "network", network);
+  }
+  for (size_t s = 0; s < d.species.size(); ++s) {
+    facts.emplace_back(absl::StrCat("atomic energy of ", ElementSymbol(d.species[s])),
+                       absl::StrFormat("%.6f eV", first.atomic_energies[s]));
+  }
+  return facts;
+}
+
+}  // namespace rutile

@@ -1,0 +1,29 @@
+// The models that evaluate is given.
+
+#ifndef RUTILE_TOOLS_EVALUATE_MODELS_H_
+#define RUTILE_TOOLS_EVALUATE_MODELS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/potential/potential_file.h"
+
+namespace rutile {
+
+struct Models {
+  std::vector<std::string> paths;
+  std::vector<Potential> potentials;  // one, or a committee with one descriptor
+};
+
+// argument: MODEL, or MODEL,MODEL..., each a file, a directory, a glob or list:FILE. Errors of ExpandInputs,
+// ReadPotential and CheckCommittee.
+absl::StatusOr<Models> ReadModels(const std::string& argument);
+
+// What the report says of them: name, value with its unit.
+std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_EVALUATE_MODELS_H_

@@ -1,0 +1,49 @@
+#include "tools/evaluate/outputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/file.h"
+#include "lib/base/status_macros.h"
+#include "lib/evaluation/evaluation_report.h"
+#include "lib/evaluation/prediction_tables.h"
+#include "lib/evaluation/predictions_file.h"
+#include "lib/tensorfile/provenance.h"
+
+namespace rutile {
+
+absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, const Models& models,
+                          const std::vector<std::string>& inputs, const std::vector<StructurePrediction>& predictions,
+                          const std::vector<ErrorRow>& errors, std::optional<TrainingLog> log) {
+  std::vector<std::string> files = models.paths;
+  files.insert(files.end(), inputs.begin(), inputs.end());
+  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
+  RETURN_IF_ERROR(WritePredictions(directory + "/predictions.safetensors", predictions, metadata));
+  RETURN_IF_ERROR(WriteFileAtomically(directory + "/predictions.tsv", PredictionsToTsv(predictions)));
+  const bool forces = std::any_of(predictions.begin(), predictions.end(),
+                                  [](const StructurePrediction& p) { return !p.predicted_force.empty(); });
+  if (forces) RETURN_IF_ERROR(WriteForcesTsv(directory + "/predictions_forces.tsv", predictions));
+  RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", ErrorsToTsv(errors)));
+
+  EvaluationReport report;
+  report.title = models.paths.size() == 1 ? absl::StrCat("Evaluation of ", models.paths[0])
+                                          : absl::StrCat("Evaluation of a committee of ", models.paths.size());
+  report.facts = ModelFacts(models);
+  report.predictions = predictions;
+  report.errors = errors;
+  report.log = std::move(log);
+  const Metadata& first = models.potentials[0].metadata;
+  double best_epoch = 0;
+  const auto epoch = first.find("epoch");
+  if (epoch != first.end() && absl::SimpleAtod(epoch->second, &best_epoch)) report.best_epoch = best_epoch;
+  for (const char* key : {"features_command", "command"}) {
+    const auto command = first.find(key);
+    if (command != first.end() && !command->second.empty()) report.commands.push_back(command->second);
+  }
+  report.commands.push_back(ShellCommand(run.command));
+  return WriteEvaluationReport(directory, report);
+}
+
+}  // namespace rutile

@@ -1,0 +1,26 @@
+// What evaluate leaves in --output_dir.
+
+#ifndef RUTILE_TOOLS_EVALUATE_OUTPUTS_H_
+#define RUTILE_TOOLS_EVALUATE_OUTPUTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/evaluation/prediction_errors.h"
+#include "lib/evaluation/structure_prediction.h"
+#include "lib/evaluation/training_log.h"
+#include "tools/common/run_tool.h"
+#include "tools/evaluate/models.h"
+
+namespace rutile {
+
+// Tables, predictions, pictures and the page, into a directory that exists. inputs: the files of data.
+absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, const Models& models,
+                          const std::vector<std::string>& inputs, const std::vector<StructurePrediction>& predictions,
+                          const std::vector<ErrorRow>& errors, std::optional<TrainingLog> log);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_EVALUATE_OUTPUTS_H_
