@@ -1,12 +1,12 @@
-// Energies of structures from a trained potential and their features.
+// Energies of structures from a trained potential and their features: ForcePredictor where nothing else is wanted.
 
 #ifndef RUTILE_LIB_POTENTIAL_ENERGY_PREDICTOR_H_
 #define RUTILE_LIB_POTENTIAL_ENERGY_PREDICTOR_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "absl/types/span.h"
+#include "lib/potential/force_predictor.h"
 #include "lib/potential/potential_file.h"
 
 namespace rutile {
@@ -14,18 +14,19 @@ namespace rutile {
 // Computes in the type of the potential's parameters. One thread at a time may use an object.
 class EnergyPredictor {
  public:
-  explicit EnergyPredictor(const Potential& potential);
-  ~EnergyPredictor();
+  explicit EnergyPredictor(const Potential& potential) : predictor_(absl::MakeConstSpan(&potential, 1)) {}
 
-  // Total energy in eV, atomic energies included. features: [N, F] as computed, not scaled; species: [N].
-  double Predict(absl::Span<const float> features, absl::Span<const uint8_t> species);
-  double Predict(absl::Span<const double> features, absl::Span<const uint8_t> species);
+  // Total energy in eV, atomic energies included. features: [N, F] as computed, not scaled, float or double; species:
+  // [N].
+  template <typename Features>
+  double Predict(const Features& features, absl::Span<const uint8_t> species) {
+    predictor_.PredictFromFeatures(features, species, &prediction_);
+    return prediction_.energy;
+  }
 
  private:
-  class Impl;
-  template <typename T>
-  class TypedImpl;
-  std::unique_ptr<Impl> impl_;
+  ForcePredictor predictor_;
+  AtomicPrediction prediction_;
 };
 
 }  // namespace rutile

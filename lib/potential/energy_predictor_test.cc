@@ -4,30 +4,11 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "lib/potential/potential_testing.h"
 #include "lib/testing/golden_potential.h"
 
 namespace rutile {
 namespace {
-
-Potential GoldenPotential(const GoldenCase& golden) {
-  Potential p;
-  p.descriptor = golden.descriptor;
-  const int species = static_cast<int>(golden.descriptor.species.size());
-  const int features = golden.descriptor.num_features();
-  p.shape = {species, features, golden.networks.hidden, Activation::kTanh};
-  p.feature_scaling.num_species = species;
-  p.feature_scaling.num_features = features;
-  for (int s = 0; s < species; ++s) {
-    for (int f = 0; f < features; ++f) {
-      p.feature_scaling.mean.push_back(golden.feature_mean[f]);
-      p.feature_scaling.scale.push_back(1 / golden.feature_deviation[f]);
-    }
-  }
-  p.energy_scaling = {golden.energy_scaling, golden.energy_shift};
-  p.atomic_energies.assign(species, 0.0);
-  p.parameters = Tensor::Of(golden.networks.parameters);
-  return p;
-}
 
 TEST(EnergyPredictorTest, MatchesGoldenEnergies) {
   for (const std::string& name : GoldenCaseNames()) {

@@ -59,6 +59,27 @@ absl::Status CopyParameters(const TensorFile& file, const std::string& name, con
   return absl::OkStatus();
 }
 
+// Bounds may be infinite (a species that training did not have) but not NaN.
+absl::Status ReadRange(const TensorFile& file, const NetworkShape& shape, FeatureRange* range) {
+  const std::vector<int64_t> by_feature = {shape.num_species, shape.num_features};
+  const Tensor* const min = file.tensors.Find("feature_min");
+  const Tensor* const max = file.tensors.Find("feature_max");
+  if (min == nullptr && max == nullptr) return absl::OkStatus();
+  if (min == nullptr || max == nullptr || min->shape() != by_feature || max->shape() != by_feature) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensors \"feature_min\" and \"feature_max\": expected both, or none, each [",
+                     absl::StrJoin(by_feature, ","), "]"));
+  }
+  range->min = min->ToDoubles();
+  range->max = max->ToDoubles();
+  for (size_t k = 0; k < range->min.size(); ++k) {
+    if (std::isnan(range->min[k]) || std::isnan(range->max[k])) {
+      return absl::InvalidArgumentError("tensors \"feature_min\" and \"feature_max\" hold NaN");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Potential> Decode(const TensorFile& file) {
   Potential potential;
   potential.metadata = file.metadata;
@@ -76,6 +97,7 @@ absl::StatusOr<Potential> Decode(const TensorFile& file) {
   potential.feature_scaling.num_features = shape.num_features;
   potential.feature_scaling.mean = tensors.At("feature_mean").ToDoubles();
   potential.feature_scaling.scale = tensors.At("feature_scale").ToDoubles();
+  RETURN_IF_ERROR(ReadRange(file, shape, &potential.feature_range));
   potential.energy_scaling.scale = tensors.At("energy_scale").ToDoubles()[0];
   potential.energy_scaling.shift = tensors.At("energy_shift").ToDoubles()[0];
   potential.atomic_energies = tensors.At("atomic_energy").ToDoubles();
@@ -113,6 +135,12 @@ const Schema& PotentialSchema() {
            {"M", "F"},
            true,
            "1 / deviation; 0 for a feature that was constant in training"},
+          {"feature_min",
+           {DType::kF64},
+           {"M", "F"},
+           false,
+           "least of each feature over the training atoms of the species; +infinity where there were none"},
+          {"feature_max", {DType::kF64}, {"M", "F"}, false, "largest; −infinity where there were none"},
           {"atomic_energy", {DType::kF64}, {"M"}, true, "eV"},
           {"energy_scale", {DType::kF64}, {}, true, "1/eV"},
           {"energy_shift", {DType::kF64}, {}, true, "eV per atom"},
@@ -145,6 +173,10 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
   NamedTensors tensors;
   tensors.Set("feature_mean", Tensor::Of<double>(potential.feature_scaling.mean, by_feature));
   tensors.Set("feature_scale", Tensor::Of<double>(potential.feature_scaling.scale, by_feature));
+  if (!potential.feature_range.min.empty()) {
+    tensors.Set("feature_min", Tensor::Of<double>(potential.feature_range.min, by_feature));
+    tensors.Set("feature_max", Tensor::Of<double>(potential.feature_range.max, by_feature));
+  }
   tensors.Set("atomic_energy", Tensor::Of(potential.atomic_energies));
   tensors.Set("energy_scale", Tensor::Scalar(potential.energy_scaling.scale));
   tensors.Set("energy_shift", Tensor::Scalar(potential.energy_scaling.shift));

@@ -24,6 +24,7 @@ struct Potential {
   ChebyshevOptions descriptor;
   NetworkShape shape;
   FeatureScaling feature_scaling;
+  FeatureRange feature_range;  // of the training atoms; empty when the file does not say
   EnergyScaling energy_scaling;
   std::vector<double> atomic_energies;  // [species] eV
   Tensor parameters;                    // flat [shape.num_parameters()], F32 or F64, in the order of NetworkShape

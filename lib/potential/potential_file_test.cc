@@ -1,6 +1,7 @@
 #include "lib/potential/potential_file.h"
 
 #include <cmath>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,6 +24,10 @@ Potential Example(DType dtype) {
   const int features = p.descriptor.num_features();
   p.shape = {2, features, {4, 3}, Activation::kMtanh};
   p.feature_scaling = {2, features, std::vector<double>(2 * features, 0.5), std::vector<double>(2 * features, 2.0)};
+  p.feature_range.min.assign(2 * features, -1.5);
+  p.feature_range.max.assign(2 * features, 3.5);
+  p.feature_range.min[1] = std::numeric_limits<double>::infinity();  // as of a species that training did not have
+  p.feature_range.max[1] = -p.feature_range.min[1];
   p.energy_scaling = {1.25, -8.5};
   p.atomic_energies = {-3, -2};
   const std::vector<double> values = InitialNetworkParameters(p.shape, 1);
@@ -47,10 +52,21 @@ TEST(PotentialFileTest, ComesBackAsWritten) {
     EXPECT_EQ(read->parameters.dtype(), dtype);
     EXPECT_EQ(read->parameters.ToDoubles(), written.parameters.ToDoubles());
     EXPECT_EQ(read->feature_scaling.scale, written.feature_scaling.scale);
+    EXPECT_EQ(read->feature_range.min, written.feature_range.min);
+    EXPECT_EQ(read->feature_range.max, written.feature_range.max);
     EXPECT_EQ(read->energy_scaling.shift, -8.5);
     EXPECT_EQ(read->atomic_energies, written.atomic_energies);
     EXPECT_EQ(read->metadata.at("epoch"), "12");
   }
+}
+
+TEST(PotentialFileTest, MayNotKnowTheRangeOfFeatures) {
+  Potential written = Example(DType::kF32);
+  written.feature_range = {};
+  ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+  const absl::StatusOr<Potential> read = ReadPotential(Temp("p.safetensors"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->feature_range.min.empty());
 }
 
 // A file that was changed after it was written, tensor by tensor.
@@ -104,6 +120,18 @@ TEST_F(BrokenPotentialTest, Metadata) {
 TEST_F(BrokenPotentialTest, Scales) {
   file_.tensors.Set("energy_scale", Tensor::Scalar(0.0));
   EXPECT_THAT(Error(), HasSubstr("energy_scale"));
+}
+
+TEST_F(BrokenPotentialTest, Ranges) {
+  const Tensor whole = file_.tensors.At("feature_max");
+  file_.tensors.Set("feature_max", Tensor::Of<double>(std::vector<double>(whole.num_elements(), NAN), whole.shape()));
+  EXPECT_THAT(Error(), HasSubstr("\"feature_max\" hold NaN"));
+  NamedTensors without;
+  for (const auto& [name, tensor] : file_.tensors) {
+    if (name != "feature_max") without.Set(name, tensor);
+  }
+  file_.tensors = without;
+  EXPECT_THAT(Error(), HasSubstr("expected both, or none"));
 }
 
 TEST_F(BrokenPotentialTest, AnotherKind) {

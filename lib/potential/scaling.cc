@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lib/base/logging.h"
 
@@ -73,6 +74,8 @@ FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, i
   shift_.assign(groups * num_features, 0);
   sum_.assign(groups * num_features, 0);
   square_.assign(groups * num_features, 0);
+  range_.min.assign(num_species * num_features, std::numeric_limits<double>::infinity());
+  range_.max.assign(num_species * num_features, -std::numeric_limits<double>::infinity());
 }
 
 template <typename T>
@@ -86,6 +89,13 @@ void FeatureStatistics::AddAtom(uint8_t species, const T* features) {
     const double d = features[f] - shift[f];
     sum[f] += d;
     square[f] += d * d;
+  }
+  double* const min = &range_.min[species * num_features_];
+  double* const max = &range_.max[species * num_features_];
+  for (int f = 0; f < num_features_; ++f) {
+    const double x = features[f];
+    min[f] = x < min[f] ? x : min[f];
+    max[f] = x > max[f] ? x : max[f];
   }
 }
 

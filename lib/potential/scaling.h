@@ -24,6 +24,12 @@ struct FeatureScaling {
   std::vector<int> ConstantFeatures() const;
 };
 
+// What training has seen of each feature before scaling: an atom outside it is extrapolated. A species without atoms
+// has min = +infinity and max = -infinity, so that any atom of it is outside.
+struct FeatureRange {
+  std::vector<double> min, max;  // [species, F]
+};
+
 // One pass over the training atoms; sums in fp64 in the order of atoms, shifted by the first atom's features so that no
 // digits cancel. The deviation is sqrt(variance + 1e-12), as aenet-python has it. A feature whose deviation is below
 // 1e-8 of its size, or of a species without atoms, gets scale 0: a derivative of 1e8 helps nobody.
@@ -33,6 +39,8 @@ class FeatureStatistics {
   void Add(uint8_t species, absl::Span<const float> features) { AddAtom(species, features.data()); }
   void Add(uint8_t species, absl::Span<const double> features) { AddAtom(species, features.data()); }
   FeatureScaling Result() const;
+  // By species, whatever the kind of scaling. NaN features are not seen.
+  const FeatureRange& Range() const { return range_; }
 
  private:
   template <typename T>
@@ -43,6 +51,7 @@ class FeatureStatistics {
   const int num_features_;
   std::vector<int64_t> count_;                // by group: species, or one
   std::vector<double> shift_, sum_, square_;  // [groups, F]
+  FeatureRange range_;
 };
 
 // E = sum of network outputs / scale + shift * atoms (+ atomic energies), eV.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -13,6 +14,7 @@ namespace rutile {
 namespace {
 
 using ::testing::DoubleNear;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -65,6 +67,30 @@ TEST(FeatureStatisticsTest, SinglePrecisionAddsInDouble) {
   }
   EXPECT_NEAR(statistics.Result().mean[0], 102, 1e-12);
   EXPECT_NEAR(statistics.Result().scale[0], 1 / std::sqrt(2.0), 1e-11);
+}
+
+// By species even where the scaling is not; a species that training has not seen has an empty range.
+TEST(FeatureStatisticsTest, RangesAreOfEachSpecies) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::vector<double>> rows = {{1, 5}, {-3, 7}, {10, 1}, {14, 1}};
+  for (const FeatureScalingKind kind :
+       {FeatureScalingKind::kNone, FeatureScalingKind::kPooled, FeatureScalingKind::kPerSpecies}) {
+    FeatureStatistics statistics(kind, 3, 2);
+    EXPECT_THAT(statistics.Range().min, Each(kInfinity));
+    EXPECT_THAT(statistics.Range().max, Each(-kInfinity));
+    for (int i = 0; i < 4; ++i) statistics.Add(i < 2 ? 0 : 1, rows[i]);
+    EXPECT_THAT(statistics.Range().min, ElementsAre(-3, 5, 10, 1, kInfinity, kInfinity));
+    EXPECT_THAT(statistics.Range().max, ElementsAre(1, 7, 14, 1, -kInfinity, -kInfinity));
+  }
+}
+
+TEST(FeatureStatisticsTest, RangesOfSinglePrecisionAreExactAndPassOverNaN) {
+  FeatureStatistics statistics(FeatureScalingKind::kPooled, 1, 1);
+  for (const float x : {0.3f, std::numeric_limits<float>::quiet_NaN(), 0.1f}) {
+    statistics.Add(0, absl::MakeConstSpan(&x, 1));
+  }
+  EXPECT_EQ(statistics.Range().min[0], double{0.1f});
+  EXPECT_EQ(statistics.Range().max[0], double{0.3f});
 }
 
 TEST(ScaleEnergiesTest, MapsToMinusOneToOne) {
