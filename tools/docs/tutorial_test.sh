@@ -8,7 +8,7 @@ export PATH=$TEST_TMPDIR/bin:$PATH
 cd "$TEST_TMPDIR"
 run() { make DATA=tio2-pbe.extxyz OUT=out TRAINING="--max_epochs=$1" "${@:2}"; }
 run 3
-grep -q 'energy_rmse' out/summary.txt
+grep -q 'energy.*meV/atom' out/summary.txt
 [ -s out/report/report.html ] && [ -s out/report/learning_curve.svg ]
 run 3 --question
 touch -d '2000-01-01' out/features.safetensors

@@ -14,24 +14,55 @@ $train --precision=fp64 --max_epochs=20 --test_fraction=0.1 --output_dir=run f.s
 $evaluate run/best.safetensors f.safetensors > features.tsv 2> log || fail "features: $(cat log)"
 $evaluate --threads=2 run/best.safetensors "$tio2" > structures.tsv 2> log || fail "structures: $(cat log)"
 cmp features.tsv structures.tsv || fail "features and structures differ"
-head -n 1 features.tsv | grep -q 'energy_rmse\[meV/atom\]' || fail "no unit"
-grep -q '^all.*403' features.tsv && grep -q '^config_type.rutile' features.tsv || fail "groups: $(cat features.tsv)"
+[ "$(head -n 1 features.tsv)" = "$(printf 'grouping\tgroup\tquantity\tunit\tcount\trmse\tmae\tmax')" ] || fail "header"
+# value GROUPING GROUP QUANTITY UNIT COLUMN FILE
+value() { awk -F'\t' -v g="$1" -v n="$2" -v q="$3" -v u="$4" -v c="$5" '$1 == g && $2 == n && $3 == q && $4 == u { print $c }' "$6"; }
+[ "$(value all '' energy meV/atom 5 features.tsv)" = 403 ] || fail "energies: $(cat features.tsv)"
+[ "$(value all '' force eV/Å 5 features.tsv)" = "$(($(value all '' force_vector eV/Å 5 features.tsv) * 3))" ] || fail "forces"
+[ "$(value all '' net_force eV/Å 8 features.tsv)" = 0.000000000 ] || fail "net force"
+for row in 'config_type rutile energy meV/atom' 'config_type rutile force eV/Å' 'species Ti force_vector eV/Å'; do
+  [ -n "$(value $row 6 features.tsv)" ] || fail "no $row: $(cat features.tsv)"
+done
 # The table of the test set is what train said of it.
 $evaluate --frames=run/test_frames.txt run/best.safetensors f.safetensors > test.tsv || fail "frames"
-[ "$(grep '^all' test.tsv | cut -f 5)" = "$(grep '^test' trained | cut -f 3)" ] || fail "test errors: $(cat test.tsv trained)"
+[ "$(value all '' energy meV/atom 6 test.tsv)" = "$(grep '^test' trained | cut -f 3)" ] || fail "test errors: $(cat test.tsv trained)"
 $evaluate --config_type=fluo* run/best.safetensors - < "$tio2" > stdin.tsv || fail "standard input"
+# Energies alone are the same energies.
+$evaluate --forces=false run/best.safetensors f.safetensors > energies.tsv || fail "energies alone"
+[ "$(value all '' energy meV/atom 6 energies.tsv)" = "$(value all '' energy meV/atom 6 features.tsv)" ] || fail "energies alone: $(cat energies.tsv)"
+grep -q force energies.tsv && fail "forces with --forces=false"
+
+$evaluate --check --frames=<(seq 0 5) run/best.safetensors "$tio2" > table 2> log || fail "check: $(cat log)"
+grep -q 'check: 27 force components of 3 structures agree' log && grep -q ' stress components' log || fail "check says: $(cat log)"
 
 $evaluate --train_log=run/log.tsv --output_dir=report run/best.safetensors f.safetensors > table 2> log || fail "report: $(cat log)"
-for file in metrics.tsv predictions.tsv predictions.safetensors parity_energy.svg error_histogram.svg learning_curve.svg report.html; do
+for file in metrics.tsv predictions.tsv predictions_forces.tsv predictions.safetensors parity_energy.svg error_histogram.svg \
+  parity_force.svg force_histogram.svg learning_curve.svg report.html; do
   [ -s report/$file ] || fail "no report/$file"
 done
 cmp table report/metrics.tsv || fail "metrics.tsv is not what was printed"
 [ "$(wc -l < report/predictions.tsv)" = 404 ] || fail "predictions.tsv"
+[ "$(wc -l < report/predictions_forces.tsv)" = "$(($(value all '' force_vector eV/Å 5 table) + 1))" ] || fail "predictions_forces.tsv"
+[ "$(wc -c < report/report.html)" -lt 2000000 ] || fail "report.html is $(wc -c < report/report.html) bytes"
 # The page needs nothing else: no reference to another file or to a server.
 grep -qE '(src|href)="[^#d]' report/report.html && fail "report.html refers to other files"
+
+# A committee: two members with their own seeds, as a list or a glob; one model twice has no spread.
+$train --precision=fp64 --max_epochs=5 --seed=7 --output_dir=other f.safetensors > /dev/null 2> log || fail "train: $(cat log)"
+$evaluate --output_dir=committee run/best.safetensors,other/best.safetensors f.safetensors > list.tsv 2> log || fail "committee: $(cat log)"
+mkdir members && cp run/best.safetensors members/1.safetensors && cp other/best.safetensors members/2.safetensors
+$evaluate 'members/*.safetensors' f.safetensors > glob.tsv 2> log || fail "glob: $(cat log)"
+cmp list.tsv glob.tsv || fail "list and glob differ"
+[ "$(value all '' energy_spread meV/atom 5 list.tsv)" = 403 ] || fail "spread: $(cat list.tsv)"
+[ -n "$(value species O force_spread eV/Å 6 list.tsv)" ] || fail "spread of forces: $(cat list.tsv)"
+grep -q 'committee of 2' committee/report.html || fail "the report does not say that it is a committee"
+$evaluate run/best.safetensors,run/best.safetensors f.safetensors > twice.tsv || fail "twice"
+[ "$(value all '' force eV/Å 6 twice.tsv)" = "$(value all '' force eV/Å 6 features.tsv)" ] || fail "a model twice"
+[ "$(value all '' force_spread eV/Å 8 twice.tsv)" = 0.000000 ] || fail "spread of a model with itself"
+
 printf '1\n\nO 0 0 0\n' > bare.xyz
 $evaluate --output_dir=bare run/best.safetensors bare.xyz > table 2> log || fail "no energies: $(cat log)"
-[ "$(wc -l < table)" = 1 ] || fail "rows without energies"
+[ "$(cut -f 3 table | paste -sd ,)" = quantity,net_force ] || fail "rows without energies: $(cat table)"
 
 # A limit that is met, one that is not, one that cannot be checked.
 $evaluate --max_energy_rmse=1e6 run/best.safetensors f.safetensors > /dev/null 2>&1 || fail "a limit that is met"
@@ -39,6 +70,11 @@ $evaluate --max_energy_rmse=0.001 run/best.safetensors f.safetensors > /dev/null
 [ $? = 2 ] && grep -q 'meV/atom is above' err || fail "a limit that is not met: $(cat err)"
 $evaluate --max_energy_rmse=1 run/best.safetensors bare.xyz > /dev/null 2> err
 [ $? = 2 ] || fail "a limit without energies: $(cat err)"
+$evaluate --max_force_rmse=1e6 run/best.safetensors f.safetensors > /dev/null 2>&1 || fail "a limit of forces that is met"
+$evaluate --max_force_rmse=1e-6 run/best.safetensors f.safetensors > /dev/null 2> err
+[ $? = 2 ] && grep -q 'eV/Å is above --max_force_rmse=1e-06' err || fail "a limit of forces that is not met: $(cat err)"
+$evaluate --max_stress_rmse=1 run/best.safetensors bare.xyz > /dev/null 2> err
+[ $? = 2 ] && grep -q 'no stress' err || fail "a limit without stress: $(cat err)"
 
 expect_error 1 'none.safetensors' $evaluate none.safetensors f.safetensors
 expect_error 1 'potential' $evaluate f.safetensors f.safetensors
@@ -48,6 +84,10 @@ expect_error 1 'needs a model' $evaluate run/best.safetensors
 expect_error 1 'none.xyz' $evaluate run/best.safetensors none.xyz
 $featurize --species=Ti,O --rad_cutoff=5 --output=other.safetensors "$tio2" 2> /dev/null
 expect_error 1 'descriptor' $evaluate run/best.safetensors other.safetensors
+expect_error 1 'is a model, not data' $evaluate run/best.safetensors other/best.safetensors f.safetensors
+expect_error 1 'need --forces' $evaluate --forces=false --max_force_rmse=1 run/best.safetensors f.safetensors
+$train --max_epochs=1 --output_dir=longer other.safetensors > /dev/null 2>&1
+expect_error 1 'a committee need the same' $evaluate run/best.safetensors,longer/best.safetensors f.safetensors
 printf '1\n\nFe 0 0 0\n' > iron.xyz
 expect_error 1 'Fe' $evaluate run/best.safetensors iron.xyz
 expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safetensors f.safetensors
