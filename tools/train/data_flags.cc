@@ -70,7 +70,7 @@ int64_t MaxBytes() {
   return int64_t{sysconf(_SC_PHYS_PAGES)} / 2 * sysconf(_SC_PAGESIZE);
 }
 
-absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options) {
+absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options, std::vector<std::string>* messages) {
   options->cached_features = false;
   if (data.has_features()) return RefuseFlags("with files of features, which hold them", {"cached_features"});
   if (!EnergiesWithoutForces(data, *options)) {
@@ -87,7 +87,7 @@ absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options
   if (FlagGiven("cached_features")) {
     return absl::InvalidArgumentError(absl::StrCat(text, ": allow more, or run featurize first"));
   }
-  PrintMessage(absl::StrCat(text, ": they are computed in each epoch"));
+  messages->push_back(text + ": they are computed in each epoch");
   return absl::OkStatus();
 }
 
@@ -108,7 +108,7 @@ absl::Status CheckNeighborFlags(const AtomicData& data, const AtomisticTaskOptio
                                  : RefuseFlags("with --cache_dir: files are not in memory", {"cache_max_bytes"});
 }
 
-absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* data) {
+absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* data, std::vector<std::string>* messages) {
   RETURN_IF_ERROR(CheckNeighborFlags(*data, options));
   const bool forces = options.loss.force_weight > 0 || options.loss.stress_weight > 0;
   if (!forces && (data->has_features() || options.cached_features)) {
@@ -122,7 +122,7 @@ absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* dat
       data->CacheNeighbors(FLAGS_cache_triplets, FLAGS_cache_dir, MaxBytes(), options.num_threads);
   if (absl::IsResourceExhausted(status) && !FlagGiven("cache_neighbors") && !FLAGS_cache_triplets &&
       FLAGS_cache_dir.empty()) {
-    PrintMessage(absl::StrCat(status.message(), "; they are found anew in each epoch"));
+    messages->push_back(absl::StrCat(status.message(), "; they are found anew in each epoch"));
     return absl::OkStatus();
   }
   if (absl::IsResourceExhausted(status)) return absl::InvalidArgumentError(status.message());
@@ -130,8 +130,8 @@ absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* dat
   int64_t pairs = 0;
   for (int64_t s = 0; s < data->num_structures(); ++s) pairs += data->pairs(s).num_pairs();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  PrintMessage(absl::StrFormat("%d neighbors in %.2f s, kept in %s", pairs, seconds,
-                               FLAGS_cache_dir.empty() ? "memory" : FLAGS_cache_dir));
+  messages->push_back(absl::StrFormat("%d neighbors in %.2f s, kept in %s", pairs, seconds,
+                                      FLAGS_cache_dir.empty() ? "memory" : FLAGS_cache_dir));
   return absl::OkStatus();
 }
 
@@ -169,13 +169,15 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
   return data;
 }
 
-absl::Status CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options) {
+absl::StatusOr<std::vector<std::string>> CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options) {
   if (FLAGS_cache_max_bytes < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--cache_max_bytes=", FLAGS_cache_max_bytes, ": expected bytes, or 0 for half of the memory"));
   }
-  RETURN_IF_ERROR(CacheFeatures(*data, options));
-  return CacheNeighbors(*options, data);
+  std::vector<std::string> messages;
+  RETURN_IF_ERROR(CacheFeatures(*data, options, &messages));
+  RETURN_IF_ERROR(CacheNeighbors(*options, data, &messages));
+  return messages;
 }
 
 }  // namespace rutile

@@ -5,8 +5,8 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/potential/atomic_data.h"
@@ -22,8 +22,9 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
 
 // By --cached_features, --cache_neighbors, --cache_triplets, --cache_max_bytes, --cache_dir: finds neighbours and keeps
 // them in the data, and sets options->cached_features. What is not said is kept where it saves time and there is room.
-// INVALID_ARGUMENT: a cache that was asked for and would serve nothing, or for which there is no room.
-absl::Status CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options);
+// The result is what there is to say of it, a message each. INVALID_ARGUMENT: a cache that was asked for and would
+// serve nothing, or for which there is no room.
+absl::StatusOr<std::vector<std::string>> CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options);
 
 }  // namespace rutile
 

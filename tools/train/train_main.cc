@@ -72,8 +72,10 @@ absl::StatusOr<std::vector<Member>> Members(const TrainerOptions& options) {
 }
 
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
-                         const Split& split, TrainerOptions options, const Metadata& metadata) {
+                         const Split& split, const std::vector<std::string>& messages, TrainerOptions options,
+                         const Metadata& metadata) {
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
+  for (const std::string& message : messages) PrintMessage(message);
   PrintFacts(data, task, split);
   ProgressBar progress(member.name.empty() ? "train" : member.name, options.stop.max_epochs, FLAGS_progress);
   double atoms_per_s = 0;
@@ -106,10 +108,10 @@ absl::Status RunTrain(const ToolRun& run) {
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
   task_options.precision = PrecisionFromFlags(data);
   ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
-  RETURN_IF_ERROR(CacheFromFlags(&data, &task_options));
+  ASSIGN_OR_RETURN(std::vector<std::string> messages, CacheFromFlags(&data, &task_options));
   if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
-    PrintMessage(
-        "--num_workers=0 is used: features are kept, so that making a batch is a copy, and workers cannot help");
+    messages.push_back(
+        "--num_workers=0 is used: features are kept, a batch is a copy of them, and workers cannot help");
     options.num_workers = 0;
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
@@ -117,7 +119,8 @@ absl::Status RunTrain(const ToolRun& run) {
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   for (const Member& member : members) {
     task_options.force_sampling.seed = options.seed;
-    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, options, metadata));
+    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, options, metadata));
+    messages.clear();
     ++options.seed;
   }
   return absl::OkStatus();

@@ -57,7 +57,7 @@ expect_error 1 'none.safetensors' $train --output_dir=h none.safetensors
 expect_error 1 'features' $train --output_dir=h a/best.safetensors
 head -c 5000 f.safetensors > cut.safetensors
 expect_error 1 'cut.safetensors' $train --output_dir=h cut.safetensors
-expect_error 1 'needs features' $train --output_dir=h
+expect_error 1 'needs structures' $train --output_dir=h
 $featurize --species=O,Ti --output=other.safetensors "$tio2" 2> /dev/null
 expect_error 1 'descriptor' $train --output_dir=h f.safetensors other.safetensors
 expect_error 1 'momentum' $train --momentum=0.9 --output_dir=h f.safetensors

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# train on forces and stresses: every kind of input and every cache gives the same run; sampling, committees, saved
+# predictions, and one clear line for what has no effect or cannot be.
+set -uo pipefail
+train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
+cache=$PWD/tools/cache-neighbors/cache-neighbors
+diff=$PWD/lib/tensorfile/diff
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+descriptor="--species=Ti,O --rad_cutoff=4 --rad_order=5 --ang_cutoff=3"
+$featurize $descriptor --precision=fp64 --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
+$cache $descriptor --output=n.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors"
+$cache --cutoff=5 --output=wide.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff"
+$cache --cutoff=3.5 --output=short.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff"
+
+# run NAME FLAGS... INPUTS...: into the directory NAME. same: it has the parameters of the run `ref`, to rounding that training has amplified.
+run() {
+  local name=$1
+  shift
+  $train --hidden=6 --max_epochs=3 --precision=fp64 --test_fraction=0.1 --overwrite --output_dir="$name" "$@" \
+    > "$name.tsv" 2> "$name.log" || fail "$name, $*: $(cat "$name.log")"
+}
+same() {
+  run "$@"
+  $diff --rtol=1e-7 --atol=1e-9 ref/last.safetensors "$1/last.safetensors" > differences || fail "$*: $(cat differences)"
+}
+
+force="--force_weight=0.1 --force_fraction=0.3"
+run ref $force $descriptor "$tio2"
+grep -q 'force_rmse\[eV/' ref.tsv || fail "no force errors in: $(cat ref.tsv)"
+grep -q 'kept in memory' ref.log || fail "neighbors were not kept: $(cat ref.log)"
+same off $force $descriptor --cache_neighbors=false --cached_features=false "$tio2"
+same workers $force $descriptor --cache_neighbors=false --num_workers=2 --threads=2 "$tio2"
+same triplets $force $descriptor --angular=triplets "$tio2"
+same cached_triplets $force $descriptor --angular=triplets --cache_triplets "$tio2"
+same directory $force $descriptor --cache_dir=cache "$tio2"
+same again $force $descriptor --cache_dir=cache --cached_features=false "$tio2"
+[ "$(ls cache | wc -l)" = 1 ] || fail "cache: $(ls cache)"
+same neighbors $force n.safetensors
+same wide $force $descriptor wide.safetensors
+same features $force f.safetensors
+same both $force f.safetensors n.safetensors
+same little $force $descriptor --cache_max_bytes=1000 "$tio2"
+grep -q 'each epoch' little.log || fail "not said that nothing fits: $(cat little.log)"
+# Standard input is looked at, then read as what it is.
+same pipe $force $descriptor - < "$tio2"
+same pipe_neighbors $force - < n.safetensors
+
+# Energies alone: from raw structures, kept or not, and from features.
+run ref $descriptor "$tio2"
+same energies_off $descriptor --cached_features=false "$tio2"
+same energies_neighbors n.safetensors
+same energies_features f.safetensors
+same energies_workers --num_workers=2 f.safetensors
+grep -q 'num_workers=0' energies_workers.log || fail "nothing said of workers: $(cat energies_workers.log)"
+
+# What else can be asked for.
+for flags in "--force_weight=0.5 --loss=mse" "--force_weight=0.1 --loss=huber --huber_delta_force=0.3" "--force_weight=1" \
+  "--force_weight=3 --energy_weight=1" "--stress_weight=5" "--force_weight=0.1 --stress_weight=5 --precision=fp32" \
+  "$force --force_sampling=fixed" "$force --force_sample_unit=atom --force_min_structures_per_epoch=40" \
+  "$force --force_resample_num_epochs=2 --force_scale_unbiased" "--force_weight=0.1 --max_forces=5" \
+  "--force_weight=0.1 --config_weights=rutile=2,*=0.5" "--force_weight=0.1 --compile_mode=none --max_steps=2"; do
+  run other $flags n.safetensors
+done
+run filtered --max_forces=5 n.safetensors
+grep -q 'are left out by --max_energy and --max_forces' filtered.log || fail "filter: $(cat filtered.log)"
+
+# Sampled forces are a function of seed and epoch: a resumed run is the run that was not interrupted.
+run whole $force n.safetensors
+run part $force --max_epochs=2 n.safetensors
+$train --hidden=6 --max_epochs=3 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force n.safetensors \
+  > /dev/null 2> log || fail "resume: $(cat log)"
+$diff whole/last.safetensors part/last.safetensors || fail "a resumed run differs"
+
+# A committee: whole runs with their own seeds, the first of which is the run alone.
+run team --committee=2 --save_energies --save_forces n.safetensors
+[ "$(cut -f 1 team.tsv | sort -u | tr '\n' ' ')" = "member member-00 member-01 " ] || fail "committee: $(cat team.tsv)"
+run alone --save_energies n.safetensors
+$diff alone/last.safetensors team/member-00/last.safetensors || fail "the first member is not the run alone"
+$diff alone/last.safetensors team/member-01/last.safetensors > /dev/null && fail "members are the same"
+for file in energies-train energies-validation energies-test forces-train; do
+  [ -s team/member-01/$file.tsv ] || fail "no $file.tsv"
+done
+[ "$(wc -l < alone/energies-test.tsv)" = 41 ] || fail "energies-test.tsv has $(wc -l < alone/energies-test.tsv) lines"
+[ ! -e alone/forces-test.tsv ] || fail "forces were not asked for"
+cmp <(cut -f 1-6 alone/energies-test.tsv) <(cut -f 1-6 team/member-00/energies-test.tsv) || fail "saved energies differ"
+[ "$(head -n 1 alone/energies-test.tsv | grep -c 'predicted_energy\[eV\]')" = 1 ] || fail "no units in energies-test.tsv"
+
+# Bad input.
+sed 's/:forces:R:3//; s/ stress="[^"]*"//' "$tio2" | awk 'NF > 4 && /^[A-Z][a-z]* / { print $1, $2, $3, $4; next } { print }' > bare.extxyz
+refuse() {
+  local pattern=$1
+  shift
+  expect_error 1 "$pattern" $train --output_dir=bad --hidden=4 "$@"
+}
+refuse 'none of the .* has forces' $descriptor --force_weight=0.1 bare.extxyz
+refuse 'has a stress' $descriptor --stress_weight=1 bare.extxyz
+refuse '3.5 Angstrom' $descriptor short.safetensors
+$cache $descriptor --max_forces=5 --output=fewer.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --max_forces"
+refuse 'same structures' f.safetensors fewer.safetensors
+refuse 'from 0 to 1' --force_weight=1.5 n.safetensors
+refuse 'from 0 to 1' --force_weight=-0.1 n.safetensors
+refuse 'force_fraction' --force_weight=0.1 --force_fraction=0 n.safetensors
+refuse 'without --force_weight' --force_fraction=0.5 n.safetensors
+refuse 'force_fraction below 1' --force_weight=0.1 --force_sampling=fixed n.safetensors
+refuse 'random or fixed' $force --force_sampling=often n.safetensors
+refuse 'force_resample_num_epochs' $force --force_sampling=fixed --force_resample_num_epochs=2 n.safetensors
+refuse 'huber' --huber_delta_force=1 --force_weight=0.1 n.safetensors
+refuse 'cached_features' --cached_features f.safetensors
+refuse 'cached_features' --cached_features --force_weight=0.1 n.safetensors
+refuse 'cache_neighbors' --cache_neighbors --force_weight=0.1 n.safetensors
+refuse 'cache_neighbors' --cache_neighbors f.safetensors
+refuse 'angular=triplets' --cache_triplets --force_weight=0.1 n.safetensors
+refuse 'cache_dir' --cache_dir=c f.safetensors
+refuse 'cache_max_bytes' --cache_neighbors --cache_max_bytes=1000 --force_weight=0.1 $descriptor "$tio2"
+refuse 'config_weights' --config_weights=rutile n.safetensors
+refuse 'nothing' --config_weights=nothing=2 n.safetensors
+refuse 'weight_key' --weight_key=w n.safetensors
+refuse 'energy_key' --energy_key=E n.safetensors
+refuse 'config_key' --config_key=origin n.safetensors
+refuse 'rad_cutoff' --rad_cutoff=5 n.safetensors
+refuse 'species' "$tio2"
+refuse 'species' --species=Ti "$tio2"
+refuse 'alone' $descriptor "$tio2" f.safetensors
+refuse 'committee' --committee=0 n.safetensors
+refuse 'no structure is left' $descriptor --max_forces=0 --max_energy=-1000 "$tio2"
+expect_error 1 'holds a run' $train --committee=2 --output_dir=team n.safetensors
+[ ! -e bad ] || fail "a run that could not start left something: $(ls -R bad)"
+finish
