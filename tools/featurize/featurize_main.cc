@@ -103,7 +103,7 @@ absl::Status RunFeaturize(const ToolRun& run) {
   PrintMessage(absl::StrFormat(
       "%d structures, %d atoms, %.1f neighbours per atom within %g Angstrom, %d features; "
       "%d left out; %.2f s, %.0f atoms/s -> %s",
-      stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms, options.descriptor.rad_cutoff,
+      stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms, options.descriptor.cutoff(),
       options.descriptor.num_features(), stats.filtered, seconds, stats.atoms / seconds, output));
   return absl::OkStatus();
 }
