@@ -26,8 +26,12 @@ lib/neighbor/image_search.cc                lib/neighbor/neighbor_search_test.cc
 lib/neighbor/lattice_frame.cc               lib/neighbor/neighbor_search_test.cc
 lib/neighbor/near_block.cc                  lib/neighbor/neighbor_search_test.cc
 lib/neighbor/periodic_images.cc             lib/neighbor/neighbor_search_test.cc
+lib/potential/atomic_block.cc               lib/potential/atomic_data_test.cc
+lib/potential/atomic_inputs.cc              lib/potential/atomic_data_test.cc
 lib/potential/atomistic_task_reference.cc   lib/potential/atomistic_task_test.cc
 lib/task/reference_gradients.cc             lib/task/task_test.cc
+lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
+lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/adam.cc                           lib/train/optimizer_test.cc
 lib/train/sgd.cc                            lib/train/optimizer_test.cc
 '

@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,8 +33,8 @@ namespace {
 
 template <typename T>
 struct Batch {
-  explicit Batch(int num_structures) : num_structures(num_structures) {
-    shape = {2, 20, {16, 16}, Activation::kTanh};
+  explicit Batch(int num_structures, int num_features = 20) : num_structures(num_structures) {
+    shape = {2, num_features, {16, 16}, Activation::kTanh};
     for (const double p : InitialNetworkParameters(shape, 1)) parameters.push_back(static_cast<T>(p));
     RandomStream random(1, "benchmark");
     for (const int per_structure : {7, 14}) {
@@ -41,6 +42,8 @@ struct Batch {
       species_offset.push_back(structure.size());
     }
     for (int64_t i = 0; i < structure.size() * shape.num_features; ++i) x.push_back(static_cast<T>(random.Normal()));
+    for (size_t i = 0; i < x.size(); ++i) tangents.push_back(static_cast<T>(random.Normal()));
+    x_gradients.resize(x.size());
     slopes.assign(num_structures, 0.01);
     sums.resize(num_structures);
     gradients.resize(parameters.size());
@@ -49,7 +52,7 @@ struct Batch {
 
   int num_structures;
   NetworkShape shape;
-  std::vector<T> parameters, x, gradients;
+  std::vector<T> parameters, x, gradients, tangents, x_gradients;
   std::vector<int64_t> species_offset = {0};
   std::vector<int32_t> structure;
   std::vector<double> slopes, sums;
@@ -102,6 +105,74 @@ void BM_AutogradStep(benchmark::State& state) {
 }
 BENCHMARK_TEMPLATE(BM_AutogradStep, float)->Arg(1)->Arg(32)->Arg(256);
 BENCHMARK_TEMPLATE(BM_AutogradStep, double)->Arg(32);
+
+// What a force loss asks of the networks: energies and d energy / d x of all atoms, then the gradients of both.
+// tangents stand for what the descriptor's Jacobian makes of force errors. Arguments: structures, features.
+double SecondOrderProducts(const NetworkShape& shape) {
+  const double all = ForwardProducts(shape), last = shape.layer_inputs(shape.num_layers() - 1);
+  const double first = double{1} * shape.layer_inputs(0) * shape.layer_outputs(0);
+  // forward, back to x, energy gradients, tangents forward and back, two outer products
+  return 3 * all + (all - last) + (all - first - last) + 2 * (all - last);
+}
+
+enum class Part { kAll, kForward, kEnergy, kTangent, kTogether };
+
+template <typename T, Part part>
+void BM_SecondOrder(benchmark::State& state) {
+  Batch<T> b(state.range(0), state.range(1));
+  EnergyKernel<T> kernel(b.shape);
+  const auto forward = [&] {
+    kernel.ForwardWithInputGradients(b.parameters, b.rows(), absl::MakeSpan(b.sums), absl::MakeSpan(b.x_gradients));
+  };
+  const absl::Span<T> gradients = absl::MakeSpan(b.gradients);
+  forward();
+  for (auto _ : state) {
+    if (part == Part::kAll || part == Part::kTogether || part == Part::kForward) forward();
+    if (part == Part::kAll || part == Part::kEnergy) {
+      kernel.AddEnergyGradients(b.parameters, b.rows(), b.slopes, gradients);
+    }
+    if (part == Part::kAll || part == Part::kTangent) {
+      kernel.AddTangentGradients(b.parameters, b.rows(), b.tangents, gradients);
+    }
+    if (part == Part::kTogether) {
+      kernel.AddEnergyAndTangentGradients(b.parameters, b.rows(), b.slopes, b.tangents, gradients);
+    }
+    benchmark::DoNotOptimize(b.gradients.data());
+  }
+  if (part == Part::kAll) {
+    Report(state, b.structure.size(), SecondOrderProducts(b.shape));
+  } else {
+    state.SetItemsProcessed(state.iterations() * b.structure.size());
+  }
+}
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kAll)->Args({1, 20})->Args({32, 20})->Args({256, 20})->Args({32, 44});
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kTogether)->Args({32, 20})->Args({32, 44});
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kForward)->Args({32, 20})->Args({32, 44});
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kEnergy)->Args({32, 20})->Args({32, 44});
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kTangent)->Args({32, 20})->Args({32, 44});
+BENCHMARK_TEMPLATE(BM_SecondOrder, double, Part::kAll)->Args({32, 20})->Args({32, 44});
+
+// The same by autograd of autograd.
+template <typename T>
+void BM_AutogradSecondOrder(benchmark::State& state) {
+  using torch::autograd::grad;
+  at::set_num_threads(1);
+  const Batch<T> b(state.range(0), state.range(1));
+  const at::Tensor x = ToTorch(Tensor::Of<T>(b.x, {b.species_offset.back(), b.shape.num_features})).requires_grad_();
+  const at::Tensor tangents = ToTorch(Tensor::Of<T>(b.tangents, {b.species_offset.back(), b.shape.num_features}));
+  const Tensor offset = Tensor::Of(b.species_offset), structure = Tensor::Of(b.structure);
+  const at::Tensor slopes = ToTorch(Tensor::Of(b.slopes));
+  const at::Tensor parameters = ToTorch(Tensor::Of(b.parameters)).requires_grad_();
+  for (auto _ : state) {
+    const at::Tensor sums = ReferenceEnergySums(b.shape, parameters, x, offset, structure, b.num_structures);
+    const at::Tensor x_gradients = grad({sums.sum()}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
+    const auto gradients = grad({(sums * slopes).sum() + (x_gradients * tangents).sum()}, {parameters});
+    benchmark::DoNotOptimize(gradients[0].data_ptr());
+  }
+  Report(state, b.structure.size(), SecondOrderProducts(b.shape));
+}
+BENCHMARK_TEMPLATE(BM_AutogradSecondOrder, float)->Args({1, 20})->Args({32, 20})->Args({256, 20})->Args({32, 44});
+BENCHMARK_TEMPLATE(BM_AutogradSecondOrder, double)->Args({32, 20})->Args({32, 44});
 
 template <typename T>
 void BM_KernelForward(benchmark::State& state) {

@@ -1,5 +1,6 @@
 #include "lib/descriptor/chebyshev_tables.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -66,20 +67,23 @@ ChebyshevTables<T>::ChebyshevTables(const ChebyshevOptions& options, AngularMeth
       ang_inverse_square(1 / (options.ang_cutoff * options.ang_cutoff)),
       rad_padding(4 * options.rad_cutoff * options.rad_cutoff),
       ang_padding(2 * options.ang_cutoff),
+      lane_padding(2 * std::max(options.rad_cutoff, options.ang_cutoff)),
       num_harmonics((ang_order + 1) * (ang_order + 1)),
       angular_stride((ang_order + kWidestVector) / kWidestVector * kWidestVector),
       angular(static_cast<size_t>(num_harmonics) * angular_stride),
       recurrence(num_harmonics) {
   CHECK(options.Validate().ok()) << options.Validate();
   for (const double spin : options.TypeSpins()) spins.push_back(spin);
-  const std::vector<double> legendre = ChebyshevInLegendre(ang_order);
+  const std::vector<double> in_legendre = ChebyshevInLegendre(ang_order);
+  legendre.assign(in_legendre.begin(), in_legendre.end());
   int b = 0;
   for (int m = 0; m <= ang_order; ++m) {
     for (int part = 0; part < (m == 0 ? 1 : 2); ++part) {
       for (int l = m; l <= ang_order; ++l, ++b) {
-        const double weight = HarmonicWeight(l, m) / 2;
+        const double half = HarmonicWeight(l, m) / 2;
+        weight.push_back(half);
         for (int n = l; n <= ang_order; ++n) {
-          angular[b * angular_stride + n] = weight * legendre[n * (ang_order + 1) + l];
+          angular[b * angular_stride + n] = half * in_legendre[n * (ang_order + 1) + l];
         }
       }
     }

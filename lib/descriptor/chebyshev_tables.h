@@ -48,12 +48,15 @@ struct ChebyshevTables {
   T ang_inverse_square;  // 1 / ang_cutoff^2
   T rad_padding;         // an r^2 beyond rad_cutoff
   T ang_padding;         // a distance beyond ang_cutoff
+  T lane_padding;        // a distance beyond both
 
   // A_n + sum_j c_j^2 / 2 = sum_b angular[b * angular_stride + n] B_b^2, where b counts the harmonics as the kernel
   // does: for m = 0 .. ang_order, the real parts of l = m .. ang_order, then (m > 0) the imaginary ones.
   int num_harmonics;  // (ang_order + 1)^2
   int angular_stride;
   std::vector<T> angular;
+  // angular[b, n] is weight[b] legendre[n * (ang_order + 1) + l] with the l of b: a_lm / 2 and t_nl.
+  std::vector<T> weight, legendre;
   std::vector<T> recurrence;  // [ang_order + 1, ang_order + 1] b_lm at m * (ang_order + 1) + l
 };
 

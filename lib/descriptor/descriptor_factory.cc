@@ -1,6 +1,7 @@
 #include "lib/descriptor/descriptor_factory.h"
 
 #include "lib/descriptor/chebyshev_descriptor.h"
+#include "lib/descriptor/moment_derivatives.h"
 #include "lib/descriptor/reference_derivatives.h"
 
 namespace rutile {
@@ -11,7 +12,8 @@ std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options
 
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const ChebyshevOptions& options,
-                                                                          AngularMethod /*method*/) {
+                                                                          AngularMethod method) {
+  if (method == AngularMethod::kMoments) return MakeMomentDerivatives<T>(options);
   return MakeReferenceDerivatives<T>(options);
 }
 

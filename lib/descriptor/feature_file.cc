@@ -29,8 +29,13 @@ const Schema& FeatureSchema() {
 }
 
 absl::StatusOr<FeatureFile> ReadFeatures(absl::string_view path) {
+  ASSIGN_OR_RETURN(TensorFile file, ReadTensorFile(path));
+  return DecodeFeatures(std::move(file));
+}
+
+absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile tensor_file) {
   FeatureFile result;
-  ASSIGN_OR_RETURN(result.file, ReadTensorFile(path));
+  result.file = std::move(tensor_file);
   const TensorFile& file = result.file;
   ASSIGN_OR_RETURN(const auto sizes, CheckSchema(FeatureSchema(), file));
   absl::StatusOr<ChebyshevOptions> descriptor = ChebyshevOptions::FromJson(file.metadata.at("descriptor"));

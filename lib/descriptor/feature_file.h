@@ -33,6 +33,8 @@ struct FeatureFile : StructureFile {
 // NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule (also: offsets that do not rise from 0 to A, a species or
 // config out of range, a feature that is not finite).
 absl::StatusOr<FeatureFile> ReadFeatures(absl::string_view path);
+// The same of a file whose tensors were read already.
+absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile file);
 
 // Writes structures one after another; what is in memory does not grow with their number (names and config ids apart).
 class FeatureWriter {

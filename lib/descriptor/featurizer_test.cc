@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
 #include "lib/descriptor/feature_file.h"
+#include "lib/neighbor/cache_neighbors.h"
 
 namespace rutile {
 namespace {
@@ -97,6 +98,36 @@ TEST(FeaturizerTest, FirstErrorInTheInputIsReportedForAnyNumberOfThreads) {
     EXPECT_THAT(near.status().message(), HasSubstr("close.xyz"));
     EXPECT_FALSE(FileExists(Temp("out")));
   }
+}
+
+// From a file of neighbours: the same features, bit for bit, for every descriptor that it can serve.
+TEST(FeaturizerTest, NeighboursInsteadOfStructures) {
+  CacheNeighborsOptions cache;
+  cache.cutoff = 5;
+  ASSERT_TRUE(CacheNeighbors({kTio2}, Temp("neighbors"), cache, {}).ok());
+  FeaturizeOptions options = Options();
+  for (const double rad_cutoff : {5.0, 4.2}) {
+    options.descriptor.rad_cutoff = rad_cutoff;
+    const absl::StatusOr<FeaturizeStats> raw = Featurize({kTio2}, Temp("raw"), options, {});
+    const absl::StatusOr<FeaturizeStats> cached = Featurize({Temp("neighbors")}, Temp("cached"), options, {});
+    ASSERT_TRUE(raw.ok() && cached.ok()) << raw.status() << cached.status();
+    EXPECT_EQ(Bytes(Temp("raw")), Bytes(Temp("cached")));
+    EXPECT_EQ(raw->pairs, cached->pairs);
+    EXPECT_EQ(raw->lowest_energy, cached->lowest_energy);
+  }
+  options.descriptor.rad_cutoff = 5.5;
+  EXPECT_THAT(Featurize({Temp("neighbors")}, Temp("longer"), options, {}).status().message(),
+              HasSubstr("holds neighbours up to 5 Angstrom, but the descriptor's cutoff is 5.5"));
+
+  cache.species = Options().descriptor.species;
+  cache.descriptor = Options().descriptor.ToJson();
+  ASSERT_TRUE(CacheNeighbors({kTio2}, Temp("recorded"), cache, {}).ok());
+  EXPECT_TRUE(Featurize({Temp("recorded")}, Temp("same"), Options(), {}).ok());
+  options = Options();
+  options.descriptor.rad_order = 3;
+  EXPECT_THAT(Featurize({Temp("recorded")}, Temp("other"), options, {}).status().message(),
+              HasSubstr("made for the descriptor "));
+  EXPECT_FALSE(FileExists(Temp("other")));
 }
 
 TEST(FeaturizerTest, ConfigKeyGroupsStructures) {

@@ -158,8 +158,13 @@ TripletView NeighborFile::triplets(int64_t s) const {
 }
 
 absl::StatusOr<NeighborFile> ReadNeighbors(absl::string_view path) {
+  ASSIGN_OR_RETURN(TensorFile file, ReadTensorFile(path));
+  return DecodeNeighbors(std::move(file));
+}
+
+absl::StatusOr<NeighborFile> DecodeNeighbors(TensorFile tensor_file) {
   NeighborFile result;
-  ASSIGN_OR_RETURN(result.file, ReadTensorFile(path));
+  result.file = std::move(tensor_file);
   const TensorFile& file = result.file;
   ASSIGN_OR_RETURN(const auto sizes, CheckSchema(NeighborSchema(), file));
   ASSIGN_OR_RETURN(result.cutoff, ParseCutoff(file, "cutoff"));

@@ -58,6 +58,8 @@ struct NeighborFile : StructureFile {
 // NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule. Everything that code indexes by is checked (offsets that
 // do not rise, a neighbour outside its structure, a triplet outside its atom's neighbours), at the speed of memory.
 absl::StatusOr<NeighborFile> ReadNeighbors(absl::string_view path);
+// The same of a file whose tensors were read already.
+absl::StatusOr<NeighborFile> DecodeNeighbors(TensorFile file);
 
 struct NeighborFileOptions {
   double cutoff = 0;                          // Angstrom, of the lists that will be given

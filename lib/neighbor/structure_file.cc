@@ -49,25 +49,6 @@ const std::vector<MetadataRule>& CommonMetadata() {
   return rules;
 }
 
-absl::StatusOr<std::map<uint8_t, double>> ParseAtomicEnergies(const TensorFile& file) {
-  std::map<uint8_t, double> energies;
-  const auto found = file.metadata.find("atomic_energies");
-  if (found == file.metadata.end()) return energies;
-  const nlohmann::json json = nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
-  bool ok = json.is_object();
-  if (ok) {
-    for (const auto& [symbol, value] : json.items()) {
-      ok = ok && AtomicNumber(symbol) != 0 && value.is_number();
-      if (ok) energies[AtomicNumber(symbol)] = value.get<double>();
-    }
-  }
-  if (!ok) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path, ": metadata \"atomic_energies\" is not {\"symbol\": eV, ...}: ", found->second));
-  }
-  return energies;
-}
-
 absl::Status CheckIndices(const TensorFile& file, int64_t num_species, int64_t num_configs) {
   const absl::Span<const int64_t> offset = file.tensors.At("atom_offset").values<int64_t>();
   const int64_t num_atoms = file.tensors.At("species").dim(0);
@@ -161,6 +142,25 @@ absl::StatusOr<std::vector<std::string>> ParseStrings(const TensorFile& file, co
   return strings;
 }
 
+absl::StatusOr<std::map<uint8_t, double>> AtomicEnergiesOf(const TensorFile& file) {
+  std::map<uint8_t, double> energies;
+  const auto found = file.metadata.find("atomic_energies");
+  if (found == file.metadata.end()) return energies;
+  const nlohmann::json json = nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  bool ok = json.is_object();
+  if (ok) {
+    for (const auto& [symbol, value] : json.items()) {
+      ok = ok && AtomicNumber(symbol) != 0 && value.is_number();
+      if (ok) energies[AtomicNumber(symbol)] = value.get<double>();
+    }
+  }
+  if (!ok) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, ": metadata \"atomic_energies\" is not {\"symbol\": eV, ...}: ", found->second));
+  }
+  return energies;
+}
+
 std::vector<TensorRule> WithStructureTensors(std::vector<TensorRule> own) {
   own.insert(own.end(), CommonTensors().begin(), CommonTensors().end());
   return own;
@@ -189,7 +189,7 @@ absl::Status DecodeStructures(const std::map<std::string, int64_t>& sizes, absl:
                               StructureFile* file) {
   ASSIGN_OR_RETURN(file->names, ParseStrings(file->file, "names"));
   ASSIGN_OR_RETURN(file->config_types, ParseStrings(file->file, "config_types"));
-  ASSIGN_OR_RETURN(file->atomic_energies, ParseAtomicEnergies(file->file));
+  ASSIGN_OR_RETURN(file->atomic_energies, AtomicEnergiesOf(file->file));
   if (file->num_structures() != sizes.at("S")) {
     return absl::InvalidArgumentError(absl::StrCat(file->file.path, ": metadata \"names\" has ", file->names.size(),
                                                    " entries for ", sizes.at("S"), " structures"));

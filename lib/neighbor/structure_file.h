@@ -91,6 +91,8 @@ class StructureFileWriter {
 std::string DumpStrings(const std::vector<std::string>& values);
 // INVALID_ARGUMENT naming the file and the key, which must be there.
 absl::StatusOr<std::vector<std::string>> ParseStrings(const TensorFile& file, const std::string& key);
+// The metadata `atomic_energies`, eV by atomic number; empty: none are recorded.
+absl::StatusOr<std::map<uint8_t, double>> AtomicEnergiesOf(const TensorFile& file);
 
 }  // namespace rutile
 

@@ -4,12 +4,10 @@
 #ifndef RUTILE_LIB_POTENTIAL_ATOMIC_DATA_H_
 #define RUTILE_LIB_POTENTIAL_ATOMIC_DATA_H_
 
+#include <array>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,26 +17,11 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/neighbor/pair_view.h"
+#include "lib/potential/atomic_inputs.h"
 #include "lib/structure/structure.h"
-#include "lib/structure/structure_reader.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
-
-struct AtomicDataOptions {
-  // The descriptor to use. Files that recorded one must have the same; without it theirs is taken. Needed when no file
-  // recorded one.
-  std::optional<ChebyshevOptions> descriptor;
-  StructureReaderOptions reader;              // of raw structures
-  std::string config_key = "config_type";     // likewise
-  std::string weight_key;                     // likewise: key of a frame with its weight; "": all weigh 1
-  std::map<uint8_t, double> atomic_energies;  // eV; for max_energy, where the files have none
-  // Structures above are left out: energy per atom (eV, less the atomic energies), largest force component
-  // (eV/Angstrom).
-  double max_energy = std::numeric_limits<double>::infinity();
-  double max_forces = std::numeric_limits<double>::infinity();
-  int num_threads = 1;
-};
 
 // Structures are numbered from 0 over all inputs in the order given, those left out not counted. Files stay mapped:
 // what is in them is not copied.
@@ -85,8 +68,8 @@ class AtomicData {
   bool has_triplets() const;        // of the descriptor's angular cutoff
   TripletView triplets(int64_t s) const;
   // Finds the pairs of all structures and keeps them, 10 bytes each, or maps them from `cache_dir` (not ""), where they
-  // are written when they are not there yet (named by the hash of structures and cutoff). INVALID_ARGUMENT: they would
-  // need more than `max_bytes`. The neighbours' errors name the structure.
+  // are written when they are not there yet (named by the hash of structures and cutoff). RESOURCE_EXHAUSTED: they
+  // would need more than `max_bytes`. The neighbours' errors name the structure.
   absl::Status CacheNeighbors(bool triplets, absl::string_view cache_dir, int64_t max_bytes, int num_threads);
   // The pairs of one structure, found now. For data without pairs; thread-safe.
   absl::Status FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,
@@ -98,7 +81,8 @@ class AtomicData {
 
  private:
   struct Impl;
-  std::shared_ptr<const Impl> impl_;  // or as it suits; copying an AtomicData copies no data
+  AtomicData() = default;
+  std::shared_ptr<const Impl> impl_;  // shared: copying an AtomicData copies no data
 };
 
 }  // namespace rutile

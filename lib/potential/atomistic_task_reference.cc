@@ -9,16 +9,17 @@
 namespace rutile {
 
 at::Tensor AtomisticTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
-  const at::Tensor sums = ReferenceEnergySums(shape_, parameters, batch.At("x"), batch.At("species_offset"),
+  const at::Tensor sums = ReferenceEnergySums(model_.shape(), parameters, batch.At("x"), batch.At("species_offset"),
                                               batch.At("structure"), batch.At("target").num_elements());
-  const at::Tensor predicted = sums / (energy_scaling_.scale * ToTorch(batch.At("num_atoms"))) + energy_scaling_.shift;
+  const at::Tensor predicted =
+      sums / (model_.energy_scaling().scale * ToTorch(batch.At("num_atoms"))) + model_.energy_scaling().shift;
   const at::Tensor error = predicted - ToTorch(batch.At("target"));
   at::Tensor loss = error * error;
-  if (options_.loss == EnergyLoss::kHuber) {
-    const double delta = options_.huber_delta;
+  if (options_.loss.kind == LossKind::kHuber) {
+    const double delta = options_.loss.energy_delta;
     loss = at::where(error.abs() <= delta, 0.5 * loss, delta * (error.abs() - 0.5 * delta));
   }
-  return loss.unsqueeze(1);
+  return (ToTorch(batch.At("weight")) * loss).unsqueeze(1);
 }
 
 }  // namespace rutile

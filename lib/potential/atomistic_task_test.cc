@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 std::string Temp(const std::string& name) { return ::testing::TempDir() + "/" + name; }
 
-FeatureData Tio2(DType precision, const std::map<uint8_t, double>& atomic_energies = {}) {
+AtomicData Tio2(DType precision, const std::map<uint8_t, double>& atomic_energies = {}) {
   FeaturizeOptions options;
   options.descriptor.species = {22, 8};
   options.descriptor.rad_order = 6;
@@ -34,7 +34,7 @@ FeatureData Tio2(DType precision, const std::map<uint8_t, double>& atomic_energi
   options.atomic_energies = atomic_energies;
   const std::string path = Temp("tio2.safetensors");
   EXPECT_TRUE(Featurize({"data/tio2-pbe/tio2-pbe.extxyz"}, path, options, {}).ok());
-  return *FeatureData::Read({path});
+  return *AtomicData::Read({path}, {});
 }
 
 std::vector<int64_t> Range(int64_t n) {
@@ -43,7 +43,7 @@ std::vector<int64_t> Range(int64_t n) {
   return range;
 }
 
-std::unique_ptr<AtomisticTask> Make(const FeatureData& data, const AtomisticTaskOptions& options) {
+std::unique_ptr<AtomisticTask> Make(const AtomicData& data, const AtomisticTaskOptions& options) {
   absl::StatusOr<std::unique_ptr<AtomisticTask>> task =
       AtomisticTask::Create(data, options, Range(data.num_structures()));
   EXPECT_TRUE(task.ok()) << task.status();
@@ -51,7 +51,7 @@ std::unique_ptr<AtomisticTask> Make(const FeatureData& data, const AtomisticTask
 }
 
 struct Case {
-  EnergyLoss loss;
+  LossKind loss;
   Activation activation;
   std::vector<int> hidden;
   DType precision;
@@ -61,12 +61,12 @@ class AtomisticTaskGradientTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(AtomisticTaskGradientTest, AgreesWithAutogradAndFiniteDifferences) {
   AtomisticTaskOptions options;
-  options.loss = GetParam().loss;
-  options.huber_delta = 0.3;  // some errors on either side
+  options.loss.kind = GetParam().loss;
+  options.loss.energy_delta = 0.3;  // some errors on either side
   options.activation = GetParam().activation;
   options.hidden = GetParam().hidden;
   options.precision = GetParam().precision;
-  const FeatureData data = Tio2(DType::kF64);
+  const AtomicData data = Tio2(DType::kF64);
   const std::unique_ptr<AtomisticTask> task = Make(data, options);
   NamedTensors batch;
   for (const std::vector<int64_t>& examples : {std::vector<int64_t>{7}, {3, 200, 41, 402, 5, 9, 77}}) {
@@ -77,13 +77,13 @@ TEST_P(AtomisticTaskGradientTest, AgreesWithAutogradAndFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, AtomisticTaskGradientTest,
-                         ::testing::Values(Case{EnergyLoss::kRmse, Activation::kTanh, {16, 16}, DType::kF64},
-                                           Case{EnergyLoss::kRmse, Activation::kTanh, {16, 16}, DType::kF32},
-                                           Case{EnergyLoss::kMse, Activation::kSigmoid, {7, 5}, DType::kF64},
-                                           Case{EnergyLoss::kHuber, Activation::kSilu, {33, 17, 9}, DType::kF64},
-                                           Case{EnergyLoss::kHuber, Activation::kMtanh, {1}, DType::kF64},
-                                           Case{EnergyLoss::kRmse, Activation::kTwist, {10}, DType::kF64},
-                                           Case{EnergyLoss::kMse, Activation::kLinear, {}, DType::kF64}));
+                         ::testing::Values(Case{LossKind::kRmse, Activation::kTanh, {16, 16}, DType::kF64},
+                                           Case{LossKind::kRmse, Activation::kTanh, {16, 16}, DType::kF32},
+                                           Case{LossKind::kMse, Activation::kSigmoid, {7, 5}, DType::kF64},
+                                           Case{LossKind::kHuber, Activation::kSilu, {33, 17, 9}, DType::kF64},
+                                           Case{LossKind::kHuber, Activation::kMtanh, {1}, DType::kF64},
+                                           Case{LossKind::kRmse, Activation::kTwist, {10}, DType::kF64},
+                                           Case{LossKind::kMse, Activation::kLinear, {}, DType::kF64}));
 
 // testdata/potential/training_trace.json: features, scales, losses, gradients and weights of a short training.
 TEST(AtomisticTaskTest, FollowsTheGoldenTraining) {
@@ -110,13 +110,13 @@ TEST(AtomisticTaskTest, FollowsTheGoldenTraining) {
   AtomisticTaskOptions options;
   options.hidden = golden.initial_networks.hidden;
   options.precision = DType::kF64;
-  const std::unique_ptr<AtomisticTask> task = Make(*FeatureData::Read({path}), options);
-  EXPECT_NEAR(task->energy_scaling().scale, golden.energy_scaling, 1e-10 * golden.energy_scaling);
-  EXPECT_NEAR(task->energy_scaling().shift, golden.energy_shift, 1e-10);
-  EXPECT_FALSE(task->atomic_energies_fitted());
+  const std::unique_ptr<AtomisticTask> task = Make(*AtomicData::Read({path}, {}), options);
+  EXPECT_NEAR(task->model().energy_scaling().scale, golden.energy_scaling, 1e-10 * golden.energy_scaling);
+  EXPECT_NEAR(task->model().energy_scaling().shift, golden.energy_shift, 1e-10);
+  EXPECT_FALSE(task->model().atomic_energies_fitted());
   for (size_t f = 0; f < golden.feature_mean.size(); ++f) {
-    EXPECT_NEAR(task->feature_scaling().mean[f], golden.feature_mean[f], 1e-10);
-    EXPECT_NEAR(task->feature_scaling().scale[f] * golden.feature_deviation[f], 1, 1e-9);
+    EXPECT_NEAR(task->model().feature_scaling().mean[f], golden.feature_mean[f], 1e-10);
+    EXPECT_NEAR(task->model().feature_scaling().scale[f] * golden.feature_deviation[f], 1, 1e-9);
   }
 
   ASSERT_EQ(golden.runs[0].force_weight, 0);
@@ -152,7 +152,7 @@ TEST(AtomisticTaskTest, FollowsTheGoldenTraining) {
 }
 
 TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
-  const FeatureData data = Tio2(DType::kF32);
+  const AtomicData data = Tio2(DType::kF32);
   AtomisticTaskOptions options;
   const std::unique_ptr<AtomisticTask> one = Make(data, options);
   options.num_threads = 2;
@@ -171,7 +171,7 @@ TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
 
 // A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
 TEST(AtomisticTaskTest, PartsAddUp) {
-  const FeatureData data = Tio2(DType::kF64);
+  const AtomicData data = Tio2(DType::kF64);
   AtomisticTaskOptions options;
   options.precision = DType::kF64;
   const std::unique_ptr<AtomisticTask> task = Make(data, options);
@@ -195,12 +195,12 @@ TEST(AtomisticTaskTest, PartsAddUp) {
 
 // The model file says the same energies as the task that wrote it.
 TEST(AtomisticTaskTest, ModelPredictsWhatTheTaskEvaluates) {
-  const FeatureData data = Tio2(DType::kF64);
+  const AtomicData data = Tio2(DType::kF64);
   AtomisticTaskOptions options;
   options.precision = DType::kF64;
   options.feature_scaling = FeatureScalingKind::kPerSpecies;
   const std::unique_ptr<AtomisticTask> task = Make(data, options);
-  EXPECT_TRUE(task->atomic_energies_fitted());
+  EXPECT_TRUE(task->model().atomic_energies_fitted());
   const Tensor parameters = task->InitialParameters(3);
   ASSERT_TRUE(task->WriteModel(Temp("model.safetensors"), parameters, {{"epoch", "4"}}).ok());
   const absl::StatusOr<Potential> potential = ReadPotential(Temp("model.safetensors"));
@@ -222,7 +222,7 @@ TEST(AtomisticTaskTest, ModelPredictsWhatTheTaskEvaluates) {
 }
 
 TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
-  const FeatureData data = Tio2(DType::kF32);
+  const AtomicData data = Tio2(DType::kF32);
   const std::unique_ptr<AtomisticTask> task = Make(data, {});
   const Tensor parameters = task->InitialParameters(3);
   std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF32, {task->num_parameters()})};
@@ -254,12 +254,12 @@ TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
 }
 
 TEST(AtomisticTaskTest, AtomicEnergiesAreGivenForAllOrNone) {
-  const FeatureData data = Tio2(DType::kF32, {{22, -3.0}, {8, -2.0}});
+  const AtomicData data = Tio2(DType::kF32, {{22, -3.0}, {8, -2.0}});
   const std::unique_ptr<AtomisticTask> from_data = Make(data, {});
-  EXPECT_EQ(from_data->atomic_energies(), (std::vector<double>{-3, -2}));
+  EXPECT_EQ(from_data->model().atomic_energies(), (std::vector<double>{-3, -2}));
   AtomisticTaskOptions options;
   options.atomic_energies = {{22, -1.0}, {8, -1.0}};
-  EXPECT_EQ(Make(data, options)->atomic_energies(), (std::vector<double>{-1, -1}));
+  EXPECT_EQ(Make(data, options)->model().atomic_energies(), (std::vector<double>{-1, -1}));
   options.atomic_energies = {{8, -1.0}};
   EXPECT_THAT(AtomisticTask::Create(data, options, {0, 1}).status().message(), HasSubstr("none for Ti"));
   EXPECT_FALSE(AtomisticTask::Create(data, {}, {}).ok());
@@ -267,14 +267,14 @@ TEST(AtomisticTaskTest, AtomicEnergiesAreGivenForAllOrNone) {
 
 TEST(AtomisticTaskTest, ConstantFeaturesAreIgnored) {
   // One structure: what its atoms have in common is constant.
-  const FeatureData data = Tio2(DType::kF64);
+  const AtomicData data = Tio2(DType::kF64);
   AtomisticTaskOptions options;
   options.scale_energies = false;
   const absl::StatusOr<std::unique_ptr<AtomisticTask>> task = AtomisticTask::Create(data, options, {0, 1, 2});
   ASSERT_TRUE(task.ok());
-  EXPECT_EQ((*task)->energy_scaling().scale, 1);
-  EXPECT_EQ((*task)->energy_scaling().shift, 0);
-  for (const double scale : (*task)->feature_scaling().scale) EXPECT_LT(scale, 1e7);
+  EXPECT_EQ((*task)->model().energy_scaling().scale, 1);
+  EXPECT_EQ((*task)->model().energy_scaling().shift, 0);
+  for (const double scale : (*task)->model().feature_scaling().scale) EXPECT_LT(scale, 1e7);
 }
 
 }  // namespace

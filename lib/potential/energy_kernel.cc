@@ -33,10 +33,14 @@ typename EnergyKernel<T>::Buffer EnergyKernel<T>::NewBuffer(int64_t size) {
 
 template <typename T>
 EnergyKernel<T>::EnergyKernel(const NetworkShape& shape, ThreadPool* pool)
-    : shape_(shape), layout_(shape), pool_(pool), tile_size_(layout_.num_rows * TileStride<T>()) {
+    : shape_(shape),
+      layout_(shape),
+      tangent_layout_(shape),
+      pool_(pool),
+      worker_tile_size_(std::max(layout_.num_rows, tangent_layout_.num_scratch_rows) * TileStride<T>()) {
   CHECK_GE(shape.num_species, 1);
   CHECK_GE(shape.num_features, 1);
-  worker_tiles_ = NewBuffer((pool ? pool->num_threads() : 1) * tile_size_);
+  worker_tiles_ = NewBuffer((pool ? pool->num_threads() : 1) * worker_tile_size_);
 }
 
 template <typename T>
@@ -63,6 +67,7 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
   CHECK_EQ(rows.species_offset[0], 0);
   CHECK_GE(rows.x.size(), rows.num_atoms() * shape_.num_features);
   CHECK_GE(rows.structure.size(), rows.num_atoms());
+  kept_ = Kept::kNothing;
   blocks_.clear();
   for (int s = 0; s < shape_.num_species; ++s) {
     const int64_t begin = rows.species_offset[s], end = rows.species_offset[s + 1];
@@ -77,20 +82,18 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
 }
 
 template <typename T>
-void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
-  CutIntoBlocks(parameters, rows);
-  const int64_t num_blocks = blocks_.size();
-  if (num_tiles_ < num_blocks) {
-    num_tiles_ = num_blocks + num_blocks / 4;
-    tiles_ = NewBuffer(num_tiles_ * tile_size_);
-  }
-  ForEach(num_blocks, [&](int64_t b, int) {
-    const Block& block = blocks_[b];
-    ForwardBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(),
-                 rows.x.data() + block.begin * shape_.num_features, block.count, KeptTile(b));
-  });
+void EnergyKernel<T>::KeepTiles(int rows) {
+  kept_tile_size_ = rows * TileStride<T>();
+  const int64_t size = blocks_.size() * kept_tile_size_;
+  if (size <= tiles_size_) return;
+  tiles_size_ = size + size / 4;
+  tiles_ = NewBuffer(tiles_size_);
+}
+
+template <typename T>
+void EnergyKernel<T>::AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums) {
   std::fill(sums.begin(), sums.end(), 0.0);
-  for (int64_t b = 0; b < num_blocks; ++b) {
+  for (int64_t b = 0; b < blocks_.size(); ++b) {
     const T* energy = KeptTile(b) + layout_.result_row * TileStride<T>();
     const int32_t* structure = rows.structure.data() + blocks_[b].begin;
     for (int a = 0; a < blocks_[b].count; ++a) {
@@ -101,10 +104,9 @@ void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>&
 }
 
 template <typename T>
-void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
-                               absl::Span<T> gradients) {
+template <typename Body>
+void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
   CHECK_EQ(gradients.size(), shape_.num_parameters());
-  CHECK(blocks_.empty() || blocks_.back().begin + blocks_.back().count == rows.num_atoms()) << "Forward comes first";
   const int64_t num_blocks = blocks_.size();
   const int64_t num_pieces = std::min(num_blocks, kMaxPieces);
   const int64_t per_species = shape_.parameters_per_species();
@@ -121,18 +123,12 @@ void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>
     pieces_.push_back(piece);
   }
   if (gradient_buffers_.size() < buffer_size) gradient_buffers_.resize(buffer_size);
-  ForEach(num_pieces, [&](int64_t p, int) {
+  ForEach(num_pieces, [&](int64_t p, int worker) {
     const Piece& piece = pieces_[p];
     T* sum = gradient_buffers_.data() + piece.buffer;
     std::fill(sum, sum + (piece.parameter_end - piece.parameter_begin), T(0));
     for (int64_t b = piece.begin; b < piece.end; ++b) {
-      const Block& block = blocks_[b];
-      const int64_t begin = block.species * per_species;
-      T* result = KeptTile(b) + layout_.result_row * TileStride<T>();
-      const int32_t* structure = rows.structure.data() + block.begin;
-      for (int a = 0; a < block.count; ++a) result[a] = static_cast<T>(slopes[structure[a]]);
-      BackwardBlock(layout_, parameters.data() + begin, block.count, KeptTile(b), sum + (begin - piece.parameter_begin),
-                    nullptr);
+      body(b, worker, sum + (blocks_[b].species * per_species - piece.parameter_begin));
     }
   });
   for (const Piece& piece : pieces_) {
@@ -140,7 +136,35 @@ void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>
     T* out = gradients.data() + piece.parameter_begin;
     for (int64_t i = 0; i < piece.parameter_end - piece.parameter_begin; ++i) out[i] += sum[i];
   }
-  blocks_.clear();  // the activations are gone
+}
+
+template <typename T>
+void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
+  CutIntoBlocks(parameters, rows);
+  KeepTiles(layout_.num_rows);
+  ForEach(blocks_.size(), [&](int64_t b, int) {
+    const Block& block = blocks_[b];
+    ForwardBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(),
+                 rows.x.data() + block.begin * shape_.num_features, block.count, KeptTile(b));
+  });
+  AddUpEnergies(rows, sums);
+  kept_ = Kept::kValues;
+}
+
+template <typename T>
+void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
+                               absl::Span<T> gradients) {
+  CHECK(kept_ == Kept::kValues) << "Forward comes first";
+  CHECK(blocks_.empty() || blocks_.back().begin + blocks_.back().count == rows.num_atoms()) << "Forward of other atoms";
+  SumOverBlocks(gradients, [&](int64_t b, int, T* sum) {
+    const Block& block = blocks_[b];
+    T* result = KeptTile(b) + layout_.result_row * TileStride<T>();
+    const int32_t* structure = rows.structure.data() + block.begin;
+    for (int a = 0; a < block.count; ++a) result[a] = static_cast<T>(slopes[structure[a]]);
+    BackwardBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(), block.count,
+                  KeptTile(b), sum, nullptr);
+  });
+  kept_ = Kept::kNothing;  // the activations are gone
 }
 
 template <typename T>
@@ -161,7 +185,6 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
     const T* energy = tile + layout_.result_row * TileStride<T>();
     std::copy(energy, energy + block.count, atom_energies.data() + block.begin);
   });
-  blocks_.clear();
   std::fill(sums.begin(), sums.end(), 0.0);
   for (int64_t a = 0; a < num_atoms; ++a) sums[rows.structure[a]] += atom_energies[a];
 }
@@ -180,7 +203,65 @@ void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomR
     std::fill(result, result + block.count, T(1));
     BackwardBlock(layout_, network, block.count, tile, nullptr, x_gradients.data() + block.begin * shape_.num_features);
   });
-  blocks_.clear();
+}
+
+template <typename T>
+void EnergyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                absl::Span<double> sums, absl::Span<T> x_gradients) {
+  CutIntoBlocks(parameters, rows);
+  CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
+  KeepTiles(tangent_layout_.num_rows);
+  ForEach(blocks_.size(), [&](int64_t b, int worker) {
+    const Block& block = blocks_[b];
+    const int64_t at = block.begin * shape_.num_features;
+    ForwardWithInputGradientsBlock(tangent_layout_, parameters.data() + block.species * shape_.parameters_per_species(),
+                                   rows.x.data() + at, block.count, KeptTile(b), WorkerTile(worker),
+                                   x_gradients.data() + at);
+  });
+  AddUpEnergies(rows, sums);
+  kept_ = Kept::kDerivatives;
+}
+
+template <typename T>
+void EnergyKernel<T>::AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes,
+                                   const T* tangents, absl::Span<T> gradients) {
+  CHECK(kept_ == Kept::kDerivatives) << "ForwardWithInputGradients comes first";
+  CHECK_EQ(parameters.size(), shape_.num_parameters());
+  CHECK(blocks_.empty() || blocks_.back().begin + blocks_.back().count == rows.num_atoms())
+      << "ForwardWithInputGradients of other atoms";
+  SumOverBlocks(gradients, [&](int64_t b, int worker, T* sum) {
+    const Block& block = blocks_[b];
+    T atom_slopes[kBlockAtoms];
+    if (slopes != nullptr) {
+      const int32_t* structure = rows.structure.data() + block.begin;
+      for (int a = 0; a < block.count; ++a) atom_slopes[a] = static_cast<T>(slopes[structure[a]]);
+    }
+    AddGradientsBlock(tangent_layout_, parameters.data() + block.species * shape_.parameters_per_species(), block.count,
+                      slopes ? atom_slopes : nullptr, tangents ? tangents + block.begin * shape_.num_features : nullptr,
+                      KeptTile(b), WorkerTile(worker), sum);
+  });
+}
+
+template <typename T>
+void EnergyKernel<T>::AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                         absl::Span<const double> slopes, absl::Span<T> gradients) {
+  CHECK(!slopes.empty() || blocks_.empty());
+  AddGradients(parameters, rows, slopes.data(), nullptr, gradients);
+}
+
+template <typename T>
+void EnergyKernel<T>::AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                          absl::Span<const T> tangents, absl::Span<T> gradients) {
+  CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
+  AddGradients(parameters, rows, nullptr, tangents.data(), gradients);
+}
+
+template <typename T>
+void EnergyKernel<T>::AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                   absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                                   absl::Span<T> gradients) {
+  CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
+  AddGradients(parameters, rows, slopes.data(), tangents.data(), gradients);
 }
 
 template class EnergyKernel<float>;

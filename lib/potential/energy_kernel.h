@@ -17,6 +17,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/potential/energy_blocks.h"
 #include "lib/potential/network_shape.h"
+#include "lib/potential/tangent_blocks.h"
 
 namespace rutile {
 
@@ -54,10 +55,10 @@ class EnergyKernel {
   // d energy of each atom / d its x: [A, F], overwritten. What forces begin with.
   void InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> x_gradients);
 
-  // ---- second order, for losses that contain derivatives of the energy
+  // ---- second order, for losses that contain derivatives of the energy; tangent_blocks.h has the formulas
   //
-  // sums as in Forward; x_gradients: [A, F], overwritten, d energy of each atom / d its x. Keeps what the two functions
-  // below need until the next call of any other.
+  // sums as in Forward; x_gradients: [A, F], overwritten, d energy of each atom / d its x. Keeps what the functions
+  // below need (F + 2 or 3 numbers for each neuron) until the next call of any other.
   void ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                  absl::Span<T> x_gradients);
   // After it, of the same parameters and rows, in any order and number. gradients: [num_parameters], added to.
@@ -68,6 +69,10 @@ class EnergyKernel {
   // its reverse.
   void AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const T> tangents,
                            absl::Span<T> gradients);
+  // Both to the same gradients, at the cost of the tangents alone.
+  void AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                    absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                    absl::Span<T> gradients);
 
  private:
   struct Block {
@@ -82,11 +87,24 @@ class EnergyKernel {
     int64_t buffer;                          // offset in gradient_buffers_
   };
 
+  // What the kept tiles hold.
+  enum class Kept { kNothing, kValues, kDerivatives };
+
   void CutIntoBlocks(absl::Span<const T> parameters, const AtomRows<T>& rows);
+  // Room for as many tiles of `rows` rows as there are blocks.
+  void KeepTiles(int rows);
+  void AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums);
+  // Slopes and tangents null where there are none.
+  void AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes, const T* tangents,
+                    absl::Span<T> gradients);
   template <typename Body>
   void ForEach(int64_t n, const Body& body);
-  T* KeptTile(int64_t block) { return tiles_.get() + block * tile_size_; }
-  T* WorkerTile(int worker) { return worker_tiles_.get() + worker * tile_size_; }
+  // Calls body(block's index, worker, d loss/d parameters of its species to add to) for all blocks, pieces in parallel,
+  // and adds the sums of the pieces to gradients.
+  template <typename Body>
+  void SumOverBlocks(absl::Span<T> gradients, const Body& body);
+  T* KeptTile(int64_t block) { return tiles_.get() + block * kept_tile_size_; }
+  T* WorkerTile(int worker) { return worker_tiles_.get() + worker * worker_tile_size_; }
 
   struct Free {
     void operator()(T* p) const;
@@ -96,12 +114,15 @@ class EnergyKernel {
 
   const NetworkShape shape_;
   const BlockLayout layout_;
+  const TangentLayout tangent_layout_;
   ThreadPool* const pool_;
-  const int64_t tile_size_;
+  const int64_t worker_tile_size_;
   std::vector<Block> blocks_;
   std::vector<Piece> pieces_;
+  Kept kept_ = Kept::kNothing;
   Buffer tiles_;
-  int64_t num_tiles_ = 0;
+  int64_t tiles_size_ = 0;
+  int64_t kept_tile_size_ = 0;
   Buffer worker_tiles_;
   std::vector<T> gradient_buffers_;
   std::vector<T> atom_energies_;

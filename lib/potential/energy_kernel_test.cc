@@ -62,6 +62,7 @@ struct Example {
   std::vector<int64_t> species_offset;
   std::vector<int32_t> structure;
   std::vector<double> slopes;  // of a loss that is linear in the sums
+  std::vector<T> tangents;     // of one that is linear in the energies' derivatives by x
 
   AtomRows<T> rows() const { return {x, species_offset, structure}; }
   int64_t num_atoms() const { return species_offset.back(); }
@@ -83,6 +84,7 @@ Example<T> MakeExample(const NetworkShape& shape, const std::vector<int64_t>& at
     e.species_offset.push_back(e.x.size() / shape.num_features);
   }
   for (int s = 0; s < num_structures; ++s) e.slopes.push_back(random.Normal());
+  for (size_t i = 0; i < e.x.size(); ++i) e.tangents.push_back(static_cast<T>(random.Normal()));
   return e;
 }
 
@@ -104,6 +106,25 @@ double PlainLoss(const Example<T>& e, const std::vector<double>& parameters) {
   double loss = 0;
   for (int s = 0; s < e.num_structures; ++s) loss += e.slopes[s] * sums[s];
   return loss;
+}
+
+// sum over atoms of tangents . d energy / d x, by a central difference.
+template <typename T>
+double PlainTangentLoss(const Example<T>& e, const std::vector<double>& parameters) {
+  const double h = 3e-4;
+  const int n = e.shape.num_features;
+  std::vector<double> up(n), down(n);
+  double loss = 0;
+  for (int s = 0; s < e.shape.num_species; ++s) {
+    for (int64_t a = e.species_offset[s]; a < e.species_offset[s + 1]; ++a) {
+      for (int f = 0; f < n; ++f) {
+        up[f] = e.x[a * n + f] + h * e.tangents[a * n + f];
+        down[f] = e.x[a * n + f] - h * e.tangents[a * n + f];
+      }
+      loss += PlainEnergy(e.shape, parameters, s, up.data()) - PlainEnergy(e.shape, parameters, s, down.data());
+    }
+  }
+  return loss / (2 * h);
 }
 
 // Names such as "tanh_f5_7x5".
@@ -215,6 +236,60 @@ TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
   }
 }
 
+// Tangent gradients against differences of the plain loops; the rest against the first order, which is tested above.
+TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
+  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<float> e32 = MakeExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const double size = std::sqrt(static_cast<double>(e.x.size()));
+  std::vector<double> first;
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    std::vector<double> sums(4), x_gradients(e.x.size()), energy(e.parameters.size(), 0.0), plain_sums(4),
+        plain_x_gradients(e.x.size()), plain_energy(e.parameters.size(), 0.0);
+    EnergyKernel<double> kernel(e.shape);
+    kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(plain_x_gradients));
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(plain_sums));
+    kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(plain_energy));
+    kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+    EXPECT_EQ(sums, plain_sums);
+    EXPECT_EQ(x_gradients, plain_x_gradients);
+
+    // In any order and number.
+    std::vector<double> tangent(e.parameters.size(), 2.0), twice = tangent, both = tangent;
+    kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(tangent));
+    kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(energy));
+    kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(twice));
+    kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(both));
+    EXPECT_EQ(tangent, twice);
+    EnergyKernel<float> kernel32(e.shape);
+    std::vector<float> x_gradients32(e.x.size()), tangent32(e.parameters.size(), 2.0f);
+    kernel32.ForwardWithInputGradients(e32.parameters, e32.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients32));
+    kernel32.AddTangentGradients(e32.parameters, e32.rows(), e32.tangents, absl::MakeSpan(tangent32));
+
+    if (first.empty()) {
+      first = tangent;
+      const int64_t step = std::max<int64_t>(1, e.parameters.size() / 40);
+      for (int64_t i = 0; i < e.parameters.size(); i += (i + step < e.parameters.size() ? step : 1)) {
+        std::vector<double> p = e.parameters;
+        const double h = 3e-4;
+        p[i] += h;
+        const double up = PlainTangentLoss(e, p);
+        p[i] -= 2 * h;
+        const double down = PlainTangentLoss(e, p);
+        EXPECT_NEAR(tangent[i] - 2, (up - down) / (2 * h), 3e-6 * (1 + size)) << "parameter " << i;
+      }
+    }
+    for (int64_t i = 0; i < tangent.size(); ++i) {
+      EXPECT_NEAR(energy[i], plain_energy[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(both[i], tangent[i] + energy[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(tangent[i], first[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(tangent32[i], first[i], 1e-5 * (1 + size)) << "parameter " << i;
+    }
+    for (int64_t i = 0; i < x_gradients.size(); ++i) EXPECT_NEAR(x_gradients32[i], x_gradients[i], 1e-5);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, EnergyKernelTest,
                          testing::Combine(testing::ValuesIn(kCases),
                                           testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
@@ -238,7 +313,7 @@ TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
   const Example<T> e = MakeExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
   std::vector<std::vector<T>> gradients;
   std::vector<std::vector<double>> sums;
-  std::vector<std::vector<T>> x_gradients;
+  std::vector<std::vector<T>> x_gradients, tangent_gradients;
   for (const int threads : {0, 1, 2, 3}) {
     ThreadPool pool(std::max(1, threads));
     EnergyKernel<T> kernel(e.shape, threads == 0 ? nullptr : &pool);
@@ -251,6 +326,14 @@ TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
     EXPECT_EQ(gradients.back(), gradients.front()) << threads;
     EXPECT_EQ(sums.back(), sums.front()) << threads;
     EXPECT_EQ(x_gradients.back(), x_gradients.front()) << threads;
+    kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums.back()),
+                                     absl::MakeSpan(x_gradients.back()));
+    EXPECT_EQ(sums.back(), sums.front()) << threads;
+    EXPECT_EQ(x_gradients.back(), x_gradients.front()) << threads;
+    tangent_gradients.emplace_back(e.parameters.size(), T(0));
+    kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(tangent_gradients.back()));
+    kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(tangent_gradients.back()));
+    EXPECT_EQ(tangent_gradients.back(), tangent_gradients.front()) << threads;
   }
 }
 
@@ -262,11 +345,15 @@ TYPED_TEST(EnergyKernelTypedTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
   for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), &pool}) {
     EnergyKernel<T> kernel(e.shape, p);
     std::vector<double> sums(32);
-    std::vector<T> gradients(e.parameters.size());
+    std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
     const auto step = [&](const Example<T>& example) {
       kernel.Evaluate(example.parameters, example.rows(), absl::MakeSpan(sums));
       kernel.Forward(example.parameters, example.rows(), absl::MakeSpan(sums));
       kernel.Backward(example.parameters, example.rows(), example.slopes, absl::MakeSpan(gradients));
+      kernel.ForwardWithInputGradients(example.parameters, example.rows(), absl::MakeSpan(sums),
+                                       absl::MakeSpan(x_gradients).first(example.x.size()));
+      kernel.AddEnergyGradients(example.parameters, example.rows(), example.slopes, absl::MakeSpan(gradients));
+      kernel.AddTangentGradients(example.parameters, example.rows(), example.tangents, absl::MakeSpan(gradients));
     };
     step(e);
     const size_t before = mallinfo2().uordblks;
@@ -287,6 +374,10 @@ TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
   kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
   kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
   EXPECT_EQ(sums, std::vector<double>(2, 0.0));
+  kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::Span<T>());
+  kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+  kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(gradients));
+  EXPECT_EQ(sums, std::vector<double>(2, 0.0));
   EXPECT_EQ(gradients, std::vector<T>(gradients.size(), T(0)));
   // A run that has diverged is seen, not hidden.
   e = MakeExample<T>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
@@ -301,6 +392,21 @@ TEST(EnergyKernelDeathTest, RefusesLengthsThatDisagree) {
   EnergyKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   EXPECT_DEATH(kernel.Forward(absl::MakeSpan(e.parameters).first(5), e.rows(), absl::MakeSpan(sums)), "5 vs. 38");
+}
+
+TEST(EnergyKernelDeathTest, RefusesGradientsWithoutTheirForward) {
+  const Example<float> e = MakeExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  EnergyKernel<float> kernel(e.shape);
+  std::vector<double> sums(1);
+  std::vector<float> gradients(e.parameters.size()), x_gradients(e.x.size());
+  EXPECT_DEATH(kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients)), "Forward comes first");
+  kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+  EXPECT_DEATH(kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients)),
+               "ForwardWithInputGradients comes first");
+  kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+  EXPECT_DEATH(kernel.AddTangentGradients(e.parameters, e.rows(), absl::MakeConstSpan(e.tangents).first(3),
+                                          absl::MakeSpan(gradients)),
+               "3 vs. 20");
 }
 
 }  // namespace

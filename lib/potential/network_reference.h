@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
 #include "lib/potential/network_shape.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -19,6 +20,15 @@ namespace rutile {
 // [species + 1], whose last is A; structure: i32 [A]. x and structure may have more rows, which are not read.
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
                                const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
+// x of the parameters' type: differentiable in it too, so that autograd gives d energy / d x and, with create_graph,
+// what depends on it.
+at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
+                               const Tensor& species_offset, const Tensor& structure, int64_t num_structures);
+
+// Network outputs of atoms in any order: [A], of the type of `parameters` and x, differentiable in both. x: [A, F]
+// standardised, A >= 1; species: [A].
+at::Tensor ReferenceAtomEnergies(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
+                                 absl::Span<const uint8_t> species);
 
 }  // namespace rutile
 

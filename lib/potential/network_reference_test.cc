@@ -3,9 +3,12 @@
 #include "lib/potential/network_reference.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -39,7 +42,7 @@ double Difference(const at::Tensor& actual, const at::Tensor& expected) {
 template <typename T>
 void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
   const NetworkShape shape{static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
-  std::vector<T> parameters, x;
+  std::vector<T> parameters, x, tangents;
   for (const double p : InitialNetworkParameters(shape, 5)) parameters.push_back(static_cast<T>(p));
   std::vector<int64_t> offset = {0};
   std::vector<int32_t> structure;
@@ -50,13 +53,20 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
     offset.push_back(static_cast<int64_t>(structure.size()));
   }
   for (size_t i = 0; i < structure.size() * c.num_features; ++i) x.push_back(static_cast<T>(random.Normal()));
+  for (size_t i = 0; i < x.size(); ++i) tangents.push_back(static_cast<T>(random.Normal()));
   for (int s = 0; s < kStructures; ++s) slopes.push_back(random.Normal());
 
   // In fp64 on the same (rounded) numbers.
-  const at::Tensor p = ToTorch(Tensor::Of(parameters)).to(at::kDouble).requires_grad_();
-  const at::Tensor expected = ReferenceEnergySums(shape, p, Tensor::Of<T>(x, {offset.back(), c.num_features}),
-                                                  Tensor::Of(offset), Tensor::Of(structure), kStructures);
-  (expected * ToTorch(Tensor::Of(slopes))).sum().backward();
+  const auto in_double = [](Tensor t) { return ToTorch(std::move(t)).to(at::kDouble); };
+  const at::Tensor p = in_double(Tensor::Of(parameters)).requires_grad_();
+  const at::Tensor rows = in_double(Tensor::Of<T>(x, {offset.back(), c.num_features})).requires_grad_();
+  const at::Tensor expected =
+      ReferenceEnergySums(shape, p, rows, Tensor::Of(offset), Tensor::Of(structure), kStructures);
+  using torch::autograd::grad;
+  const at::Tensor energy_gradients =
+      grad({(expected * ToTorch(Tensor::Of(slopes))).sum()}, {p}, {}, /*retain_graph=*/true)[0];
+  const at::Tensor x_gradients = grad({expected.sum()}, {rows}, {}, true, /*create_graph=*/true)[0];
+  const at::Tensor tangent_gradients = grad({(x_gradients.flatten() * in_double(Tensor::Of(tangents))).sum()}, {p})[0];
 
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
@@ -64,11 +74,24 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
     EnergyKernel<T> kernel(shape);
     const AtomRows<T> atoms{x, offset, structure};
     std::vector<double> sums(kStructures);
-    std::vector<T> gradients(parameters.size(), T(0));
+    std::vector<T> gradients(parameters.size(), T(0)), g(x.size());
     kernel.Forward(parameters, atoms, absl::MakeSpan(sums));
     kernel.Backward(parameters, atoms, slopes, absl::MakeSpan(gradients));
     EXPECT_LT(Difference(ToTorch(Tensor::Of(sums)), expected.detach()), tolerance);
-    EXPECT_LT(Difference(ToTorch(Tensor::Of(gradients)), p.grad()), tolerance);
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(gradients)), energy_gradients), tolerance);
+
+    kernel.ForwardWithInputGradients(parameters, atoms, absl::MakeSpan(sums), absl::MakeSpan(g));
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(sums)), expected.detach()), tolerance);
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(g)), x_gradients.detach().flatten()), tolerance);
+    std::fill(gradients.begin(), gradients.end(), T(0));
+    kernel.AddEnergyGradients(parameters, atoms, slopes, absl::MakeSpan(gradients));
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(gradients)), energy_gradients), tolerance);
+    std::fill(gradients.begin(), gradients.end(), T(0));
+    kernel.AddTangentGradients(parameters, atoms, tangents, absl::MakeSpan(gradients));
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(gradients)), tangent_gradients), tolerance);
+    std::fill(gradients.begin(), gradients.end(), T(0));
+    kernel.AddEnergyAndTangentGradients(parameters, atoms, slopes, tangents, absl::MakeSpan(gradients));
+    EXPECT_LT(Difference(ToTorch(Tensor::Of(gradients)), energy_gradients + tangent_gradients), tolerance);
   }
   hwy::SetSupportedTargetsForTest(0);
 }

@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/task/reference_gradients.h"
+#include "lib/task/sampling_policy.h"
 
 namespace rutile {
 
@@ -18,6 +22,18 @@ void TermSums::Add(const TermSums& other) {
     sum[t] += other.sum[t];
     count[t] += other.count[t];
   }
+}
+
+absl::StatusOr<std::vector<double>> Task::SamplingWeights(SamplingPolicy policy,
+                                                          absl::Span<const int64_t> examples) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("sampling_policy is ", SamplingPolicyName(policy), ", which these data do not offer; use uniform"));
+}
+
+absl::Status Task::SetState(const NamedTensors& state) {
+  if (state.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("it holds '", state.begin()->first, "' of the task, which keeps nothing"));
 }
 
 int64_t Task::num_parameters() const {

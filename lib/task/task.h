@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -65,8 +67,29 @@ class Task {
   virtual int64_t num_examples() const = 0;
   // Relative work of an example (atoms), for load balance.
   virtual double ExampleCost(int64_t example) const = 0;
-  // Fills `batch`, reusing its memory where shapes allow. Thread-safe. No LibTorch inside.
+  // Fills `batch`, reusing its memory where shapes allow. Thread-safe. No LibTorch inside. One example may be in
+  // `examples` several times.
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
+
+  // ---- epochs
+  // Called before the batches of an epoch are made, and never while MakeBatch runs. A task that learns from a changing
+  // part of its data (forces of some structures) chooses the part here, as a function of its seed and `epoch` (from 0)
+  // alone: a run that is resumed inside an epoch calls it again. training = false: what comes is evaluated, all of it.
+  // L-BFGS, whose function must not change, trains with epoch 0 always.
+  virtual void StartEpoch(int64_t epoch, bool training) {}
+
+  // Not negative, finite, not all 0: how often each of `examples` shall be drawn, relative to the others. Asked after
+  // StartEpoch, for policies other than kUniform; a task may begin to remember errors when it is asked for
+  // kErrorWeighted. Default: INVALID_ARGUMENT, the task has none.
+  virtual absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
+                                                              absl::Span<const int64_t> examples);
+
+  // What training has told the task and a resumed run must still know (the last error of each example), as tensors of
+  // their own memory. Checkpoints keep it as task.NAME. What follows from seed and epoch does not belong here.
+  virtual NamedTensors State() const { return NamedTensors(); }
+  // Takes what State gave, of this or another run on the same data; empty: forgets all, a new run begins.
+  // INVALID_ARGUMENT naming the tensor that does not fit. Default: INVALID_ARGUMENT unless empty.
+  virtual absl::Status SetState(const NamedTensors& state);
 
   // ---- parameters
   virtual DType parameter_dtype() const = 0;  // F32 or F64

@@ -3,10 +3,13 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/task/reference_gradients.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
 
 namespace rutile {
@@ -14,6 +17,7 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
 TEST(TermSumsTest, Adds) {
@@ -35,6 +39,21 @@ TEST(TaskTest, NumParametersIsTheEndOfTheLastSlice) {
   ToyTaskOptions options;
   options.num_features = 5;
   EXPECT_EQ(ToyTask(options).num_parameters(), 6);
+}
+
+// What a task need not have.
+TEST(TaskTest, DefaultsKeepNothingAndRefusePolicies) {
+  ToyTask toy(ToyTaskOptions{});
+  Task& task = toy;
+  EXPECT_TRUE(task.Task::State().empty());
+  EXPECT_TRUE(task.Task::SetState(NamedTensors()).ok());
+  NamedTensors state;
+  state.Set("last_error", Tensor::Scalar<double>(1));
+  EXPECT_EQ(task.Task::SetState(state).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(task.Task::SetState(state).message(), HasSubstr("'last_error'"));
+  const absl::Status status = task.Task::SamplingWeights(SamplingPolicy::kErrorWeighted, {0, 1}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("sampling_policy is error_weighted"));
 }
 
 class GradientsTest : public ::testing::TestWithParam<DType> {

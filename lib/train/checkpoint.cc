@@ -101,6 +101,8 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   checkpoint.optimizer = PartOf("optimizer.", tensors);
   checkpoint.schedule = PartOf("schedule.", tensors);
   checkpoint.stopping = PartOf("stopping.", tensors);
+  checkpoint.task = PartOf("task.", tensors);
+  if (tensors.Has("sampling_weight")) checkpoint.sampling_weight = tensors.At("sampling_weight").ToDoubles();
   checkpoint.config = file.metadata.at("config");
   return checkpoint;
 }
@@ -110,8 +112,9 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
 const Schema& CheckpointSchema() {
   static const auto* schema = new Schema{
       "checkpoint/1",
-      "The state of a training run. T = terms of the loss. The optimizer's, the schedule's and the stopping rule's own "
-      "tensors follow under optimizer.*, schedule.* and stopping.*.",
+      "The state of a training run. T = terms of the loss, E = training examples. The optimizer's, the schedule's and "
+      "the stopping rule's own "
+      "tensors follow under optimizer.*, schedule.* and stopping.*, what the task remembers under task.*.",
       {
           {"parameters.NAME", {DType::kF32, DType::kF64}, {}, false, "each parameter of the model, in its shape"},
           {"best.NAME", {DType::kF32, DType::kF64}, {}, false, "the parameters of the lowest loss so far"},
@@ -126,6 +129,11 @@ const Schema& CheckpointSchema() {
           {"term_count", {DType::kF64}, {"T"}, true, "values in these sums"},
           {"loss_weight", {DType::kF64}, {"T"}, true, "d loss / d term sum, over the last epoch"},
           {"data", {DType::kU64}, {}, true, "fingerprint of the split"},
+          {"sampling_weight",
+           {DType::kF64},
+           {"E"},
+           false,
+           "of each training example; inside an epoch that draws by it"},
       },
       {{"config", true, "JSON: the options that decide the course of the run"}}};
   return *schema;
@@ -140,6 +148,8 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   AddPart("optimizer.", checkpoint.optimizer, &tensors);
   AddPart("schedule.", checkpoint.schedule, &tensors);
   AddPart("stopping.", checkpoint.stopping, &tensors);
+  AddPart("task.", checkpoint.task, &tensors);
+  if (!checkpoint.sampling_weight.empty()) tensors.Set("sampling_weight", vector(checkpoint.sampling_weight));
   tensors.Set("epoch", Tensor::Scalar<int64_t>(checkpoint.epoch));
   tensors.Set("batch", Tensor::Scalar<int64_t>(checkpoint.batch));
   tensors.Set("step", Tensor::Scalar<int64_t>(checkpoint.step));

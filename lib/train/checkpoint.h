@@ -35,6 +35,9 @@ struct Checkpoint {
   NamedTensors optimizer;  // the states of these parts, each checked by its owner
   NamedTensors schedule;
   NamedTensors stopping;
+  NamedTensors task;
+  // Of each training example in this epoch, as drawn from when it began; empty between epochs and without a policy.
+  std::vector<double> sampling_weight;
   std::string config;  // JSON: the options that decide the course of a run
   uint64_t data = 0;   // Fingerprint of the split
 };

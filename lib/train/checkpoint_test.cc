@@ -40,6 +40,8 @@ Checkpoint Example() {
   checkpoint.optimizer.Set("exp_avg", Tensor::Of<float>({1, 1, 1, 1, 1}));
   checkpoint.schedule.Set("plateau", Tensor::Of<double>({1, 2, 3, 4}));
   checkpoint.stopping.Set("stopping", Tensor::Of<double>({1, 2}));
+  checkpoint.task.Set("last_error", Tensor::Of<double>({0.5, 0.25}));
+  checkpoint.sampling_weight = {1, 3};
   checkpoint.config = "{\"seed\":1}";
   checkpoint.data = 42;
   return checkpoint;
@@ -67,8 +69,20 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_THAT(loaded->optimizer.At("exp_avg").ToDoubles(), ElementsAre(1, 1, 1, 1, 1));
   EXPECT_THAT(loaded->schedule.At("plateau").ToDoubles(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(loaded->stopping.At("stopping").ToDoubles(), ElementsAre(1, 2));
+  EXPECT_THAT(loaded->task.At("last_error").ToDoubles(), ElementsAre(0.5, 0.25));
+  EXPECT_THAT(loaded->sampling_weight, ElementsAre(1, 3));
   EXPECT_EQ(loaded->config, saved.config);
   EXPECT_EQ(loaded->data, 42u);
+}
+
+TEST(CheckpointTest, MostRunsHaveNeitherTaskStateNorWeights) {
+  Checkpoint checkpoint = Example();
+  checkpoint.task = NamedTensors();
+  checkpoint.sampling_weight.clear();
+  ASSERT_TRUE(SaveCheckpoint(Path("uniform"), checkpoint, Slices(), {}).ok());
+  const Checkpoint loaded = LoadCheckpoint(Path("uniform"), Slices(), DType::kF32, 2).value();
+  EXPECT_TRUE(loaded.task.empty());
+  EXPECT_TRUE(loaded.sampling_weight.empty());
 }
 
 TEST(CheckpointTest, LoadedParametersMayBeTrained) {

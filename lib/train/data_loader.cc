@@ -1,6 +1,7 @@
 #include "lib/train/data_loader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -16,6 +17,29 @@
 #include "lib/base/status_macros.h"
 
 namespace rutile {
+namespace {
+
+// n positions in `weights`, each drawn in proportion to its weight.
+std::vector<int64_t> WeightedDraw(absl::Span<const double> weights, int64_t n, RandomStream stream) {
+  CHECK_EQ(static_cast<int64_t>(weights.size()), n);
+  std::vector<double> end;  // of the part of [0, total) that belongs to each
+  end.reserve(weights.size());
+  double total = 0;
+  for (const double weight : weights) {
+    CHECK(weight >= 0 && std::isfinite(weight)) << weight;
+    end.push_back(total += weight);
+  }
+  CHECK(total > 0 && std::isfinite(total)) << total;
+  std::vector<int64_t> drawn(n);
+  for (int64_t& position : drawn) {
+    const auto found = std::upper_bound(end.begin(), end.end(), stream.Uniform() * total);
+    // Rounding may lead to the very end: then it is the last that has a weight.
+    position = (found == end.end() ? std::lower_bound(end.begin(), end.end(), total) : found) - end.begin();
+  }
+  return drawn;
+}
+
+}  // namespace
 
 // Batch b of the epoch lives in slot b mod ring size. A worker may make batch b once batch b - ring size was handed
 // back, which the call of Next after it does; so no slot is written while it is read.
@@ -32,16 +56,24 @@ struct DataLoader::Impl {
     num_batches = (static_cast<int64_t>(all.size()) + options.batch_size - 1) / options.batch_size;
     next_to_make = next_to_take = num_batches;
     slots.resize(std::max(1, options.num_workers * options.prefetch_factor + (options.num_workers > 0)));
+    if (options.persistent_workers) StartWorkers();
+  }
+
+  ~Impl() { JoinWorkers(); }
+
+  void StartWorkers() {
     for (int i = 0; i < options.num_workers; ++i) workers.emplace_back([this] { Work(); });
   }
 
-  ~Impl() {
+  void JoinWorkers() {
     {
       std::lock_guard<std::mutex> lock(mutex);
       stop = true;
     }
     may_make.notify_all();
     for (std::thread& worker : workers) worker.join();
+    workers.clear();
+    stop = false;
   }
 
   absl::Span<const int64_t> ExamplesOf(int64_t b) const {
@@ -71,20 +103,34 @@ struct DataLoader::Impl {
     }
   }
 
-  void StartEpoch(int64_t epoch, int64_t first_batch) {
-    CHECK(first_batch >= 0 && first_batch <= num_batches) << first_batch;
+  void EndEpoch() {
     std::unique_lock<std::mutex> lock(mutex);
-    next_to_make = num_batches;  // nobody begins another
+    next_to_make = next_to_take = num_batches;  // nobody begins another
     made.wait(lock, [this] { return working == 0; });
-    if (options.shuffle) {
-      const std::vector<int64_t> permutation =
-          RandomPermutation(static_cast<int64_t>(all.size()), RandomStream(options.seed, "shuffle", epoch));
-      for (size_t i = 0; i < all.size(); ++i) order[i] = all[permutation[i]];
-    }
-    for (Slot& slot : slots) slot.ready = false;
-    next_to_make = next_to_take = released = first_batch;
-    current = absl::Span<const int64_t>();
     lock.unlock();
+    if (options.persistent_workers) return;
+    JoinWorkers();
+    for (Slot& slot : slots) slot.batch = NamedTensors();
+  }
+
+  void StartEpoch(int64_t epoch, int64_t first_batch, absl::Span<const double> weights) {
+    CHECK(first_batch >= 0 && first_batch <= num_batches) << first_batch;
+    EndEpoch();
+    const auto n = static_cast<int64_t>(all.size());
+    if (!weights.empty()) {
+      const std::vector<int64_t> drawn = WeightedDraw(weights, n, RandomStream(options.seed, "sampling", epoch));
+      for (int64_t i = 0; i < n; ++i) order[i] = all[drawn[i]];
+    } else if (options.shuffle) {
+      const std::vector<int64_t> permutation = RandomPermutation(n, RandomStream(options.seed, "shuffle", epoch));
+      for (int64_t i = 0; i < n; ++i) order[i] = all[permutation[i]];
+    }
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (Slot& slot : slots) slot.ready = false;
+      next_to_make = next_to_take = released = first_batch;
+      current = absl::Span<const int64_t>();
+    }
+    if (workers.empty() && first_batch < num_batches) StartWorkers();
     may_make.notify_all();
   }
 
@@ -92,7 +138,7 @@ struct DataLoader::Impl {
     if (next_to_take == num_batches) return nullptr;
     const int64_t b = next_to_take;
     Slot& slot = SlotOf(b);
-    if (workers.empty()) {
+    if (options.num_workers == 0) {
       slot.status = task.MakeBatch(ExamplesOf(b), &slot.batch);
     } else {
       std::unique_lock<std::mutex> lock(mutex);
@@ -136,7 +182,11 @@ int64_t DataLoader::num_examples() const { return static_cast<int64_t>(impl_->al
 
 int64_t DataLoader::num_batches() const { return impl_->num_batches; }
 
-void DataLoader::StartEpoch(int64_t epoch, int64_t first_batch) { impl_->StartEpoch(epoch, first_batch); }
+void DataLoader::StartEpoch(int64_t epoch, int64_t first_batch, absl::Span<const double> weights) {
+  impl_->StartEpoch(epoch, first_batch, weights);
+}
+
+void DataLoader::EndEpoch() { impl_->EndEpoch(); }
 
 absl::StatusOr<const NamedTensors*> DataLoader::Next() { return impl_->Next(); }
 

@@ -22,6 +22,8 @@ struct DataLoaderOptions {
   uint64_t seed = 0;
   int num_workers = 0;      // threads besides the caller's
   int prefetch_factor = 2;  // batches ahead, per worker
+  // Threads live as long as the loader; false: from StartEpoch to EndEpoch, and batches are freed with them.
+  bool persistent_workers = true;
 };
 
 class DataLoader {
@@ -36,11 +38,14 @@ class DataLoader {
   int64_t num_batches() const;  // of an epoch
 
   // Starts an epoch at a batch (0 .. num_batches()): a resumed run goes on in the middle. What was made ahead for
-  // another epoch is dropped.
-  void StartEpoch(int64_t epoch, int64_t first_batch = 0);
+  // another epoch is dropped. With `weights` (of each example given, finite, not negative, not all 0) the epoch draws
+  // as many examples as there are, with replacement, in proportion to them, whatever `shuffle` says.
+  void StartEpoch(int64_t epoch, int64_t first_batch = 0, absl::Span<const double> weights = {});
+  // Drops what was made ahead: on return no Task::MakeBatch runs, and none does until StartEpoch.
+  void EndEpoch();
 
-  // The next batch, valid until the next call; nullptr at the end of the epoch. The error is that of Task::MakeBatch,
-  // at the batch where it arose.
+  // The next batch, valid until the next call of any of these; nullptr at the end of the epoch. The error is that of
+  // Task::MakeBatch, at the batch where it arose.
   absl::StatusOr<const NamedTensors*> Next();
 
   // The examples in the batch that Next returned last.

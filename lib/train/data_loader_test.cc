@@ -1,12 +1,16 @@
 #include "lib/train/data_loader.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/testing/toy_task.h"
@@ -38,9 +42,9 @@ struct Epoch {
   std::vector<std::vector<double>> y;
 };
 
-Epoch ReadEpoch(DataLoader* loader, int64_t epoch, int64_t first_batch = 0) {
+Epoch ReadEpoch(DataLoader* loader, int64_t epoch, int64_t first_batch = 0, absl::Span<const double> weights = {}) {
   Epoch result;
-  loader->StartEpoch(epoch, first_batch);
+  loader->StartEpoch(epoch, first_batch, weights);
   while (true) {
     const absl::StatusOr<const NamedTensors*> batch = loader->Next();
     EXPECT_TRUE(batch.ok()) << batch.status();
@@ -56,13 +60,15 @@ std::vector<int64_t> Joined(const Epoch& epoch) {
   return all;
 }
 
-class DataLoaderTest : public ::testing::TestWithParam<int> {
+// Workers, and whether they are persistent.
+class DataLoaderTest : public ::testing::TestWithParam<std::pair<int, bool>> {
  protected:
   DataLoaderOptions Options(bool shuffle = true) const {
     DataLoaderOptions options;
     options.batch_size = 10;
     options.shuffle = shuffle;
-    options.num_workers = GetParam();
+    options.num_workers = GetParam().first;
+    options.persistent_workers = GetParam().second;
     return options;
   }
 };
@@ -142,7 +148,68 @@ TEST_P(DataLoaderTest, NothingToLoad) {
   EXPECT_TRUE(ReadEpoch(&loader, 0).y.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, DataLoaderTest, ::testing::Values(0, 1, 2, 5));
+TEST_P(DataLoaderTest, WeightsDecideWhatIsDrawn) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, {20, 21, 22, 23, 24, 25}, Options());
+  const std::vector<double> weights = {0, 1, 0, 3, 0, 0};  // those of the ends and of neighbours are 0
+  std::map<int64_t, int> times;
+  for (int epoch = 0; epoch < 200; ++epoch) {
+    const std::vector<int64_t> drawn = Joined(ReadEpoch(&loader, epoch, 0, weights));
+    EXPECT_EQ(drawn.size(), 6u);
+    for (const int64_t example : drawn) ++times[example];
+  }
+  EXPECT_EQ(times.size(), 2u);
+  EXPECT_NEAR(times[23], 900, 4 * std::sqrt(1200 * 0.75 * 0.25));  // four standard deviations
+  // Without them, each once again.
+  std::vector<int64_t> all = Joined(ReadEpoch(&loader, 0));
+  std::sort(all.begin(), all.end());
+  EXPECT_THAT(all, ElementsAre(20, 21, 22, 23, 24, 25));
+}
+
+TEST_P(DataLoaderTest, WeightedEpochsAreTheSameForAnyWorkersAndFromTheMiddle) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, Numbers(kNumExamples), Options());
+  DataLoaderOptions plain = Options();
+  plain.num_workers = 0;
+  DataLoader reference(task, Numbers(kNumExamples), plain);
+  std::vector<double> weights;
+  for (int64_t i = 0; i < kNumExamples; ++i) weights.push_back(1.0 / static_cast<double>(1 + i));
+  const Epoch expected = ReadEpoch(&reference, 3, 0, weights);
+  const Epoch whole = ReadEpoch(&loader, 3, 0, weights), rest = ReadEpoch(&loader, 3, 4, weights);
+  EXPECT_EQ(whole.examples, expected.examples);
+  EXPECT_EQ(whole.y, expected.y);
+  EXPECT_EQ(rest.y, std::vector<std::vector<double>>(whole.y.begin() + 4, whole.y.end()));
+  EXPECT_NE(ReadEpoch(&loader, 2, 0, weights).examples, whole.examples);
+}
+
+// ToyTask::StartEpoch would fail while a batch is made.
+TEST_P(DataLoaderTest, NothingIsMadeAfterTheEnd) {
+  ToyTask task(ToyTaskOptions{});
+  DataLoader loader(task, Numbers(40), Options());
+  for (int i = 0; i < 50; ++i) {
+    loader.StartEpoch(i);
+    ASSERT_TRUE(loader.Next().ok());
+    const std::vector<int64_t> examples(loader.examples().begin(), loader.examples().end());
+    loader.EndEpoch();
+    task.StartEpoch(i, true);
+    EXPECT_EQ(loader.Next().value(), nullptr);
+    EXPECT_EQ(std::vector<int64_t>(loader.examples().begin(), loader.examples().end()), examples);
+    loader.EndEpoch();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, DataLoaderTest,
+                         ::testing::Values(std::make_pair(0, true), std::make_pair(1, true), std::make_pair(2, true),
+                                           std::make_pair(5, true), std::make_pair(0, false),
+                                           std::make_pair(2, false)));
+
+TEST(DataLoaderWeightsDeathTest, RejectsWeightsThatAreNone) {
+  const ToyTask task = MakeTask();
+  DataLoader loader(task, {1, 2}, DataLoaderOptions());
+  EXPECT_DEATH(loader.StartEpoch(0, 0, {1.0}), "1 vs. 2");
+  EXPECT_DEATH(loader.StartEpoch(0, 0, {1.0, -1.0}), "-1");
+  EXPECT_DEATH(loader.StartEpoch(0, 0, {0.0, 0.0}), "total > 0");
+}
 
 TEST(DataLoaderSeedTest, SeedAndEpochDecide) {
   const ToyTask task = MakeTask();

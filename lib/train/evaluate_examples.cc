@@ -1,7 +1,9 @@
 #include "lib/train/evaluate_examples.h"
 
+#include <cstdint>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/base/interrupt.h"
@@ -9,11 +11,15 @@
 
 namespace rutile {
 
-absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader) {
+absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
+                                                  int64_t epoch) {
   EvaluationResult result;
   result.sums = TermSums(static_cast<int>(task.terms().size()));
   std::vector<double> metric_sums(task.num_metric_sums());
+  loader->EndEpoch();
+  task.StartEpoch(epoch, /*training=*/false);
   loader->StartEpoch(0);
+  const auto end = absl::MakeCleanup([loader] { loader->EndEpoch(); });
   while (true) {
     RETURN_IF_ERROR(CheckInterrupt());
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader->Next());

@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_TRAIN_EVALUATE_EXAMPLES_H_
 #define RUTILE_LIB_TRAIN_EVALUATE_EXAMPLES_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,11 +18,12 @@ struct EvaluationResult {
   std::vector<Metric> metrics;
 };
 
-// One pass over the loader's examples (its epoch is started here; it should not shuffle). Sums are pooled over all
-// examples before the loss is formed, so the result does not depend on the batch size. (aenet-python averages the
-// losses of batches instead, which for a root mean square is another number.) CANCELLED after a signal; otherwise the
-// errors of the task.
-absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader);
+// One pass over the loader's examples (it should not shuffle); task and loader are told of the epoch here. Sums are
+// pooled over all examples before the loss is formed, so the result does not depend on the batch size. (aenet-python
+// averages the losses of batches instead, which for a root mean square is another number.) CANCELLED after a signal;
+// otherwise the errors of the task.
+absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
+                                                  int64_t epoch = 0);
 
 }  // namespace rutile
 

@@ -45,6 +45,18 @@ TEST(EvaluateExamplesTest, PoolsSumsOverBatches) {
   EXPECT_NEAR(whole.loss, expected, 1e-14);
 }
 
+// The task is told, and a loader that was left in the middle of an epoch is in nobody's way.
+TEST(EvaluateExamplesTest, TellsTheTask) {
+  ToyTask task(ToyTaskOptions{});
+  DataLoaderOptions options;
+  options.batch_size = 1;
+  options.num_workers = 2;
+  DataLoader loader(task, {1, 2, 3, 4, 5, 6, 7, 8}, options);
+  loader.StartEpoch(0);
+  ASSERT_TRUE(EvaluateExamples(task, task.InitialParameters(5), &loader, 7).ok());
+  EXPECT_EQ(task.epochs(), std::vector<std::string>{"validate 7"});
+}
+
 TEST(EvaluateExamplesTest, EndsOnASignal) {
   SetInterruptForTest(SIGTERM);
   EXPECT_EQ(Evaluate({}, 3).status().code(), absl::StatusCode::kCancelled);

@@ -9,30 +9,28 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "lib/base/file.h"
-#include "lib/base/interrupt.h"
-#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/task/gradient_comparison.h"
-#include "lib/task/reference_gradients.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/train/batch_epoch.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/data_loader.h"
+#include "lib/train/epoch_log.h"
+#include "lib/train/epoch_trainer.h"
 #include "lib/train/evaluate_examples.h"
-#include "lib/train/gradient_step.h"
-#include "lib/train/lbfgs.h"
-#include "lib/train/optimizer.h"
+#include "lib/train/first_batch_check.h"
+#include "lib/train/lbfgs_epoch.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_writer.h"
 #include "lib/train/schedule.h"
+#include "lib/train/starting_state.h"
 #include "lib/train/stop_rule.h"
 #include "lib/train/train_log.h"
 
@@ -40,6 +38,10 @@ namespace rutile {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+int64_t NumBatches(const Split& split, const TrainerOptions& options) {
+  return (static_cast<int64_t>(split.train.size()) + options.batch_size - 1) / options.batch_size;
+}
 
 // A cosine without a period spans the run.
 TrainerOptions Resolve(TrainerOptions options, int64_t num_batches) {
@@ -53,13 +55,11 @@ TrainerOptions Resolve(TrainerOptions options, int64_t num_batches) {
   return options;
 }
 
-DataLoaderOptions LoaderOptions(const TrainerOptions& options, int64_t batch_size, bool shuffle) {
-  DataLoaderOptions loader;
-  loader.batch_size = batch_size;
-  loader.shuffle = shuffle;
-  loader.seed = options.seed;
-  loader.num_workers = options.num_workers;
-  loader.prefetch_factor = options.prefetch_factor;
+DataLoaderOptions ValidationOptions(const TrainerOptions& options) {
+  DataLoaderOptions loader = LoaderOptions(options);
+  loader.shuffle = false;
+  loader.batch_size =
+      options.validation_batch_size > 0 ? options.validation_batch_size : std::max<int64_t>(options.batch_size, 256);
   return loader;
 }
 
@@ -69,255 +69,127 @@ class Trainer {
           const Metadata& provenance)
       : task_(task),
         split_(split),
-        lbfgs_chosen_(options.optimizer.kind == OptimizerKind::kLbfgs),
+        num_batches_(NumBatches(split, options)),
+        options_(Resolve(options, num_batches_)),
         directory_(output_dir),
         provenance_(provenance),
-        terms_(task.terms()),
-        slices_(task.parameter_slices()),
-        train_loader_(task, split.train, LoaderOptions(options, options.batch_size, options.shuffle && !lbfgs_chosen_)),
-        validation_loader_(task, split.validation,
-                           LoaderOptions(options,
-                                         options.validation_batch_size > 0 ? options.validation_batch_size
-                                                                           : std::max<int64_t>(options.batch_size, 256),
-                                         false)),
-        options_(Resolve(options, train_loader_.num_batches())),
+        validation_loader_(task, split.validation, ValidationOptions(options)),
         schedule_(options_.schedule, options_.optimizer.learning_rate),
         stop_(options_.stop),
-        sums_(num_terms()) {}
+        writer_(task, directory_, provenance) {}
 
   absl::StatusOr<TrainResult> Run();
 
  private:
-  int num_terms() const { return static_cast<int>(terms_.size()); }
   bool has_validation() const { return !split_.validation.empty(); }
 
   absl::Status Start();
-  absl::Status Resume();
-  absl::Status CheckFirstBatch();
-  std::vector<std::string> LogColumns() const;
-
-  // Adds the batch to gradients_ and sums_.
-  absl::Status AddBatch(const NamedTensors& batch);
-  // The loss of sums_, its gradient in combined_; OUT_OF_RANGE when either is not finite.
-  absl::StatusOr<double> CombineTerms(double* gradient_norm);
-  absl::Status Step(const NamedTensors& batch);
-  // The rest of the epoch. `reason` is why to stop, "" for none.
-  absl::Status TrainEpoch(std::string* reason);
-  absl::Status IterateLbfgs(std::string* reason);
-  // The whole training set at parameters, for L-BFGS.
-  absl::StatusOr<double> EvaluateTrainingSet(const Tensor& parameters, Tensor* gradient);
-  absl::Status FinishEpoch();
-
-  absl::Status WriteBest();
-  absl::Status WriteModels();
+  absl::Status SetStates(bool resume);
+  absl::Status FinishEpoch(absl::Time epoch_start, const EpochWork& work);
+  // Whether the last epoch's loss is the lowest so far; the parameters are kept then.
+  bool ObserveLoss();
+  // Into state_, all that the parts must remember.
+  void GatherStates();
   absl::Status WriteCheckpoint(const std::string& path);
   absl::Status Save();
+  TrainResult Result(const std::string& reason) const;
 
   Task& task_;
   const Split& split_;
-  const bool lbfgs_chosen_;
+  const int64_t num_batches_;
+  const TrainerOptions options_;
   const RunDirectory directory_;
   const Metadata provenance_;
-  const std::vector<LossTerm> terms_;
-  const std::vector<ParameterSlice> slices_;
-  DataLoader train_loader_;
   DataLoader validation_loader_;
-  const TrainerOptions options_;
   Schedule schedule_;
   StopRule stop_;
-  std::unique_ptr<Optimizer> optimizer_;  // one of these two
-  std::unique_ptr<Lbfgs> lbfgs_;
+  RunWriter writer_;
+  std::unique_ptr<EpochTrainer> epoch_;
   std::optional<TrainLog> log_;
-
   Checkpoint state_;
-  std::vector<Tensor> gradients_;  // [T] of the batch
-  Tensor combined_;
-  TermSums sums_;  // of the batch
 
   const absl::Time start_ = absl::Now();
-  absl::Time epoch_start_ = start_;
   absl::Time last_save_ = start_;
-  int64_t examples_trained_ = 0;  // in this epoch and this session
-  double cost_trained_ = 0;
-  bool best_is_written_ = true;
   double train_loss_ = kNan;  // of the last epoch
   double last_loss_ = kNan;   // monitored
 };
 
 absl::Status Trainer::Start() {
   ASSIGN_OR_RETURN(const bool resume, directory_.Open(options_.mode));
-  const int64_t num_parameters = task_.num_parameters();
-  const DType dtype = task_.parameter_dtype();
-  state_.seed = options_.seed;
-  state_.epoch_sums = TermSums(num_terms());
-  state_.loss_weight.assign(terms_.size(), 0);
-  state_.config = CourseJson(options_);
-  state_.data = Fingerprint(task_.num_examples(), split_.train, split_.validation);
-  state_.best_parameters = Tensor::Zeros(dtype, {num_parameters});
   if (resume) {
-    RETURN_IF_ERROR(Resume());
+    ASSIGN_OR_RETURN(state_, ResumedState(task_, split_, options_, directory_, num_batches_));
   } else {
-    state_.parameters = task_.InitialParameters(options_.seed);
+    state_ = NewState(task_, split_, options_);
   }
-  CHECK(state_.parameters.dtype() == dtype && state_.parameters.num_elements() == num_parameters);
-  for (int t = 0; t < num_terms(); ++t) gradients_.push_back(Tensor::Zeros(dtype, {num_parameters}));
-  combined_ = Tensor::Zeros(dtype, {num_parameters});
-  if (options_.compile_mode == CompileMode::kCompile && options_.check_gradient) RETURN_IF_ERROR(CheckFirstBatch());
-
-  if (lbfgs_chosen_) {
-    lbfgs_ = std::make_unique<Lbfgs>(
-        options_.optimizer, state_.parameters,
-        [this](const Tensor& parameters, Tensor* gradient) { return EvaluateTrainingSet(parameters, gradient); });
+  if (options_.compile_mode == CompileMode::kCompile && options_.check_gradient) {
+    RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, split_.train, options_, state_.epoch));
+  }
+  const EpochContext context = {task_, split_.train, options_, schedule_, stop_, state_, start_};
+  if (options_.optimizer.kind == OptimizerKind::kLbfgs) {
+    epoch_ = std::make_unique<LbfgsEpoch>(context);
   } else {
-    optimizer_ = MakeOptimizer(options_.optimizer, dtype, num_parameters);
+    epoch_ = std::make_unique<BatchEpoch>(context);
   }
-  if (resume) {
-    const absl::Status status =
-        lbfgs_chosen_ ? lbfgs_->SetState(state_.optimizer) : optimizer_->SetState(state_.optimizer);
-    if (!status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(directory_.checkpoint(), ": optimizer: ", status.message()));
-    }
+  RETURN_IF_ERROR(SetStates(resume));
+  if (options_.sampling_policy != SamplingPolicy::kUniform) {  // refused before an old run is removed
+    RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, split_.train).status());
   }
+  // The file may be of a later epoch than the checkpoint, or gone.
+  if (state_.best_epoch > 0) writer_.SetBestChanged();
   if (!resume) RETURN_IF_ERROR(directory_.RemoveRun());  // nothing but the environment can fail from here on
-  ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log(), LogColumns(), state_.epoch));
+  ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log(), EpochColumns(task_, has_validation()), state_.epoch));
   return WriteFileAtomically(directory_.config(), ConfigJson(options_, provenance_));
 }
 
-absl::Status Trainer::Resume() {
-  ASSIGN_OR_RETURN(Checkpoint saved,
-                   LoadCheckpoint(directory_.checkpoint(), slices_, task_.parameter_dtype(), num_terms()));
-  RETURN_IF_ERROR(CheckSameCourse(saved.config, state_.config));
-  if (saved.data != state_.data) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory_.path(),
-                     ": the run to resume trained on other examples or another split; give the same data and "
-                     "split, or start a new run"));
-  }
-  if (saved.batch > train_loader_.num_batches()) {
-    return absl::InvalidArgumentError(absl::StrCat(directory_.checkpoint(), ": batch ", saved.batch, " of ",
-                                                   train_loader_.num_batches(), "; the file is damaged"));
-  }
-  state_ = std::move(saved);
-  RETURN_IF_ERROR(schedule_.SetState(state_.schedule));
-  RETURN_IF_ERROR(stop_.SetState(state_.stopping));
-  // The file may be of a later epoch than the checkpoint, or gone.
-  best_is_written_ = state_.best_epoch == 0;
+absl::Status Trainer::SetStates(bool resume) {
+  // The task may remember another run, or the check.
+  if (!resume) return task_.SetState(NamedTensors());
+  const auto check = [this](absl::string_view part, const absl::Status& status) {
+    return status.ok()
+               ? status
+               : absl::InvalidArgumentError(absl::StrCat(directory_.checkpoint(), ": ", part, ": ", status.message()));
+  };
+  RETURN_IF_ERROR(check("optimizer", epoch_->SetState(state_.optimizer)));
+  RETURN_IF_ERROR(check("schedule", schedule_.SetState(state_.schedule)));
+  RETURN_IF_ERROR(check("stopping", stop_.SetState(state_.stopping)));
+  return check("task", task_.SetState(state_.task));
+}
+
+void Trainer::GatherStates() {
+  state_.optimizer = epoch_->State();
+  state_.schedule = schedule_.State();
+  state_.stopping = stop_.State();
+  state_.task = task_.State();
+}
+
+absl::Status Trainer::WriteCheckpoint(const std::string& path) {
+  GatherStates();
+  return writer_.WriteCheckpoint(state_, path);
+}
+
+absl::Status Trainer::Save() {
+  GatherStates();
+  RETURN_IF_ERROR(writer_.Save(state_, last_loss_));
+  last_save_ = absl::Now();
   return absl::OkStatus();
 }
 
-absl::Status Trainer::CheckFirstBatch() {
-  NamedTensors batch;
-  RETURN_IF_ERROR(task_.MakeBatch(absl::MakeConstSpan(split_.train).subspan(0, options_.batch_size), &batch));
-  return CheckAgainstReference(
-      task_, state_.parameters, batch,
-      options_.gradient_tolerance > 0 ? options_.gradient_tolerance : ReferenceTolerance(task_.parameter_dtype()));
+bool Trainer::ObserveLoss() {
+  stop_.Observe(last_loss_);
+  schedule_.Observe(last_loss_);
+  if (!(last_loss_ < state_.best_loss)) return false;
+  state_.best_loss = last_loss_;
+  state_.best_epoch = state_.epoch + 1;
+  std::memcpy(state_.best_parameters.mutable_data(), state_.parameters.data(), state_.parameters.num_bytes());
+  writer_.SetBestChanged();
+  return true;
 }
 
-std::vector<std::string> Trainer::LogColumns() const {
-  std::vector<std::string> columns = {"epoch", "step", "learning_rate", LogColumn("train_loss", task_.loss_unit())};
-  for (const LossTerm& term : terms_) columns.push_back(LogColumn(absl::StrCat("train_", term.name), term.unit));
-  if (has_validation()) {
-    columns.push_back(LogColumn("val_loss", task_.loss_unit()));
-    const std::vector<double> nothing(task_.num_metric_sums());
-    for (const Metric& metric : task_.Metrics(nothing)) {
-      columns.push_back(LogColumn(absl::StrCat("val_", metric.name), metric.unit));
-    }
-  }
-  columns.push_back(LogColumn("epoch_time", "s"));
-  columns.push_back("examples_per_s");
-  return columns;
-}
-
-absl::Status Trainer::AddBatch(const NamedTensors& batch) {
-  return options_.compile_mode == CompileMode::kCompile
-             ? task_.AccumulateGradients(state_.parameters, batch, absl::MakeSpan(gradients_), &sums_)
-             : ReferenceGradients(task_, state_.parameters, batch, absl::MakeSpan(gradients_), &sums_);
-}
-
-absl::StatusOr<double> Trainer::CombineTerms(double* gradient_norm) {
-  const Loss loss = task_.CombineTerms(sums_);
-  *gradient_norm = CombineGradients(loss.weight, gradients_, &combined_);
-  if (std::isfinite(loss.value) && std::isfinite(*gradient_norm)) return loss.value;
-  const absl::Span<const int64_t> examples = train_loader_.examples();
-  return absl::OutOfRangeError(
-      absl::StrCat(std::isfinite(loss.value) ? "the gradient" : "the loss", " is not finite in epoch ",
-                   state_.epoch + 1, ", step ", state_.step + 1, " (loss ", loss.value, "; examples ",
-                   absl::StrJoin(examples.subspan(0, 5), ", "), examples.size() > 5 ? ", ..." : "",
-                   "): try a lower learning rate or clip the gradient, and check these examples"));
-}
-
-absl::Status Trainer::Step(const NamedTensors& batch) {
-  SetToZero(absl::MakeSpan(gradients_));
-  std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
-  std::fill(sums_.count.begin(), sums_.count.end(), 0.0);
-  RETURN_IF_ERROR(AddBatch(batch));
-  double norm;
-  ASSIGN_OR_RETURN(const double loss, CombineTerms(&norm));
-  ClipGradient(norm, options_.gradient_clip_norm, &combined_);
-  state_.learning_rate = schedule_.LearningRate(state_.epoch, state_.step);
-  optimizer_->Step(state_.learning_rate, combined_, &state_.parameters);
-
-  state_.epoch_sums.Add(sums_);
-  ++state_.batch;
-  ++state_.step;
-  for (const int64_t example : train_loader_.examples()) cost_trained_ += task_.ExampleCost(example);
-  examples_trained_ += static_cast<int64_t>(train_loader_.examples().size());
-  if (options_.on_step) {
-    options_.on_step({state_.epoch + 1, state_.step, state_.batch, train_loader_.num_batches(), loss});
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::TrainEpoch(std::string* reason) {
-  if (lbfgs_chosen_) return IterateLbfgs(reason);
-  train_loader_.StartEpoch(state_.epoch, state_.batch);
-  while (state_.batch < train_loader_.num_batches() && reason->empty()) {
-    RETURN_IF_ERROR(CheckInterrupt());
-    ASSIGN_OR_RETURN(const NamedTensors* batch, train_loader_.Next());
-    RETURN_IF_ERROR(Step(*batch));
-    *reason = stop_.AfterStep(state_.step, absl::Now() - start_);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::IterateLbfgs(std::string* reason) {
-  RETURN_IF_ERROR(CheckInterrupt());
-  if (state_.batch == train_loader_.num_batches()) return absl::OkStatus();  // its validation is missing
-  state_.learning_rate = schedule_.LearningRate(state_.epoch, state_.step);
-  ASSIGN_OR_RETURN(const Lbfgs::Result result, lbfgs_->Step(state_.learning_rate));
-  state_.epoch_sums = sums_;  // of the last evaluation, which is that of the parameters reached
-  state_.batch = train_loader_.num_batches();
-  ++state_.step;
-  if (options_.on_step) {
-    options_.on_step({state_.epoch + 1, state_.step, state_.batch, train_loader_.num_batches(), result.loss});
-  }
-  *reason = result.converged ? "L-BFGS has converged" : stop_.AfterStep(state_.step, absl::Now() - start_);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<double> Trainer::EvaluateTrainingSet(const Tensor& parameters, Tensor* gradient) {
-  CHECK_EQ(parameters.data(), state_.parameters.data());  // L-BFGS moves them in place
-  SetToZero(absl::MakeSpan(gradients_));
-  sums_ = TermSums(num_terms());
-  train_loader_.StartEpoch(0);
-  while (true) {
-    ASSIGN_OR_RETURN(const NamedTensors* batch, train_loader_.Next());
-    if (batch == nullptr) break;
-    RETURN_IF_ERROR(AddBatch(*batch));
-    for (const int64_t example : train_loader_.examples()) cost_trained_ += task_.ExampleCost(example);
-    examples_trained_ += static_cast<int64_t>(train_loader_.examples().size());
-  }
-  double norm;
-  ASSIGN_OR_RETURN(const double loss, CombineTerms(&norm));
-  std::memcpy(gradient->mutable_data(), combined_.data(), combined_.num_bytes());
-  return loss;
-}
-
-absl::Status Trainer::FinishEpoch() {
-  const absl::Duration train_time = absl::Now() - epoch_start_;
+absl::Status Trainer::FinishEpoch(absl::Time epoch_start, const EpochWork& work) {
+  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(absl::Now() - epoch_start));
   EvaluationResult validation;
   if (has_validation()) {
-    ASSIGN_OR_RETURN(validation, EvaluateExamples(task_, state_.parameters, &validation_loader_));
+    ASSIGN_OR_RETURN(validation, EvaluateExamples(task_, state_.parameters, &validation_loader_, state_.epoch));
     if (!std::isfinite(validation.loss)) {
       return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
                                                 state_.epoch + 1, ": try a lower learning rate, and check the data"));
@@ -327,81 +199,26 @@ absl::Status Trainer::FinishEpoch() {
   state_.loss_weight = train.weight;
   train_loss_ = train.value;
   last_loss_ = has_validation() ? validation.loss : train.value;
-  const bool best = last_loss_ < state_.best_loss;
-  if (best) {
-    state_.best_loss = last_loss_;
-    state_.best_epoch = state_.epoch + 1;
-    std::memcpy(state_.best_parameters.mutable_data(), state_.parameters.data(), state_.parameters.num_bytes());
-    best_is_written_ = false;
-  }
-  stop_.Observe(last_loss_);
-  schedule_.Observe(last_loss_);
 
   EpochReport report;
+  report.best = ObserveLoss();
   report.epoch = state_.epoch + 1;
   report.step = state_.step;
   report.learning_rate = state_.learning_rate;
   report.train_loss = train_loss_;
+  report.terms = TermMeans(state_.epoch_sums);
   report.validation_loss = has_validation() ? validation.loss : kNan;
   report.validation = validation.metrics;
-  report.best = best;
-  report.time = absl::Now() - epoch_start_;
-  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(train_time));
-  report.examples_per_s = static_cast<double>(examples_trained_) / seconds;
-  report.cost_per_s = cost_trained_ / seconds;
-
-  std::vector<double> row = {static_cast<double>(report.epoch), static_cast<double>(report.step), report.learning_rate,
-                             report.train_loss};
-  for (int t = 0; t < num_terms(); ++t) {
-    const double count = state_.epoch_sums.count[t];
-    row.push_back(count > 0 ? state_.epoch_sums.sum[t] / count : kNan);
-  }
-  if (has_validation()) {
-    row.push_back(validation.loss);
-    for (const Metric& metric : validation.metrics) row.push_back(metric.value);
-  }
-  row.push_back(absl::ToDoubleSeconds(report.time));
-  row.push_back(report.examples_per_s);
-  RETURN_IF_ERROR(log_->Append(row));
+  report.time = absl::Now() - epoch_start;
+  report.examples_per_s = static_cast<double>(work.examples) / seconds;
+  report.cost_per_s = work.cost / seconds;
+  RETURN_IF_ERROR(log_->Append(EpochRow(report, has_validation())));
 
   ++state_.epoch;
   state_.batch = 0;
-  state_.epoch_sums = TermSums(num_terms());
+  state_.epoch_sums = TermSums(static_cast<int>(report.terms.size()));
+  state_.sampling_weight.clear();
   if (options_.on_epoch) options_.on_epoch(report);
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::WriteBest() {
-  if (best_is_written_) return absl::OkStatus();
-  Metadata extra = provenance_;
-  extra["epoch"] = absl::StrCat(state_.best_epoch);
-  extra["loss"] = absl::StrCat(state_.best_loss);
-  RETURN_IF_ERROR(task_.WriteModel(directory_.best(), state_.best_parameters, extra));
-  best_is_written_ = true;
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::WriteCheckpoint(const std::string& path) {
-  state_.optimizer = lbfgs_chosen_ ? lbfgs_->State() : optimizer_->State();
-  state_.schedule = schedule_.State();
-  state_.stopping = stop_.State();
-  return SaveCheckpoint(path, state_, slices_, provenance_);
-}
-
-absl::Status Trainer::WriteModels() {
-  RETURN_IF_ERROR(WriteBest());
-  Metadata extra = provenance_;
-  extra["epoch"] = absl::StrCat(state_.epoch);
-  extra["step"] = absl::StrCat(state_.step);
-  if (!std::isnan(last_loss_)) extra["loss"] = absl::StrCat(last_loss_);
-  return task_.WriteModel(directory_.last(), state_.parameters, extra);
-}
-
-// The checkpoint comes last: until it is replaced, the old one leads to the same files again.
-absl::Status Trainer::Save() {
-  RETURN_IF_ERROR(WriteModels());
-  RETURN_IF_ERROR(WriteCheckpoint(directory_.checkpoint()));
-  last_save_ = absl::Now();
   return absl::OkStatus();
 }
 
@@ -415,26 +232,25 @@ absl::StatusOr<TrainResult> Trainer::Run() {
     // Inside an epoch there is still its validation to do.
     if (!reason.empty() && (state_.batch == 0 || state_.epoch >= options_.stop.max_epochs)) break;
 
-    epoch_start_ = absl::Now();
-    examples_trained_ = 0;
-    cost_trained_ = 0;
-    absl::Status status = reason.empty() ? TrainEpoch(&reason) : absl::OkStatus();
+    const absl::Time epoch_start = absl::Now();
+    EpochWork work;
+    absl::Status status = reason.empty() ? epoch_->Train(&work, &reason) : absl::OkStatus();
     // A run that a limit ends inside an epoch goes on from there when it is resumed with a higher one, as if it had
     // not been validated in between.
-    const bool partial = status.ok() && state_.batch < train_loader_.num_batches();
+    const bool partial = status.ok() && state_.batch < num_batches_;
     if (partial) RETURN_IF_ERROR(WriteCheckpoint(directory_.checkpoint()));
-    if (status.ok()) status = FinishEpoch();
+    if (status.ok()) status = FinishEpoch(epoch_start, work);
     if (absl::IsCancelled(status)) {
       RETURN_IF_ERROR(Save());
       return absl::CancelledError(absl::StrCat(status.message(), " in epoch ", state_.epoch + 1, "; the checkpoint is ",
                                                directory_.checkpoint()));
     }
     if (!status.ok()) {
-      RETURN_IF_ERROR(WriteBest());
+      RETURN_IF_ERROR(writer_.WriteBest(state_));
       return status;
     }
     if (partial) {
-      RETURN_IF_ERROR(WriteModels());
+      RETURN_IF_ERROR(writer_.WriteModels(state_, last_loss_));
       saved = true;
       break;
     }
@@ -446,6 +262,10 @@ absl::StatusOr<TrainResult> Trainer::Run() {
     if (!reason.empty()) break;
   }
   if (!saved) RETURN_IF_ERROR(Save());
+  return Result(reason);
+}
+
+TrainResult Trainer::Result(const std::string& reason) const {
   TrainResult result;
   result.epochs = state_.epoch;
   result.steps = state_.step;

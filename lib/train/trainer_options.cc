@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/sampling_policy.h"
 
 namespace rutile {
 namespace {
@@ -21,6 +22,24 @@ std::string Text(absl::string_view text) { return std::string(text); }
 absl::Status AtLeast(int64_t value, int64_t least, absl::string_view option) {
   if (value >= least) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(option, " is ", value, ", expected ", least, " or more"));
+}
+
+absl::Status CheckSampling(const TrainerOptions& options) {
+  if (options.sampling_policy == SamplingPolicy::kUniform) return absl::OkStatus();
+  const std::string chosen = absl::StrCat("sampling_policy ", SamplingPolicyName(options.sampling_policy));
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(chosen, " does not go with lbfgs, which takes all examples at once; use uniform"));
+  }
+  if (!options.shuffle) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(chosen, " draws the order at random: it does not go with shuffle off; use uniform"));
+  }
+  if (options.sampling_policy == SamplingPolicy::kErrorWeighted && options.compile_mode == CompileMode::kNone) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(chosen, " takes the errors that the task's own kernels see: use compile_mode compile"));
+  }
+  return absl::OkStatus();
 }
 
 Json Course(const TrainerOptions& options) {
@@ -37,6 +56,10 @@ Json Course(const TrainerOptions& options) {
     json["weight_decay"] = optimizer.weight_decay;
     json["batch_size"] = options.batch_size;
     json["shuffle"] = options.shuffle;
+    // Runs of versions that did not know of policies can be resumed.
+    if (options.sampling_policy != SamplingPolicy::kUniform) {
+      json["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
+    }
     json["gradient_clip_norm"] = options.gradient_clip_norm;
   }
   if (optimizer.kind == OptimizerKind::kAdam || optimizer.kind == OptimizerKind::kAdamW) {
@@ -88,7 +111,8 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
   RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));
   for (const auto& [name, value] : {std::make_pair("gradient_clip_norm", options.gradient_clip_norm),
-                                    std::make_pair("gradient_tolerance", options.gradient_tolerance)}) {
+                                    std::make_pair("gradient_tolerance", options.gradient_tolerance),
+                                    std::make_pair("check_cost", options.check_cost)}) {
     if (std::isfinite(value) && value >= 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected 0 or more"));
   }
@@ -96,7 +120,7 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
     return absl::InvalidArgumentError(
         "gradient_clip_norm does not go with lbfgs, whose line search needs the gradient");
   }
-  return absl::OkStatus();
+  return CheckSampling(options);
 }
 
 std::string CourseJson(const TrainerOptions& options) { return Course(options).dump(); }
@@ -133,6 +157,7 @@ std::string ConfigJson(const TrainerOptions& options, const Metadata& provenance
   json["compile_mode"] = Text(CompileModeName(options.compile_mode));
   json["num_workers"] = options.num_workers;
   json["prefetch_factor"] = options.prefetch_factor;
+  json["persistent_workers"] = options.persistent_workers;
   for (const auto& [key, value] : provenance) json["provenance"][key] = value;
   // Bytes that are no UTF-8 (a file name may hold them) are replaced, not thrown at the user.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
@@ -45,6 +46,7 @@ struct EpochReport {
   absl::Duration time;             // training and validation
   double examples_per_s = 0;       // training alone
   double cost_per_s = 0;           // Task::ExampleCost of these: atoms per second
+  std::vector<double> terms;       // [T] mean of each loss term over the epoch; NaN where nothing was counted
 };
 
 struct TrainerOptions {
@@ -53,7 +55,8 @@ struct TrainerOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   int64_t batch_size = 32;  // not used by L-BFGS, which takes all examples in each evaluation
-  bool shuffle = true;
+  bool shuffle = true;      // kUniform: another order in each epoch
+  SamplingPolicy sampling_policy = SamplingPolicy::kUniform;
   double gradient_clip_norm = 0;  // longest gradient, after terms are combined; 0: any
 
   // These may change when a run is resumed.
@@ -61,9 +64,12 @@ struct TrainerOptions {
   CompileMode compile_mode = CompileMode::kCompile;
   bool check_gradient = true;         // kCompile: compare the first batch with the reference, and refuse to train if
   double gradient_tolerance = 0;      // they differ by more than this; 0: ReferenceTolerance of the parameters' type
+  double check_cost = 64;             // only so many examples of it that Task::ExampleCost adds up to no more than
+                                      // this (but one at least): the reference may be slow and need much memory
   int64_t validation_batch_size = 0;  // 0: batch_size or 256, whichever is more; results do not depend on it
   int num_workers = 0;                // threads that make batches ahead
   int prefetch_factor = 2;            // batches ahead, per worker
+  bool persistent_workers = true;     // false: threads end with each epoch
 
   RunMode mode = RunMode::kNew;
   absl::Duration save_interval = absl::Seconds(10);  // of best, last and checkpoint; 0: after every epoch

@@ -7,6 +7,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/train/optimizer.h"
 
 namespace rutile {
 namespace {
@@ -30,6 +32,7 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(message([](TrainerOptions* o) { o->num_workers = -1; }), HasSubstr("num_workers is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->prefetch_factor = 0; }), HasSubstr("prefetch_factor is 0"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->gradient_clip_norm = -1; }), HasSubstr("gradient_clip_norm is -1"));
+  EXPECT_THAT(message([](TrainerOptions* o) { o->check_cost = -1; }), HasSubstr("check_cost is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->optimizer.beta1 = 2; }), HasSubstr("beta1 is 2"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->stop.max_epochs = 0; }), HasSubstr("max_epochs is 0"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->schedule.warmup_start = 2; }), HasSubstr("warmup_start is 2"));
@@ -38,6 +41,24 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
                 o->gradient_clip_norm = 1;
               }),
               HasSubstr("does not go with lbfgs"));
+}
+
+TEST(TrainerOptionsTest, RefusesPoliciesWhereTheyCannotWork) {
+  TrainerOptions options;
+  options.sampling_policy = SamplingPolicy::kErrorWeighted;
+  EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
+  options.shuffle = false;
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("shuffle off"));
+  options.shuffle = true;
+  options.compile_mode = CompileMode::kNone;
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("use compile_mode compile"));
+  options.sampling_policy = SamplingPolicy::kEnergyWeighted;
+  EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
+  options.optimizer = DefaultOptimizerOptions("lbfgs").value();
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()),
+              HasSubstr("sampling_policy energy_weighted does not go with lbfgs"));
+  options.sampling_policy = SamplingPolicy::kUniform;
+  EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
 }
 
 TEST(TrainerOptionsTest, CourseNamesWhatDiffers) {
@@ -50,6 +71,12 @@ TEST(TrainerOptionsTest, CourseNamesWhatDiffers) {
   now.optimizer = DefaultOptimizerOptions("sgd").value();
   EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
               HasSubstr("optimizer is \"sgd\", but the run to resume has \"adam\""));
+  now = then;
+  now.sampling_policy = SamplingPolicy::kEnergyWeighted;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("sampling_policy is \"energy_weighted\", but the run to resume has not set"));
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(then)).message()),
+              HasSubstr("sampling_policy is not set, but the run to resume has \"energy_weighted\""));
   now = then;
   now.optimizer.epsilon = 1e-9;
   EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
@@ -64,6 +91,8 @@ TEST(TrainerOptionsTest, LimitsAreNotPartOfTheCourse) {
   now.stop.max_epochs = 7;
   now.stop.patience = 3;
   now.num_workers = 2;
+  now.persistent_workers = false;
+  now.check_cost = 1;
   now.compile_mode = CompileMode::kNone;
   now.mode = RunMode::kResume;
   EXPECT_EQ(CheckSameCourse(CourseJson(then), CourseJson(now)), absl::OkStatus());

@@ -2,10 +2,13 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/stp_reader.h"
@@ -22,23 +25,32 @@ DEFINE_double(min_cutoff, 0.55, "Neighbours nearer than this, in Angstrom, do no
 DEFINE_string(fingerprints, "",
               "aenet .stp files, comma-separated, one for each species, instead of the flags above. They must agree in "
               "everything but their own species.");
-DEFINE_string(
-    angular, "moments",
-    "moments or triplets: how the angular sum is evaluated. The same numbers to rounding; the cost of triplets "
-    "grows with the square of the neighbours.");
-DEFINE_validator(angular,
-                 [](const char*, const std::string& value) { return value == "moments" || value == "triplets"; });
 
 namespace rutile {
 namespace {
 
+constexpr const char* kFlags[] = {"species", "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
+
 bool GivenOnCommandLine(const char* name) { return !gflags::GetCommandLineFlagInfoOrDie(name).is_default; }
+
+absl::StatusOr<std::vector<uint8_t>> ParseSpecies() {
+  std::vector<uint8_t> species;
+  for (const absl::string_view symbol : absl::StrSplit(FLAGS_species, ',')) {
+    const uint8_t element = AtomicNumber(symbol);
+    if (element == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--species=", FLAGS_species, ": \"", symbol, "\" is no element; expected symbols as in Ti,O"));
+    }
+    species.push_back(element);
+  }
+  return species;
+}
 
 }  // namespace
 
 absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
   if (!FLAGS_fingerprints.empty()) {
-    for (const char* name : {"species", "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"}) {
+    for (const char* name : kFlags) {
       if (GivenOnCommandLine(name)) {
         return absl::InvalidArgumentError(
             absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
@@ -51,14 +63,7 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
         "needs --species: the elements in the order that fixes the descriptor's typespins, as in --species=Ti,O");
   }
   ChebyshevOptions options;
-  for (const absl::string_view symbol : absl::StrSplit(FLAGS_species, ',')) {
-    const uint8_t element = AtomicNumber(symbol);
-    if (element == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--species=", FLAGS_species, ": \"", symbol, "\" is no element; expected symbols as in Ti,O"));
-    }
-    options.species.push_back(element);
-  }
+  ASSIGN_OR_RETURN(options.species, ParseSpecies());
   options.rad_order = FLAGS_rad_order;
   options.rad_cutoff = FLAGS_rad_cutoff;
   options.ang_order = FLAGS_ang_order;
@@ -68,8 +73,38 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
   return options;
 }
 
-AngularMethod AngularMethodFromFlags() {
-  return FLAGS_angular == "triplets" ? AngularMethod::kTriplets : AngularMethod::kMoments;
+bool DescriptorFlagsGiven() {
+  return GivenOnCommandLine("fingerprints") ||
+         std::any_of(std::begin(kFlags), std::end(kFlags), [](const char* name) { return GivenOnCommandLine(name); });
+}
+
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path) {
+  const auto contradiction = [&](const std::string& flag, absl::string_view kept) {
+    return absl::InvalidArgumentError(absl::StrCat(flag, ": ", path, " was made for ", kept,
+                                                   "; leave the flag out, or run cache-neighbors with it, or with "
+                                                   "--cutoff for any descriptor"));
+  };
+  if (!FLAGS_fingerprints.empty()) {
+    ASSIGN_OR_RETURN(const ChebyshevOptions given, DescriptorOptionsFromFlags());
+    if (given != recorded) return contradiction("--fingerprints=" + FLAGS_fingerprints, recorded.ToJson());
+    return recorded;
+  }
+  if (GivenOnCommandLine("species")) {
+    ASSIGN_OR_RETURN(const std::vector<uint8_t> species, ParseSpecies());
+    const std::string kept = absl::StrJoin(
+        recorded.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+    if (species != recorded.species) return contradiction("--species=" + FLAGS_species, "--species=" + kept);
+  }
+  const auto check = [&](const char* name, double given, double kept) {
+    if (!GivenOnCommandLine(name) || given == kept) return absl::OkStatus();
+    return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
+  };
+  RETURN_IF_ERROR(check("rad_order", FLAGS_rad_order, recorded.rad_order));
+  RETURN_IF_ERROR(check("rad_cutoff", FLAGS_rad_cutoff, recorded.rad_cutoff));
+  RETURN_IF_ERROR(check("ang_order", FLAGS_ang_order, recorded.ang_order));
+  RETURN_IF_ERROR(check("ang_cutoff", FLAGS_ang_cutoff, recorded.ang_cutoff));
+  RETURN_IF_ERROR(check("min_cutoff", FLAGS_min_cutoff, recorded.min_cutoff));
+  return recorded;
 }
 
 }  // namespace rutile

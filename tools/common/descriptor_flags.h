@@ -4,15 +4,19 @@
 #define RUTILE_TOOLS_COMMON_DESCRIPTOR_FLAGS_H_
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/descriptor/chebyshev_options.h"
 
 namespace rutile {
 
+// Whether any of --species, --rad_order and so on, or --fingerprints, is given.
+bool DescriptorFlagsGiven();
+
 // From --species, --rad_order and so on, or from --fingerprints; both at once is an error, and so is neither.
 absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags();
 
-// From --angular.
-AngularMethod AngularMethodFromFlags();
+// What the file at `path` recorded, unless a flag that is given contradicts it: INVALID_ARGUMENT naming both.
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path);
 
 }  // namespace rutile
 

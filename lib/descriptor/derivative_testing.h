@@ -1,0 +1,76 @@
+// Structures with their pairs, for tests of DescriptorDerivatives.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_DERIVATIVE_TESTING_H_
+#define RUTILE_LIB_DESCRIPTOR_DERIVATIVE_TESTING_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// A structure that owns what a StructureGeometry points to.
+class SampleGeometry {
+ public:
+  // Pairs as in a file where other structures come first: numbers of atoms do not start at 0, nor do offsets.
+  SampleGeometry(const Structure& structure, std::vector<uint8_t> species, double cutoff);
+  SampleGeometry(const SampleGeometry&) = delete;
+
+  StructureGeometry Get() const;
+  // Pairs within the cutoff of each atom as TripletView has them.
+  StructureGeometry GetWithTriplets(double ang_cutoff, double min_cutoff);
+  const Structure& structure() const { return structure_; }
+  const std::vector<uint8_t>& species() const { return species_; }
+  int64_t size() const { return structure_.size(); }
+
+ private:
+  Structure structure_;
+  std::vector<uint8_t> species_;
+  NeighborList neighbors_;
+  std::vector<int64_t> offset_;
+  std::vector<int32_t> j_;
+  std::vector<int16_t> shift_;
+  std::vector<int64_t> triplet_offset_;
+  std::vector<uint16_t> triplet_a_, triplet_b_;
+};
+
+// With options for as many species as it has.
+struct DerivativeCase {
+  std::string name;
+  Structure structure;
+  std::vector<uint8_t> species;
+  ChebyshevOptions options;
+};
+
+// Atoms at random in a skew periodic cell (or none for edge 0), no two nearer than 1 Angstrom.
+Structure RandomStructure(int num_atoms, double edge, uint64_t seed);
+
+// The awkward ones: one atom alone, in a crystal, no neighbours, collinear, a cell thinner than the cutoff, 1 to 5
+// species, every order up to 8 and some above.
+std::vector<DerivativeCase> DerivativeCases();
+
+// [count] in [-1, 1).
+std::vector<double> RandomVector(int64_t count, uint64_t seed);
+
+// The three products of one geometry; sampled and strain may be empty.
+template <typename T>
+struct Products {
+  std::vector<T> features, force, tangents;
+  std::vector<double> strain_gradient;
+};
+
+template <typename T>
+Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const StructureGeometry& geometry,
+                            const std::vector<double>& slopes, const std::vector<double>& direction,
+                            const std::vector<double>& strain, const std::vector<uint8_t>& sampled = {});
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_DERIVATIVE_TESTING_H_

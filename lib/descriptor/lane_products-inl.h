@@ -1,0 +1,231 @@
+// What the kernels do for a group of atoms beside its neighbours: rows of features in and out, contractions of moments,
+// forces to and directions from atoms. Included once for each Highway target.
+
+#if defined(RUTILE_LIB_DESCRIPTOR_LANE_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RUTILE_LIB_DESCRIPTOR_LANE_PRODUCTS_INL_H_
+#undef RUTILE_LIB_DESCRIPTOR_LANE_PRODUCTS_INL_H_
+#else
+#define RUTILE_LIB_DESCRIPTOR_LANE_PRODUCTS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/simd.h"
+#include "lib/descriptor/angular_sums-inl.h"
+#include "lib/descriptor/chebyshev_tables.h"
+#include "lib/descriptor/moment_state.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rutile {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// --- Rows of atoms, [atoms, F] in memory and [F, lanes] here ---
+
+template <typename T>
+HWY_INLINE void LoadRows(const T* rows, const int32_t* atoms, size_t lanes, int64_t num_atoms, int num_features,
+                         T* to) {
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    const bool there = atoms[lane] < num_atoms;
+    const T* const row = rows + static_cast<int64_t>(there ? atoms[lane] : 0) * num_features;
+    const T keep = there ? 1 : 0;
+    for (int n = 0; n < num_features; ++n) to[n * lanes + lane] = keep * row[n];
+  }
+}
+
+template <typename T>
+HWY_INLINE void StoreRows(const T* from, const int32_t* atoms, size_t lanes, int64_t num_atoms, int num_features,
+                          T* rows) {
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    if (atoms[lane] >= num_atoms) continue;
+    T* const row = rows + static_cast<int64_t>(atoms[lane]) * num_features;
+    for (int n = 0; n < num_features; ++n) row[n] = from[n * lanes + lane];
+  }
+}
+
+// to[k, lane] += scale from[k, lane].
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AddScaled(D d, T scale, const T* from, int count, T* to) {
+  const auto factor = hn::Set(d, scale);
+  for (size_t k = 0; k < count * hn::Lanes(d); k += hn::Lanes(d)) {
+    hn::Store(hn::MulAdd(factor, hn::Load(d, from + k), hn::Load(d, to + k)), d, to + k);
+  }
+}
+
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void FillZero(D d, int count, T* to) {
+  for (size_t k = 0; k < count * hn::Lanes(d); k += hn::Lanes(d)) hn::Store(hn::Zero(d), d, to + k);
+}
+
+// --- Contractions of moments with the coefficients of A_n = sum_l t_nl sum_m a_lm B_lm^2 / 2 - self / 2 ---
+
+// row[n] = sum_l t_nl sum_b factor weight_b a_b b_b - self_factor self, with by_degree [ang_order + 1, lanes] as
+// scratch.
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void ContractMoments(D d, const ChebyshevTables<T>& tables, const T* a, const T* b, T factor,
+                                  const T* self, T self_factor, T* by_degree, T* row) {
+  using V = hn::Vec<D>;
+  const size_t lanes = hn::Lanes(d);
+  const int order = tables.ang_order;
+  FillZero(d, order + 1, by_degree);
+  const T* weight = tables.weight.data();
+  for (int m = 0; m <= order; ++m) {
+    for (int part = 0; part < (m == 0 ? 1 : 2); ++part) {
+      for (int l = m; l <= order; ++l, ++weight, a += lanes, b += lanes) {
+        T* const to = by_degree + l * lanes;
+        const V product = hn::Mul(hn::Load(d, a), hn::Load(d, b));
+        hn::Store(hn::MulAdd(hn::Set(d, factor * *weight), product, hn::Load(d, to)), d, to);
+      }
+    }
+  }
+  const V rest = hn::Mul(hn::Set(d, self_factor), hn::Load(d, self));
+  for (int n = 0; n <= order; ++n) {
+    const T* const t = &tables.legendre[n * (order + 1)];
+    V sum = hn::Zero(d);
+    for (int l = n % 2; l <= n; l += 2) sum = hn::MulAdd(hn::Set(d, t[l]), hn::Load(d, by_degree + l * lanes), sum);
+    hn::Store(hn::Sub(sum, rest), d, row + n * lanes);
+  }
+}
+
+// to[b] = 2 B_b sum_n dA_n/d(B_b^2) slope[n], half_self = sum_n slope[n] / 2; by_degree as above.
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void ContractSlopes(D d, const ChebyshevTables<T>& tables, const T* moments, const T* slope, T* by_degree,
+                                 T* to, T* half_self) {
+  using V = hn::Vec<D>;
+  const size_t lanes = hn::Lanes(d);
+  const int order = tables.ang_order;
+  V self = hn::Zero(d);
+  for (int n = 0; n <= order; ++n) self = hn::Add(self, hn::Load(d, slope + n * lanes));
+  hn::Store(hn::Mul(self, hn::Set(d, T(0.5))), d, half_self);
+  for (int l = 0; l <= order; ++l) {
+    V sum = hn::Zero(d);
+    for (int n = l; n <= order; n += 2) {
+      sum = hn::MulAdd(hn::Set(d, 2 * tables.legendre[n * (order + 1) + l]), hn::Load(d, slope + n * lanes), sum);
+    }
+    hn::Store(sum, d, by_degree + l * lanes);
+  }
+  const T* weight = tables.weight.data();
+  for (int m = 0; m <= order; ++m) {
+    for (int part = 0; part < (m == 0 ? 1 : 2); ++part) {
+      for (int l = m; l <= order; ++l, ++weight, moments += lanes, to += lanes) {
+        const V scaled = hn::Mul(hn::Set(d, *weight), hn::Load(d, by_degree + l * lanes));
+        hn::Store(hn::Mul(scaled, hn::Load(d, moments)), d, to);
+      }
+    }
+  }
+}
+
+// h_z[b] = 2 (l - m) h[b].
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void ScaleByDegree(D d, int order, const T* h, T* h_z) {
+  for (int m = 0; m <= order; ++m) {
+    for (int part = 0; part < (m == 0 ? 1 : 2); ++part) {
+      for (int l = m; l <= order; ++l, h += hn::Lanes(d), h_z += hn::Lanes(d)) {
+        hn::Store(hn::Mul(hn::Set(d, 2 * (l - m)), hn::Load(d, h)), d, h_z);
+      }
+    }
+  }
+}
+
+// c[n] of dP/dr = sum_n c[n] T_n(x) where P = sum_n w[n] T_n(x): c_{n-1} = c_{n+1} + 2 n w_n dx/dr, and c_0 is half.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void SlopeCoefficients(D d, const ChebyshevTables<T>& tables, const T* w, T* c) {
+  const size_t lanes = hn::Lanes(d);
+  auto before = hn::Zero(d), last = hn::Zero(d);
+  hn::Store(last, d, c + tables.rad_order * lanes);
+  for (int n = tables.rad_order; n > 0; --n) {
+    const auto next = hn::MulAdd(hn::Set(d, n * tables.rad_scale), hn::Load(d, w + n * lanes), before);
+    hn::Store(n > 1 ? next : hn::Mul(next, hn::Set(d, T(0.5))), d, c + (n - 1) * lanes);
+    before = last;
+    last = next;
+  }
+}
+
+// value[n] += sum of T_n' over what `slope` has of T_n: T_n' = 2 n (T_{n-1} + T_{n-3} + ...), where T_0 counts half.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void AddPolynomialSlopes(D d, int order, const T* slope, T* value) {
+  const size_t lanes = hn::Lanes(d);
+  auto before = hn::Zero(d), last = hn::Zero(d);
+  for (int n = 1; n <= order; ++n) {
+    auto term = hn::Load(d, slope + (n - 1) * lanes);
+    if (n == 1) term = hn::Mul(term, hn::Set(d, T(0.5)));
+    const auto next = hn::Add(term, before);
+    T* const to = value + n * lanes;
+    hn::Store(hn::MulAdd(hn::Set(d, 2 * n), next, hn::Load(d, to)), d, to);
+    before = last;
+    last = next;
+  }
+}
+
+// --- Vectors of atoms, [N + 1, 4] ---
+
+// vector4[atom of each lane] -= (x, y, z). Lanes of one slot may have the same atom, so one after the other.
+template <class D, class V, typename T = hn::TFromD<D>>
+HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* vector4) {
+#if HWY_TARGET == HWY_SCALAR
+  T* const to = vector4 + 4 * int64_t{j[0]};
+  to[0] -= hn::GetLane(x);
+  to[1] -= hn::GetLane(y);
+  to[2] -= hn::GetLane(z);
+#else
+  const size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T rows[4 * HWY_LANES(T)];
+  const V zero = hn::Zero(d);
+  if constexpr (sizeof(T) == 4) {
+    const hn::RepartitionToWide<decltype(d)> d64;
+    const auto pairs = [&](V low, V high, T* to) HWY_ATTR {
+      hn::Store(hn::BitCast(d, hn::InterleaveLower(d64, hn::BitCast(d64, low), hn::BitCast(d64, high))), d, to);
+      hn::Store(hn::BitCast(d, hn::InterleaveUpper(d64, hn::BitCast(d64, low), hn::BitCast(d64, high))), d, to + lanes);
+    };
+    pairs(hn::InterleaveLower(d, x, y), hn::InterleaveLower(d, z, zero), rows);
+    pairs(hn::InterleaveUpper(d, x, y), hn::InterleaveUpper(d, z, zero), rows + 2 * lanes);
+    const hn::FixedTag<T, 4> row_tag;
+    for (size_t lane = 0; lane < lanes; ++lane) {  // blocks of four lanes: see InterleaveLower
+      T* const to = vector4 + 4 * int64_t{j[lane]};
+      const auto row = hn::Load(row_tag, rows + lane % 4 * lanes + lane / 4 * 4);
+      hn::Store(hn::Sub(hn::Load(row_tag, to), row), row_tag, to);
+    }
+  } else {
+    hn::Store(hn::InterleaveLower(d, x, y), d, rows);
+    hn::Store(hn::InterleaveUpper(d, x, y), d, rows + lanes);
+    hn::Store(hn::InterleaveLower(d, z, zero), d, rows + 2 * lanes);
+    hn::Store(hn::InterleaveUpper(d, z, zero), d, rows + 3 * lanes);
+    const hn::FixedTag<T, 2> row_tag;
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      T* const to = vector4 + 4 * int64_t{j[lane]};
+      const T* const row = rows + lane % 2 * lanes + lane / 2 * 2;
+      hn::Store(hn::Sub(hn::Load(row_tag, to), hn::Load(row_tag, row)), row_tag, to);
+      hn::Store(hn::Sub(hn::Load(row_tag, to + 2), hn::Load(row_tag, row + 2 * lanes)), row_tag, to + 2);
+    }
+  }
+#endif
+}
+
+template <class V>
+struct Vector3 {
+  V x, y, z;
+};
+
+// (x, y, z) of the atom of each lane.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE Vector3<hn::Vec<D>> GatherFromAtoms(D d, const T* vector4, const int32_t* j) {
+  const hn::RebindToSigned<D> di;
+  hn::Vec<decltype(di)> index;
+  if constexpr (sizeof(T) == 4) {
+    index = hn::Load(di, j);
+  } else {
+    index = hn::PromoteTo(di, hn::Load(hn::Rebind<int32_t, decltype(di)>(), j));
+  }
+  index = hn::ShiftLeft<2>(index);
+  return {hn::GatherIndex(d, vector4, index), hn::GatherIndex(d, vector4 + 1, index),
+          hn::GatherIndex(d, vector4 + 2, index)};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rutile
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,95 @@
+// Atoms side by side: what the moment form of DescriptorDerivatives keeps of a structure.
+//
+// A lane of a vector is an atom; the k-th neighbours of eight atoms (four in fp64) lie together in a slot. So no sum
+// over neighbours ever crosses lanes, slopes and moments of a group of atoms are vectors as they are, and an atom with
+// four neighbours of a species wastes little. Atoms with similar numbers of neighbours share a group; what a lane lacks
+// is padded with neighbours beyond the cutoffs, which add exactly nothing.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_MOMENT_STATE_H_
+#define RUTILE_LIB_DESCRIPTOR_MOMENT_STATE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hwy/aligned_allocator.h"
+#include "lib/descriptor/descriptor_derivatives.h"
+
+namespace rutile {
+
+// Memory for vectors. Grows and never shrinks; new elements are not initialised.
+template <typename T>
+class AlignedVector {
+ public:
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+
+  // Keeps what is there.
+  void Resize(size_t size) {
+    if (size > capacity_) {
+      const size_t capacity = std::max(size, capacity_ + capacity_ / 2);
+      auto data = hwy::AllocateAligned<T>(capacity);
+      std::copy_n(data_.get(), size_, data.get());
+      data_ = std::move(data);
+      capacity_ = capacity;
+    }
+    size_ = size;
+  }
+
+ private:
+  size_t size_ = 0, capacity_ = 0;
+  hwy::AlignedFreeUniquePtr<T[]> data_;
+};
+
+// G groups of `lanes` atoms, S species, H harmonics.
+template <typename T>
+struct NeighborLanes {
+  // Slots [begin, begin + slots): neighbours of one species. In each lane those within the smaller cutoff come first.
+  struct Block {
+    int64_t begin;
+    int32_t slots;
+    int32_t radial, angular;  // slots up to here have neighbours within the cutoff
+  };
+
+  int64_t num_groups = 0;
+  std::vector<int32_t> atom;    // [G, lanes]; the number of atoms where there is none
+  std::vector<Block> block;     // [G, S]
+  AlignedVector<T> x, y, z, r;  // [slots, lanes] r_ij as unit vectors, and its length
+  AlignedVector<int32_t> j;     // [slots, lanes]; the number of atoms where there is no neighbour
+  AlignedVector<T> moments;     // [G, 1 or 2 weights, H, lanes] B_b
+};
+
+// Lists of one group while it is sorted: for each lane, species, and near or far, up to `capacity` neighbours.
+template <typename T>
+struct SortScratch {
+  size_t capacity = 0;
+  AlignedVector<T> x, y, z;
+  AlignedVector<int32_t> j;
+  std::vector<uint64_t> order;
+  std::vector<double> coordinate;  // [4, N] x, y, z, species
+};
+
+template <typename T>
+struct MomentState : DescriptorDerivatives<T>::State {
+  int lanes = 0;  // of the instruction set that Features ran on
+  int64_t num_atoms = 0;
+  NeighborLanes<T> all;
+  SortScratch<T> sort;
+
+  // The part of `all` that `sampled` needs, made when a product is first asked for these atoms.
+  NeighborLanes<T> some;
+  std::vector<uint8_t> sampled;
+  std::vector<int64_t> kept;         // elements of `all`, atom by atom and species by species
+  std::vector<int64_t> kept_offset;  // [elements of all.atom * S + 1]
+  std::vector<uint64_t> kept_order;
+
+  AlignedVector<T> vector4;  // [N + 1, 4] forces or directions
+  AlignedVector<T> group;    // of one group: rows, coefficients, sums
+  AlignedVector<T> slots;    // [4, slots, lanes] of one block
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_MOMENT_STATE_H_

@@ -1,0 +1,23 @@
+// From cached pairs back to the list that a search would have given, and what lists tell.
+
+#ifndef RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_
+#define RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_
+
+#include "absl/types/span.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/neighbor/pair_view.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// Fills `list` (without shifts), reusing its memory, with the pairs up to `cutoff` (Angstrom; at most what the pairs
+// were found with): bit for bit what NeighborSearch gives for that cutoff. position: [3N] Angstrom, as given.
+void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const PairView& pairs, double cutoff,
+                   NeighborList* list);
+
+// Whether a pair is no farther apart than `distance`, Angstrom.
+bool HasPairAtOrBelow(const NeighborList& list, double distance);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_

@@ -1,0 +1,254 @@
+#include "lib/neighbor/structure_stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/status_macros.h"
+#include "lib/tensorfile/tensor_reader.h"
+
+namespace rutile {
+namespace {
+
+constexpr char kConfigType[] = "config_type";
+
+// Structures keep their memory from one use of a chunk to the next.
+struct Chunk {
+  std::vector<StreamedStructure> structures;
+  int64_t count = 0;  // of structures in use
+  bool last = false;
+};
+
+double ReferencedEnergyPerAtom(const Structure& structure, const std::map<uint8_t, double>& atomic_energies) {
+  double energy = *structure.energy;
+  for (const uint8_t element : structure.element) {
+    const auto found = atomic_energies.find(element);
+    if (found != atomic_energies.end()) energy -= found->second;
+  }
+  return energy / structure.size();
+}
+
+bool IsFiltered(const Structure& structure, const StructureStreamOptions& options) {
+  if (std::isfinite(options.max_energy) && structure.energy.has_value() &&
+      ReferencedEnergyPerAtom(structure, options.atomic_energies) > options.max_energy) {
+    return true;
+  }
+  return std::isfinite(options.max_forces) && std::any_of(structure.force.begin(), structure.force.end(),
+                                                          [&](double f) { return std::abs(f) > options.max_forces; });
+}
+
+// Goes through the inputs, leaving out what shard and filters leave out.
+class ChunkReader {
+ public:
+  ChunkReader(absl::Span<const std::string> inputs, const StructureStreamOptions& options, int64_t chunk_atoms,
+              StructureConsumer* consumer)
+      : inputs_(inputs), options_(options), chunk_atoms_(chunk_atoms), consumer_(consumer) {}
+
+  absl::Status Read(Chunk* chunk) {
+    chunk->count = 0;
+    int64_t atoms = 0;
+    while (atoms < chunk_atoms_) {
+      if (static_cast<int64_t>(chunk->structures.size()) == chunk->count) chunk->structures.emplace_back();
+      StreamedStructure& next = chunk->structures[chunk->count];
+      ASSIGN_OR_RETURN(const bool more, Next(&next));
+      if (!more) {
+        chunk->last = true;
+        return absl::OkStatus();
+      }
+      if (number_++ % options_.num_shards != options_.shard - 1) continue;
+      RETURN_IF_ERROR(SetConfigAndWeight(&next));
+      if (IsFiltered(next.structure, options_)) {
+        ++filtered_;
+        continue;
+      }
+      atoms += next.structure.size();
+      ++chunk->count;
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t number() const { return number_; }
+  int64_t filtered() const { return filtered_; }
+
+ private:
+  absl::Status Open(const std::string& path) {
+    if (!LooksLikeTensorFile(path)) {
+      ASSIGN_OR_RETURN(reader_, StructureReader::Open(path, options_.reader));
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(NeighborFile file, ReadNeighbors(path));
+    RETURN_IF_ERROR(CheckKey(file, "config_key", options_.config_key));
+    if (!options_.weight_key.empty()) {
+      RETURN_IF_ERROR(CheckKey(file, "weight_key", options_.weight_key));
+      if (!file.file.tensors.Has("weight")) {
+        return absl::InvalidArgumentError(absl::StrCat(path, ": has a weight_key, but no tensor \"weight\""));
+      }
+    }
+    RETURN_IF_ERROR(consumer_->Accept(file));
+    neighbors_ = std::make_shared<const NeighborFile>(std::move(file));
+    next_index_ = 0;
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckKey(const NeighborFile& file, const std::string& key, const std::string& value) {
+    const auto found = file.file.metadata.find(key);
+    const std::string recorded = found == file.file.metadata.end() ? "" : found->second;
+    if (recorded == value) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.file.path, ": made with ", recorded.empty() ? absl::StrCat("no --", key) : absl::StrCat("--", key, "="),
+        recorded, ", but --", key, "=", value, " is wanted; run cache-neighbors with it"));
+  }
+
+  absl::StatusOr<bool> Next(StreamedStructure* next) {
+    while (true) {
+      RETURN_IF_ERROR(CheckInterrupt());
+      if (reader_ == nullptr && neighbors_ == nullptr) {
+        if (next_input_ == inputs_.size()) return false;
+        RETURN_IF_ERROR(Open(inputs_[next_input_++]));
+      }
+      next->neighbors = neighbors_;
+      next->has_weight = false;
+      if (reader_ != nullptr) {
+        ASSIGN_OR_RETURN(const bool more, reader_->Next(&next->structure));
+        if (more) return true;
+        reader_.reset();
+      } else {
+        if (next_index_ < neighbors_->num_structures()) {
+          next->index = next_index_++;
+          CopyStructure(*neighbors_, neighbors_->species, next->index, &next->structure);
+          return true;
+        }
+        neighbors_.reset();
+      }
+    }
+  }
+
+  absl::Status SetConfigAndWeight(StreamedStructure* next) const {
+    Structure& structure = next->structure;
+    const bool weights = !options_.weight_key.empty();
+    next->weight = 1;
+    if (next->neighbors != nullptr) {  // which has them already
+      if (weights) {
+        next->weight = next->neighbors->file.tensors.At("weight").values<double>()[next->index];
+        next->has_weight = true;
+      }
+      return absl::OkStatus();
+    }
+    if (const auto found = structure.info.find(options_.weight_key); weights && found != structure.info.end()) {
+      if (!absl::SimpleAtod(found->second, &next->weight) || !(next->weight >= 0 && std::isfinite(next->weight))) {
+        return absl::InvalidArgumentError(absl::StrCat(structure.name, ": its weight ", options_.weight_key, " is \"",
+                                                       found->second, "\", expected a number of 0 or more"));
+      }
+      next->has_weight = true;
+    }
+    if (options_.config_key != kConfigType) {
+      const auto found = structure.info.find(options_.config_key);
+      structure.info[kConfigType] = found == structure.info.end() ? "" : found->second;
+    }
+    return absl::OkStatus();
+  }
+
+  const absl::Span<const std::string> inputs_;
+  const StructureStreamOptions& options_;
+  const int64_t chunk_atoms_;
+  StructureConsumer* const consumer_;
+  size_t next_input_ = 0;
+  std::unique_ptr<StructureReader> reader_;  // this or that is open, or none
+  std::shared_ptr<const NeighborFile> neighbors_;
+  int64_t next_index_ = 0;
+  int64_t number_ = 0;  // of the next structure, counted over all inputs
+  int64_t filtered_ = 0;
+};
+
+class Pipeline {
+ public:
+  Pipeline(const StructureStreamOptions& options, StructureConsumer* consumer)
+      : options_(options), consumer_(consumer), pool_(options.num_threads) {}
+
+  absl::Status Compute(const Chunk& chunk) {
+    consumer_->Reserve(chunk.count);
+    status_.assign(chunk.count, absl::OkStatus());
+    pool_.For(chunk.count, 1, [&](int64_t begin, int64_t end, int thread) {
+      for (int64_t s = begin; s < end; ++s) status_[s] = consumer_->Compute(chunk.structures[s], s, thread);
+    });
+    for (const absl::Status& status : status_) RETURN_IF_ERROR(status);
+    return absl::OkStatus();
+  }
+
+  // Hands the chunk on, in order, and counts.
+  absl::Status Emit(const Chunk& chunk, StructureStreamStats* stats) {
+    for (int64_t s = 0; s < chunk.count; ++s) {
+      const Structure& structure = chunk.structures[s].structure;
+      RETURN_IF_ERROR(consumer_->Emit(chunk.structures[s], s));
+      ++stats->structures;
+      stats->atoms += structure.size();
+      stats->without_force += structure.force.empty();
+      stats->without_weight += !chunk.structures[s].has_weight;
+      if (!structure.energy.has_value()) {
+        ++stats->without_energy;
+        continue;
+      }
+      const double energy = ReferencedEnergyPerAtom(structure, options_.atomic_energies);
+      stats->lowest_energy = std::min(stats->lowest_energy, energy);
+      stats->highest_energy = std::max(stats->highest_energy, energy);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const StructureStreamOptions& options_;
+  StructureConsumer* const consumer_;
+  ThreadPool pool_;
+  std::vector<absl::Status> status_;
+};
+
+}  // namespace
+
+absl::StatusOr<StructureStreamStats> StreamStructures(absl::Span<const std::string> inputs,
+                                                      const StructureStreamOptions& options, int64_t chunk_atoms,
+                                                      StructureConsumer* consumer) {
+  Pipeline pipeline(options, consumer);
+  ChunkReader reader(inputs, options, chunk_atoms, consumer);
+  StructureStreamStats stats;
+  // Two chunks: with more than one thread the next is read while this one is computed and written.
+  Chunk chunks[2];
+  RETURN_IF_ERROR(reader.Read(&chunks[0]));
+  for (int current = 0;; current ^= 1) {
+    Chunk& chunk = chunks[current];
+    Chunk& next = chunks[current ^ 1];
+    std::future<absl::Status> reading;
+    if (!chunk.last && options.num_threads > 1) {
+      reading = std::async(std::launch::async, [&] { return reader.Read(&next); });
+    }
+    absl::Status status = pipeline.Compute(chunk);
+    if (status.ok()) status = pipeline.Emit(chunk, &stats);
+    if (reading.valid()) {
+      // What comes first in the input is reported first, for any number of threads.
+      const absl::Status read_status = reading.get();
+      if (status.ok()) status = read_status;
+    }
+    RETURN_IF_ERROR(status);
+    if (options.on_progress) options.on_progress(chunk.count);
+    if (chunk.last) break;
+    if (options.num_threads == 1) RETURN_IF_ERROR(reader.Read(&next));
+  }
+  stats.filtered = reader.filtered();
+  if (stats.structures == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("no structure is left: ", reader.number(), " were read, ",
+                                                   stats.filtered, " of them left out by --max_energy and --max_forces",
+                                                   options.num_shards > 1 ? ", the rest not in this shard" : ""));
+  }
+  if (!options.weight_key.empty() && options.num_shards == 1 && stats.without_weight == stats.structures) {
+    return absl::InvalidArgumentError(absl::StrCat("no structure has ", options.weight_key,
+                                                   ": --weight_key names the key of a frame with its weight"));
+  }
+  return stats;
+}
+
+}  // namespace rutile

@@ -1,0 +1,119 @@
+#include "lib/potential/atomistic_model.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/network_init.h"
+#include "lib/potential/potential_file.h"
+#include "lib/structure/element.h"
+
+namespace rutile {
+
+absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, const FeatureSource& features,
+                                                      const AtomisticTaskOptions& options,
+                                                      absl::Span<const int64_t> train) {
+  if (train.empty()) return absl::InvalidArgumentError("no structure to train on");
+  for (const int64_t s : train) CHECK(data.has_energy(s)) << data.name(s);
+  AtomisticModel model;
+  model.descriptor_ = data.descriptor();
+  model.precision_ = options.precision;
+  model.shape_.num_species = static_cast<int>(data.descriptor().species.size());
+  model.shape_.num_features = data.descriptor().num_features();
+  model.shape_.hidden = options.hidden;
+  model.shape_.activation = options.activation;
+  RETURN_IF_ERROR(model.shape_.Validate());
+  RETURN_IF_ERROR(model.ChooseAtomicEnergies(data, options, train));
+  RETURN_IF_ERROR(features.dtype() == DType::kF64
+                      ? model.ChooseFeatureScaling<double>(data, features, options.feature_scaling, train)
+                      : model.ChooseFeatureScaling<float>(data, features, options.feature_scaling, train));
+  if (options.scale_energies) {
+    std::vector<double> targets;
+    for (const int64_t s : train) targets.push_back(model.targets_[s]);
+    model.energy_scaling_ = ScaleEnergies(targets);
+  }
+  return model;
+}
+
+absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const AtomisticTaskOptions& options,
+                                                  absl::Span<const int64_t> train) {
+  const std::vector<uint8_t>& species = descriptor_.species;
+  const int64_t num_species = shape_.num_species;
+  std::vector<int64_t> counts(data.num_structures() * num_species);
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    for (const uint8_t index : data.species(s)) ++counts[s * num_species + index];
+  }
+  const std::map<uint8_t, double>& given =
+      options.atomic_energies.empty() ? data.atomic_energies() : options.atomic_energies;
+  if (given.empty()) {
+    std::vector<double> energies;
+    std::vector<int64_t> train_counts;
+    for (const int64_t s : train) {
+      energies.push_back(data.energy(s));
+      for (int64_t i = 0; i < num_species; ++i) train_counts.push_back(counts[s * num_species + i]);
+    }
+    atomic_energies_ = FitAtomicEnergies(energies, train_counts, shape_.num_species).energy;
+    atomic_energies_fitted_ = true;
+  }
+  for (const uint8_t element : species) {
+    if (atomic_energies_fitted_) break;
+    const auto found = given.find(element);
+    if (found == given.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("--atomic_energies has none for ", ElementSymbol(element),
+                                                     "; give one for each species, or none and they are fitted"));
+    }
+    atomic_energies_.push_back(found->second);
+  }
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    double energy = data.energy(s);
+    for (int64_t i = 0; i < num_species; ++i) energy -= counts[s * num_species + i] * atomic_energies_[i];
+    targets_.push_back(energy / static_cast<double>(data.num_atoms(s)));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const FeatureSource& features,
+                                                  FeatureScalingKind kind, absl::Span<const int64_t> train) {
+  const int f = shape_.num_features;
+  FeatureStatistics statistics(kind, shape_.num_species, f);
+  RETURN_IF_ERROR(features.ForEach<T>(train, [&](int64_t s, absl::Span<const T> rows) {
+    const absl::Span<const uint8_t> species = data.species(s);
+    for (size_t atom = 0; atom < species.size(); ++atom) statistics.Add(species[atom], rows.subspan(atom * f, f));
+  }));
+  feature_scaling_ = statistics.Result();
+  return absl::OkStatus();
+}
+
+std::vector<ParameterSlice> AtomisticModel::parameter_slices() const {
+  std::vector<ParameterSlice> slices;
+  for (int species = 0; species < shape_.num_species; ++species) {
+    for (int layer = 0; layer < shape_.num_layers(); ++layer) {
+      const int64_t in = shape_.layer_inputs(layer), out = shape_.layer_outputs(layer);
+      slices.push_back({WeightName(descriptor_, species, layer), shape_.weight_offset(species, layer), {out, in}});
+      slices.push_back({BiasName(descriptor_, species, layer), shape_.bias_offset(species, layer), {out}});
+    }
+  }
+  return slices;
+}
+
+Tensor AtomisticModel::InitialParameters(uint64_t seed) const {
+  const std::vector<double> values = InitialNetworkParameters(shape_, seed);
+  if (precision_ == DType::kF64) return Tensor::Of(values);
+  return Tensor::Of(std::vector<float>(values.begin(), values.end()));
+}
+
+absl::Status AtomisticModel::Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const {
+  Potential potential;
+  potential.descriptor = descriptor_;
+  potential.shape = shape_;
+  potential.feature_scaling = feature_scaling_;
+  potential.energy_scaling = energy_scaling_;
+  potential.atomic_energies = atomic_energies_;
+  potential.parameters = parameters;
+  potential.metadata = extra;
+  return WritePotential(path, potential);
+}
+
+}  // namespace rutile

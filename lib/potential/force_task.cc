@@ -1,0 +1,142 @@
+#include "lib/potential/force_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/structure/cell.h"
+
+namespace rutile {
+namespace {
+
+constexpr double kMilli = 1000;  // meV
+
+absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::Span<const int64_t> train) {
+  int64_t with_force = 0, with_stress = 0;
+  for (const int64_t s : train) {
+    with_force += !data.force(s).empty();
+    if (!data.has_stress(s)) continue;
+    ++with_stress;
+    if (loss.stress_weight > 0 && CellVolume(data.cell(s)) <= 0) {
+      return absl::InvalidArgumentError(absl::StrCat(data.name(s), ": has a stress, but no cell to have it in"));
+    }
+  }
+  if (loss.force_weight > 0 && with_force == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--force_weight=", loss.force_weight, ", but none of the ", train.size(),
+                     " training structures has forces; use structures with forces, or --force_weight=0"));
+  }
+  if (loss.stress_weight > 0 && with_stress == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--stress_weight=", loss.stress_weight, ", but none of the ", train.size(),
+        " training structures has a stress; use structures with a stress or virial, or --stress_weight=0"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& data,
+                                                             const AtomisticTaskOptions& options,
+                                                             absl::Span<const int64_t> train) {
+  RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
+  ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
+                                                                 options.cached_features, options.num_threads));
+  ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
+  std::unique_ptr<ForceTask> task(new ForceTask(data, options, std::move(features), std::move(model)));
+  if (task->forces()) task->sampler_ = std::make_unique<ForceSampler>(data, options.force_sampling, train);
+  task->maker_ = std::make_unique<ForceBatchMaker>(task->data_, task->model_, task->features_, task->sampler_.get(),
+                                                   task->stress());
+  if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
+  if (options.precision == DType::kF64) {
+    task->kernel64_ =
+        std::make_unique<ForceKernel<double>>(task->model_, options.loss, options.angular, task->pool_.get());
+  } else {
+    task->kernel32_ =
+        std::make_unique<ForceKernel<float>>(task->model_, options.loss, options.angular, task->pool_.get());
+  }
+  return task;
+}
+
+ForceTask::~ForceTask() = default;
+
+absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  return options_.precision == DType::kF64 ? maker_->Make<double>(examples, batch)
+                                           : maker_->Make<float>(examples, batch);
+}
+
+void ForceTask::StartEpoch(int64_t epoch, bool training) {
+  if (training && sampler_ != nullptr) sampler_->StartEpoch(epoch);
+}
+
+absl::StatusOr<std::vector<double>> ForceTask::SamplingWeights(SamplingPolicy policy,
+                                                               absl::Span<const int64_t> examples) {
+  return errors_.SamplingWeights(policy, examples, model_.targets());
+}
+
+std::vector<LossTerm> ForceTask::terms() const {
+  std::vector<LossTerm> terms = {{"energy", "(eV/atom)^2"}};
+  if (forces()) terms.push_back({"force", "(eV/Å)^2"});
+  if (stress()) terms.push_back({"stress", "(eV/Å^3)^2"});
+  return terms;
+}
+
+std::string ForceTask::loss_unit() const {
+  const bool root = options_.loss.kind == LossKind::kRmse;
+  if (forces() || stress()) return "";  // a sum of several units
+  return root ? "eV/atom" : "(eV/atom)^2";
+}
+
+Loss ForceTask::CombineTerms(const TermSums& sums) const {
+  std::vector<double> weights = {options_.loss.energy_weight};
+  if (forces()) weights.push_back(options_.loss.force_weight);
+  if (stress()) weights.push_back(options_.loss.stress_weight);
+  return CombineLossTerms(options_.loss.kind, weights, sums);
+}
+
+absl::Status ForceTask::Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                            TermSums* sums, BatchErrors* errors) {
+  if (kernel64_ != nullptr) {
+    kernel64_->Run(parameters.values<double>(), ForceBatch<double>(batch), gradients, sums, errors);
+  } else {
+    kernel32_->Run(parameters.values<float>(), ForceBatch<float>(batch), gradients, sums, errors);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
+                                            absl::Span<Tensor> gradients, TermSums* sums) {
+  RETURN_IF_ERROR(Run(parameters, batch, gradients, sums, nullptr));
+  errors_.Record(batch.At("example").values<int64_t>(),
+                 kernel64_ != nullptr ? kernel64_->energy_errors() : kernel32_->energy_errors());
+  return absl::OkStatus();
+}
+
+absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                                 absl::Span<double> metric_sums) {
+  BatchErrors errors;
+  RETURN_IF_ERROR(Run(parameters, batch, {}, sums, &errors));
+  double* out = metric_sums.data();
+  for (const ErrorSums* part : {&errors.energy, &errors.force, &errors.stress}) {
+    *out++ += part->square;
+    *out++ += part->absolute;
+    *out++ += part->count;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Metric> ForceTask::Metrics(absl::Span<const double> sums) const {
+  std::vector<Metric> metrics = {{"energy_rmse", "meV/atom", kMilli * std::sqrt(sums[0] / sums[2])},
+                                 {"energy_mae", "meV/atom", kMilli * sums[1] / sums[2]}};
+  if (forces()) {
+    metrics.push_back({"force_rmse", "eV/Å", std::sqrt(sums[3] / sums[5])});
+    metrics.push_back({"force_mae", "eV/Å", sums[4] / sums[5]});
+  }
+  if (stress()) metrics.push_back({"stress_rmse", "eV/Å^3", std::sqrt(sums[6] / sums[8])});
+  return metrics;
+}
+
+}  // namespace rutile

@@ -1,0 +1,68 @@
+// What a potential is trained for, and how: shared by all tasks that train one.
+
+#ifndef RUTILE_LIB_POTENTIAL_TASK_OPTIONS_H_
+#define RUTILE_LIB_POTENTIAL_TASK_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/potential/network_shape.h"
+#include "lib/potential/scaling.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// Of an error e: e^2, or Huber's function of it, e^2 / 2 up to delta and delta (|e| - delta / 2) beyond.
+enum class LossKind { kRmse, kMse, kHuber };
+
+// loss = energy_weight L_E + force_weight L_F + stress_weight L_S, each L the mean of the errors' losses over what the
+// batch has of it, or for kRmse the root of that mean. aenet's (1 - alpha) RMSE_E + alpha RMSE_F is energy_weight =
+// 1 - alpha, force_weight = alpha. What a batch has nothing of adds nothing.
+struct LossOptions {
+  LossKind kind = LossKind::kRmse;
+  double energy_weight = 1;    // of the energy per atom, eV
+  double force_weight = 0;     // of a force component, eV/Angstrom
+  double stress_weight = 0;    // of a component of the stress, eV/Angstrom^3
+  double energy_delta = 0.01;  // Huber's, in the units above
+  double force_delta = 0.1;
+  double stress_delta = 0.001;
+  // Divides L_F by the root of the share of the batch's forces that is sampled, as aenet-python's option of that name
+  // does. The mean over sampled components already estimates the mean over all: this one does not.
+  bool force_scale_unbiased = false;
+};
+
+enum class ForceSampleUnit { kStructure, kAtom };
+
+// Which forces of the training set an epoch learns from.
+struct ForceSamplingOptions {
+  double fraction = 1;  // (0, 1] of the structures with forces, or of their atoms
+  ForceSampleUnit unit = ForceSampleUnit::kStructure;
+  int64_t resample_epochs = 1;  // a new sample every so many epochs; 0: the first one stays
+  int64_t min_structures = 1;   // at least so many (structures or atoms) in the sample
+  uint64_t seed = 0;
+};
+
+struct AtomisticTaskOptions {
+  // ---- the model
+  std::vector<int> hidden = {15, 15};
+  Activation activation = Activation::kTanh;
+  FeatureScalingKind feature_scaling = FeatureScalingKind::kPooled;
+  bool scale_energies = true;
+  std::map<uint8_t, double> atomic_energies;  // eV; empty: those of the data, else fitted
+  DType precision = DType::kF32;              // of parameters and arithmetic: F32 or F64
+
+  // ---- the loss
+  LossOptions loss;
+  ForceSamplingOptions force_sampling;
+
+  // ---- the work
+  AngularMethod angular = AngularMethod::kMoments;
+  bool cached_features = false;  // keep the features of all structures where they serve: energies without forces
+  int num_threads = 1;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_TASK_OPTIONS_H_

@@ -1,0 +1,49 @@
+#include "lib/train/epoch_log.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/train/train_log.h"
+
+namespace rutile {
+
+std::vector<std::string> EpochColumns(const Task& task, bool has_validation) {
+  std::vector<std::string> columns = {"epoch", "step", "learning_rate", LogColumn("train_loss", task.loss_unit())};
+  for (const LossTerm& term : task.terms()) columns.push_back(LogColumn(absl::StrCat("train_", term.name), term.unit));
+  if (has_validation) {
+    columns.push_back(LogColumn("val_loss", task.loss_unit()));
+    const std::vector<double> nothing(task.num_metric_sums());
+    for (const Metric& metric : task.Metrics(nothing)) {
+      columns.push_back(LogColumn(absl::StrCat("val_", metric.name), metric.unit));
+    }
+  }
+  columns.push_back(LogColumn("epoch_time", "s"));
+  columns.push_back("examples_per_s");
+  return columns;
+}
+
+std::vector<double> EpochRow(const EpochReport& report, bool has_validation) {
+  std::vector<double> row = {static_cast<double>(report.epoch), static_cast<double>(report.step), report.learning_rate,
+                             report.train_loss};
+  row.insert(row.end(), report.terms.begin(), report.terms.end());
+  if (has_validation) {
+    row.push_back(report.validation_loss);
+    for (const Metric& metric : report.validation) row.push_back(metric.value);
+  }
+  row.push_back(absl::ToDoubleSeconds(report.time));
+  row.push_back(report.examples_per_s);
+  return row;
+}
+
+std::vector<double> TermMeans(const TermSums& sums) {
+  std::vector<double> means;
+  for (size_t t = 0; t < sums.sum.size(); ++t) {
+    means.push_back(sums.count[t] > 0 ? sums.sum[t] / sums.count[t] : std::numeric_limits<double>::quiet_NaN());
+  }
+  return means;
+}
+
+}  // namespace rutile

@@ -1,0 +1,57 @@
+#include "lib/train/epoch_log.h"
+
+#include <limits>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/task/task.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::NanSensitiveDoubleEq;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(EpochLogTest, ColumnsNameTermsMetricsAndUnits) {
+  ToyTaskOptions options;
+  options.strain_every = 5;
+  const ToyTask task(options);
+  EXPECT_THAT(EpochColumns(task, true),
+              ElementsAre("epoch", "step", "learning_rate", "train_loss", "train_value[V^2]", "train_slope[(V/m)^2]",
+                          "train_strain[1]", "val_loss", "val_value_mae[V]", "epoch_time[s]", "examples_per_s"));
+  EXPECT_THAT(EpochColumns(task, false),
+              ElementsAre("epoch", "step", "learning_rate", "train_loss", "train_value[V^2]", "train_slope[(V/m)^2]",
+                          "train_strain[1]", "epoch_time[s]", "examples_per_s"));
+}
+
+TEST(EpochLogTest, RowsFollowTheColumns) {
+  EpochReport report;
+  report.epoch = 3;
+  report.step = 21;
+  report.learning_rate = 0.5;
+  report.train_loss = 6;
+  report.terms = {7, kNan, 8};
+  report.validation_loss = 9;
+  report.validation = {{"value_mae", "V", 10}};
+  report.time = absl::Seconds(11);
+  report.examples_per_s = 12;
+  EXPECT_THAT(EpochRow(report, true), ElementsAre(3, 21, 0.5, 6, 7, NanSensitiveDoubleEq(kNan), 8, 9, 10, 11, 12));
+  report.validation.clear();
+  EXPECT_THAT(EpochRow(report, false), ElementsAre(3, 21, 0.5, 6, 7, NanSensitiveDoubleEq(kNan), 8, 11, 12));
+}
+
+TEST(TermMeansTest, NothingCountedIsNaN) {
+  TermSums sums(3);
+  sums.sum = {6, 0, 0};
+  sums.count = {4, 0, 2};
+  EXPECT_THAT(TermMeans(sums), ElementsAre(1.5, NanSensitiveDoubleEq(kNan), 0));
+}
+
+}  // namespace
+}  // namespace rutile

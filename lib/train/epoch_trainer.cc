@@ -1,0 +1,25 @@
+#include "lib/train/epoch_trainer.h"
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+void EpochWork::Add(const Task& task, absl::Span<const int64_t> more) {
+  examples += static_cast<int64_t>(more.size());
+  for (const int64_t example : more) cost += task.ExampleCost(example);
+}
+
+DataLoaderOptions LoaderOptions(const TrainerOptions& options) {
+  DataLoaderOptions loader;
+  loader.batch_size = options.batch_size;
+  loader.shuffle = options.shuffle;
+  loader.seed = options.seed;
+  loader.num_workers = options.num_workers;
+  loader.prefetch_factor = options.prefetch_factor;
+  loader.persistent_workers = options.persistent_workers;
+  return loader;
+}
+
+}  // namespace rutile

@@ -1,0 +1,36 @@
+#include "lib/train/first_batch_check.h"
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lib/base/status_macros.h"
+#include "lib/task/gradient_comparison.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int64_t> examples,
+                                          const TrainerOptions& options) {
+  const absl::Span<const int64_t> batch = examples.subspan(0, options.batch_size);
+  size_t size = 0;
+  double cost = 0;
+  for (const int64_t example : batch) {
+    cost += task.ExampleCost(example);
+    if (size > 0 && cost > options.check_cost) break;
+    ++size;
+  }
+  return batch.subspan(0, size);
+}
+
+absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
+                             const TrainerOptions& options, int64_t epoch) {
+  task.StartEpoch(epoch, /*training=*/true);
+  NamedTensors batch;
+  RETURN_IF_ERROR(task.MakeBatch(ExamplesToCheck(task, examples, options), &batch));
+  return CheckAgainstReference(
+      task, parameters, batch,
+      options.gradient_tolerance > 0 ? options.gradient_tolerance : ReferenceTolerance(task.parameter_dtype()));
+}
+
+}  // namespace rutile

@@ -1,0 +1,67 @@
+#include "lib/train/lbfgs_epoch.h"
+
+#include <cstring>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+DataLoaderOptions AllInOrder(const TrainerOptions& options) {
+  DataLoaderOptions loader = LoaderOptions(options);
+  loader.shuffle = false;
+  return loader;
+}
+
+}  // namespace
+
+LbfgsEpoch::LbfgsEpoch(const EpochContext& context)
+    : context_(context),
+      loader_(context.task, context.examples, AllInOrder(context.options)),
+      loss_(context.task, context.options.compile_mode),
+      lbfgs_(context.options.optimizer, context.state.parameters,
+             [this](const Tensor& parameters, Tensor* gradient) { return Evaluate(parameters, gradient); }) {}
+
+absl::Status LbfgsEpoch::Train(EpochWork* work, std::string* reason) {
+  RETURN_IF_ERROR(CheckInterrupt());
+  Checkpoint& state = context_.state;
+  if (state.batch == loader_.num_batches()) return absl::OkStatus();  // its validation is missing
+  context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimise stays the same
+  work_ = work;
+  state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
+  ASSIGN_OR_RETURN(const Lbfgs::Result result, lbfgs_.Step(state.learning_rate));
+  state.epoch_sums = loss_.sums();  // of the last evaluation, which is that of the parameters reached
+  state.batch = loader_.num_batches();
+  ++state.step;
+  if (context_.options.on_step) {
+    context_.options.on_step({state.epoch + 1, state.step, state.batch, loader_.num_batches(), result.loss});
+  }
+  *reason =
+      result.converged ? "L-BFGS has converged" : context_.stop.AfterStep(state.step, absl::Now() - context_.start);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gradient) {
+  CHECK_EQ(parameters.data(), context_.state.parameters.data());  // L-BFGS moves them in place
+  loss_.Clear();
+  loader_.StartEpoch(0);
+  const auto end = absl::MakeCleanup([this] { loader_.EndEpoch(); });
+  while (true) {
+    ASSIGN_OR_RETURN(const NamedTensors* batch, loader_.Next());
+    if (batch == nullptr) break;
+    RETURN_IF_ERROR(loss_.Add(parameters, *batch));
+    work_->Add(context_.task, loader_.examples());
+  }
+  ASSIGN_OR_RETURN(const double loss, loss_.Combine(context_.state, loader_.examples()));
+  std::memcpy(gradient->mutable_data(), loss_.gradient().data(), loss_.gradient().num_bytes());
+  return loss;
+}
+
+}  // namespace rutile

@@ -1,0 +1,38 @@
+// An epoch that is one iteration of L-BFGS: the loss of all examples, as often as its line search asks.
+
+#ifndef RUTILE_LIB_TRAIN_LBFGS_EPOCH_H_
+#define RUTILE_LIB_TRAIN_LBFGS_EPOCH_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/train/data_loader.h"
+#include "lib/train/epoch_trainer.h"
+#include "lib/train/lbfgs.h"
+#include "lib/train/loss_gradient.h"
+
+namespace rutile {
+
+class LbfgsEpoch : public EpochTrainer {
+ public:
+  explicit LbfgsEpoch(const EpochContext& context);
+
+  absl::Status Train(EpochWork* work, std::string* reason) override;
+  NamedTensors State() const override { return lbfgs_.State(); }
+  absl::Status SetState(const NamedTensors& state) override { return lbfgs_.SetState(state); }
+
+ private:
+  // The loss of all examples at parameters, and its gradient.
+  absl::StatusOr<double> Evaluate(const Tensor& parameters, Tensor* gradient);
+
+  const EpochContext context_;
+  DataLoader loader_;
+  LossGradient loss_;
+  Lbfgs lbfgs_;
+  EpochWork* work_ = nullptr;  // of the call of Train
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_LBFGS_EPOCH_H_

@@ -1,0 +1,45 @@
+// The loss of some batches and its gradient: terms are summed first, and only then combined.
+
+#ifndef RUTILE_LIB_TRAIN_LOSS_GRADIENT_H_
+#define RUTILE_LIB_TRAIN_LOSS_GRADIENT_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/task/task.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+
+class LossGradient {
+ public:
+  // `task` must outlive it. The mode says who differentiates: the task's kernels or the reference.
+  LossGradient(Task& task, CompileMode mode);
+
+  // Forgets what was added.
+  void Clear();
+  // Adds the batch's terms and their gradients. The errors are the task's.
+  absl::Status Add(const Tensor& parameters, const NamedTensors& batch);
+  const TermSums& sums() const { return sums_; }
+
+  // The loss of what was added; gradient() and norm() are of it. OUT_OF_RANGE when it or its gradient is not finite:
+  // the message places it after what `state` has done, and names the first of `examples`.
+  absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
+  const Tensor& gradient() const { return combined_; }  // [P], the parameters' type
+  Tensor& gradient() { return combined_; }
+  double norm() const { return norm_; }  // Euclidean, before anyone changed gradient()
+
+ private:
+  Task& task_;
+  const CompileMode mode_;
+  std::vector<Tensor> gradients_;  // [T] of [P]
+  Tensor combined_;
+  TermSums sums_;
+  double norm_ = 0;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_LOSS_GRADIENT_H_

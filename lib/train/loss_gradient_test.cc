@@ -1,0 +1,112 @@
+#include "lib/train/loss_gradient.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+
+// Three terms whose roots are combined: examples 0, 3, 6... have a slope, 4, 9, 14... a strain.
+ToyTaskOptions ThreeTerms() {
+  ToyTaskOptions options;
+  options.root = true;
+  options.strain_every = 5;
+  return options;
+}
+
+NamedTensors Batch(const ToyTask& task, const std::vector<int64_t>& examples) {
+  NamedTensors batch;
+  EXPECT_TRUE(task.MakeBatch(examples, &batch).ok());
+  return batch;
+}
+
+class LossGradientTest : public ::testing::TestWithParam<CompileMode> {};
+
+// Batches that lack a term each; by finite differences of the loss that is written out here.
+TEST_P(LossGradientTest, IsTheGradientOfTheLossOfAllBatches) {
+  ToyTask task(ThreeTerms());
+  const std::vector<std::vector<int64_t>> batches = {{0, 1, 2, 3}, {4, 5}, {7, 8}};  // 2 slopes, 1 strain, neither
+  const std::vector<double> start = task.InitialParameters(3).ToDoubles();
+  const auto loss_at = [&](const std::vector<double>& parameters, LossGradient* loss) {
+    loss->Clear();
+    for (const auto& batch : batches) EXPECT_TRUE(loss->Add(Tensor::Of(parameters), Batch(task, batch)).ok());
+    return loss->Combine(Checkpoint(), {}).value();
+  };
+  LossGradient loss(task, GetParam());
+  loss_at(start, &loss);
+  const double value = loss_at(start, &loss);  // Clear has forgotten the first
+  const TermSums sums = loss.sums();
+  EXPECT_THAT(sums.count, ElementsAre(8, 2, 1));
+  EXPECT_NEAR(value,
+              0.625 * std::sqrt(sums.sum[0] / 8) + 0.25 * std::sqrt(sums.sum[1] / 2) + 0.125 * std::sqrt(sums.sum[2]),
+              1e-14);
+  const std::vector<double> gradient = loss.gradient().ToDoubles();
+  double squares = 0;
+  for (size_t i = 0; i < start.size(); ++i) {
+    std::vector<double> up = start, down = start;
+    up[i] += 1e-6;
+    down[i] -= 1e-6;
+    EXPECT_NEAR((loss_at(up, &loss) - loss_at(down, &loss)) / 2e-6, gradient[i], 1e-8) << i;
+    squares += gradient[i] * gradient[i];
+  }
+  loss_at(start, &loss);
+  EXPECT_NEAR(loss.norm(), std::sqrt(squares), 1e-14);
+}
+
+TEST_P(LossGradientTest, WithoutAnyValueNothingMoves) {
+  ToyTask task(ThreeTerms());
+  LossGradient loss(task, GetParam());
+  EXPECT_EQ(loss.Combine(Checkpoint(), {}).value(), 0);
+  EXPECT_THAT(loss.gradient().ToDoubles(), Each(0));
+}
+
+TEST_P(LossGradientTest, NotFiniteNamesStepAndExamples) {
+  ToyTaskOptions options = ThreeTerms();
+  options.nan_example = 2;
+  ToyTask task(options);
+  LossGradient loss(task, GetParam());
+  ASSERT_TRUE(loss.Add(task.InitialParameters(3), Batch(task, {0, 1, 2})).ok());
+  Checkpoint state;
+  state.epoch = 4;
+  state.step = 99;
+  const absl::Status status = loss.Combine(state, {0, 1, 2, 3, 4, 5}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the loss is not finite in epoch 5, step 100 (loss nan; examples 0, 1, 2, 3, 4, ...)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, LossGradientTest, ::testing::Values(CompileMode::kCompile, CompileMode::kNone));
+
+TEST(LossGradientModeTest, ModesAgree) {
+  ToyTask task(ThreeTerms());
+  std::vector<std::vector<double>> gradients;
+  for (const CompileMode mode : {CompileMode::kCompile, CompileMode::kNone}) {
+    LossGradient loss(task, mode);
+    ASSERT_TRUE(loss.Add(task.InitialParameters(3), Batch(task, {0, 4, 9, 2, 9})).ok());  // one of them twice
+    ASSERT_TRUE(loss.Combine(Checkpoint(), {}).ok());
+    EXPECT_THAT(loss.sums().count, ElementsAre(5, 3, 3));
+    gradients.push_back(loss.gradient().ToDoubles());
+  }
+  EXPECT_THAT(gradients[0], Pointwise(DoubleNear(1e-13), gradients[1]));
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,311 @@
+// What a task is told of epochs, which examples epochs draw, and what is logged of several terms.
+
+#include <cmath>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+#include "lib/base/interrupt.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/optimizer.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/split.h"
+#include "lib/train/trainer.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+
+// A new directory for each call.
+std::string Dir() {
+  static int count = 0;
+  return ::testing::TempDir() + "/trainer_epochs_test" + std::to_string(++count);
+}
+
+std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
+
+Split MakeSplit(const Task& task) {
+  SplitOptions options;
+  options.validation_fraction = 0.2;
+  return SplitExamples(task.num_examples(), options).value();
+}
+
+TrainerOptions Options(int64_t max_epochs) {
+  TrainerOptions options;
+  options.optimizer = DefaultOptimizerOptions("adam").value();
+  options.optimizer.learning_rate = 0.02;
+  options.batch_size = 5;
+  options.seed = 11;
+  options.stop.max_epochs = max_epochs;
+  return options;
+}
+
+absl::StatusOr<TrainResult> TrainToy(const ToyTaskOptions& toy, const TrainerOptions& options, const std::string& dir) {
+  ToyTask task(toy);
+  return Train(task, MakeSplit(task), options, dir, {});
+}
+
+Checkpoint LastCheckpoint(const std::string& dir) {
+  return LoadCheckpoint(RunDirectory(dir).checkpoint(), ToyTask({}).parameter_slices(), DType::kF64, 2).value();
+}
+
+TEST(TrainerEpochTest, TheTaskIsTold) {
+  ToyTask task({});
+  TrainerOptions options = Options(2);
+  options.num_workers = 2;
+  const std::string dir = Dir();
+  ASSERT_TRUE(Train(task, MakeSplit(task), options, dir, {}).ok());
+  // The first is that of the check against the reference.
+  EXPECT_THAT(task.epochs(), ElementsAre("train 0", "train 0", "validate 0", "train 1", "validate 1"));
+
+  ToyTask again({});
+  options.mode = RunMode::kResume;
+  options.stop.max_epochs = 3;
+  ASSERT_TRUE(Train(again, MakeSplit(again), options, dir, {}).ok());
+  EXPECT_THAT(again.epochs(), ElementsAre("train 2", "train 2", "validate 2"));
+}
+
+TEST(TrainerEpochTest, LbfgsKeepsItsFunction) {
+  ToyTask task({});
+  TrainerOptions options = Options(2);
+  options.optimizer = DefaultOptimizerOptions("lbfgs").value();
+  ASSERT_TRUE(Train(task, MakeSplit(task), options, Dir(), {}).ok());
+  EXPECT_THAT(task.epochs(), ElementsAre("train 0", "train 0", "validate 0", "train 0", "validate 1"));
+}
+
+// ---- which examples an epoch learns from
+
+struct Case {
+  SamplingPolicy policy;
+  double slope_fraction;
+};
+
+class TrainerSamplingTest : public ::testing::TestWithParam<Case> {
+ protected:
+  ToyTaskOptions Toy() const {
+    ToyTaskOptions toy;
+    toy.noise = 0.3;
+    toy.slope_fraction = GetParam().slope_fraction;
+    return toy;
+  }
+  TrainerOptions ParamOptions(int64_t max_epochs) const {
+    TrainerOptions options = Options(max_epochs);
+    options.sampling_policy = GetParam().policy;
+    return options;
+  }
+};
+
+TEST_P(TrainerSamplingTest, SameBitsForAnyWorkers) {
+  const std::string plain = Dir();
+  TrainerOptions options = ParamOptions(4);
+  ASSERT_TRUE(TrainToy(Toy(), options, plain).ok());
+  for (const bool persistent : {true, false}) {
+    const std::string other = Dir();
+    options.num_workers = 2;
+    options.persistent_workers = persistent;
+    ASSERT_TRUE(TrainToy(Toy(), options, other).ok());
+    for (const char* file : {"/best.safetensors", "/last.safetensors", "/checkpoints/last.safetensors"}) {
+      EXPECT_EQ(Bytes(plain + file), Bytes(other + file)) << file;
+    }
+  }
+}
+
+TEST_P(TrainerSamplingTest, IsNotTheUniformCourse) {
+  const std::string dir = Dir(), uniform = Dir();
+  ASSERT_TRUE(TrainToy(Toy(), ParamOptions(3), dir).ok());
+  ToyTaskOptions toy;
+  toy.noise = Toy().noise;
+  ASSERT_TRUE(TrainToy(toy, Options(3), uniform).ok());
+  EXPECT_NE(LastCheckpoint(dir).parameters.ToDoubles(), LastCheckpoint(uniform).parameters.ToDoubles());
+}
+
+// Stopped by a limit inside an epoch, then by a signal every few steps.
+TEST_P(TrainerSamplingTest, ResumingAnywhereEqualsTheUninterruptedRun) {
+  const std::string whole = Dir(), parts = Dir();
+  TrainerOptions options = ParamOptions(4);
+  options.num_workers = 1;
+  ASSERT_TRUE(TrainToy(Toy(), options, whole).ok());
+  options.mode = RunMode::kResumeOrNew;
+  options.stop.max_steps = 10;  // seven make an epoch
+  ASSERT_TRUE(TrainToy(Toy(), options, parts).ok());
+  options.stop.max_steps = -1;
+  options.on_step = [](const StepReport& report) { SetInterruptForTest(report.step % 3 == 0 ? SIGTERM : 0); };
+  absl::Status status;
+  for (int i = 0; i < 30; ++i) {
+    status = TrainToy(Toy(), options, parts).status();
+    SetInterruptForTest(0);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+  }
+  EXPECT_TRUE(status.ok()) << status;
+  for (const char* file : {"/best.safetensors", "/checkpoints/last.safetensors"}) {
+    EXPECT_EQ(Bytes(whole + file), Bytes(parts + file)) << file;
+  }
+}
+
+// What one run has told the task is not known to the next.
+TEST_P(TrainerSamplingTest, ATaskCanBeTrainedTwice) {
+  ToyTask task(Toy());
+  const std::string first = Dir(), second = Dir();
+  ASSERT_TRUE(Train(task, MakeSplit(task), ParamOptions(3), first, {}).ok());
+  ASSERT_TRUE(Train(task, MakeSplit(task), ParamOptions(3), second, {}).ok());
+  EXPECT_EQ(Bytes(first + "/checkpoints/last.safetensors"), Bytes(second + "/checkpoints/last.safetensors"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, TrainerSamplingTest,
+                         ::testing::Values(Case{SamplingPolicy::kUniform, 0.5},
+                                           Case{SamplingPolicy::kEnergyWeighted, 1},
+                                           Case{SamplingPolicy::kErrorWeighted, 1},
+                                           Case{SamplingPolicy::kErrorWeighted, 0.5}));
+
+TEST(TrainerPolicyTest, CheckpointsInsideAnEpochHoldItsWeights) {
+  const std::string dir = Dir();
+  TrainerOptions options = Options(3);
+  options.sampling_policy = SamplingPolicy::kEnergyWeighted;
+  options.stop.max_steps = 10;
+  ASSERT_TRUE(TrainToy({}, options, dir).ok());
+  ToyTask task({});
+  EXPECT_EQ(LastCheckpoint(dir).sampling_weight,
+            task.SamplingWeights(SamplingPolicy::kEnergyWeighted, MakeSplit(task).train).value());
+  options.mode = RunMode::kResume;
+  options.stop.max_steps = 14;
+  ASSERT_TRUE(TrainToy({}, options, dir).ok());
+  EXPECT_TRUE(LastCheckpoint(dir).sampling_weight.empty());
+}
+
+TEST(TrainerPolicyTest, ErrorsAreThoseOfTrainingExamples) {
+  const std::string dir = Dir();
+  TrainerOptions options = Options(20);
+  options.sampling_policy = SamplingPolicy::kErrorWeighted;
+  ToyTaskOptions toy;
+  toy.noise = 0.1;
+  const absl::StatusOr<TrainResult> result = TrainToy(toy, options, dir);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_LT(result->best_loss, 0.1);
+  const std::vector<double> errors = LastCheckpoint(dir).task.At("last_error").ToDoubles();
+  const Split split = MakeSplit(ToyTask(toy));
+  for (const int64_t example : split.train) EXPECT_FALSE(std::isnan(errors[example])) << example;
+  for (const int64_t example : split.validation) EXPECT_TRUE(std::isnan(errors[example])) << example;
+}
+
+class PlainTask : public ToyTask {
+ public:
+  PlainTask() : ToyTask({}) {}
+  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
+                                                      absl::Span<const int64_t> examples) override {
+    return Task::SamplingWeights(policy, examples);
+  }
+};
+
+TEST(TrainerPolicyTest, TasksWithoutPoliciesRefuseBeforeARunIsRemoved) {
+  const std::string dir = Dir();
+  PlainTask task;
+  TrainerOptions options = Options(2);
+  ASSERT_TRUE(Train(task, MakeSplit(task), options, dir, {}).ok());
+  options.mode = RunMode::kOverwrite;
+  options.sampling_policy = SamplingPolicy::kEnergyWeighted;
+  const absl::Status status = Train(task, MakeSplit(task), options, dir, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("sampling_policy is energy_weighted"));
+  EXPECT_TRUE(FileExists(dir + "/best.safetensors"));
+}
+
+TEST(TrainerPolicyTest, AnotherPolicyIsAnotherRun) {
+  const std::string dir = Dir();
+  TrainerOptions options = Options(2);
+  ASSERT_TRUE(TrainToy({}, options, dir).ok());
+  options.mode = RunMode::kResume;
+  options.sampling_policy = SamplingPolicy::kErrorWeighted;
+  EXPECT_EQ(TrainToy({}, options, dir).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// ---- several terms
+
+// log.tsv as numbers, by the name of the column.
+double Logged(const std::string& dir, const std::string& column, size_t row) {
+  const std::string text = Bytes(dir + "/log.tsv");
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+  const std::vector<std::string> names = absl::StrSplit(lines[0], '\t'), cells = absl::StrSplit(lines[row], '\t');
+  for (size_t c = 0; c < names.size(); ++c) {
+    double value;
+    if (names[c] == column && absl::SimpleAtod(cells[c], &value)) return value;
+  }
+  ADD_FAILURE() << column;
+  return 0;
+}
+
+// Batches of two: most have no strain, and many no slope.
+TEST(TrainerTermsTest, SumsArePooledOverBatchesThatLackATerm) {
+  for (const bool root : {false, true}) {
+    ToyTaskOptions toy;
+    toy.noise = 0.3;
+    toy.strain_every = 5;
+    toy.root = root;
+    TrainerOptions options = Options(3);
+    options.batch_size = 2;
+    std::vector<EpochReport> reports;
+    options.on_epoch = [&](const EpochReport& report) { reports.push_back(report); };
+    const std::string dir = Dir();
+    const absl::StatusOr<TrainResult> result = TrainToy(toy, options, dir);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_EQ(reports.size(), 3u);
+    const auto form = [root](double mean) { return root ? std::sqrt(mean) : mean; };
+    for (size_t row = 1; row <= 3; ++row) {
+      const std::vector<double>& terms = reports[row - 1].terms;
+      ASSERT_THAT(terms, ::testing::SizeIs(3));
+      EXPECT_THAT(terms, ::testing::Each(Ge(1e-6)));
+      const double loss = 0.625 * form(terms[0]) + 0.25 * form(terms[1]) + 0.125 * form(terms[2]);
+      EXPECT_NEAR(reports[row - 1].train_loss, loss, 1e-14);
+      EXPECT_NEAR(Logged(dir, "train_loss", row), loss, 1e-8 * loss);
+      EXPECT_NEAR(Logged(dir, "train_value[V^2]", row), terms[0], 1e-8 * terms[0]);
+      EXPECT_NEAR(Logged(dir, "train_slope[(V/m)^2]", row), terms[1], 1e-8 * terms[1]);
+      EXPECT_NEAR(Logged(dir, "train_strain[1]", row), terms[2], 1e-8 * terms[2]);
+    }
+    EXPECT_EQ(result->train_loss, reports.back().train_loss);
+  }
+}
+
+TEST(TrainerTermsTest, TermThatIsNeverCountedIsNaNAndTheLossIsOfTheRest) {
+  ToyTaskOptions toy;
+  toy.noise = 0.3;
+  toy.strain_every = 1000;
+  TrainerOptions options = Options(2);
+  EpochReport last;
+  options.on_epoch = [&](const EpochReport& report) { last = report; };
+  const std::string dir = Dir();
+  ASSERT_TRUE(TrainToy(toy, options, dir).ok());
+  EXPECT_TRUE(std::isnan(Logged(dir, "train_strain[1]", 1)));
+  EXPECT_TRUE(std::isnan(Logged(dir, "train_strain[1]", 2)));
+  ASSERT_THAT(last.terms, ::testing::SizeIs(3));
+  EXPECT_TRUE(std::isnan(last.terms[2]));
+  EXPECT_NEAR(last.train_loss, 0.625 * last.terms[0] + 0.25 * last.terms[1], 1e-14);
+}
+
+// The same bits as a task of two terms whose shares are the same.
+TEST(TrainerTermsTest, TermWithoutValuesDoesNotDisturbTheOthers) {
+  ToyTaskOptions two, three;
+  two.alpha = three.alpha = 0.25;
+  three.strain_every = 1000;
+  three.beta = 0;
+  const std::vector<double> expected = TrainToy(two, Options(3), Dir())->best_parameters.ToDoubles();
+  EXPECT_EQ(TrainToy(three, Options(3), Dir())->best_parameters.ToDoubles(), expected);
+}
+
+}  // namespace
+}  // namespace rutile

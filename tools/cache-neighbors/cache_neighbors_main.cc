@@ -1,0 +1,120 @@
+// cache-neighbors: structures in, the neighbours of every atom out.
+
+#include <gflags/gflags.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/input_files.h"
+#include "lib/base/progress.h"
+#include "lib/base/status_macros.h"
+#include "lib/neighbor/cache_neighbors.h"
+#include "lib/neighbor/neighbor_file.h"
+#include "tools/common/descriptor_flags.h"
+#include "tools/common/run_tool.h"
+#include "tools/common/structure_stream_flags.h"
+
+DEFINE_double(cutoff, 0,
+              "Neighbours up to here, in Angstrom: any descriptor with shorter cutoffs can be made of them. Instead of "
+              "the descriptor's flags. Pairs, time and size grow with its cube.");
+DEFINE_validator(cutoff, [](const char*, double value) { return value >= 0 && value <= rutile::kLongestCutoff; });
+DEFINE_bool(triplets, false,
+            "Add triplets of atoms within --ang_cutoff, for --angular=triplets. They take a hundred times the space.");
+DEFINE_string(vectors, "none",
+              "none, fp32 or fp64: write the vectors between neighbours, too. Without them, they are computed from "
+              "positions and lattice shifts, exactly and in less time than reading takes.");
+DEFINE_validator(vectors, [](const char*, const std::string& value) {
+  return value == "none" || value == "fp32" || value == "fp64";
+});
+
+DECLARE_double(ang_cutoff);
+
+namespace rutile {
+namespace {
+
+bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
+  if (Given("cutoff")) {
+    if (FLAGS_cutoff == 0) return absl::InvalidArgumentError("--cutoff=0: expected a distance in Angstrom");
+    for (const char* flag : {"species", "rad_order", "rad_cutoff", "ang_order", "min_cutoff", "fingerprints"}) {
+      if (!Given(flag)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--cutoff and --", flag, ": give a cutoff alone, for any descriptor, or the descriptor, which is recorded"));
+    }
+    if (FLAGS_triplets != Given("ang_cutoff")) {
+      return absl::InvalidArgumentError(FLAGS_triplets ? "--triplets needs --ang_cutoff beside --cutoff"
+                                                       : "--cutoff and --ang_cutoff, but no --triplets");
+    }
+    options->cutoff = FLAGS_cutoff;
+    if (FLAGS_triplets) options->triplet_cutoff = FLAGS_ang_cutoff;
+    if (FLAGS_triplets && !(FLAGS_ang_cutoff > 0 && FLAGS_ang_cutoff <= FLAGS_cutoff)) {
+      return absl::InvalidArgumentError(absl::StrCat("--ang_cutoff=", FLAGS_ang_cutoff,
+                                                     ": expected more than 0 and at most --cutoff=", FLAGS_cutoff));
+    }
+    return absl::OkStatus();
+  }
+  if (!DescriptorFlagsGiven()) {
+    return absl::InvalidArgumentError(
+        "needs --cutoff, in Angstrom, or the descriptor: --species=Ti,O and its other flags");
+  }
+  ASSIGN_OR_RETURN(const ChebyshevOptions descriptor, DescriptorOptionsFromFlags());
+  options->cutoff = std::max(descriptor.rad_cutoff, descriptor.ang_cutoff);
+  options->species = descriptor.species;
+  options->descriptor = descriptor.ToJson();
+  options->min_cutoff = descriptor.min_cutoff;
+  if (FLAGS_triplets) options->triplet_cutoff = descriptor.ang_cutoff;
+  return absl::OkStatus();
+}
+
+// ", 12.3 MB", or nothing for a stream.
+std::string Size(const std::string& path) {
+  struct stat info;
+  if (path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
+  return absl::StrFormat(", %.1f MB", info.st_size / 1e6);
+}
+
+absl::Status RunCacheNeighbors(const ToolRun& run) {
+  if (run.args.empty()) return absl::InvalidArgumentError("needs structures to read; see cache-neighbors --help");
+  CacheNeighborsOptions options;
+  RETURN_IF_ERROR(DescriptorOrCutoff(&options));
+  RETURN_IF_ERROR(StreamOptionsFromFlags({}, &options));
+  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options));
+  if (FLAGS_vectors != "none") options.vectors = FLAGS_vectors == "fp64" ? DType::kF64 : DType::kF32;
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
+
+  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, NeighborSchema().kind, inputs));
+  ProgressBar progress("cache-neighbors", /*total=*/-1, ProgressFromFlags());
+  options.on_progress = [&](int64_t structures) { progress.Add(structures); };
+  const auto start = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const CacheNeighborsStats stats, CacheNeighbors(inputs, output, options, metadata));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  progress.Finish();
+
+  PrintNearWarning(stats.too_close, stats.first_too_close, options.min_cutoff);
+  PrintStreamWarnings("neighbours", options, stats);
+  const std::string triplets =
+      FLAGS_triplets ? absl::StrFormat(" and %d triplets within %g", stats.triplets, options.triplet_cutoff) : "";
+  PrintMessage(absl::StrFormat(
+      "%d structures, %d atoms, %d pairs within %g Angstrom%s, %.1f neighbours per atom; %d left out%s; "
+      "%.2f s, %.0f pairs/s -> %s",
+      stats.structures, stats.atoms, stats.pairs, options.cutoff, triplets,
+      static_cast<double>(stats.pairs) / stats.atoms, stats.filtered, Size(output), seconds, stats.pairs / seconds,
+      output));
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace rutile
+
+int main(int argc, char** argv) {
+  return rutile::RunTool(argc, argv,
+                         {"cache-neighbors", "find the neighbours of every atom once, for featurize and train",
+                          "cache-neighbors [flags] --cutoff=6 --output=neighbors.safetensors INPUT..."},
+                         rutile::RunCacheNeighbors);
+}

@@ -1,0 +1,96 @@
+#include "tools/common/structure_stream_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/status_macros.h"
+#include "lib/tensorfile/tensor_writer.h"
+#include "tools/common/atomic_energies.h"
+#include "tools/common/run_tool.h"
+#include "tools/common/selection_flags.h"
+#include "tools/common/structure_flags.h"
+#include "tools/common/thread_flags.h"
+
+DEFINE_string(output, "", "File to write, *.safetensors; - is standard output.");
+DEFINE_string(atomic_energies, "",
+              "Atomic reference energies in eV, as Ti=-1604.6,O=-432.5 or a file with a line \"Ti -1604.6\" for each "
+              "element. They travel with the output; energies are stored as given. Empty: train fits them.");
+DEFINE_string(shard, "1/1", "i/n: only every n-th structure from number i on, to a file named -0000i-of-0000n.");
+DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
+
+namespace rutile {
+namespace {
+
+// Energies per atom, less the atomic energies, lie within a few eV of each other in any sensible set.
+constexpr double kWideSpread = 10;   // eV
+constexpr double kFarFromZero = 50;  // eV
+
+absl::Status ParseShard(const std::string& text, int* shard, int* num_shards) {
+  const std::vector<std::string> parts = absl::StrSplit(text, '/');
+  if (parts.size() == 2 && absl::SimpleAtoi(parts[0], shard) && absl::SimpleAtoi(parts[1], num_shards) && *shard >= 1 &&
+      *shard <= *num_shards && *num_shards <= 99999) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--shard=", text, ": expected i/n with 1 <= i <= n, as in 3/16"));
+}
+
+}  // namespace
+
+absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStreamOptions* options) {
+  ASSIGN_OR_RETURN(options->reader, StructureReaderOptionsFromFlags());
+  ASSIGN_OR_RETURN(options->atomic_energies, ParseAtomicEnergies(FLAGS_atomic_energies));
+  if (options->atomic_energies.empty()) options->atomic_energies = recorded.atomic_energies;
+  RETURN_IF_ERROR(ParseShard(FLAGS_shard, &options->shard, &options->num_shards));
+  options->num_threads = ThreadsFromFlags();
+  const Selection selection = SelectionFromFlags();
+  const bool is_recorded = !recorded.path.empty();
+  options->config_key = selection.config_key.value_or(is_recorded ? recorded.config_key : kDefaultConfigKey);
+  options->weight_key = selection.weight_key.value_or(recorded.weight_key);
+  options->max_energy = selection.max_energy;
+  options->max_forces = selection.max_forces;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> OutputFromFlags(const StructureStreamOptions& options) {
+  if (FLAGS_output.empty()) return absl::InvalidArgumentError("needs --output: the file to write, or - for a pipe");
+  if (options.num_shards == 1 || FLAGS_output == "-") return FLAGS_output;
+  return ShardName(FLAGS_output, options.shard, options.num_shards);
+}
+
+bool ProgressFromFlags() { return FLAGS_progress; }
+
+void PrintStreamWarnings(absl::string_view result, const StructureStreamOptions& options,
+                         const StructureStreamStats& stats) {
+  if (stats.without_energy == stats.structures) {
+    PrintWarning(
+        absl::StrCat("no structure has an energy: the ", result, " can be used for prediction, not for training"));
+  } else if (stats.without_energy > 0) {
+    PrintWarning(absl::StrCat(stats.without_energy, " of ", stats.structures,
+                              " structures have no energy; train leaves them out"));
+  }
+  if (!options.weight_key.empty() && stats.without_weight > 0) {
+    PrintWarning(absl::StrCat(stats.without_weight, " of ", stats.structures, " structures have no ",
+                              options.weight_key, " and weigh 1"));
+  }
+  if (options.atomic_energies.empty() || stats.without_energy == stats.structures) return;
+  if (stats.highest_energy - stats.lowest_energy > kWideSpread || std::abs(stats.highest_energy) > kFarFromZero) {
+    PrintWarning(absl::StrFormat(
+        "less the atomic energies, energies lie between %.3f and %.3f eV/atom: are they from the same reference? "
+        "Without --atomic_energies train fits them",
+        stats.lowest_energy, stats.highest_energy));
+  }
+}
+
+void PrintNearWarning(int64_t structures, const std::string& first, double min_cutoff) {
+  if (structures == 0) return;
+  PrintWarning(absl::StrCat(structures, " structures have atoms nearer than --min_cutoff=", min_cutoff,
+                            " Angstrom, which the descriptor does not see; the first is ", first));
+}
+
+}  // namespace rutile
