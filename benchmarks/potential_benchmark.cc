@@ -18,9 +18,9 @@
 
 #include "lib/base/random.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/potential/atomic_data.h"
 #include "lib/potential/atomistic_task.h"
 #include "lib/potential/energy_kernel.h"
-#include "lib/potential/feature_data.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/network_reference.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -200,7 +200,7 @@ class Epoch {
     const std::string path = std::string(directory ? directory : "/tmp") + "/rutile_potential_benchmark.safetensors";
     const auto stats = Featurize({"data/tio2-pbe/tio2-pbe.extxyz"}, path, featurize, {});
     CHECK(stats.ok()) << stats.status() << " (run from the root of the repository)";
-    const absl::StatusOr<FeatureData> data = FeatureData::Read({path});
+    const absl::StatusOr<AtomicData> data = AtomicData::Read({path}, {});
     CHECK(data.ok()) << data.status();
     std::remove(path.c_str());
     examples_.resize(data->num_structures());

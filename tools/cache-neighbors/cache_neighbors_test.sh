@@ -61,7 +61,7 @@ grep -q 'w=0.25' weighted.xyz || fail "no weights in: $(sed -n 2p weighted.xyz)"
 $cache --cutoff=5 --weight_key=w --atomic_energies=Ti=-1,O=-2 --output=w.safetensors weighted.xyz 2> /dev/null ||
   fail "weights"
 $featurize --species=Ti,O --rad_cutoff=5 --output=wf.safetensors w.safetensors 2> log || fail "recorded weights: $(cat log)"
-$info wf.safetensors | grep -q '^ *weight\b\|"weight"\|weight ' || fail "no weights: $($info wf.safetensors)"
+$info wf.safetensors | grep -q '^  weight  *F64' || fail "no weights: $($info wf.safetensors)"
 $info wf.safetensors | grep -q atomic_energies || fail "no atomic energies"
 $featurize --species=Ti,O --rad_cutoff=5 --max_forces=5 --output=filtered.safetensors one.safetensors 2> log ||
   fail "filter: $(cat log)"
