@@ -24,8 +24,7 @@ void TermSums::Add(const TermSums& other) {
   }
 }
 
-absl::StatusOr<std::vector<double>> Task::SamplingWeights(SamplingPolicy policy,
-                                                          absl::Span<const int64_t> examples) {
+absl::StatusOr<std::vector<double>> Task::SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples) {
   return absl::InvalidArgumentError(
       absl::StrCat("sampling_policy is ", SamplingPolicyName(policy), ", which these data do not offer; use uniform"));
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/sampling_policy.h"
 
 DEFINE_string(optimizer, "adam", "adam, adamw, sgd or lbfgs (which takes all examples at once).");
 DEFINE_double(learning_rate, 0, "Step size. 0: the optimiser's default, 0.001 (adam, adamw), 0.01 (sgd), 1 (lbfgs).");
@@ -42,6 +43,9 @@ DEFINE_bool(overwrite, false, "Replace the run in --output_dir.");
 DEFINE_int64(seed, 0, "Of initial parameters and of the order of examples. Same seed, same bits.");
 DEFINE_int64(batch_size, 32, "Examples per step.");
 DEFINE_bool(shuffle, true, "Another order of the training examples in each epoch.");
+DEFINE_string(sampling_policy, "uniform",
+              "uniform (each example once in an epoch), energy_weighted (low energies more often) or error_weighted "
+              "(what was predicted badly more often); the last two draw with replacement.");
 DEFINE_double(gradient_clip_val, 0, "Longest gradient (2-norm over all parameters). 0: no limit.");
 DEFINE_string(compile_mode, "compile",
               "compile (the fused kernels) or none (LibTorch's operations and autograd, the reference).");
@@ -49,6 +53,8 @@ DEFINE_bool(check_gradient, true,
             "Compare the first batch's fused gradient with the reference, and stop if they differ.");
 DEFINE_int32(num_workers, 0, "Threads that make batches ahead. Cached features need none: a batch is a copy.");
 DEFINE_int32(prefetch_factor, 2, "Batches ahead for each worker (with --num_workers).");
+DEFINE_bool(persistent_workers, true,
+            "Keep the threads of --num_workers between epochs; else they and their batches go.");
 DEFINE_double(save_interval, 10,
               "Seconds between writes of best, last and checkpoint while training. 0: after each epoch.");
 DEFINE_int64(keep_every_epochs, 0, "Keep a checkpoint of every so many epochs, numbered. 0: only the last.");
@@ -170,7 +176,11 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   if (FLAGS_resume && FLAGS_overwrite) {
     return absl::InvalidArgumentError("--resume and --overwrite exclude each other: give one of them");
   }
-  RETURN_IF_ERROR(RefuseUnused("--num_workers=0", {{"prefetch_factor", FLAGS_num_workers > 0}}));
+  ASSIGN_OR_RETURN(options.sampling_policy, ParseSamplingPolicy(FLAGS_sampling_policy));
+  RETURN_IF_ERROR(RefuseUnused(
+      "--num_workers=0", {{"prefetch_factor", FLAGS_num_workers > 0}, {"persistent_workers", FLAGS_num_workers > 0}}));
+  RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--sampling_policy=", FLAGS_sampling_policy),
+                               {{"shuffle", options.sampling_policy == SamplingPolicy::kUniform}}));
   RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--compile_mode=", FLAGS_compile_mode),
                                {{"check_gradient", options.compile_mode == CompileMode::kCompile}}));
   options.mode = FLAGS_resume ? RunMode::kResume : FLAGS_overwrite ? RunMode::kOverwrite : RunMode::kNew;
@@ -181,6 +191,7 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   options.check_gradient = FLAGS_check_gradient;
   options.num_workers = FLAGS_num_workers;
   options.prefetch_factor = FLAGS_prefetch_factor;
+  options.persistent_workers = FLAGS_persistent_workers;
   options.save_interval = absl::Seconds(FLAGS_save_interval);
   options.keep_every_epochs = FLAGS_keep_every_epochs;
   RETURN_IF_ERROR(CheckTrainerOptions(options));
