@@ -27,6 +27,8 @@ void FillStructures(const StructureFile& file, AtomicBlock* block) {
   block->names = file.names;
   block->config_types = file.config_types;
   block->config_key = file.file.metadata.at("config_key");
+  const auto weight_key = file.file.metadata.find("weight_key");
+  if (weight_key != file.file.metadata.end()) block->weight_key = weight_key->second;
   block->atomic_energies = file.atomic_energies;
   const NamedTensors& tensors = file.file.tensors;
   block->atom_offset = Column<int64_t>(tensors, "atom_offset");

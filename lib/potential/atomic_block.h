@@ -28,6 +28,7 @@ struct AtomicBlock {
   std::vector<std::string> names;         // [S]
   std::vector<std::string> config_types;  // what `config` counts
   std::string config_key;
+  std::string weight_key;                      // "": none was given
   std::map<uint8_t, double> atomic_energies;   // eV by atomic number; empty: none
   std::optional<ChebyshevOptions> descriptor;  // as recorded
   std::vector<uint8_t> elements;               // atomic numbers that `species` counts

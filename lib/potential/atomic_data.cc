@@ -244,6 +244,8 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
 const ChebyshevOptions& AtomicData::descriptor() const { return impl_->descriptor; }
 const std::map<uint8_t, double>& AtomicData::atomic_energies() const { return impl_->atomic_energies; }
 const std::vector<std::string>& AtomicData::commands() const { return impl_->commands; }
+bool AtomicData::from_structures() const { return impl_->from_structures; }
+const std::string& AtomicData::config_key() const { return impl_->config_key; }
 int64_t AtomicData::num_filtered() const { return impl_->num_filtered; }
 
 int64_t AtomicData::num_structures() const { return static_cast<int64_t>(impl_->entries.size()); }

@@ -36,7 +36,9 @@ class AtomicData {
   const std::map<uint8_t, double>& atomic_energies() const;  // eV, of the files; may be empty
   // The commands that made the inputs, as they can be pasted; none for raw structures.
   const std::vector<std::string>& commands() const;
-  int64_t num_filtered() const;  // left out by max_energy or max_forces
+  bool from_structures() const;           // rather than from files that were made from structures
+  const std::string& config_key() const;  // of what config types are the values
+  int64_t num_filtered() const;           // left out by max_energy or max_forces
 
   int64_t num_structures() const;
   int64_t num_atoms(int64_t s) const;

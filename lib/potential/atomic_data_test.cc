@@ -379,6 +379,7 @@ TEST(AtomicDataTest, Weights) {
   options.weight_key = "none";
   EXPECT_THAT(ErrorOf({RawFile()}, options), HasSubstr("--weight_key=none"));
   EXPECT_THAT(ErrorOf({FeaturesFile("f_unweighted")}, options), HasSubstr("--weight_key=none"));
+  options.weight_key = "w";
   data = AtomicData::Read({FeaturesFile(
                               "f_weights", Descriptor(), DType::kF32, [](auto*) {}, true)},
                           options);

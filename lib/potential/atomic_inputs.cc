@@ -47,6 +47,7 @@ absl::Status CheckSame(const AtomicBlock& first, const AtomicBlock& other) {
     return differ("feature type", DTypeName(first.feature.dtype()), DTypeName(other.feature.dtype()));
   }
   if (other.config_key != first.config_key) return differ("config_key", first.config_key, other.config_key);
+  if (other.weight_key != first.weight_key) return differ("weight_key", first.weight_key, other.weight_key);
   if (other.atomic_energies != first.atomic_energies) {
     return differ("atomic_energies", EnergiesText(first.atomic_energies), EnergiesText(other.atomic_energies));
   }
@@ -134,16 +135,15 @@ absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files,
 
 absl::Status CheckWeights(const std::vector<Block>& blocks, const std::string& weight_key) {
   if (weight_key.empty()) return absl::OkStatus();
-  const bool structures = blocks[0]->kind == AtomicKind::kStructures;
-  bool any = false;
-  for (const Block& block : blocks) {
-    if (!structures && block->weight.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          block->path, ": has no weights; make it again with --weight_key=", weight_key, ", or leave the flag out"));
-    }
-    any |= !block->weight.empty();
+  const AtomicBlock& first = *blocks[0];
+  if (first.kind != AtomicKind::kStructures && first.weight_key != weight_key) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        first.path, first.weight_key.empty() ? ": has no weights" : ": has the weights of " + first.weight_key,
+        ", but --weight_key=", weight_key, "; make it again with that flag, or leave it out"));
   }
-  if (any) return absl::OkStatus();
+  for (const Block& block : blocks) {
+    if (!block->weight.empty()) return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(absl::StrCat("no structure has the key of --weight_key=", weight_key));
 }
 

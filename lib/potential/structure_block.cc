@@ -75,6 +75,7 @@ absl::StatusOr<AtomicBlock> BlockFromStructures(LineReader lines, const Structur
   block.kind = AtomicKind::kStructures;
   block.path = lines.path();
   block.config_key = options.config_key;
+  block.weight_key = options.weight_key;
   block.elements = options.species;
   ASSIGN_OR_RETURN(const std::unique_ptr<StructureReader> reader,
                    OpenStructureReader(std::move(lines), options.reader));

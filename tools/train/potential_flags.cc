@@ -8,12 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/angular_flag.h"
 #include "tools/common/atomic_energies.h"
+#include "tools/common/thread_flags.h"
+#include "tools/train/loss_flags.h"
 
 DEFINE_string(hidden, "15,15", "Nodes of each hidden layer, comma-separated. Empty: a linear model.");
 DEFINE_string(activation, "tanh", "tanh, sigmoid, linear, mtanh, twist (aenet's) or silu, on hidden layers.");
-DEFINE_string(loss, "rmse", "rmse (aenet's), mse or huber, of the energy per atom.");
-DEFINE_double(huber_delta, 0.01, "Where Huber's loss becomes linear, in eV per atom.");
 DEFINE_string(
     feature_scaling, "pooled",
     "Statistics that standardise features: pooled (all atoms), species (those of the central species) or none.");
@@ -21,8 +22,12 @@ DEFINE_bool(energy_scaling, true, "Map training energies per atom to [-1, 1], as
 DEFINE_string(atomic_energies, "",
               "Atomic reference energies in eV, as Ti=-1604.6,O=-432.5 or a file. Empty: those in the features, else a "
               "least-squares fit to the training structures.");
-DEFINE_string(precision, "fp32", "fp32 or fp64: parameters and arithmetic. Losses and sums are fp64.");
-DEFINE_validator(precision, [](const char*, const std::string& value) { return value == "fp32" || value == "fp64"; });
+DEFINE_string(precision, "auto",
+              "auto, fp32 or fp64: parameters and arithmetic. auto: fp64 for features that were made so, else fp32. "
+              "Losses and sums are fp64.");
+DEFINE_validator(precision, [](const char*, const std::string& value) {
+  return value == "auto" || value == "fp32" || value == "fp64";
+});
 
 namespace rutile {
 
@@ -37,22 +42,8 @@ absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
     options.hidden.push_back(nodes);
   }
   ASSIGN_OR_RETURN(options.activation, ParseActivation(FLAGS_activation));
-  if (FLAGS_loss == "rmse") {
-    options.loss = EnergyLoss::kRmse;
-  } else if (FLAGS_loss == "mse") {
-    options.loss = EnergyLoss::kMse;
-  } else if (FLAGS_loss == "huber") {
-    options.loss = EnergyLoss::kHuber;
-  } else {
-    return absl::InvalidArgumentError(absl::StrCat("--loss=", FLAGS_loss, ": expected rmse, mse or huber"));
-  }
-  if (options.loss != EnergyLoss::kHuber && !gflags::GetCommandLineFlagInfoOrDie("huber_delta").is_default) {
-    return absl::InvalidArgumentError("--huber_delta has no effect without --loss=huber: leave it out");
-  }
-  if (!(FLAGS_huber_delta > 0)) {
-    return absl::InvalidArgumentError(absl::StrCat("--huber_delta=", FLAGS_huber_delta, ": expected a number above 0"));
-  }
-  options.huber_delta = FLAGS_huber_delta;
+  ASSIGN_OR_RETURN(options.loss, LossOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.force_sampling, ForceSamplingOptionsFromFlags(options.loss));
   if (FLAGS_feature_scaling == "pooled") {
     options.feature_scaling = FeatureScalingKind::kPooled;
   } else if (FLAGS_feature_scaling == "species") {
@@ -65,8 +56,14 @@ absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
   }
   options.scale_energies = FLAGS_energy_scaling;
   ASSIGN_OR_RETURN(options.atomic_energies, ParseAtomicEnergies(FLAGS_atomic_energies));
-  options.precision = FLAGS_precision == "fp64" ? DType::kF64 : DType::kF32;
+  options.angular = AngularMethodFromFlags();
+  options.num_threads = ThreadsFromFlags();
   return options;
+}
+
+DType PrecisionFromFlags(const AtomicData& data) {
+  if (FLAGS_precision != "auto") return FLAGS_precision == "fp64" ? DType::kF64 : DType::kF32;
+  return data.has_features() ? data.feature_dtype() : DType::kF32;
 }
 
 }  // namespace rutile

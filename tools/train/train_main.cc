@@ -1,39 +1,39 @@
-// train: features in, a potential out.
+// train: structures, features or neighbours in, a potential out.
 
 #include <gflags/gflags.h>
 
 #include <algorithm>
-#include <iostream>
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/atomistic_task.h"
-#include "lib/potential/feature_data.h"
 #include "lib/potential/potential_file.h"
-#include "lib/structure/element.h"
-#include "lib/train/data_loader.h"
-#include "lib/train/evaluate_examples.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
 #include "tools/common/run_tool.h"
-#include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
+#include "tools/train/data_flags.h"
 #include "tools/train/potential_flags.h"
+#include "tools/train/train_report.h"
+#include "tools/train/train_task.h"
 
+DEFINE_int32(committee, 1,
+             "Models to train, one after another, with the seeds seed, seed + 1, ..., each a whole run in "
+             "output_dir/member-00 and so on. They share the data and the split.");
+DEFINE_validator(committee, [](const char*, int32_t value) { return value >= 1 && value <= 100; });
 DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 
 namespace rutile {
 namespace {
 
-absl::StatusOr<Split> MakeSplit(const FeatureData& data) {
+absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
   ASSIGN_OR_RETURN(
       const SplitOptions options,
       SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); }));
@@ -50,94 +50,77 @@ absl::StatusOr<Split> MakeSplit(const FeatureData& data) {
   return split;
 }
 
-void PrintFacts(const FeatureData& data, const AtomisticTask& task, const Split& split) {
-  const std::vector<uint8_t>& species = data.descriptor().species;
-  std::string energies;
-  for (size_t s = 0; s < species.size(); ++s) {
-    absl::StrAppendFormat(&energies, " %s %.4f eV", std::string(ElementSymbol(species[s])), task.atomic_energies()[s]);
-  }
-  PrintMessage(absl::StrCat(split.train.size(), " structures train, ", split.validation.size(), " validate, ",
-                            split.test.size(), " are kept for the test; ", task.num_parameters(),
-                            " parameters; atomic energies", task.atomic_energies_fitted() ? " (fitted)" : "",
-                            energies));
-  const std::vector<int> constant = task.feature_scaling().ConstantFeatures();
-  if (!constant.empty()) {
-    PrintWarning(
-        absl::StrCat(constant.size(), " of ", data.num_features(),
-                     " features do not vary over the training atoms and are ignored (numbers ",
-                     absl::StrJoin(constant.begin(), constant.begin() + std::min<size_t>(constant.size(), 10), ", "),
-                     constant.size() > 10 ? ", ..." : "", ")"));
-  }
-}
+struct Member {
+  std::string name;  // "member-00"; "" where there is one model alone
+  std::string directory;
+};
 
-absl::Status WriteFrames(const std::string& directory, const Split& split) {
-  for (const auto& [name, examples] :
-       {std::pair("train", &split.train), std::pair("validation", &split.validation), std::pair("test", &split.test)}) {
-    const std::string text = examples->empty() ? "" : absl::StrJoin(*examples, "\n") + "\n";
-    RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", name, "_frames.txt"), text));
-  }
-  return absl::OkStatus();
-}
-
-// A row for each set that is not empty: errors of the best model.
-absl::Status PrintErrors(AtomisticTask& task, const Split& split, const Tensor& parameters) {
-  bool header = true;
-  for (const auto& [name, examples] : {std::pair("validation", &split.validation), std::pair("test", &split.test)}) {
-    if (examples->empty()) continue;
-    DataLoaderOptions options;
-    options.batch_size = 256;
-    options.shuffle = false;
-    DataLoader loader(task, *examples, options);
-    ASSIGN_OR_RETURN(const EvaluationResult result, EvaluateExamples(task, parameters, &loader));
-    if (header) {
-      std::cout << "set\tstructures";
-      for (const Metric& metric : result.metrics) std::cout << "\t" << metric.name << "[" << metric.unit << "]";
-      std::cout << "\n";
-      header = false;
-    }
-    std::cout << name << "\t" << examples->size();
-    for (const Metric& metric : result.metrics) std::cout << absl::StrFormat("\t%.4f", metric.value);
-    std::cout << "\n";
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RunTrain(const ToolRun& run) {
-  if (run.args.empty()) return absl::InvalidArgumentError("needs features to train on; see train --help");
-  ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
-  ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
-  task_options.num_threads = ThreadsFromFlags();
+absl::StatusOr<std::vector<Member>> Members(const TrainerOptions& options) {
   const std::string directory = OutputDirFromFlags();
-  if (options.mode == RunMode::kNew && RunDirectory(directory).HoldsRun()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
+  std::vector<Member> members = {{"", directory}};
+  if (FLAGS_committee > 1) members.clear();
+  for (int m = 0; FLAGS_committee > 1 && m < FLAGS_committee; ++m) {
+    const std::string name = absl::StrFormat("member-%02d", m);
+    members.push_back({name, absl::StrCat(directory, "/", name)});
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
-  ASSIGN_OR_RETURN(const FeatureData data, FeatureData::Read(inputs));
-  ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
-  ASSIGN_OR_RETURN(const std::unique_ptr<AtomisticTask> task, AtomisticTask::Create(data, task_options, split.train));
-  PrintFacts(data, *task, split);
-  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
-  metadata["features_command"] = data.command();
+  for (const Member& member : members) {
+    if (options.mode != RunMode::kNew || !RunDirectory(member.directory).HoldsRun()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
+  }
+  return members;
+}
 
-  ProgressBar progress("train", options.stop.max_epochs, FLAGS_progress);
+absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
+                         const Split& split, TrainerOptions options, const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
+  PrintFacts(data, task, split);
+  ProgressBar progress(member.name.empty() ? "train" : member.name, options.stop.max_epochs, FLAGS_progress);
   double atoms_per_s = 0;
   options.on_epoch = [&](const EpochReport& report) {
     progress.Add();
     atoms_per_s = report.cost_per_s;
   };
-  const absl::StatusOr<TrainResult> result = Train(*task, split, options, directory, metadata);
+  const absl::StatusOr<TrainResult> result = Train(*task.task, split, options, member.directory, metadata);
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
   if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
-  RETURN_IF_ERROR(WriteFrames(directory, split));
+  RETURN_IF_ERROR(WriteFrames(member.directory, split));
   RETURN_IF_ERROR(result.status());
-
   PrintMessage(
       absl::StrFormat("%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch); best epoch %d -> %s",
                       result->stop_reason, result->epochs, result->steps, absl::ToDoubleSeconds(result->time),
-                      atoms_per_s, result->best_epoch, RunDirectory(directory).best()));
-  return PrintErrors(*task, split, result->best_parameters);
+                      atoms_per_s, result->best_epoch, RunDirectory(member.directory).best()));
+  RETURN_IF_ERROR(PrintErrors(task, split, result->best_parameters, member.name));
+  return SavePredictions(member.directory, data, split, task_options.num_threads);
+}
+
+absl::Status RunTrain(const ToolRun& run) {
+  if (run.args.empty()) {
+    return absl::InvalidArgumentError("needs structures, features or neighbors to train on; see train --help");
+  }
+  ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
+  ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
+  ASSIGN_OR_RETURN(const std::vector<Member> members, Members(options));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
+  ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
+  task_options.precision = PrecisionFromFlags(data);
+  ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
+  RETURN_IF_ERROR(CacheFromFlags(&data, &task_options));
+  if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
+    PrintMessage(
+        "--num_workers=0 is used: features are kept, so that making a batch is a copy, and workers cannot help");
+    options.num_workers = 0;
+  }
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
+  if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
+  if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
+  for (const Member& member : members) {
+    task_options.force_sampling.seed = options.seed;
+    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, options, metadata));
+    ++options.seed;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -145,6 +128,7 @@ absl::Status RunTrain(const ToolRun& run) {
 
 int main(int argc, char** argv) {
   return rutile::RunTool(
-      argc, argv, {"train", "fit a potential to energies", "train [flags] --output_dir=run features.safetensors..."},
+      argc, argv,
+      {"train", "fit a potential to energies, forces and stresses", "train [flags] --output_dir=run INPUT..."},
       rutile::RunTrain);
 }

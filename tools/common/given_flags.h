@@ -1,0 +1,22 @@
+// Which flags were given, and what is said to those who give one in vain.
+
+#ifndef RUTILE_TOOLS_COMMON_GIVEN_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_GIVEN_FLAGS_H_
+
+#include <initializer_list>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+// On the command line or in a --flagfile, with whatever value. CHECK-fails when there is no such flag.
+bool FlagGiven(const char* name);
+
+// INVALID_ARGUMENT for the first of `names` that is given: "--momentum has no effect with --optimizer=adam: leave it
+// out". `why`: "with --optimizer=adam". Nobody tunes a flag in vain.
+absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_GIVEN_FLAGS_H_

@@ -1,0 +1,181 @@
+#include "tools/train/data_flags.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/descriptor_flags.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/run_tool.h"
+#include "tools/common/selection_flags.h"
+#include "tools/common/structure_flags.h"
+#include "tools/common/thread_flags.h"
+
+DEFINE_string(config_weights, "",
+              "Weights of structures by config type, as in bulk=1,surface*=0.5: the first glob that fits counts; what "
+              "fits none weighs 1. They multiply those of --weight_key.");
+DEFINE_bool(cached_features, true,
+            "Compute features once and keep them in memory, for energies that are learned without forces.");
+DEFINE_bool(cache_neighbors, true, "Find neighbours once and keep them: 10 bytes a pair.");
+DEFINE_bool(cache_triplets, false, "Keep triplets of neighbours, too, for --angular=triplets: 4 bytes each.");
+DEFINE_int64(cache_max_bytes, 0,
+             "Most memory for either, features or neighbours. 0: half of the machine's. What does not fit is computed "
+             "anew each time, or is an error where its flag is given.");
+DEFINE_string(cache_dir, "",
+              "Directory that keeps neighbours in files instead of memory, named by a hash of structures and cutoffs, "
+              "for this run and later ones.");
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<std::vector<std::pair<std::string, double>>> ParseConfigWeights() {
+  std::vector<std::pair<std::string, double>> weights;
+  for (const absl::string_view entry : absl::StrSplit(FLAGS_config_weights, ',', absl::SkipEmpty())) {
+    const size_t equals = entry.rfind('=');
+    double weight = -1;
+    if (equals == absl::string_view::npos || !absl::SimpleAtod(entry.substr(equals + 1), &weight) ||
+        !std::isfinite(weight) || weight < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--config_weights: \"", entry, "\" is not a config type and its weight; expected as in bulk=1,surface*=0.5"));
+    }
+    weights.emplace_back(entry.substr(0, equals), weight);
+  }
+  return weights;
+}
+
+// Structures without forces are learned without them, and so are those that are not in the sample.
+bool EnergiesWithoutForces(const AtomicData& data, const AtomisticTaskOptions& options) {
+  const LossOptions& loss = options.loss;
+  if (loss.stress_weight == 0 && (loss.force_weight == 0 || options.force_sampling.fraction < 1)) return true;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    const bool force = loss.force_weight > 0 && !data.force(s).empty();
+    const bool stress = loss.stress_weight > 0 && data.has_stress(s);
+    if (!force && !stress) return true;
+  }
+  return false;
+}
+
+int64_t MaxBytes() {
+  if (FLAGS_cache_max_bytes > 0) return FLAGS_cache_max_bytes;
+  return int64_t{sysconf(_SC_PHYS_PAGES)} / 2 * sysconf(_SC_PAGESIZE);
+}
+
+absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options) {
+  options->cached_features = false;
+  if (data.has_features()) return RefuseFlags("with files of features, which hold them", {"cached_features"});
+  if (!EnergiesWithoutForces(data, *options)) {
+    return RefuseFlags("where all energies are learned with forces", {"cached_features"});
+  }
+  if (!FLAGS_cached_features) return absl::OkStatus();
+  int64_t atoms = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) atoms += data.num_atoms(s);
+  const int64_t bytes = atoms * data.descriptor().num_features() * ByteSize(options->precision);
+  options->cached_features = bytes <= MaxBytes();
+  if (options->cached_features) return absl::OkStatus();
+  const std::string text = absl::StrCat("the features of ", atoms, " atoms need ", bytes, " bytes, more than the ",
+                                        MaxBytes(), " of --cache_max_bytes");
+  if (FlagGiven("cached_features")) {
+    return absl::InvalidArgumentError(absl::StrCat(text, ": allow more, or run featurize first"));
+  }
+  PrintMessage(absl::StrCat(text, ": they are computed in each epoch"));
+  return absl::OkStatus();
+}
+
+absl::Status CheckNeighborFlags(const AtomicData& data, const AtomisticTaskOptions& options) {
+  if (options.angular != AngularMethod::kTriplets) {
+    RETURN_IF_ERROR(RefuseFlags("without --angular=triplets", {"cache_triplets"}));
+  }
+  if (!FLAGS_cache_neighbors && FLAGS_cache_triplets) {
+    return absl::InvalidArgumentError(
+        "--cache_triplets has no effect with --cache_neighbors=false: triplets count neighbors");
+  }
+  if (data.has_pairs() && (data.has_triplets() || !FLAGS_cache_triplets)) {
+    return RefuseFlags("with files of neighbors, which hold them", {"cache_neighbors", "cache_triplets", "cache_dir"});
+  }
+  if (!FLAGS_cache_neighbors) return RefuseFlags("with --cache_neighbors=false", {"cache_dir"});
+  if (FLAGS_cache_dir.empty()) return absl::OkStatus();
+  return options.cached_features ? absl::OkStatus()
+                                 : RefuseFlags("with --cache_dir: files are not in memory", {"cache_max_bytes"});
+}
+
+absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* data) {
+  RETURN_IF_ERROR(CheckNeighborFlags(*data, options));
+  const bool forces = options.loss.force_weight > 0 || options.loss.stress_weight > 0;
+  if (!forces && (data->has_features() || options.cached_features)) {
+    return RefuseFlags("where features are kept and no forces are learned",
+                       {"cache_neighbors", "cache_triplets", "cache_dir"});
+  }
+  const bool triplets = FLAGS_cache_triplets && !data->has_triplets();
+  if (!FLAGS_cache_neighbors || (data->has_pairs() && !triplets)) return absl::OkStatus();
+  const auto start = std::chrono::steady_clock::now();
+  const absl::Status status =
+      data->CacheNeighbors(FLAGS_cache_triplets, FLAGS_cache_dir, MaxBytes(), options.num_threads);
+  if (absl::IsResourceExhausted(status) && !FlagGiven("cache_neighbors") && !FLAGS_cache_triplets &&
+      FLAGS_cache_dir.empty()) {
+    PrintMessage(absl::StrCat(status.message(), "; they are found anew in each epoch"));
+    return absl::OkStatus();
+  }
+  if (absl::IsResourceExhausted(status)) return absl::InvalidArgumentError(status.message());
+  RETURN_IF_ERROR(status);
+  int64_t pairs = 0;
+  for (int64_t s = 0; s < data->num_structures(); ++s) pairs += data->pairs(s).num_pairs();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  PrintMessage(absl::StrFormat("%d neighbors in %.2f s, kept in %s", pairs, seconds,
+                               FLAGS_cache_dir.empty() ? "memory" : FLAGS_cache_dir));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
+                                            const std::map<uint8_t, double>& atomic_energies) {
+  const Selection selection = SelectionFromFlags();
+  AtomicDataOptions options;
+  // The other flags may say less than a descriptor: what is not said is as the files recorded it.
+  if (FlagGiven("species") || FlagGiven("fingerprints")) {
+    ASSIGN_OR_RETURN(options.default_descriptor, DescriptorOptionsFromFlags());
+  }
+  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights());
+  options.config_key = selection.config_key.value_or(kDefaultConfigKey);
+  options.weight_key = selection.weight_key.value_or("");
+  options.atomic_energies = atomic_energies;
+  options.max_energy = selection.max_energy;
+  options.max_forces = selection.max_forces;
+  options.num_threads = ThreadsFromFlags();
+  ASSIGN_OR_RETURN(AtomicData data, AtomicData::Read(inputs, options));
+  if (!data.from_structures()) {
+    RETURN_IF_ERROR(RefuseFlags("on files that were made from structures",
+                                {"energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+    if (selection.config_key.has_value() && *selection.config_key != data.config_key()) {
+      return absl::InvalidArgumentError(absl::StrCat("--config_key=", *selection.config_key, ": ", inputs[0],
+                                                     " was made with --config_key=", data.config_key()));
+    }
+  }
+  if (DescriptorFlagsGiven()) RETURN_IF_ERROR(DescriptorOptionsFromFlags(data.descriptor(), inputs[0]).status());
+  if (data.num_filtered() > 0) {
+    PrintMessage(absl::StrCat(data.num_filtered(), " structures are left out by --max_energy and --max_forces"));
+  }
+  return data;
+}
+
+absl::Status CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options) {
+  if (FLAGS_cache_max_bytes < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cache_max_bytes=", FLAGS_cache_max_bytes, ": expected bytes, or 0 for half of the memory"));
+  }
+  RETURN_IF_ERROR(CacheFeatures(*data, options));
+  return CacheNeighbors(*options, data);
+}
+
+}  // namespace rutile

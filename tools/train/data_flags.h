@@ -1,0 +1,30 @@
+// From files and flags to the data of a run, with what is kept of them in memory.
+
+#ifndef RUTILE_TOOLS_TRAIN_DATA_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_DATA_FLAGS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/potential/atomic_data.h"
+#include "lib/potential/task_options.h"
+
+namespace rutile {
+
+// Reads the inputs by the descriptor's flags, those of selection_flags.h and structure_flags.h, and --config_weights.
+// atomic_energies: those of the flags. INVALID_ARGUMENT: the errors of AtomicData::Read, and flags that contradict what
+// files recorded or have no effect on them.
+absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
+                                            const std::map<uint8_t, double>& atomic_energies);
+
+// By --cached_features, --cache_neighbors, --cache_triplets, --cache_max_bytes, --cache_dir: finds neighbours and keeps
+// them in the data, and sets options->cached_features. What is not said is kept where it saves time and there is room.
+// INVALID_ARGUMENT: a cache that was asked for and would serve nothing, or for which there is no room.
+absl::Status CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_DATA_FLAGS_H_

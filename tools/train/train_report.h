@@ -1,0 +1,34 @@
+// What train says of a run, and writes beside its models.
+
+#ifndef RUTILE_TOOLS_TRAIN_TRAIN_REPORT_H_
+#define RUTILE_TOOLS_TRAIN_TRAIN_REPORT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "lib/potential/atomic_data.h"
+#include "lib/potential/task_options.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/train/split.h"
+#include "tools/train/train_task.h"
+
+namespace rutile {
+
+// On stderr: sizes, atomic energies, features that are ignored.
+void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& split);
+
+// Writes train_frames.txt, validation_frames.txt, test_frames.txt.
+absl::Status WriteFrames(absl::string_view directory, const Split& split);
+
+// On stdout: a row for each of validation and test that is not empty, after `member` if that is not "". The header
+// stands above the first row that the process prints.
+absl::Status PrintErrors(const TrainingTask& task, const Split& split, const Tensor& parameters,
+                         absl::string_view member);
+
+// By --save_energies and --save_forces: writes energies-SET.tsv and forces-SET.tsv of the best model in `directory`.
+absl::Status SavePredictions(const std::string& directory, const AtomicData& data, const Split& split, int num_threads);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_TRAIN_REPORT_H_

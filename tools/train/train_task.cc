@@ -1,0 +1,33 @@
+#include "tools/train/train_task.h"
+
+#include <utility>
+
+#include "lib/base/status_macros.h"
+#include "lib/potential/atomistic_task.h"
+#include "lib/potential/force_task.h"
+
+namespace rutile {
+namespace {
+
+template <typename T>
+absl::StatusOr<TrainingTask> Make(const AtomicData& data, const AtomisticTaskOptions& options,
+                                  absl::Span<const int64_t> train) {
+  ASSIGN_OR_RETURN(std::unique_ptr<T> task, T::Create(data, options, train));
+  const AtomisticModel* const model = &task->model();
+  return TrainingTask{std::move(task), model};
+}
+
+}  // namespace
+
+bool LearnsFromKeptFeatures(const AtomicData& data, const AtomisticTaskOptions& options) {
+  return options.loss.force_weight == 0 && options.loss.stress_weight == 0 &&
+         (data.has_features() || options.cached_features);
+}
+
+absl::StatusOr<TrainingTask> MakeTrainingTask(const AtomicData& data, const AtomisticTaskOptions& options,
+                                              absl::Span<const int64_t> train) {
+  return LearnsFromKeptFeatures(data, options) ? Make<AtomisticTask>(data, options, train)
+                                               : Make<ForceTask>(data, options, train);
+}
+
+}  // namespace rutile
