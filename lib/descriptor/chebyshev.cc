@@ -37,10 +37,12 @@ void ComputeAtom(const ChebyshevOptions& options, const std::vector<double>& spi
   for (int64_t p = neighbors.offset[atom]; p < neighbors.offset[atom + 1]; ++p) {
     const double x = neighbors.dx[p], y = neighbors.dy[p], z = neighbors.dz[p];
     const double r = std::sqrt(x * x + y * y + z * z);
-    if (r <= options.min_cutoff || r > options.rad_cutoff) continue;
+    if (r <= options.min_cutoff || r > options.cutoff()) continue;
     const double spin = spins[species[neighbors.j[p]]];
-    AddPolynomials(2 * r / options.rad_cutoff - 1, CosineCutoff(r, options.rad_cutoff), spin, options.rad_order, row,
-                   weighted_row);
+    if (r <= options.rad_cutoff) {
+      AddPolynomials(2 * r / options.rad_cutoff - 1, CosineCutoff(r, options.rad_cutoff), spin, options.rad_order, row,
+                     weighted_row);
+    }
     if (r > options.ang_cutoff) continue;
     near.push_back({x / r, y / r, z / r, CosineCutoff(r, options.ang_cutoff), spin});
   }

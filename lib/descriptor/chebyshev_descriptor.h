@@ -21,7 +21,7 @@ class ChebyshevDescriptor : public Descriptor {
   ChebyshevDescriptor(const ChebyshevOptions& options, AngularMethod method);
 
   int num_features() const override { return options_.num_features(); }
-  double cutoff() const override { return options_.rad_cutoff; }
+  double cutoff() const override { return options_.cutoff(); }
   std::unique_ptr<Workspace> MakeWorkspace() const override;
   void Compute(absl::Span<const uint8_t> species, const NeighborList& neighbors, Workspace* workspace,
                absl::Span<double> features) const override;

@@ -71,8 +71,8 @@ HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_o
     for (int64_t p = 0; p < count; ++p) kind[p] = species_of_atom[j[p]];
     hn::StoreU(hn::Set(d, -1), d, kind + count);  // no species: lanes beyond the end
   }
-  const V min_square = hn::Set(d, tables.min_square), rad_square = hn::Set(d, tables.rad_square);
-  const V ang_square = hn::Set(d, tables.ang_square);
+  const V min_square = hn::Set(d, tables.min_square);
+  const V rad_square = hn::Set(d, tables.rad_square), ang_square = hn::Set(d, tables.ang_square);
   const size_t stride = scratch->stride();
   T* const arrays = scratch->rad_square(0);
   Found own[kSpecies > 0 ? kSpecies : 1] = {};
@@ -81,8 +81,8 @@ HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_o
   for (int64_t p = 0; p < count; p += hn::Lanes(d)) {
     const auto [x, y, z] = LoadPairs(neighbors, begin + p);
     const V r2 = hn::MulAdd(x, x, hn::MulAdd(y, y, hn::Mul(z, z)));
-    auto counts = hn::And(hn::Gt(r2, min_square), hn::Le(r2, rad_square));
-    const auto near = hn::Le(r2, ang_square);
+    auto counts = hn::Gt(r2, min_square);
+    const auto in_radial = hn::Le(r2, rad_square), in_angular = hn::Le(r2, ang_square);
     V species = hn::Zero(d);
     if constexpr (kSpecies == 1) {
       counts = hn::And(counts, hn::FirstN(d, count - p));
@@ -91,13 +91,12 @@ HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_o
     }
     T* to = arrays;
     for (int s = 0; s < num_species; ++s, to += 4 * stride) {
-      auto radial = counts;
-      if constexpr (kSpecies != 1) radial = hn::And(counts, hn::Eq(species, hn::Set(d, s)));
-      const size_t num_radial = hn::CountTrue(d, radial);
-      if (num_radial == 0) continue;
+      auto mine = counts;
+      if constexpr (kSpecies != 1) mine = hn::And(counts, hn::Eq(species, hn::Set(d, s)));
+      if (hn::AllFalse(d, mine)) continue;
+      const auto radial = hn::And(mine, in_radial), angular = hn::And(mine, in_angular);
       StoreChosen(r2, radial, to + sizes[s].radial);
-      sizes[s].radial += num_radial;
-      const auto angular = hn::And(radial, near);
+      sizes[s].radial += hn::CountTrue(d, radial);
       T* const vectors = to + stride + sizes[s].angular;
       StoreChosen(x, angular, vectors);
       StoreChosen(y, angular, vectors + stride);
@@ -153,9 +152,10 @@ HWY_INLINE void ComputeAtom(const ChebyshevTables<T>& tables, const Found* found
 
   UnitVectors<T> units[256];
   for (int s = 0; s < num_species; ++s) {
-    if (found[s].radial == 0) continue;
-    AddRadialSums(d, tables, scratch->rad_square(s), found[s].radial,
-                  {scratch->state(0), scratch->state(1), scratch->state(2)}, tables.spins[s], radial);
+    if (found[s].radial > 0) {
+      AddRadialSums(d, tables, scratch->rad_square(s), found[s].radial,
+                    {scratch->state(0), scratch->state(1), scratch->state(2)}, tables.spins[s], radial);
+    }
     if (found[s].angular == 0) continue;
     const AngularNeighbors<T> near = {scratch->ang_vector(s, 0), scratch->ang_vector(s, 1), scratch->ang_vector(s, 2),
                                       found[s].angular};

@@ -54,7 +54,7 @@ class ChebyshevScratch {
   std::vector<double> species_of_atom_;
 };
 
-// As Descriptor::Compute. species: [N]; neighbors of the same atoms to at least the radial cutoff; features:
+// As Descriptor::Compute. species: [N]; neighbors of the same atoms to at least the larger cutoff; features:
 // [N, tables.num_features], overwritten. CHECK-fails when lengths disagree.
 void ComputeChebyshev(const ChebyshevTables<double>& tables, absl::Span<const uint8_t> species,
                       const NeighborList& neighbors, ChebyshevScratch<double>* scratch, absl::Span<double> features);

@@ -136,6 +136,14 @@ TEST(ChebyshevKernelTest, EveryOrder) {
   });
 }
 
+TEST(ChebyshevKernelTest, AngularCutoffAboveRadial) {
+  ChebyshevOptions options = Options(2, 7, 4);
+  for (const double rad_cutoff : {1.0, 2.5, 3.9}) {
+    options.rad_cutoff = rad_cutoff;
+    ForEachTarget([&] { ExpectAllEqualReference(options, RandomEnvironment(90, 2, 5, 1)); });
+  }
+}
+
 TEST(ChebyshevKernelTest, CollinearNeighbors) {
   ForEachTarget([] {
     for (const int axis : {0, 1, 2, 3}) {

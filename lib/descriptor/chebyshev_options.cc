@@ -76,15 +76,10 @@ absl::Status ChebyshevOptions::Validate() const {
   RETURN_IF_ERROR(CheckOrder("ang_order", ang_order));
   RETURN_IF_ERROR(CheckCutoff("rad_cutoff", rad_cutoff));
   RETURN_IF_ERROR(CheckCutoff("ang_cutoff", ang_cutoff));
-  if (ang_cutoff > rad_cutoff) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--ang_cutoff=", ang_cutoff, " is above --rad_cutoff=", rad_cutoff,
-                     ": aenet defines no typespins for angular neighbours beyond the radial cutoff; lower --ang_cutoff"
-                     " or raise --rad_cutoff"));
-  }
-  if (!(min_cutoff >= 0 && min_cutoff < ang_cutoff)) {
+  if (!(min_cutoff >= 0 && min_cutoff < std::min(rad_cutoff, ang_cutoff))) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--min_cutoff=", min_cutoff, ": expected 0 or more and below --ang_cutoff=", ang_cutoff, " (Angstrom)"));
+        "--min_cutoff=", min_cutoff, ": expected 0 or more and below ",
+        rad_cutoff < ang_cutoff ? "--rad_cutoff=" : "--ang_cutoff=", std::min(rad_cutoff, ang_cutoff), " (Angstrom)"));
   }
   return absl::OkStatus();
 }

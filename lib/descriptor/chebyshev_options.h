@@ -21,14 +21,16 @@ struct ChebyshevOptions {
   int rad_order = 10;            // highest Chebyshev polynomial: rad_order + 1 radial features
   double rad_cutoff = 6.0;       // Angstrom
   int ang_order = 3;
-  double ang_cutoff = 4.0;   // Angstrom, at most rad_cutoff
+  double ang_cutoff = 4.0;   // Angstrom; may be above rad_cutoff (aenet itself does not allow it)
   double min_cutoff = 0.55;  // Angstrom: neighbours at or below it do not count
 
   int num_features() const { return (rad_order + 1 + ang_order + 1) * (species.size() > 1 ? 2 : 1); }
+  // Neighbours up to here are needed, Angstrom: the larger of the two.
+  double cutoff() const { return rad_cutoff > ang_cutoff ? rad_cutoff : ang_cutoff; }
   // w_j of each species: ..., -2, -1, 0, 1, 2, ...; 0 is skipped for an even number. {1} for one species.
   std::vector<double> TypeSpins() const;
   // INVALID_ARGUMENT naming the flag: no species or one twice, an order outside 0..32, a cutoff outside (0, 20],
-  // ang_cutoff > rad_cutoff, min_cutoff outside [0, ang_cutoff).
+  // min_cutoff below 0 or not below both cutoffs.
   absl::Status Validate() const;
 
   // The form in file metadata, key "descriptor": one line of JSON

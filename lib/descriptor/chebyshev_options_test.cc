@@ -60,8 +60,8 @@ TEST(ChebyshevOptionsTest, RefusesBadValuesByFlag) {
       {[](ChebyshevOptions& o) { o.rad_cutoff = 1000; }, "--rad_cutoff=1000"},
       {[](ChebyshevOptions& o) { o.ang_cutoff = -1; }, "--ang_cutoff=-1"},
       {[](ChebyshevOptions& o) { o.ang_cutoff = std::nan(""); }, "--ang_cutoff=nan"},
-      {[](ChebyshevOptions& o) { o.ang_cutoff = 6.5; }, "--ang_cutoff=6.5 is above --rad_cutoff=6"},
-      {[](ChebyshevOptions& o) { o.min_cutoff = 4; }, "--min_cutoff=4"},
+      {[](ChebyshevOptions& o) { o.min_cutoff = 4; }, "--min_cutoff=4: expected 0 or more and below --ang_cutoff=4"},
+      {[](ChebyshevOptions& o) { o.rad_cutoff = o.min_cutoff = 3; }, "below --rad_cutoff=3"},
       {[](ChebyshevOptions& o) { o.min_cutoff = -0.1; }, "--min_cutoff=-0.1"},
       {[](ChebyshevOptions& o) { o.min_cutoff = std::nan(""); }, "--min_cutoff=nan"},
   };

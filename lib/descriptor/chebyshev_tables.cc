@@ -1,6 +1,5 @@
 #include "lib/descriptor/chebyshev_tables.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -67,7 +66,7 @@ ChebyshevTables<T>::ChebyshevTables(const ChebyshevOptions& options, AngularMeth
       ang_inverse_square(1 / (options.ang_cutoff * options.ang_cutoff)),
       rad_padding(4 * options.rad_cutoff * options.rad_cutoff),
       ang_padding(2 * options.ang_cutoff),
-      lane_padding(2 * std::max(options.rad_cutoff, options.ang_cutoff)),
+      lane_padding(2 * options.cutoff()),
       num_harmonics((ang_order + 1) * (ang_order + 1)),
       angular_stride((ang_order + kWidestVector) / kWidestVector * kWidestVector),
       angular(static_cast<size_t>(num_harmonics) * angular_stride),

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<double> Features(const ChebyshevOptions& options, const Structure& structure) {
   NeighborList neighbors;
-  const absl::Status status = BruteForceNeighborList(structure, options.rad_cutoff, &neighbors);
+  const absl::Status status = BruteForceNeighborList(structure, options.cutoff(), &neighbors);
   EXPECT_TRUE(status.ok()) << status;
   const ChebyshevReference reference(options);
   std::vector<double> features(structure.size() * reference.num_features(), NAN);
@@ -77,6 +77,21 @@ TEST(ChebyshevReferenceTest, LimitsOfDistances) {
   const std::vector<double> features = Features(options, structure);
   EXPECT_EQ(features[0], CosineCutoff(3, 4));
   EXPECT_EQ(features[1], 0);
+}
+
+TEST(ChebyshevReferenceTest, AngularCutoffAboveRadial) {
+  ChebyshevOptions options;
+  options.species = {6};
+  options.rad_order = 0;
+  options.rad_cutoff = 3;
+  options.ang_order = 0;
+  options.ang_cutoff = 5;
+  Structure structure;
+  structure.element = {6, 6, 6};
+  structure.position = {0, 0, 0, 2, 0, 0, 0, 4, 0};
+  const std::vector<double> features = Features(options, structure);
+  EXPECT_EQ(features[0], CosineCutoff(2, 3));
+  EXPECT_NEAR(features[1], CosineCutoff(2, 5) * CosineCutoff(4, 5), 1e-15);
 }
 
 // Numbers printed by an independent program: O of a water molecule, and fcc copper.

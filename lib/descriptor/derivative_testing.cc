@@ -132,6 +132,8 @@ std::vector<DerivativeCase> DerivativeCases() {
     add(absl::StrCat("order ", order), RandomStructure(9, 4.2, 20 + order), Options(2, 2 * order, 4.5, order, 3.5));
   }
   add("equal cutoffs", RandomStructure(10, 4.5, 40), Options(2, 1, 4, 5, 4));
+  add("angular cutoff above radial", RandomStructure(12, 4.5, 42), Options(2, 6, 3, 4, 4.2));
+  add("no radial neighbours", RandomStructure(12, 4.5, 43), Options(3, 3, 0.7, 3, 3.5));
   add("high orders", RandomStructure(5, 3.5, 41), Options(2, 32, 5, 20, 4));
   return cases;
 }

@@ -15,7 +15,7 @@
 #include "lib/base/simd.h"
 #include "lib/descriptor/angular_sums-inl.h"
 #include "lib/descriptor/chebyshev_tables.h"
-#include "lib/descriptor/moment_state.h"
+#include "lib/descriptor/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {
@@ -25,24 +25,34 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // --- Rows of atoms, [atoms, F] in memory and [F, lanes] here ---
 
-template <typename T>
-HWY_INLINE void LoadRows(const T* rows, const int32_t* atoms, size_t lanes, int64_t num_atoms, int num_features,
-                         T* to) {
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    const bool there = atoms[lane] < num_atoms;
-    const T* const row = rows + static_cast<int64_t>(there ? atoms[lane] : 0) * num_features;
-    const T keep = there ? 1 : 0;
-    for (int n = 0; n < num_features; ++n) to[n * lanes + lane] = keep * row[n];
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void LoadRows(D d, const T* rows, const int32_t* atoms, int64_t num_atoms, int num_features, T* to) {
+  constexpr int kLanes = ConstantLanes(D());
+  const T* row[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    // A lane without an atom has no neighbours, so that any finite row does.
+    row[lane] = rows + int64_t{atoms[lane] < num_atoms ? atoms[lane] : atoms[0]} * num_features;
+  }
+  int n = 0;
+  for (; n + kLanes <= num_features; n += kLanes) TransposeIn(d, row, n, to + n * kLanes);
+  for (; n < num_features; ++n) {
+    for (int lane = 0; lane < kLanes; ++lane) to[n * kLanes + lane] = row[lane][n];
   }
 }
 
-template <typename T>
-HWY_INLINE void StoreRows(const T* from, const int32_t* atoms, size_t lanes, int64_t num_atoms, int num_features,
-                          T* rows) {
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    if (atoms[lane] >= num_atoms) continue;
-    T* const row = rows + static_cast<int64_t>(atoms[lane]) * num_features;
-    for (int n = 0; n < num_features; ++n) row[n] = from[n * lanes + lane];
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void StoreRows(D d, const T* from, const int32_t* atoms, int64_t num_atoms, int num_features, T* rows) {
+  constexpr int kLanes = ConstantLanes(D());
+  T* row[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    row[lane] = atoms[lane] < num_atoms ? rows + int64_t{atoms[lane]} * num_features : nullptr;
+  }
+  int n = 0;
+  for (; n + kLanes <= num_features; n += kLanes) TransposeOut(d, from + n * kLanes, n, row);
+  for (; n < num_features; ++n) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (row[lane] != nullptr) row[lane][n] = from[n * kLanes + lane];
+    }
   }
 }
 
@@ -160,13 +170,16 @@ HWY_INLINE void AddPolynomialSlopes(D d, int order, const T* slope, T* value) {
   }
 }
 
-// --- Vectors of atoms, [N + 1, 4] ---
+// --- Vectors of atoms ---
 
-// vector4[atom of each lane] -= (x, y, z). Lanes of one slot may have the same atom, so one after the other.
+// Sums of each atom that do not wait for each other: the lanes of a slot often have the same neighbour.
+constexpr int kForceSums = 4;
+
+// force4[atom of each lane, lane % kForceSums] -= (x, y, z), one lane after the other. force4: [N + 1, kForceSums, 4].
 template <class D, class V, typename T = hn::TFromD<D>>
-HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* vector4) {
+HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* force4) {
 #if HWY_TARGET == HWY_SCALAR
-  T* const to = vector4 + 4 * int64_t{j[0]};
+  T* const to = force4 + 4 * kForceSums * int64_t{j[0]};
   to[0] -= hn::GetLane(x);
   to[1] -= hn::GetLane(y);
   to[2] -= hn::GetLane(z);
@@ -184,7 +197,7 @@ HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* vector4
     pairs(hn::InterleaveUpper(d, x, y), hn::InterleaveUpper(d, z, zero), rows + 2 * lanes);
     const hn::FixedTag<T, 4> row_tag;
     for (size_t lane = 0; lane < lanes; ++lane) {  // blocks of four lanes: see InterleaveLower
-      T* const to = vector4 + 4 * int64_t{j[lane]};
+      T* const to = force4 + 4 * (kForceSums * int64_t{j[lane]} + lane % kForceSums);
       const auto row = hn::Load(row_tag, rows + lane % 4 * lanes + lane / 4 * 4);
       hn::Store(hn::Sub(hn::Load(row_tag, to), row), row_tag, to);
     }
@@ -195,7 +208,7 @@ HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* vector4
     hn::Store(hn::InterleaveUpper(d, z, zero), d, rows + 3 * lanes);
     const hn::FixedTag<T, 2> row_tag;
     for (size_t lane = 0; lane < lanes; ++lane) {
-      T* const to = vector4 + 4 * int64_t{j[lane]};
+      T* const to = force4 + 4 * (kForceSums * int64_t{j[lane]} + lane % kForceSums);
       const T* const row = rows + lane % 2 * lanes + lane / 2 * 2;
       hn::Store(hn::Sub(hn::Load(row_tag, to), hn::Load(row_tag, row)), row_tag, to);
       hn::Store(hn::Sub(hn::Load(row_tag, to + 2), hn::Load(row_tag, row + 2 * lanes)), row_tag, to + 2);
@@ -209,7 +222,7 @@ struct Vector3 {
   V x, y, z;
 };
 
-// (x, y, z) of the atom of each lane.
+// (x, y, z) of the atom of each lane. vector4: [N + 1, 4].
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE Vector3<hn::Vec<D>> GatherFromAtoms(D d, const T* vector4, const int32_t* j) {
   const hn::RebindToSigned<D> di;

@@ -17,6 +17,7 @@
 #include "lib/descriptor/chebyshev_tables.h"
 #include "lib/descriptor/compress-inl.h"
 #include "lib/descriptor/moment_state.h"
+#include "lib/descriptor/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {
@@ -32,23 +33,49 @@ struct NearAndFar {
   int32_t near, far;
 };
 
-struct PairVectors {
-  WideVec x, y, z, j;
-  hn::Mask<WideTag> valid;
-};
-
-// r_ij of the pairs p .. end - 1 of atom i, as many as fit.
-template <typename T>
-HWY_INLINE PairVectors LoadPairVectors(const StructureGeometry& geometry, const SortScratch<T>& scratch, int64_t i,
-                                       int64_t p, int64_t end) {
+// x, y, z, species of the atoms j[k] - first. row4: [N, 4].
+HWY_INLINE void GatherRows(const double* row4, const int32_t* j, int32_t first, WideVec* x, WideVec* y, WideVec* z,
+                           WideVec* species) {
   const WideTag d;
-  const hn::Rebind<int32_t, WideTag> d32;
-  const hn::RebindToSigned<WideTag> d64;
-  const PairView& pairs = geometry.pairs;
-  const int64_t num_atoms = geometry.species.size();
-  const int count = static_cast<int>(std::min<int64_t>(end - p, hn::Lanes(d)));
-  const auto valid = hn::FirstN(d, count);
-  WideVec a, b, c;  // shifts
+  const auto row = [=](int k) HWY_ATTR { return row4 + 4 * (int64_t{j[k]} - first); };
+#if HWY_TARGET == HWY_AVX3
+  const auto pair = [=](int k) HWY_ATTR {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_load_pd(row(k))), _mm256_load_pd(row(k + 4)), 1);
+  };
+  const __m512d a = pair(0), b = pair(1), c = pair(2), e = pair(3);
+  const __m512d xz01 = _mm512_unpacklo_pd(a, b), ys01 = _mm512_unpackhi_pd(a, b);
+  const __m512d xz23 = _mm512_unpacklo_pd(c, e), ys23 = _mm512_unpackhi_pd(c, e);
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+  *x = WideVec{_mm512_permutex2var_pd(xz01, low, xz23)};
+  *y = WideVec{_mm512_permutex2var_pd(ys01, low, ys23)};
+  *z = WideVec{_mm512_permutex2var_pd(xz01, high, xz23)};
+  *species = WideVec{_mm512_permutex2var_pd(ys01, high, ys23)};
+  (void)d;
+#elif HWY_TARGET == HWY_AVX2
+  WideVec v[4] = {hn::Load(d, row(0)), hn::Load(d, row(1)), hn::Load(d, row(2)), hn::Load(d, row(3))};
+  Transpose(d, v);
+  *x = v[0];
+  *y = v[1];
+  *z = v[2];
+  *species = v[3];
+#else
+  constexpr size_t kLanes = HWY_LANES(double);
+  HWY_ALIGN double columns[4][kLanes];
+  for (size_t k = 0; k < kLanes; ++k) {
+    for (int c = 0; c < 4; ++c) columns[c][k] = row(k)[c];
+  }
+  *x = hn::Load(d, columns[0]);
+  *y = hn::Load(d, columns[1]);
+  *z = hn::Load(d, columns[2]);
+  *species = hn::Load(d, columns[3]);
+#endif
+}
+
+// shift . cell of `count` pairs from p on.
+HWY_INLINE void LoadImages(const PairView& pairs, int64_t p, int count, const Matrix3& cell, WideVec* x, WideVec* y,
+                           WideVec* z) {
+  const WideTag d;
+  WideVec a, b, c;
 #if HWY_TARGET == HWY_AVX3
   const __m512i words = _mm512_maskz_loadu_epi16((1u << (3 * count)) - 1, pairs.shift + 3 * p);
   alignas(64) static constexpr int16_t kByAxis[32] = {0, 3, 6, 9,  12, 15, 18, 21, 1, 4, 7, 10, 13, 16, 19, 22,
@@ -59,129 +86,164 @@ HWY_INLINE PairVectors LoadPairVectors(const StructureGeometry& geometry, const 
   a = to_double(_mm512_castsi512_si128(by_axis));
   b = to_double(_mm512_extracti32x4_epi32(by_axis, 1));
   c = to_double(_mm512_extracti32x4_epi32(by_axis, 2));
-  const __mmask8 lanes = static_cast<__mmask8>((1u << count) - 1);
-  const hn::Vec<decltype(d32)> j{
-      _mm256_maskz_sub_epi32(lanes, _mm256_maskz_loadu_epi32(lanes, pairs.j + p), _mm256_set1_epi32(pairs.first_atom))};
 #else
   HWY_ALIGN double shift[3][HWY_LANES(double)] = {};
-  HWY_ALIGN int32_t index[HWY_LANES(double)] = {};
   for (int k = 0; k < count; ++k) {
-    index[k] = pairs.j[p + k] - pairs.first_atom;
     for (int axis = 0; axis < 3; ++axis) shift[axis][k] = pairs.shift[3 * (p + k) + axis];
   }
   a = hn::Load(d, shift[0]);
   b = hn::Load(d, shift[1]);
   c = hn::Load(d, shift[2]);
-  const auto j = hn::Load(d32, index);
 #endif
-  const auto at = hn::PromoteTo(d64, j);
-  const double* const x = scratch.coordinate.data();
-  const Matrix3& cell = geometry.cell;
-  const auto vector = [&](int axis) HWY_ATTR {
-    const double* const coordinate = x + axis * num_atoms;
-    const WideVec image = hn::MulAdd(a, hn::Set(d, cell[axis]),
-                                     hn::MulAdd(b, hn::Set(d, cell[3 + axis]), hn::Mul(c, hn::Set(d, cell[6 + axis]))));
-    return hn::Add(hn::Sub(hn::GatherIndex(d, coordinate, at), hn::Set(d, coordinate[i])), image);
+  const auto image = [&](int axis) HWY_ATTR {
+    return hn::MulAdd(a, hn::Set(d, cell[axis]),
+                      hn::MulAdd(b, hn::Set(d, cell[3 + axis]), hn::Mul(c, hn::Set(d, cell[6 + axis]))));
   };
-  return {vector(0), vector(1), vector(2), hn::PromoteTo(d, j), valid};
+  *x = image(0);
+  *y = image(1);
+  *z = image(2);
 }
 
+// The chosen lanes of v, or of the integers j, to the front of `to`; what follows them is garbage up to a whole vector.
 template <typename T>
-HWY_INLINE void StoreNarrow(WideVec v, T* to) {
+HWY_INLINE void StoreChosen(WideVec v, hn::Mask<WideTag> mask, T* to) {
   const WideTag d;
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(T) == 4) {
+    _mm256_storeu_ps(to, _mm256_maskz_compress_ps(mask.raw, _mm512_cvtpd_ps(v.raw)));
+    return;
+  }
+#endif
+  const WideVec chosen = CompressDoubles(v, mask);
   if constexpr (sizeof(T) == sizeof(double)) {
-    hn::StoreU(v, d, to);
+    hn::StoreU(chosen, d, to);
   } else {
     const hn::Rebind<T, WideTag> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, v), narrow, to);
+    hn::StoreU(hn::DemoteTo(narrow, chosen), narrow, to);
   }
 }
 
-// The neighbours of atom i into the lists of `lane`.
+HWY_INLINE void StoreChosenIndices(const int32_t* j, int32_t first, hn::Mask<WideTag> mask, int32_t* to) {
+#if HWY_TARGET == HWY_AVX3
+  const __m256i index =
+      _mm256_sub_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(j)), _mm256_set1_epi32(first));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_maskz_compress_epi32(mask.raw, index));
+#else
+  const WideTag d;
+  const hn::Rebind<int32_t, WideTag> d32;
+  const auto index = hn::Sub(hn::LoadU(d32, j), hn::Set(d32, first));
+  StoreChosen(hn::PromoteTo(d, index), mask, to);
+#endif
+}
+
+// Lists of neighbours, one of each kind for each species.
 template <typename T>
-HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, int64_t i, size_t lane,
-                           SortScratch<T>* scratch, NearAndFar* found) {
+struct Lists {
+  T *x, *y, *z;
+  int32_t* j;
+
+  Lists From(size_t at) const { return {x + at, y + at, z + at, j + at}; }
+};
+
+// The neighbours of atom i into the lists of a lane, near ones first. far: scratch for as many lists.
+template <typename T>
+HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, const double* row4,
+                           int64_t i, size_t capacity, const Lists<T>& near, const Lists<T>& far, NearAndFar* found) {
   const WideTag d;
   const int num_species = static_cast<int>(tables.spins.size());
-  const int64_t num_atoms = geometry.species.size();
-  const int64_t begin = geometry.pairs.offset[i], end = geometry.pairs.offset[i + 1];
+  const PairView& pairs = geometry.pairs;
+  const int64_t begin = pairs.offset[i], end = pairs.offset[i + 1];
+  const int lanes = static_cast<int>(hn::Lanes(d));
   const WideVec min_square = hn::Set(d, tables.min_square);
   const WideVec near_square = hn::Set(d, std::min(tables.rad_square, tables.ang_square));
   const WideVec far_square = hn::Set(d, std::max(tables.rad_square, tables.ang_square));
-  const double* const species_of_atom = scratch->coordinate.data() + 3 * num_atoms;
-  const size_t capacity = scratch->capacity, base = lane * num_species * 2 * capacity;
+  const WideVec xi = hn::Set(d, row4[4 * i]), yi = hn::Set(d, row4[4 * i + 1]), zi = hn::Set(d, row4[4 * i + 2]);
   std::fill_n(found, num_species, NearAndFar{0, 0});
-  for (int64_t p = begin; p < end; p += hn::Lanes(d)) {
-    const PairVectors v = LoadPairVectors(geometry, *scratch, i, p, end);
-    const WideVec r2 = hn::MulAdd(v.x, v.x, hn::MulAdd(v.y, v.y, hn::Mul(v.z, v.z)));
-    const auto counts = hn::And(hn::And(hn::Gt(r2, min_square), hn::Le(r2, far_square)), v.valid);
-    const auto is_near = hn::Le(r2, near_square);
-    WideVec species = hn::Zero(d);
-    if (num_species > 1) {
-      const hn::RebindToSigned<WideTag> d64;
-      species = hn::GatherIndex(d, species_of_atom, hn::ConvertTo(d64, v.j));
+  HWY_ALIGN int32_t last[HWY_LANES(double)];
+  for (int64_t p = begin; p < end; p += lanes) {
+    const int count = static_cast<int>(std::min<int64_t>(end - p, lanes));
+    const int32_t* j = pairs.j + p;
+    if (count < lanes) {
+      std::fill_n(last, lanes, pairs.first_atom);
+      std::copy_n(j, count, last);
+      j = last;
     }
-    const auto store = [&](hn::Mask<WideTag> mask, size_t at) HWY_ATTR {
-      StoreNarrow(CompressDoubles(v.x, mask), scratch->x.data() + at);
-      StoreNarrow(CompressDoubles(v.y, mask), scratch->y.data() + at);
-      StoreNarrow(CompressDoubles(v.z, mask), scratch->z.data() + at);
-      StoreNarrow(CompressDoubles(v.j, mask), scratch->j.data() + at);
+    WideVec x, y, z, species, image_x, image_y, image_z;
+    GatherRows(row4, j, pairs.first_atom, &x, &y, &z, &species);
+    LoadImages(pairs, p, count, geometry.cell, &image_x, &image_y, &image_z);
+    x = hn::Add(hn::Sub(x, xi), image_x);
+    y = hn::Add(hn::Sub(y, yi), image_y);
+    z = hn::Add(hn::Sub(z, zi), image_z);
+    const WideVec r2 = hn::MulAdd(x, x, hn::MulAdd(y, y, hn::Mul(z, z)));
+    const auto counts = hn::And(hn::And(hn::Gt(r2, min_square), hn::Le(r2, far_square)), hn::FirstN(d, count));
+    const auto is_near = hn::Le(r2, near_square);
+    const auto store = [&](hn::Mask<WideTag> mask, const Lists<T>& to) HWY_ATTR {
+      StoreChosen(x, mask, to.x);
+      StoreChosen(y, mask, to.y);
+      StoreChosen(z, mask, to.z);
+      StoreChosenIndices(j, pairs.first_atom, mask, to.j);
       return static_cast<int32_t>(hn::CountTrue(d, mask));
     };
     for (int s = 0; s < num_species; ++s) {
       const auto mine = num_species > 1 ? hn::And(counts, hn::Eq(species, hn::Set(d, s))) : counts;
       if (hn::AllFalse(d, mine)) continue;
-      const size_t at = base + 2 * s * capacity;
-      found[s].near += store(hn::And(mine, is_near), at + found[s].near);
-      found[s].far += store(hn::AndNot(is_near, mine), at + capacity + found[s].far);
+      found[s].near += store(hn::And(mine, is_near), near.From(s * capacity + found[s].near));
+      found[s].far += store(hn::AndNot(is_near, mine), far.From(s * capacity + found[s].far));
     }
+  }
+  for (int s = 0; s < num_species; ++s) {
+    const Lists<T> from = far.From(s * capacity), to = near.From(s * capacity + found[s].near);
+    std::copy_n(from.x, found[s].far, to.x);
+    std::copy_n(from.y, found[s].far, to.y);
+    std::copy_n(from.z, found[s].far, to.z);
+    std::copy_n(from.j, found[s].far, to.j);
   }
 }
 
-// Slots of one species of a group from the lists of its lanes, padded.
-template <typename T>
-HWY_NOINLINE void PlaceBlock(const ChebyshevTables<T>& tables, int species, size_t lanes, int64_t num_atoms,
-                             const SortScratch<T>& scratch, const NearAndFar* found, int64_t begin,
+// Slots of one species of a group from the lists of its lanes, padded. lists: that of the species in the first lane.
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_atoms, const Lists<T>& lists,
+                             size_t lane_stride, const NearAndFar* found, int64_t begin,
                              typename NeighborLanes<T>::Block* block, NeighborLanes<T>* to) {
+  constexpr int kLanes = ConstantLanes(D());
+  const hn::Rebind<int32_t, D> d32;
   const int num_species = static_cast<int>(tables.spins.size());
   int near = 0, all = 0;
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    const NearAndFar& n = found[lane * num_species + species];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const NearAndFar& n = found[lane * num_species];
     near = std::max(near, n.near);
     all = std::max(all, n.near + n.far);
   }
   const bool angular_is_near = tables.ang_square <= tables.rad_square;
   *block = {begin, all, angular_is_near ? all : near, angular_is_near ? near : all};
-  const size_t size = (begin + all) * lanes;
+  const size_t size = (begin + all + kLanes) * kLanes;  // whole squares are stored
   to->x.Resize(size);
   to->y.Resize(size);
   to->z.Resize(size);
   to->r.Resize(size);
   to->j.Resize(size);
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    const NearAndFar& n = found[lane * num_species + species];
-    const size_t from = (lane * num_species + species) * 2 * scratch.capacity;
-    T* HWY_RESTRICT x = to->x.data() + begin * lanes + lane;
-    T* HWY_RESTRICT y = to->y.data() + begin * lanes + lane;
-    T* HWY_RESTRICT z = to->z.data() + begin * lanes + lane;
-    int32_t* HWY_RESTRICT j = to->j.data() + begin * lanes + lane;
-    const auto copy = [&](size_t at, size_t count) HWY_ATTR {
-      for (size_t k = at; k < at + count; ++k) {
-        *x = scratch.x.data()[k];
-        *y = scratch.y.data()[k];
-        *z = scratch.z.data()[k];
-        *j = scratch.j.data()[k];
-        x += lanes, y += lanes, z += lanes, j += lanes;
-      }
-    };
-    copy(from, n.near);
-    copy(from + scratch.capacity, n.far);
-    for (int k = n.near + n.far; k < all; ++k) {
-      *x = *y = 0;
-      *z = tables.lane_padding;
-      *j = static_cast<int32_t>(num_atoms);
-      x += lanes, y += lanes, z += lanes, j += lanes;
+  const T *x[kLanes], *y[kLanes], *z[kLanes];
+  const int32_t* j[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const Lists<T> mine = lists.From(lane * lane_stride);
+    const NearAndFar& n = found[lane * num_species];
+    for (int k = n.near + n.far; k < all; k += kLanes) {
+      hn::StoreU(hn::Zero(d), d, mine.x + k);
+      hn::StoreU(hn::Zero(d), d, mine.y + k);
+      hn::StoreU(hn::Set(d, tables.lane_padding), d, mine.z + k);
+      hn::StoreU(hn::Set(d32, static_cast<int32_t>(num_atoms)), d32, mine.j + k);
     }
+    x[lane] = mine.x;
+    y[lane] = mine.y;
+    z[lane] = mine.z;
+    j[lane] = mine.j;
+  }
+  for (int k = 0; k < all; k += kLanes) {
+    const size_t at = (begin + k) * kLanes;
+    TransposeIn(d, x, k, to->x.data() + at);
+    TransposeIn(d, y, k, to->y.data() + at);
+    TransposeIn(d, z, k, to->z.data() + at);
+    TransposeIn(d32, j, k, to->j.data() + at);
   }
 }
 
@@ -206,14 +268,13 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
                    NeighborLanes<T>* to) {
   const size_t lanes = hn::Lanes(d), num_species = tables.spins.size();
   const int64_t num_atoms = geometry.species.size();
-  scratch->coordinate.resize(4 * num_atoms);
+  scratch->row4.Resize(4 * num_atoms);
   scratch->order.resize(num_atoms);
+  double* const row4 = scratch->row4.data();
   int64_t most = 0;
   for (int64_t i = 0; i < num_atoms; ++i) {
-    for (int axis = 0; axis < 3; ++axis) {
-      scratch->coordinate[axis * num_atoms + i] = geometry.position[3 * i + axis];
-    }
-    scratch->coordinate[3 * num_atoms + i] = geometry.species[i];
+    std::copy_n(&geometry.position[3 * i], 3, row4 + 4 * i);
+    row4[4 * i + 3] = geometry.species[i];
     const int64_t count = geometry.pairs.offset[i + 1] - geometry.pairs.offset[i];
     most = std::max(most, count);
     scratch->order[i] = (uint64_t{geometry.species[i]} << 56) |
@@ -223,11 +284,14 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
   std::sort(scratch->order.begin(), scratch->order.end());
   constexpr size_t kSlack = 16;  // whole vectors are stored
   scratch->capacity = std::max<size_t>(scratch->capacity, (most + kSlack + 15) / 16 * 16);
-  const size_t list_size = lanes * num_species * 2 * scratch->capacity;
+  const size_t capacity = scratch->capacity, lane_stride = num_species * capacity;
+  const size_t list_size = (lanes + 1) * lane_stride;
   scratch->x.Resize(list_size);
   scratch->y.Resize(list_size);
   scratch->z.Resize(list_size);
   scratch->j.Resize(list_size);
+  const Lists<T> lists = {scratch->x.data(), scratch->y.data(), scratch->z.data(), scratch->j.data()};
+  const Lists<T> far = lists.From(lanes * lane_stride);
 
   to->num_groups = (num_atoms + lanes - 1) / lanes;
   to->atom.assign(to->num_groups * lanes, static_cast<int32_t>(num_atoms));
@@ -241,14 +305,14 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
       NearAndFar* const mine = found + lane * num_species;
       const int64_t k = g * lanes + lane;
       if (k < num_atoms) {
-        SortAtom(tables, geometry, to->atom[k], lane, scratch, mine);
+        SortAtom(tables, geometry, row4, to->atom[k], capacity, lists.From(lane * lane_stride), far, mine);
       } else {
         std::fill_n(mine, num_species, NearAndFar{0, 0});
       }
     }
     for (size_t s = 0; s < num_species; ++s) {
       auto* const block = &to->block[g * num_species + s];
-      PlaceBlock(tables, s, lanes, num_atoms, *scratch, found, slots, block, to);
+      PlaceBlock(d, tables, num_atoms, lists.From(s * capacity), lane_stride, found + s, slots, block, to);
       slots += block->slots;
     }
     Normalize(d, first * lanes, slots * lanes, to);

@@ -1,7 +1,5 @@
 #include "lib/descriptor/moment_derivatives.h"
 
-#include <algorithm>
-
 #include "lib/base/logging.h"
 #include "lib/descriptor/chebyshev_tables.h"
 #include "lib/descriptor/moment_kernel.h"
@@ -16,7 +14,7 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
   using State = typename DescriptorDerivatives<T>::State;
 
   explicit MomentDerivatives(const ChebyshevOptions& options)
-      : cutoff_(std::max(options.rad_cutoff, options.ang_cutoff)), tables_(options, AngularMethod::kMoments) {}
+      : cutoff_(options.cutoff()), tables_(options, AngularMethod::kMoments) {}
 
   int num_features() const override { return tables_.num_features; }
   double cutoff() const override { return cutoff_; }

@@ -69,5 +69,80 @@ TEST(MomentDerivativesTest, EqualReference) {
   }
 }
 
+// Forces on sampled atoms, and tangents of atoms whose directions vanish elsewhere, are those of all atoms.
+TEST(MomentDerivativesTest, SampledAtoms) {
+  for (const DerivativeCase& test : DerivativeCases()) {
+    SCOPED_TRACE(test.name);
+    const auto reference = MakeReferenceDerivatives<double>(test.options);
+    const auto fast = MakeMomentDerivatives<double>(test.options);
+    const SampleGeometry sample(test.structure, test.species, reference->cutoff());
+    const int64_t n = sample.size();
+    const std::vector<double> slopes = RandomVector(n * fast->num_features(), 1);
+    for (const int every : {1, 2, 3, 5, 1000}) {
+      std::vector<uint8_t> sampled(n);
+      std::vector<double> direction = RandomVector(3 * n, 2);
+      for (int64_t i = 0; i < n; ++i) {
+        sampled[i] = i % every == every - 1 ? 7 : 0;
+        if (sampled[i] == 0) std::fill_n(&direction[3 * i], 3, 0.0);
+      }
+      const Products<double> expected = ComputeProducts(*reference, sample.Get(), slopes, direction, {});
+      ForEachTarget([&] {
+        Products<double> found = ComputeProducts(*fast, sample.Get(), slopes, direction, {}, sampled);
+        for (int64_t i = 0; i < n; ++i) {
+          if (sampled[i] == 0) std::copy_n(&expected.force[3 * i], 3, &found.force[3 * i]);
+        }
+        ExpectEqual(found, expected, 1e-11);
+      });
+    }
+  }
+}
+
+// A state serves one structure after another, of any size, and any sampled atoms, and leaves no trace.
+TEST(MomentDerivativesTest, StateIsReused) {
+  ChebyshevOptions options;
+  options.species = {1, 2};
+  const auto derivatives = MakeMomentDerivatives<float>(options);
+  const auto state = derivatives->MakeState();
+  const int f = derivatives->num_features();
+  for (const int n : {5, 60, 1, 0, 23}) {
+    std::vector<uint8_t> species(n);
+    for (int i = 0; i < n; ++i) species[i] = i % 2;
+    const SampleGeometry sample(RandomStructure(n, n == 0 ? 0 : 2.3 * std::cbrt(n + 1), n), species, 6);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<uint8_t> sampled(round == 0 ? 0 : n);
+      for (size_t i = round; i < sampled.size(); i += 3) sampled[i] = 1;
+      const std::vector<double> slopes = RandomVector(n * f, 1), direction = RandomVector(3 * n, 2);
+      const Products<float> fresh = ComputeProducts(*derivatives, sample.Get(), slopes, direction, {}, sampled);
+      Products<float> found = fresh;
+      if (round == 0) derivatives->Features(sample.Get(), state.get(), absl::MakeSpan(found.features));
+      for (int times = 0; times < 2; ++times) {
+        derivatives->Vjp(state.get(), std::vector<float>(slopes.begin(), slopes.end()), sampled,
+                         absl::MakeSpan(found.force), nullptr);
+        derivatives->Jvp(state.get(), std::vector<float>(direction.begin(), direction.end()), sampled, nullptr,
+                         absl::MakeSpan(found.tangents));
+        EXPECT_EQ(found.features, fresh.features);
+        EXPECT_EQ(found.force, fresh.force);
+        EXPECT_EQ(found.tangents, fresh.tangents);
+      }
+    }
+  }
+}
+
+TEST(MomentDerivativesDeathTest, RefusesShapes) {
+  ChebyshevOptions options;
+  options.species = {1};
+  const auto derivatives = MakeMomentDerivatives<double>(options);
+  const auto state = derivatives->MakeState();
+  const SampleGeometry sample(RandomStructure(3, 5, 1), {0, 0, 0}, 6);
+  std::vector<double> features(3 * derivatives->num_features()), force(9);
+  EXPECT_DEATH(derivatives->Features(sample.Get(), state.get(), absl::MakeSpan(force)), "9 vs. 45");
+  derivatives->Features(sample.Get(), state.get(), absl::MakeSpan(features));
+  EXPECT_DEATH(derivatives->Vjp(state.get(), force, {}, absl::MakeSpan(force), nullptr), "9 vs. 45");
+  const std::vector<uint8_t> sampled = {1, 0};
+  EXPECT_DEATH(derivatives->Vjp(state.get(), features, sampled, absl::MakeSpan(force), nullptr), "2 vs. 3");
+  const auto other = MakeReferenceDerivatives<double>(options)->MakeState();
+  EXPECT_DEATH(derivatives->Features(sample.Get(), other.get(), absl::MakeSpan(features)), "MakeState");
+}
+
 }  // namespace
 }  // namespace rutile

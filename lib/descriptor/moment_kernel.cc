@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/descriptor/sampled_lanes.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/descriptor/moment_kernel.cc"
@@ -103,7 +104,7 @@ HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeomet
       ContractMoments(d, tables, b, b, T(1), self + w * lanes, T(0.5), by_degree,
                       row + (w * (radial + angular) + radial) * lanes);
     }
-    StoreRows(row, &all.atom[g * lanes], lanes, state->num_atoms, tables.num_features, features);
+    StoreRows(d, row, &all.atom[g * lanes], state->num_atoms, tables.num_features, features);
   }
 }
 
@@ -116,7 +117,7 @@ struct StrainSums {
 // Forces of one block from the derivatives by r_ij in `scratch`; what the centres gain.
 template <bool kStrain, class D, class V, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t count, const T* x, const T* y,
-                            const T* z, T* vector4, Vector3<V>* centre, StrainSums<V>* strain) {
+                            const T* z, T* force4, Vector3<V>* centre, StrainSums<V>* strain) {
   const size_t lanes = hn::Lanes(d);
   Vector3<V> sum = *centre;
   for (size_t p = 0; p < count * lanes; p += lanes) {
@@ -129,7 +130,7 @@ HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t
       *strain = {hn::MulAdd(dx, rx, strain->xx), hn::MulAdd(dx, ry, strain->xy), hn::MulAdd(dx, rz, strain->xz),
                  hn::MulAdd(dy, ry, strain->yy), hn::MulAdd(dy, rz, strain->yz), hn::MulAdd(dz, rz, strain->zz)};
     }
-    SubtractAtAtoms(d, dx, dy, dz, j + p, vector4);
+    SubtractAtAtoms(d, dx, dy, dz, j + p, force4);
   }
   *centre = sum;
 }
@@ -143,7 +144,7 @@ HWY_NOINLINE void Vjp(const ChebyshevTables<T>& tables, const NeighborLanes<T>& 
   const int num_species = static_cast<int>(tables.spins.size()), num_weights = num_species > 1 ? 2 : 1;
   const int radial = tables.rad_order + 1, angular = tables.ang_order + 1, harmonics = tables.num_harmonics;
   const int64_t num_atoms = state->num_atoms;
-  T* const vector4 = state->vector4.data();
+  T* const force4 = state->vector4.data();
 
   Arena<T> arena(&state->group, lanes, GroupVectors(tables));
   T* const q = arena.Take(tables.num_features);
@@ -159,7 +160,7 @@ HWY_NOINLINE void Vjp(const ChebyshevTables<T>& tables, const NeighborLanes<T>& 
   const T* const spin_q = q + (radial + angular) * lanes;
   for (int64_t g = 0; g < neighbors.num_groups; ++g) {
     const int32_t* const atoms = &neighbors.atom[g * lanes];
-    LoadRows(slopes, atoms, lanes, num_atoms, tables.num_features, q);
+    LoadRows(d, slopes, atoms, num_atoms, tables.num_features, q);
     for (int w = 0; w < num_weights; ++w) {
       ContractSlopes(d, tables, neighbors.moments.data() + (g * num_weights + w) * harmonics * lanes,
                      q + (w * (radial + angular) + radial) * lanes, by_degree, base + w * harmonics * lanes,
@@ -204,15 +205,15 @@ HWY_NOINLINE void Vjp(const ChebyshevTables<T>& tables, const NeighborLanes<T>& 
         add(slots.y, y);
         add(slots.z, z);
       }
-      AddForces<kStrain>(d, slots, neighbors.j.data() + block.begin * lanes, block.slots, x, y, z, vector4, &centre,
+      AddForces<kStrain>(d, slots, neighbors.j.data() + block.begin * lanes, block.slots, x, y, z, force4, &centre,
                          &strain);
     }
     hn::Store(centre.x, d, centre_buffer);
     hn::Store(centre.y, d, centre_buffer + lanes);
     hn::Store(centre.z, d, centre_buffer + 2 * lanes);
     for (size_t lane = 0; lane < lanes; ++lane) {
-      for (int axis = 0; axis < 3; ++axis)
-        vector4[4 * int64_t{atoms[lane]} + axis] += centre_buffer[axis * lanes + lane];
+      T* const own = force4 + 4 * kForceSums * int64_t{atoms[lane]};
+      for (int axis = 0; axis < 3; ++axis) own[axis] += centre_buffer[axis * lanes + lane];
     }
     if constexpr (kStrain) {
       const V parts[6] = {strain.xx, strain.xy, strain.xz, strain.yy, strain.yz, strain.zz};
@@ -315,7 +316,7 @@ HWY_NOINLINE void Jvp(const ChebyshevTables<T>& tables, const NeighborLanes<T>& 
                       changes + w * harmonics * lanes, T(2), self + w * lanes, T(1), by_degree,
                       row + (w * (radial + angular) + radial) * lanes);
     }
-    StoreRows(row, atoms, lanes, state->num_atoms, tables.num_features, tangents);
+    StoreRows(d, row, atoms, state->num_atoms, tables.num_features, tangents);
   }
 }
 
@@ -325,7 +326,7 @@ HWY_INLINE const NeighborLanes<T>& Select(const ChebyshevTables<T>& tables, absl
                                           MomentState<T>* state) {
   CHECK_EQ(state->lanes, static_cast<int>(hn::Lanes(LaneTag<T>())))
       << "Features ran on another instruction set than its products";
-  return state->all;
+  return SelectSampled(tables, sampled, state);
 }
 
 template <typename T>
@@ -333,9 +334,9 @@ HWY_INLINE void VjpStructure(const ChebyshevTables<T>& tables, MomentState<T>* s
                              absl::Span<const uint8_t> sampled, T* force, double* strain_gradient) {
   const NeighborLanes<T>& neighbors = Select(tables, sampled, state);
   const int64_t num_atoms = state->num_atoms;
-  state->vector4.Resize(4 * (num_atoms + 1));
-  T* const vector4 = state->vector4.data();
-  std::fill_n(vector4, 4 * (num_atoms + 1), T(0));
+  state->vector4.Resize(4 * kForceSums * (num_atoms + 1));
+  T* const force4 = state->vector4.data();
+  std::fill_n(force4, 4 * kForceSums * (num_atoms + 1), T(0));
   if (strain_gradient == nullptr) {
     Vjp<false>(tables, neighbors, state, slopes, nullptr);
   } else {
@@ -346,7 +347,10 @@ HWY_INLINE void VjpStructure(const ChebyshevTables<T>& tables, MomentState<T>* s
     strain_gradient[7] = strain_gradient[5];
   }
   for (int64_t i = 0; i < num_atoms; ++i) {
-    for (int axis = 0; axis < 3; ++axis) force[3 * i + axis] = vector4[4 * i + axis];
+    const T* const sums = force4 + 4 * kForceSums * i;
+    for (int axis = 0; axis < 3; ++axis) {
+      force[3 * i + axis] = (sums[axis] + sums[4 + axis]) + (sums[8 + axis] + sums[12 + axis]);
+    }
   }
 }
 
@@ -355,6 +359,8 @@ HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, MomentState<T>* s
                              absl::Span<const uint8_t> sampled, const double* strain, T* tangents) {
   const NeighborLanes<T>& neighbors = Select(tables, sampled, state);
   const int64_t num_atoms = state->num_atoms;
+  // Centres that are left out do not change.
+  if (&neighbors != &state->all) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
   state->vector4.Resize(4 * (num_atoms + 1));
   T* const vector4 = state->vector4.data();
   for (int64_t i = 0; i < num_atoms; ++i) {

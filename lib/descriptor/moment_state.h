@@ -61,14 +61,15 @@ struct NeighborLanes {
   AlignedVector<T> moments;     // [G, 1 or 2 weights, H, lanes] B_b
 };
 
-// Lists of one group while it is sorted: for each lane, species, and near or far, up to `capacity` neighbours.
+// Lists of one group while it is sorted: for each lane and species up to `capacity` neighbours; then as many for one
+// lane more, of far neighbours.
 template <typename T>
 struct SortScratch {
   size_t capacity = 0;
   AlignedVector<T> x, y, z;
   AlignedVector<int32_t> j;
   std::vector<uint64_t> order;
-  std::vector<double> coordinate;  // [4, N] x, y, z, species
+  AlignedVector<double> row4;  // [N, 4] x, y, z, species
 };
 
 template <typename T>
@@ -85,7 +86,7 @@ struct MomentState : DescriptorDerivatives<T>::State {
   std::vector<int64_t> kept_offset;  // [elements of all.atom * S + 1]
   std::vector<uint64_t> kept_order;
 
-  AlignedVector<T> vector4;  // [N + 1, 4] forces or directions
+  AlignedVector<T> vector4;  // [N + 1, 4] directions, or [N + 1, 4, 4] forces
   AlignedVector<T> group;    // of one group: rows, coefficients, sums
   AlignedVector<T> slots;    // [4, slots, lanes] of one block
 };

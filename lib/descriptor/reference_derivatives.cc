@@ -54,7 +54,7 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
   }
 
   int num_features() const override { return options_.num_features(); }
-  double cutoff() const override { return std::max(options_.rad_cutoff, options_.ang_cutoff); }
+  double cutoff() const override { return options_.cutoff(); }
   std::unique_ptr<State> MakeState() const override { return std::make_unique<OwnState>(); }
 
   void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const override {

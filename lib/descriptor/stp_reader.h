@@ -33,7 +33,8 @@ struct StpSetup {
 };
 
 // `path` names the text in messages ("Ti.stp:7: ..."). INVALID_ARGUMENT: what the format does not allow, another basis
-// than Chebyshev, parameters that ChebyshevOptions::Validate refuses (angular_Rc > radial_Rc), ATOM not among ENV.
+// than Chebyshev, parameters that ChebyshevOptions::Validate refuses, angular_Rc > radial_Rc (which aenet does not
+// define; as flags, rutile takes it), ATOM not among ENV.
 absl::StatusOr<StpSetup> ParseStp(absl::string_view text, absl::string_view path);
 
 // One file for each species. Also INVALID_ARGUMENT when two disagree in a parameter or in the order of ENV (rutile, as

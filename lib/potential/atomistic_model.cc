@@ -83,6 +83,7 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
     for (size_t atom = 0; atom < species.size(); ++atom) statistics.Add(species[atom], rows.subspan(atom * f, f));
   }));
   feature_scaling_ = statistics.Result();
+  feature_range_ = statistics.Range();
   return absl::OkStatus();
 }
 
@@ -109,6 +110,7 @@ absl::Status AtomisticModel::Write(absl::string_view path, const Tensor& paramet
   potential.descriptor = descriptor_;
   potential.shape = shape_;
   potential.feature_scaling = feature_scaling_;
+  potential.feature_range = feature_range_;
   potential.energy_scaling = energy_scaling_;
   potential.atomic_energies = atomic_energies_;
   potential.parameters = parameters;

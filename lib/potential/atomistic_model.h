@@ -56,6 +56,7 @@ class AtomisticModel {
   ChebyshevOptions descriptor_;
   NetworkShape shape_;
   FeatureScaling feature_scaling_;
+  FeatureRange feature_range_;
   EnergyScaling energy_scaling_;
   std::vector<double> atomic_energies_;
   bool atomic_energies_fitted_ = false;

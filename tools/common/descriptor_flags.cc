@@ -20,7 +20,7 @@ DEFINE_string(species, "",
 DEFINE_int32(rad_order, 10, "Highest Chebyshev polynomial of the radial part, which has rad_order + 1 features.");
 DEFINE_double(rad_cutoff, 6.0, "Radial cutoff in Angstrom. Pairs, time and memory grow with its cube.");
 DEFINE_int32(ang_order, 3, "Highest Chebyshev polynomial of the angular part, which has ang_order + 1 features.");
-DEFINE_double(ang_cutoff, 4.0, "Angular cutoff in Angstrom, at most rad_cutoff.");
+DEFINE_double(ang_cutoff, 4.0, "Angular cutoff in Angstrom; may be above rad_cutoff.");
 DEFINE_double(min_cutoff, 0.55, "Neighbours nearer than this, in Angstrom, do not count.");
 DEFINE_string(fingerprints, "",
               "aenet .stp files, comma-separated, one for each species, instead of the flags above. They must agree in "

@@ -48,12 +48,11 @@ absl::Status RunFeaturize(const ToolRun& run) {
 
   PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff);
   PrintStreamWarnings("features", options, stats);
-  PrintMessage(
-      absl::StrFormat("%d structures, %d atoms, %.1f neighbours per atom within %g Angstrom, %d features; "
-                      "%d left out; %.2f s, %.0f atoms/s -> %s",
-                      stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms,
-                      std::max(options.descriptor.rad_cutoff, options.descriptor.ang_cutoff),
-                      options.descriptor.num_features(), stats.filtered, seconds, stats.atoms / seconds, output));
+  PrintMessage(absl::StrFormat(
+      "%d structures, %d atoms, %.1f neighbours per atom within %g Angstrom, %d features; "
+      "%d left out; %.2f s, %.0f atoms/s -> %s",
+      stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms, options.descriptor.cutoff(),
+      options.descriptor.num_features(), stats.filtered, seconds, stats.atoms / seconds, output));
   return absl::OkStatus();
 }
 

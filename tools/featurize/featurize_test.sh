@@ -60,7 +60,7 @@ xyz '2\n\nO 0 0 0\nO 0 0 0.05\n'; bad '0.05' $f $out bad.xyz
 bad 'rad_cutoff' $f --rad_cutoff=0 $out "$tio2"
 bad 'rad_cutoff' $f --rad_cutoff=-1 $out "$tio2"
 bad 'rad_cutoff' $f --rad_cutoff=1000 $out "$tio2"
-bad 'ang_cutoff' $f --rad_cutoff=4 --ang_cutoff=5 $out "$tio2"
+bad 'ang_cutoff' $f --ang_cutoff=50 $out "$tio2"
 bad '--species' $out "$tio2"
 bad '--output' $f "$tio2"
 bad 'structures' $f $out

@@ -1,0 +1,128 @@
+#include "lib/descriptor/sampled_lanes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace rutile {
+namespace {
+
+// Which neighbours stay: state->kept, and in state->kept_order the centres that have some, fewest first.
+template <typename T>
+void FindKept(size_t num_species, MomentState<T>* state) {
+  const NeighborLanes<T>& all = state->all;
+  const size_t lanes = state->lanes;
+  const int64_t num_atoms = state->num_atoms;
+  const std::vector<uint8_t>& wanted = state->sampled;
+  int64_t most = 0;
+  for (const auto& block : all.block) most += block.slots;
+  state->kept.resize(most * lanes + 1);
+  state->kept_offset.clear();
+  state->kept_order.clear();
+  int64_t* const kept = state->kept.data();
+  int64_t count = 0;
+  for (size_t element = 0; element < all.atom.size(); ++element) {
+    const int64_t first = count;
+    const bool there = all.atom[element] < num_atoms;
+    const uint8_t own = there && wanted[all.atom[element]] != 0;
+    for (size_t s = 0; s < num_species; ++s) {
+      state->kept_offset.push_back(count);
+      const auto& block = all.block[element / lanes * num_species + s];
+      if (!there) continue;
+      const int64_t begin = block.begin * lanes + element % lanes, end = begin + block.slots * lanes;
+      for (int64_t p = begin; p < end; p += lanes) {  // without a branch: which ones stay is random
+        const int32_t j = all.j.data()[p];
+        kept[count] = p;
+        count += (j < num_atoms) & (own | wanted[j]);
+      }
+    }
+    if (count > first) state->kept_order.push_back(static_cast<uint64_t>(count - first) << 32 | element);
+  }
+  state->kept_offset.push_back(count);
+  std::sort(state->kept_order.begin(), state->kept_order.end());
+}
+
+}  // namespace
+
+template <typename T>
+const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
+                                      MomentState<T>* state) {
+  if (sampled.empty() || std::find(sampled.begin(), sampled.end(), 0) == sampled.end()) return state->all;
+  const NeighborLanes<T>& all = state->all;
+  NeighborLanes<T>& some = state->some;
+  std::vector<uint8_t>& wanted = state->sampled;
+  const auto same = [](uint8_t a, uint8_t b) { return (a != 0) == (b != 0); };
+  if (wanted.size() == sampled.size() + 1 && std::equal(sampled.begin(), sampled.end(), wanted.begin(), same)) {
+    return some;
+  }
+  wanted.resize(sampled.size() + 1);
+  std::transform(sampled.begin(), sampled.end(), wanted.begin(), [](uint8_t x) { return x != 0; });
+  wanted.back() = 0;  // what is there where there is no neighbour
+  const size_t lanes = state->lanes, num_species = tables.spins.size();
+  FindKept(num_species, state);
+
+  const size_t num_centres = state->kept_order.size();
+  const size_t num_moments = tables.num_harmonics * (num_species > 1 ? 2 : 1);
+  some.num_groups = (num_centres + lanes - 1) / lanes;
+  some.atom.assign(some.num_groups * lanes, static_cast<int32_t>(state->num_atoms));
+  some.block.resize(some.num_groups * num_species);
+  some.moments.Resize(some.num_groups * num_moments * lanes);
+  std::fill_n(some.moments.data(), some.moments.size(), T(0));
+  int64_t slots = 0;
+  for (int64_t g = 0; g < some.num_groups; ++g) {
+    const size_t count = std::min(lanes, num_centres - g * lanes);
+    const uint64_t* const centre = &state->kept_order[g * lanes];
+    for (size_t s = 0; s < num_species; ++s) {
+      auto& block = some.block[g * num_species + s];
+      block = {slots, 0, 0, 0};
+      for (size_t lane = 0; lane < count; ++lane) {
+        const size_t element = centre[lane] & 0xffffffffu;
+        const int64_t* const kept = state->kept.data() + state->kept_offset[element * num_species + s];
+        const int64_t* const end = state->kept.data() + state->kept_offset[element * num_species + s + 1];
+        const auto& from = all.block[element / lanes * num_species + s];
+        const auto below = [&](int32_t limit) {
+          return static_cast<int32_t>(std::lower_bound(kept, end, (from.begin + limit) * int64_t(lanes)) - kept);
+        };
+        block.slots = std::max(block.slots, static_cast<int32_t>(end - kept));
+        block.radial = std::max(block.radial, below(from.radial));
+        block.angular = std::max(block.angular, below(from.angular));
+      }
+      slots += block.slots;
+      const size_t first = block.begin * lanes, size = slots * lanes;
+      for (auto* to : {&some.x, &some.y, &some.z, &some.r}) to->Resize(size);
+      some.j.Resize(size);
+      std::fill_n(some.x.data() + first, size - first, T(0));
+      std::fill_n(some.y.data() + first, size - first, T(0));
+      std::fill_n(some.z.data() + first, size - first, T(1));
+      std::fill_n(some.r.data() + first, size - first, tables.lane_padding);
+      std::fill_n(some.j.data() + first, size - first, static_cast<int32_t>(state->num_atoms));
+      for (size_t lane = 0; lane < count; ++lane) {
+        const size_t element = centre[lane] & 0xffffffffu;
+        const int64_t begin = state->kept_offset[element * num_species + s];
+        const int64_t end = state->kept_offset[element * num_species + s + 1];
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t from = state->kept[k], to = first + (k - begin) * lanes + lane;
+          some.x.data()[to] = all.x.data()[from];
+          some.y.data()[to] = all.y.data()[from];
+          some.z.data()[to] = all.z.data()[from];
+          some.r.data()[to] = all.r.data()[from];
+          some.j.data()[to] = all.j.data()[from];
+        }
+      }
+    }
+    for (size_t lane = 0; lane < count; ++lane) {
+      const size_t element = centre[lane] & 0xffffffffu;
+      some.atom[g * lanes + lane] = all.atom[element];
+      const T* const from = all.moments.data() + element / lanes * num_moments * lanes + element % lanes;
+      T* const to = some.moments.data() + g * num_moments * lanes + lane;
+      for (size_t b = 0; b < num_moments; ++b) to[b * lanes] = from[b * lanes];
+    }
+  }
+  return some;
+}
+
+template const NeighborLanes<float>& SelectSampled(const ChebyshevTables<float>&, absl::Span<const uint8_t>,
+                                                   MomentState<float>*);
+template const NeighborLanes<double>& SelectSampled(const ChebyshevTables<double>&, absl::Span<const uint8_t>,
+                                                    MomentState<double>*);
+
+}  // namespace rutile
