@@ -36,7 +36,9 @@ TEST(PredictDataTest, SaysWhatEvaluateSays) {
   ASSERT_TRUE(expected.ok()) << expected.status();
   AtomicData data = Read(kTio2, model.descriptor);
   for (const bool cached : {false, true}) {
-    if (cached) ASSERT_TRUE(data.CacheNeighbors(false, "", 1 << 30, 2).ok());
+    if (cached) {
+      ASSERT_TRUE(data.CacheNeighbors(false, "", 1 << 30, 2).ok());
+    }
     for (const int threads : {1, 3}) {
       const auto predictions = PredictData(model, data, kStructures, /*forces=*/true, threads);
       ASSERT_TRUE(predictions.ok()) << predictions.status();
