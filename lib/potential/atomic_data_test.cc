@@ -98,7 +98,9 @@ std::string FeaturesFile(
                                           : writer.Append(structure, species, wide, 0.25))
                     .ok());
   }
-  EXPECT_TRUE(writer.Finish({{"config_key", config_key}, {"command", "featurize " + name}}).ok());
+  Metadata metadata = {{"config_key", config_key}, {"command", "featurize " + name}};
+  if (weights) metadata["weight_key"] = "w";
+  EXPECT_TRUE(writer.Finish(metadata).ok());
   return Temp(name);
 }
 
