@@ -193,10 +193,19 @@ HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeom
   }
   for (int s = 0; s < num_species; ++s) {
     const Lists<T> from = far.From(s * capacity), to = near.From(s * capacity + found[s].near);
-    std::copy_n(from.x, found[s].far, to.x);
-    std::copy_n(from.y, found[s].far, to.y);
-    std::copy_n(from.z, found[s].far, to.z);
-    std::copy_n(from.j, found[s].far, to.j);
+    // Whole vectors: cheaper than calls of memcpy for a few elements.
+    for (int k = 0; k < found[s].far; k += 4) {
+      const hn::CappedTag<T, 4> four;
+      const hn::CappedTag<int32_t, 4> four32;
+      for (int part = 0; part < 4; part += static_cast<int>(hn::Lanes(four))) {
+        hn::StoreU(hn::LoadU(four, from.x + k + part), four, to.x + k + part);
+        hn::StoreU(hn::LoadU(four, from.y + k + part), four, to.y + k + part);
+        hn::StoreU(hn::LoadU(four, from.z + k + part), four, to.z + k + part);
+      }
+      for (int part = 0; part < 4; part += static_cast<int>(hn::Lanes(four32))) {
+        hn::StoreU(hn::LoadU(four32, from.j + k + part), four32, to.j + k + part);
+      }
+    }
   }
 }
 
