@@ -29,6 +29,9 @@ lib/neighbor/periodic_images.cc             lib/neighbor/neighbor_search_test.cc
 lib/potential/atomic_block.cc               lib/potential/atomic_data_test.cc
 lib/potential/atomic_inputs.cc              lib/potential/atomic_data_test.cc
 lib/potential/atomistic_task_reference.cc   lib/potential/atomistic_task_test.cc
+lib/potential/force_kernel.cc               lib/potential/force_task_test.cc
+lib/potential/force_task_reference.cc       lib/potential/force_task_test.cc
+lib/potential/geometry.cc                   lib/potential/feature_source_test.cc
 lib/task/reference_gradients.cc             lib/task/task_test.cc
 lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc

@@ -1,8 +1,7 @@
 #include "lib/descriptor/descriptor_factory.h"
 
+#include "lib/descriptor/chebyshev_derivatives.h"
 #include "lib/descriptor/chebyshev_descriptor.h"
-#include "lib/descriptor/moment_derivatives.h"
-#include "lib/descriptor/reference_derivatives.h"
 
 namespace rutile {
 
@@ -13,8 +12,7 @@ std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const ChebyshevOptions& options,
                                                                           AngularMethod method) {
-  if (method == AngularMethod::kMoments) return MakeMomentDerivatives<T>(options);
-  return MakeReferenceDerivatives<T>(options);
+  return MakeChebyshevDerivatives<T>(options, method);
 }
 
 template std::unique_ptr<const DescriptorDerivatives<float>> MakeDescriptorDerivatives(const ChebyshevOptions&,

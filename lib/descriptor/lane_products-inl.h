@@ -1,5 +1,5 @@
-// What the kernels do for a group of atoms beside its neighbours: rows of features in and out, contractions of moments,
-// forces to and directions from atoms. Included once for each Highway target.
+// What the kernels do for a group of atoms beside its neighbours: rows of features in and out, contractions of moments.
+// Included once for each Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_LANE_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_LANE_PRODUCTS_INL_H_
@@ -140,17 +140,28 @@ HWY_INLINE void ScaleByDegree(D d, int order, const T* h, T* h_z) {
   }
 }
 
-// c[n] of dP/dr = sum_n c[n] T_n(x) where P = sum_n w[n] T_n(x): c_{n-1} = c_{n+1} + 2 n w_n dx/dr, and c_0 is half.
+// c[n] of scale dP/dx / 2 = sum_n c[n] T_n(x) where P = sum_n w[n] T_n(x): c_{n-1} = c_{n+1} + n scale w_n, and c_0 is
+// half.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void SlopeCoefficients(D d, const ChebyshevTables<T>& tables, const T* w, T* c) {
+HWY_INLINE void SlopeCoefficients(D d, int order, T scale, const T* w, T* c) {
   const size_t lanes = hn::Lanes(d);
   auto before = hn::Zero(d), last = hn::Zero(d);
-  hn::Store(last, d, c + tables.rad_order * lanes);
-  for (int n = tables.rad_order; n > 0; --n) {
-    const auto next = hn::MulAdd(hn::Set(d, n * tables.rad_scale), hn::Load(d, w + n * lanes), before);
+  hn::Store(last, d, c + order * lanes);
+  for (int n = order; n > 0; --n) {
+    const auto next = hn::MulAdd(hn::Set(d, n * scale), hn::Load(d, w + n * lanes), before);
     hn::Store(n > 1 ? next : hn::Mul(next, hn::Set(d, T(0.5))), d, c + (n - 1) * lanes);
     before = last;
     last = next;
+  }
+}
+
+// to[n, lane] = a[n, lane] + factor b[n, lane]; b may be null.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void Join(D d, const T* a, const T* b, T factor, int count, T* to) {
+  for (size_t k = 0; k < count * hn::Lanes(d); k += hn::Lanes(d)) {
+    auto sum = hn::Load(d, a + k);
+    if (b != nullptr) sum = hn::MulAdd(hn::Set(d, factor), hn::Load(d, b + k), sum);
+    hn::Store(sum, d, to + k);
   }
 }
 
@@ -168,73 +179,6 @@ HWY_INLINE void AddPolynomialSlopes(D d, int order, const T* slope, T* value) {
     before = last;
     last = next;
   }
-}
-
-// --- Vectors of atoms ---
-
-// Sums of each atom that do not wait for each other: the lanes of a slot often have the same neighbour.
-constexpr int kForceSums = 4;
-
-// force4[atom of each lane, lane % kForceSums] -= (x, y, z), one lane after the other. force4: [N + 1, kForceSums, 4].
-template <class D, class V, typename T = hn::TFromD<D>>
-HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* force4) {
-#if HWY_TARGET == HWY_SCALAR
-  T* const to = force4 + 4 * kForceSums * int64_t{j[0]};
-  to[0] -= hn::GetLane(x);
-  to[1] -= hn::GetLane(y);
-  to[2] -= hn::GetLane(z);
-#else
-  const size_t lanes = hn::Lanes(d);
-  HWY_ALIGN T rows[4 * HWY_LANES(T)];
-  const V zero = hn::Zero(d);
-  if constexpr (sizeof(T) == 4) {
-    const hn::RepartitionToWide<decltype(d)> d64;
-    const auto pairs = [&](V low, V high, T* to) HWY_ATTR {
-      hn::Store(hn::BitCast(d, hn::InterleaveLower(d64, hn::BitCast(d64, low), hn::BitCast(d64, high))), d, to);
-      hn::Store(hn::BitCast(d, hn::InterleaveUpper(d64, hn::BitCast(d64, low), hn::BitCast(d64, high))), d, to + lanes);
-    };
-    pairs(hn::InterleaveLower(d, x, y), hn::InterleaveLower(d, z, zero), rows);
-    pairs(hn::InterleaveUpper(d, x, y), hn::InterleaveUpper(d, z, zero), rows + 2 * lanes);
-    const hn::FixedTag<T, 4> row_tag;
-    for (size_t lane = 0; lane < lanes; ++lane) {  // blocks of four lanes: see InterleaveLower
-      T* const to = force4 + 4 * (kForceSums * int64_t{j[lane]} + lane % kForceSums);
-      const auto row = hn::Load(row_tag, rows + lane % 4 * lanes + lane / 4 * 4);
-      hn::Store(hn::Sub(hn::Load(row_tag, to), row), row_tag, to);
-    }
-  } else {
-    hn::Store(hn::InterleaveLower(d, x, y), d, rows);
-    hn::Store(hn::InterleaveUpper(d, x, y), d, rows + lanes);
-    hn::Store(hn::InterleaveLower(d, z, zero), d, rows + 2 * lanes);
-    hn::Store(hn::InterleaveUpper(d, z, zero), d, rows + 3 * lanes);
-    const hn::FixedTag<T, 2> row_tag;
-    for (size_t lane = 0; lane < lanes; ++lane) {
-      T* const to = force4 + 4 * (kForceSums * int64_t{j[lane]} + lane % kForceSums);
-      const T* const row = rows + lane % 2 * lanes + lane / 2 * 2;
-      hn::Store(hn::Sub(hn::Load(row_tag, to), hn::Load(row_tag, row)), row_tag, to);
-      hn::Store(hn::Sub(hn::Load(row_tag, to + 2), hn::Load(row_tag, row + 2 * lanes)), row_tag, to + 2);
-    }
-  }
-#endif
-}
-
-template <class V>
-struct Vector3 {
-  V x, y, z;
-};
-
-// (x, y, z) of the atom of each lane. vector4: [N + 1, 4].
-template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE Vector3<hn::Vec<D>> GatherFromAtoms(D d, const T* vector4, const int32_t* j) {
-  const hn::RebindToSigned<D> di;
-  hn::Vec<decltype(di)> index;
-  if constexpr (sizeof(T) == 4) {
-    index = hn::Load(di, j);
-  } else {
-    index = hn::PromoteTo(di, hn::Load(hn::Rebind<int32_t, decltype(di)>(), j));
-  }
-  index = hn::ShiftLeft<2>(index);
-  return {hn::GatherIndex(d, vector4, index), hn::GatherIndex(d, vector4 + 1, index),
-          hn::GatherIndex(d, vector4 + 2, index)};
 }
 
 }  // namespace HWY_NAMESPACE

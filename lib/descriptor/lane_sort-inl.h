@@ -16,7 +16,7 @@
 #include "lib/base/simd.h"
 #include "lib/descriptor/chebyshev_tables.h"
 #include "lib/descriptor/compress-inl.h"
-#include "lib/descriptor/moment_state.h"
+#include "lib/descriptor/lane_state.h"
 #include "lib/descriptor/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -215,7 +215,8 @@ HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_
     all = std::max(all, n.near + n.far);
   }
   const bool angular_is_near = tables.ang_square <= tables.rad_square;
-  *block = {begin, all, angular_is_near ? all : near, angular_is_near ? near : all};
+  const int angular = angular_is_near ? near : all;
+  *block = {begin, all, angular_is_near ? all : near, angular, angular};
   const size_t size = (begin + all + kLanes) * kLanes;  // whole squares are stored
   to->x.Resize(size);
   to->y.Resize(size);

@@ -6,9 +6,11 @@
 namespace rutile {
 namespace {
 
-// Which neighbours stay: state->kept, and in state->kept_order the centres that have some, fewest first.
+// Which neighbours stay: state->kept, and in state->kept_order the centres that have some, those with fewest first.
+// With moments, a sampled centre keeps all neighbours, another one those that are sampled. With triplets, another one
+// that has sampled neighbours keeps the angular ones as well, behind those that are sampled.
 template <typename T>
-void FindKept(size_t num_species, MomentState<T>* state) {
+void FindKept(size_t num_species, bool triplets, LaneState<T>* state) {
   const NeighborLanes<T>& all = state->all;
   const size_t lanes = state->lanes;
   const int64_t num_atoms = state->num_atoms;
@@ -17,25 +19,48 @@ void FindKept(size_t num_species, MomentState<T>* state) {
   for (const auto& block : all.block) most += block.slots;
   state->kept.resize(most * lanes + 1);
   state->kept_offset.clear();
+  state->kept_first.clear();
   state->kept_order.clear();
   int64_t* const kept = state->kept.data();
   int64_t count = 0;
   for (size_t element = 0; element < all.atom.size(); ++element) {
-    const int64_t first = count;
+    const int64_t start = count;
     const bool there = all.atom[element] < num_atoms;
     const uint8_t own = there && wanted[all.atom[element]] != 0;
+    const auto block_of = [&](size_t s) -> const auto& { return all.block[element / lanes * num_species + s]; };
+    const auto atom_at = [&](size_t s, int slot) {
+      return all.j.data()[(block_of(s).begin + slot) * lanes + element % lanes];
+    };
+    uint8_t has_sampled = own;
+    for (size_t s = 0; triplets && there && s < num_species; ++s) {
+      for (int slot = 0; slot < block_of(s).angular; ++slot) has_sampled |= wanted[atom_at(s, slot)];
+    }
+    uint64_t work = 0;
     for (size_t s = 0; s < num_species; ++s) {
       state->kept_offset.push_back(count);
-      const auto& block = all.block[element / lanes * num_species + s];
+      state->kept_first.push_back(0);
+      // Without a branch, as which ones stay is random: all if `any`, else those where `wanted` is not `flip`.
+      const auto keep = [&](int begin, int end, uint8_t any, uint8_t flip) {
+        for (int slot = begin; slot < end; ++slot) {
+          const int32_t j = atom_at(s, slot);
+          kept[count] = (block_of(s).begin + slot) * lanes + element % lanes;
+          count += (j < num_atoms) & (any | (wanted[j] ^ flip));
+        }
+      };
       if (!there) continue;
-      const int64_t begin = block.begin * lanes + element % lanes, end = begin + block.slots * lanes;
-      for (int64_t p = begin; p < end; p += lanes) {  // without a branch: which ones stay is random
-        const int32_t j = all.j.data()[p];
-        kept[count] = p;
-        count += (j < num_atoms) & (own | wanted[j]);
+      const auto& block = block_of(s);
+      if (!triplets) {
+        keep(0, block.slots, own, 0);
+        continue;
       }
+      keep(0, block.angular, own, 0);
+      state->kept_first.back() = static_cast<int32_t>(count - state->kept_offset.back());
+      work += state->kept_first.back();
+      if (own == 0 && has_sampled != 0) keep(0, block.angular, 0, 1);
+      keep(block.angular, block.slots, own, 0);
     }
-    if (count > first) state->kept_order.push_back(static_cast<uint64_t>(count - first) << 32 | element);
+    if (!triplets) work = count - start;
+    if (count > start) state->kept_order.push_back(uint64_t{own} << 63 | work << 32 | element);
   }
   state->kept_offset.push_back(count);
   std::sort(state->kept_order.begin(), state->kept_order.end());
@@ -45,7 +70,7 @@ void FindKept(size_t num_species, MomentState<T>* state) {
 
 template <typename T>
 const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
-                                      MomentState<T>* state) {
+                                      LaneState<T>* state) {
   if (sampled.empty() || std::find(sampled.begin(), sampled.end(), 0) == sampled.end()) return state->all;
   const NeighborLanes<T>& all = state->all;
   NeighborLanes<T>& some = state->some;
@@ -58,10 +83,11 @@ const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Sp
   std::transform(sampled.begin(), sampled.end(), wanted.begin(), [](uint8_t x) { return x != 0; });
   wanted.back() = 0;  // what is there where there is no neighbour
   const size_t lanes = state->lanes, num_species = tables.spins.size();
-  FindKept(num_species, state);
+  const bool triplets = tables.method == AngularMethod::kTriplets;
+  FindKept(num_species, triplets, state);
 
   const size_t num_centres = state->kept_order.size();
-  const size_t num_moments = tables.num_harmonics * (num_species > 1 ? 2 : 1);
+  const size_t num_moments = triplets ? 0 : tables.num_harmonics * (num_species > 1 ? 2 : 1);
   some.num_groups = (num_centres + lanes - 1) / lanes;
   some.atom.assign(some.num_groups * lanes, static_cast<int32_t>(state->num_atoms));
   some.block.resize(some.num_groups * num_species);
@@ -73,19 +99,23 @@ const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Sp
     const uint64_t* const centre = &state->kept_order[g * lanes];
     for (size_t s = 0; s < num_species; ++s) {
       auto& block = some.block[g * num_species + s];
-      block = {slots, 0, 0, 0};
+      block = {slots, 0, 0, 0, 0};
       for (size_t lane = 0; lane < count; ++lane) {
         const size_t element = centre[lane] & 0xffffffffu;
         const int64_t* const kept = state->kept.data() + state->kept_offset[element * num_species + s];
         const int64_t* const end = state->kept.data() + state->kept_offset[element * num_species + s + 1];
         const auto& from = all.block[element / lanes * num_species + s];
         const auto below = [&](int32_t limit) {
-          return static_cast<int32_t>(std::lower_bound(kept, end, (from.begin + limit) * int64_t(lanes)) - kept);
+          const int64_t behind = (from.begin + limit) * static_cast<int64_t>(lanes);
+          return static_cast<int32_t>(std::count_if(kept, end, [=](int64_t p) { return p < behind; }));
         };
         block.slots = std::max(block.slots, static_cast<int32_t>(end - kept));
         block.radial = std::max(block.radial, below(from.radial));
         block.angular = std::max(block.angular, below(from.angular));
+        block.first = std::max(block.first, state->kept_first[element * num_species + s]);
       }
+      // Triplets have put sampled atoms first, so that the radial ones may be anywhere.
+      if (triplets) block.radial = block.slots;
       slots += block.slots;
       const size_t first = block.begin * lanes, size = slots * lanes;
       for (auto* to : {&some.x, &some.y, &some.z, &some.r}) to->Resize(size);
@@ -121,8 +151,8 @@ const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Sp
 }
 
 template const NeighborLanes<float>& SelectSampled(const ChebyshevTables<float>&, absl::Span<const uint8_t>,
-                                                   MomentState<float>*);
+                                                   LaneState<float>*);
 template const NeighborLanes<double>& SelectSampled(const ChebyshevTables<double>&, absl::Span<const uint8_t>,
-                                                    MomentState<double>*);
+                                                    LaneState<double>*);
 
 }  // namespace rutile

@@ -7,16 +7,17 @@
 
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_tables.h"
-#include "lib/descriptor/moment_state.h"
+#include "lib/descriptor/lane_state.h"
 
 namespace rutile {
 
 // The neighbours of state->all among which either the centre or the neighbour is sampled, in groups of their own: a
-// sampled centre keeps all of its neighbours, another one those that are sampled, and centres without any are left out.
+// sampled centre keeps all of its neighbours, another one those that are sampled (with triplets, also what they make
+// triplets with), and centres without any are left out.
 // sampled: [N], or empty for all. Made again only when the sampled atoms change; valid until then, and until Features.
 template <typename T>
 const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
-                                      MomentState<T>* state);
+                                      LaneState<T>* state);
 
 }  // namespace rutile
 

@@ -1,4 +1,4 @@
-#include "lib/descriptor/moment_derivatives.h"
+#include "lib/descriptor/chebyshev_derivatives.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,8 @@
 
 namespace rutile {
 namespace {
+
+constexpr AngularMethod kMethods[] = {AngularMethod::kMoments, AngularMethod::kTriplets};
 
 void ForEachTarget(const std::function<void()>& check) {
   for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
@@ -42,9 +44,9 @@ void ExpectEqual(const Products<T>& found, const Products<double>& expected, dou
 }
 
 template <typename T>
-void ExpectEqualReference(const DerivativeCase& test, double tolerance) {
+void ExpectEqualReference(const DerivativeCase& test, AngularMethod method, double tolerance) {
   const auto reference = MakeReferenceDerivatives<double>(test.options);
-  const auto fast = MakeMomentDerivatives<T>(test.options);
+  const auto fast = MakeChebyshevDerivatives<T>(test.options, method);
   EXPECT_EQ(fast->num_features(), reference->num_features());
   EXPECT_EQ(fast->cutoff(), reference->cutoff());
   // A list that reaches farther, too: what is beyond does not count.
@@ -59,25 +61,27 @@ void ExpectEqualReference(const DerivativeCase& test, double tolerance) {
   }
 }
 
-TEST(MomentDerivativesTest, EqualReference) {
+TEST(ChebyshevDerivativesTest, EqualReference) {
   for (const DerivativeCase& test : DerivativeCases()) {
     SCOPED_TRACE(test.name);
     ForEachTarget([&] {
-      ExpectEqualReference<double>(test, 1e-11);
-      ExpectEqualReference<float>(test, 2e-4);
+      for (const AngularMethod method : kMethods) {
+        SCOPED_TRACE(method == AngularMethod::kMoments ? "moments" : "triplets");
+        ExpectEqualReference<double>(test, method, 1e-11);
+        ExpectEqualReference<float>(test, method, 2e-4);
+      }
     });
   }
 }
 
 // Forces on sampled atoms, and tangents of atoms whose directions vanish elsewhere, are those of all atoms.
-TEST(MomentDerivativesTest, SampledAtoms) {
+TEST(ChebyshevDerivativesTest, SampledAtoms) {
   for (const DerivativeCase& test : DerivativeCases()) {
     SCOPED_TRACE(test.name);
     const auto reference = MakeReferenceDerivatives<double>(test.options);
-    const auto fast = MakeMomentDerivatives<double>(test.options);
     const SampleGeometry sample(test.structure, test.species, reference->cutoff());
     const int64_t n = sample.size();
-    const std::vector<double> slopes = RandomVector(n * fast->num_features(), 1);
+    const std::vector<double> slopes = RandomVector(n * reference->num_features(), 1);
     for (const int every : {1, 2, 3, 5, 1000}) {
       std::vector<uint8_t> sampled(n);
       std::vector<double> direction = RandomVector(3 * n, 2);
@@ -87,21 +91,28 @@ TEST(MomentDerivativesTest, SampledAtoms) {
       }
       const Products<double> expected = ComputeProducts(*reference, sample.Get(), slopes, direction, {});
       ForEachTarget([&] {
-        Products<double> found = ComputeProducts(*fast, sample.Get(), slopes, direction, {}, sampled);
-        for (int64_t i = 0; i < n; ++i) {
-          if (sampled[i] == 0) std::copy_n(&expected.force[3 * i], 3, &found.force[3 * i]);
+        for (const AngularMethod method : kMethods) {
+          SCOPED_TRACE(method == AngularMethod::kMoments ? "moments" : "triplets");
+          const auto fast = MakeChebyshevDerivatives<double>(test.options, method);
+          Products<double> found = ComputeProducts(*fast, sample.Get(), slopes, direction, {}, sampled);
+          for (int64_t i = 0; i < n; ++i) {
+            if (sampled[i] == 0) std::copy_n(&expected.force[3 * i], 3, &found.force[3 * i]);
+          }
+          ExpectEqual(found, expected, 1e-11);
         }
-        ExpectEqual(found, expected, 1e-11);
       });
     }
   }
 }
 
 // A state serves one structure after another, of any size, and any sampled atoms, and leaves no trace.
-TEST(MomentDerivativesTest, StateIsReused) {
+class StateTest : public ::testing::TestWithParam<AngularMethod> {};
+
+TEST_P(StateTest, IsReused) {
+  const AngularMethod method = GetParam();
   ChebyshevOptions options;
   options.species = {1, 2};
-  const auto derivatives = MakeMomentDerivatives<float>(options);
+  const auto derivatives = MakeChebyshevDerivatives<float>(options, method);
   const auto state = derivatives->MakeState();
   const int f = derivatives->num_features();
   for (const int n : {5, 60, 1, 0, 23}) {
@@ -128,10 +139,12 @@ TEST(MomentDerivativesTest, StateIsReused) {
   }
 }
 
-TEST(MomentDerivativesDeathTest, RefusesShapes) {
+INSTANTIATE_TEST_SUITE_P(Methods, StateTest, ::testing::ValuesIn(kMethods));
+
+TEST(ChebyshevDerivativesDeathTest, RefusesShapes) {
   ChebyshevOptions options;
   options.species = {1};
-  const auto derivatives = MakeMomentDerivatives<double>(options);
+  const auto derivatives = MakeChebyshevDerivatives<double>(options, AngularMethod::kMoments);
   const auto state = derivatives->MakeState();
   const SampleGeometry sample(RandomStructure(3, 5, 1), {0, 0, 0}, 6);
   std::vector<double> features(3 * derivatives->num_features()), force(9);

@@ -5,8 +5,8 @@
 // four neighbours of a species wastes little. Atoms with similar numbers of neighbours share a group; what a lane lacks
 // is padded with neighbours beyond the cutoffs, which add exactly nothing.
 
-#ifndef RUTILE_LIB_DESCRIPTOR_MOMENT_STATE_H_
-#define RUTILE_LIB_DESCRIPTOR_MOMENT_STATE_H_
+#ifndef RUTILE_LIB_DESCRIPTOR_LANE_STATE_H_
+#define RUTILE_LIB_DESCRIPTOR_LANE_STATE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -51,6 +51,7 @@ struct NeighborLanes {
     int64_t begin;
     int32_t slots;
     int32_t radial, angular;  // slots up to here have neighbours within the cutoff
+    int32_t first;            // of the angular ones, triplets without a slot up to here do not count
   };
 
   int64_t num_groups = 0;
@@ -73,7 +74,7 @@ struct SortScratch {
 };
 
 template <typename T>
-struct MomentState : DescriptorDerivatives<T>::State {
+struct LaneState : DescriptorDerivatives<T>::State {
   int lanes = 0;  // of the instruction set that Features ran on
   int64_t num_atoms = 0;
   NeighborLanes<T> all;
@@ -83,6 +84,7 @@ struct MomentState : DescriptorDerivatives<T>::State {
   NeighborLanes<T> some;
   std::vector<uint8_t> sampled;
   std::vector<int64_t> kept;         // elements of `all`, atom by atom and species by species
+  std::vector<int32_t> kept_first;   // [elements of all.atom * S] as Block::first
   std::vector<int64_t> kept_offset;  // [elements of all.atom * S + 1]
   std::vector<uint64_t> kept_order;
 
@@ -93,4 +95,4 @@ struct MomentState : DescriptorDerivatives<T>::State {
 
 }  // namespace rutile
 
-#endif  // RUTILE_LIB_DESCRIPTOR_MOMENT_STATE_H_
+#endif  // RUTILE_LIB_DESCRIPTOR_LANE_STATE_H_
