@@ -24,4 +24,4 @@ PATH=$PWD/bin:$PATH "${make[@]}"
 cat quickstart/summary.txt
 echo
 echo 'The commands, to repeat on files of your own (after export PATH=$PWD/bin:$PATH):'
-"${make[@]}" --always-make --dry-run all | grep -E '^(cache-neighbors|train|evaluate) ' | sed 's/^/  /'
+"${make[@]}" --always-make --dry-run all | grep -E '^(cache-neighbors|train|evaluate) ' | sed 's/^/  /; s| > /dev/null$||'
