@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
+#include "lib/base/memory.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/atomic_block.h"
 #include "lib/potential/pair_cache.h"
@@ -66,6 +67,38 @@ std::vector<Entry> EntriesOf(const std::vector<Block>& blocks, double triplet_cu
 template <typename T>
 bool SameBits(absl::Span<const T> a, absl::Span<const T> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+// Calls use(data, bytes) for each of the mapped arrays that a batch with geometry reads: all of a block's, or those of
+// one structure.
+template <typename T, typename Use>
+void UseBytes(absl::Span<const T> values, const Use& use) {
+  use(values.data(), static_cast<int64_t>(values.size() * sizeof(T)));
+}
+
+template <typename Use>
+void ForEachArray(const AtomicBlock& block, const Use& use) {
+  UseBytes(block.position, use);
+  UseBytes(block.force, use);
+  UseBytes(block.pair_offset, use);
+  UseBytes(block.pair_j, use);
+  UseBytes(block.pair_shift, use);
+  UseBytes(block.triplet_a, use);
+  UseBytes(block.triplet_b, use);
+}
+
+template <typename Use>
+void ForEachArray(const Entry& entry, const Use& use) {
+  UseBytes(entry.Atoms3(entry.block->position), use);
+  UseBytes(entry.Atoms3(entry.block->force), use);
+  UseBytes(entry.pairs.offset, use);
+  const int64_t first = entry.pairs.offset.front(), count = entry.pairs.num_pairs();
+  UseBytes(absl::MakeConstSpan(entry.pairs.j + first, count), use);
+  UseBytes(absl::MakeConstSpan(entry.pairs.shift + 3 * first, 3 * count), use);
+  if (entry.triplets.offset.empty()) return;
+  const int64_t begin = entry.triplets.offset.front(), size = entry.triplets.offset.back() - begin;
+  UseBytes(absl::MakeConstSpan(entry.triplets.a + begin, size), use);
+  UseBytes(absl::MakeConstSpan(entry.triplets.b + begin, size), use);
 }
 
 // In what two structures differ; "" when they are one. Bits are compared: both files hold what was given.
@@ -172,6 +205,7 @@ struct AtomicData::Impl {
   std::string config_key;
   bool from_structures = false;  // rather than from files of tensors
   bool has_features = false, has_pairs = false, has_triplets = false;
+  bool beyond_memory = false;  // the neighbours' files do not fit into it
   int64_t num_filtered = 0;
   std::vector<Block> blocks;  // of features, or else what there is; entries refer to these
   std::vector<Block> neighbors;
@@ -180,6 +214,17 @@ struct AtomicData::Impl {
   std::shared_ptr<PairFinder> finder;      // of FindPairs
 
   const Entry& at(int64_t s) const { return entries[s]; }
+
+  // After the files were read from end to end: batches take structures in any order.
+  void AdviseFiles() {
+    int64_t bytes = 0;
+    for (const Block& block : neighbors) {
+      ForEachArray(*block, [&](const void*, int64_t size) { bytes += size; });
+    }
+    beyond_memory = bytes > MemoryLimit() / 2;
+    if (!beyond_memory) return;
+    for (const Block& block : neighbors) ForEachArray(*block, AdviseRandomAccess);
+  }
 
   // The geometry alone: a cache of neighbours is good for any energies and forces.
   void Load(int64_t s, Structure* structure) const {
@@ -236,6 +281,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   }
   RETURN_IF_ERROR(ApplyConfigWeights(options.config_weights, &impl->entries));
   impl->finder = std::make_shared<PairFinder>(Cutoff(impl->descriptor));
+  impl->AdviseFiles();
   AtomicData data;
   data.impl_ = std::move(impl);
   return data;
@@ -319,6 +365,11 @@ PairView AtomicData::pairs(int64_t s) const {
   return impl_->at(s).pairs;
 }
 
+void AtomicData::Prefetch(absl::Span<const int64_t> structures) const {
+  if (!impl_->beyond_memory) return;
+  for (const int64_t s : structures) ForEachArray(impl_->at(s), rutile::Prefetch);
+}
+
 bool AtomicData::has_triplets() const { return impl_->has_triplets; }
 TripletView AtomicData::triplets(int64_t s) const { return impl_->at(s).triplets; }
 
@@ -353,6 +404,7 @@ absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_d
   }
   impl->has_pairs = true;
   impl->has_triplets = triplets;
+  impl->AdviseFiles();
   impl_ = std::move(impl);
   return absl::OkStatus();
 }

@@ -67,7 +67,9 @@ class AtomicData {
   // ---- neighbours, when they are cached: in a file, or by CacheNeighbors
   bool has_pairs() const;
   PairView pairs(int64_t s) const;  // to at least the descriptor's cutoff
-  bool has_triplets() const;        // of the descriptor's angular cutoff
+  // Begins to read what is mapped of these structures' neighbours, where files are larger than memory; else nothing.
+  void Prefetch(absl::Span<const int64_t> structures) const;
+  bool has_triplets() const;  // of the descriptor's angular cutoff
   TripletView triplets(int64_t s) const;
   // Finds the pairs of all structures and keeps them, 10 bytes each, or maps them from `cache_dir` (not ""), where they
   // are written when they are not there yet (named by the hash of structures and cutoff). RESOURCE_EXHAUSTED: they

@@ -37,6 +37,7 @@ class FeatureComputer {
 
   // rows[k]: where the features of structures[k] go.
   absl::Status Compute(absl::Span<const int64_t> structures, absl::Span<T* const> rows) {
+    data_.Prefetch(structures);
     status_.assign(structures.size(), absl::OkStatus());
     pool_.For(structures.size(), 4, [&](int64_t begin, int64_t end, int w) {
       for (int64_t k = begin; k < end; ++k) {

@@ -168,6 +168,7 @@ absl::Status ForceBatchMaker::Make(absl::Span<const int64_t> examples, NamedTens
     triplet_a = ReuseRows<uint16_t>(batch, "triplet_a", {triplets});
     triplet_b = ReuseRows<uint16_t>(batch, "triplet_b", {triplets});
   }
+  data_.Prefetch(examples);
   thread_local PairMemory memory;  // one of each loader thread
   for (int64_t e = 0; e < b; ++e) {
     const int64_t s = examples[e], first = atom_offset[e], n = data_.num_atoms(s);

@@ -14,6 +14,9 @@ namespace {
 // grow with the batch.
 constexpr int64_t kChunkPairs = 1 << 18;
 
+// Products for some atoms alone pay where those are one in so many or fewer: their neighbours must be picked out first.
+constexpr int64_t kFewSampled = 6;
+
 }  // namespace
 
 template <typename T>
@@ -157,7 +160,7 @@ void ForceKernel<T>::ComputeForces(const ForceBatch<T>& batch, int64_t s, int wo
   }
   // The strain needs every pair, so a structure with a stress takes all atoms.
   absl::Span<const uint8_t> sampled;
-  if (!stress && batch.num_sampled[s] < n) {
+  if (!stress && kFewSampled * batch.num_sampled[s] <= n) {
     sampled = {reinterpret_cast<const uint8_t*>(batch.force_sampled.data() + first), static_cast<size_t>(n)};
   }
   double strain[9];

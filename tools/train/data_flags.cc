@@ -1,7 +1,6 @@
 #include "tools/train/data_flags.h"
 
 #include <gflags/gflags.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/memory.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/descriptor_flags.h"
 #include "tools/common/given_flags.h"
@@ -67,7 +67,7 @@ bool EnergiesWithoutForces(const AtomicData& data, const AtomisticTaskOptions& o
 
 int64_t MaxBytes() {
   if (FLAGS_cache_max_bytes > 0) return FLAGS_cache_max_bytes;
-  return int64_t{sysconf(_SC_PHYS_PAGES)} / 2 * sysconf(_SC_PAGESIZE);
+  return MemoryLimit() / 2;
 }
 
 absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options, std::vector<std::string>* messages) {

@@ -1,0 +1,79 @@
+#include "lib/base/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace rutile {
+namespace {
+
+// The number in a file; -1 where there is none ("max").
+int64_t NumberIn(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  int64_t number = -1;
+  if (!(file >> text) || !absl::SimpleAtoi(text, &number)) return -1;
+  return number;
+}
+
+// The process's limit in either version of control groups; -1 where there is none.
+int64_t CgroupLimit() {
+  std::ifstream file("/proc/self/cgroup");
+  int64_t limit = -1;
+  const auto take = [&limit](int64_t other) {
+    if (other > 0) limit = limit < 0 ? other : std::min(limit, other);
+  };
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) continue;
+    const bool unified = parts[1].empty();
+    if (!unified && parts[1] != "memory") continue;
+    const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    const std::string name = unified ? "/memory.max" : "/memory.limit_in_bytes";
+    // A group obeys its own limit and those of all above it. Inside a container the path may not exist: then the root.
+    for (std::string path = parts[2];;) {
+      take(NumberIn(absl::StrCat(root, path == "/" ? "" : path, name)));
+      const size_t slash = path.rfind('/');
+      if (path.empty() || path == "/" || slash == std::string::npos) break;
+      path.resize(slash);
+    }
+  }
+  return limit;
+}
+
+// Whole pages around [data, data + bytes).
+template <typename Use>
+void WithPages(const void* data, int64_t bytes, const Use& use) {
+  if (bytes <= 0) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes);
+  use(reinterpret_cast<void*>(begin), end - begin);
+}
+
+}  // namespace
+
+int64_t MemoryLimit() {
+  const int64_t machine = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  const int64_t group = CgroupLimit();
+  return group > 0 ? std::min(machine, group) : machine;
+}
+
+// Advice: where it is refused (memory that is not mapped from a file), nothing is lost.
+void AdviseRandomAccess(const void* data, int64_t bytes) {
+  WithPages(data, bytes, [](void* begin, size_t size) { (void)::madvise(begin, size, MADV_RANDOM); });
+}
+
+void Prefetch(const void* data, int64_t bytes) {
+  WithPages(data, bytes, [](void* begin, size_t size) { (void)::madvise(begin, size, MADV_WILLNEED); });
+}
+
+}  // namespace rutile

@@ -1,0 +1,36 @@
+#include "lib/base/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+
+namespace rutile {
+namespace {
+
+TEST(MemoryTest, LimitIsThatOfTheMachineOrLess) {
+  const int64_t machine = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  EXPECT_GT(MemoryLimit(), 1 << 20);
+  EXPECT_LE(MemoryLimit(), machine);
+}
+
+TEST(MemoryTest, AdviceChangesNoBytes) {
+  const std::string path = ::testing::TempDir() + "/mapped";
+  std::string text(1 << 20, 'x');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 31);
+  ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+  const absl::StatusOr<FileContents> file = FileContents::Open(path);
+  ASSERT_TRUE(file.ok());
+  AdviseRandomAccess(file->data().data(), file->data().size());
+  Prefetch(file->data().data() + 12345, 67890);
+  Prefetch(file->data().data(), 0);
+  EXPECT_EQ(file->data(), text);
+  Prefetch(text.data(), text.size());  // not mapped
+  EXPECT_EQ(file->data(), text);
+}
+
+}  // namespace
+}  // namespace rutile
