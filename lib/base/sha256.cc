@@ -1,12 +1,17 @@
 #include "lib/base/sha256.h"
 
+#include <fcntl.h>
 #include <openssl/evp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "lib/base/file.h"
 #include "lib/base/logging.h"
-#include "lib/base/status_macros.h"
 
 namespace rutile {
 
@@ -35,8 +40,22 @@ std::string Sha256Hex(absl::string_view bytes) {
 
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
   if (path == "-") return absl::InvalidArgumentError("standard input cannot be read a second time to hash it");
-  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
-  return Sha256Hex(contents.data());
+  // Read, not mapped: pages of large inputs would count as this process's memory a second time.
+  const int fd = ::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno, path);
+  Sha256 sha256;
+  std::vector<char> piece(1 << 20);
+  while (true) {
+    const ssize_t size = ::read(fd, piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) {
+      const int error = errno;
+      ::close(fd);
+      if (size < 0) return ErrnoStatus(error, path);
+      return sha256.HexDigest();
+    }
+    sha256.Update(absl::string_view(piece.data(), static_cast<size_t>(size)));
+  }
 }
 
 }  // namespace rutile

@@ -365,6 +365,8 @@ PairView AtomicData::pairs(int64_t s) const {
   return impl_->at(s).pairs;
 }
 
+bool AtomicData::beyond_memory() const { return impl_->beyond_memory; }
+
 void AtomicData::Prefetch(absl::Span<const int64_t> structures) const {
   if (!impl_->beyond_memory) return;
   for (const int64_t s : structures) ForEachArray(impl_->at(s), rutile::Prefetch);

@@ -67,7 +67,9 @@ class AtomicData {
   // ---- neighbours, when they are cached: in a file, or by CacheNeighbors
   bool has_pairs() const;
   PairView pairs(int64_t s) const;  // to at least the descriptor's cutoff
-  // Begins to read what is mapped of these structures' neighbours, where files are larger than memory; else nothing.
+  // The neighbours' files take more than half of the memory that there is: reading them goes on all the time.
+  bool beyond_memory() const;
+  // Then, begins to read what these structures need; else nothing.
   void Prefetch(absl::Span<const int64_t> structures) const;
   bool has_triplets() const;  // of the descriptor's angular cutoff
   TripletView triplets(int64_t s) const;

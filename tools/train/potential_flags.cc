@@ -16,7 +16,7 @@
 DEFINE_string(hidden, "15,15", "Nodes of each hidden layer, comma-separated. Empty: a linear model.");
 DEFINE_string(activation, "tanh", "tanh, sigmoid, linear, mtanh, twist (aenet's) or silu, on hidden layers.");
 DEFINE_string(
-    feature_scaling, "pooled",
+    feature_scaling, "species",
     "Statistics that standardise features: pooled (all atoms), species (those of the central species) or none.");
 DEFINE_bool(energy_scaling, true, "Map training energies per atom to [-1, 1], as aenet does.");
 DEFINE_string(atomic_energies, "",

@@ -114,6 +114,9 @@ absl::Status RunTrain(const ToolRun& run) {
         "--num_workers=0 is used: features are kept, a batch is a copy of them, and workers cannot help");
     options.num_workers = 0;
   }
+  if (data.beyond_memory() && options.num_workers == 0) {
+    PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
+  }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
