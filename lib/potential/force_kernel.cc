@@ -14,8 +14,9 @@ namespace {
 // grow with the batch.
 constexpr int64_t kChunkPairs = 1 << 18;
 
-// Products for some atoms alone pay where those are one in so many or fewer: their neighbours must be picked out first.
-constexpr int64_t kFewSampled = 6;
+// Products for some atoms alone pay where those are one in so many or fewer and neighbours are many, since theirs must
+// be picked out first.
+constexpr int64_t kFewSampled = 6, kManyNeighbors = 64;
 
 }  // namespace
 
@@ -160,7 +161,8 @@ void ForceKernel<T>::ComputeForces(const ForceBatch<T>& batch, int64_t s, int wo
   }
   // The strain needs every pair, so a structure with a stress takes all atoms.
   absl::Span<const uint8_t> sampled;
-  if (!stress && kFewSampled * batch.num_sampled[s] <= n) {
+  const int64_t pairs = batch.pair_offset[first + n] - batch.pair_offset[first];
+  if (!stress && kFewSampled * batch.num_sampled[s] <= n && pairs >= kManyNeighbors * n) {
     sampled = {reinterpret_cast<const uint8_t*>(batch.force_sampled.data() + first), static_cast<size_t>(n)};
   }
   double strain[9];

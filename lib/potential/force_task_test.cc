@@ -250,6 +250,30 @@ TEST(ForceTaskTest, WithoutForcesItIsTheEnergyTask) {
   ExpectNear(GradientsOf(**energies, parameters, {Range(32)}), GradientsOf(*task, parameters, {Range(32)}), 1e-10);
 }
 
+// Few atoms of structures with many neighbours: products are taken of those alone.
+TEST(ForceTaskTest, AtomsOfLongListsArePickedOut) {
+  AtomicDataOptions data_options;
+  data_options.descriptor.emplace();
+  data_options.descriptor->species = {22, 8};
+  data_options.descriptor->rad_order = 3;
+  data_options.descriptor->rad_cutoff = 7;
+  data_options.descriptor->ang_order = 2;
+  data_options.descriptor->ang_cutoff = 3;
+  const absl::StatusOr<AtomicData> data = AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, data_options);
+  ASSERT_TRUE(data.ok()) << data.status();
+  AtomisticTaskOptions options = Options(0.5, 0);
+  options.force_sampling.fraction = 0.08;
+  options.force_sampling.unit = ForceSampleUnit::kAtom;
+  const std::unique_ptr<ForceTask> task = Make(*data, options, Range(data->num_structures()));
+  NamedTensors batch;
+  ASSERT_TRUE(task->MakeBatch({100, 200, 300, 400, 50, 60}, &batch).ok());
+  double sampled = 0;
+  for (const int64_t n : batch.At("num_sampled").values<int64_t>()) sampled += static_cast<double>(n);
+  EXPECT_GT(sampled, 0);
+  const absl::Status status = CheckGradients(*task, task->InitialParameters(5), batch);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(ForceTaskTest, EvaluatesWhatItTrainsOn) {
   const AtomicData data = Tio2();
   const std::unique_ptr<ForceTask> task = Make(data, Options(0.5, 1), Range(10));
