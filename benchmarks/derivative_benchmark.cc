@@ -22,6 +22,7 @@
 #include "lib/descriptor/reference_derivatives.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_view.h"
+#include "lib/neighbor/triplets.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {
@@ -43,6 +44,7 @@ struct Sample {
   Structure structure;
   std::vector<uint8_t> species;
   NeighborList neighbors;
+  TripletList triplets;  // empty without a list
 
   StructureGeometry Geometry() const {
     StructureGeometry geometry;
@@ -52,6 +54,7 @@ struct Sample {
     geometry.pairs.offset = neighbors.offset;
     geometry.pairs.j = neighbors.j.data();
     geometry.pairs.shift = neighbors.shift.data();
+    geometry.triplets = {triplets.offset, triplets.a.data(), triplets.b.data()};
     return geometry;
   }
 };
@@ -75,12 +78,13 @@ Structure Rutile(int seed) {
   return structure;
 }
 
-std::vector<Sample> MakeSamples(const Setup& setup) {
+std::vector<Sample> MakeSamples(const Setup& setup, bool listed) {
   std::vector<Sample> samples(kStructures);
   for (int k = 0; k < kStructures; ++k) {
     samples[k].structure = Rutile(k);
     const double cutoff = std::max(setup.rad_cutoff, setup.ang_cutoff);
     CHECK(BruteForceNeighborList(samples[k].structure, cutoff, &samples[k].neighbors).ok());
+    if (listed) CHECK(FindTriplets(samples[k].neighbors, setup.ang_cutoff, &samples[k].triplets).ok());
     for (const uint8_t element : samples[k].structure.element) samples[k].species.push_back(element == 8);
   }
   return samples;
@@ -145,9 +149,9 @@ enum Part { kFeatures = 1, kVjp = 2, kJvp = 4 };
 
 template <typename T>
 void Run(benchmark::State& state, const DescriptorDerivatives<T>& derivatives, int parts, double sampled_fraction,
-         bool count_flops) {
+         bool count_flops, bool listed = false) {
   const Setup& setup = kSetups[state.range(0)];
-  const std::vector<Sample> samples = MakeSamples(setup);
+  const std::vector<Sample> samples = MakeSamples(setup, listed);
   const size_t size = kAtoms * derivatives.num_features();
   std::vector<T> features(size), slopes(size), tangents(size), force(3 * kAtoms), direction(3 * kAtoms);
   RandomStream random(1, "slopes");
@@ -207,6 +211,18 @@ void BM_Triplets(benchmark::State& state) {
          static_cast<int>(state.range(1)), 1, false);
 }
 
+template <typename T>
+void BM_ListedTriplets(benchmark::State& state) {
+  Run<T>(state, *MakeDescriptorDerivatives<T>(Options(kSetups[state.range(0)]), AngularMethod::kTriplets),
+         static_cast<int>(state.range(1)), state.range(2) / 100.0, false, true);
+}
+
+template <typename T>
+void BM_TripletsSampled(benchmark::State& state) {
+  Run<T>(state, *MakeDescriptorDerivatives<T>(Options(kSetups[state.range(0)]), AngularMethod::kTriplets), kVjp | kJvp,
+         state.range(1) / 100.0, false);
+}
+
 void BM_Reference(benchmark::State& state) {
   Run<double>(state, *MakeReferenceDerivatives<double>(Options(kSetups[state.range(0)])),
               static_cast<int>(state.range(1)), 1, false);
@@ -215,12 +231,17 @@ void BM_Reference(benchmark::State& state) {
 // The first argument is the index of a setup: radial cutoff/order, angular cutoff/order =
 // 0: 4.0/5, 3.0/3;  1: 6.0/10, 4.0/3;  2: 6.0/15, 3.5/4;  3: 6.5/20, 5.0/5;  4: 8.0/16, 6.5/4.
 // The second: 1 features, 2 vector-Jacobian product, 4 Jacobian-vector product, or their sum.
-// Of BM_MomentsSampled: both products, the percentage of atoms that is sampled.
+// Of BM_MomentsSampled and BM_TripletsSampled: both products, the percentage of atoms that is sampled.
+// BM_ListedTriplets, where triplets are given as --cache_triplets does, has it last.
 BENCHMARK_TEMPLATE(BM_Moments, float)->ArgsProduct({{0, 1, 2, 3, 4}, {1, 2, 4, 7}});
 BENCHMARK_TEMPLATE(BM_Moments, double)->ArgsProduct({{0, 1, 2, 3, 4}, {1, 2, 4, 7}});
 BENCHMARK_TEMPLATE(BM_MomentsSampled, float)->ArgsProduct({{0, 4}, {100, 30, 10}});
 BENCHMARK_TEMPLATE(BM_Triplets, float)->ArgsProduct({{0, 4}, {1, 2, 4}});
 BENCHMARK_TEMPLATE(BM_Triplets, double)->ArgsProduct({{0, 4}, {1, 2, 4}});
+BENCHMARK_TEMPLATE(BM_TripletsSampled, float)->ArgsProduct({{0, 4}, {30, 10}});
+BENCHMARK_TEMPLATE(BM_ListedTriplets, float)->ArgsProduct({{0, 4}, {1, 2, 4}, {100}});
+BENCHMARK_TEMPLATE(BM_ListedTriplets, double)->ArgsProduct({{0, 4}, {1, 2, 4}, {100}});
+BENCHMARK_TEMPLATE(BM_ListedTriplets, float)->ArgsProduct({{0, 4}, {kVjp | kJvp}, {30, 10}});
 BENCHMARK(BM_Reference)->ArgsProduct({{0, 4}, {1, 2, 4}});
 
 }  // namespace

@@ -4,9 +4,18 @@
 #include "lib/descriptor/chebyshev_tables.h"
 #include "lib/descriptor/derivative_kernel.h"
 #include "lib/descriptor/lane_state.h"
+#include "lib/descriptor/listed_triplets.h"
 
 namespace rutile {
 namespace {
+
+// Without angular neighbours: what is left to the lanes where triplets are listed.
+template <typename T>
+ChebyshevTables<T> RadialTables(ChebyshevTables<T> tables) {
+  tables.method = AngularMethod::kTriplets;
+  tables.ang_square = -1;
+  return tables;
+}
 
 template <typename T>
 class ChebyshevDerivatives : public DescriptorDerivatives<T> {
@@ -14,41 +23,51 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
   using State = typename DescriptorDerivatives<T>::State;
 
   ChebyshevDerivatives(const ChebyshevOptions& options, AngularMethod method)
-      : cutoff_(options.cutoff()), tables_(options, method) {}
+      : cutoff_(options.cutoff()), tables_(options, method), radial_tables_(RadialTables(tables_)) {}
 
   int num_features() const override { return tables_.num_features; }
   double cutoff() const override { return cutoff_; }
-  std::unique_ptr<State> MakeState() const override { return std::make_unique<LaneState<T>>(); }
+  std::unique_ptr<State> MakeState() const override { return std::make_unique<OwnState>(); }
 
   void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const override {
     const size_t num_atoms = geometry.species.size();
     CHECK_EQ(geometry.position.size(), 3 * num_atoms);
     CHECK_EQ(geometry.pairs.offset.size(), num_atoms + 1);
     CHECK_EQ(features.size(), num_atoms * num_features());
-    LaneFeatures(tables_, geometry, Own(state), features.data());
+    OwnState* const own = Own(state);
+    own->is_listed = tables_.method == AngularMethod::kTriplets && !geometry.triplets.offset.empty();
+    LaneFeatures(LaneTables(*own), geometry, own, features.data());
+    if (own->is_listed) ListedFeatures(tables_, geometry, &own->listed, features.data());
   }
 
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> sampled, absl::Span<T> force,
            double* strain_gradient) const override {
-    LaneState<T>* const own = Own(state);
+    OwnState* const own = Own(state);
     CheckProduct(*own, sampled, strain_gradient != nullptr);
     CHECK_EQ(slopes.size(), own->num_atoms * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
-    LaneVjp(tables_, own, slopes.data(), sampled, force.data(), strain_gradient);
+    LaneVjp(LaneTables(*own), own, slopes.data(), sampled, force.data(), strain_gradient);
+    if (own->is_listed) ListedVjp(tables_, &own->listed, slopes.data(), sampled, force.data(), strain_gradient);
   }
 
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,
            absl::Span<T> tangents) const override {
-    LaneState<T>* const own = Own(state);
+    OwnState* const own = Own(state);
     CheckProduct(*own, sampled, strain != nullptr);
     CHECK_EQ(direction.size(), 3 * own->num_atoms);
     CHECK_EQ(tangents.size(), own->num_atoms * num_features());
-    LaneJvp(tables_, own, direction.data(), sampled, strain, tangents.data());
+    LaneJvp(LaneTables(*own), own, direction.data(), sampled, strain, tangents.data());
+    if (own->is_listed) ListedJvp(tables_, &own->listed, direction.data(), sampled, strain, tangents.data());
   }
 
  private:
-  static LaneState<T>* Own(State* state) {
-    auto* const own = dynamic_cast<LaneState<T>*>(state);
+  struct OwnState : LaneState<T> {
+    bool is_listed = false;  // angular parts come from `listed`
+    ListedState<T> listed;
+  };
+
+  static OwnState* Own(State* state) {
+    auto* const own = dynamic_cast<OwnState*>(state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
     return own;
   }
@@ -58,8 +77,12 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CHECK(sampled.empty() || !strain) << "a strain needs all atoms";
   }
 
+  const ChebyshevTables<T>& LaneTables(const OwnState& state) const {
+    return state.is_listed ? radial_tables_ : tables_;
+  }
+
   const double cutoff_;
-  const ChebyshevTables<T> tables_;
+  const ChebyshevTables<T> tables_, radial_tables_;
 };
 
 }  // namespace
