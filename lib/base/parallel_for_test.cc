@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -56,6 +57,20 @@ TEST_P(ThreadPoolTest, ManyCallsSeeTheWholeWork) {
     ASSERT_EQ(values[63], 63 * call);
   }
   for (int64_t i = 0; i < 64; ++i) EXPECT_EQ(values[i], 5000 * i);
+}
+
+// Threads that have gone to sleep, or are just about to, wake up.
+TEST_P(ThreadPoolTest, CallsAfterAPause) {
+  ThreadPool pool(GetParam());
+  for (int call = 0; call < 200; ++call) {
+    std::this_thread::sleep_for(std::chrono::microseconds(call % 2 == 0 ? 1000 : call));
+    std::atomic<int> pieces{0};
+    pool.For(8, 1, [&](int64_t, int64_t, int) {
+      if (call % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      ++pieces;
+    });
+    ASSERT_EQ(pieces, 8);
+  }
 }
 
 TEST_P(ThreadPoolTest, AWorkerRunsOnePieceAtATime) {

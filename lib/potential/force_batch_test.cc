@@ -31,9 +31,9 @@ struct Fixture {
     model = *AtomisticModel::Create(*data, *features, options, train);
     sampler.emplace(*data, options.force_sampling, train);
   }
+  ForceBatchMaker Maker(bool stress) { return {*data, *model, *features, &*sampler, stress}; }
   void Make(const std::vector<int64_t>& examples, bool stress, NamedTensors* batch) {
-    const ForceBatchMaker maker(*data, *model, *features, &*sampler, stress);
-    ASSERT_TRUE(maker.Make<double>(examples, batch).ok());
+    ASSERT_TRUE(Maker(stress).Make<double>(examples, batch).ok());
   }
   std::optional<AtomicData> data;
   std::optional<FeatureSource> features;
@@ -64,20 +64,28 @@ TEST(ForceBatchTest, HoldsTheStructuresAsked) {
   for (const std::vector<int64_t>& examples : {std::vector<int64_t>{39, 3, 3, 200, 7}, {1}, {12, 13, 14}}) {
     for (Fixture* setup : {&cached, &found_now}) {
       setup->Make(examples, true, &batch);  // in the memory of the batch before
-      const ForceBatch<double> view(batch);
+      const ForceBatch<double> view(batch, *setup->data);
       ASSERT_EQ(view.num_structures(), examples.size());
+      EXPECT_EQ(batch.Has("pair_j"), setup == &found_now) << "pairs in memory are not copied";
+      const NamedTensors whole = setup->Maker(true).WithGeometry(batch);
+      EXPECT_TRUE(whole.Has("pair_j"));
+      const ForceBatch<double> whole_view(whole, *setup->data);
       for (size_t e = 0; e < examples.size(); ++e) {
         ExpectSameStructure(*cached.data, examples[e], view, e);
-        EXPECT_EQ(view.force.subspan(3 * view.atom_offset[e], 3 * view.num_atoms(e)), cached.data->force(examples[e]));
+        ExpectSameStructure(*cached.data, examples[e], whole_view, e);
+        EXPECT_EQ(view.forces(e), cached.data->force(examples[e]));
         EXPECT_EQ(view.stress.subspan(9 * e, 9), cached.data->stress(examples[e]));
         EXPECT_EQ(view.num_sampled[e], view.num_atoms(e));
         EXPECT_EQ(view.target[e], cached.model->targets()[examples[e]]);
         EXPECT_TRUE(view.has_geometry[e]);
         if (setup == &found_now) continue;
-        const TripletView expected = cached.data->triplets(examples[e]), found = view.geometry(e).triplets;
-        ASSERT_EQ(found.offset.back() - found.offset.front(), expected.offset.back() - expected.offset.front());
-        for (int64_t t = 0; t < found.offset.back() - found.offset.front(); ++t) {
-          ASSERT_EQ(found.a[found.offset[0] + t], expected.a[expected.offset[0] + t]);
+        const TripletView expected = cached.data->triplets(examples[e]);
+        for (const ForceBatch<double>* each : {&view, &whole_view}) {
+          const TripletView found = each->geometry(e).triplets;
+          ASSERT_EQ(found.offset.back() - found.offset.front(), expected.offset.back() - expected.offset.front());
+          for (int64_t t = 0; t < found.offset.back() - found.offset.front(); ++t) {
+            ASSERT_EQ(found.a[found.offset[0] + t], expected.a[expected.offset[0] + t]);
+          }
         }
       }
     }
@@ -91,7 +99,7 @@ TEST(ForceBatchTest, StructuresWithoutSampledForcesTakeTheirFeatures) {
   std::vector<int64_t> examples(40);
   std::iota(examples.begin(), examples.end(), 0);
   setup.Make(examples, false, &batch);
-  const ForceBatch<double> view(batch);
+  const ForceBatch<double> view(batch, *setup.data);
   int64_t sampled = 0;
   double labelled = 0;
   for (int64_t e = 0; e < 40; ++e) {
@@ -102,7 +110,8 @@ TEST(ForceBatchTest, StructuresWithoutSampledForcesTakeTheirFeatures) {
     const int64_t f = setup.model->shape().num_features;
     EXPECT_EQ(view.feature.subspan(view.atom_offset[e] * f, view.num_atoms(e) * f),
               setup.features->features<double>(e));
-    EXPECT_EQ(view.geometry(e).pairs.num_pairs(), 0);
+    const NamedTensors whole = setup.Maker(false).WithGeometry(batch);
+    EXPECT_EQ(ForceBatch<double>(whole, *setup.data).geometry(e).pairs.num_pairs(), 0);
   }
   EXPECT_EQ(sampled, 10);
   EXPECT_EQ(view.num_labelled, labelled);

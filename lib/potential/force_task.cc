@@ -100,9 +100,9 @@ Loss ForceTask::CombineTerms(const TermSums& sums) const {
 absl::Status ForceTask::Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                             TermSums* sums, BatchErrors* errors) {
   if (kernel64_ != nullptr) {
-    kernel64_->Run(parameters.values<double>(), ForceBatch<double>(batch), gradients, sums, errors);
+    kernel64_->Run(parameters.values<double>(), ForceBatch<double>(batch, data_), gradients, sums, errors);
   } else {
-    kernel32_->Run(parameters.values<float>(), ForceBatch<float>(batch), gradients, sums, errors);
+    kernel32_->Run(parameters.values<float>(), ForceBatch<float>(batch, data_), gradients, sums, errors);
   }
   return absl::OkStatus();
 }

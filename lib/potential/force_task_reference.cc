@@ -25,9 +25,10 @@ at::Tensor Rows(const NamedTensors& batch, const char* name, int64_t count) {
 
 at::Tensor ForceTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
   const LossOptions& loss = options_.loss;
+  const NamedTensors whole = maker_->WithGeometry(batch);
   const ReferencePrediction predicted =
       PredictReference(model_.descriptor(), model_.shape(), model_.feature_scaling(), model_.energy_scaling(),
-                       parameters, batch, forces() || stress());
+                       parameters, whole, forces() || stress());
   const int64_t b = batch.At("target").num_elements();
   const int64_t a = batch.At("atom_offset").values<int64_t>()[b];
   const at::Tensor weight = ToTorch(batch.At("weight"));
@@ -36,7 +37,7 @@ at::Tensor ForceTask::ExampleLosses(const at::Tensor& parameters, const NamedTen
   terms.push_back(weight * ErrorLosses(loss.kind, loss.energy_delta, energy_error));
   if (forces()) {
     const at::Tensor counts = Rows(batch, "force_sampled", a).to(at::kDouble).unsqueeze(1);
-    const at::Tensor error = predicted.force - Rows(batch, "force", a);
+    const at::Tensor error = predicted.force - Rows(whole, "force", a);
     const at::Tensor of_atoms = (counts * ErrorLosses(loss.kind, loss.force_delta, error)).sum(1);
     terms.push_back(weight * at::zeros({b}, at::kDouble).index_add(0, StructureOfAtoms(batch), of_atoms));
   }
@@ -59,9 +60,9 @@ std::vector<double> ForceTask::ExampleCounts(const NamedTensors& batch) const {
     }
   };
   if (options_.precision == DType::kF64) {
-    fill(ForceBatch<double>(batch));
+    fill(ForceBatch<double>(batch, data_));
   } else {
-    fill(ForceBatch<float>(batch));
+    fill(ForceBatch<float>(batch, data_));
   }
   return counts;
 }

@@ -1,0 +1,129 @@
+// The work of force training on a few structures, by one thread: force_kernel.h has the passes.
+
+#ifndef RUTILE_LIB_POTENTIAL_FORCE_CHUNK_H_
+#define RUTILE_LIB_POTENTIAL_FORCE_CHUNK_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/potential/atomistic_model.h"
+#include "lib/potential/energy_kernel.h"
+#include "lib/potential/force_batch.h"
+#include "lib/potential/loss_function.h"
+#include "lib/potential/task_options.h"
+
+namespace rutile {
+
+// Sums of squares and of absolute values of errors, and their number: what metrics are made of.
+struct ErrorSums {
+  double square = 0, absolute = 0, count = 0;
+  void Add(double error) {
+    square += error * error;
+    absolute += error < 0 ? -error : error;
+    count += 1;
+  }
+  void Add(const ErrorSums& other) {
+    square += other.square;
+    absolute += other.absolute;
+    count += other.count;
+  }
+};
+
+// Of a batch: energy per atom (eV), force components (eV/Angstrom), stress components (eV/Angstrom^3).
+struct BatchErrors {
+  ErrorSums energy, force, stress;
+};
+
+// What one structure adds to the sums of its batch.
+struct StructureSums {
+  double energy_error = 0;  // eV per atom
+  double energy_loss = 0, force_loss = 0, force_count = 0, stress_loss = 0, stress_count = 0;
+  BatchErrors errors;
+};
+
+// What all threads read: losses, descriptor, and scalings as the passes need them.
+template <typename T>
+struct ForceFormulas {
+  // model outlives the object.
+  ForceFormulas(const AtomisticModel& model, const LossOptions& loss, AngularMethod method);
+
+  // Whether structure s of the batch has forces or a stress that count; else its energy is all.
+  bool NeedsForces(const ForceBatch<T>& batch, int64_t s) const {
+    return (loss.force_weight > 0 && batch.num_sampled[s] > 0) || (loss.stress_weight > 0 && batch.has_stress[s]);
+  }
+
+  const AtomisticModel& model;
+  const LossOptions loss;
+  const ErrorLoss energy_loss, force_loss, stress_loss;
+  const int num_features, num_species;
+  const std::unique_ptr<const DescriptorDerivatives<T>> derivatives;
+  std::vector<T> mean, scale;   // [species, F]: x = (G - mean) scale
+  std::vector<T> energy_slope;  // [species, F]: dE/dG = energy_slope dx, eV
+};
+
+// d sums of each term's losses / d parameters: flat, added to. Empty for terms without weight.
+template <typename T>
+struct TermGradients {
+  absl::Span<T> energy, force, stress;
+};
+
+// T is float or double. One thread at a time may use an object. Memory grows to the largest chunk, from then on no call
+// allocates.
+template <typename T>
+class ForceChunk {
+ public:
+  // formulas: not owned, outlives the object.
+  explicit ForceChunk(const ForceFormulas<T>& formulas);
+  ~ForceChunk();
+
+  // structures: of the batch; all of them need forces (NeedsForces), or none. sums: [B], those of `structures` are
+  // overwritten. gradients: null when they are not wanted.
+  void Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<const int64_t> structures,
+           const TermGradients<T>* gradients, absl::Span<StructureSums> sums);
+
+ private:
+  using State = typename DescriptorDerivatives<T>::State;
+
+  // A structure of the chunk.
+  struct Place {
+    int64_t s;      // in the batch
+    int64_t first;  // atom in the batch
+    int64_t atoms, pairs;
+    const int32_t* row;  // [atoms]
+  };
+
+  void PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int64_t> structures);
+  void ComputeFeatures(const ForceBatch<T>& batch, State* state, Place* place);
+  void ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums);
+  void ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train, StructureSums* sums);
+  // Errors of force_, and in direction_ what they change the loss by.
+  void AddForceErrors(const ForceBatch<T>& batch, const Place& place, StructureSums* sums);
+  // Errors of the stress; returns d loss / d strain gradient.
+  std::array<double, 9> AddStressErrors(const ForceBatch<T>& batch, const Place& place, const double* strain_gradient,
+                                        StructureSums* sums) const;
+  void StandardiseAtoms(const ForceBatch<T>& batch, const Place& place, const T* features);
+  // out[row of each atom] = sign * tangents * d features / d x; 0 where tangents is null.
+  void StoreTangents(const ForceBatch<T>& batch, const Place& place, const T* tangents, T sign,
+                     std::vector<T>* out) const;
+  AtomRows<T> Rows() const { return {x_, species_offset_, structure_}; }
+
+  const ForceFormulas<T>& formulas_;
+  EnergyKernel<T> kernel_;
+  std::vector<std::unique_ptr<State>> states_;  // one of each structure that needs forces; else the first serves all
+  std::vector<Place> places_;
+  std::vector<int32_t> row_;  // [atoms] in the order of places_
+  // Atoms of one species next to each other, and what the networks say of them.
+  std::vector<int64_t> species_offset_;
+  std::vector<int32_t> structure_;                                // [rows] index in places_
+  std::vector<T> x_, gradient_, force_tangent_, stress_tangent_;  // [rows, F]
+  std::vector<double> network_sums_, slopes_;                     // [structures]
+  std::vector<T> features_, force_, direction_;                   // of one structure
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_FORCE_CHUNK_H_
