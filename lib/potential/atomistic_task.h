@@ -8,6 +8,7 @@
 #define RUTILE_LIB_POTENTIAL_ATOMISTIC_TASK_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class AtomisticTask : public Task {
                                                       absl::Span<const int64_t> examples) override;
   NamedTensors State() const override { return example_errors_.State(); }
   absl::Status SetState(const NamedTensors& state) override { return example_errors_.SetState(state); }
+
+  std::map<std::string, std::string> Course() const override { return CourseOf(options_); }
 
   DType parameter_dtype() const override { return options_.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }

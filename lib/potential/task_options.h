@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "lib/descriptor/chebyshev_options.h"
@@ -62,6 +63,9 @@ struct AtomisticTaskOptions {
   bool cached_features = false;  // keep the features of all structures where they serve: energies without forces
   int num_threads = 1;
 };
+
+// The options of the model, the loss and the sampling by the names of their flags: what Task::Course says.
+std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options);
 
 }  // namespace rutile
 

@@ -8,6 +8,7 @@
 #define RUTILE_LIB_TASK_TASK_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,9 @@ class Task {
   // Takes what State gave, of this or another run on the same data; empty: forgets all, a new run begins.
   // INVALID_ARGUMENT naming the tensor that does not fit. Default: INVALID_ARGUMENT unless empty.
   virtual absl::Status SetState(const NamedTensors& state);
+
+  // Options of the task that decide the course of a run, as text by name: a resumed run must have the same.
+  virtual std::map<std::string, std::string> Course() const { return {}; }
 
   // ---- parameters
   virtual DType parameter_dtype() const = 0;  // F32 or F64

@@ -34,7 +34,7 @@ Checkpoint NewState(const Task& task, const Split& split, const TrainerOptions& 
   state.seed = options.seed;
   state.epoch_sums = TermSums(static_cast<int>(num_terms));
   state.loss_weight.assign(num_terms, 0);
-  state.config = CourseJson(options);
+  state.config = CourseJson(options, task.Course());
   state.data = Fingerprint(task.num_examples(), split.train, split.validation);
   state.best_parameters = Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
   state.parameters = task.InitialParameters(options.seed);
@@ -47,7 +47,7 @@ absl::StatusOr<Checkpoint> ResumedState(const Task& task, const Split& split, co
   const std::string path = directory.checkpoint();
   ASSIGN_OR_RETURN(Checkpoint saved, LoadCheckpoint(path, task.parameter_slices(), task.parameter_dtype(),
                                                     static_cast<int>(task.terms().size())));
-  RETURN_IF_ERROR(CheckSameCourse(saved.config, CourseJson(options)));
+  RETURN_IF_ERROR(CheckSameCourse(saved.config, CourseJson(options, task.Course())));
   if (saved.data != Fingerprint(task.num_examples(), split.train, split.validation)) {
     return absl::FailedPreconditionError(
         absl::StrCat(directory.path(),

@@ -138,7 +138,7 @@ absl::Status Trainer::Start() {
   if (state_.best_epoch > 0) writer_.SetBestChanged();
   if (!resume) RETURN_IF_ERROR(directory_.RemoveRun());  // nothing but the environment can fail from here on
   ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log(), EpochColumns(task_, has_validation()), state_.epoch));
-  return WriteFileAtomically(directory_.config(), ConfigJson(options_, provenance_));
+  return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.Course(), provenance_));
 }
 
 absl::Status Trainer::SetStates(bool resume) {

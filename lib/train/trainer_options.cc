@@ -42,7 +42,7 @@ absl::Status CheckSampling(const TrainerOptions& options) {
   return absl::OkStatus();
 }
 
-Json Course(const TrainerOptions& options) {
+Json Course(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   const OptimizerOptions& optimizer = options.optimizer;
   Json json = {{"seed", options.seed},
                {"optimizer", Text(OptimizerName(optimizer.kind))},
@@ -87,6 +87,7 @@ Json Course(const TrainerOptions& options) {
   }
   json["warmup_steps"] = schedule.warmup_steps;
   json["warmup_start"] = schedule.warmup_start;
+  for (const auto& [key, value] : task) json["task"][key] = value;
   return json;
 }
 
@@ -123,7 +124,31 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   return CheckSampling(options);
 }
 
-std::string CourseJson(const TrainerOptions& options) { return Course(options).dump(); }
+std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+  return Course(options, task).dump();
+}
+
+namespace {
+
+// But for what is an object.
+absl::Status CheckSameValues(const Json& before, const Json& after) {
+  const auto value = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? json[key].dump() : std::string("not set");
+  };
+  for (const Json* json : {&after, &before}) {
+    for (const auto& item : json->items()) {
+      const std::string& key = item.key();
+      if (item.value().is_object() || (before.contains(key) && after.contains(key) && before[key] == after[key])) {
+        continue;
+      }
+      return absl::FailedPreconditionError(absl::StrCat(key, " is ", value(after, key), ", but the run to resume has ",
+                                                        value(before, key), "; give that, or start a new run"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
   const Json before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
@@ -131,24 +156,15 @@ absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
   if (!before.is_object() || !after.is_object()) {
     return absl::FailedPreconditionError("the options of the run to resume cannot be read");
   }
-  const auto value = [](const Json& json, const std::string& key) {
-    return json.contains(key) ? json[key].dump() : std::string("not set");
-  };
-  const auto differ = [&](const std::string& key) {
-    return absl::FailedPreconditionError(absl::StrCat(key, " is ", value(after, key), ", but the run to resume has ",
-                                                      value(before, key), "; give that, or start a new run"));
-  };
-  for (const auto& item : after.items()) {
-    if (!before.contains(item.key()) || before[item.key()] != item.value()) return differ(item.key());
-  }
-  for (const auto& item : before.items()) {
-    if (!after.contains(item.key())) return differ(item.key());
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(CheckSameValues(before, after));
+  // Runs of versions that did not write the task's options can be resumed.
+  return before.contains("task") && after.contains("task") ? CheckSameValues(before["task"], after["task"])
+                                                           : absl::OkStatus();
 }
 
-std::string ConfigJson(const TrainerOptions& options, const Metadata& provenance) {
-  Json json = Course(options);
+std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
+                       const Metadata& provenance) {
+  Json json = Course(options, task);
   json["max_epochs"] = options.stop.max_epochs;
   json["max_steps"] = options.stop.max_steps;
   json["max_time"] = absl::FormatDuration(options.stop.max_time);

@@ -84,6 +84,9 @@ TEST(TrainerOptionsTest, CourseNamesWhatDiffers) {
   now.schedule.kind = ScheduleKind::kExponential;
   EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
   EXPECT_FALSE(CheckSameCourse("{", CourseJson(now)).ok());
+  EXPECT_THAT(
+      std::string(CheckSameCourse(CourseJson(then, {{"loss", "mse"}}), CourseJson(then, {{"loss", "rmse"}})).message()),
+      HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
 }
 
 TEST(TrainerOptionsTest, LimitsAreNotPartOfTheCourse) {
@@ -101,8 +104,8 @@ TEST(TrainerOptionsTest, LimitsAreNotPartOfTheCourse) {
 TEST(TrainerOptionsTest, ConfigIsJson) {
   TrainerOptions options;
   options.stop.max_time = absl::Hours(2);
-  const nlohmann::json json =
-      nlohmann::json::parse(ConfigJson(options, {{"command", "train \"x\""}, {"tool", "\xff"}}));
+  const nlohmann::json json = nlohmann::json::parse(
+      ConfigJson(options, {{"force_weight", "0.1"}}, {{"command", "train \"x\""}, {"tool", "\xff"}}));
   EXPECT_EQ(json["optimizer"], "adam");
   EXPECT_EQ(json["learning_rate"], 1e-3);
   EXPECT_EQ(json["max_time"], "2h");

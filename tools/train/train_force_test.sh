@@ -74,6 +74,12 @@ run part $force --max_epochs=2 n.safetensors
 $train --hidden=6 --max_epochs=3 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force n.safetensors \
   > /dev/null 2> log || fail "resume: $(cat log)"
 $diff whole/last.safetensors part/last.safetensors || fail "a resumed run differs"
+for changed in '--loss=mse:loss is "mse", but the run to resume has "rmse"' \
+  '--force_fraction=0.5:force_fraction is "0.5", but the run to resume has "0.3"'; do
+  $train --hidden=6 --max_epochs=4 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force \
+    "${changed%%:*}" n.safetensors > /dev/null 2> log && fail "resumed with ${changed%%:*}"
+  grep -qF "${changed#*:}" log || fail "${changed%%:*}: $(cat log)"
+done
 
 # A committee: whole runs with their own seeds, the first of which is the run alone.
 run team --committee=2 --save_energies --save_forces n.safetensors

@@ -1,0 +1,78 @@
+#include "lib/potential/task_options.h"
+
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace rutile {
+namespace {
+
+std::string LossName(LossKind kind) {
+  switch (kind) {
+    case LossKind::kRmse:
+      return "rmse";
+    case LossKind::kMse:
+      return "mse";
+    case LossKind::kHuber:
+      return "huber";
+  }
+  return "";
+}
+
+std::string ScalingName(FeatureScalingKind kind) {
+  switch (kind) {
+    case FeatureScalingKind::kNone:
+      return "none";
+    case FeatureScalingKind::kPooled:
+      return "pooled";
+    case FeatureScalingKind::kPerSpecies:
+      return "species";
+  }
+  return "";
+}
+
+// The fewest decimals that give the number back.
+std::string Exactly(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options) {
+  std::map<std::string, std::string> course = {
+      {"hidden", absl::StrJoin(options.hidden, ",")},
+      {"activation", std::string(ActivationName(options.activation))},
+      {"feature_scaling", ScalingName(options.feature_scaling)},
+      {"energy_scaling", options.scale_energies ? "true" : "false"},
+      {"precision", options.precision == DType::kF64 ? "fp64" : "fp32"},
+  };
+  if (!options.atomic_energies.empty()) {
+    course["atomic_energies"] =
+        absl::StrJoin(options.atomic_energies, ",", [](std::string* out, const std::pair<const uint8_t, double>& item) {
+          absl::StrAppend(out, int{item.first}, "=", Exactly(item.second));
+        });
+  }
+  const LossOptions& loss = options.loss;
+  course["loss"] = LossName(loss.kind);
+  course["energy_weight"] = Exactly(loss.energy_weight);
+  course["force_weight"] = Exactly(loss.force_weight);
+  course["stress_weight"] = Exactly(loss.stress_weight);
+  if (loss.kind == LossKind::kHuber) {
+    course["huber_delta"] = Exactly(loss.energy_delta);
+    course["huber_delta_force"] = Exactly(loss.force_delta);
+    course["huber_delta_stress"] = Exactly(loss.stress_delta);
+  }
+  const ForceSamplingOptions& sampling = options.force_sampling;
+  if (loss.force_weight > 0 && sampling.fraction < 1) {
+    course["force_fraction"] = Exactly(sampling.fraction);
+    course["force_sample_unit"] = sampling.unit == ForceSampleUnit::kAtom ? "atom" : "structure";
+    course["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
+    course["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
+    course["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
+  }
+  return course;
+}
+
+}  // namespace rutile
