@@ -36,6 +36,7 @@ lib/potential/force_chunk.cc                lib/potential/force_task_test.cc
 lib/potential/force_kernel.cc               lib/potential/force_task_test.cc
 lib/potential/force_task_reference.cc       lib/potential/force_task_test.cc
 lib/potential/geometry.cc                   lib/potential/feature_source_test.cc
+lib/potential/same_structures.cc            lib/potential/predict_inputs_test.cc
 lib/task/reference_gradients.cc             lib/task/task_test.cc
 lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc

@@ -16,6 +16,7 @@
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/potential/force_predictor.h"
 #include "lib/potential/prediction_source.h"
+#include "lib/potential/same_structures.h"
 #include "lib/structure/element.h"
 #include "lib/structure/species_map.h"
 
@@ -204,7 +205,8 @@ class Pipeline {
 absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
                                                                absl::Span<const std::string> inputs,
                                                                const PredictOptions& options) {
-  ChunkReader reader(models[0].descriptor, inputs, options);
+  ASSIGN_OR_RETURN(const std::vector<std::string> once, InputsOnce(inputs, models[0].descriptor, options.forces));
+  ChunkReader reader(models[0].descriptor, once, options);
   Pipeline pipeline(models, options);
   std::vector<StructurePrediction> predictions;
   // The next chunk is read while one is computed.

@@ -54,6 +54,24 @@ std::string NeighborPath(double cutoff) {
   return path;
 }
 
+TEST(PredictInputsTest, FeaturesAndNeighborsTogetherAreTheSameStructures) {
+  const Potential model = SmallTiO2Potential(3);
+  const std::string features = FeaturePath(model.descriptor), neighbors = NeighborPath(4);
+  for (const bool forces : {true, false}) {
+    PredictOptions options;
+    options.forces = forces;
+    const auto expected = Predict(model, {kTio2}, options), found = Predict(model, {features, neighbors}, options);
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_EQ(found->size(), 403u);
+    for (size_t s = 0; s < found->size(); ++s) {
+      EXPECT_NEAR((*found)[s].predicted_energy, (*expected)[s].predicted_energy, 1e-9);
+      EXPECT_EQ((*found)[s].predicted_force, (*expected)[s].predicted_force);
+    }
+  }
+  // Of other structures.
+  EXPECT_FALSE(Predict(model, {features, features, neighbors}).ok());
+}
+
 TEST(PredictInputsTest, AllKindsOfDataAndNumbersOfThreadsGiveTheSame) {
   const Potential model = SmallTiO2Potential(3);
   const auto expected = Predict(model, {kTio2});

@@ -64,7 +64,7 @@ struct TrainerOptions {
   StopOptions stop;
   CompileMode compile_mode = CompileMode::kCompile;
   bool check_gradient = true;         // kCompile: compare the first batch with the reference, and refuse to train if
-  double gradient_tolerance = 0;      // they differ by more than this; 0: ReferenceTolerance of the parameters' type
+  double gradient_tolerance = 0;      // they differ by more than this; 0: 10 ReferenceTolerance of the parameters' type
   double check_cost = 64;             // only so many examples of it that Task::ExampleCost adds up to no more than
                                       // this (but one at least): the reference may be slow and need much memory
   int64_t validation_batch_size = 0;  // 0: batch_size or 256, whichever is more; results do not depend on it

@@ -3,6 +3,7 @@
 set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
+cache=$PWD/tools/cache-neighbors/cache-neighbors
 train=$PWD/tools/train/train
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 . tools/common/tool_test.sh
@@ -14,6 +15,13 @@ $train --precision=fp64 --max_epochs=20 --test_fraction=0.1 --output_dir=run f.s
 $evaluate run/best.safetensors f.safetensors > features.tsv 2> log || fail "features: $(cat log)"
 $evaluate --threads=2 run/best.safetensors "$tio2" > structures.tsv 2> log || fail "structures: $(cat log)"
 cmp features.tsv structures.tsv || fail "features and structures differ"
+$cache --cutoff=6.5 --output=n.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors"
+$evaluate run/best.safetensors n.safetensors > neighbors.tsv 2> log || fail "neighbors: $(cat log)"
+cmp features.tsv neighbors.tsv || fail "features and neighbors differ"
+$evaluate run/best.safetensors f.safetensors n.safetensors > both.tsv 2> log || fail "features and neighbors: $(cat log)"
+cmp features.tsv both.tsv || fail "features and neighbors together differ"
+$cache --cutoff=3 --output=short.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff=3"
+expect_error 1 'short.safetensors' $evaluate run/best.safetensors short.safetensors
 [ "$(head -n 1 features.tsv)" = "$(printf 'grouping\tgroup\tquantity\tunit\tcount\trmse\tmae\tmax')" ] || fail "header"
 # value GROUPING GROUP QUANTITY UNIT COLUMN FILE
 value() { awk -F'\t' -v g="$1" -v n="$2" -v q="$3" -v u="$4" -v c="$5" '$1 == g && $2 == n && $3 == q && $4 == u { print $c }' "$6"; }
