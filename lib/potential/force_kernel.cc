@@ -10,9 +10,12 @@ namespace {
 // grow with the batch.
 constexpr int64_t kChunkPairs = 1 << 18;
 
-// A piece costs about as much as so many pairs of a structure with forces, some 70 us: it is worth a thread. The number
-// of pieces is a power of two, as the number of threads mostly is.
-constexpr int64_t kPieceCost = 4096, kMaxPieces = 16;
+// A piece costs about as much as so many pairs of a structure with forces, some 70 us, and has so many atoms: it is
+// worth a thread, and blocks of atoms are not mostly empty. Their number is a power of two, as that of threads mostly
+// is.
+constexpr int64_t kPieceCost = 4096, kPieceAtoms = 32;
+// Each piece has gradients of its own, together so many numbers.
+constexpr int64_t kMinPieces = 4, kMaxPieces = 64, kBufferSize = 1 << 24;
 
 }  // namespace
 
@@ -41,10 +44,14 @@ int64_t ForceKernel<T>::Cost(const ForceBatch<T>& batch, int64_t s, bool forces)
 
 template <typename T>
 void ForceKernel<T>::Cut(const ForceBatch<T>& batch, int64_t begin, int64_t end, bool forces) {
-  int64_t total = 0;
-  for (int64_t k = begin; k < end; ++k) total += Cost(batch, order_[k], forces);
+  int64_t total = 0, atoms = 0;
+  for (int64_t k = begin; k < end; ++k) {
+    total += Cost(batch, order_[k], forces);
+    atoms += batch.num_atoms(order_[k]);
+  }
+  const int64_t most = std::clamp(kBufferSize / (3 * num_parameters_), kMinPieces, kMaxPieces);
   int64_t count = 1;
-  while (2 * count <= std::min({kMaxPieces, end - begin, total / kPieceCost})) count *= 2;
+  while (2 * count <= std::min({most, end - begin, total / kPieceCost, atoms / kPieceAtoms})) count *= 2;
   int64_t before = 0, at = begin;
   for (int64_t piece = 0; piece < count; ++piece) {
     const int64_t first = at;
