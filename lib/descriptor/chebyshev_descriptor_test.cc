@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,24 +10,15 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/chebyshev.h"
 #include "lib/descriptor/descriptor_factory.h"
+#include "lib/testing/for_each_target.h"
 #include "lib/testing/golden_potential.h"
 
 namespace rutile {
 namespace {
 
 constexpr AngularMethod kMethods[] = {AngularMethod::kMoments, AngularMethod::kTriplets};
-
-void ForEachTarget(const std::function<void()>& check) {
-  for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
-    SCOPED_TRACE(hwy::TargetName(targets & -targets));
-    hwy::SetSupportedTargetsForTest(targets & -targets);
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
 
 template <typename T>
 std::vector<T> Features(const Descriptor& descriptor, const std::vector<uint8_t>& species, const Structure& structure) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -10,22 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/chebyshev.h"
+#include "lib/testing/for_each_target.h"
 
 namespace rutile {
 namespace {
-
-// On every instruction set that the machine has.
-void ForEachTarget(const std::function<void()>& check) {
-  for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
-    const int64_t target = targets & -targets;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
 
 // Atom 0 has `count` neighbours, the others none: their species are all there is of them.
 struct Environment {

@@ -1,11 +1,13 @@
 #include "lib/descriptor/derivative_testing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 
@@ -24,6 +26,16 @@ ChebyshevOptions Options(int num_species, int rad_order, double rad_cutoff, int 
   options.ang_order = ang_order;
   options.ang_cutoff = ang_cutoff;
   return options;
+}
+
+template <typename T>
+void ExpectClose(const char* what, const std::vector<T>& found, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  double largest = 1;
+  for (const double x : expected) largest = std::max(largest, std::abs(x));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(found[i], expected[i], tolerance * largest) << what << ' ' << i;
+  }
 }
 
 }  // namespace
@@ -171,5 +183,16 @@ template Products<float> ComputeProducts(const DescriptorDerivatives<float>&, co
 template Products<double> ComputeProducts(const DescriptorDerivatives<double>&, const StructureGeometry&,
                                           const std::vector<double>&, const std::vector<double>&,
                                           const std::vector<double>&, const std::vector<uint8_t>&);
+
+template <typename T>
+void ExpectEqual(const Products<T>& found, const Products<double>& expected, double tolerance) {
+  ExpectClose("feature", found.features, expected.features, tolerance);
+  ExpectClose("force", found.force, expected.force, tolerance);
+  ExpectClose("strain gradient", found.strain_gradient, expected.strain_gradient, tolerance);
+  ExpectClose("tangent", found.tangents, expected.tangents, tolerance);
+}
+
+template void ExpectEqual(const Products<float>&, const Products<double>&, double);
+template void ExpectEqual(const Products<double>&, const Products<double>&, double);
 
 }  // namespace rutile

@@ -71,6 +71,10 @@ Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const S
                             const std::vector<double>& slopes, const std::vector<double>& direction,
                             const std::vector<double>& strain, const std::vector<uint8_t>& sampled = {});
 
+// Each of the products to `tolerance` of its largest value, or of 1.
+template <typename T>
+void ExpectEqual(const Products<T>& found, const Products<double>& expected, double tolerance);
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_DESCRIPTOR_DERIVATIVE_TESTING_H_

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/chebyshev_derivatives.h"
 #include "lib/descriptor/derivative_testing.h"
 #include "lib/descriptor/reference_derivatives.h"
+#include "lib/testing/for_each_target.h"
 
 namespace rutile {
 namespace {
@@ -19,34 +18,6 @@ namespace {
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeListed(const ChebyshevOptions& options) {
   return MakeChebyshevDerivatives<T>(options, AngularMethod::kTriplets);
-}
-
-void ForEachTarget(const std::function<void()>& check) {
-  for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
-    SCOPED_TRACE(hwy::TargetName(targets & -targets));
-    hwy::SetSupportedTargetsForTest(targets & -targets);
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
-
-// To `tolerance` of the largest value, or of 1.
-template <typename T>
-void ExpectClose(const char* what, const std::vector<T>& found, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  double largest = 1;
-  for (const double x : expected) largest = std::max(largest, std::abs(x));
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(found[i], expected[i], tolerance * largest) << what << ' ' << i;
-  }
-}
-
-template <typename T>
-void ExpectEqual(const Products<T>& found, const Products<double>& expected, double tolerance) {
-  ExpectClose("feature", found.features, expected.features, tolerance);
-  ExpectClose("force", found.force, expected.force, tolerance);
-  ExpectClose("strain gradient", found.strain_gradient, expected.strain_gradient, tolerance);
-  ExpectClose("tangent", found.tangents, expected.tangents, tolerance);
 }
 
 // Lists may reach farther, or nearer than the least distance, than what counts.

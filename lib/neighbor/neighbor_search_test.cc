@@ -16,6 +16,7 @@
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/neighbor_testing.h"
 #include "lib/structure/structure.h"
+#include "lib/testing/for_each_target.h"
 
 namespace rutile {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "gtest/gtest.h"
 #include "lib/base/logging.h"
-#include "lib/base/simd.h"
 #include "lib/structure/cell.h"
 
 namespace rutile {
@@ -76,17 +75,6 @@ void ExpectEqual(const NeighborList& found, const NeighborList& expected) {
   EXPECT_TRUE(found.dx == expected.dx);
   EXPECT_TRUE(found.dy == expected.dy);
   EXPECT_TRUE(found.dz == expected.dz);
-}
-
-void ForEachTarget(const std::function<void()>& check) {
-  for (int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
-    hwy::SetSupportedTargetsForTest(targets & -targets);
-    hwy::GetChosenTarget().Update(targets & -targets);
-    SCOPED_TRACE(hwy::TargetName(targets & -targets));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
 }
 
 }  // namespace rutile

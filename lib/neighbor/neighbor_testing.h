@@ -4,7 +4,6 @@
 #define RUTILE_LIB_NEIGHBOR_NEIGHBOR_TESTING_H_
 
 #include <array>
-#include <functional>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -25,9 +24,6 @@ Structure RandomStructure(int num_atoms, const Matrix3& cell, const std::array<b
 
 // Expects two lists to be equal bit for bit.
 void ExpectEqual(const NeighborList& found, const NeighborList& expected);
-
-// Runs `check` on every instruction set that this machine and this program have.
-void ForEachTarget(const std::function<void()>& check);
 
 }  // namespace rutile
 
