@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/parallel_for.h"
+#include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
 #include "lib/tensorfile/tensor_reader.h"
 
@@ -216,28 +216,16 @@ absl::StatusOr<StructureStreamStats> StreamStructures(absl::Span<const std::stri
   Pipeline pipeline(options, consumer);
   ChunkReader reader(inputs, options, chunk_atoms, consumer);
   StructureStreamStats stats;
-  // Two chunks: with more than one thread the next is read while this one is computed and written.
-  Chunk chunks[2];
-  RETURN_IF_ERROR(reader.Read(&chunks[0]));
-  for (int current = 0;; current ^= 1) {
-    Chunk& chunk = chunks[current];
-    Chunk& next = chunks[current ^ 1];
-    std::future<absl::Status> reading;
-    if (!chunk.last && options.num_threads > 1) {
-      reading = std::async(std::launch::async, [&] { return reader.Read(&next); });
-    }
-    absl::Status status = pipeline.Compute(chunk);
-    if (status.ok()) status = pipeline.Emit(chunk, &stats);
-    if (reading.valid()) {
-      // What comes first in the input is reported first, for any number of threads.
-      const absl::Status read_status = reading.get();
-      if (status.ok()) status = read_status;
-    }
-    RETURN_IF_ERROR(status);
-    if (options.on_progress) options.on_progress(chunk.count);
-    if (chunk.last) break;
-    if (options.num_threads == 1) RETURN_IF_ERROR(reader.Read(&next));
-  }
+  RETURN_IF_ERROR(ForEachChunk<Chunk>(
+      options.num_threads > 1, [&](Chunk* chunk) { return reader.Read(chunk); },
+      [&](Chunk* chunk) {
+        RETURN_IF_ERROR(pipeline.Compute(*chunk));
+        return pipeline.Emit(*chunk, &stats);
+      },
+      [&](Chunk* chunk) {
+        if (options.on_progress) options.on_progress(chunk->count);
+        return absl::OkStatus();
+      }));
   stats.filtered = reader.filtered();
   if (stats.structures == 0) {
     return absl::InvalidArgumentError(absl::StrCat("no structure is left: ", reader.number(), " were read, ",

@@ -136,14 +136,7 @@ ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const Net
     out.force = -slopes[0];
     out.stress = ReferenceStress(slopes[1], batch);
   }
-  if (!parameters.requires_grad()) {
-    out.energy_per_atom = out.energy_per_atom.detach();
-    if (forces) {
-      out.force = out.force.detach();
-      out.stress = out.stress.detach();
-    }
-  }
-  return out;
+  return parameters.requires_grad() ? out : WithoutGraph(out);
 }
 
 }  // namespace rutile

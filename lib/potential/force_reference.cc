@@ -146,6 +146,11 @@ struct ForcesAndStrain : torch::autograd::Function<ForcesAndStrain> {
 
 }  // namespace
 
+ReferencePrediction WithoutGraph(const ReferencePrediction& prediction) {
+  const auto detach = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.detach() : tensor; };
+  return {detach(prediction.energy_per_atom), detach(prediction.force), detach(prediction.stress)};
+}
+
 at::Tensor StructureOfAtoms(const NamedTensors& batch) {
   return at::repeat_interleave(AtomCounts(batch).to(at::kLong));
 }
@@ -196,14 +201,7 @@ ReferencePrediction PredictReference(const ChebyshevOptions& options, const Netw
     out.force = all.narrow(0, 0, 3 * num_atoms).view({num_atoms, 3});
     out.stress = ReferenceStress(all.narrow(0, 3 * num_atoms, 9 * num_structures).view({num_structures, 3, 3}), batch);
   }
-  if (!parameters.requires_grad()) {
-    out.energy_per_atom = out.energy_per_atom.detach();
-    if (forces) {
-      out.force = out.force.detach();
-      out.stress = out.stress.detach();
-    }
-  }
-  return out;
+  return parameters.requires_grad() ? out : WithoutGraph(out);
 }
 
 }  // namespace rutile

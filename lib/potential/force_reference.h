@@ -58,6 +58,9 @@ at::Tensor ReferenceEnergiesPerAtom(const NetworkShape& shape, const FeatureScal
 // strain_gradient: [B, 3, 3] eV; what ReferencePrediction::stress says. Differentiable.
 at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors& batch);
 
+// Detached, as much of it as there is.
+ReferencePrediction WithoutGraph(const ReferencePrediction& prediction);
+
 // [A] the structure of each atom, i64.
 at::Tensor StructureOfAtoms(const NamedTensors& batch);
 

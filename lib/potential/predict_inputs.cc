@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <future>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/parallel_for.h"
+#include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/potential/force_predictor.h"
@@ -209,31 +209,17 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const 
   ChunkReader reader(models[0].descriptor, once, options);
   Pipeline pipeline(models, options);
   std::vector<StructurePrediction> predictions;
-  // The next chunk is read while one is computed.
-  Chunk chunks[2];
-  RETURN_IF_ERROR(reader.Read(&chunks[0]));
-  for (int current = 0;; current ^= 1) {
-    Chunk& chunk = chunks[current];
-    Chunk& next = chunks[current ^ 1];
-    std::future<absl::Status> reading;
-    if (!chunk.last && options.num_threads > 1) {
-      reading = std::async(std::launch::async, [&] { return reader.Read(&next); });
-    }
-    absl::Status status = pipeline.Compute(&chunk);
-    if (reading.valid()) {
-      // What comes first in the input is reported first, for any number of threads.
-      const absl::Status read_status = reading.get();
-      if (status.ok()) status = read_status;
-    }
-    RETURN_IF_ERROR(status);
-    for (int64_t s = 0; s < chunk.count; ++s) {
-      if (options.on_structure) RETURN_IF_ERROR(options.on_structure(chunk.items[s].structure));
-      predictions.push_back(std::move(chunk.predictions[s]));
-    }
-    if (options.on_progress) options.on_progress(chunk.count);
-    if (chunk.last) break;
-    if (options.num_threads == 1) RETURN_IF_ERROR(reader.Read(&next));
-  }
+  RETURN_IF_ERROR(ForEachChunk<Chunk>(
+      options.num_threads > 1, [&](Chunk* chunk) { return reader.Read(chunk); },
+      [&](Chunk* chunk) { return pipeline.Compute(chunk); },
+      [&](Chunk* chunk) {
+        for (int64_t s = 0; s < chunk->count; ++s) {
+          if (options.on_structure) RETURN_IF_ERROR(options.on_structure(chunk->items[s].structure));
+          predictions.push_back(std::move(chunk->predictions[s]));
+        }
+        if (options.on_progress) options.on_progress(chunk->count);
+        return absl::OkStatus();
+      }));
   RETURN_IF_ERROR(reader.CheckSelection());
   return predictions;
 }
