@@ -8,7 +8,15 @@
 namespace rutile {
 namespace {
 
-std::string LossName(LossKind kind) {
+// The fewest decimals that give the number back.
+std::string Exactly(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+}  // namespace
+
+absl::string_view LossKindName(LossKind kind) {
   switch (kind) {
     case LossKind::kRmse:
       return "rmse";
@@ -20,7 +28,7 @@ std::string LossName(LossKind kind) {
   return "";
 }
 
-std::string ScalingName(FeatureScalingKind kind) {
+absl::string_view FeatureScalingName(FeatureScalingKind kind) {
   switch (kind) {
     case FeatureScalingKind::kNone:
       return "none";
@@ -32,19 +40,11 @@ std::string ScalingName(FeatureScalingKind kind) {
   return "";
 }
 
-// The fewest decimals that give the number back.
-std::string Exactly(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
-}
-
-}  // namespace
-
 std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options) {
   std::map<std::string, std::string> course = {
       {"hidden", absl::StrJoin(options.hidden, ",")},
       {"activation", std::string(ActivationName(options.activation))},
-      {"feature_scaling", ScalingName(options.feature_scaling)},
+      {"feature_scaling", std::string(FeatureScalingName(options.feature_scaling))},
       {"energy_scaling", options.scale_energies ? "true" : "false"},
       {"precision", options.precision == DType::kF64 ? "fp64" : "fp32"},
   };
@@ -55,7 +55,7 @@ std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options)
         });
   }
   const LossOptions& loss = options.loss;
-  course["loss"] = LossName(loss.kind);
+  course["loss"] = std::string(LossKindName(loss.kind));
   course["energy_weight"] = Exactly(loss.energy_weight);
   course["force_weight"] = Exactly(loss.force_weight);
   course["stress_weight"] = Exactly(loss.stress_weight);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/network_shape.h"
 #include "lib/potential/scaling.h"
@@ -63,6 +64,10 @@ struct AtomisticTaskOptions {
   bool cached_features = false;  // keep the features of all structures where they serve: energies without forces
   int num_threads = 1;
 };
+
+// As flags say them: rmse, mse, huber; none, pooled, species.
+absl::string_view LossKindName(LossKind kind);
+absl::string_view FeatureScalingName(FeatureScalingKind kind);
 
 // The options of the model, the loss and the sampling by the names of their flags: what Task::Course says.
 std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options);

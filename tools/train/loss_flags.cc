@@ -41,9 +41,9 @@ absl::Status CheckWeight(const char* name, double value) {
 }
 
 absl::StatusOr<LossKind> ParseLoss() {
-  if (FLAGS_loss == "rmse") return LossKind::kRmse;
-  if (FLAGS_loss == "mse") return LossKind::kMse;
-  if (FLAGS_loss == "huber") return LossKind::kHuber;
+  for (const LossKind kind : {LossKind::kRmse, LossKind::kMse, LossKind::kHuber}) {
+    if (FLAGS_loss == LossKindName(kind)) return kind;
+  }
   return absl::InvalidArgumentError(absl::StrCat("--loss=", FLAGS_loss, ": expected rmse, mse or huber"));
 }
 

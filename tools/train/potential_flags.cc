@@ -31,6 +31,19 @@ DEFINE_validator(precision, [](const char*, const std::string& value) {
 
 namespace rutile {
 
+namespace {
+
+absl::StatusOr<FeatureScalingKind> ParseFeatureScaling() {
+  for (const FeatureScalingKind kind :
+       {FeatureScalingKind::kNone, FeatureScalingKind::kPooled, FeatureScalingKind::kPerSpecies}) {
+    if (FLAGS_feature_scaling == FeatureScalingName(kind)) return kind;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--feature_scaling=", FLAGS_feature_scaling, ": expected pooled, species or none"));
+}
+
+}  // namespace
+
 absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
   AtomisticTaskOptions options;
   options.hidden.clear();
@@ -44,16 +57,7 @@ absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.activation, ParseActivation(FLAGS_activation));
   ASSIGN_OR_RETURN(options.loss, LossOptionsFromFlags());
   ASSIGN_OR_RETURN(options.force_sampling, ForceSamplingOptionsFromFlags(options.loss));
-  if (FLAGS_feature_scaling == "pooled") {
-    options.feature_scaling = FeatureScalingKind::kPooled;
-  } else if (FLAGS_feature_scaling == "species") {
-    options.feature_scaling = FeatureScalingKind::kPerSpecies;
-  } else if (FLAGS_feature_scaling == "none") {
-    options.feature_scaling = FeatureScalingKind::kNone;
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--feature_scaling=", FLAGS_feature_scaling, ": expected pooled, species or none"));
-  }
+  ASSIGN_OR_RETURN(options.feature_scaling, ParseFeatureScaling());
   options.scale_energies = FLAGS_energy_scaling;
   ASSIGN_OR_RETURN(options.atomic_energies, ParseAtomicEnergies(FLAGS_atomic_energies));
   options.angular = AngularMethodFromFlags();
