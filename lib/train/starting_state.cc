@@ -11,6 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/train/course.h"
 
 namespace rutile {
 namespace {

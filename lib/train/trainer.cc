@@ -21,6 +21,7 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/train/batch_epoch.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/course.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/epoch_log.h"
 #include "lib/train/epoch_trainer.h"

@@ -1,11 +1,10 @@
-// What a training run is told, and how it is written down in config.json.
+// What a training run is told.
 
 #ifndef RUTILE_LIB_TRAIN_TRAINER_OPTIONS_H_
 #define RUTILE_LIB_TRAIN_TRAINER_OPTIONS_H_
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -83,15 +82,6 @@ struct TrainerOptions {
 
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckTrainerOptions(const TrainerOptions& options);
-
-// Of the options that decide the course of a run, and of Task::Course, as JSON, for checkpoints.
-std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task = {});
-// FAILED_PRECONDITION naming the first option in which `now` differs from `then` (both from CourseJson).
-absl::Status CheckSameCourse(absl::string_view then, absl::string_view now);
-
-// All options, the task's, and what the caller adds ("command", "inputs"...), as the text of config.json.
-std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
-                       const Metadata& provenance);
 
 }  // namespace rutile
 

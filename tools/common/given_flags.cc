@@ -16,4 +16,12 @@ absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char
   return absl::OkStatus();
 }
 
+absl::Status RefuseUnused(absl::string_view chosen, std::initializer_list<std::pair<const char*, bool>> used) {
+  for (const auto& [name, is_used] : used) {
+    if (is_used || !FlagGiven(name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", name, " has no effect with ", chosen, ": leave it out"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace rutile

@@ -4,6 +4,7 @@
 #define RUTILE_TOOLS_COMMON_GIVEN_FLAGS_H_
 
 #include <initializer_list>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -16,6 +17,9 @@ bool FlagGiven(const char* name);
 // INVALID_ARGUMENT for the first of `names` that is given: "--momentum has no effect with --optimizer=adam: leave it
 // out". `why`: "with --optimizer=adam". Nobody tunes a flag in vain.
 absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names);
+
+// The same for those of `used` that are false: `chosen` is "--optimizer=adam".
+absl::Status RefuseUnused(absl::string_view chosen, std::initializer_list<std::pair<const char*, bool>> used);
 
 }  // namespace rutile
 

@@ -1,15 +1,11 @@
-// The flags of the trainer, whatever the task: optimiser, schedule, limits, split.
+// The flags of the trainer, whatever the task.
 
 #ifndef RUTILE_TOOLS_COMMON_TRAINER_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_TRAINER_FLAGS_H_
 
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
@@ -19,11 +15,6 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags();
 
 // --output_dir.
 std::string OutputDirFromFlags();
-
-// From --validation_fraction, --test_fraction, --split_seed, --validation_frames, --test_frames, --validation_key and
-// --test_key. `mask(key, pattern)` tells which examples have a value of that key that fits the glob.
-absl::StatusOr<SplitOptions> SplitOptionsFromFlags(
-    const std::function<absl::StatusOr<std::vector<bool>>(absl::string_view key, absl::string_view pattern)>& mask);
 
 }  // namespace rutile
 

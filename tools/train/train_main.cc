@@ -18,6 +18,7 @@
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
 #include "tools/common/run_tool.h"
+#include "tools/common/split_flags.h"
 #include "tools/common/trainer_flags.h"
 #include "tools/train/data_flags.h"
 #include "tools/train/potential_flags.h"

@@ -1,0 +1,133 @@
+#include "lib/train/course.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/task/sampling_policy.h"
+
+namespace rutile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Text(absl::string_view text) { return std::string(text); }
+
+void DescribeOptimizer(const OptimizerOptions& optimizer, Json* json) {
+  (*json)["optimizer"] = Text(OptimizerName(optimizer.kind));
+  (*json)["learning_rate"] = optimizer.learning_rate;
+  if (optimizer.kind == OptimizerKind::kLbfgs) {
+    (*json)["history_size"] = optimizer.history_size;
+    (*json)["tolerance_gradient"] = optimizer.tolerance_gradient;
+    (*json)["tolerance_change"] = optimizer.tolerance_change;
+    return;
+  }
+  (*json)["weight_decay"] = optimizer.weight_decay;
+  if (optimizer.kind == OptimizerKind::kAdam || optimizer.kind == OptimizerKind::kAdamW) {
+    (*json)["beta1"] = optimizer.beta1;
+    (*json)["beta2"] = optimizer.beta2;
+    (*json)["epsilon"] = optimizer.epsilon;
+  }
+  if (optimizer.kind == OptimizerKind::kSgd) {
+    (*json)["momentum"] = optimizer.momentum;
+    (*json)["dampening"] = optimizer.dampening;
+    (*json)["nesterov"] = optimizer.nesterov;
+  }
+}
+
+void DescribeBatches(const TrainerOptions& options, Json* json) {
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) return;
+  (*json)["batch_size"] = options.batch_size;
+  (*json)["shuffle"] = options.shuffle;
+  // Runs of versions that did not know of policies can be resumed.
+  if (options.sampling_policy != SamplingPolicy::kUniform) {
+    (*json)["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
+  }
+  (*json)["gradient_clip_norm"] = options.gradient_clip_norm;
+}
+
+void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
+  (*json)["lr_scheduler"] = Text(ScheduleName(schedule.kind));
+  if (schedule.kind != ScheduleKind::kConstant) {
+    (*json)["lr_per_step"] = schedule.per_step;
+    (*json)["lr_factor"] = schedule.factor;
+    (*json)["lr_period"] = schedule.period;
+    (*json)["min_learning_rate"] = schedule.min_learning_rate;
+  }
+  if (schedule.kind == ScheduleKind::kPlateau) {
+    (*json)["lr_patience"] = schedule.patience;
+    (*json)["lr_threshold"] = schedule.threshold;
+    (*json)["lr_cooldown"] = schedule.cooldown;
+  }
+  (*json)["warmup_steps"] = schedule.warmup_steps;
+  (*json)["warmup_start"] = schedule.warmup_start;
+}
+
+Json Course(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+  Json json = {{"seed", options.seed}};
+  DescribeOptimizer(options.optimizer, &json);
+  DescribeBatches(options, &json);
+  DescribeSchedule(options.schedule, &json);
+  for (const auto& [key, value] : task) json["task"][key] = value;
+  return json;
+}
+
+// But for what is an object.
+absl::Status CheckSameValues(const Json& before, const Json& after) {
+  const auto value = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? json[key].dump() : std::string("not set");
+  };
+  for (const Json* json : {&after, &before}) {
+    for (const auto& item : json->items()) {
+      const std::string& key = item.key();
+      if (item.value().is_object() || (before.contains(key) && after.contains(key) && before[key] == after[key])) {
+        continue;
+      }
+      return absl::FailedPreconditionError(absl::StrCat(key, " is ", value(after, key), ", but the run to resume has ",
+                                                        value(before, key), "; give that, or start a new run"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+  return Course(options, task).dump();
+}
+
+absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
+  const Json before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
+  const Json after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
+  if (!before.is_object() || !after.is_object()) {
+    return absl::FailedPreconditionError("the options of the run to resume cannot be read");
+  }
+  RETURN_IF_ERROR(CheckSameValues(before, after));
+  // Runs of versions that did not write the task's options can be resumed.
+  return before.contains("task") && after.contains("task") ? CheckSameValues(before["task"], after["task"])
+                                                           : absl::OkStatus();
+}
+
+std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
+                       const Metadata& provenance) {
+  Json json = Course(options, task);
+  json["max_epochs"] = options.stop.max_epochs;
+  json["max_steps"] = options.stop.max_steps;
+  json["max_time"] = absl::FormatDuration(options.stop.max_time);
+  json["patience"] = options.stop.patience;
+  json["min_delta"] = options.stop.min_delta;
+  json["compile_mode"] = Text(CompileModeName(options.compile_mode));
+  json["num_workers"] = options.num_workers;
+  json["prefetch_factor"] = options.prefetch_factor;
+  json["persistent_workers"] = options.persistent_workers;
+  for (const auto& [key, value] : provenance) json["provenance"][key] = value;
+  // Bytes that are no UTF-8 (a file name may hold them) are replaced, not thrown at the user.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rutile

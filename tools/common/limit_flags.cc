@@ -1,0 +1,34 @@
+#include "tools/common/limit_flags.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/duration_flag.h"
+#include "tools/common/given_flags.h"
+
+DEFINE_int64(max_epochs, 1000, "Stop after this many passes over the training examples.");
+DEFINE_int64(max_steps, -1, "Stop after this many optimiser steps. -1: no limit.");
+DEFINE_string(max_time, "", "Stop after this time: DD:HH:MM:SS, or as 1h30m. Empty: no limit.");
+DEFINE_int64(patience, 0, "Stop after this many validations without a better loss. 0: never.");
+DEFINE_double(min_delta, 0, "By how much a loss must be lower to count as better (with --patience).");
+
+namespace rutile {
+
+absl::StatusOr<StopOptions> StopOptionsFromFlags() {
+  StopOptions options;
+  options.max_epochs = FLAGS_max_epochs;
+  options.max_steps = FLAGS_max_steps;
+  options.patience = FLAGS_patience;
+  options.min_delta = FLAGS_min_delta;
+  if (FLAGS_patience == 0 && FlagGiven("min_delta")) {
+    return absl::InvalidArgumentError("--min_delta has no effect without --patience: give both or leave it out");
+  }
+  if (!FLAGS_max_time.empty()) {
+    ASSIGN_OR_RETURN(options.max_time, ParseDurationFlag("max_time", FLAGS_max_time));
+  }
+  RETURN_IF_ERROR(CheckStopOptions(options));
+  return options;
+}
+
+}  // namespace rutile

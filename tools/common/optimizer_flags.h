@@ -1,0 +1,16 @@
+// The flags of the optimiser.
+
+#ifndef RUTILE_TOOLS_COMMON_OPTIMIZER_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_OPTIMIZER_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "lib/train/optimizer.h"
+
+namespace rutile {
+
+// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimiser does not use.
+absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_OPTIMIZER_FLAGS_H_
