@@ -58,6 +58,7 @@ struct Metric {
   std::string name;
   std::string unit;
   double value = 0;
+  bool higher_is_better = false;
 };
 
 class Task {

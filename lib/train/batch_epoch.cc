@@ -1,11 +1,12 @@
 #include "lib/train/batch_epoch.h"
 
-#include <string>
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
@@ -28,36 +29,56 @@ absl::Status BatchEpoch::Start() {
     ASSIGN_OR_RETURN(state.sampling_weight, context_.task.SamplingWeights(policy, context_.examples));
   }
   loader_.StartEpoch(state.epoch, state.batch, state.sampling_weight);
+  started_ = true;
   return absl::OkStatus();
 }
 
-absl::Status BatchEpoch::Train(EpochWork* work, std::string* reason) {
-  RETURN_IF_ERROR(Start());
-  const auto end = absl::MakeCleanup([this] { loader_.EndEpoch(); });
-  while (context_.state.batch < loader_.num_batches() && reason->empty()) {
+absl::Status BatchEpoch::Train(EpochWork* work) {
+  auto leave = absl::MakeCleanup([this] { Leave(); });
+  if (!started_) RETURN_IF_ERROR(Start());
+  while (context_.state.batch < context_.num_batches) {
     RETURN_IF_ERROR(CheckInterrupt());
-    ASSIGN_OR_RETURN(const NamedTensors* batch, loader_.Next());
-    RETURN_IF_ERROR(Step(*batch, work));
-    *reason = context_.stop.AfterStep(context_.state.step, absl::Now() - context_.start);
+    RETURN_IF_ERROR(Step(work));
+    if (context_.pause() && context_.state.batch < context_.num_batches) {
+      std::move(leave).Cancel();
+      break;
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status BatchEpoch::Step(const NamedTensors& batch, EpochWork* work) {
-  Checkpoint& state = context_.state;
+void BatchEpoch::Leave() {
+  loader_.EndEpoch();
+  started_ = false;
+}
+
+absl::Status BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   loss_.Clear();
-  RETURN_IF_ERROR(loss_.Add(state.parameters, batch));
+  for (int64_t batch = context_.state.batch; batch < end; ++batch) {
+    ASSIGN_OR_RETURN(const NamedTensors* tensors, loader_.Next());
+    RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *tensors));
+    work->Add(context_.task, loader_.examples());
+    // Here the batch at fault is known.
+    if (batch + 1 < end && !loss_.IsFinite()) return loss_.Combine(context_.state, loader_.examples()).status();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BatchEpoch::Step(EpochWork* work) {
+  Checkpoint& state = context_.state;
+  const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
+  RETURN_IF_ERROR(AddBatches(end, work));
   ASSIGN_OR_RETURN(const double loss, loss_.Combine(state, loader_.examples()));
   ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
+  ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
   state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
   optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters);
 
   state.epoch_sums.Add(loss_.sums());
-  ++state.batch;
+  state.batch = end;
   ++state.step;
-  work->Add(context_.task, loader_.examples());
   if (context_.options.on_step) {
-    context_.options.on_step({state.epoch + 1, state.step, state.batch, loader_.num_batches(), loss});
+    context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss});
   }
   return absl::OkStatus();
 }

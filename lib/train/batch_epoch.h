@@ -1,8 +1,9 @@
-// An epoch of steps over batches: make the batch, gradient of each term, loss, clipping, optimiser.
+// An epoch of steps over batches: make the batches of a step, gradient of each term, loss, clipping, optimiser.
 
 #ifndef RUTILE_LIB_TRAIN_BATCH_EPOCH_H_
 #define RUTILE_LIB_TRAIN_BATCH_EPOCH_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -19,18 +20,23 @@ class BatchEpoch : public EpochTrainer {
   explicit BatchEpoch(const EpochContext& context);
 
   // Also the errors of Task::SamplingWeights.
-  absl::Status Train(EpochWork* work, std::string* reason) override;
+  absl::Status Train(EpochWork* work) override;
+  void Leave() override;
+  const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
   NamedTensors State() const override { return optimizer_->State(); }
   absl::Status SetState(const NamedTensors& state) override { return optimizer_->SetState(state); }
 
  private:
   absl::Status Start();
-  absl::Status Step(const NamedTensors& batch, EpochWork* work);
+  absl::Status Step(EpochWork* work);
+  // The batches of a step into loss_, up to batch number `end`.
+  absl::Status AddBatches(int64_t end, EpochWork* work);
 
   const EpochContext context_;
   DataLoader loader_;
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
+  bool started_ = false;  // the loader, in this epoch
 };
 
 }  // namespace rutile

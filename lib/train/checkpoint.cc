@@ -102,6 +102,12 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   checkpoint.schedule = PartOf("schedule.", tensors);
   checkpoint.stopping = PartOf("stopping.", tensors);
   checkpoint.task = PartOf("task.", tensors);
+  // Runs of 0.1.0 did not write these: they looked at the end of each epoch, and logged it.
+  checkpoint.observed_step = checkpoint.batch == 0 ? checkpoint.step : -1;
+  checkpoint.log_rows = checkpoint.epoch;
+  if (tensors.Has("observed_step")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_step", &checkpoint.observed_step));
+  if (tensors.Has("best_step")) RETURN_IF_ERROR(ReadScalar(tensors, "best_step", &checkpoint.best_step));
+  if (tensors.Has("log_rows")) RETURN_IF_ERROR(ReadScalar(tensors, "log_rows", &checkpoint.log_rows));
   if (tensors.Has("sampling_weight")) checkpoint.sampling_weight = tensors.At("sampling_weight").ToDoubles();
   checkpoint.config = file.metadata.at("config");
   return checkpoint;
@@ -129,6 +135,9 @@ const Schema& CheckpointSchema() {
           {"term_count", {DType::kF64}, {"T"}, true, "values in these sums"},
           {"loss_weight", {DType::kF64}, {"T"}, true, "d loss / d term sum, over the last epoch"},
           {"data", {DType::kU64}, {}, true, "fingerprint of the split"},
+          {"best_step", {DType::kI64}, {}, false, "steps done then"},
+          {"observed_step", {DType::kI64}, {}, false, "step after which the monitored value was last looked at"},
+          {"log_rows", {DType::kI64}, {}, false, "rows of log.tsv that belong to this state"},
           {"sampling_weight",
            {DType::kF64},
            {"E"},
@@ -161,6 +170,9 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   tensors.Set("term_count", vector(checkpoint.epoch_sums.count));
   tensors.Set("loss_weight", vector(checkpoint.loss_weight));
   tensors.Set("data", Tensor::Scalar<uint64_t>(checkpoint.data));
+  tensors.Set("best_step", Tensor::Scalar<int64_t>(checkpoint.best_step));
+  tensors.Set("observed_step", Tensor::Scalar<int64_t>(checkpoint.observed_step));
+  tensors.Set("log_rows", Tensor::Scalar<int64_t>(checkpoint.log_rows));
   Metadata metadata = provenance;
   metadata["kind"] = CheckpointSchema().kind;
   metadata["config"] = checkpoint.config;

@@ -32,14 +32,17 @@ struct Checkpoint {
   Tensor best_parameters;  // [P]
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t best_epoch = 0;  // 0: there is none yet
+  int64_t best_step = 0;
   NamedTensors optimizer;  // the states of these parts, each checked by its owner
   NamedTensors schedule;
   NamedTensors stopping;
   NamedTensors task;
   // Of each training example in this epoch, as drawn from when it began; empty between epochs and without a policy.
   std::vector<double> sampling_weight;
-  std::string config;  // JSON: the options that decide the course of a run
-  uint64_t data = 0;   // Fingerprint of the split
+  int64_t observed_step = -1;  // the step after which the monitored value was last looked at
+  int64_t log_rows = 0;        // of log.tsv that belong to this state
+  std::string config;          // JSON: the options that decide the course of a run
+  uint64_t data = 0;           // Fingerprint of the split
 };
 
 // What the file holds. Parameters lie in it under their names: "parameters.network.Ti.0.weight", "best.network...".

@@ -40,6 +40,14 @@ void DescribeOptimizer(const OptimizerOptions& optimizer, Json* json) {
   }
 }
 
+void DescribeLimit(const char* name, const BatchLimit& limit, Json* json) {
+  if (limit.batches >= 0) {
+    (*json)[name] = limit.batches;
+  } else if (limit.fraction < 1) {
+    (*json)[name] = limit.fraction;
+  }
+}
+
 void DescribeBatches(const TrainerOptions& options, Json* json) {
   if (options.optimizer.kind == OptimizerKind::kLbfgs) return;
   (*json)["batch_size"] = options.batch_size;
@@ -49,6 +57,23 @@ void DescribeBatches(const TrainerOptions& options, Json* json) {
     (*json)["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
   }
   (*json)["gradient_clip_norm"] = options.gradient_clip_norm;
+  if (options.gradient_clip_value > 0) (*json)["gradient_clip_value"] = options.gradient_clip_value;
+  if (options.accumulate_grad_batches > 1) (*json)["accumulate_grad_batches"] = options.accumulate_grad_batches;
+  DescribeLimit("limit_train_batches", options.limit_train_batches, json);
+  DescribeLimit("overfit_batches", options.overfit_batches, json);
+}
+
+// What is monitored, and when: it decides which model is best, and plateau's rate.
+void DescribeValidation(const TrainerOptions& options, Json* json) {
+  const ValidationOptions& validation = options.validation;
+  if (!options.monitor.empty()) (*json)["monitor"] = options.monitor;
+  if (validation.every_epochs > 1) (*json)["check_val_every_n_epoch"] = validation.every_epochs;
+  if (validation.fraction < 1) (*json)["val_check_interval"] = validation.fraction;
+  if (validation.every_steps > 0) (*json)["val_check_interval"] = validation.every_steps;
+  if (validation.every_time < absl::InfiniteDuration()) {
+    (*json)["val_check_interval"] = absl::FormatDuration(validation.every_time);
+  }
+  DescribeLimit("limit_val_batches", options.limit_val_batches, json);
 }
 
 void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
@@ -73,6 +98,7 @@ Json Course(const TrainerOptions& options, const std::map<std::string, std::stri
   DescribeOptimizer(options.optimizer, &json);
   DescribeBatches(options, &json);
   DescribeSchedule(options.schedule, &json);
+  DescribeValidation(options, &json);
   for (const auto& [key, value] : task) json["task"][key] = value;
   return json;
 }
@@ -121,6 +147,8 @@ std::string ConfigJson(const TrainerOptions& options, const std::map<std::string
   json["max_time"] = absl::FormatDuration(options.stop.max_time);
   json["patience"] = options.stop.patience;
   json["min_delta"] = options.stop.min_delta;
+  json["min_epochs"] = options.stop.min_epochs;
+  json["min_steps"] = options.stop.min_steps;
   json["compile_mode"] = Text(CompileModeName(options.compile_mode));
   json["num_workers"] = options.num_workers;
   json["prefetch_factor"] = options.prefetch_factor;

@@ -5,17 +5,16 @@
 #define RUTILE_LIB_TRAIN_EPOCH_TRAINER_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/task/task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/schedule.h"
-#include "lib/train/stop_rule.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
@@ -26,9 +25,10 @@ struct EpochContext {
   const std::vector<int64_t>& examples;  // to train on
   const TrainerOptions& options;
   const Schedule& schedule;
-  const StopRule& stop;
-  Checkpoint& state;  // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are moved on
-  absl::Time start;   // of the session, for max_time
+  int64_t num_batches;  // of an epoch; the loader may have more
+  Checkpoint& state;    // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are moved on
+  // Asked after each step: whether something is due that others do, a validation, a checkpoint, the end of the run.
+  std::function<bool()> pause;
 };
 
 // Done in a call, for speeds.
@@ -42,10 +42,17 @@ class EpochTrainer {
  public:
   virtual ~EpochTrainer() = default;
 
-  // Tells the task of the epoch and goes on from state.batch to the epoch's end, or to a `reason` to stop ("" when
-  // there is none). On return no batch is being made. CANCELLED after a signal, between steps; OUT_OF_RANGE when loss
-  // or gradient is not finite; otherwise the errors of the task.
-  virtual absl::Status Train(EpochWork* work, std::string* reason) = 0;
+  // Goes on from state.batch to the epoch's end, or to a pause. Tells the task of the epoch when no call before it did,
+  // or Leave was called since. CANCELLED after a signal, between steps; OUT_OF_RANGE when loss or gradient is not
+  // finite; otherwise the errors of the task.
+  virtual absl::Status Train(EpochWork* work) = 0;
+  // Before the task is told of anything else. On return no batch is being made.
+  virtual void Leave() = 0;
+  // Why there is nothing left to do, or "".
+  virtual std::string Finished() const { return ""; }
+
+  // What to evaluate, and to write as a model: the parameters, or an average of them.
+  virtual const Tensor& EvaluationParameters() const = 0;
 
   // Of the optimiser, for checkpoints. INVALID_ARGUMENT naming the tensor that does not fit.
   virtual NamedTensors State() const = 0;

@@ -74,6 +74,18 @@ void ClipGradient(double norm, double max_norm, Tensor* gradient) {
   }
 }
 
+void ClipGradientByValue(double max_value, Tensor* gradient) {
+  if (max_value <= 0) return;
+  const auto clip = [](auto limit, auto components) {
+    for (auto& component : components) component = std::clamp(component, -limit, limit);
+  };
+  if (gradient->dtype() == DType::kF32) {
+    clip(static_cast<float>(max_value), gradient->mutable_values<float>());
+  } else {
+    clip(max_value, gradient->mutable_values<double>());
+  }
+}
+
 void SetToZero(absl::Span<Tensor> tensors) {
   for (Tensor& tensor : tensors) {
     if (tensor.num_bytes() > 0) std::memset(tensor.mutable_data(), 0, tensor.num_bytes());

@@ -16,6 +16,9 @@ double CombineGradients(absl::Span<const double> weight, absl::Span<const Tensor
 // Scales the gradient, whose norm is `norm`, to `max_norm` when it is longer. max_norm <= 0 leaves it as it is.
 void ClipGradient(double norm, double max_norm, Tensor* gradient);
 
+// Each component to at most max_value in size. max_value <= 0 leaves the gradient as it is.
+void ClipGradientByValue(double max_value, Tensor* gradient);
+
 // Every component 0.
 void SetToZero(absl::Span<Tensor> tensors);
 

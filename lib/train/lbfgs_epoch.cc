@@ -6,7 +6,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
@@ -29,7 +28,7 @@ LbfgsEpoch::LbfgsEpoch(const EpochContext& context)
       lbfgs_(context.options.optimizer, context.state.parameters,
              [this](const Tensor& parameters, Tensor* gradient) { return Evaluate(parameters, gradient); }) {}
 
-absl::Status LbfgsEpoch::Train(EpochWork* work, std::string* reason) {
+absl::Status LbfgsEpoch::Train(EpochWork* work) {
   RETURN_IF_ERROR(CheckInterrupt());
   Checkpoint& state = context_.state;
   if (state.batch == loader_.num_batches()) return absl::OkStatus();  // its validation is missing
@@ -43,8 +42,7 @@ absl::Status LbfgsEpoch::Train(EpochWork* work, std::string* reason) {
   if (context_.options.on_step) {
     context_.options.on_step({state.epoch + 1, state.step, state.batch, loader_.num_batches(), result.loss});
   }
-  *reason =
-      result.converged ? "L-BFGS has converged" : context_.stop.AfterStep(state.step, absl::Now() - context_.start);
+  if (result.converged) finished_ = "L-BFGS has converged";
   return absl::OkStatus();
 }
 

@@ -18,7 +18,10 @@ class LbfgsEpoch : public EpochTrainer {
  public:
   explicit LbfgsEpoch(const EpochContext& context);
 
-  absl::Status Train(EpochWork* work, std::string* reason) override;
+  absl::Status Train(EpochWork* work) override;
+  void Leave() override {}  // no batch is made between calls
+  std::string Finished() const override { return finished_; }
+  const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
   NamedTensors State() const override { return lbfgs_.State(); }
   absl::Status SetState(const NamedTensors& state) override { return lbfgs_.SetState(state); }
 
@@ -31,6 +34,7 @@ class LbfgsEpoch : public EpochTrainer {
   LossGradient loss_;
   Lbfgs lbfgs_;
   EpochWork* work_ = nullptr;  // of the call of Train
+  std::string finished_;
 };
 
 }  // namespace rutile

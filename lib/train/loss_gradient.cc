@@ -36,6 +36,10 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
              : ReferenceGradients(task_, parameters, batch, absl::MakeSpan(gradients_), &sums_);
 }
 
+bool LossGradient::IsFinite() const {
+  return std::all_of(sums_.sum.begin(), sums_.sum.end(), [](double sum) { return std::isfinite(sum); });
+}
+
 absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
   const Loss loss = task_.CombineTerms(sums_);
   norm_ = CombineGradients(loss.weight, gradients_, &combined_);

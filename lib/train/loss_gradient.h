@@ -23,6 +23,8 @@ class LossGradient {
   // Adds the batch's terms and their gradients. The errors are the task's.
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch);
   const TermSums& sums() const { return sums_; }
+  // Whether the sums are; their gradients are not looked at.
+  bool IsFinite() const;
 
   // The loss of what was added; gradient() and norm() are of it. OUT_OF_RANGE when it or its gradient is not finite:
   // the message places it after what `state` has done, and names the first of `examples`.

@@ -28,6 +28,10 @@ std::string RunDirectory::epoch_checkpoint(int64_t epoch) const {
   return absl::StrFormat("%s/checkpoints/epoch-%05d.safetensors", path_, epoch);
 }
 
+std::string RunDirectory::step_checkpoint(int64_t step) const {
+  return absl::StrFormat("%s/checkpoints/step-%09d.safetensors", path_, step);
+}
+
 bool RunDirectory::HoldsRun() const {
   return FileExists(checkpoint()) || FileExists(best()) || FileExists(last()) || FileExists(log()) ||
          FileExists(config());
@@ -52,7 +56,8 @@ absl::Status RunDirectory::RemoveRun() const {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
     const std::string name = entry.path().filename().string();
-    if (name == "last.safetensors" || (absl::StartsWith(name, "epoch-") && absl::EndsWith(name, ".safetensors"))) {
+    const bool numbered = absl::StartsWith(name, "epoch-") || absl::StartsWith(name, "step-");
+    if (name == "last.safetensors" || (numbered && absl::EndsWith(name, ".safetensors"))) {
       RETURN_IF_ERROR(Remove(entry.path().string()));
     }
   }

@@ -32,6 +32,7 @@ class RunDirectory {
   std::string checkpoint() const { return path_ + "/checkpoints/last.safetensors"; }
   // "checkpoints/epoch-00012.safetensors": kept, for those who look at a run's course.
   std::string epoch_checkpoint(int64_t epoch) const;
+  std::string step_checkpoint(int64_t step) const;  // "checkpoints/step-000001200.safetensors"
 
   // Any of the files above is there.
   bool HoldsRun() const;

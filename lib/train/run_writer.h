@@ -30,11 +30,11 @@ class RunWriter {
   void SetBestChanged() { best_is_written_ = false; }
   // best.safetensors, when it has changed since.
   absl::Status WriteBest(const Checkpoint& state);
-  // It and last.safetensors. loss: of state.parameters; NaN when it is not known.
-  absl::Status WriteModels(const Checkpoint& state, double loss);
+  // It and last.safetensors, of `parameters`: the state's, or an average. loss: theirs; NaN when it is not known.
+  absl::Status WriteModels(const Checkpoint& state, const Tensor& parameters, double loss);
   absl::Status WriteCheckpoint(const Checkpoint& state, absl::string_view path) const;
   // Models, then the checkpoint: until it is replaced, the old one leads to the same files again.
-  absl::Status Save(const Checkpoint& state, double loss);
+  absl::Status Save(const Checkpoint& state, const Tensor& parameters, double loss);
 
  private:
   const Task& task_;

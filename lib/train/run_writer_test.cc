@@ -42,7 +42,7 @@ class RunWriterTest : public ::testing::Test {
 
 TEST_F(RunWriterTest, ModelsSayWhatTheyAre) {
   writer_.SetBestChanged();
-  ASSERT_EQ(writer_.WriteModels(state_, 0.75), absl::OkStatus());
+  ASSERT_EQ(writer_.WriteModels(state_, state_.parameters, 0.75), absl::OkStatus());
   const TensorFile best = ReadTensorFile(directory_.best()).value(), last = ReadTensorFile(directory_.last()).value();
   EXPECT_THAT(best.tensors.At("parameters").ToDoubles(), ElementsAre(5, 6, 7, 8));
   EXPECT_THAT(last.tensors.At("parameters").ToDoubles(), ElementsAre(1, 2, 3, 4));
@@ -56,7 +56,7 @@ TEST_F(RunWriterTest, ModelsSayWhatTheyAre) {
 }
 
 TEST_F(RunWriterTest, BestIsWrittenOnlyWhenItChanged) {
-  ASSERT_EQ(writer_.WriteModels(state_, std::numeric_limits<double>::quiet_NaN()), absl::OkStatus());
+  ASSERT_EQ(writer_.WriteModels(state_, state_.parameters, std::numeric_limits<double>::quiet_NaN()), absl::OkStatus());
   EXPECT_FALSE(FileExists(directory_.best()));
   EXPECT_EQ(ReadTensorFile(directory_.last())->metadata.count("loss"), 0u);
   writer_.SetBestChanged();
@@ -69,7 +69,7 @@ TEST_F(RunWriterTest, BestIsWrittenOnlyWhenItChanged) {
 
 TEST_F(RunWriterTest, SaveWritesAll) {
   writer_.SetBestChanged();
-  ASSERT_EQ(writer_.Save(state_, 1), absl::OkStatus());
+  ASSERT_EQ(writer_.Save(state_, state_.parameters, 1), absl::OkStatus());
   EXPECT_TRUE(FileExists(directory_.best()) && FileExists(directory_.last()));
   const Checkpoint loaded = LoadCheckpoint(directory_.checkpoint(), task_.parameter_slices(), DType::kF64, 2).value();
   EXPECT_EQ(loaded.step, 30);

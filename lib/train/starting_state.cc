@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "absl/status/status.h"
@@ -37,8 +38,11 @@ Checkpoint NewState(const Task& task, const Split& split, const TrainerOptions& 
   state.loss_weight.assign(num_terms, 0);
   state.config = CourseJson(options, task.Course());
   state.data = Fingerprint(task.num_examples(), split.train, split.validation);
-  state.best_parameters = Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
   state.parameters = task.InitialParameters(options.seed);
+  state.best_parameters = Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
+  if (state.parameters.num_bytes() > 0) {
+    std::memcpy(state.best_parameters.mutable_data(), state.parameters.data(), state.parameters.num_bytes());
+  }
   CHECK(state.parameters.dtype() == task.parameter_dtype() && state.parameters.num_elements() == task.num_parameters());
   return state;
 }

@@ -1,5 +1,6 @@
 #include "lib/train/train_log.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <string>
@@ -8,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -21,8 +21,8 @@
 namespace rutile {
 namespace {
 
-// What of a log stays: the header, and whole rows of epochs up to keep_epochs.
-absl::StatusOr<std::string> KeptPart(absl::string_view path, absl::string_view header, int64_t keep_epochs) {
+// What of a log stays: the header, and up to keep_rows whole rows.
+absl::StatusOr<std::string> KeptPart(absl::string_view path, absl::string_view header, int64_t keep_rows) {
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
   absl::string_view rest = contents.data();
   std::string kept;
@@ -37,13 +37,11 @@ absl::StatusOr<std::string> KeptPart(absl::string_view path, absl::string_view h
                                                           "\"; it belongs to another run or version"));
       }
     } else {
-      int64_t epoch;
-      const absl::string_view first = line.substr(0, line.find('\t'));
-      if (!absl::SimpleAtoi(first, &epoch)) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(path, ": found \"", first.substr(0, 40), "\" in column epoch, expected a number"));
+      if (keep_rows-- == 0) break;
+      if (std::count(line.begin(), line.end(), '\t') != std::count(header.begin(), header.end(), '\t')) {
+        return absl::FailedPreconditionError(absl::StrCat(path, ": found the row \"", line.substr(0, 40),
+                                                          "\", expected one number for each column; it was damaged"));
       }
-      if (epoch > keep_epochs) break;
     }
     absl::StrAppend(&kept, line, "\n");
   }
@@ -62,11 +60,11 @@ std::string LogColumn(absl::string_view name, absl::string_view unit) {
   return unit.empty() ? std::string(name) : absl::StrCat(name, "[", unit, "]");
 }
 
-absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view path, std::vector<std::string> columns, int64_t keep_epochs) {
+absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view path, std::vector<std::string> columns, int64_t keep_rows) {
   const std::string header = absl::StrJoin(columns, "\t");
   std::string kept;
-  if (keep_epochs > 0 && FileExists(path)) {
-    ASSIGN_OR_RETURN(kept, KeptPart(path, header, keep_epochs));
+  if (keep_rows > 0 && FileExists(path)) {
+    ASSIGN_OR_RETURN(kept, KeptPart(path, header, keep_rows));
   }
   if (kept.empty()) kept = absl::StrCat(header, "\n");
   RETURN_IF_ERROR(WriteFileAtomically(path, kept));

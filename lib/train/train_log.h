@@ -1,4 +1,4 @@
-// log.tsv: one row of numbers for each epoch, under a header that names columns and units.
+// log.tsv: rows of numbers, one for each epoch or validation, under a header that names columns and units.
 
 #ifndef RUTILE_LIB_TRAIN_TRAIN_LOG_H_
 #define RUTILE_LIB_TRAIN_TRAIN_LOG_H_
@@ -20,13 +20,13 @@ std::string LogColumn(absl::string_view name, absl::string_view unit);
 
 class TrainLog {
  public:
-  // The first column is the epoch. A file that is there is continued: its rows up to `keep_epochs` stay, and the rest
-  // (of epochs after the checkpoint) goes. keep_epochs = 0 starts a new file. FAILED_PRECONDITION when the file to
-  // continue has other columns; otherwise errors of the file system, with the path.
-  static absl::StatusOr<TrainLog> Open(absl::string_view path, std::vector<std::string> columns, int64_t keep_epochs);
+  // A file that is there is continued: its first `keep_rows` rows stay, and the rest (what came after the checkpoint)
+  // goes. keep_rows = 0 starts a new file. FAILED_PRECONDITION when the file to continue has other columns; otherwise
+  // errors of the file system, with the path.
+  static absl::StatusOr<TrainLog> Open(absl::string_view path, std::vector<std::string> columns, int64_t keep_rows);
 
-  // Nine digits for numbers, none lost for epochs and steps; "nan" for what there is not. Flushed: a row is seen as
-  // soon as its epoch is over. CHECK-fails unless there is a value for each column.
+  // Nine digits for numbers, none lost for epochs and steps; "nan" for what there is not. Flushed: a row is seen at
+  // once. CHECK-fails unless there is a value for each column.
   absl::Status Append(absl::Span<const double> row);
 
  private:

@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 
@@ -16,6 +18,49 @@ namespace {
 absl::Status AtLeast(int64_t value, int64_t least, absl::string_view option) {
   if (value >= least) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(option, " is ", value, ", expected ", least, " or more"));
+}
+
+// Pairs that cannot work together.
+absl::Status CheckCombinations(const TrainerOptions& options) {
+  if (options.gradient_clip_norm > 0 && options.gradient_clip_value > 0) {
+    return absl::InvalidArgumentError(
+        "gradient_clip_norm and gradient_clip_value exclude each other: give one of them");
+  }
+  if (!options.overfit_batches.all() && !options.limit_train_batches.all()) {
+    return absl::InvalidArgumentError(
+        "overfit_batches and limit_train_batches exclude each other: both choose the batches to train on");
+  }
+  if (!options.overfit_batches.all() && options.sampling_policy != SamplingPolicy::kUniform) {
+    return absl::InvalidArgumentError(
+        "overfit_batches trains on the same batches in each epoch: use sampling_policy uniform");
+  }
+  if (options.files != RunFiles::kAll && options.mode == RunMode::kResume) {
+    return absl::InvalidArgumentError("a run without checkpoints cannot be resumed");
+  }
+  if (options.optimizer.kind != OptimizerKind::kLbfgs) return absl::OkStatus();
+  struct Refusal {
+    bool is_set;
+    absl::string_view text;
+  };
+  for (const Refusal& refusal : {
+           Refusal{options.gradient_clip_norm > 0,
+                   "gradient_clip_norm does not go with lbfgs, whose line search needs "
+                   "the gradient"},
+           Refusal{options.gradient_clip_value > 0,
+                   "gradient_clip_value does not go with lbfgs, whose line search "
+                   "needs the gradient"},
+           Refusal{options.accumulate_grad_batches > 1,
+                   "accumulate_grad_batches does not go with lbfgs, which takes all examples at once anyway"},
+           Refusal{!options.limit_train_batches.all(),
+                   "limit_train_batches does not go with lbfgs, which takes all examples at once"},
+           Refusal{!options.overfit_batches.all(),
+                   "overfit_batches does not go with lbfgs, which takes all examples at once"},
+           Refusal{options.validation.fraction < 1,
+                   "val_check_interval as a share of an epoch does not go with lbfgs, whose epoch is one step"},
+       }) {
+    if (refusal.is_set) return absl::InvalidArgumentError(refusal.text);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckSampling(const TrainerOptions& options) {
@@ -51,21 +96,29 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckOptimizerOptions(options.optimizer));
   RETURN_IF_ERROR(CheckScheduleOptions(options.schedule));
   RETURN_IF_ERROR(CheckStopOptions(options.stop));
+  RETURN_IF_ERROR(CheckValidationOptions(options.validation));
+  RETURN_IF_ERROR(CheckBatchLimit("limit_train_batches", options.limit_train_batches));
+  RETURN_IF_ERROR(CheckBatchLimit("limit_val_batches", options.limit_val_batches));
+  RETURN_IF_ERROR(CheckBatchLimit("overfit_batches", options.overfit_batches));
   RETURN_IF_ERROR(AtLeast(options.batch_size, 1, "batch_size"));
+  RETURN_IF_ERROR(AtLeast(options.accumulate_grad_batches, 1, "accumulate_grad_batches"));
   RETURN_IF_ERROR(AtLeast(options.validation_batch_size, 0, "validation_batch_size"));
   RETURN_IF_ERROR(AtLeast(options.num_workers, 0, "num_workers"));
   RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
   RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));
+  RETURN_IF_ERROR(AtLeast(options.keep_every_steps, 0, "keep_every_steps"));
+  if (options.keep_every_time <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat("keep_every_time is ", absl::FormatDuration(options.keep_every_time),
+                                                   ", expected a time above 0"));
+  }
   for (const auto& [name, value] : {std::make_pair("gradient_clip_norm", options.gradient_clip_norm),
+                                    std::make_pair("gradient_clip_value", options.gradient_clip_value),
                                     std::make_pair("gradient_tolerance", options.gradient_tolerance),
                                     std::make_pair("check_cost", options.check_cost)}) {
     if (std::isfinite(value) && value >= 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected 0 or more"));
   }
-  if (options.optimizer.kind == OptimizerKind::kLbfgs && options.gradient_clip_norm > 0) {
-    return absl::InvalidArgumentError(
-        "gradient_clip_norm does not go with lbfgs, whose line search needs the gradient");
-  }
+  RETURN_IF_ERROR(CheckCombinations(options));
   return CheckSampling(options);
 }
 

@@ -14,15 +14,23 @@
 #include "absl/time/time.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
+#include "lib/train/batch_limit.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 #include "lib/train/stop_rule.h"
+#include "lib/train/validation_rule.h"
 
 namespace rutile {
 
 // kNone: every step through LibTorch's autograd (the reference). kCompile: the task's own kernels.
 enum class CompileMode { kNone, kCompile };
+
+enum class RunFiles {
+  kAll,
+  kAtEnd,  // models and the checkpoint, when the run ends: nothing is written while training (--barebones)
+  kNone,   // (--fast_dev_run)
+};
 
 absl::string_view CompileModeName(CompileMode mode);                   // "none", "compile"
 absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name);  // INVALID_ARGUMENT naming the choices
@@ -35,15 +43,18 @@ struct StepReport {
   double loss = 0;  // of the batch
 };
 
+// A row of the log: the end of an epoch, or a validation inside one.
 struct EpochReport {
   int64_t epoch = 0;  // from 1
   int64_t step = 0;
+  bool end_of_epoch = true;
+  bool validated = false;
   double learning_rate = 0;
-  double train_loss = 0;
-  double validation_loss = 0;      // NaN without a validation set
-  std::vector<Metric> validation;  // empty without one
-  bool best = false;               // no epoch had a lower loss
-  absl::Duration time;             // training and validation
+  double train_loss = 0;           // of the epoch so far
+  double validation_loss = 0;      // NaN when not validated (and without a set)
+  std::vector<Metric> validation;  // the same; empty without a validation set
+  bool best = false;               // none before had a better monitored value
+  absl::Duration time;             // of the epoch so far, training and validation, in this session
   double examples_per_s = 0;       // training alone
   double cost_per_s = 0;           // Task::ExampleCost of these: atoms per second
   std::vector<double> terms;       // [T] mean of each loss term over the epoch; NaN where nothing was counted
@@ -57,7 +68,20 @@ struct TrainerOptions {
   int64_t batch_size = 32;  // not used by L-BFGS, which takes all examples in each evaluation
   bool shuffle = true;      // kUniform: another order in each epoch
   SamplingPolicy sampling_policy = SamplingPolicy::kUniform;
-  double gradient_clip_norm = 0;  // longest gradient, after terms are combined; 0: any
+  // Steps are made of so many batches: their terms and counts are added up before a loss is formed, so that a step is
+  // that of the one large batch, whatever the loss. What is left at an epoch's end makes a smaller step.
+  int64_t accumulate_grad_batches = 1;
+  // After terms are combined; 0: any. One of the two.
+  double gradient_clip_norm = 0;   // longest gradient
+  double gradient_clip_value = 0;  // largest component
+  // Which value of Monitor decides what is best, early stopping and plateau. Empty: the validation loss, or the
+  // training loss without a validation set.
+  std::string monitor;
+  ValidationOptions validation;
+  BatchLimit limit_train_batches;  // of each epoch; its first ones, so that shuffling changes which
+  // Not all(): so many of the first batches, never shuffled, are the training set and the validation set: a model that
+  // cannot fit these few has a fault.
+  BatchLimit overfit_batches;
 
   // These may change when a run is resumed.
   StopOptions stop;
@@ -67,13 +91,18 @@ struct TrainerOptions {
   double check_cost = 64;             // only so many examples of it that Task::ExampleCost adds up to no more than
                                       // this (but one at least): the reference may be slow and need much memory
   int64_t validation_batch_size = 0;  // 0: batch_size or 256, whichever is more; results do not depend on it
+  BatchLimit limit_val_batches;       // of each validation; its first ones
   int num_workers = 0;                // threads that make batches ahead
   int prefetch_factor = 2;            // batches ahead, per worker
   bool persistent_workers = true;     // false: threads end with each epoch
 
   RunMode mode = RunMode::kNew;
   absl::Duration save_interval = absl::Seconds(10);  // of best, last and checkpoint; 0: after every epoch
-  int64_t keep_every_epochs = 0;                     // keeps a checkpoint of every so many epochs; 0: of none
+  // Numbered checkpoints that stay: of every so many epochs or steps (0: none), or after so much time.
+  int64_t keep_every_epochs = 0;
+  int64_t keep_every_steps = 0;
+  absl::Duration keep_every_time = absl::InfiniteDuration();
+  RunFiles files = RunFiles::kAll;
 
   // For progress bars and messages: training itself prints nothing.
   std::function<void(const StepReport&)> on_step;

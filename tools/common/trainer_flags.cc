@@ -3,24 +3,32 @@
 #include <gflags/gflags.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/batch_limit.h"
+#include "tools/common/checkpoint_flags.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/limit_flags.h"
 #include "tools/common/optimizer_flags.h"
 #include "tools/common/schedule_flags.h"
+#include "tools/common/validation_flags.h"
 
-DEFINE_string(output_dir, "run", "Directory that keeps the run: models, checkpoints, log.tsv.");
-DEFINE_bool(resume, false, "Go on from the last checkpoint in --output_dir.");
-DEFINE_bool(overwrite, false, "Replace the run in --output_dir.");
 DEFINE_int64(seed, 0, "Of initial parameters and of the order of examples. Same seed, same bits.");
 DEFINE_int64(batch_size, 32, "Examples per step.");
 DEFINE_bool(shuffle, true, "Another order of the training examples in each epoch.");
 DEFINE_string(sampling_policy, "uniform",
               "uniform (each example once in an epoch), energy_weighted (low energies more often) or error_weighted "
               "(what was predicted badly more often); the last two draw with replacement.");
-DEFINE_double(gradient_clip_val, 0, "Longest gradient (2-norm over all parameters). 0: no limit.");
+DEFINE_int64(accumulate_grad_batches, 1,
+             "Batches whose terms and gradients make one step, as one batch of all of them would.");
+DEFINE_double(gradient_clip_val, 0, "Longest gradient, or largest component of it. 0: no limit.");
+DEFINE_string(gradient_clip_algorithm, "norm", "norm (2-norm over all parameters) or value (of each component).");
+DEFINE_string(limit_train_batches, "1.0", "Batches of an epoch: so many (10) or such a share (0.1), the first.");
+DEFINE_string(overfit_batches, "",
+              "Train and validate on so many batches (1) or such a share (0.01) alone, the first, not shuffled.");
+DEFINE_int32(fast_dev_run, 0,
+             "Try everything out: one epoch of so many batches, as many to validate, and nothing is written.");
+DEFINE_bool(barebones, false, "Nothing but training: no progress, no log, no files before the end.");
 DEFINE_string(compile_mode, "compile",
               "compile (the fused kernels) or none (LibTorch's operations and autograd, the reference).");
 DEFINE_bool(check_gradient, true,
@@ -29,21 +37,68 @@ DEFINE_int32(num_workers, 0, "Threads that make batches ahead. Cached features n
 DEFINE_int32(prefetch_factor, 2, "Batches ahead for each worker (with --num_workers).");
 DEFINE_bool(persistent_workers, true,
             "Keep the threads of --num_workers between epochs; else they and their batches go.");
-DEFINE_double(save_interval, 10,
-              "Seconds between writes of best, last and checkpoint while training. 0: after each epoch.");
-DEFINE_int64(keep_every_epochs, 0, "Keep a checkpoint of every so many epochs, numbered. 0: only the last.");
 
 namespace rutile {
+
+namespace {
+
+absl::Status GradientOptionsFromFlags(TrainerOptions* options) {
+  options->accumulate_grad_batches = FLAGS_accumulate_grad_batches;
+  if (FLAGS_gradient_clip_algorithm == "norm") {
+    options->gradient_clip_norm = FLAGS_gradient_clip_val;
+  } else if (FLAGS_gradient_clip_algorithm == "value") {
+    options->gradient_clip_value = FLAGS_gradient_clip_val;
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--gradient_clip_algorithm=", FLAGS_gradient_clip_algorithm, ": expected norm or value"));
+  }
+  return RefuseUnused("--gradient_clip_val=0", {{"gradient_clip_algorithm", FLAGS_gradient_clip_val != 0}});
+}
+
+// What serves to try things out.
+absl::Status DebugOptionsFromFlags(TrainerOptions* options) {
+  ASSIGN_OR_RETURN(options->limit_train_batches, ParseBatchLimit("--limit_train_batches", FLAGS_limit_train_batches));
+  if (!FLAGS_overfit_batches.empty()) {
+    ASSIGN_OR_RETURN(options->overfit_batches, ParseBatchLimit("--overfit_batches", FLAGS_overfit_batches));
+    if (options->overfit_batches.all()) {
+      return absl::InvalidArgumentError("--overfit_batches=1.0 is all of them: that is training; leave it out");
+    }
+    RETURN_IF_ERROR(RefuseFlags("with --overfit_batches", {"shuffle", "limit_val_batches"}));
+  }
+  if (FLAGS_fast_dev_run < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--fast_dev_run=", FLAGS_fast_dev_run, ": expected a number of batches, or 0 for off"));
+  }
+  if (FLAGS_barebones) {
+    RETURN_IF_ERROR(RefuseFlags(
+        "with --barebones, which writes nothing before the end",
+        {"save_interval", "keep_every_epochs", "keep_every_steps", "keep_every_time", "fast_dev_run", "progress"}));
+    options->files = RunFiles::kAtEnd;
+  }
+  if (FLAGS_fast_dev_run == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(RefuseFlags("with --fast_dev_run, which says how much is done and writes nothing",
+                              {"max_epochs", "max_steps", "min_epochs", "min_steps", "limit_train_batches",
+                               "limit_val_batches", "overfit_batches", "resume", "overwrite", "output_dir",
+                               "save_interval", "keep_every_epochs", "keep_every_steps", "keep_every_time"}));
+  options->stop.max_epochs = 1;
+  options->limit_train_batches.batches = FLAGS_fast_dev_run;
+  options->limit_val_batches.batches = FLAGS_fast_dev_run;
+  options->files = RunFiles::kNone;
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   TrainerOptions options;
   ASSIGN_OR_RETURN(options.optimizer, OptimizerOptionsFromFlags());
   ASSIGN_OR_RETURN(options.schedule, ScheduleOptionsFromFlags());
   ASSIGN_OR_RETURN(options.stop, StopOptionsFromFlags());
+  RETURN_IF_ERROR(ValidationOptionsFromFlags(&options));
+  RETURN_IF_ERROR(CheckpointOptionsFromFlags(&options));
+  RETURN_IF_ERROR(GradientOptionsFromFlags(&options));
+  RETURN_IF_ERROR(DebugOptionsFromFlags(&options));
   ASSIGN_OR_RETURN(options.compile_mode, ParseCompileMode(FLAGS_compile_mode));
-  if (FLAGS_resume && FLAGS_overwrite) {
-    return absl::InvalidArgumentError("--resume and --overwrite exclude each other: give one of them");
-  }
   ASSIGN_OR_RETURN(options.sampling_policy, ParseSamplingPolicy(FLAGS_sampling_policy));
   RETURN_IF_ERROR(RefuseUnused(
       "--num_workers=0", {{"prefetch_factor", FLAGS_num_workers > 0}, {"persistent_workers", FLAGS_num_workers > 0}}));
@@ -51,21 +106,15 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
                                {{"shuffle", options.sampling_policy == SamplingPolicy::kUniform}}));
   RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--compile_mode=", FLAGS_compile_mode),
                                {{"check_gradient", options.compile_mode == CompileMode::kCompile}}));
-  options.mode = FLAGS_resume ? RunMode::kResume : FLAGS_overwrite ? RunMode::kOverwrite : RunMode::kNew;
   options.seed = FLAGS_seed;
   options.batch_size = FLAGS_batch_size;
   options.shuffle = FLAGS_shuffle;
-  options.gradient_clip_norm = FLAGS_gradient_clip_val;
   options.check_gradient = FLAGS_check_gradient;
   options.num_workers = FLAGS_num_workers;
   options.prefetch_factor = FLAGS_prefetch_factor;
   options.persistent_workers = FLAGS_persistent_workers;
-  options.save_interval = absl::Seconds(FLAGS_save_interval);
-  options.keep_every_epochs = FLAGS_keep_every_epochs;
   RETURN_IF_ERROR(CheckTrainerOptions(options));
   return options;
 }
-
-std::string OutputDirFromFlags() { return FLAGS_output_dir; }
 
 }  // namespace rutile

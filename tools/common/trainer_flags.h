@@ -3,8 +3,6 @@
 #ifndef RUTILE_TOOLS_COMMON_TRAINER_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_TRAINER_FLAGS_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "lib/train/trainer_options.h"
 
@@ -12,9 +10,6 @@ namespace rutile {
 
 // INVALID_ARGUMENT for a value out of range, and for a flag that has no effect beside the others.
 absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags();
-
-// --output_dir.
-std::string OutputDirFromFlags();
 
 }  // namespace rutile
 

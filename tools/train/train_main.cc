@@ -17,6 +17,7 @@
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
+#include "tools/common/checkpoint_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/split_flags.h"
 #include "tools/common/trainer_flags.h"
@@ -65,7 +66,7 @@ absl::StatusOr<std::vector<Member>> Members(const TrainerOptions& options) {
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
   for (const Member& member : members) {
-    if (options.mode != RunMode::kNew || !RunDirectory(member.directory).HoldsRun()) continue;
+    if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
   }
@@ -78,23 +79,26 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
   PrintFacts(data, task, split);
-  ProgressBar progress(member.name.empty() ? "train" : member.name, options.stop.max_epochs, FLAGS_progress);
+  ProgressBar progress(member.name.empty() ? "train" : member.name, options.stop.max_epochs,
+                       FLAGS_progress && options.files != RunFiles::kAtEnd);
   double atoms_per_s = 0;
   options.on_epoch = [&](const EpochReport& report) {
-    progress.Add();
+    if (report.end_of_epoch) progress.Add();
     atoms_per_s = report.cost_per_s;
   };
   const absl::StatusOr<TrainResult> result = Train(*task.task, split, options, member.directory, metadata);
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
   if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
-  RETURN_IF_ERROR(WriteFrames(member.directory, split));
+  const bool keeps_files = options.files != RunFiles::kNone;
+  if (keeps_files) RETURN_IF_ERROR(WriteFrames(member.directory, split));
   RETURN_IF_ERROR(result.status());
-  PrintMessage(
-      absl::StrFormat("%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch); best epoch %d -> %s",
-                      result->stop_reason, result->epochs, result->steps, absl::ToDoubleSeconds(result->time),
-                      atoms_per_s, result->best_epoch, RunDirectory(member.directory).best()));
+  PrintMessage(absl::StrFormat(
+      "%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch); best epoch %d -> %s", result->stop_reason,
+      result->epochs, result->steps, absl::ToDoubleSeconds(result->time), atoms_per_s, result->best_epoch,
+      keeps_files ? RunDirectory(member.directory).best() : "nothing was written"));
   RETURN_IF_ERROR(PrintErrors(task, split, result->best_parameters, member.name));
+  if (!keeps_files) return absl::OkStatus();
   return SavePredictions(member.directory, data, split, task_options.num_threads);
 }
 

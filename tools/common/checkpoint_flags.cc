@@ -1,0 +1,40 @@
+#include "tools/common/checkpoint_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/run_directory.h"
+#include "tools/common/duration_flag.h"
+#include "tools/common/given_flags.h"
+
+DEFINE_string(output_dir, "run", "Directory that keeps the run: models, checkpoints, log.tsv.");
+DEFINE_bool(resume, false, "Go on from the last checkpoint in --output_dir.");
+DEFINE_bool(overwrite, false, "Replace the run in --output_dir.");
+DEFINE_double(save_interval, 10,
+              "Seconds between writes of best, last and checkpoint while training. 0: after each step and epoch.");
+DEFINE_int64(keep_every_epochs, 0, "Keep a checkpoint of every so many epochs, numbered. 0: only the last.");
+DEFINE_int64(keep_every_steps, 0, "Keep a checkpoint of every so many steps, numbered. 0: only the last.");
+DEFINE_string(keep_every_time, "", "Keep a checkpoint after so much time (DD:HH:MM:SS, 10m), numbered by steps.");
+
+namespace rutile {
+
+std::string OutputDirFromFlags() { return FLAGS_output_dir; }
+
+absl::Status CheckpointOptionsFromFlags(TrainerOptions* options) {
+  if (FLAGS_resume && FLAGS_overwrite) {
+    return absl::InvalidArgumentError("--resume and --overwrite exclude each other: give one of them");
+  }
+  options->mode = FLAGS_resume ? RunMode::kResume : FLAGS_overwrite ? RunMode::kOverwrite : RunMode::kNew;
+  options->save_interval = absl::Seconds(FLAGS_save_interval);
+  options->keep_every_epochs = FLAGS_keep_every_epochs;
+  options->keep_every_steps = FLAGS_keep_every_steps;
+  if (!FLAGS_keep_every_time.empty()) {
+    ASSIGN_OR_RETURN(options->keep_every_time, ParseDurationFlag("keep_every_time", FLAGS_keep_every_time));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

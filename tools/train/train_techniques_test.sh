@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The techniques of training as flags: what each does is tested in lib/train; here, that it is reached, that techniques
+# go together, and that what cannot is refused in one line before anything is written.
+set -uo pipefail
+train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
+diff=$PWD/lib/tensorfile/diff
+info=$PWD/lib/tensorfile/info
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+$featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
+run() { # run DIRECTORY FLAGS...: trains anew
+  local directory=$1
+  shift
+  $train --hidden=6,6 --seed=3 --overwrite --output_dir="$directory" "$@" f.safetensors > stdout 2> log || fail "$*: $(cat log)"
+}
+rows() { tail -n +2 "$1/log.tsv" | cut -f 1,2 | tr '\t\n' '/ '; }
+refused() { # refused PATTERN FLAGS...
+  local pattern=$1
+  shift
+  expect_error 1 "$pattern" $train --output_dir=refused "$@" f.safetensors
+  [ ! -e refused ] || fail "$* left something: $(ls refused)"
+}
+
+# Accumulation: 8 x 4 is 32, to rounding.
+run large --precision=fp64 --max_epochs=2 --batch_size=32
+run small --precision=fp64 --max_epochs=2 --batch_size=8 --accumulate_grad_batches=4
+$diff --rtol=1e-9 --atol=1e-12 large/last.safetensors small/last.safetensors > out || fail "accumulation: $(head -5 out)"
+
+# 363 structures train, in 12 steps an epoch.
+run v --max_epochs=2 --val_check_interval=0.5
+[ "$(rows v)" = "1/6 1/12 2/18 2/24 " ] || fail "val_check_interval=0.5: $(rows v)"
+run v --max_epochs=2 --val_check_interval=10
+[ "$(rows v)" = "1/10 1/12 2/20 2/24 2/24 " ] || fail "val_check_interval=10: $(rows v)"
+run v --max_epochs=4 --check_val_every_n_epoch=3
+[ "$(grep -c nan v/log.tsv)" = 4 ] && [ "$(rows v)" = "1/12 2/24 3/36 4/48 4/48 " ] || fail "check_val_every_n_epoch=3: $(cat v/log.tsv)"
+run v --max_epochs=3 --limit_train_batches=5 --limit_val_batches=0.5 --monitor=val_energy_mae --keep_every_steps=7
+[ "$(rows v)" = "1/5 2/10 3/15 " ] || fail "limit_train_batches: $(rows v)"
+[ -s v/checkpoints/step-000000014.safetensors ] || fail "keep_every_steps: $(ls v/checkpoints)"
+run v --max_epochs=30 --overfit_batches=1 --batch_size=4 --learning_rate=0.01 --gradient_clip_val=1 --gradient_clip_algorithm=value
+run v --max_epochs=50 --patience=1 --min_delta=1e9 --min_epochs=4
+[ "$(rows v | wc -w)" = 4 ] || fail "min_epochs: $(rows v)"
+run v --max_epochs=50 --stopping_threshold=1e9
+[ "$(rows v | wc -w)" = 1 ] || fail "stopping_threshold: $(rows v)"
+run v --barebones --max_epochs=2
+[ -s v/best.safetensors ] && [ ! -e v/log.tsv ] || fail "barebones: $(ls v)"
+$train --hidden=6,6 --fast_dev_run=2 --test_fraction=0.1 f.safetensors > stdout 2> log || fail "fast_dev_run: $(cat log)"
+grep -q '^test' stdout && [ ! -e run ] || fail "fast_dev_run: $(cat stdout log)"
+
+# Bad values and pairs.
+refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
+refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --accumulate_grad_batches=2
+refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
+refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max
+refused 'gradient_clip_algorithm has no effect' --gradient_clip_algorithm=value
+refused 'val_check_interval=often' --val_check_interval=often
+refused 'val_check_interval=2.5' --val_check_interval=2.5
+refused 'check_val_every_n_epoch=2 has no effect' --check_val_every_n_epoch=2 --val_check_interval=100
+refused 'limit_train_batches is "1.5"' --limit_train_batches=1.5
+refused 'exclude each other' --overfit_batches=1 --limit_train_batches=3
+refused 'shuffle has no effect with --overfit_batches' --overfit_batches=1 --noshuffle
+for flags in --monitor=val_mrr '--validation_fraction=0 --monitor=val_loss'; do
+  $train --output_dir=refused $flags f.safetensors > stdout 2> err
+  [ $? = 1 ] && grep -q 'to monitor.*the choices are' err && [ ! -e refused ] || fail "$flags: $(cat err)"
+done
+refused 'min_epochs has no effect without early stopping' --min_epochs=3
+refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1
+refused 'max_epochs has no effect with --fast_dev_run' --fast_dev_run=1 --max_epochs=3
+refused 'save_interval has no effect with --barebones' --barebones --save_interval=1
+refused 'keep_every_time=never' --keep_every_time=never
+finish
