@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
@@ -76,6 +77,38 @@ void DescribeValidation(const TrainerOptions& options, Json* json) {
   DescribeLimit("limit_val_batches", options.limit_val_batches, json);
 }
 
+// What older versions did not have, only where it is used: their runs can be resumed.
+void DescribeNewerSchedules(const ScheduleOptions& schedule, Json* json) {
+  switch (schedule.kind) {
+    case ScheduleKind::kMultistep:
+      (*json)["lr_milestones"] = absl::StrJoin(schedule.milestones, ",");
+      break;
+    case ScheduleKind::kLinear:
+      (*json)["lr_start_factor"] = schedule.start_factor;
+      (*json)["lr_end_factor"] = schedule.end_factor;
+      break;
+    case ScheduleKind::kCosineRestarts:
+      (*json)["lr_period_mult"] = schedule.period_mult;
+      break;
+    case ScheduleKind::kPolynomial:
+      (*json)["lr_power"] = schedule.power;
+      break;
+    case ScheduleKind::kOneCycle:
+      (*json)["lr_pct_start"] = schedule.pct_start;
+      (*json)["lr_div_factor"] = schedule.div_factor;
+      (*json)["lr_final_div_factor"] = schedule.final_div_factor;
+      (*json)["lr_anneal"] = Text(AnnealName(schedule.anneal));
+      break;
+    default:
+      break;
+  }
+  if (schedule.cooldown_steps > 0) {
+    (*json)["min_learning_rate"] = schedule.min_learning_rate;
+    (*json)["lr_cooldown_steps"] = schedule.cooldown_steps;
+    (*json)["lr_cooldown_from_step"] = schedule.cooldown_from_step;
+  }
+}
+
 void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
   (*json)["lr_scheduler"] = Text(ScheduleName(schedule.kind));
   if (schedule.kind != ScheduleKind::kConstant) {
@@ -88,7 +121,9 @@ void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
     (*json)["lr_patience"] = schedule.patience;
     (*json)["lr_threshold"] = schedule.threshold;
     (*json)["lr_cooldown"] = schedule.cooldown;
+    if (schedule.maximise) (*json)["lr_maximise"] = true;
   }
+  DescribeNewerSchedules(schedule, json);
   (*json)["warmup_steps"] = schedule.warmup_steps;
   (*json)["warmup_start"] = schedule.warmup_start;
 }

@@ -66,16 +66,11 @@ int64_t StepsPerEpoch(const TrainerOptions& options, int64_t num_batches) {
   return options.optimizer.kind == OptimizerKind::kLbfgs ? 1 : DivideUp(num_batches, options.accumulate_grad_batches);
 }
 
-// A cosine without a period spans the run.
-TrainerOptions Resolve(TrainerOptions options, int64_t num_batches) {
+// With what depends on the length of the run worked out.
+absl::StatusOr<TrainerOptions> Resolve(TrainerOptions options, int64_t num_batches) {
   if (!options.overfit_batches.all()) options.shuffle = false;
-  ScheduleOptions& schedule = options.schedule;
-  if (schedule.kind == ScheduleKind::kCosine && schedule.period == 0) {
-    const int64_t steps = options.stop.max_epochs * StepsPerEpoch(options, num_batches);
-    schedule.period = !schedule.per_step           ? options.stop.max_epochs
-                      : options.stop.max_steps > 0 ? std::min(steps, options.stop.max_steps)
-                                                   : steps;
-  }
+  ASSIGN_OR_RETURN(options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs, options.stop.max_steps,
+                                                     StepsPerEpoch(options, num_batches)));
   return options;
 }
 
@@ -98,12 +93,13 @@ std::vector<int64_t> ValidationExamples(const Split& split, const TrainerOptions
 
 class Trainer {
  public:
-  Trainer(Task& task, const Split& split, const TrainerOptions& options, Monitor monitor, absl::string_view output_dir,
+  // split and options: chosen and resolved.
+  Trainer(Task& task, Split split, const TrainerOptions& options, Monitor monitor, absl::string_view output_dir,
           const Metadata& provenance)
       : task_(task),
-        split_(ChosenSplit(split, options)),
+        split_(std::move(split)),
         num_batches_(NumBatches(split_, options)),
-        options_(Resolve(options, num_batches_)),
+        options_(options),
         monitor_(std::move(monitor)),
         directory_(output_dir),
         provenance_(provenance),
@@ -429,7 +425,9 @@ absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerO
   if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
   const bool has_validation = !split.validation.empty() || !options.overfit_batches.all();
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, has_validation));
-  return Trainer(task, split, options, std::move(monitor), output_dir, provenance).Run();
+  Split chosen = ChosenSplit(split, options);
+  ASSIGN_OR_RETURN(const TrainerOptions resolved, Resolve(options, NumBatches(chosen, options)));
+  return Trainer(task, std::move(chosen), resolved, std::move(monitor), output_dir, provenance).Run();
 }
 
 }  // namespace rutile
