@@ -76,11 +76,7 @@ absl::Status CheckKind(const ScheduleOptions& options) {
                      "a number above 0");
     case ScheduleKind::kPlateau:
       RETURN_IF_ERROR(factor());
-      RETURN_IF_ERROR(Require(options.factor < 1, "factor", options.factor, "below 1"));
-      RETURN_IF_ERROR(Require(options.patience >= 0, "patience", options.patience, "0 or more"));
-      RETURN_IF_ERROR(Require(options.threshold >= 0 && options.threshold < 1, "threshold", options.threshold,
-                              "0 <= threshold < 1"));
-      return Require(options.cooldown >= 0, "cooldown", options.cooldown, "0 or more");
+      return Require(options.factor < 1, "factor", options.factor, "below 1");
   }
   return absl::InternalError("no such schedule");
 }
@@ -134,7 +130,11 @@ absl::Status CheckScheduleOptions(const ScheduleOptions& options) {
                           "min_learning_rate", options.min_learning_rate, "0 or more"));
   RETURN_IF_ERROR(CheckRamp("warmup", options.warmup_steps, options.warmup_epochs));
   RETURN_IF_ERROR(Require(Within(options.warmup_start, 0, 1), "warmup_start", options.warmup_start, "0 to 1"));
-  return CheckRamp("cooldown", options.cooldown_steps, options.cooldown_epochs);
+  RETURN_IF_ERROR(CheckRamp("cooldown", options.cooldown_steps, options.cooldown_epochs));
+  RETURN_IF_ERROR(Require(options.patience >= 0, "patience", static_cast<double>(options.patience), "0 or more"));
+  RETURN_IF_ERROR(
+      Require(options.threshold >= 0 && options.threshold < 1, "threshold", options.threshold, "0 <= threshold < 1"));
+  return Require(options.cooldown >= 0, "cooldown", static_cast<double>(options.cooldown), "0 or more");
 }
 
 absl::StatusOr<ScheduleOptions> ResolveSchedule(ScheduleOptions options, int64_t max_epochs, int64_t max_steps,
