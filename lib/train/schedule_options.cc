@@ -95,7 +95,9 @@ bool SpansRun(const ScheduleOptions& options) {
                                  options.kind == ScheduleKind::kPolynomial || options.kind == ScheduleKind::kOneCycle);
 }
 
-int64_t RoundUp(int64_t steps, int64_t steps_per_epoch) { return (steps + steps_per_epoch - 1) / steps_per_epoch; }
+int64_t RoundUp(int64_t steps, int64_t steps_per_epoch) {
+  return steps / steps_per_epoch + (steps % steps_per_epoch > 0 ? 1 : 0);
+}
 
 // Of positive numbers; what is too large stays at the largest number.
 int64_t Product(int64_t a, int64_t b) {
