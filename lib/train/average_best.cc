@@ -29,7 +29,7 @@ void MeanOfRows(const Tensor& rows, int64_t n, Tensor* mean) {
 
 }  // namespace
 
-AverageBest::AverageBest(int64_t k, bool maximise, DType dtype, int64_t num_parameters) : k_(k), maximise_(maximise) {
+AverageBest::AverageBest(int64_t k, bool maximize, DType dtype, int64_t num_parameters) : k_(k), maximize_(maximize) {
   CHECK_GE(k, 1);
   CHECK(dtype == DType::kF32 || dtype == DType::kF64) << DTypeName(dtype);
   parameters_ = Tensor::Zeros(dtype, {k, num_parameters});
@@ -38,7 +38,7 @@ AverageBest::AverageBest(int64_t k, bool maximise, DType dtype, int64_t num_para
 bool AverageBest::Observe(double loss, int64_t epoch, int64_t step, const Tensor& parameters) {
   if (std::isnan(loss)) return false;
   CHECK(parameters.dtype() == parameters_.dtype() && parameters.num_elements() == parameters_.dim(1));
-  const auto better = [this](double a, double b) { return maximise_ ? a > b : a < b; };
+  const auto better = [this](double a, double b) { return maximize_ ? a > b : a < b; };
   int64_t row = size();
   if (row == k_) {
     // The worst, and the latest of these: rows are not in order of time.

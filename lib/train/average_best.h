@@ -13,8 +13,8 @@ namespace rutile {
 
 class AverageBest {
  public:
-  // Memory: k vectors. k: 1 or more; dtype: F32 or F64 (CHECK-fails). maximise: a higher value is better.
-  AverageBest(int64_t k, bool maximise, DType dtype, int64_t num_parameters);
+  // Memory: k vectors. k: 1 or more; dtype: F32 or F64 (CHECK-fails). maximize: a higher value is better.
+  AverageBest(int64_t k, bool maximize, DType dtype, int64_t num_parameters);
 
   // After a validation. Copies the parameters if they are among the k best so far, and says whether. Of equal losses
   // the earlier stays; a loss that is NaN is never kept.
@@ -32,7 +32,7 @@ class AverageBest {
 
  private:
   const int64_t k_;
-  const bool maximise_;
+  const bool maximize_;
   Tensor parameters_;           // [k, P]
   std::vector<double> losses_;  // of the first rows
   std::vector<int64_t> epochs_;

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 Tensor F64(const std::vector<double>& values) { return Tensor::Of(values); }
 
 TEST(AverageBestTest, MeanOfTheBest) {
-  AverageBest best(2, /*maximise=*/false, DType::kF64, 2);
+  AverageBest best(2, /*maximize=*/false, DType::kF64, 2);
   EXPECT_EQ(best.size(), 0);
   EXPECT_TRUE(best.Observe(3, 1, 10, F64({1, 100})));
   EXPECT_THAT(best.Mean().ToDoubles(), ElementsAre(1, 100));  // fewer than k so far: of these
@@ -30,8 +30,8 @@ TEST(AverageBestTest, MeanOfTheBest) {
   EXPECT_THAT(best.Mean().ToDoubles(), ElementsAre(3, 300));
 }
 
-TEST(AverageBestTest, HigherIsBetterWhenMaximised) {
-  AverageBest best(1, /*maximise=*/true, DType::kF64, 1);
+TEST(AverageBestTest, HigherIsBetterWhenMaximized) {
+  AverageBest best(1, /*maximize=*/true, DType::kF64, 1);
   EXPECT_TRUE(best.Observe(0.2, 1, 1, F64({1})));
   EXPECT_FALSE(best.Observe(0.1, 2, 2, F64({2})));
   EXPECT_TRUE(best.Observe(0.3, 3, 3, F64({3})));
@@ -39,7 +39,7 @@ TEST(AverageBestTest, HigherIsBetterWhenMaximised) {
 }
 
 TEST(AverageBestTest, OfEqualLossesTheEarlierStays) {
-  AverageBest best(2, /*maximise=*/false, DType::kF64, 1);
+  AverageBest best(2, /*maximize=*/false, DType::kF64, 1);
   best.Observe(1, 1, 1, F64({1}));
   best.Observe(1, 2, 2, F64({2}));
   EXPECT_FALSE(best.Observe(1, 3, 3, F64({3})));
@@ -52,7 +52,7 @@ TEST(AverageBestTest, OfEqualLossesTheEarlierStays) {
 }
 
 TEST(AverageBestTest, NanIsNeverKept) {
-  AverageBest best(1, /*maximise=*/false, DType::kF64, 1);
+  AverageBest best(1, /*maximize=*/false, DType::kF64, 1);
   EXPECT_FALSE(best.Observe(std::numeric_limits<double>::quiet_NaN(), 1, 1, F64({1})));
   EXPECT_EQ(best.size(), 0);
 }
@@ -60,14 +60,14 @@ TEST(AverageBestTest, NanIsNeverKept) {
 // 1 and eleven times half of its last place: summed in fp32 the halves would be lost.
 TEST(AverageBestTest, AddsInFp64) {
   constexpr float kHalfPlace = std::numeric_limits<float>::epsilon() / 2;
-  AverageBest best(12, /*maximise=*/false, DType::kF32, 1);
+  AverageBest best(12, /*maximize=*/false, DType::kF32, 1);
   best.Observe(0, 0, 0, Tensor::Of<float>({1}, {1}));
   for (int i = 1; i < 12; ++i) best.Observe(i, i, i, Tensor::Of<float>({kHalfPlace}, {1}));
   EXPECT_EQ(best.Mean().values<float>()[0], static_cast<float>((1 + 11.0 * kHalfPlace) / 12));
 }
 
 TEST(AverageBestTest, StateSurvives) {
-  AverageBest first(2, /*maximise=*/false, DType::kF32, 2), second = AverageBest(2, false, DType::kF32, 2);
+  AverageBest first(2, /*maximize=*/false, DType::kF32, 2), second = AverageBest(2, false, DType::kF32, 2);
   first.Observe(3, 1, 10, Tensor::Of<float>({1, 2}, {2}));
   ASSERT_EQ(second.SetState(first.State()), absl::OkStatus());
   for (AverageBest* best : {&first, &second}) {
@@ -82,7 +82,7 @@ TEST(AverageBestTest, StateSurvives) {
 }
 
 TEST(AverageBestTest, RefusesAStateThatDoesNotFit) {
-  AverageBest best(2, /*maximise=*/false, DType::kF64, 1), larger(3, false, DType::kF64, 1);
+  AverageBest best(2, /*maximize=*/false, DType::kF64, 1), larger(3, false, DType::kF64, 1);
   EXPECT_EQ(best.SetState(AverageBest(2, false, DType::kF64, 1).State()), absl::OkStatus());
   EXPECT_THAT(std::string(best.SetState(larger.State()).message()), HasSubstr("F64 [3, 1], expected F64 [2, 1]"));
   NamedTensors state = best.State();

@@ -103,9 +103,9 @@ void DescribeNewerSchedules(const ScheduleOptions& schedule, Json* json) {
       break;
   }
   if (schedule.cooldown_steps > 0) {
-    (*json)["min_learning_rate"] = schedule.min_learning_rate;
     (*json)["lr_cooldown_steps"] = schedule.cooldown_steps;
     (*json)["lr_cooldown_from_step"] = schedule.cooldown_from_step;
+    (*json)["min_learning_rate"] = schedule.min_learning_rate;
   }
 }
 
@@ -121,7 +121,7 @@ void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
     (*json)["lr_patience"] = schedule.patience;
     (*json)["lr_threshold"] = schedule.threshold;
     (*json)["lr_cooldown"] = schedule.cooldown;
-    if (schedule.maximise) (*json)["lr_maximise"] = true;
+    if (schedule.maximize) (*json)["lr_maximize"] = true;
   }
   DescribeNewerSchedules(schedule, json);
   (*json)["warmup_steps"] = schedule.warmup_steps;

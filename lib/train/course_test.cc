@@ -15,7 +15,9 @@
 namespace rutile {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CourseTest, NamesWhatDiffers) {
   TrainerOptions then, now;
@@ -43,6 +45,31 @@ TEST(CourseTest, NamesWhatDiffers) {
   EXPECT_THAT(
       std::string(CheckSameCourse(CourseJson(then, {{"loss", "mse"}}), CourseJson(then, {{"loss", "rmse"}})).message()),
       HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
+}
+
+// What older versions did not have is written only where it is used, and then it counts.
+TEST(CourseTest, SchedulesWithTheirOwnOptions) {
+  TrainerOptions options;
+  EXPECT_THAT(CourseJson(options), Not(AnyOf(HasSubstr("cooldown"), HasSubstr("min_learning_rate"))));
+  const auto differs = [&](void (*change)(ScheduleOptions*)) {
+    TrainerOptions now = options;
+    change(&now.schedule);
+    return std::string(CheckSameCourse(CourseJson(options), CourseJson(now)).message());
+  };
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->cooldown_steps = 10, o->cooldown_from_step = 90; }),
+              HasSubstr("lr_cooldown_steps is 10, but the run to resume has not set"));
+  options.schedule.kind = ScheduleKind::kMultistep;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->milestones = {3, 4}; }), HasSubstr("lr_milestones is \"3,4\""));
+  options.schedule.kind = ScheduleKind::kLinear;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->end_factor = 0.5; }), HasSubstr("lr_end_factor is 0.5"));
+  options.schedule.kind = ScheduleKind::kCosineRestarts;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->period_mult = 2; }), HasSubstr("lr_period_mult is 2"));
+  options.schedule.kind = ScheduleKind::kPolynomial;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->power = 2; }), HasSubstr("lr_power is 2"));
+  options.schedule.kind = ScheduleKind::kOneCycle;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->anneal = Anneal::kLinear; }), HasSubstr("lr_anneal is \"linear\""));
+  options.schedule.kind = ScheduleKind::kPlateau;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->maximize = true; }), HasSubstr("lr_maximize is true"));
 }
 
 TEST(CourseTest, LimitsAreNotPartOfTheCourse) {

@@ -21,12 +21,12 @@ Plateau::Plateau(const ScheduleOptions& options, double learning_rate)
       threshold_(options.threshold),
       cooldown_(options.cooldown),
       min_learning_rate_(options.min_learning_rate),
-      maximise_(options.maximise),
+      maximize_(options.maximize),
       rate_(learning_rate),
-      best_(maximise_ ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()) {}
+      best_(maximize_ ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()) {}
 
 bool Plateau::Better(double loss) const {
-  return maximise_ ? loss > best_ * (1 + threshold_) : loss < best_ * (1 - threshold_);
+  return maximize_ ? loss > best_ * (1 + threshold_) : loss < best_ * (1 - threshold_);
 }
 
 void Plateau::Observe(double loss) {

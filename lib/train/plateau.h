@@ -14,7 +14,7 @@ namespace rutile {
 
 class Plateau {
  public:
-  // Uses factor, patience, threshold, cooldown, min_learning_rate and maximise.
+  // Uses factor, patience, threshold, cooldown, min_learning_rate and maximize.
   Plateau(const ScheduleOptions& options, double learning_rate);
 
   // Called once per validation.
@@ -33,7 +33,7 @@ class Plateau {
   const double threshold_;
   const int64_t cooldown_;
   const double min_learning_rate_;
-  const bool maximise_;
+  const bool maximize_;
   double rate_;
   double best_;
   int64_t bad_ = 0;

@@ -40,10 +40,10 @@ TEST(PlateauTest, CoolsDown) {
   }
 }
 
-TEST(PlateauTest, HigherIsBetterWhenMaximised) {
+TEST(PlateauTest, HigherIsBetterWhenMaximized) {
   ScheduleOptions options;
   options.patience = 0;
-  options.maximise = true;
+  options.maximize = true;
   Plateau plateau(options, 1);
   for (const double metric : {0.1, 0.2, 0.3}) plateau.Observe(metric);
   EXPECT_EQ(plateau.learning_rate(), 1);

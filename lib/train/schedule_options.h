@@ -82,7 +82,7 @@ struct ScheduleOptions {
   int64_t patience = 10;        // plateau
   double threshold = 1e-4;
   int64_t cooldown = 0;
-  bool maximise = false;  // plateau: a higher value is better (mode="max")
+  bool maximize = false;  // plateau: a higher value is better (mode="max")
 
   // ResolveSchedule's: where the cool-down begins. -1: there is none.
   int64_t cooldown_from_step = -1;

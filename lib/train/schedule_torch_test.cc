@@ -40,7 +40,7 @@ ScheduleOptions Options(const Json& json) {
   options.patience = json.value("patience", options.patience);
   options.threshold = json.value("threshold", options.threshold);
   options.cooldown = json.value("cooldown", options.cooldown);
-  options.maximise = json.value("maximise", options.maximise);
+  options.maximize = json.value("maximize", options.maximize);
   EXPECT_EQ(CheckScheduleOptions(options), absl::OkStatus());
   return options;
 }

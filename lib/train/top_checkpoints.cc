@@ -17,7 +17,7 @@ std::string TopCheckpointName(int64_t epoch, int64_t step) {
   return absl::StrFormat("top-epoch-%05d-step-%06d.safetensors", epoch, step);
 }
 
-TopCheckpoints::TopCheckpoints(int64_t k, bool maximise) : k_(k), maximise_(maximise) { CHECK_GE(k, -1); }
+TopCheckpoints::TopCheckpoints(int64_t k, bool maximize) : k_(k), maximize_(maximize) { CHECK_GE(k, -1); }
 
 TopCheckpoints::Decision TopCheckpoints::Observe(double loss, int64_t epoch, int64_t step) {
   Decision decision;
@@ -30,7 +30,7 @@ TopCheckpoints::Decision TopCheckpoints::Observe(double loss, int64_t epoch, int
   if (std::isnan(loss) || k_ == 0) return decision;
   // After those that are equal.
   const auto place = std::upper_bound(kept_.begin(), kept_.end(), loss, [this](double value, const TopCheckpoint& c) {
-    return maximise_ ? value > c.loss : value < c.loss;
+    return maximize_ ? value > c.loss : value < c.loss;
   });
   if (place - kept_.begin() == k_) return decision;
   kept_.insert(place, {loss, epoch, step});

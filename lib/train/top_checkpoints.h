@@ -23,8 +23,8 @@ std::string TopCheckpointName(int64_t epoch, int64_t step);
 
 class TopCheckpoints {
  public:
-  // k: how many stay; 0: none; -1: all. maximise: a higher value is better.
-  TopCheckpoints(int64_t k, bool maximise);
+  // k: how many stay; 0: none; -1: all. maximize: a higher value is better.
+  TopCheckpoints(int64_t k, bool maximize);
 
   // What to do after a validation; "" for nothing. The new file is written first, then the other removed, so that there
   // are never fewer than k.
@@ -46,7 +46,7 @@ class TopCheckpoints {
 
  private:
   const int64_t k_;
-  const bool maximise_;
+  const bool maximize_;
   std::vector<TopCheckpoint> kept_;
 };
 

@@ -36,7 +36,7 @@ TEST(TopCheckpointsTest, Names) {
 }
 
 TEST(TopCheckpointsTest, KeepsTheBest) {
-  TopCheckpoints top(2, /*maximise=*/false);
+  TopCheckpoints top(2, /*maximize=*/false);
   EXPECT_EQ(Observe(&top, 5, 1), Name(1) + " ");
   EXPECT_EQ(Observe(&top, 3, 2), Name(2) + " ");
   EXPECT_EQ(Observe(&top, 7, 3), " ");  // worse than both
@@ -45,15 +45,15 @@ TEST(TopCheckpointsTest, KeepsTheBest) {
   EXPECT_THAT(Losses(top), ElementsAre(1, 3));
 }
 
-TEST(TopCheckpointsTest, HigherIsBetterWhenMaximised) {
-  TopCheckpoints top(1, /*maximise=*/true);
+TEST(TopCheckpointsTest, HigherIsBetterWhenMaximized) {
+  TopCheckpoints top(1, /*maximize=*/true);
   EXPECT_EQ(Observe(&top, 0.5, 1), Name(1) + " ");
   EXPECT_EQ(Observe(&top, 0.4, 2), " ");
   EXPECT_EQ(Observe(&top, 0.6, 3), Name(3) + " " + Name(1));
 }
 
 TEST(TopCheckpointsTest, OfEqualLossesTheEarlierStays) {
-  TopCheckpoints top(2, /*maximise=*/false);
+  TopCheckpoints top(2, /*maximize=*/false);
   Observe(&top, 1, 1);
   Observe(&top, 1, 2);
   EXPECT_EQ(Observe(&top, 1, 3), " ");
@@ -61,21 +61,21 @@ TEST(TopCheckpointsTest, OfEqualLossesTheEarlierStays) {
 }
 
 TEST(TopCheckpointsTest, NoneAndAll) {
-  TopCheckpoints none(0, /*maximise=*/false), all(-1, /*maximise=*/false);
+  TopCheckpoints none(0, /*maximize=*/false), all(-1, /*maximize=*/false);
   EXPECT_EQ(Observe(&none, 1, 1), " ");
   for (int epoch = 1; epoch <= 20; ++epoch) EXPECT_EQ(Observe(&all, epoch, epoch), Name(epoch) + " ");
   EXPECT_EQ(all.kept().size(), 20);
 }
 
 TEST(TopCheckpointsTest, NanIsNotKept) {
-  TopCheckpoints top(1, /*maximise=*/false);
+  TopCheckpoints top(1, /*maximize=*/false);
   EXPECT_EQ(Observe(&top, std::numeric_limits<double>::quiet_NaN(), 1), " ");
   EXPECT_THAT(top.kept(), IsEmpty());
 }
 
 // A run that ended inside an epoch validates the same parameters again when it is resumed.
 TEST(TopCheckpointsTest, TheSameStepReplacesItself) {
-  TopCheckpoints top(2, /*maximise=*/false);
+  TopCheckpoints top(2, /*maximize=*/false);
   Observe(&top, 1, 1);
   Observe(&top, 2, 2);
   EXPECT_EQ(Observe(&top, 1, 1), Name(1) + " ");
@@ -87,7 +87,7 @@ TEST(TopCheckpointsTest, TheSameStepReplacesItself) {
 }
 
 TEST(TopCheckpointsTest, StateSurvives) {
-  TopCheckpoints first(3, /*maximise=*/false), second(3, /*maximise=*/false), fewer(1, /*maximise=*/false);
+  TopCheckpoints first(3, /*maximize=*/false), second(3, /*maximize=*/false), fewer(1, /*maximize=*/false);
   ASSERT_EQ(second.SetState(first.State()), absl::OkStatus());  // nothing kept yet
   for (int epoch = 1; epoch <= 4; ++epoch) Observe(&first, 10 - epoch, epoch);
   ASSERT_EQ(second.SetState(first.State()), absl::OkStatus());
@@ -100,7 +100,7 @@ TEST(TopCheckpointsTest, StateSurvives) {
 }
 
 TEST(TopCheckpointsTest, RefusesAStateThatDoesNotFit) {
-  TopCheckpoints top(2, /*maximise=*/false);
+  TopCheckpoints top(2, /*maximize=*/false);
   EXPECT_THAT(std::string(top.SetState({}).message()), HasSubstr("\"loss\""));
   NamedTensors state;
   state.Set("loss", Tensor::Of<double>({1}, {1}));

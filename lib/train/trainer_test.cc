@@ -157,6 +157,7 @@ TEST_P(TrainerTest, ResumingInsideAnEpochEqualsTheUninterruptedRun) {
   const std::string whole = Dir(), parts = Dir();
   TrainerOptions options = ParamOptions(3);
   options.schedule.kind = ScheduleKind::kCosine;
+  options.schedule.period = 3;  // given, as one that spans the run would span the shorter one
   ASSERT_TRUE(TrainToy(Toy(), options, whole).ok());
   options.mode = RunMode::kResumeOrNew;
   options.stop.max_steps = 2;

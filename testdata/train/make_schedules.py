@@ -94,7 +94,7 @@ plateau("plateau", {"kind": "plateau", "factor": 0.5, "patience": 2, "threshold"
         factor=0.5, patience=2, threshold=0.001)
 plateau("plateau_cooldown", {"kind": "plateau", "factor": 0.3, "patience": 1, "cooldown": 3, "min_learning_rate": 0.002},
         0.1, LOSSES, factor=0.3, patience=1, cooldown=3, min_lr=0.002, threshold=1e-4)
-plateau("plateau_max", {"kind": "plateau", "factor": 0.5, "patience": 1, "threshold": 0.01, "maximise": True}, 0.1,
+plateau("plateau_max", {"kind": "plateau", "factor": 0.5, "patience": 1, "threshold": 0.01, "maximize": True}, 0.1,
         [0.1, 0.2, 0.201, 0.2, 0.21, 0.3, 0.3, 0.29, 0.3, 0.31, 0.31, 0.31], mode="max", factor=0.5, patience=1,
         threshold=0.01)
 

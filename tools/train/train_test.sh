@@ -45,6 +45,7 @@ wait $!
 # The reference path and every optimiser reach about the same.
 for flags in --compile_mode=none --optimizer=adamw "--optimizer=sgd --momentum=0.9" "--precision=fp64" "--loss=mse" \
   "--loss=huber --huber_delta=0.1" "--feature_scaling=species" "--lr_scheduler=cosine" "--lr_scheduler=plateau" \
+  "--lr_scheduler=one_cycle --warmup_epochs=1" "--lr_scheduler=multistep --lr_milestones=1,2 --lr_cooldown_epochs=1" \
   "--activation=silu" "--validation_fraction=0" "--test_key=config_type:fluorite" "--gradient_clip_val=1" "--max_steps=7"; do
   $train --hidden=8,8 --max_epochs=3 --overwrite --output_dir=g $flags f.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
 done
@@ -61,6 +62,8 @@ expect_error 1 'needs structures' $train --output_dir=h
 $featurize --species=O,Ti --output=other.safetensors "$tio2" 2> /dev/null
 expect_error 1 'descriptor' $train --output_dir=h f.safetensors other.safetensors
 expect_error 1 'momentum' $train --momentum=0.9 --output_dir=h f.safetensors
+expect_error 1 'lr_power has no effect with --lr_scheduler=cosine' $train --lr_scheduler=cosine --lr_power=2 --output_dir=h f.safetensors
+expect_error 1 'cool-down takes' $train --lr_cooldown_epochs=5 --max_epochs=5 --output_dir=h f.safetensors
 expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
 expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors
 expect_error 1 'batch_size' $train --batch_size=0 --output_dir=h f.safetensors
