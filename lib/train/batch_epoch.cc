@@ -77,6 +77,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   state.epoch_sums.Add(loss_.sums());
   state.batch = end;
   ++state.step;
+  if (context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
   if (context_.options.on_step) {
     context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss});
   }

@@ -102,6 +102,12 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   checkpoint.schedule = PartOf("schedule.", tensors);
   checkpoint.stopping = PartOf("stopping.", tensors);
   checkpoint.task = PartOf("task.", tensors);
+  checkpoint.ema = PartOf("ema_state.", tensors);
+  checkpoint.average_best = PartOf("average_best.", tensors);
+  checkpoint.top = PartOf("top_checkpoints.", tensors);
+  if (!PartOf("ema.", tensors).empty()) {
+    ASSIGN_OR_RETURN(checkpoint.ema_parameters, JoinSlices("ema.", tensors, slices, dtype));
+  }
   // Runs of 0.1.0 did not write these: they looked at the end of each epoch, and logged it.
   checkpoint.observed_step = checkpoint.batch == 0 ? checkpoint.step : -1;
   checkpoint.log_rows = checkpoint.epoch;
@@ -120,10 +126,13 @@ const Schema& CheckpointSchema() {
       "checkpoint/1",
       "The state of a training run. T = terms of the loss, E = training examples. The optimizer's, the schedule's and "
       "the stopping rule's own "
-      "tensors follow under optimizer.*, schedule.* and stopping.*, what the task remembers under task.*.",
+      "tensors follow under optimizer.*, schedule.* and stopping.*, what the task remembers under task.*, what "
+      "averages "
+      "and the list of best checkpoints do under ema_state.*, average_best.* and top_checkpoints.*.",
       {
           {"parameters.NAME", {DType::kF32, DType::kF64}, {}, false, "each parameter of the model, in its shape"},
           {"best.NAME", {DType::kF32, DType::kF64}, {}, false, "the parameters of the lowest loss so far"},
+          {"ema.NAME", {DType::kF32, DType::kF64}, {}, false, "their exponential moving average, once it has begun"},
           {"epoch", {DType::kI64}, {}, true, "epochs completed"},
           {"batch", {DType::kI64}, {}, true, "batches done of the next epoch"},
           {"step", {DType::kI64}, {}, true, "optimiser steps done"},
@@ -158,6 +167,10 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   AddPart("schedule.", checkpoint.schedule, &tensors);
   AddPart("stopping.", checkpoint.stopping, &tensors);
   AddPart("task.", checkpoint.task, &tensors);
+  AddPart("ema_state.", checkpoint.ema, &tensors);
+  AddPart("average_best.", checkpoint.average_best, &tensors);
+  AddPart("top_checkpoints.", checkpoint.top, &tensors);
+  if (checkpoint.ema_parameters.num_elements() > 0) AddSlices("ema.", checkpoint.ema_parameters, slices, &tensors);
   if (!checkpoint.sampling_weight.empty()) tensors.Set("sampling_weight", vector(checkpoint.sampling_weight));
   tensors.Set("epoch", Tensor::Scalar<int64_t>(checkpoint.epoch));
   tensors.Set("batch", Tensor::Scalar<int64_t>(checkpoint.batch));

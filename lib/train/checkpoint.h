@@ -37,6 +37,10 @@ struct Checkpoint {
   NamedTensors schedule;
   NamedTensors stopping;
   NamedTensors task;
+  NamedTensors ema;           // empty where there is none
+  Tensor ema_parameters;      // [P]; of no elements before the average begins
+  NamedTensors average_best;  // empty without averaging
+  NamedTensors top;           // which checkpoints are the best k; empty where none are kept
   // Of each training example in this epoch, as drawn from when it began; empty between epochs and without a policy.
   std::vector<double> sampling_weight;
   int64_t observed_step = -1;  // the step after which the monitored value was last looked at

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/ema.h"
 
 namespace rutile {
 namespace {
@@ -64,9 +65,24 @@ void DescribeBatches(const TrainerOptions& options, Json* json) {
   DescribeLimit("overfit_batches", options.overfit_batches, json);
 }
 
+void DescribeEma(const TrainerOptions& options, Json* json) {
+  if (!options.ema.has_value()) return;
+  const EmaOptions& ema = *options.ema;
+  (*json)["ema_decay_type"] = Text(EmaDecayName(ema.type));
+  (*json)["ema_decay"] = ema.decay;
+  (*json)["ema_start_step"] = ema.start_step;
+  (*json)["ema_update_every_n_steps"] = ema.update_every_n_steps;
+  if (ema.type != EmaDecay::kExponential) return;
+  (*json)["ema_beta"] = ema.beta;
+  // Its decay depends on the length of the run.
+  (*json)["ema_max_epochs"] = options.stop.max_epochs;
+  (*json)["ema_max_steps"] = options.stop.max_steps;
+}
+
 // What is monitored, and when: it decides which model is best, and plateau's rate.
 void DescribeValidation(const TrainerOptions& options, Json* json) {
   const ValidationOptions& validation = options.validation;
+  if (options.average_best > 0) (*json)["average_best"] = options.average_best;
   if (!options.monitor.empty()) (*json)["monitor"] = options.monitor;
   if (validation.every_epochs > 1) (*json)["check_val_every_n_epoch"] = validation.every_epochs;
   if (validation.fraction < 1) (*json)["val_check_interval"] = validation.fraction;
@@ -133,6 +149,7 @@ Json Course(const TrainerOptions& options, const std::map<std::string, std::stri
   DescribeOptimizer(options.optimizer, &json);
   DescribeBatches(options, &json);
   DescribeSchedule(options.schedule, &json);
+  DescribeEma(options, &json);
   DescribeValidation(options, &json);
   for (const auto& [key, value] : task) json["task"][key] = value;
   return json;

@@ -14,6 +14,7 @@
 #include "lib/task/task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/data_loader.h"
+#include "lib/train/ema.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer_options.h"
 
@@ -27,6 +28,7 @@ struct EpochContext {
   const Schedule& schedule;
   int64_t num_batches;  // of an epoch; the loader may have more
   Checkpoint& state;    // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are moved on
+  Ema* ema;             // nullptr: there is none
   // Asked after each step: whether something is due that others do, a validation, a checkpoint, the end of the run.
   std::function<bool()> pause;
 };

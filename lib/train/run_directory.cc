@@ -32,6 +32,12 @@ std::string RunDirectory::step_checkpoint(int64_t step) const {
   return absl::StrFormat("%s/checkpoints/step-%09d.safetensors", path_, step);
 }
 
+std::string RunDirectory::named_checkpoint(absl::string_view name) const {
+  return absl::StrCat(path_, "/checkpoints/", name);
+}
+
+absl::Status RunDirectory::RemoveCheckpoint(absl::string_view name) const { return Remove(named_checkpoint(name)); }
+
 bool RunDirectory::HoldsRun() const {
   return FileExists(checkpoint()) || FileExists(best()) || FileExists(last()) || FileExists(log()) ||
          FileExists(config());
@@ -52,11 +58,12 @@ absl::StatusOr<bool> RunDirectory::Open(RunMode mode) const {
 }
 
 absl::Status RunDirectory::RemoveRun() const {
-  for (const std::string& file : {best(), last(), config(), log()}) RETURN_IF_ERROR(Remove(file));
+  for (const std::string& file : {best(), last(), average(), config(), log()}) RETURN_IF_ERROR(Remove(file));
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
     const std::string name = entry.path().filename().string();
-    const bool numbered = absl::StartsWith(name, "epoch-") || absl::StartsWith(name, "step-");
+    const bool numbered =
+        absl::StartsWith(name, "epoch-") || absl::StartsWith(name, "step-") || absl::StartsWith(name, "top-");
     if (name == "last.safetensors" || (numbered && absl::EndsWith(name, ".safetensors"))) {
       RETURN_IF_ERROR(Remove(entry.path().string()));
     }

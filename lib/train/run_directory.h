@@ -27,12 +27,16 @@ class RunDirectory {
   const std::string& path() const { return path_; }
   std::string best() const { return path_ + "/best.safetensors"; }
   std::string last() const { return path_ + "/last.safetensors"; }
+  std::string average() const { return path_ + "/average.safetensors"; }
   std::string config() const { return path_ + "/config.json"; }
   std::string log() const { return path_ + "/log.tsv"; }
   std::string checkpoint() const { return path_ + "/checkpoints/last.safetensors"; }
   // "checkpoints/epoch-00012.safetensors": kept, for those who look at a run's course.
   std::string epoch_checkpoint(int64_t epoch) const;
   std::string step_checkpoint(int64_t step) const;  // "checkpoints/step-000001200.safetensors"
+
+  std::string named_checkpoint(absl::string_view name) const;   // "checkpoints/NAME"
+  absl::Status RemoveCheckpoint(absl::string_view name) const;  // of the name; OK where there is none
 
   // Any of the files above is there.
   bool HoldsRun() const;

@@ -29,6 +29,14 @@ absl::Status RunWriter::WriteModels(const Checkpoint& state, const Tensor& param
   return task_.WriteModel(directory_.last(), parameters, extra);
 }
 
+absl::Status RunWriter::WriteAverage(const Checkpoint& state, const Tensor& parameters, double loss) const {
+  Metadata extra = provenance_;
+  extra["epoch"] = absl::StrCat(state.epoch);
+  extra["step"] = absl::StrCat(state.step);
+  if (!std::isnan(loss)) extra["loss"] = absl::StrCat(loss);
+  return task_.WriteModel(directory_.average(), parameters, extra);
+}
+
 absl::Status RunWriter::WriteCheckpoint(const Checkpoint& state, absl::string_view path) const {
   return SaveCheckpoint(path, state, slices_, provenance_);
 }

@@ -32,6 +32,8 @@ class RunWriter {
   absl::Status WriteBest(const Checkpoint& state);
   // It and last.safetensors, of `parameters`: the state's, or an average. loss: theirs; NaN when it is not known.
   absl::Status WriteModels(const Checkpoint& state, const Tensor& parameters, double loss);
+  // average.safetensors. loss: NaN when it is not known.
+  absl::Status WriteAverage(const Checkpoint& state, const Tensor& parameters, double loss) const;
   absl::Status WriteCheckpoint(const Checkpoint& state, absl::string_view path) const;
   // Models, then the checkpoint: until it is replaced, the old one leads to the same files again.
   absl::Status Save(const Checkpoint& state, const Tensor& parameters, double loss);

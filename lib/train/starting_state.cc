@@ -18,27 +18,27 @@ namespace rutile {
 namespace {
 
 // Weights that an epoch can draw from: those of a policy, inside an epoch, for each training example.
-bool FitsSampling(const Checkpoint& state, const Split& split, const TrainerOptions& options) {
-  if (state.batch == 0 || options.sampling_policy == SamplingPolicy::kUniform) return true;
+bool FitsSampling(const Checkpoint& state, const RunPlan& plan) {
+  if (state.batch == 0 || plan.options.sampling_policy == SamplingPolicy::kUniform) return true;
   double sum = 0;
   for (const double weight : state.sampling_weight) {
     if (!(weight >= 0)) return false;
     sum += weight;
   }
-  return state.sampling_weight.size() == split.train.size() && sum > 0 && std::isfinite(sum);
+  return state.sampling_weight.size() == plan.train.size() && sum > 0 && std::isfinite(sum);
 }
 
 }  // namespace
 
-Checkpoint NewState(const Task& task, const Split& split, const TrainerOptions& options) {
+Checkpoint NewState(const Task& task, const RunPlan& plan) {
   const size_t num_terms = task.terms().size();
   Checkpoint state;
-  state.seed = options.seed;
+  state.seed = plan.options.seed;
   state.epoch_sums = TermSums(static_cast<int>(num_terms));
   state.loss_weight.assign(num_terms, 0);
-  state.config = CourseJson(options, task.Course());
-  state.data = Fingerprint(task.num_examples(), split.train, split.validation);
-  state.parameters = task.InitialParameters(options.seed);
+  state.config = CourseJson(plan.options, task.Course());
+  state.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
+  state.parameters = task.InitialParameters(plan.options.seed);
   state.best_parameters = Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
   if (state.parameters.num_bytes() > 0) {
     std::memcpy(state.best_parameters.mutable_data(), state.parameters.data(), state.parameters.num_bytes());
@@ -47,25 +47,24 @@ Checkpoint NewState(const Task& task, const Split& split, const TrainerOptions& 
   return state;
 }
 
-absl::StatusOr<Checkpoint> ResumedState(const Task& task, const Split& split, const TrainerOptions& options,
-                                        const RunDirectory& directory, int64_t num_batches) {
+absl::StatusOr<Checkpoint> ResumedState(const Task& task, const RunPlan& plan, const RunDirectory& directory) {
   const std::string path = directory.checkpoint();
   ASSIGN_OR_RETURN(Checkpoint saved, LoadCheckpoint(path, task.parameter_slices(), task.parameter_dtype(),
                                                     static_cast<int>(task.terms().size())));
-  RETURN_IF_ERROR(CheckSameCourse(saved.config, CourseJson(options, task.Course())));
-  if (saved.data != Fingerprint(task.num_examples(), split.train, split.validation)) {
+  RETURN_IF_ERROR(CheckSameCourse(saved.config, CourseJson(plan.options, task.Course())));
+  if (saved.data != Fingerprint(task.num_examples(), plan.train, plan.validation)) {
     return absl::FailedPreconditionError(
         absl::StrCat(directory.path(),
                      ": the run to resume trained on other examples or another split; give the same data and "
                      "split, or start a new run"));
   }
-  if (saved.batch > num_batches) {
+  if (saved.batch > plan.num_batches) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": batch ", saved.batch, " of ", num_batches, "; the file is damaged"));
+        absl::StrCat(path, ": batch ", saved.batch, " of ", plan.num_batches, "; the file is damaged"));
   }
-  if (!FitsSampling(saved, split, options)) {
+  if (!FitsSampling(saved, plan)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": \"sampling_weight\" is no weight for each of the ",
-                                                   split.train.size(), " training examples; the file is damaged"));
+                                                   plan.train.size(), " training examples; the file is damaged"));
   }
   return saved;
 }

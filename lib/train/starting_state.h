@@ -9,18 +9,16 @@
 #include "lib/task/task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/run_directory.h"
-#include "lib/train/split.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/run_plan.h"
 
 namespace rutile {
 
-// options: resolved, as they decide the course. The states of optimiser, schedule, stopping and task are empty.
-Checkpoint NewState(const Task& task, const Split& split, const TrainerOptions& options);
+// The states of the parts are empty.
+Checkpoint NewState(const Task& task, const RunPlan& plan);
 
 // Of the checkpoint in the directory. FAILED_PRECONDITION when that run had other options or data, INVALID_ARGUMENT
 // naming the file when it is damaged or of another model; the states of the parts are not looked at.
-absl::StatusOr<Checkpoint> ResumedState(const Task& task, const Split& split, const TrainerOptions& options,
-                                        const RunDirectory& directory, int64_t num_batches);
+absl::StatusOr<Checkpoint> ResumedState(const Task& task, const RunPlan& plan, const RunDirectory& directory);
 
 }  // namespace rutile
 

@@ -12,6 +12,7 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 
@@ -30,8 +31,16 @@ class StartingStateTest : public ::testing::Test {
   absl::Status Save(const Checkpoint& state) {
     return SaveCheckpoint(directory_.checkpoint(), state, task_.parameter_slices(), {});
   }
+  RunPlan Plan(int64_t num_batches = 2) const {
+    RunPlan plan;
+    plan.options = options_;
+    plan.train = split_.train;
+    plan.validation = split_.validation;
+    plan.num_batches = num_batches;
+    return plan;
+  }
   absl::StatusOr<Checkpoint> Resume(int64_t num_batches = 2) {
-    return ResumedState(task_, split_, options_, directory_, num_batches);
+    return ResumedState(task_, Plan(num_batches), directory_);
   }
 
   ToyTask task_{ToyTaskOptions()};
@@ -41,7 +50,7 @@ class StartingStateTest : public ::testing::Test {
 };
 
 TEST_F(StartingStateTest, NewRunsStartAtTheSeedsParameters) {
-  const Checkpoint state = NewState(task_, split_, options_);
+  const Checkpoint state = NewState(task_, Plan());
   EXPECT_EQ(state.parameters.ToDoubles(), task_.InitialParameters(4).ToDoubles());
   EXPECT_EQ(state.epoch, 0);
   EXPECT_EQ(state.best_epoch, 0);
@@ -49,7 +58,7 @@ TEST_F(StartingStateTest, NewRunsStartAtTheSeedsParameters) {
 }
 
 TEST_F(StartingStateTest, ResumedRunsStartWhereTheyWere) {
-  Checkpoint state = NewState(task_, split_, options_);
+  Checkpoint state = NewState(task_, Plan());
   state.epoch = 3;
   state.batch = 2;
   ASSERT_EQ(Save(state), absl::OkStatus());
@@ -61,7 +70,7 @@ TEST_F(StartingStateTest, ResumedRunsStartWhereTheyWere) {
 }
 
 TEST_F(StartingStateTest, RefusesAnotherRun) {
-  ASSERT_EQ(Save(NewState(task_, split_, options_)), absl::OkStatus());
+  ASSERT_EQ(Save(NewState(task_, Plan())), absl::OkStatus());
   options_.batch_size = 7;
   EXPECT_EQ(Resume().status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(Resume().status().message()), HasSubstr("batch_size is 7"));
@@ -72,7 +81,7 @@ TEST_F(StartingStateTest, RefusesAnotherRun) {
 }
 
 TEST_F(StartingStateTest, RefusesABatchThatIsNotThere) {
-  Checkpoint state = NewState(task_, split_, options_);
+  Checkpoint state = NewState(task_, Plan());
   state.batch = 3;
   ASSERT_EQ(Save(state), absl::OkStatus());
   EXPECT_THAT(std::string(Resume().status().message()), HasSubstr("batch 3 of 2; the file is damaged"));
@@ -80,7 +89,7 @@ TEST_F(StartingStateTest, RefusesABatchThatIsNotThere) {
 
 TEST_F(StartingStateTest, WeightsMustFitTheExamples) {
   options_.sampling_policy = SamplingPolicy::kErrorWeighted;
-  Checkpoint state = NewState(task_, split_, options_);
+  Checkpoint state = NewState(task_, Plan());
   state.sampling_weight = {};
   ASSERT_EQ(Save(state), absl::OkStatus());
   EXPECT_TRUE(Resume().ok());  // between epochs there are none

@@ -57,7 +57,8 @@ TEST(TrainLogTest, RefusesAnotherTable) {
   EXPECT_THAT(std::string(TrainLog::Open(path, {"epoch", "x"}, 1).status().message()),
               HasSubstr("expected \"epoch\tx\""));
   ASSERT_TRUE(WriteFileAtomically(path, "epoch\tx\n1\n").ok());
-  EXPECT_THAT(std::string(TrainLog::Open(path, {"epoch", "x"}, 1).status().message()), HasSubstr("found the row \"1\""));
+  EXPECT_THAT(std::string(TrainLog::Open(path, {"epoch", "x"}, 1).status().message()),
+              HasSubstr("found the row \"1\""));
   EXPECT_FALSE(TrainLog::Open(Path("no/such/log.tsv"), {"epoch"}, 0).ok());
 }
 

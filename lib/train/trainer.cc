@@ -20,11 +20,12 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/average_best.h"
 #include "lib/train/batch_epoch.h"
-#include "lib/train/batch_limit.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/course.h"
 #include "lib/train/data_loader.h"
+#include "lib/train/ema.h"
 #include "lib/train/epoch_log.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/evaluate_examples.h"
@@ -32,10 +33,12 @@
 #include "lib/train/lbfgs_epoch.h"
 #include "lib/train/monitor.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
 #include "lib/train/run_writer.h"
 #include "lib/train/schedule.h"
 #include "lib/train/starting_state.h"
 #include "lib/train/stop_rule.h"
+#include "lib/train/top_checkpoints.h"
 #include "lib/train/train_log.h"
 #include "lib/train/validation_rule.h"
 
@@ -46,73 +49,35 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The same few examples train and validate when a model shall overfit them.
-Split ChosenSplit(const Split& split, const TrainerOptions& options) {
-  if (options.overfit_batches.all()) return split;
-  const auto size = static_cast<int64_t>(split.train.size());
-  const int64_t batches = LimitBatches(options.overfit_batches, DivideUp(size, options.batch_size));
-  Split chosen = split;
-  chosen.train.resize(std::min(size, batches * options.batch_size));
-  chosen.validation = chosen.train;
-  return chosen;
-}
-
-int64_t NumBatches(const Split& split, const TrainerOptions& options) {
-  return LimitBatches(options.limit_train_batches,
-                      DivideUp(static_cast<int64_t>(split.train.size()), options.batch_size));
-}
-
-int64_t StepsPerEpoch(const TrainerOptions& options, int64_t num_batches) {
-  return options.optimizer.kind == OptimizerKind::kLbfgs ? 1 : DivideUp(num_batches, options.accumulate_grad_batches);
-}
-
-// With what depends on the length of the run worked out.
-absl::StatusOr<TrainerOptions> Resolve(TrainerOptions options, int64_t num_batches) {
-  if (!options.overfit_batches.all()) options.shuffle = false;
-  ASSIGN_OR_RETURN(options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs, options.stop.max_steps,
-                                                     StepsPerEpoch(options, num_batches)));
-  return options;
-}
-
-DataLoaderOptions ValidationLoader(const TrainerOptions& options) {
-  DataLoaderOptions loader = LoaderOptions(options);
-  loader.shuffle = false;
-  loader.batch_size =
-      options.validation_batch_size > 0 ? options.validation_batch_size : std::max<int64_t>(options.batch_size, 256);
-  return loader;
-}
-
-// limit_val_batches counts batches of the training's size, whatever the size that they are evaluated in.
-std::vector<int64_t> ValidationExamples(const Split& split, const TrainerOptions& options) {
-  const auto size = static_cast<int64_t>(split.validation.size());
-  const int64_t batches = LimitBatches(options.limit_val_batches, DivideUp(size, options.batch_size));
-  std::vector<int64_t> examples = split.validation;
-  examples.resize(std::min(size, batches * options.batch_size));
-  return examples;
-}
-
 class Trainer {
  public:
-  // split and options: chosen and resolved.
-  Trainer(Task& task, Split split, const TrainerOptions& options, Monitor monitor, absl::string_view output_dir,
-          const Metadata& provenance)
+  Trainer(Task& task, RunPlan plan, Monitor monitor, absl::string_view output_dir, const Metadata& provenance)
       : task_(task),
-        split_(std::move(split)),
-        num_batches_(NumBatches(split_, options)),
-        options_(options),
+        plan_(std::move(plan)),
         monitor_(std::move(monitor)),
         directory_(output_dir),
         provenance_(provenance),
-        validation_loader_(task, ValidationExamples(split_, options_), ValidationLoader(options_)),
+        validation_loader_(task, plan_.validation, ValidationLoaderOptions(options_)),
         schedule_(options_.schedule, options_.optimizer.learning_rate),
         stop_(options_.stop, monitor_.maximize()),
-        validation_rule_(options_.validation, StepsPerEpoch(options_, num_batches_)),
-        writer_(task, directory_, provenance) {}
+        validation_rule_(options_.validation, plan_.steps_per_epoch),
+        top_checkpoints_(options_.save_top_k, monitor_.maximize()),
+        writer_(task, directory_, provenance) {
+    const int64_t size = task.num_parameters();
+    if (options_.ema) ema_.emplace(*options_.ema, task.parameter_dtype(), size, plan_.run_steps);
+    if (options_.average_best > 0) {
+      average_best_.emplace(options_.average_best, monitor_.maximize(), task.parameter_dtype(), size);
+    }
+  }
 
   absl::StatusOr<TrainResult> Run();
 
  private:
-  bool has_validation() const { return !split_.validation.empty(); }
+  bool has_validation() const { return !plan_.validation.empty(); }
+  // What is validated and written as a model.
+  const Tensor& Evaluated() const {
+    return ema_ && ema_->parameters() != nullptr ? *ema_->parameters() : epoch_->EvaluationParameters();
+  }
 
   absl::Status Start();
   absl::Status SetStates(bool resume);
@@ -131,21 +96,24 @@ class Trainer {
   // Looks at the loss of the epoch so far, and at the validation set if `validate`: best, early stopping, plateau, log.
   absl::Status Observe(bool validate, When when);
   // Whether the value is the best so far; the parameters are kept then.
-  bool ObserveValue(double value);
+  bool ObserveValue(double value, When when);
+  // Writes the checkpoint if it is among the k best.
+  absl::Status KeepTop();
   absl::Status FinishEpoch();
   // What a run ends with: the last parameters are evaluated, and everything is written.
   absl::Status Finish();
+  absl::Status FinishAverage();
 
   // Into state_, all that the parts must remember.
   void GatherStates();
   absl::Status WriteCheckpoint(const std::string& path);
   absl::Status Save();
+  absl::Status RemoveFormer();
   TrainResult Result(const std::string& reason) const;
 
   Task& task_;
-  const Split split_;
-  const int64_t num_batches_;
-  const TrainerOptions options_;
+  const RunPlan plan_;
+  const TrainerOptions& options_ = plan_.options;
   const Monitor monitor_;
   const RunDirectory directory_;
   const Metadata provenance_;
@@ -153,6 +121,11 @@ class Trainer {
   Schedule schedule_;
   StopRule stop_;
   const ValidationRule validation_rule_;
+  std::optional<Ema> ema_;
+  std::optional<AverageBest> average_best_;
+  TopCheckpoints top_checkpoints_;
+  std::string top_;                  // to write, now that its validation is over
+  std::vector<std::string> former_;  // to remove, once a checkpoint is written that does not count on them
   RunWriter writer_;
   std::unique_ptr<EpochTrainer> epoch_;
   std::optional<TrainLog> log_;
@@ -164,11 +137,12 @@ class Trainer {
   absl::Time last_save_ = start_;
   absl::Time last_keep_ = start_;
   absl::Time last_validation_ = start_;
-  EpochWork work_;             // of the epoch, in this session
-  absl::Duration train_time_;  // likewise, without validations
-  int64_t saved_step_ = -1;    // of the numbered checkpoint written last
-  double train_loss_ = kNan;   // when last looked at
-  double last_loss_ = kNan;    // monitored
+  EpochWork work_;              // of the epoch, in this session
+  absl::Duration train_time_;   // likewise, without validations
+  int64_t saved_step_ = -1;     // of the numbered checkpoint written last
+  double train_loss_ = kNan;    // when last looked at
+  double last_loss_ = kNan;     // monitored
+  double average_loss_ = kNan;  // validation, of the mean of the best
 };
 
 absl::Status Trainer::Start() {
@@ -177,15 +151,17 @@ absl::Status Trainer::Start() {
     ASSIGN_OR_RETURN(resume, directory_.Open(options_.mode));
   }
   if (resume) {
-    ASSIGN_OR_RETURN(state_, ResumedState(task_, split_, options_, directory_, num_batches_));
+    ASSIGN_OR_RETURN(state_, ResumedState(task_, plan_, directory_));
   } else {
-    state_ = NewState(task_, split_, options_);
+    state_ = NewState(task_, plan_);
   }
   if (options_.compile_mode == CompileMode::kCompile && options_.check_gradient) {
-    RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, split_.train, options_, state_.epoch));
+    RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
   const EpochContext context = {
-      task_, split_.train, options_, schedule_, num_batches_, state_, [this] { return PauseIsDue(); }};
+      task_, plan_.train, options_, schedule_, plan_.num_batches, state_, ema_ ? &*ema_ : nullptr, [this] {
+        return PauseIsDue();
+      }};
   if (options_.optimizer.kind == OptimizerKind::kLbfgs) {
     epoch_ = std::make_unique<LbfgsEpoch>(context);
   } else {
@@ -193,7 +169,7 @@ absl::Status Trainer::Start() {
   }
   RETURN_IF_ERROR(SetStates(resume));
   if (options_.sampling_policy != SamplingPolicy::kUniform) {  // refused before an old run is removed
-    RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, split_.train).status());
+    RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, plan_.train).status());
   }
   // The file may be of a later epoch than the checkpoint, or gone.
   if (state_.best_epoch > 0) writer_.SetBestChanged();
@@ -216,6 +192,13 @@ absl::Status Trainer::SetStates(bool resume) {
   RETURN_IF_ERROR(check("optimizer", epoch_->SetState(state_.optimizer)));
   RETURN_IF_ERROR(check("schedule", schedule_.SetState(state_.schedule)));
   RETURN_IF_ERROR(check("stopping", stop_.SetState(state_.stopping)));
+  if (ema_) {
+    const bool begun = state_.ema_parameters.num_elements() > 0;
+    RETURN_IF_ERROR(check("ema", ema_->SetState(state_.ema, begun ? &state_.ema_parameters : nullptr)));
+  }
+  if (average_best_) RETURN_IF_ERROR(check("average_best", average_best_->SetState(state_.average_best)));
+  // A run may be told to keep the best from here on.
+  if (!state_.top.empty()) RETURN_IF_ERROR(check("top_checkpoints", top_checkpoints_.SetState(state_.top)));
   return check("task", task_.SetState(state_.task));
 }
 
@@ -223,6 +206,12 @@ void Trainer::GatherStates() {
   state_.optimizer = epoch_->State();
   state_.schedule = schedule_.State();
   state_.stopping = stop_.State();
+  if (ema_) {
+    state_.ema = ema_->State();
+    if (ema_->parameters() != nullptr) state_.ema_parameters = *ema_->parameters();
+  }
+  if (average_best_) state_.average_best = average_best_->State();
+  if (options_.save_top_k != 0) state_.top = top_checkpoints_.State();
   state_.task = task_.State();
 }
 
@@ -236,21 +225,41 @@ absl::Status Trainer::Save() {
   if (options_.files == RunFiles::kNone) return absl::OkStatus();
   GatherStates();
   const double loss = state_.observed_step == state_.step ? last_loss_ : kNan;
-  RETURN_IF_ERROR(writer_.Save(state_, epoch_->EvaluationParameters(), loss));
+  RETURN_IF_ERROR(writer_.Save(state_, Evaluated(), loss));
   last_save_ = absl::Now();
+  return RemoveFormer();
+}
+
+absl::Status Trainer::RemoveFormer() {
+  for (const std::string& name : former_) RETURN_IF_ERROR(directory_.RemoveCheckpoint(name));
+  former_.clear();
   return absl::OkStatus();
 }
 
-bool Trainer::ObserveValue(double value) {
+absl::Status Trainer::KeepTop() {
+  if (top_.empty()) return absl::OkStatus();
+  const std::string path = directory_.named_checkpoint(std::exchange(top_, ""));
+  return options_.files == RunFiles::kAll ? WriteCheckpoint(path) : absl::OkStatus();
+}
+
+bool Trainer::ObserveValue(double value, When when) {
   last_loss_ = value;
   state_.observed_step = state_.step;
   stop_.Observe(value);
   schedule_.Observe(value);
+  // The last look at a run is not repeated where it is resumed.
+  if (when != When::kEndOfRun) {
+    const int64_t epoch = state_.epoch + 1;
+    if (average_best_) average_best_->Observe(value, epoch, state_.step, Evaluated());
+    const TopCheckpoints::Decision decision = top_checkpoints_.Observe(value, epoch, state_.step);
+    top_ = decision.write;
+    if (!decision.remove.empty()) former_.push_back(decision.remove);
+  }
   if (state_.best_epoch > 0 && !monitor_.Better(value, state_.best_loss)) return false;
   state_.best_loss = value;
   state_.best_epoch = std::max<int64_t>(1, state_.epoch + (state_.batch > 0));
   state_.best_step = state_.step;
-  const Tensor& parameters = epoch_->EvaluationParameters();
+  const Tensor& parameters = Evaluated();
   std::memcpy(state_.best_parameters.mutable_data(), parameters.data(), parameters.num_bytes());
   writer_.SetBestChanged();
   return true;
@@ -262,7 +271,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   if (validate && has_validation()) {
     epoch_->Leave();
     ASSIGN_OR_RETURN(const EvaluationResult validation,
-                     EvaluateExamples(task_, epoch_->EvaluationParameters(), &validation_loader_, state_.epoch));
+                     EvaluateExamples(task_, Evaluated(), &validation_loader_, state_.epoch));
     if (!std::isfinite(validation.loss)) {
       return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
                                                 state_.epoch + 1, ", step ", state_.step,
@@ -287,7 +296,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
       return absl::OutOfRangeError(absl::StrCat(monitor_.name(), " is not a number after epoch ", state_.epoch + 1,
                                                 ", step ", state_.step, ": monitor something else"));
     }
-    report.best = ObserveValue(value);
+    report.best = ObserveValue(value, when);
   }
   report.epoch = state_.epoch + (state_.batch > 0);
   report.step = state_.step;
@@ -328,10 +337,11 @@ absl::Status Trainer::DoWhatIsDue(std::string* reason) {
     saved_step_ = state_.step;
     last_keep_ = now_;
   }
-  if (state_.batch == num_batches_) return absl::OkStatus();  // the rest is the end of the epoch's
+  if (state_.batch == plan_.num_batches) return absl::OkStatus();  // the rest is the end of the epoch's
   *reason = stop_.Limit(state_.epoch, state_.step, now_ - start_);
   if (ValidationIsDue()) {
     RETURN_IF_ERROR(Observe(/*validate=*/true, When::kInsideEpoch));
+    RETURN_IF_ERROR(KeepTop());
     if (reason->empty()) *reason = stop_.Early(state_.epoch, state_.step);
   }
   return reason->empty() && SaveIsDue() ? Save() : absl::OkStatus();
@@ -343,7 +353,7 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
   train_time_ = absl::ZeroDuration();
   // What was due when a signal came is still due when the run is resumed.
   if (state_.batch > 0) RETURN_IF_ERROR(DoWhatIsDue(reason));
-  while (reason->empty() && state_.batch < num_batches_) {
+  while (reason->empty() && state_.batch < plan_.num_batches) {
     const absl::Time before = absl::Now();
     RETURN_IF_ERROR(epoch_->Train(&work_));
     now_ = absl::Now();
@@ -351,7 +361,7 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
     RETURN_IF_ERROR(DoWhatIsDue(reason));
   }
   epoch_->Leave();
-  return state_.batch == num_batches_ ? FinishEpoch() : absl::OkStatus();
+  return state_.batch == plan_.num_batches ? FinishEpoch() : absl::OkStatus();
 }
 
 absl::Status Trainer::FinishEpoch() {
@@ -361,6 +371,7 @@ absl::Status Trainer::FinishEpoch() {
   state_.batch = 0;
   state_.epoch_sums = TermSums(static_cast<int>(state_.epoch_sums.sum.size()));
   state_.sampling_weight.clear();
+  RETURN_IF_ERROR(KeepTop());
   if (options_.keep_every_epochs > 0 && state_.epoch % options_.keep_every_epochs == 0 &&
       options_.files == RunFiles::kAll) {
     RETURN_IF_ERROR(WriteCheckpoint(directory_.epoch_checkpoint(state_.epoch)));
@@ -371,12 +382,26 @@ absl::Status Trainer::FinishEpoch() {
 absl::Status Trainer::Finish() {
   // A run that is resumed with a higher limit goes on as if it had not been looked at here.
   RETURN_IF_ERROR(WriteCheckpoint(directory_.checkpoint()));
+  RETURN_IF_ERROR(RemoveFormer());
   const bool can_look = state_.step > 0 || has_validation();
   if (can_look && (state_.observed_step != state_.step || state_.best_epoch == 0)) {
     RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
   }
+  RETURN_IF_ERROR(FinishAverage());
   if (options_.files == RunFiles::kNone) return absl::OkStatus();
-  return writer_.WriteModels(state_, epoch_->EvaluationParameters(), last_loss_);
+  return writer_.WriteModels(state_, Evaluated(), last_loss_);
+}
+
+absl::Status Trainer::FinishAverage() {
+  if (!average_best_ || average_best_->size() == 0) return absl::OkStatus();
+  const Tensor mean = average_best_->Mean();
+  if (has_validation()) {
+    ASSIGN_OR_RETURN(const EvaluationResult validation,
+                     EvaluateExamples(task_, mean, &validation_loader_, state_.epoch));
+    average_loss_ = validation.loss;
+  }
+  if (options_.files == RunFiles::kNone) return absl::OkStatus();
+  return writer_.WriteAverage(state_, mean, average_loss_);
 }
 
 absl::StatusOr<TrainResult> Trainer::Run() {
@@ -412,6 +437,9 @@ TrainResult Trainer::Result(const std::string& reason) const {
   result.train_loss = train_loss_;
   result.best_loss = state_.best_loss;
   result.best_epoch = state_.best_epoch;
+  result.best_step = state_.best_step;
+  result.averaged = average_best_ ? average_best_->size() : 0;
+  result.average_loss = average_loss_;
   result.best_parameters = state_.best_parameters;
   result.time = absl::Now() - start_;
   return result;
@@ -422,12 +450,9 @@ TrainResult Trainer::Result(const std::string& reason) const {
 absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerOptions& options,
                                   absl::string_view output_dir, const Metadata& provenance) {
   RETURN_IF_ERROR(CheckTrainerOptions(options));
-  if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
-  const bool has_validation = !split.validation.empty() || !options.overfit_batches.all();
-  ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, has_validation));
-  Split chosen = ChosenSplit(split, options);
-  ASSIGN_OR_RETURN(const TrainerOptions resolved, Resolve(options, NumBatches(chosen, options)));
-  return Trainer(task, std::move(chosen), resolved, std::move(monitor), output_dir, provenance).Run();
+  ASSIGN_OR_RETURN(RunPlan plan, MakeRunPlan(split, options));
+  ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
+  return Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance).Run();
 }
 
 }  // namespace rutile

@@ -32,8 +32,11 @@ struct TrainResult {
   double train_loss = std::numeric_limits<double>::quiet_NaN();  // of the last epoch; NaN when none was trained
   double best_loss = std::numeric_limits<double>::quiet_NaN();   // validation (training without a validation set)
   int64_t best_epoch = 0;                                        // from 1
-  Tensor best_parameters;                                        // [P], what best.safetensors holds
-  absl::Duration time;                                           // of this call
+  int64_t best_step = 0;
+  int64_t averaged = 0;                                            // models in average.safetensors; 0: none is written
+  double average_loss = std::numeric_limits<double>::quiet_NaN();  // validation, of it
+  Tensor best_parameters;                                          // [P], what best.safetensors holds
+  absl::Duration time;                                             // of this call
 };
 
 // Writes to output_dir (RunDirectory): best.safetensors and last.safetensors through Task::WriteModel, with

@@ -53,6 +53,7 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
                    "accumulate_grad_batches does not go with lbfgs, which takes all examples at once anyway"},
            Refusal{!options.limit_train_batches.all(),
                    "limit_train_batches does not go with lbfgs, which takes all examples at once"},
+           Refusal{options.ema.has_value(), "ema does not go with lbfgs, whose steps are few and long"},
            Refusal{!options.overfit_batches.all(),
                    "overfit_batches does not go with lbfgs, which takes all examples at once"},
            Refusal{options.validation.fraction < 1,
@@ -105,6 +106,9 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(AtLeast(options.validation_batch_size, 0, "validation_batch_size"));
   RETURN_IF_ERROR(AtLeast(options.num_workers, 0, "num_workers"));
   RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
+  if (options.ema.has_value()) RETURN_IF_ERROR(CheckEmaOptions(*options.ema));
+  RETURN_IF_ERROR(AtLeast(options.average_best, 0, "average_best"));
+  RETURN_IF_ERROR(AtLeast(options.save_top_k, -1, "save_top_k"));
   RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));
   RETURN_IF_ERROR(AtLeast(options.keep_every_steps, 0, "keep_every_steps"));
   if (options.keep_every_time <= absl::ZeroDuration()) {

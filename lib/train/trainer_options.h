@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/train/batch_limit.h"
+#include "lib/train/ema.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
@@ -65,6 +67,10 @@ struct TrainerOptions {
   uint64_t seed = 0;  // initial parameters, order of examples
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
+  // The average is what is validated and written as a model, from its first update on.
+  std::optional<EmaOptions> ema;
+  // The mean of so many models, those of the best monitored values, is written at the end; 0: none.
+  int64_t average_best = 0;
   int64_t batch_size = 32;  // not used by L-BFGS, which takes all examples in each evaluation
   bool shuffle = true;      // kUniform: another order in each epoch
   SamplingPolicy sampling_policy = SamplingPolicy::kUniform;
@@ -102,6 +108,7 @@ struct TrainerOptions {
   int64_t keep_every_epochs = 0;
   int64_t keep_every_steps = 0;
   absl::Duration keep_every_time = absl::InfiniteDuration();
+  int64_t save_top_k = 0;  // and the checkpoints of so many of the best values; -1: of all validations
   RunFiles files = RunFiles::kAll;
 
   // For progress bars and messages: training itself prints nothing.

@@ -1,5 +1,6 @@
 // When a run is looked at, what then decides, and parts of epochs.
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -17,9 +18,11 @@
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
 #include "lib/base/interrupt.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/batch_limit.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/ema.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
@@ -76,6 +79,10 @@ Checkpoint LoadToy(const std::string& path) {
   return LoadCheckpoint(path, ToyTask({}).parameter_slices(), DType::kF64, 2).value();
 }
 Checkpoint LastCheckpoint(const std::string& dir) { return LoadToy(RunDirectory(dir).checkpoint()); }
+
+std::vector<double> ModelOf(const std::string& path) {
+  return ReadTensorFile(path)->tensors.At("parameters").ToDoubles();
+}
 
 // Each report as "epoch.step", with a "v" if it was validated and "." at the end of an epoch: "1.3v 1.7v."
 struct Reports {
@@ -149,6 +156,16 @@ std::string LogWithoutTimes(const std::string& dir) {
   return text;
 }
 
+// Names of checkpoints.
+std::vector<std::string> Kept(const std::string& dir) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir + "/checkpoints")) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 class TrainerResumeTest : public ::testing::TestWithParam<int> {};
 
 // Stopped by limits in the middle of epochs, and by signals after every second step.
@@ -186,6 +203,29 @@ TEST_P(TrainerResumeTest, EqualsTheUninterruptedRun) {
       options.schedule.kind = ScheduleKind::kPlateau;
       options.schedule.patience = 0;
       break;
+    case 8:
+      options.ema.emplace().decay = 0.8;
+      options.ema->start_step = 3;
+      break;
+    case 9:
+      options.ema.emplace().type = EmaDecay::kConstant;
+      options.ema->update_every_n_steps = 3;
+      options.validation.every_steps = 4;
+      break;
+    case 10:
+      options.average_best = 3;
+      options.validation.fraction = 0.3;
+      break;
+    case 11:
+      options.save_top_k = 2;
+      options.validation.every_steps = 3;
+      break;
+    case 12:
+      options.ema.emplace();
+      options.average_best = 2;
+      options.save_top_k = -1;
+      options.accumulate_grad_batches = 2;
+      break;
   }
   const std::string whole = Dir(), parts = Dir();
   ASSERT_TRUE(TrainToy(options, whole).ok());
@@ -204,13 +244,15 @@ TEST_P(TrainerResumeTest, EqualsTheUninterruptedRun) {
     ASSERT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
   }
   EXPECT_TRUE(status.ok()) << status;
-  for (const char* file : {"/best.safetensors", "/last.safetensors", "/checkpoints/last.safetensors"}) {
-    EXPECT_EQ(Bytes(whole + file), Bytes(parts + file)) << file;
-  }
+  std::vector<std::string> files = {"/best.safetensors", "/last.safetensors"};
+  if (options.average_best > 0) files.push_back("/average.safetensors");
+  for (const std::string& name : Kept(whole)) files.push_back("/checkpoints/" + name);
+  for (const std::string& file : files) EXPECT_EQ(Bytes(whole + file), Bytes(parts + file)) << file;
+  EXPECT_EQ(Kept(whole), Kept(parts));
   EXPECT_EQ(LogWithoutTimes(whole), LogWithoutTimes(parts));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TrainerResumeTest, ::testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(All, TrainerResumeTest, ::testing::Range(0, 13));
 
 TEST(TrainerMonitorTest, DecidesWhatIsBest) {
   TrainerOptions options = Options(12);
@@ -315,6 +357,75 @@ TEST(TrainerStepTest, ClipsComponents) {
   for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(std::abs(after[i] - before[i]), 1e-3, 1e-12) << i;
 }
 
+// ---- averages
+
+// What the formula gives, from the parameters after each step.
+TEST(TrainerEmaTest, IsValidatedAndWritten) {
+  TrainerOptions options = Options(3);
+  options.save_interval = absl::ZeroDuration();
+  options.ema.emplace();
+  options.ema->type = EmaDecay::kConstant;
+  options.ema->decay = 0.9;
+  const std::string dir = Dir(), plain = Dir();
+  std::vector<double> average;
+  options.on_step = [&](const StepReport& report) {
+    if (report.step == 1) return;
+    const std::vector<double> now = LastCheckpoint(dir).parameters.ToDoubles();  // of the step before
+    if (report.step == 2) average = now;
+    for (size_t i = 0; i < now.size(); ++i) average[i] = 0.9 * average[i] + 0.1 * now[i];
+  };
+  double loss = 0;
+  options.on_epoch = [&](const EpochReport& report) { loss = report.validation_loss; };
+  ASSERT_TRUE(TrainToy(options, dir).ok());
+  const Checkpoint last = LastCheckpoint(dir);
+  const std::vector<double> now = last.parameters.ToDoubles(), ema = last.ema_parameters.ToDoubles();
+  for (size_t i = 0; i < now.size(); ++i) EXPECT_NEAR(ema[i], 0.9 * average[i] + 0.1 * now[i], 1e-12);
+  // The parameters themselves train as without it.
+  ASSERT_TRUE(TrainToy(Options(3), plain).ok());
+  EXPECT_EQ(LastCheckpoint(plain).parameters.ToDoubles(), now);
+  EXPECT_EQ(ModelOf(dir + "/last.safetensors"), ema);
+  ToyTask task(Noisy());
+  const Split split = MakeSplit(task);
+  NamedTensors batch;
+  ASSERT_TRUE(task.MakeBatch(split.validation, &batch).ok());
+  TermSums sums(2);
+  std::vector<double> metrics(2);
+  ASSERT_TRUE(task.Evaluate(last.ema_parameters, batch, &sums, absl::MakeSpan(metrics)).ok());
+  EXPECT_NEAR(loss, task.CombineTerms(sums).value, 1e-12);
+}
+
+TEST(TrainerEmaTest, BeforeItBeginsTheParametersCount) {
+  TrainerOptions options = Options(2);
+  options.ema.emplace().start_step = 1000;
+  const std::string dir = Dir(), plain = Dir();
+  ASSERT_TRUE(TrainToy(options, dir).ok());
+  ASSERT_TRUE(TrainToy(Options(2), plain).ok());
+  EXPECT_EQ(ModelOf(dir + "/last.safetensors"), ModelOf(plain + "/last.safetensors"));
+  EXPECT_EQ(LastCheckpoint(dir).ema_parameters.num_elements(), 0);
+}
+
+TEST(TrainerAverageTest, IsTheMeanOfTheBest) {
+  TrainerOptions options = Options(6);
+  options.optimizer.learning_rate = 0.2;  // goes up and down
+  options.average_best = 3;
+  options.save_top_k = 3;
+  const std::string dir = Dir();
+  const absl::StatusOr<TrainResult> result = TrainToy(options, dir);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->averaged, 3);
+  EXPECT_TRUE(std::isfinite(result->average_loss));
+  std::vector<double> mean(ToyTask({}).num_parameters());
+  ASSERT_EQ(Kept(dir).size(), 4) << absl::StrJoin(Kept(dir), " ");
+  for (const std::string& name : Kept(dir)) {
+    if (name == "last.safetensors") continue;
+    EXPECT_THAT(name, StartsWith("top-epoch-"));
+    const std::vector<double> parameters = LoadToy(dir + "/checkpoints/" + name).parameters.ToDoubles();
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += parameters[i] / 3;
+  }
+  const std::vector<double> found = ModelOf(dir + "/average.safetensors");
+  for (size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(found[i], mean[i], 1e-12);
+}
+
 // ---- parts of epochs
 
 TEST(TrainerLimitTest, TrainsOnTheFirstBatches) {
@@ -358,15 +469,6 @@ TEST(TrainerLimitTest, OverfitsTheSameBatches) {
 }
 
 // ---- files
-
-std::vector<std::string> Kept(const std::string& dir) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(dir + "/checkpoints")) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 TEST(TrainerFilesTest, NumberedCheckpointsOfSteps) {
   TrainerOptions options = Options(2);

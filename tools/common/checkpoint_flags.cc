@@ -18,6 +18,13 @@ DEFINE_double(save_interval, 10,
 DEFINE_int64(keep_every_epochs, 0, "Keep a checkpoint of every so many epochs, numbered. 0: only the last.");
 DEFINE_int64(keep_every_steps, 0, "Keep a checkpoint of every so many steps, numbered. 0: only the last.");
 DEFINE_string(keep_every_time, "", "Keep a checkpoint after so much time (DD:HH:MM:SS, 10m), numbered by steps.");
+DEFINE_int64(
+    save_top_k, 0,
+    "Keep the checkpoints of so many of the best validations, top-epoch-E-step-S. -1: of all. best.safetensors "
+    "is written anyway.");
+DEFINE_int64(average_best, 0,
+             "Write the mean of the parameters of so many of the best validations as "
+             "average.safetensors. 0: none.");
 
 namespace rutile {
 
@@ -34,6 +41,8 @@ absl::Status CheckpointOptionsFromFlags(TrainerOptions* options) {
   if (!FLAGS_keep_every_time.empty()) {
     ASSIGN_OR_RETURN(options->keep_every_time, ParseDurationFlag("keep_every_time", FLAGS_keep_every_time));
   }
+  options->save_top_k = FLAGS_save_top_k;
+  options->average_best = FLAGS_average_best;
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/train/batch_limit.h"
 #include "tools/common/checkpoint_flags.h"
+#include "tools/common/ema_flags.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/limit_flags.h"
 #include "tools/common/optimizer_flags.h"
@@ -70,16 +71,17 @@ absl::Status DebugOptionsFromFlags(TrainerOptions* options) {
         absl::StrCat("--fast_dev_run=", FLAGS_fast_dev_run, ": expected a number of batches, or 0 for off"));
   }
   if (FLAGS_barebones) {
-    RETURN_IF_ERROR(RefuseFlags(
-        "with --barebones, which writes nothing before the end",
-        {"save_interval", "keep_every_epochs", "keep_every_steps", "keep_every_time", "fast_dev_run", "progress"}));
+    RETURN_IF_ERROR(RefuseFlags("with --barebones, which writes nothing before the end",
+                                {"save_interval", "keep_every_epochs", "keep_every_steps", "keep_every_time",
+                                 "save_top_k", "fast_dev_run", "progress"}));
     options->files = RunFiles::kAtEnd;
   }
   if (FLAGS_fast_dev_run == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(RefuseFlags("with --fast_dev_run, which says how much is done and writes nothing",
-                              {"max_epochs", "max_steps", "min_epochs", "min_steps", "limit_train_batches",
-                               "limit_val_batches", "overfit_batches", "resume", "overwrite", "output_dir",
-                               "save_interval", "keep_every_epochs", "keep_every_steps", "keep_every_time"}));
+  RETURN_IF_ERROR(
+      RefuseFlags("with --fast_dev_run, which says how much is done and writes nothing",
+                  {"max_epochs", "max_steps", "min_epochs", "min_steps", "limit_train_batches", "limit_val_batches",
+                   "overfit_batches", "resume", "overwrite", "output_dir", "save_interval", "keep_every_epochs",
+                   "keep_every_steps", "keep_every_time", "save_top_k"}));
   options->stop.max_epochs = 1;
   options->limit_train_batches.batches = FLAGS_fast_dev_run;
   options->limit_val_batches.batches = FLAGS_fast_dev_run;
@@ -94,6 +96,7 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.optimizer, OptimizerOptionsFromFlags());
   ASSIGN_OR_RETURN(options.schedule, ScheduleOptionsFromFlags());
   ASSIGN_OR_RETURN(options.stop, StopOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.ema, EmaOptionsFromFlags());
   RETURN_IF_ERROR(ValidationOptionsFromFlags(&options));
   RETURN_IF_ERROR(CheckpointOptionsFromFlags(&options));
   RETURN_IF_ERROR(GradientOptionsFromFlags(&options));

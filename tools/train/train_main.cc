@@ -97,6 +97,10 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
       "%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch); best epoch %d -> %s", result->stop_reason,
       result->epochs, result->steps, absl::ToDoubleSeconds(result->time), atoms_per_s, result->best_epoch,
       keeps_files ? RunDirectory(member.directory).best() : "nothing was written"));
+  if (result->averaged > 0) {
+    PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
+                                 keeps_files ? " -> " + RunDirectory(member.directory).average() : ""));
+  }
   RETURN_IF_ERROR(PrintErrors(task, split, result->best_parameters, member.name));
   if (!keeps_files) return absl::OkStatus();
   return SavePredictions(member.directory, data, split, task_options.num_threads);

@@ -44,6 +44,10 @@ run v --max_epochs=50 --patience=1 --min_delta=1e9 --min_epochs=4
 [ "$(rows v | wc -w)" = 4 ] || fail "min_epochs: $(rows v)"
 run v --max_epochs=50 --stopping_threshold=1e9
 [ "$(rows v | wc -w)" = 1 ] || fail "stopping_threshold: $(rows v)"
+run v --max_epochs=4 --ema --ema_decay=0.9 --average_best=2 --save_top_k=2 --lr_scheduler=cosine --accumulate_grad_batches=2
+grep -q 'mean of the best 2' log && [ -s v/average.safetensors ] || fail "average_best: $(cat log)"
+$info v/checkpoints/last.safetensors | grep -q 'ema.network' || fail "ema is not in the checkpoint"
+[ "$(ls v/checkpoints/top-* | wc -l)" = 2 ] || fail "save_top_k: $(ls v/checkpoints)"
 run v --barebones --max_epochs=2
 [ -s v/best.safetensors ] && [ ! -e v/log.tsv ] || fail "barebones: $(ls v)"
 $train --hidden=6,6 --fast_dev_run=2 --test_fraction=0.1 f.safetensors > stdout 2> log || fail "fast_dev_run: $(cat log)"
@@ -52,6 +56,9 @@ grep -q '^test' stdout && [ ! -e run ] || fail "fast_dev_run: $(cat stdout log)"
 # Bad values and pairs.
 refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
 refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --accumulate_grad_batches=2
+refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
+refused 'ema_decay has no effect without --ema' --ema_decay=0.9
+refused 'ema_decay_type exp follows the length of the run' --ema --ema_decay_type=exp --max_epochs=-1
 refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
 refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max
 refused 'gradient_clip_algorithm has no effect' --gradient_clip_algorithm=value

@@ -1,0 +1,79 @@
+#include "lib/train/run_plan.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/batch_limit.h"
+#include "lib/train/ema.h"
+#include "lib/train/epoch_trainer.h"
+#include "lib/train/optimizer.h"
+#include "lib/train/schedule.h"
+
+namespace rutile {
+namespace {
+
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Those of the first batches of the training's size.
+std::vector<int64_t> FirstBatches(const std::vector<int64_t>& examples, const BatchLimit& limit, int64_t batch_size) {
+  const auto size = static_cast<int64_t>(examples.size());
+  const int64_t batches = LimitBatches(limit, DivideUp(size, batch_size));
+  return {examples.begin(), examples.begin() + std::min(size, batches * batch_size)};
+}
+
+int64_t RunSteps(const StopOptions& stop, int64_t steps_per_epoch) {
+  const int64_t by_epochs = stop.max_epochs > 0 ? stop.max_epochs * steps_per_epoch : -1;
+  if (by_epochs < 0 || stop.max_steps < 0) return std::max(by_epochs, stop.max_steps);
+  return std::min(by_epochs, stop.max_steps);
+}
+
+// What looks at a validation set needs one.
+absl::Status CheckValidation(const RunPlan& plan) {
+  if (!plan.validation.empty()) return absl::OkStatus();
+  const ValidationOptions& options = plan.options.validation;
+  if (options.every_epochs == 1 && options.fraction == 1 && options.every_steps == 0 &&
+      options.every_time == absl::InfiniteDuration() && plan.options.limit_val_batches.all()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "check_val_every_n_epoch, val_check_interval and limit_val_batches have no effect without a validation set");
+}
+
+}  // namespace
+
+absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options) {
+  if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
+  RunPlan plan;
+  plan.options = options;
+  plan.train = split.train;
+  plan.validation = FirstBatches(split.validation, options.limit_val_batches, options.batch_size);
+  if (!options.overfit_batches.all()) {
+    plan.train = plan.validation = FirstBatches(split.train, options.overfit_batches, options.batch_size);
+    plan.options.shuffle = false;
+  }
+  RETURN_IF_ERROR(CheckValidation(plan));
+  plan.num_batches =
+      LimitBatches(options.limit_train_batches, DivideUp(static_cast<int64_t>(plan.train.size()), options.batch_size));
+  plan.steps_per_epoch =
+      options.optimizer.kind == OptimizerKind::kLbfgs ? 1 : DivideUp(plan.num_batches, options.accumulate_grad_batches);
+  plan.run_steps = RunSteps(options.stop, plan.steps_per_epoch);
+  ASSIGN_OR_RETURN(plan.options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs,
+                                                          options.stop.max_steps, plan.steps_per_epoch));
+  if (options.ema.has_value() && options.ema->type == EmaDecay::kExponential && plan.run_steps < 0) {
+    return absl::InvalidArgumentError(
+        "ema_decay_type exp follows the length of the run: give max_epochs or max_steps, or another type");
+  }
+  return plan;
+}
+
+DataLoaderOptions ValidationLoaderOptions(const TrainerOptions& options) {
+  DataLoaderOptions loader = LoaderOptions(options);
+  loader.shuffle = false;
+  loader.batch_size =
+      options.validation_batch_size > 0 ? options.validation_batch_size : std::max<int64_t>(options.batch_size, 256);
+  return loader;
+}
+
+}  // namespace rutile

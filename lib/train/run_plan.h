@@ -1,0 +1,36 @@
+// What a run works with, worked out from its options, the split and the number of its batches.
+
+#ifndef RUTILE_LIB_TRAIN_RUN_PLAN_H_
+#define RUTILE_LIB_TRAIN_RUN_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/train/data_loader.h"
+#include "lib/train/split.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+
+struct RunPlan {
+  // With schedules that span the run resolved.
+  TrainerOptions options;
+  // To overfit, the same few batches train and validate.
+  std::vector<int64_t> train;
+  std::vector<int64_t> validation;  // as limited
+  int64_t num_batches = 0;          // of an epoch, as limited
+  int64_t steps_per_epoch = 0;      // of the optimiser: after accumulation; 1 of L-BFGS
+  int64_t run_steps = -1;           // of the whole run, by its limits on epochs and steps; -1: they are not set
+};
+
+// options have passed CheckTrainerOptions. INVALID_ARGUMENT where there is no example to train on, where something
+// spans the run, whose length is not known, and where validation is asked for without a set.
+absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options);
+
+// In order, in batches that need not be those of training.
+DataLoaderOptions ValidationLoaderOptions(const TrainerOptions& options);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_RUN_PLAN_H_

@@ -1,0 +1,98 @@
+#include "lib/train/run_plan.h"
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/train/batch_limit.h"
+#include "lib/train/ema.h"
+#include "lib/train/optimizer.h"
+#include "lib/train/schedule.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Split MakeSplit(int train, int validation) {
+  Split split;
+  split.train.resize(train);
+  std::iota(split.train.begin(), split.train.end(), 0);
+  split.validation.resize(validation);
+  std::iota(split.validation.begin(), split.validation.end(), 100);
+  return split;
+}
+
+TrainerOptions Options() {
+  TrainerOptions options;
+  options.batch_size = 5;
+  options.stop.max_epochs = 10;
+  return options;
+}
+
+TEST(RunPlanTest, CountsBatchesAndSteps) {
+  TrainerOptions options = Options();
+  RunPlan plan = MakeRunPlan(MakeSplit(32, 8), options).value();
+  EXPECT_EQ(plan.num_batches, 7);
+  EXPECT_EQ(plan.steps_per_epoch, 7);
+  EXPECT_EQ(plan.run_steps, 70);
+  options.accumulate_grad_batches = 3;
+  options.stop.max_steps = 20;
+  plan = MakeRunPlan(MakeSplit(32, 8), options).value();
+  EXPECT_EQ(plan.steps_per_epoch, 3);
+  EXPECT_EQ(plan.run_steps, 20);
+  options.limit_train_batches.batches = 4;
+  options.stop.max_epochs = -1;
+  options.stop.max_steps = -1;
+  plan = MakeRunPlan(MakeSplit(32, 8), options).value();
+  EXPECT_EQ(plan.num_batches, 4);
+  EXPECT_EQ(plan.steps_per_epoch, 2);
+  EXPECT_EQ(plan.run_steps, -1);
+  options = Options();
+  options.optimizer = DefaultOptimizerOptions("lbfgs").value();
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options)->steps_per_epoch, 1);
+}
+
+TEST(RunPlanTest, LimitsExamples) {
+  TrainerOptions options = Options();
+  options.limit_val_batches.batches = 1;
+  EXPECT_THAT(MakeRunPlan(MakeSplit(32, 8), options)->validation, ElementsAre(100, 101, 102, 103, 104));
+  options = Options();
+  options.overfit_batches.batches = 1;
+  const RunPlan plan = MakeRunPlan(MakeSplit(32, 8), options).value();
+  EXPECT_THAT(plan.train, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(plan.validation, plan.train);
+  EXPECT_FALSE(plan.options.shuffle);
+  EXPECT_THAT(MakeRunPlan(MakeSplit(3, 0), Options())->validation, IsEmpty());
+}
+
+TEST(RunPlanTest, RefusesWhatCannotBeKnown) {
+  const auto message = [](const Split& split, void (*change)(TrainerOptions*)) {
+    TrainerOptions options = Options();
+    change(&options);
+    return std::string(MakeRunPlan(split, options).status().message());
+  };
+  EXPECT_THAT(message(MakeSplit(0, 8), [](TrainerOptions*) {}), HasSubstr("no example to train on"));
+  EXPECT_THAT(message(MakeSplit(5, 0), [](TrainerOptions* o) { o->validation.every_epochs = 2; }),
+              HasSubstr("no effect without a validation set"));
+  EXPECT_THAT(message(MakeSplit(5, 5),
+                      [](TrainerOptions* o) {
+                        o->stop.max_epochs = -1;
+                        o->ema.emplace().type = EmaDecay::kExponential;
+                      }),
+              HasSubstr("ema_decay_type exp"));
+  EXPECT_NE(message(MakeSplit(5, 5),
+                    [](TrainerOptions* o) {
+                      o->stop.max_epochs = -1;
+                      o->schedule.kind = ScheduleKind::kCosine;
+                    }),
+            "");
+}
+
+}  // namespace
+}  // namespace rutile
