@@ -66,9 +66,10 @@ int64_t StepsPerEpoch(const TrainerOptions& options, int64_t num_batches) {
   return options.optimizer.kind == OptimizerKind::kLbfgs ? 1 : DivideUp(num_batches, options.accumulate_grad_batches);
 }
 
-// With what depends on the length of the run worked out.
-absl::StatusOr<TrainerOptions> Resolve(TrainerOptions options, int64_t num_batches) {
+// With what depends on the length of the run and on what is monitored worked out.
+absl::StatusOr<TrainerOptions> Resolve(TrainerOptions options, int64_t num_batches, bool maximize) {
   if (!options.overfit_batches.all()) options.shuffle = false;
+  options.schedule.maximize = maximize;
   ASSIGN_OR_RETURN(options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs, options.stop.max_steps,
                                                      StepsPerEpoch(options, num_batches)));
   return options;
@@ -426,7 +427,7 @@ absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerO
   const bool has_validation = !split.validation.empty() || !options.overfit_batches.all();
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, has_validation));
   Split chosen = ChosenSplit(split, options);
-  ASSIGN_OR_RETURN(const TrainerOptions resolved, Resolve(options, NumBatches(chosen, options)));
+  ASSIGN_OR_RETURN(const TrainerOptions resolved, Resolve(options, NumBatches(chosen, options), monitor.maximize()));
   return Trainer(task, std::move(chosen), resolved, std::move(monitor), output_dir, provenance).Run();
 }
 
