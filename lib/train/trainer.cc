@@ -452,6 +452,7 @@ absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerO
   RETURN_IF_ERROR(CheckTrainerOptions(options));
   ASSIGN_OR_RETURN(RunPlan plan, MakeRunPlan(split, options));
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
+  plan.options.schedule.maximize = monitor.maximize();
   return Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance).Run();
 }
 

@@ -58,7 +58,6 @@ refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
 refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --accumulate_grad_batches=2
 refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
 refused 'ema_decay has no effect without --ema' --ema_decay=0.9
-refused 'ema_decay_type exp follows the length of the run' --ema --ema_decay_type=exp --max_epochs=-1
 refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
 refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max
 refused 'gradient_clip_algorithm has no effect' --gradient_clip_algorithm=value
@@ -68,9 +67,10 @@ refused 'check_val_every_n_epoch=2 has no effect' --check_val_every_n_epoch=2 --
 refused 'limit_train_batches is "1.5"' --limit_train_batches=1.5
 refused 'exclude each other' --overfit_batches=1 --limit_train_batches=3
 refused 'shuffle has no effect with --overfit_batches' --overfit_batches=1 --noshuffle
-for flags in --monitor=val_mrr '--validation_fraction=0 --monitor=val_loss'; do
+for flags in --monitor=val_mrr '--validation_fraction=0 --monitor=val_loss' '--ema --ema_decay_type=exp --max_epochs=-1' \
+  '--validation_fraction=0 --val_check_interval=5'; do
   $train --output_dir=refused $flags f.safetensors > stdout 2> err
-  [ $? = 1 ] && grep -q 'to monitor.*the choices are' err && [ ! -e refused ] || fail "$flags: $(cat err)"
+  [ $? = 1 ] && grep -qE 'to monitor.*the choices are|follows the length of the run|without a validation set' err && [ ! -e refused ] || fail "$flags: $(cat err)"
 done
 refused 'min_epochs has no effect without early stopping' --min_epochs=3
 refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1

@@ -63,7 +63,6 @@ $featurize --species=O,Ti --output=other.safetensors "$tio2" 2> /dev/null
 expect_error 1 'descriptor' $train --output_dir=h f.safetensors other.safetensors
 expect_error 1 'momentum' $train --momentum=0.9 --output_dir=h f.safetensors
 expect_error 1 'lr_power has no effect with --lr_scheduler=cosine' $train --lr_scheduler=cosine --lr_power=2 --output_dir=h f.safetensors
-expect_error 1 'cool-down takes' $train --lr_cooldown_epochs=5 --max_epochs=5 --output_dir=h f.safetensors
 expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
 expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors
 expect_error 1 'batch_size' $train --batch_size=0 --output_dir=h f.safetensors
