@@ -10,6 +10,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/gradient_step.h"
+#include "lib/train/grouped_optimizer.h"
 
 namespace rutile {
 
@@ -17,8 +18,7 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
       loss_(context.task, context.options.compile_mode),
-      optimizer_(
-          MakeOptimizer(context.options.optimizer, context.task.parameter_dtype(), context.task.num_parameters())) {}
+      optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {}
 
 absl::Status BatchEpoch::Start() {
   Checkpoint& state = context_.state;
@@ -45,6 +45,7 @@ absl::Status BatchEpoch::Train(EpochWork* work, std::string* reason) {
 
 absl::Status BatchEpoch::Step(const NamedTensors& batch, EpochWork* work) {
   Checkpoint& state = context_.state;
+  loss_.SetResting(optimizer_->resting());
   loss_.Clear();
   RETURN_IF_ERROR(loss_.Add(state.parameters, batch));
   ASSIGN_OR_RETURN(const double loss, loss_.Combine(state, loader_.examples()));

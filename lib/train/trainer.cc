@@ -28,6 +28,7 @@
 #include "lib/train/evaluate_examples.h"
 #include "lib/train/first_batch_check.h"
 #include "lib/train/lbfgs_epoch.h"
+#include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/run_writer.h"
 #include "lib/train/schedule.h"
@@ -116,6 +117,7 @@ class Trainer {
 };
 
 absl::Status Trainer::Start() {
+  RETURN_IF_ERROR(AssignGroups(options_.groups, task_.parameter_slices()).status());
   ASSIGN_OR_RETURN(const bool resume, directory_.Open(options_.mode));
   if (resume) {
     ASSIGN_OR_RETURN(state_, ResumedState(task_, split_, options_, directory_, num_batches_));

@@ -49,6 +49,7 @@ absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name) {
 
 absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckOptimizerOptions(options.optimizer));
+  RETURN_IF_ERROR(CheckParameterGroupOptions(options.groups, options.optimizer));
   RETURN_IF_ERROR(CheckScheduleOptions(options.schedule));
   RETURN_IF_ERROR(CheckStopOptions(options.stop));
   RETURN_IF_ERROR(AtLeast(options.batch_size, 1, "batch_size"));

@@ -15,6 +15,7 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 #include "lib/train/stop_rule.h"
@@ -53,6 +54,7 @@ struct TrainerOptions {
   // These decide the course of a run; a resumed run must have the same.
   uint64_t seed = 0;  // initial parameters, order of examples
   OptimizerOptions optimizer;
+  ParameterGroupOptions groups;  // of parameters that are trained otherwise, or in turns
   ScheduleOptions schedule;
   int64_t batch_size = 32;  // not used by L-BFGS, which takes all examples in each evaluation
   bool shuffle = true;      // kUniform: another order in each epoch
