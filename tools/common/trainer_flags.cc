@@ -38,6 +38,7 @@ namespace rutile {
 absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   TrainerOptions options;
   ASSIGN_OR_RETURN(options.optimizer, OptimizerOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.groups, ParameterGroupOptionsFromFlags(options.optimizer));
   ASSIGN_OR_RETURN(options.schedule, ScheduleOptionsFromFlags());
   ASSIGN_OR_RETURN(options.stop, StopOptionsFromFlags());
   ASSIGN_OR_RETURN(options.compile_mode, ParseCompileMode(FLAGS_compile_mode));
