@@ -99,6 +99,15 @@ std::vector<ParameterSlice> AtomisticModel::parameter_slices() const {
   return slices;
 }
 
+std::vector<bool> AtomisticModel::RestingNetworks(const std::vector<bool>& slices) const {
+  const int per_species = 2 * shape_.num_layers();  // in the order of parameter_slices
+  std::vector<bool> networks(slices.empty() ? 0 : shape_.num_species, true);
+  for (size_t s = 0; s < slices.size(); ++s) {
+    if (!slices[s]) networks[s / per_species] = false;
+  }
+  return networks;
+}
+
 Tensor AtomisticModel::InitialParameters(uint64_t seed) const {
   const std::vector<double> values = InitialNetworkParameters(shape_, seed);
   if (precision_ == DType::kF64) return Tensor::Of(values);

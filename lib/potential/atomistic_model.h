@@ -43,6 +43,8 @@ class AtomisticModel {
 
   // What every task that trains the model has to say of its parameters (task.h).
   std::vector<ParameterSlice> parameter_slices() const;
+  // Of each species whether its whole network rests, from Task::SetResting's slices; empty of empty.
+  std::vector<bool> RestingNetworks(const std::vector<bool>& slices) const;
   Tensor InitialParameters(uint64_t seed) const;
   absl::Status Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const;
 

@@ -209,6 +209,16 @@ absl::Status AtomisticTask::AccumulateGradients(const Tensor& parameters, const 
   return absl::OkStatus();
 }
 
+void AtomisticTask::SetResting(const std::vector<bool>& slices) {
+  Task::SetResting(slices);
+  const std::vector<bool> networks = model_.RestingNetworks(slices);
+  if (native64_ != nullptr) {
+    native64_->kernel.SetResting(networks);
+  } else {
+    native32_->kernel.SetResting(networks);
+  }
+}
+
 absl::Status AtomisticTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                      absl::Span<double> metric_sums) {
   if (native64_ != nullptr) {

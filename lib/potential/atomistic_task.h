@@ -64,6 +64,8 @@ class AtomisticTask : public Task {
   // Through EnergyKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
+  // Networks that rest as a whole are left out.
+  void SetResting(const std::vector<bool>& slices) override;
 
   int num_metric_sums() const override { return 3; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,

@@ -170,6 +170,42 @@ TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
 }
 
 // A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
+// A network that rests as a whole costs no gradient, half of one is worked out as ever; sums know nothing of it.
+TEST(AtomisticTaskTest, NetworksThatRestAreLeftOut) {
+  AtomisticTaskOptions options;
+  options.precision = DType::kF64;
+  const AtomicData data = Tio2(DType::kF64);
+  const std::unique_ptr<AtomisticTask> task = Make(data, options);
+  const Tensor parameters = task->InitialParameters(5);
+  const size_t slices = task->parameter_slices().size();
+  const int64_t half = task->num_parameters() / 2;  // two species
+  const auto gradients = [&](const std::vector<bool>& resting, TermSums* sums) {
+    task->SetResting(resting);
+    std::vector<Tensor> found(task->terms().size());
+    for (Tensor& each : found) each = Tensor::Zeros(DType::kF64, {task->num_parameters()});
+    NamedTensors batch;
+    *sums = TermSums(static_cast<int>(found.size()));
+    EXPECT_TRUE(task->MakeBatch({3, 200, 41, 402, 5}, &batch).ok());
+    EXPECT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(found), sums).ok());
+    return found;
+  };
+  TermSums sums, all_sums;
+  const std::vector<Tensor> all = gradients({}, &all_sums);
+  std::vector<bool> first(slices), some(slices);
+  std::fill_n(first.begin(), slices / 2, true);
+  some[0] = some[slices - 1] = true;
+  for (const std::vector<bool>& resting : {first, some}) {
+    const std::vector<Tensor> found = gradients(resting, &sums);
+    EXPECT_EQ(sums.sum, all_sums.sum);
+    for (size_t t = 0; t < found.size(); ++t) {
+      for (int64_t i = 0; i < 2 * half; ++i) {
+        const double expected = resting == first && i < half ? 0 : all[t].values<double>()[i];
+        EXPECT_NEAR(found[t].values<double>()[i], expected, 1e-12 * (1 + std::abs(expected))) << t << " " << i;
+      }
+    }
+  }
+}
+
 TEST(AtomisticTaskTest, PartsAddUp) {
   const AtomicData data = Tio2(DType::kF64);
   AtomisticTaskOptions options;

@@ -104,10 +104,20 @@ void EnergyKernel<T>::AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> 
 }
 
 template <typename T>
+void EnergyKernel<T>::SetResting(const std::vector<bool>& species) {
+  CHECK(species.empty() || species.size() == shape_.num_species) << species.size() << " vs. " << shape_.num_species;
+  resting_ = species;
+}
+
+template <typename T>
 template <typename Body>
 void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
   CHECK_EQ(gradients.size(), shape_.num_parameters());
-  const int64_t num_blocks = blocks_.size();
+  active_.clear();
+  for (int64_t b = 0; b < blocks_.size(); ++b) {
+    if (resting_.empty() || !resting_[blocks_[b].species]) active_.push_back(b);
+  }
+  const int64_t num_blocks = active_.size();
   const int64_t num_pieces = std::min(num_blocks, kMaxPieces);
   const int64_t per_species = shape_.parameters_per_species();
   pieces_.clear();
@@ -116,8 +126,8 @@ void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
     Piece piece;
     piece.begin = p * num_blocks / num_pieces;
     piece.end = (p + 1) * num_blocks / num_pieces;
-    piece.parameter_begin = blocks_[piece.begin].species * per_species;
-    piece.parameter_end = (blocks_[piece.end - 1].species + 1) * per_species;
+    piece.parameter_begin = blocks_[active_[piece.begin]].species * per_species;
+    piece.parameter_end = (blocks_[active_[piece.end - 1]].species + 1) * per_species;
     piece.buffer = buffer_size;
     buffer_size += piece.parameter_end - piece.parameter_begin;
     pieces_.push_back(piece);
@@ -127,7 +137,8 @@ void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
     const Piece& piece = pieces_[p];
     T* sum = gradient_buffers_.data() + piece.buffer;
     std::fill(sum, sum + (piece.parameter_end - piece.parameter_begin), T(0));
-    for (int64_t b = piece.begin; b < piece.end; ++b) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      const int64_t b = active_[i];
       body(b, worker, sum + (blocks_[b].species * per_species - piece.parameter_begin));
     }
   });

@@ -39,6 +39,9 @@ class EnergyKernel {
   explicit EnergyKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
   ~EnergyKernel();
 
+  // [species], or empty: gradients of the networks of these are not computed from now on, and stay as they are.
+  void SetResting(const std::vector<bool>& species);
+
   // sums: [structures], overwritten, in the network's units, added in fp64. parameters: [num_parameters].
   // CHECK-fails when lengths disagree. Keeps (F + neurons) numbers for each atom until the next call.
   void Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
@@ -82,7 +85,7 @@ class EnergyKernel {
   };
   // Blocks of one gradient buffer, and the parameters of the species that they touch.
   struct Piece {
-    int64_t begin, end;                      // blocks
+    int64_t begin, end;                      // in active_
     int64_t parameter_begin, parameter_end;  // in the flat parameters
     int64_t buffer;                          // offset in gradient_buffers_
   };
@@ -99,8 +102,8 @@ class EnergyKernel {
                     absl::Span<T> gradients);
   template <typename Body>
   void ForEach(int64_t n, const Body& body);
-  // Calls body(block's index, worker, d loss/d parameters of its species to add to) for all blocks, pieces in parallel,
-  // and adds the sums of the pieces to gradients.
+  // Calls body(block's index, worker, d loss/d parameters of its species to add to) for all blocks of networks that do
+  // not rest, pieces in parallel, and adds the sums of the pieces to gradients.
   template <typename Body>
   void SumOverBlocks(absl::Span<T> gradients, const Body& body);
   T* KeptTile(int64_t block) { return tiles_.get() + block * kept_tile_size_; }
@@ -117,7 +120,9 @@ class EnergyKernel {
   const TangentLayout tangent_layout_;
   ThreadPool* const pool_;
   const int64_t worker_tile_size_;
+  std::vector<bool> resting_;  // [species], or empty
   std::vector<Block> blocks_;
+  std::vector<int64_t> active_;  // blocks that add to gradients
   std::vector<Piece> pieces_;
   Kept kept_ = Kept::kNothing;
   Buffer tiles_;

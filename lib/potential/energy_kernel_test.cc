@@ -337,6 +337,46 @@ TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
   }
 }
 
+// Gradients of a network that rests stay as they are; the others are as ever, and so is all that is no gradient.
+TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
+  using T = TypeParam;
+  const Example<T> e = MakeExample<T>({3, 10, {12, 6}, Activation::kTanh}, {300, 700, 11}, 50);
+  const auto gradients = [&](EnergyKernel<T>* kernel, std::vector<double>* sums, bool second_order) {
+    std::vector<T> found(e.parameters.size(), T(7)), x_gradients(e.x.size());
+    sums->assign(50, 0);
+    if (second_order) {
+      kernel->ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(*sums), absl::MakeSpan(x_gradients));
+      kernel->AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(found));
+      kernel->AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(found));
+    } else {
+      kernel->Forward(e.parameters, e.rows(), absl::MakeSpan(*sums));
+      kernel->Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(found));
+    }
+    return found;
+  };
+  ThreadPool pool(2);
+  EnergyKernel<T> kernel(e.shape, &pool), threadless(e.shape);
+  const int64_t per_species = e.shape.parameters_per_species();
+  for (const bool second_order : {false, true}) {
+    std::vector<double> all_sums, sums;
+    kernel.SetResting({});
+    const std::vector<T> all = gradients(&kernel, &all_sums, second_order);
+    for (const std::vector<bool>& resting :
+         {std::vector<bool>{true, false, false}, {false, true, false}, {true, false, true}, {true, true, true}}) {
+      kernel.SetResting(resting);
+      threadless.SetResting(resting);
+      const std::vector<T> found = gradients(&kernel, &sums, second_order);
+      EXPECT_EQ(found, gradients(&threadless, &sums, second_order));
+      EXPECT_EQ(sums, all_sums);
+      for (int64_t i = 0; i < all.size(); ++i) {
+        const bool rests = resting[i / per_species];
+        const double expected = rests ? T(7) : all[i];
+        EXPECT_NEAR(found[i], expected, rests ? 0 : (sizeof(T) == 4 ? 2e-4 : 1e-11) * (1 + std::abs(expected))) << i;
+      }
+    }
+  }
+}
+
 TYPED_TEST(EnergyKernelTypedTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
   using T = TypeParam;
   const Example<T> e = MakeExample<T>({2, 20, {16, 16}, Activation::kTanh}, {300, 600}, 32);

@@ -80,6 +80,9 @@ class ForceChunk {
   explicit ForceChunk(const ForceFormulas<T>& formulas);
   ~ForceChunk();
 
+  // EnergyKernel::SetResting.
+  void SetResting(const std::vector<bool>& species) { kernel_.SetResting(species); }
+
   // structures: of the batch; all of them need forces (NeedsForces), or none. sums: [B], those of `structures` are
   // overwritten. gradients: null when they are not wanted.
   void Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<const int64_t> structures,

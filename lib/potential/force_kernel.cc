@@ -28,6 +28,11 @@ ForceKernel<T>::ForceKernel(const AtomisticModel& model, const LossOptions& loss
 }
 
 template <typename T>
+void ForceKernel<T>::SetResting(const std::vector<bool>& species) {
+  for (const auto& chunk : chunks_) chunk->SetResting(species);
+}
+
+template <typename T>
 template <typename Body>
 void ForceKernel<T>::ForEach(int64_t n, int64_t grain, const Body& body) {
   if (pool_ == nullptr) return body(0, n, 0);

@@ -41,6 +41,9 @@ class ForceKernel {
   // model and pool are not owned and outlive the kernel; the pool may be null (one thread).
   ForceKernel(const AtomisticModel& model, const LossOptions& loss, AngularMethod method, ThreadPool* pool);
 
+  // EnergyKernel::SetResting, for all threads.
+  void SetResting(const std::vector<bool>& species);
+
   // Adds the sums of the loss terms to `sums` and errors to `errors` (may be null). gradients: of each term, flat,
   // added to; empty when they are not wanted. Terms: energy, force if force_weight > 0, stress if stress_weight > 0.
   void Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients, TermSums* sums,

@@ -115,6 +115,16 @@ absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const Name
   return absl::OkStatus();
 }
 
+void ForceTask::SetResting(const std::vector<bool>& slices) {
+  Task::SetResting(slices);
+  const std::vector<bool> networks = model_.RestingNetworks(slices);
+  if (kernel64_ != nullptr) {
+    kernel64_->SetResting(networks);
+  } else {
+    kernel32_->SetResting(networks);
+  }
+}
+
 absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                  absl::Span<double> metric_sums) {
   BatchErrors errors;

@@ -66,6 +66,8 @@ class ForceTask : public Task {
   // Through ForceKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
+  // Networks that rest as a whole are left out.
+  void SetResting(const std::vector<bool>& slices) override;
 
   int num_metric_sums() const override { return 9; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,

@@ -121,6 +121,13 @@ class Task {
   virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                            absl::Span<Tensor> gradients, TermSums* sums);
 
+  // Parameters that do not move for now, so that work on their gradients can be saved: [slices], true for each of
+  // parameter_slices() that rests; empty: none. Afterwards AccumulateGradients may leave anything in their parts of
+  // the gradients, also NaN, and nobody reads these; sums and all other gradients are as ever. Called between steps.
+  // Default: remembers it for resting(), which the reference looks at; an override calls it, too.
+  virtual void SetResting(const std::vector<bool>& slices) { resting_ = slices; }
+  const std::vector<bool>& resting() const { return resting_; }
+
   // ---- evaluation
   // How many running sums the task's metrics need.
   virtual int num_metric_sums() const = 0;
@@ -132,6 +139,9 @@ class Task {
   // ---- the model file (kind potential/1, kge/1): all that predicting needs.
   // `extra` joins the file's metadata (provenance, epoch, validation loss).
   virtual absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const = 0;
+
+ private:
+  std::vector<bool> resting_;
 };
 
 }  // namespace rutile

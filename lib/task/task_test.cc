@@ -76,6 +76,26 @@ class GradientsTest : public ::testing::TestWithParam<DType> {
   std::vector<Tensor> gradients_, reference_;
 };
 
+// What rests is left alone, and the rest is as ever.
+TEST_P(GradientsTest, ReferenceLeavesOutWhatRests) {
+  TermSums sums(2), all_sums(2);
+  ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(reference_), &all_sums).ok());
+  const int64_t f = parameters_.num_elements() - 1;  // the bias is last
+  for (const bool bias_rests : {true, false}) {
+    task_->Task::SetResting({!bias_rests, bias_rests});
+    for (Tensor& gradient : gradients_) gradient = Tensor::Zeros(GetParam(), parameters_.shape());
+    sums = TermSums(2);
+    ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(gradients_), &sums).ok());
+    EXPECT_EQ(sums.sum, all_sums.sum);
+    for (int t = 0; t < 2; ++t) {
+      const std::vector<double> found = gradients_[t].ToDoubles(), all = reference_[t].ToDoubles();
+      for (int64_t i = 0; i <= f; ++i) EXPECT_EQ(found[i], (i == f) == bias_rests ? 0 : all[i]) << i;
+    }
+  }
+  task_->SetResting({});
+  EXPECT_TRUE(task_->resting().empty());
+}
+
 TEST_P(GradientsTest, ReferenceEqualsClosedForm) {
   const double tolerance = GetParam() == DType::kF32 ? 2e-6 : 1e-13;
   TermSums sums(2), reference_sums(2);

@@ -70,6 +70,7 @@ class ToyTask : public Task {
   Loss CombineTerms(const TermSums& sums) const override;
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
+  // NaN for what rests.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
 

@@ -1,19 +1,32 @@
 #include "lib/train/adam.h"
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/train/optimizer_kernel.h"
 #include "lib/train/state_tensor.h"
 
 namespace rutile {
 
-Adam::Adam(const OptimizerOptions& options, DType dtype, int64_t num_parameters)
+Adam::Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges)
     : options_(options),
-      exp_avg_(Tensor::Zeros(dtype, {num_parameters})),
-      exp_avg_sq_(Tensor::Zeros(dtype, {num_parameters})) {}
+      ranges_(std::move(ranges)),
+      exp_avg_(Tensor::Zeros(dtype, {TotalSize(ranges_)})),
+      exp_avg_sq_(Tensor::Zeros(dtype, {TotalSize(ranges_)})) {}
+
+template <typename T>
+void Adam::Update(const AdamStep& step, const Tensor& gradient, Tensor* parameters) {
+  const auto g = gradient.values<T>();
+  const auto m = exp_avg_.mutable_values<T>(), v = exp_avg_sq_.mutable_values<T>(), p = parameters->mutable_values<T>();
+  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
+    AdamStep here = step;
+    if (!range.decays) here.keep = 1, here.l2 = 0;
+    AdamUpdate(here, g.subspan(range.begin, range.size), m.subspan(at, range.size), v.subspan(at, range.size),
+               p.subspan(range.begin, range.size));
+  });
+}
 
 void Adam::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
   ++step_;
@@ -26,13 +39,10 @@ void Adam::Step(double learning_rate, const Tensor& gradient, Tensor* parameters
   step.epsilon = options_.epsilon;
   step.step_size = learning_rate / (1 - std::pow(options_.beta1, static_cast<double>(step_)));
   step.root_correction2 = std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(step_)));
-  CHECK(parameters->dtype() == exp_avg_.dtype() && gradient.dtype() == exp_avg_.dtype());
   if (exp_avg_.dtype() == DType::kF32) {
-    AdamUpdate(step, gradient.values<float>(), exp_avg_.mutable_values<float>(), exp_avg_sq_.mutable_values<float>(),
-               parameters->mutable_values<float>());
+    Update<float>(step, gradient, parameters);
   } else {
-    AdamUpdate(step, gradient.values<double>(), exp_avg_.mutable_values<double>(), exp_avg_sq_.mutable_values<double>(),
-               parameters->mutable_values<double>());
+    Update<double>(step, gradient, parameters);
   }
 }
 

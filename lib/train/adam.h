@@ -4,23 +4,29 @@
 #define RUTILE_LIB_TRAIN_ADAM_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "lib/train/optimizer.h"
+#include "lib/train/optimizer_kernel.h"
 
 namespace rutile {
 
-// State: exp_avg [P], exp_avg_sq [P] of the parameters' type, step i64 [].
+// State: exp_avg [n], exp_avg_sq [n] of the parameters' type, step i64 [].
 class Adam : public Optimizer {
  public:
   // options.kind tells Adam (weight decay in the gradient) from AdamW (weight decay of the parameters).
-  Adam(const OptimizerOptions& options, DType dtype, int64_t num_parameters);
+  Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
   void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
+  template <typename T>
+  void Update(const AdamStep& step, const Tensor& gradient, Tensor* parameters);
+
   const OptimizerOptions options_;
+  const std::vector<ParameterRange> ranges_;
   int64_t step_ = 0;
   Tensor exp_avg_;
   Tensor exp_avg_sq_;

@@ -11,6 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/gradient_step.h"
+#include "lib/train/grouped_optimizer.h"
 
 namespace rutile {
 
@@ -18,8 +19,7 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
       loss_(context.task, context.options.compile_mode),
-      optimizer_(
-          MakeOptimizer(context.options.optimizer, context.task.parameter_dtype(), context.task.num_parameters())) {}
+      optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {}
 
 absl::Status BatchEpoch::Start() {
   Checkpoint& state = context_.state;
@@ -53,6 +53,7 @@ void BatchEpoch::Leave() {
 }
 
 absl::Status BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
+  loss_.SetResting(optimizer_->resting());
   loss_.Clear();
   for (int64_t batch = context_.state.batch; batch < end; ++batch) {
     ASSIGN_OR_RETURN(const NamedTensors* tensors, loader_.Next());

@@ -22,7 +22,9 @@ class BatchEpoch : public EpochTrainer {
   // Also the errors of Task::SamplingWeights.
   absl::Status Train(EpochWork* work) override;
   void Leave() override;
-  const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
+  const Tensor& EvaluationParameters() const override {
+    return optimizer_->EvaluationParameters(context_.state.parameters);
+  }
   NamedTensors State() const override { return optimizer_->State(); }
   absl::Status SetState(const NamedTensors& state) override { return optimizer_->SetState(state); }
 

@@ -30,16 +30,32 @@ void DescribeOptimizer(const OptimizerOptions& optimizer, Json* json) {
     return;
   }
   (*json)["weight_decay"] = optimizer.weight_decay;
-  if (optimizer.kind == OptimizerKind::kAdam || optimizer.kind == OptimizerKind::kAdamW) {
-    (*json)["beta1"] = optimizer.beta1;
-    (*json)["beta2"] = optimizer.beta2;
-    (*json)["epsilon"] = optimizer.epsilon;
+  const auto describe = [&](const char* option, const auto& value) {
+    if (UsesOption(optimizer.kind, option)) (*json)[option] = value;
+  };
+  describe("beta1", optimizer.beta1);
+  describe("beta2", optimizer.beta2);
+  describe("epsilon", optimizer.epsilon);
+  describe("momentum", optimizer.momentum);
+  describe("dampening", optimizer.dampening);
+  describe("nesterov", optimizer.nesterov);
+  describe("alpha", optimizer.alpha);
+  describe("centered", optimizer.centered);
+  describe("lr_decay", optimizer.lr_decay);
+  describe("initial_accumulator", optimizer.initial_accumulator);
+  describe("weight_step_power", optimizer.weight_step_power);
+  describe("weight_lr_power", optimizer.weight_lr_power);
+}
+
+// Only what is not the default: runs of versions without groups can be resumed.
+void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
+  for (const ParameterGroup& group : options.groups) {
+    Json described = {{"parameters", group.glob}};
+    DescribeOptimizer(group.optimizer, &described);
+    (*json)["parameter_groups"].push_back(described);
   }
-  if (optimizer.kind == OptimizerKind::kSgd) {
-    (*json)["momentum"] = optimizer.momentum;
-    (*json)["dampening"] = optimizer.dampening;
-    (*json)["nesterov"] = optimizer.nesterov;
-  }
+  if (options.alternate_steps > 0) (*json)["alternate_groups"] = options.alternate_steps;
+  if (!options.decay_biases) (*json)["weight_decay_biases"] = false;
 }
 
 void DescribeLimit(const char* name, const BatchLimit& limit, Json* json) {
@@ -147,6 +163,7 @@ void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
 Json Course(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   Json json = {{"seed", options.seed}};
   DescribeOptimizer(options.optimizer, &json);
+  DescribeGroups(options.groups, &json);
   DescribeBatches(options, &json);
   DescribeSchedule(options.schedule, &json);
   DescribeEma(options, &json);

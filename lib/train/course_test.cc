@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/parameter_groups.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer_options.h"
 
@@ -41,6 +42,19 @@ TEST(CourseTest, NamesWhatDiffers) {
   now = then;
   now.schedule.kind = ScheduleKind::kExponential;
   EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
+  now = then;
+  now.groups.decay_biases = false;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("weight_decay_biases is false, but the run to resume has not set"));
+  now = then;
+  now.groups.groups = ParseParameterGroups("network.*:lr_scale=2", now.optimizer).value();
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("parameter_groups is [{\"parameters\":\"network.*\",\"optimizer\":\"adam\","));
+  EXPECT_EQ(CheckSameCourse(CourseJson(now), CourseJson(now)), absl::OkStatus());
+  TrainerOptions turns = now;
+  turns.groups.alternate_steps = 5;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(turns)).message()),
+              HasSubstr("alternate_groups is 5, but the run to resume has not set"));
   EXPECT_FALSE(CheckSameCourse("{", CourseJson(now)).ok());
   EXPECT_THAT(
       std::string(CheckSameCourse(CourseJson(then, {{"loss", "mse"}}), CourseJson(then, {{"loss", "rmse"}})).message()),
@@ -70,6 +84,36 @@ TEST(CourseTest, SchedulesWithTheirOwnOptions) {
   EXPECT_THAT(differs([](ScheduleOptions* o) { o->anneal = Anneal::kLinear; }), HasSubstr("lr_anneal is \"linear\""));
   options.schedule.kind = ScheduleKind::kPlateau;
   EXPECT_THAT(differs([](ScheduleOptions* o) { o->maximize = true; }), HasSubstr("lr_maximize is true"));
+}
+
+// Resuming with another number is refused, for each that the optimiser uses.
+TEST(CourseTest, EveryOptionOfTheOptimizerIsPartOfIt) {
+  const auto differs = [](const char* name, void (*change)(OptimizerOptions*)) {
+    TrainerOptions then;
+    then.optimizer = DefaultOptimizerOptions(name).value();
+    TrainerOptions now = then;
+    change(&now.optimizer);
+    return !CheckSameCourse(CourseJson(then), CourseJson(now)).ok();
+  };
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->alpha = 0.9; }));
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->centered = true; }));
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->momentum = 0.9; }));
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->epsilon = 1e-3; }));
+  EXPECT_TRUE(differs("adagrad", [](OptimizerOptions* o) { o->lr_decay = 0.1; }));
+  EXPECT_TRUE(differs("adagrad", [](OptimizerOptions* o) { o->initial_accumulator = 0.1; }));
+  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->beta1 = 0.95; }));
+  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_lr_power = 1; }));
+  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_step_power = 1; }));
+  EXPECT_FALSE(differs("adam", [](OptimizerOptions* o) { o->momentum = 0.9; }));
+}
+
+// As older versions wrote it: a run of theirs can be resumed.
+TEST(CourseTest, DefaultsAddNothing) {
+  TrainerOptions options;
+  EXPECT_EQ(CourseJson(options),
+            "{\"seed\":0,\"optimizer\":\"adam\",\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,"
+            "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_norm\":0.0,"
+            "\"lr_scheduler\":\"constant\",\"warmup_steps\":0,\"warmup_start\":0.3333333333333333}");
 }
 
 TEST(CourseTest, LimitsAreNotPartOfTheCourse) {

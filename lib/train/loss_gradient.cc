@@ -24,6 +24,23 @@ LossGradient::LossGradient(Task& task, CompileMode mode)
   }
 }
 
+// Another run on the task moves everything again.
+LossGradient::~LossGradient() {
+  if (resting_ != nullptr) task_.SetResting({});
+}
+
+void LossGradient::SetResting(const std::vector<bool>& slices) {
+  if (&slices == resting_) return;
+  resting_ = &slices;
+  resting_parts_.clear();
+  task_.SetResting(slices);
+  const std::vector<ParameterSlice> all = task_.parameter_slices();
+  for (size_t s = 0; s < slices.size(); ++s) {
+    if (!slices[s]) continue;
+    for (const Tensor& gradient : gradients_) resting_parts_.push_back(gradient.Slice(all[s].offset, all[s].shape));
+  }
+}
+
 void LossGradient::Clear() {
   SetToZero(absl::MakeSpan(gradients_));
   std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
@@ -42,6 +59,7 @@ bool LossGradient::IsFinite() const {
 
 absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
   const Loss loss = task_.CombineTerms(sums_);
+  SetToZero(absl::MakeSpan(resting_parts_));
   norm_ = CombineGradients(loss.weight, gradients_, &combined_);
   if (std::isfinite(loss.value) && std::isfinite(norm_)) return loss.value;
   return absl::OutOfRangeError(

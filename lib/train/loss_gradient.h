@@ -17,6 +17,13 @@ class LossGradient {
  public:
   // `task` must outlive it. The mode says who differentiates: the task's kernels or the reference.
   LossGradient(Task& task, CompileMode mode);
+  ~LossGradient();
+  LossGradient(const LossGradient&) = delete;
+  LossGradient& operator=(const LossGradient&) = delete;
+
+  // Optimizer::resting(): tells the task, and from now on gradient() is 0 where parameters rest, so that norm() is of
+  // the others. Called between steps, any number of times; `slices` must live until the next call.
+  void SetResting(const std::vector<bool>& slices);
 
   // Forgets what was added.
   void Clear();
@@ -37,6 +44,8 @@ class LossGradient {
   Task& task_;
   const CompileMode mode_;
   std::vector<Tensor> gradients_;  // [T] of [P]
+  const std::vector<bool>* resting_ = nullptr;
+  std::vector<Tensor> resting_parts_;  // of gradients_
   Tensor combined_;
   TermSums sums_;
   double norm_ = 0;

@@ -93,6 +93,37 @@ TEST_P(LossGradientTest, NotFiniteNamesStepAndExamples) {
               HasSubstr("the loss is not finite in epoch 5, step 100 (loss nan; examples 0, 1, 2, 3, 4, ...)"));
 }
 
+// Whatever the task leaves there (the toy: NaN), what rests has no gradient and is not in the norm.
+TEST_P(LossGradientTest, WhatRestsHasNoGradient) {
+  ToyTask task(ThreeTerms());
+  const Tensor parameters = task.InitialParameters(3);
+  const NamedTensors batch = Batch(task, {0, 1, 2, 3, 4});
+  std::vector<double> whole;
+  {
+    LossGradient loss(task, GetParam());
+    const std::vector<bool> none, weights = {true, false}, bias = {false, true};
+    const auto gradient = [&](const std::vector<bool>& resting) {
+      loss.SetResting(resting);
+      loss.Clear();
+      EXPECT_TRUE(loss.Add(parameters, batch).ok());
+      EXPECT_TRUE(loss.Combine(Checkpoint(), {}).ok());
+      return loss.gradient().ToDoubles();
+    };
+    whole = gradient(none);
+    const double norm = loss.norm();
+    const std::vector<double> of_bias = gradient(weights);
+    EXPECT_THAT(of_bias, ElementsAre(0, 0, 0, DoubleNear(whole[3], 1e-14)));
+    EXPECT_NEAR(loss.norm(), std::abs(whole[3]), 1e-14);
+    const double norm_of_bias = loss.norm();
+    EXPECT_THAT(gradient(bias),
+                ElementsAre(DoubleNear(whole[0], 1e-14), DoubleNear(whole[1], 1e-14), DoubleNear(whole[2], 1e-14), 0));
+    EXPECT_NEAR(std::hypot(loss.norm(), norm_of_bias), norm, 1e-13);
+    EXPECT_THAT(gradient(none), Pointwise(DoubleNear(1e-14), whole));
+    gradient(bias);
+  }
+  EXPECT_TRUE(task.resting().empty());  // for who comes next
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, LossGradientTest, ::testing::Values(CompileMode::kCompile, CompileMode::kNone));
 
 TEST(LossGradientModeTest, ModesAgree) {

@@ -1,58 +1,39 @@
-// One optimiser step on one flat tensor of parameters: the part of a training step that moves.
+// One optimiser step on one flat tensor of parameters, or on some ranges of it: the part of a training step that moves.
 //
 // Parameters, gradient and state are flat tensors of one type (F32 or F64), updated in a single vectorised pass. The
 // formulas are PyTorch's, operation by operation; results differ from it by rounding alone. L-BFGS asks for the loss
-// as a function instead of one gradient, and lives in lib/train/lbfgs.h.
+// as a function instead of one gradient, and lives in lib/train/lbfgs.h; several optimisers at once are
+// lib/train/grouped_optimizer.h.
 
 #ifndef RUTILE_LIB_TRAIN_OPTIMIZER_H_
 #define RUTILE_LIB_TRAIN_OPTIMIZER_H_
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/train/optimizer_options.h"
+#include "lib/train/parameter_range.h"
 
 namespace rutile {
-
-enum class OptimizerKind { kAdam, kAdamW, kSgd, kLbfgs };
-
-absl::string_view OptimizerName(OptimizerKind kind);  // "adam", "adamw", "sgd", "lbfgs"
-
-struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::kAdam;
-  double learning_rate = 1e-3;
-  // Adam and AdamW.
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  // Adam, SGD: added to the gradient (L2). AdamW: shrinks the parameters, lr * weight_decay each step.
-  double weight_decay = 0;
-  // SGD.
-  double momentum = 0;
-  double dampening = 0;
-  bool nesterov = false;
-  // L-BFGS, strong Wolfe line search.
-  int64_t history_size = 100;
-  double tolerance_gradient = 1e-7;  // of the largest component
-  double tolerance_change = 1e-9;    // of parameters and loss
-};
-
-// The defaults of that optimiser in PyTorch: learning rate 1e-3 (Adam, AdamW), 1e-2 (SGD), 1 (L-BFGS); weight decay
-// 1e-2 for AdamW, else 0. INVALID_ARGUMENT naming the choices.
-absl::StatusOr<OptimizerOptions> DefaultOptimizerOptions(absl::string_view name);
-
-// INVALID_ARGUMENT naming the option, its value and its range.
-absl::Status CheckOptimizerOptions(const OptimizerOptions& options);
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // parameters, gradient: [P], of the type and size the optimiser was made for (CHECK-fails otherwise).
+  // parameters, gradient: [P], of the type that the optimiser was made for, and no shorter (CHECK-fails otherwise).
   virtual void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) = 0;
+
+  // What to evaluate, and to write as a model, while `parameters` [P] are trained: these themselves, but for
+  // schedule-free optimisers, which train at one point and evaluate another (O(P), into memory of the optimiser that is
+  // valid until the next call). Never stepped from, nor kept in checkpoints: it follows from parameters and State.
+  virtual const Tensor& EvaluationParameters(const Tensor& parameters) { return parameters; }
+
+  // [slices of the task] true where the next step moves nothing and reads no gradient; empty when none rests. While the
+  // answer is the same, so is its address.
+  virtual const std::vector<bool>& resting() const;
 
   // All that the next step depends on, for checkpoints. The tensors share memory with the optimiser: write or copy
   // them before the next step.
@@ -61,7 +42,11 @@ class Optimizer {
   virtual absl::Status SetState(const NamedTensors& state) = 0;
 };
 
-// Adam, AdamW or SGD; CHECK-fails on L-BFGS and on a type other than F32 and F64.
+// Of these ranges; elsewhere parameters stay. State is of the ranges alone, n numbers in their order. CHECK-fails on
+// L-BFGS and on a type other than F32 and F64.
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType dtype,
+                                         std::vector<ParameterRange> ranges);
+// Of all.
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType dtype, int64_t num_parameters);
 
 }  // namespace rutile

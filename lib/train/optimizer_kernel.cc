@@ -60,6 +60,72 @@ void SgdLoop(D d, const SgdStep& step, const T* g, T* b, T* p, size_t begin, siz
   }
 }
 
+template <class D, typename T = hn::TFromD<D>>
+void RmspropLoop(D d, const RmspropStep& step, const T* g, T* v, T* m, T* b, T* p, size_t begin, size_t end) {
+  const auto l2 = hn::Set(d, static_cast<T>(step.l2));
+  const auto alpha = hn::Set(d, static_cast<T>(step.alpha));
+  const auto rest = hn::Set(d, static_cast<T>(1 - step.alpha));
+  const auto epsilon = hn::Set(d, static_cast<T>(step.epsilon));
+  const auto momentum = hn::Set(d, static_cast<T>(step.momentum));
+  const auto rate = hn::Set(d, static_cast<T>(step.learning_rate));
+  for (size_t i = begin; i < end; i += hn::Lanes(d)) {
+    const auto parameter = hn::LoadU(d, p + i);
+    const auto gradient = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    const auto square = hn::MulAdd(alpha, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest, gradient), gradient));
+    hn::StoreU(square, d, v + i);
+    auto variance = square;
+    if (m != nullptr) {
+      const auto mean = hn::MulAdd(alpha, hn::LoadU(d, m + i), hn::Mul(rest, gradient));
+      hn::StoreU(mean, d, m + i);
+      variance = hn::Max(hn::NegMulAdd(mean, mean, square), hn::Zero(d));
+    }
+    auto direction = hn::Div(gradient, hn::Add(hn::Sqrt(variance), epsilon));
+    if (b != nullptr) {
+      direction = hn::MulAdd(momentum, hn::LoadU(d, b + i), direction);
+      hn::StoreU(direction, d, b + i);
+    }
+    hn::StoreU(hn::NegMulAdd(rate, direction, parameter), d, p + i);
+  }
+}
+
+template <class D, typename T = hn::TFromD<D>>
+void AdagradLoop(D d, const AdagradStep& step, const T* g, T* s, T* p, size_t begin, size_t end) {
+  const auto l2 = hn::Set(d, static_cast<T>(step.l2));
+  const auto epsilon = hn::Set(d, static_cast<T>(step.epsilon));
+  const auto size = hn::Set(d, static_cast<T>(step.step_size));
+  for (size_t i = begin; i < end; i += hn::Lanes(d)) {
+    const auto parameter = hn::LoadU(d, p + i);
+    const auto gradient = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    const auto sum = hn::MulAdd(gradient, gradient, hn::LoadU(d, s + i));
+    hn::StoreU(sum, d, s + i);
+    const auto direction = hn::Div(gradient, hn::Add(hn::Sqrt(sum), epsilon));
+    hn::StoreU(hn::NegMulAdd(size, direction, parameter), d, p + i);
+  }
+}
+
+template <class D, typename T = hn::TFromD<D>>
+void ScheduleFreeLoop(D d, const ScheduleFreeStep& step, const T* g, T* v, T* z, T* y, size_t begin, size_t end) {
+  const auto beta2 = hn::Set(d, static_cast<T>(step.beta2));
+  const auto rest2 = hn::Set(d, static_cast<T>(1 - step.beta2));
+  const auto root = hn::Set(d, static_cast<T>(step.root_correction2));
+  const auto epsilon = hn::Set(d, static_cast<T>(step.epsilon));
+  const auto decay = hn::Set(d, static_cast<T>(step.decay));
+  const auto share = hn::Set(d, static_cast<T>(step.share));
+  const auto y_rate = hn::Set(d, static_cast<T>(step.y_rate));
+  const auto z_rate = hn::Set(d, static_cast<T>(step.learning_rate));
+  for (size_t i = begin; i < end; i += hn::Lanes(d)) {
+    const auto gradient = hn::LoadU(d, g + i);
+    const auto at = hn::LoadU(d, y + i);
+    const auto base = hn::LoadU(d, z + i);
+    const auto second = hn::MulAdd(beta2, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest2, gradient), gradient));
+    const auto denominator = hn::Add(hn::Div(hn::Sqrt(second), root), epsilon);
+    const auto direction = hn::MulAdd(decay, at, hn::Div(gradient, denominator));
+    hn::StoreU(second, d, v + i);
+    hn::StoreU(hn::NegMulAdd(y_rate, direction, hn::MulAdd(share, hn::Sub(base, at), at)), d, y + i);
+    hn::StoreU(hn::NegMulAdd(z_rate, direction, base), d, z + i);
+  }
+}
+
 // Whole vectors, then one element at a time: the same operations on each element wherever it lies.
 template <typename T>
 void AdamAll(const AdamStep& step, const T* g, T* m, T* v, T* p, size_t n) {
@@ -77,6 +143,30 @@ void SgdAll(const SgdStep& step, const T* g, T* b, T* p, size_t n) {
   SgdLoop(hn::CappedTag<T, 1>(), step, g, b, p, whole, n);
 }
 
+template <typename T>
+void RmspropAll(const RmspropStep& step, const T* g, T* v, T* m, T* b, T* p, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t whole = n - n % hn::Lanes(d);
+  RmspropLoop(d, step, g, v, m, b, p, 0, whole);
+  RmspropLoop(hn::CappedTag<T, 1>(), step, g, v, m, b, p, whole, n);
+}
+
+template <typename T>
+void AdagradAll(const AdagradStep& step, const T* g, T* s, T* p, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t whole = n - n % hn::Lanes(d);
+  AdagradLoop(d, step, g, s, p, 0, whole);
+  AdagradLoop(hn::CappedTag<T, 1>(), step, g, s, p, whole, n);
+}
+
+template <typename T>
+void ScheduleFreeAll(const ScheduleFreeStep& step, const T* g, T* v, T* z, T* y, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t whole = n - n % hn::Lanes(d);
+  ScheduleFreeLoop(d, step, g, v, z, y, 0, whole);
+  ScheduleFreeLoop(hn::CappedTag<T, 1>(), step, g, v, z, y, whole, n);
+}
+
 void AdamF32(const AdamStep& step, const float* g, float* m, float* v, float* p, size_t n) {
   AdamAll<float>(step, g, m, v, p, n);
 }
@@ -85,6 +175,24 @@ void AdamF64(const AdamStep& step, const double* g, double* m, double* v, double
 }
 void SgdF32(const SgdStep& step, const float* g, float* b, float* p, size_t n) { SgdAll<float>(step, g, b, p, n); }
 void SgdF64(const SgdStep& step, const double* g, double* b, double* p, size_t n) { SgdAll<double>(step, g, b, p, n); }
+void RmspropF32(const RmspropStep& step, const float* g, float* v, float* m, float* b, float* p, size_t n) {
+  RmspropAll<float>(step, g, v, m, b, p, n);
+}
+void RmspropF64(const RmspropStep& step, const double* g, double* v, double* m, double* b, double* p, size_t n) {
+  RmspropAll<double>(step, g, v, m, b, p, n);
+}
+void AdagradF32(const AdagradStep& step, const float* g, float* s, float* p, size_t n) {
+  AdagradAll<float>(step, g, s, p, n);
+}
+void AdagradF64(const AdagradStep& step, const double* g, double* s, double* p, size_t n) {
+  AdagradAll<double>(step, g, s, p, n);
+}
+void ScheduleFreeF32(const ScheduleFreeStep& step, const float* g, float* v, float* z, float* y, size_t n) {
+  ScheduleFreeAll<float>(step, g, v, z, y, n);
+}
+void ScheduleFreeF64(const ScheduleFreeStep& step, const double* g, double* v, double* z, double* y, size_t n) {
+  ScheduleFreeAll<double>(step, g, v, z, y, n);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rutile
@@ -97,6 +205,12 @@ HWY_EXPORT(AdamF32);
 HWY_EXPORT(AdamF64);
 HWY_EXPORT(SgdF32);
 HWY_EXPORT(SgdF64);
+HWY_EXPORT(RmspropF32);
+HWY_EXPORT(RmspropF64);
+HWY_EXPORT(AdagradF32);
+HWY_EXPORT(AdagradF64);
+HWY_EXPORT(ScheduleFreeF32);
+HWY_EXPORT(ScheduleFreeF64);
 
 void AdamUpdate(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
                 absl::Span<float> p) {
@@ -118,6 +232,46 @@ void SgdUpdate(const SgdStep& step, absl::Span<const float> g, absl::Span<float>
 void SgdUpdate(const SgdStep& step, absl::Span<const double> g, absl::Span<double> b, absl::Span<double> p) {
   CHECK(g.size() == p.size() && (b.empty() || b.size() == p.size())) << g.size() << " vs. " << p.size();
   HWY_DYNAMIC_DISPATCH(SgdF64)(step, g.data(), b.empty() ? nullptr : b.data(), p.data(), p.size());
+}
+
+void RmspropUpdate(const RmspropStep& step, absl::Span<const float> g, absl::Span<float> v, absl::Span<float> m,
+                   absl::Span<float> b, absl::Span<float> p) {
+  CHECK(g.size() == p.size() && v.size() == p.size() && (m.empty() || m.size() == p.size()) &&
+        (b.empty() || b.size() == p.size()))
+      << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(RmspropF32)
+  (step, g.data(), v.data(), m.empty() ? nullptr : m.data(), b.empty() ? nullptr : b.data(), p.data(), p.size());
+}
+
+void RmspropUpdate(const RmspropStep& step, absl::Span<const double> g, absl::Span<double> v, absl::Span<double> m,
+                   absl::Span<double> b, absl::Span<double> p) {
+  CHECK(g.size() == p.size() && v.size() == p.size() && (m.empty() || m.size() == p.size()) &&
+        (b.empty() || b.size() == p.size()))
+      << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(RmspropF64)
+  (step, g.data(), v.data(), m.empty() ? nullptr : m.data(), b.empty() ? nullptr : b.data(), p.data(), p.size());
+}
+
+void AdagradUpdate(const AdagradStep& step, absl::Span<const float> g, absl::Span<float> s, absl::Span<float> p) {
+  CHECK(g.size() == p.size() && s.size() == p.size()) << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(AdagradF32)(step, g.data(), s.data(), p.data(), p.size());
+}
+
+void AdagradUpdate(const AdagradStep& step, absl::Span<const double> g, absl::Span<double> s, absl::Span<double> p) {
+  CHECK(g.size() == p.size() && s.size() == p.size()) << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(AdagradF64)(step, g.data(), s.data(), p.data(), p.size());
+}
+
+void ScheduleFreeUpdate(const ScheduleFreeStep& step, absl::Span<const float> g, absl::Span<float> v,
+                        absl::Span<float> z, absl::Span<float> y) {
+  CHECK(g.size() == y.size() && v.size() == y.size() && z.size() == y.size()) << g.size() << " vs. " << y.size();
+  HWY_DYNAMIC_DISPATCH(ScheduleFreeF32)(step, g.data(), v.data(), z.data(), y.data(), y.size());
+}
+
+void ScheduleFreeUpdate(const ScheduleFreeStep& step, absl::Span<const double> g, absl::Span<double> v,
+                        absl::Span<double> z, absl::Span<double> y) {
+  CHECK(g.size() == y.size() && v.size() == y.size() && z.size() == y.size()) << g.size() << " vs. " << y.size();
+  HWY_DYNAMIC_DISPATCH(ScheduleFreeF64)(step, g.data(), v.data(), z.data(), y.data(), y.size());
 }
 
 }  // namespace rutile

@@ -1,5 +1,6 @@
 #include "lib/train/optimizer_kernel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -90,6 +91,112 @@ void CheckSgd() {
 TEST(SgdUpdateTest, MatchesTheFormulaF32) { CheckSgd<float>(); }
 TEST(SgdUpdateTest, MatchesTheFormulaF64) { CheckSgd<double>(); }
 
+template <typename T>
+void CheckRmsprop() {
+  for (const double momentum : {0.0, 0.7}) {
+    for (const bool centered : {false, true}) {
+      ForEachTargetAndLength<T>([&](int n, double tolerance) {
+        RmspropStep step;
+        step.l2 = 0.3;
+        step.alpha = 0.8;
+        step.epsilon = 0.1;
+        step.momentum = momentum;
+        step.learning_rate = 0.05;
+        const auto g = Values<T>(n, "g"), v = Values<T>(n, "v", true), p = Values<T>(n, "p");
+        const auto m = centered ? Values<T>(n, "m") : std::vector<T>();
+        const auto b = momentum > 0 ? Values<T>(n, "b") : std::vector<T>();
+        auto new_v = v, new_m = m, new_b = b, new_p = p;
+        RmspropUpdate(step, absl::MakeConstSpan(g), absl::MakeSpan(new_v), absl::MakeSpan(new_m), absl::MakeSpan(new_b),
+                      absl::MakeSpan(new_p));
+        for (int i = 0; i < n; ++i) {
+          const double gradient = g[i] + 0.3 * p[i], square = 0.8 * v[i] + 0.2 * gradient * gradient;
+          double variance = square;
+          EXPECT_NEAR(new_v[i], square, tolerance);
+          if (centered) {
+            const double mean = 0.8 * m[i] + 0.2 * gradient;
+            EXPECT_NEAR(new_m[i], mean, tolerance);
+            variance = std::max(0.0, square - mean * mean);  // m and v of this test need not belong together
+          }
+          double direction = gradient / (std::sqrt(variance) + 0.1);
+          if (momentum > 0) direction += momentum * b[i];
+          // The root is steep where the variance is nearly 0, and then the direction is 10 times the gradient.
+          const double loose = centered ? 1e3 * tolerance : 10 * tolerance;
+          if (momentum > 0) {
+            EXPECT_NEAR(new_b[i], direction, loose);
+          }
+          EXPECT_NEAR(new_p[i], p[i] - 0.05 * direction, loose);
+        }
+      });
+    }
+  }
+}
+
+TEST(RmspropUpdateTest, MatchesTheFormulaF32) { CheckRmsprop<float>(); }
+TEST(RmspropUpdateTest, MatchesTheFormulaF64) { CheckRmsprop<double>(); }
+
+// The same gradient again and again has no variance but for rounding, whose root must not become NaN.
+TEST(RmspropUpdateTest, NoVarianceIsNoNan) {
+  RmspropStep step;
+  step.alpha = 0.5;
+  step.epsilon = 1e-8;
+  step.learning_rate = 1e-9;
+  const auto g = Values<float>(100, "g");
+  std::vector<float> v(100), m(100), p(100);
+  for (int i = 0; i < 60; ++i) {
+    RmspropUpdate(step, absl::MakeConstSpan(g), absl::MakeSpan(v), absl::MakeSpan(m), {}, absl::MakeSpan(p));
+  }
+  for (const float value : p) EXPECT_TRUE(std::isfinite(value));
+}
+
+template <typename T>
+void CheckAdagrad() {
+  ForEachTargetAndLength<T>([](int n, double tolerance) {
+    AdagradStep step;
+    step.l2 = 0.3;
+    step.epsilon = 0.1;
+    step.step_size = 0.05;
+    const auto g = Values<T>(n, "g"), s = Values<T>(n, "s", true), p = Values<T>(n, "p");
+    auto new_s = s, new_p = p;
+    AdagradUpdate(step, absl::MakeConstSpan(g), absl::MakeSpan(new_s), absl::MakeSpan(new_p));
+    for (int i = 0; i < n; ++i) {
+      const double gradient = g[i] + 0.3 * p[i], sum = s[i] + gradient * gradient;
+      EXPECT_NEAR(new_s[i], sum, 4 * tolerance);
+      EXPECT_NEAR(new_p[i], p[i] - 0.05 * gradient / (std::sqrt(sum) + 0.1), tolerance);
+    }
+  });
+}
+
+TEST(AdagradUpdateTest, MatchesTheFormulaF32) { CheckAdagrad<float>(); }
+TEST(AdagradUpdateTest, MatchesTheFormulaF64) { CheckAdagrad<double>(); }
+
+template <typename T>
+void CheckScheduleFree() {
+  ForEachTargetAndLength<T>([](int n, double tolerance) {
+    ScheduleFreeStep step;
+    step.beta2 = 0.6;
+    step.epsilon = 0.1;
+    step.decay = 0.3;
+    step.root_correction2 = 0.7;
+    step.share = 0.2;
+    step.y_rate = 0.03;
+    step.learning_rate = 0.05;
+    const auto g = Values<T>(n, "g"), v = Values<T>(n, "v", true), z = Values<T>(n, "z"), y = Values<T>(n, "y");
+    auto new_v = v, new_z = z, new_y = y;
+    ScheduleFreeUpdate(step, absl::MakeConstSpan(g), absl::MakeSpan(new_v), absl::MakeSpan(new_z),
+                       absl::MakeSpan(new_y));
+    for (int i = 0; i < n; ++i) {
+      const double second = 0.6 * v[i] + 0.4 * g[i] * g[i];
+      const double direction = g[i] / (std::sqrt(second) / 0.7 + 0.1) + 0.3 * y[i];
+      EXPECT_NEAR(new_v[i], second, tolerance);
+      EXPECT_NEAR(new_z[i], z[i] - 0.05 * direction, tolerance);
+      EXPECT_NEAR(new_y[i], y[i] + 0.2 * (static_cast<double>(z[i]) - y[i]) - 0.03 * direction, tolerance);
+    }
+  });
+}
+
+TEST(ScheduleFreeUpdateTest, MatchesTheFormulaF32) { CheckScheduleFree<float>(); }
+TEST(ScheduleFreeUpdateTest, MatchesTheFormulaF64) { CheckScheduleFree<double>(); }
+
 // An element's result does not depend on where it lies: in a whole vector or in the rest.
 TEST(AdamUpdateTest, PositionDoesNotMatter) {
   AdamStep step;
@@ -117,6 +224,12 @@ TEST(OptimizerKernelDeathTest, RejectsUnequalLengths) {
       AdamUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), absl::MakeSpan(three), absl::MakeSpan(three)),
       "2 vs. 3");
   EXPECT_DEATH(SgdUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), absl::MakeSpan(three)), "2 vs. 3");
+  EXPECT_DEATH(RmspropUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), {}, {}, absl::MakeSpan(three)),
+               "2 vs. 3");
+  EXPECT_DEATH(AdagradUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), absl::MakeSpan(three)), "2 vs. 3");
+  EXPECT_DEATH(ScheduleFreeUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), absl::MakeSpan(three),
+                                  absl::MakeSpan(three)),
+               "2 vs. 3");
 }
 
 }  // namespace

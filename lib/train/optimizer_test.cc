@@ -8,6 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/train/parameter_range.h"
 
 namespace rutile {
 namespace {
@@ -29,11 +31,14 @@ Tensor RandomTensor(DType dtype, int64_t n, const char* purpose, int step = 0) {
 
 std::vector<OptimizerOptions> AllOptions() {
   std::vector<OptimizerOptions> all;
-  for (const char* name : {"adam", "adamw", "sgd"}) {
+  for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd"}) {
     all.push_back(DefaultOptimizerOptions(name).value());
     all.back().weight_decay = 0.1;
   }
-  all.push_back(all.back());
+  all.push_back(all[2]);  // rmsprop
+  all.back().momentum = 0.9;
+  all.back().centered = true;
+  all.push_back(all[5]);  // sgd
   all.back().momentum = 0.9;
   all.back().dampening = 0.3;
   all.push_back(all.back());
@@ -103,34 +108,69 @@ TEST(OptimizerTest, StateOfAnotherShapeIsRefused) {
   }
 }
 
-TEST(OptimizerTest, DefaultsArePytorchs) {
-  EXPECT_EQ(DefaultOptimizerOptions("adam")->learning_rate, 1e-3);
-  EXPECT_EQ(DefaultOptimizerOptions("adam")->weight_decay, 0);
-  EXPECT_EQ(DefaultOptimizerOptions("adamw")->weight_decay, 1e-2);
-  EXPECT_EQ(DefaultOptimizerOptions("sgd")->learning_rate, 1e-2);
-  EXPECT_EQ(DefaultOptimizerOptions("lbfgs")->learning_rate, 1);
-  EXPECT_THAT(std::string(DefaultOptimizerOptions("rprop").status().message()),
-              HasSubstr("the choices are adam, adamw, sgd, lbfgs"));
+// Two ranges beside a third that nobody trains: each moves as if it were alone, and the third stays.
+TEST(OptimizerTest, RangesMoveAsIfAlone) {
+  const int64_t n = 40;
+  const std::vector<ParameterRange> ranges = {{3, 9, true}, {20, 17, true}};
+  for (const OptimizerOptions& options : AllOptions()) {
+    SCOPED_TRACE(OptimizerName(options.kind));
+    const auto all = MakeOptimizer(options, DType::kF32, n);
+    const auto some = MakeOptimizer(options, DType::kF32, ranges);
+    Tensor whole = RandomTensor(DType::kF32, n, "p"), parts = RandomTensor(DType::kF32, n, "p");
+    const std::vector<double> start = whole.ToDoubles();
+    for (int i = 0; i < 4; ++i) {
+      all->Step(0.01, RandomTensor(DType::kF32, n, "g", i), &whole);
+      some->Step(0.01, RandomTensor(DType::kF32, n, "g", i), &parts);
+    }
+    const std::vector<double> moved = whole.ToDoubles(), found = parts.ToDoubles();
+    const std::vector<double> evaluated = some->EvaluationParameters(parts).ToDoubles();
+    const std::vector<double> expected = all->EvaluationParameters(whole).ToDoubles();
+    for (int64_t i = 0; i < n; ++i) {
+      const bool trained = (i >= 3 && i < 12) || (i >= 20 && i < 37);
+      EXPECT_EQ(found[i], trained ? moved[i] : start[i]) << i;
+      EXPECT_EQ(evaluated[i], trained ? expected[i] : start[i]) << i;
+    }
+    const bool keeps = options.kind != OptimizerKind::kSgd || options.momentum > 0;
+    EXPECT_EQ(some->State().begin()->second.num_elements(), keeps ? 26 : 1);
+  }
 }
 
-TEST(OptimizerTest, RefusesOptionsOutOfRange) {
-  const auto message = [](const char* name, void (*change)(OptimizerOptions*)) {
-    OptimizerOptions options = DefaultOptimizerOptions(name).value();
-    change(&options);
-    return std::string(CheckOptimizerOptions(options).message());
-  };
-  EXPECT_EQ(message("adam", [](OptimizerOptions*) {}), "");
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->learning_rate = 0; }), HasSubstr("learning_rate is 0"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->learning_rate = NAN; }), HasSubstr("learning_rate is nan"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->beta1 = 1; }), HasSubstr("beta1 is 1"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->beta2 = -0.1; }), HasSubstr("beta2"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->epsilon = -1; }), HasSubstr("epsilon"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->weight_decay = -1; }), HasSubstr("weight_decay"));
-  EXPECT_THAT(message("sgd", [](OptimizerOptions* o) { o->momentum = 1; }), HasSubstr("momentum"));
-  EXPECT_THAT(message("sgd", [](OptimizerOptions* o) { o->nesterov = true; }), HasSubstr("nesterov needs momentum"));
-  EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->weight_decay = 0.1; }),
-              HasSubstr("does not go with lbfgs"));
-  EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->history_size = 0; }), HasSubstr("history_size"));
+// Ranges that do not decay move as without weight decay.
+TEST(OptimizerTest, DecayIsOfRanges) {
+  const int64_t n = 30;
+  for (OptimizerOptions options : AllOptions()) {
+    SCOPED_TRACE(OptimizerName(options.kind));
+    const auto mixed = MakeOptimizer(options, DType::kF64, std::vector<ParameterRange>{{0, 12, true}, {12, 18, false}});
+    const auto decaying = MakeOptimizer(options, DType::kF64, n);
+    options.weight_decay = 0;
+    const auto plain = MakeOptimizer(options, DType::kF64, n);
+    Tensor a = RandomTensor(DType::kF64, n, "p"), b = RandomTensor(DType::kF64, n, "p");
+    Tensor c = RandomTensor(DType::kF64, n, "p");
+    for (int i = 0; i < 3; ++i) {
+      mixed->Step(0.05, RandomTensor(DType::kF64, n, "g", i), &a);
+      decaying->Step(0.05, RandomTensor(DType::kF64, n, "g", i), &b);
+      plain->Step(0.05, RandomTensor(DType::kF64, n, "g", i), &c);
+    }
+    const auto of_mixed = a.values<double>(), of_decaying = b.values<double>(), of_plain = c.values<double>();
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_EQ(of_mixed[i], (i < 12 ? of_decaying : of_plain)[i]) << i;
+      EXPECT_NE(of_decaying[i], of_plain[i]) << i;
+    }
+  }
+}
+
+TEST(OptimizerTest, NothingRestsAndTrainedIsEvaluated) {
+  const auto adam = MakeOptimizer(DefaultOptimizerOptions("adam").value(), DType::kF32, 3);
+  const Tensor parameters = RandomTensor(DType::kF32, 3, "p");
+  EXPECT_EQ(&adam->EvaluationParameters(parameters), &parameters);
+  EXPECT_TRUE(adam->resting().empty());
+}
+
+TEST(OptimizerDeathTest, RejectsShortTensors) {
+  const auto adam = MakeOptimizer(DefaultOptimizerOptions("adam").value(), DType::kF32, 3);
+  Tensor parameters = RandomTensor(DType::kF32, 3, "p");
+  EXPECT_DEATH(adam->Step(0.1, RandomTensor(DType::kF32, 2, "g"), &parameters), "2 vs. 3");
+  EXPECT_DEATH(adam->Step(0.1, RandomTensor(DType::kF64, 3, "g"), &parameters), "F64");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Our optimisers against LibTorch's, step by step on the same gradients. Alone in a file: torch/optim takes 20 s.
 
 #include <ATen/ATen.h>
+#include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
+#include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 
 #include <memory>
@@ -87,6 +89,43 @@ TEST(OptimizerTorchTest, Sgd) {
                                            .nesterov(c.nesterov));
     ExpectSameTrace(options, &theirs);
   }
+}
+
+TEST(OptimizerTorchTest, Rmsprop) {
+  for (const double momentum : {0.0, 0.9}) {
+    for (const bool centered : {false, true}) {
+      OptimizerOptions options = DefaultOptimizerOptions("rmsprop").value();
+      options.alpha = 0.9;
+      options.epsilon = 1e-3;
+      options.weight_decay = 0.1;
+      options.momentum = momentum;
+      options.centered = centered;
+      torch::optim::RMSprop theirs(
+          {Leaf()},
+          torch::optim::RMSpropOptions(1e-2).alpha(0.9).eps(1e-3).weight_decay(0.1).momentum(momentum).centered(
+              centered));
+      ExpectSameTrace(options, &theirs);
+    }
+  }
+}
+
+TEST(OptimizerTorchTest, RmspropAsItComes) {
+  torch::optim::RMSprop theirs({Leaf()}, torch::optim::RMSpropOptions());
+  ExpectSameTrace(DefaultOptimizerOptions("rmsprop").value(), &theirs);
+}
+
+TEST(OptimizerTorchTest, Adagrad) {
+  OptimizerOptions options = DefaultOptimizerOptions("adagrad").value();
+  torch::optim::Adagrad plain({Leaf()}, torch::optim::AdagradOptions());
+  ExpectSameTrace(options, &plain);
+  options.lr_decay = 0.05;
+  options.initial_accumulator = 0.3;
+  options.weight_decay = 0.1;
+  options.epsilon = 1e-3;
+  torch::optim::Adagrad theirs(
+      {Leaf()},
+      torch::optim::AdagradOptions(1e-2).lr_decay(0.05).initial_accumulator_value(0.3).weight_decay(0.1).eps(1e-3));
+  ExpectSameTrace(options, &theirs);
 }
 
 }  // namespace

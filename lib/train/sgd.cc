@@ -1,15 +1,32 @@
 #include "lib/train/sgd.h"
 
+#include <utility>
+#include <vector>
+
 #include "absl/status/status.h"
-#include "lib/base/logging.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
-#include "lib/train/optimizer_kernel.h"
 #include "lib/train/state_tensor.h"
 
 namespace rutile {
 
-Sgd::Sgd(const OptimizerOptions& options, DType dtype, int64_t num_parameters)
-    : options_(options), dtype_(dtype), momentum_(Tensor::Zeros(dtype, {options.momentum > 0 ? num_parameters : 0})) {}
+Sgd::Sgd(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges)
+    : options_(options),
+      ranges_(std::move(ranges)),
+      dtype_(dtype),
+      momentum_(Tensor::Zeros(dtype, {options.momentum > 0 ? TotalSize(ranges_) : 0})) {}
+
+template <typename T>
+void Sgd::Update(const SgdStep& step, const Tensor& gradient, Tensor* parameters) {
+  const auto g = gradient.values<T>();
+  const auto b = momentum_.mutable_values<T>(), p = parameters->mutable_values<T>();
+  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
+    SgdStep here = step;
+    if (!range.decays) here.l2 = 0;
+    SgdUpdate(here, g.subspan(range.begin, range.size), b.empty() ? b : b.subspan(at, range.size),
+              p.subspan(range.begin, range.size));
+  });
+}
 
 void Sgd::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
   SgdStep step;
@@ -19,12 +36,10 @@ void Sgd::Step(double learning_rate, const Tensor& gradient, Tensor* parameters)
   step.nesterov = options_.nesterov;
   step.learning_rate = learning_rate;
   ++step_;
-  CHECK(parameters->dtype() == dtype_ && gradient.dtype() == dtype_);
   if (dtype_ == DType::kF32) {
-    SgdUpdate(step, gradient.values<float>(), momentum_.mutable_values<float>(), parameters->mutable_values<float>());
+    Update<float>(step, gradient, parameters);
   } else {
-    SgdUpdate(step, gradient.values<double>(), momentum_.mutable_values<double>(),
-              parameters->mutable_values<double>());
+    Update<double>(step, gradient, parameters);
   }
 }
 

@@ -4,25 +4,31 @@
 #define RUTILE_LIB_TRAIN_SGD_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "lib/train/optimizer.h"
+#include "lib/train/optimizer_kernel.h"
 
 namespace rutile {
 
-// State: step i64 [], and with momentum momentum_buffer [P] of the parameters' type.
+// State: step i64 [], and with momentum momentum_buffer [n] of the parameters' type.
 class Sgd : public Optimizer {
  public:
-  Sgd(const OptimizerOptions& options, DType dtype, int64_t num_parameters);
+  Sgd(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
   void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
+  template <typename T>
+  void Update(const SgdStep& step, const Tensor& gradient, Tensor* parameters);
+
   const OptimizerOptions options_;
+  const std::vector<ParameterRange> ranges_;
   const DType dtype_;
   int64_t step_ = 0;  // the first one is not dampened
-  Tensor momentum_;   // [P], or [0] when momentum is 0
+  Tensor momentum_;   // [n], or [0] when momentum is 0
 };
 
 }  // namespace rutile

@@ -32,6 +32,7 @@
 #include "lib/train/first_batch_check.h"
 #include "lib/train/lbfgs_epoch.h"
 #include "lib/train/monitor.h"
+#include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "lib/train/run_writer.h"
@@ -146,6 +147,7 @@ class Trainer {
 };
 
 absl::Status Trainer::Start() {
+  RETURN_IF_ERROR(AssignGroups(options_.groups, task_.parameter_slices()).status());
   bool resume = false;
   if (options_.files != RunFiles::kNone) {
     ASSIGN_OR_RETURN(resume, directory_.Open(options_.mode));

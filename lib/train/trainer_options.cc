@@ -37,6 +37,10 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
   if (options.files != RunFiles::kAll && options.mode == RunMode::kResume) {
     return absl::InvalidArgumentError("a run without checkpoints cannot be resumed");
   }
+  if (options.ema.has_value() && options.optimizer.kind == OptimizerKind::kScheduleFreeAdamW) {
+    return absl::InvalidArgumentError(
+        "ema does not go with schedule-free-adamw, which evaluates an average of its own: give one of them");
+  }
   if (options.optimizer.kind != OptimizerKind::kLbfgs) return absl::OkStatus();
   struct Refusal {
     bool is_set;
@@ -95,6 +99,7 @@ absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name) {
 
 absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckOptimizerOptions(options.optimizer));
+  RETURN_IF_ERROR(CheckParameterGroupOptions(options.groups, options.optimizer));
   RETURN_IF_ERROR(CheckScheduleOptions(options.schedule));
   RETURN_IF_ERROR(CheckStopOptions(options.stop));
   RETURN_IF_ERROR(CheckValidationOptions(options.validation));

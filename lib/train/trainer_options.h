@@ -18,6 +18,7 @@
 #include "lib/train/batch_limit.h"
 #include "lib/train/ema.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 #include "lib/train/stop_rule.h"
@@ -66,6 +67,7 @@ struct TrainerOptions {
   // These decide the course of a run; a resumed run must have the same.
   uint64_t seed = 0;  // initial parameters, order of examples
   OptimizerOptions optimizer;
+  ParameterGroupOptions groups;  // of parameters that are trained otherwise, or in turns
   ScheduleOptions schedule;
   // The average is what is validated and written as a model, from its first update on.
   std::optional<EmaOptions> ema;

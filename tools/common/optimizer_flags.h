@@ -4,12 +4,16 @@
 #define RUTILE_TOOLS_COMMON_OPTIMIZER_FLAGS_H_
 
 #include "absl/status/statusor.h"
-#include "lib/train/optimizer.h"
+#include "lib/train/optimizer_options.h"
+#include "lib/train/parameter_groups.h"
 
 namespace rutile {
 
 // INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimiser does not use.
 absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags();
+
+// INVALID_ARGUMENT as ParseParameterGroups and CheckParameterGroupOptions.
+absl::StatusOr<ParameterGroupOptions> ParameterGroupOptionsFromFlags(const OptimizerOptions& run);
 
 }  // namespace rutile
 

@@ -94,6 +94,7 @@ absl::Status DebugOptionsFromFlags(TrainerOptions* options) {
 absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   TrainerOptions options;
   ASSIGN_OR_RETURN(options.optimizer, OptimizerOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.groups, ParameterGroupOptionsFromFlags(options.optimizer));
   ASSIGN_OR_RETURN(options.schedule, ScheduleOptionsFromFlags());
   ASSIGN_OR_RETURN(options.stop, StopOptionsFromFlags());
   ASSIGN_OR_RETURN(options.ema, EmaOptionsFromFlags());

@@ -57,6 +57,7 @@ grep -q '^test' stdout && [ ! -e run ] || fail "fast_dev_run: $(cat stdout log)"
 refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
 refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --accumulate_grad_batches=2
 refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
+refused 'ema does not go with schedule-free-adamw' --optimizer=schedule-free-adamw --ema
 refused 'ema_decay has no effect without --ema' --ema_decay=0.9
 refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
 refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max

@@ -43,7 +43,10 @@ wait $!
 [ -s e/checkpoints/last.safetensors ] || fail "no checkpoint after SIGTERM"
 
 # The reference path and every optimiser reach about the same.
-for flags in --compile_mode=none --optimizer=adamw "--optimizer=sgd --momentum=0.9" "--precision=fp64" "--loss=mse" \
+for flags in --compile_mode=none --optimizer=adamw "--optimizer=sgd --momentum=0.9" "--optimizer=rmsprop --centered" \
+  "--optimizer=adagrad --learning_rate=0.1" "--optimizer=schedule-free-adamw --warmup_steps=20" \
+  "--parameter_groups=network.Ti.*:lr_scale=0.5;network.O.*:optimizer=sgd,momentum=0.9" \
+  "--parameter_groups=network.O.* --alternate_groups=5" "--weight_decay=0.01 --weight_decay_biases=false" "--precision=fp64" "--loss=mse" \
   "--loss=huber --huber_delta=0.1" "--feature_scaling=species" "--lr_scheduler=cosine" "--lr_scheduler=plateau" \
   "--lr_scheduler=one_cycle --warmup_epochs=1" "--lr_scheduler=multistep --lr_milestones=1,2 --lr_cooldown_epochs=1" \
   "--activation=silu" "--validation_fraction=0" "--test_key=config_type:fluorite" "--gradient_clip_val=1" "--max_steps=7"; do
@@ -63,6 +66,7 @@ $featurize --species=O,Ti --output=other.safetensors "$tio2" 2> /dev/null
 expect_error 1 'descriptor' $train --output_dir=h f.safetensors other.safetensors
 expect_error 1 'momentum' $train --momentum=0.9 --output_dir=h f.safetensors
 expect_error 1 'lr_power has no effect with --lr_scheduler=cosine' $train --lr_scheduler=cosine --lr_power=2 --output_dir=h f.safetensors
+expect_error 1 'network.Zr.\* fits no parameter; there are network.Ti.0.weight' $train '--parameter_groups=network.Zr.*:lr_scale=2' --output_dir=h f.safetensors
 expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
 expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors
 expect_error 1 'batch_size' $train --batch_size=0 --output_dir=h f.safetensors

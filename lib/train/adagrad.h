@@ -1,0 +1,35 @@
+// Adagrad (Duchi, Hazan & Singer, JMLR 2011), as torch.optim has it.
+
+#ifndef RUTILE_LIB_TRAIN_ADAGRAD_H_
+#define RUTILE_LIB_TRAIN_ADAGRAD_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/train/optimizer.h"
+#include "lib/train/optimizer_kernel.h"
+
+namespace rutile {
+
+// State: sum [n] of the parameters' type, step i64 [].
+class Adagrad : public Optimizer {
+ public:
+  Adagrad(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
+
+  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
+
+ private:
+  template <typename T>
+  void Update(const AdagradStep& step, const Tensor& gradient, Tensor* parameters);
+
+  const OptimizerOptions options_;
+  const std::vector<ParameterRange> ranges_;
+  int64_t step_ = 0;
+  Tensor sum_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_ADAGRAD_H_

@@ -1,0 +1,152 @@
+// Whole runs with parameter groups, and with the optimisers that trainer_test does not have.
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/optimizer.h"
+#include "lib/train/parameter_groups.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/split.h"
+#include "lib/train/trainer.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A new directory for each call.
+std::string Dir() {
+  static int count = 0;
+  return ::testing::TempDir() + "/trainer_groups_test/" + std::to_string(++count);
+}
+
+std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
+
+// Ten batches of four in an epoch, all of the examples.
+absl::StatusOr<TrainResult> TrainToy(const TrainerOptions& options, const std::string& dir) {
+  ToyTask task(ToyTaskOptions{});
+  return Train(task, SplitExamples(task.num_examples(), SplitOptions{}).value(), options, dir, {});
+}
+
+TrainerOptions Options(const char* optimizer, const char* groups, int64_t alternate_steps = 0) {
+  TrainerOptions options;
+  options.optimizer = DefaultOptimizerOptions(optimizer).value();
+  options.optimizer.learning_rate = 0.02;
+  options.groups.groups = ParseParameterGroups(groups, options.optimizer).value();
+  options.groups.alternate_steps = alternate_steps;
+  options.batch_size = 4;
+  options.seed = 11;
+  options.stop.max_epochs = 6;
+  return options;
+}
+
+std::vector<TrainerOptions> Runs() {
+  std::vector<TrainerOptions> runs = {
+      Options("rmsprop", ""),
+      Options("adagrad", ""),
+      Options("schedule-free-adamw", ""),
+      Options("adam", "bias:optimizer=sgd,learning_rate=0.05"),
+      Options("adam", "bias", 3),
+      Options("schedule-free-adamw", "weight:optimizer=adagrad,learning_rate=0.5", 1),
+  };
+  runs[0].optimizer.momentum = 0.5;
+  runs[0].optimizer.centered = true;
+  runs[1].optimizer.learning_rate = 0.5;
+  runs[2].schedule.warmup_steps = 7;
+  runs[5].optimizer.weight_decay = 1e-3;
+  runs[5].groups.decay_biases = false;
+  runs.push_back(runs[4]);
+  runs.back().compile_mode = CompileMode::kNone;
+  for (TrainerOptions& run : runs) run.gradient_clip_norm = 0.5;
+  return runs;
+}
+
+TEST(TrainerGroupsTest, LossFalls) {
+  for (TrainerOptions run : Runs()) {
+    run.stop.max_epochs = 1;
+    const absl::StatusOr<TrainResult> first = TrainToy(run, Dir());
+    ASSERT_TRUE(first.ok()) << first.status();
+    run.stop.max_epochs = 60;
+    EXPECT_LT(TrainToy(run, Dir())->best_loss, 0.2 * first->best_loss) << OptimizerName(run.optimizer.kind);
+  }
+}
+
+// Stopped and resumed inside epochs and inside turns: the bits of the run that never stopped.
+TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
+  for (TrainerOptions run : Runs()) {
+    const std::string whole = Dir(), parts = Dir();
+    ASSERT_TRUE(TrainToy(run, whole).ok());
+    run.mode = RunMode::kResumeOrNew;
+    for (const int64_t steps : {1, 2, 5, 9, 10, 17, 31, 1000}) {
+      run.stop.max_steps = steps;
+      const absl::StatusOr<TrainResult> result = TrainToy(run, parts);
+      ASSERT_TRUE(result.ok()) << result.status();
+    }
+    EXPECT_EQ(Bytes(whole + "/best.safetensors"), Bytes(parts + "/best.safetensors"));
+    EXPECT_EQ(Bytes(whole + "/checkpoints/last.safetensors"), Bytes(parts + "/checkpoints/last.safetensors"));
+  }
+}
+
+// The toy leaves NaN in gradients of what rests: with a kernel that saves the work the run is that of the reference.
+TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
+  TrainerOptions run = Options("adam", "bias", 2);
+  run.gradient_clip_norm = 0.1;
+  const absl::StatusOr<TrainResult> kernel = TrainToy(run, Dir());
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  run.compile_mode = CompileMode::kNone;
+  const absl::StatusOr<TrainResult> reference = TrainToy(run, Dir());
+  const std::vector<double> found = kernel->best_parameters.ToDoubles();
+  const std::vector<double> expected = reference->best_parameters.ToDoubles();
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-10);
+}
+
+// The norm that is limited is that of the group whose turn it is.
+TEST(TrainerGroupsTest, ClippingIsOfTheGroupThatMoves) {
+  TrainerOptions run = Options("sgd", "bias", 1);
+  run.optimizer.learning_rate = 1;
+  run.groups.groups = ParseParameterGroups("bias", run.optimizer).value();
+  run.gradient_clip_norm = 1e-3;
+  run.stop.max_steps = 1;
+  const std::string dir = Dir();
+  const absl::StatusOr<TrainResult> result = TrainToy(run, dir);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const std::vector<double> start = ToyTask(ToyTaskOptions{}).InitialParameters(run.seed).ToDoubles();
+  const std::vector<double> end = ReadTensorFile(dir + "/last.safetensors")->tensors.At("parameters").ToDoubles();
+  EXPECT_EQ(end[0], start[0]);
+  EXPECT_NEAR(std::abs(end[3] - start[3]), 1e-3, 1e-12);
+}
+
+// Before anything is written, and before an old run is removed.
+TEST(TrainerGroupsTest, AGlobThatFitsNothingIsRefusedAtTheStart) {
+  const std::string dir = Dir();
+  const absl::Status status = TrainToy(Options("adam", "wieght:lr_scale=2"), dir).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("group wieght fits no parameter; there are weight, bias"));
+  EXPECT_FALSE(RunDirectory(dir).HoldsRun());
+  TrainerOptions lbfgs = Options("adam", "bias:lr_scale=2");
+  lbfgs.optimizer = DefaultOptimizerOptions("lbfgs").value();
+  EXPECT_THAT(std::string(TrainToy(lbfgs, dir).status().message()), HasSubstr("do not go with lbfgs"));
+}
+
+TEST(TrainerGroupsTest, OtherGroupsAreAnotherRun) {
+  const std::string dir = Dir();
+  TrainerOptions run = Options("adam", "bias:lr_scale=2");
+  ASSERT_TRUE(TrainToy(run, dir).ok());
+  run.mode = RunMode::kResume;
+  run.groups.groups[0].optimizer.learning_rate = 0.03;
+  const absl::Status status = TrainToy(run, dir).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("parameter_groups is"));
+}
+
+}  // namespace
+}  // namespace rutile
