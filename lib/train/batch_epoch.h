@@ -23,8 +23,8 @@ class BatchEpoch : public EpochTrainer {
   absl::Status Train(EpochWork* work) override;
   void Leave() override;
   const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
-  NamedTensors State() const override { return optimizer_->State(); }
-  absl::Status SetState(const NamedTensors& state) override { return optimizer_->SetState(state); }
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
 
  private:
   absl::Status Start();

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/eager_gradients.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/batch_epoch.h"
 #include "lib/train/batch_limit.h"
@@ -181,7 +182,7 @@ absl::Status Trainer::Start() {
   } else {
     state_ = NewState(task_, split_, options_);
   }
-  if (options_.compile_mode == CompileMode::kCompile && options_.check_gradient) {
+  if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, split_.train, options_, state_.epoch));
   }
   const EpochContext context = {
@@ -422,6 +423,7 @@ TrainResult Trainer::Result(const std::string& reason) const {
 absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerOptions& options,
                                   absl::string_view output_dir, const Metadata& provenance) {
   RETURN_IF_ERROR(CheckTrainerOptions(options));
+  if (options.compile_mode != CompileMode::kCompile) RETURN_IF_ERROR(CheckEager(task, EagerOptionsOf(options)));
   if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
   const bool has_validation = !split.validation.empty() || !options.overfit_batches.all();
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, has_validation));
