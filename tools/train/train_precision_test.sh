@@ -35,7 +35,8 @@ if [ $bf16 = 1 ]; then
   $diff --rtol=0.5 --atol=0.1 none/last.safetensors mixed/last.safetensors > difference || fail "bf16: $(cat difference)"
   $diff --rtol=1e-4 --atol=1e-5 none/last.safetensors mixed/last.safetensors > /dev/null && fail "bf16 was not used"
   $train $short --precision=bf16-mixed --compile_mode=script --output_dir=g f.safetensors > /dev/null 2> log || fail "bf16 script: $(cat log)"
-  $train ${short/--overwrite/--resume} --output_dir=mixed f.safetensors 2>&1 | grep -q 'precision is not set, but' || fail "resumed in fp32"
+  $train ${short/--overwrite/--resume} --output_dir=mixed f.safetensors > /dev/null 2> log && fail "resumed in fp32"
+  grep -q 'precision is not set, but the run to resume has "bf16-mixed"' log || fail "resumed in fp32: $(cat log)"
   $featurize --species=Ti,O --rad_order=4 --precision=fp64 --output=f64.safetensors "$tio2" 2> /dev/null || fail "featurize"
   expect_error 1 'made in fp64' $train --precision=bf16-mixed --device=cpu --output_dir=h f64.safetensors
   expect_error 1 'lbfgs' $train --precision=bf16-mixed --device=cpu --optimizer=lbfgs --output_dir=h f.safetensors
