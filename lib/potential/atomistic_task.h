@@ -23,6 +23,7 @@
 #include "lib/potential/feature_source.h"
 #include "lib/potential/loss_function.h"
 #include "lib/potential/task_options.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -60,6 +61,9 @@ class AtomisticTask : public Task {
   Loss CombineTerms(const TermSums& sums) const override;
   std::string loss_unit() const override { return options_.loss.kind == LossKind::kRmse ? "eV/atom" : "(eV/atom)^2"; }
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
+  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                         const EagerOptions& eager) const override;
+  absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Through EnergyKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,

@@ -68,7 +68,7 @@ class BatchJacobian {
 
   at::Tensor Apply(const at::Tensor& slopes) const {
     CHECK(slopes.sizes() == features_.sizes()) << slopes.sizes();
-    const at::Tensor in = slopes.contiguous();
+    const at::Tensor in = slopes.cpu().contiguous();
     at::Tensor out = at::zeros({3 * num_atoms() + 9 * num_structures()}, at::kDouble);
     double* const force = out.data_ptr<double>();
     double* const strain = force + 3 * num_atoms();
@@ -77,11 +77,12 @@ class BatchJacobian {
       derivatives_->Vjp(states_[b].get(), Rows(in.data_ptr<double>(), b), {},
                         absl::MakeSpan(force + 3 * atom_offset_[b], 3 * atoms(b)), strain + 9 * b);
     }
-    return out;
+    return out.to(slopes.device());
   }
 
-  at::Tensor ApplyTransposed(const at::Tensor& direction) const {
-    CHECK_EQ(direction.numel(), 3 * num_atoms() + 9 * num_structures());
+  at::Tensor ApplyTransposed(const at::Tensor& given) const {
+    CHECK_EQ(given.numel(), 3 * num_atoms() + 9 * num_structures());
+    const at::Tensor direction = given.cpu();
     // Forces are minus the derivative by positions.
     const at::Tensor moves = -direction.narrow(0, 0, 3 * num_atoms());
     const at::Tensor strains = direction.narrow(0, 3 * num_atoms(), 9 * num_structures()).contiguous();
@@ -92,7 +93,7 @@ class BatchJacobian {
                         absl::MakeConstSpan(moves.data_ptr<double>() + 3 * atom_offset_[b], 3 * atoms(b)), {},
                         strains.data_ptr<double>() + 9 * b, Rows(out.data_ptr<double>(), b));
     }
-    return out;
+    return out.to(given.device());
   }
 
  private:
@@ -157,21 +158,22 @@ at::Tensor StructureOfAtoms(const NamedTensors& batch) {
 
 at::Tensor ReferenceEnergiesPerAtom(const NetworkShape& shape, const FeatureScaling& feature_scaling,
                                     const EnergyScaling& energy_scaling, const at::Tensor& parameters,
-                                    const NamedTensors& batch, const at::Tensor& features) {
+                                    const NamedTensors& batch, const at::Tensor& features, const EagerOptions& eager) {
   const int64_t num_atoms = NumAtoms(batch), num_structures = NumStructures(batch);
   CHECK_EQ(feature_scaling.num_features, shape.num_features);
   CHECK_EQ(feature_scaling.num_species, shape.num_species);
   CHECK(features.sizes() == at::IntArrayRef({num_atoms, shape.num_features})) << features.sizes();
   const auto by_species = [&](const std::vector<double>& values) {
     const at::Tensor species = ToTorch(batch.At("species")).narrow(0, 0, num_atoms).to(at::kLong);
-    return at::tensor(values, at::kDouble).view({shape.num_species, shape.num_features}).index_select(0, species);
+    const at::Tensor table = at::tensor(values, at::kDouble).view({shape.num_species, shape.num_features});
+    return table.index_select(0, species).to(features.device());
   };
   const at::Tensor x = (features - by_species(feature_scaling.mean)) * by_species(feature_scaling.scale);
   const at::Tensor outputs = ReferenceAtomEnergies(shape, parameters, x.to(parameters.scalar_type()),
-                                                   batch.At("species").values<uint8_t>().subspan(0, num_atoms));
-  const at::Tensor sums =
-      at::zeros({num_structures}, at::kDouble).index_add(0, StructureOfAtoms(batch), outputs.to(at::kDouble));
-  return sums / (energy_scaling.scale * AtomCounts(batch)) + energy_scaling.shift;
+                                                   batch.At("species").values<uint8_t>().subspan(0, num_atoms), eager);
+  const at::Tensor sums = at::zeros({num_structures}, features.options().requires_grad(false))
+                              .index_add(0, StructureOfAtoms(batch).to(features.device()), outputs.to(at::kDouble));
+  return sums / (energy_scaling.scale * AtomCounts(batch).to(features.device())) + energy_scaling.shift;
 }
 
 at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors& batch) {
@@ -181,19 +183,22 @@ at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors
     if (volume > 0) inverse_volume[b] = 1 / volume;
   }
   const at::Tensor symmetric = 0.5 * (strain_gradient + strain_gradient.transpose(1, 2));
-  return symmetric * at::tensor(inverse_volume, at::kDouble).view({-1, 1, 1});
+  return symmetric * at::tensor(inverse_volume, at::kDouble).view({-1, 1, 1}).to(strain_gradient.device());
 }
 
 ReferencePrediction PredictReference(const ChebyshevOptions& options, const NetworkShape& shape,
                                      const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
-                                     const at::Tensor& parameters, const NamedTensors& batch, bool forces) {
+                                     const at::Tensor& parameters, const NamedTensors& batch, bool forces,
+                                     const EagerOptions& eager) {
   const c10::AutoGradMode enabled(true);
   const auto jacobian = std::make_shared<const BatchJacobian>(options, batch);
-  const at::Tensor features = jacobian->features().clone().requires_grad_(forces);
+  // A copy of its own on any device.
+  const at::Tensor features = jacobian->features().clone().to(parameters.device()).requires_grad_(forces);
   ReferencePrediction out;
-  out.energy_per_atom = ReferenceEnergiesPerAtom(shape, feature_scaling, energy_scaling, parameters, batch, features);
+  out.energy_per_atom =
+      ReferenceEnergiesPerAtom(shape, feature_scaling, energy_scaling, parameters, batch, features, eager);
   if (forces) {
-    const at::Tensor energy = (out.energy_per_atom * AtomCounts(batch)).sum();
+    const at::Tensor energy = (out.energy_per_atom * AtomCounts(batch).to(features.device())).sum();
     const at::Tensor slopes = torch::autograd::grad({energy}, {features}, /*grad_outputs=*/{}, /*retain_graph=*/true,
                                                     /*create_graph=*/true)[0];
     const at::Tensor all = ForcesAndStrain::apply(slopes, jacobian);

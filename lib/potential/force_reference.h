@@ -29,6 +29,7 @@
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/network_shape.h"
 #include "lib/potential/scaling.h"
+#include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -43,17 +44,20 @@ struct ReferencePrediction {
 
 // parameters: [shape.num_parameters()], f32 or f64, the type of the network's arithmetic; all else is fp64. The result
 // is differentiable in them, once, and has no graph when they need no gradient. Reads all but target's values, force,
-// force_sampled, stress and has_stress of the batch. CHECK-fails when shapes disagree.
+// force_sampled, stress and has_stress of the batch. CHECK-fails when shapes disagree. eager: as what, and in which
+// type, the networks run. The result is on the parameters' device; geometry stays on the CPU.
 ReferencePrediction PredictReference(const ChebyshevOptions& options, const NetworkShape& shape,
                                      const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
-                                     const at::Tensor& parameters, const NamedTensors& batch, bool forces);
+                                     const at::Tensor& parameters, const NamedTensors& batch, bool forces,
+                                     const EagerOptions& eager = {});
 
 // ---- parts shared with autograd_reference
 
 // [B] eV per atom, less the atomic energies, from features [A, F] fp64 (not scaled); differentiable in both.
 at::Tensor ReferenceEnergiesPerAtom(const NetworkShape& shape, const FeatureScaling& feature_scaling,
                                     const EnergyScaling& energy_scaling, const at::Tensor& parameters,
-                                    const NamedTensors& batch, const at::Tensor& features);
+                                    const NamedTensors& batch, const at::Tensor& features,
+                                    const EagerOptions& eager = {});
 
 // strain_gradient: [B, 3, 3] eV; what ReferencePrediction::stress says. Differentiable.
 at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors& batch);
@@ -61,7 +65,7 @@ at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors
 // Detached, as much of it as there is.
 ReferencePrediction WithoutGraph(const ReferencePrediction& prediction);
 
-// [A] the structure of each atom, i64.
+// [A] the structure of each atom, i64, on the CPU.
 at::Tensor StructureOfAtoms(const NamedTensors& batch);
 
 }  // namespace rutile

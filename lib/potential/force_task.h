@@ -26,6 +26,7 @@
 #include "lib/potential/force_kernel.h"
 #include "lib/potential/force_sampler.h"
 #include "lib/potential/task_options.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -62,6 +63,9 @@ class ForceTask : public Task {
   Loss CombineTerms(const TermSums& sums) const override;
   std::string loss_unit() const override;
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
+  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                         const EagerOptions& eager) const override;
+  absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Through ForceKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,

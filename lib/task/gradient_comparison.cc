@@ -67,7 +67,8 @@ GradientDifference CompareGradients(absl::Span<const ParameterSlice> slices, con
   return worst;
 }
 
-absl::Status CheckAgainstReference(Task& task, const Tensor& parameters, const NamedTensors& batch, double tolerance) {
+absl::Status CheckAgainstReference(const Task& task, const AddGradients& fast, const Tensor& parameters,
+                                   const NamedTensors& batch, double tolerance) {
   const std::vector<LossTerm> terms = task.terms();
   const auto num_terms = static_cast<int>(terms.size());
   TermSums sums(num_terms), reference_sums(num_terms);
@@ -76,7 +77,7 @@ absl::Status CheckAgainstReference(Task& task, const Tensor& parameters, const N
     gradients.push_back(Tensor::Zeros(parameters.dtype(), parameters.shape()));
     reference.push_back(Tensor::Zeros(parameters.dtype(), parameters.shape()));
   }
-  RETURN_IF_ERROR(task.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums));
+  RETURN_IF_ERROR(fast(absl::MakeSpan(gradients), &sums));
   RETURN_IF_ERROR(ReferenceGradients(task, parameters, batch, absl::MakeSpan(reference), &reference_sums));
   for (int t = 0; t < num_terms; ++t) {
     if (sums.count[t] != reference_sums.count[t]) {
@@ -95,6 +96,13 @@ absl::Status CheckAgainstReference(Task& task, const Tensor& parameters, const N
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckAgainstReference(Task& task, const Tensor& parameters, const NamedTensors& batch, double tolerance) {
+  const AddGradients fast = [&](absl::Span<Tensor> gradients, TermSums* sums) {
+    return task.AccumulateGradients(parameters, batch, gradients, sums);
+  };
+  return CheckAgainstReference(task, fast, parameters, batch, tolerance);
 }
 
 double ReferenceTolerance(DType parameter_dtype) { return parameter_dtype == DType::kF32 ? 5e-5 : 1e-10; }

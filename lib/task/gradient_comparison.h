@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_TASK_GRADIENT_COMPARISON_H_
 #define RUTILE_LIB_TASK_GRADIENT_COMPARISON_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,14 @@ GradientDifference CompareGradients(absl::Span<const ParameterSlice> slices, con
 // "network.Ti.0.weight[3, 1]" of a position in the flat tensor; "parameter 17" where no slice holds it.
 std::string ParameterLocation(absl::Span<const ParameterSlice> slices, int64_t position);
 
-// Runs both task.AccumulateGradients and ReferenceGradients on the batch. FAILED_PRECONDITION naming term, sum or
+// What adds to gradients and sums as Task::AccumulateGradients does, of parameters and batch that it knows.
+using AddGradients = std::function<absl::Status(absl::Span<Tensor> gradients, TermSums* sums)>;
+
+// Runs both `fast` and ReferenceGradients on the batch. FAILED_PRECONDITION naming term, sum or
 // parameter and both values when a sum, a count or a gradient differs by more than `tolerance`, relative as above.
+absl::Status CheckAgainstReference(const Task& task, const AddGradients& fast, const Tensor& parameters,
+                                   const NamedTensors& batch, double tolerance);
+// The same of task.AccumulateGradients.
 absl::Status CheckAgainstReference(Task& task, const Tensor& parameters, const NamedTensors& batch, double tolerance);
 
 // Rounding allowed for: 5e-5 with F32 parameters, 1e-10 with F64.

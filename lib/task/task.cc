@@ -1,5 +1,7 @@
 #include "lib/task/task.h"
 
+#include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -43,6 +45,18 @@ int64_t Task::num_parameters() const {
     end = std::max(end, slice.offset + size);
   }
   return end;
+}
+
+at::Tensor Task::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                             const EagerOptions& options) const {
+  CHECK(options.plain());
+  return ExampleLosses(parameters, batch);
+}
+
+absl::Status Task::CheckEager(const EagerOptions& options) const {
+  if (options.plain()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "this task has neither mixed precision nor script, and no other device than the CPU");
 }
 
 absl::Status Task::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -112,6 +113,12 @@ class Task {
   // The definition: losses [B, T] of each example and term, in fp64 or the parameters' type, differentiable in
   // `parameters` (flat, a leaf or computed). What an example lacks (no forces) is 0 and does not count.
   virtual at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const = 0;
+  // ExampleLosses on the parameters' device, with networks in the type or form that the options name (CheckEager has
+  // passed); losses, and all that is not a network, as there. Default: ExampleLosses.
+  virtual at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                                 const EagerOptions& options) const;
+  // INVALID_ARGUMENT: which of the options this task cannot do. Default: all but the plain ones.
+  virtual absl::Status CheckEager(const EagerOptions& options) const;
   // [B, T], row-major: how many values each example adds to each term.
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
 

@@ -57,6 +57,12 @@ at::Tensor ToTorch(const Tensor& tensor) {
       const_cast<void*>(tensor.data()), tensor.shape(), [tensor](void*) {}, options);
 }
 
+at::Tensor ToTorch(const Tensor& tensor, const c10::Device& device) {
+  const at::Tensor host = ToTorch(tensor);
+  if (device.is_cpu()) return host;
+  return (device.is_cuda() ? host.pin_memory() : host).to(device, /*non_blocking=*/true);
+}
+
 Tensor FromTorch(const at::Tensor& tensor) {
   CHECK(tensor.device().is_cpu());
   const auto owner = std::make_shared<const at::Tensor>(tensor.detach().contiguous());

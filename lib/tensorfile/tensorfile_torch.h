@@ -12,7 +12,8 @@ class Tensor;  // headers stay free of LibTorch
 }
 namespace c10 {
 enum class ScalarType : int8_t;
-}
+struct Device;
+}  // namespace c10
 
 namespace rutile {
 
@@ -24,6 +25,10 @@ DType DTypeOfTorch(c10::ScalarType type);
 // The same elements, kept alive by the result. LibTorch has no read-only tensors: never write to the view of a mapped
 // file or of a batch.
 at::Tensor ToTorch(const Tensor& tensor);
+
+// The same elements on a device: as above on the CPU, else a copy, to a GPU through pinned memory and without waiting
+// for it (the tensor may change at once).
+at::Tensor ToTorch(const Tensor& tensor, const c10::Device& device);
 
 // The elements of a CPU tensor, detached; copied only when they are not contiguous. The result is read-only
 // (mutable_data CHECK-fails), because LibTorch may hold other views of them.

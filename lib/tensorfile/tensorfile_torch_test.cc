@@ -25,6 +25,12 @@ TEST(TensorfileTorchTest, SharesMemoryBothWays) {
   EXPECT_THAT(back.shape(), ElementsAre(2, 3));
 }
 
+TEST(TensorfileTorchTest, OnTheCpuADeviceCostsNoCopy) {
+  const Tensor ours = Tensor::Of<float>({1, 2, 3}, {3});
+  EXPECT_EQ(ToTorch(ours, at::Device("cpu")).data_ptr(), ours.data());
+  EXPECT_TRUE(ToTorch(ours, at::Device("meta")).is_meta());
+}
+
 TEST(TensorfileTorchTest, EitherSideKeepsTheBytes) {
   at::Tensor torch;
   {

@@ -18,7 +18,7 @@ namespace rutile {
 BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
-      loss_(context.task, context.options.compile_mode),
+      loss_(context.task, context.options.compile_mode, context.options.eager),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {}
 
 absl::Status BatchEpoch::Start() {
@@ -70,19 +70,32 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
   RETURN_IF_ERROR(AddBatches(end, work));
   ASSIGN_OR_RETURN(const double loss, loss_.Combine(state, loader_.examples()));
-  ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
-  ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
-  state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
-  optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters);
+  if (!loss_.overflowed()) {
+    ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
+    ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
+    state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
+    optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters);
+    ++state.step;
+    if (context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
+  }
 
   state.epoch_sums.Add(loss_.sums());
   state.batch = end;
-  ++state.step;
-  if (context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
   if (context_.options.on_step) {
     context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss});
   }
   return absl::OkStatus();
+}
+
+NamedTensors BatchEpoch::State() const {
+  NamedTensors state = optimizer_->State();
+  for (const auto& [name, tensor] : loss_.State()) state.Set(name, tensor);
+  return state;
+}
+
+absl::Status BatchEpoch::SetState(const NamedTensors& state) {
+  RETURN_IF_ERROR(optimizer_->SetState(state));
+  return loss_.SetState(state);
 }
 
 }  // namespace rutile

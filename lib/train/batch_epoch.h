@@ -25,8 +25,8 @@ class BatchEpoch : public EpochTrainer {
   const Tensor& EvaluationParameters() const override {
     return optimizer_->EvaluationParameters(context_.state.parameters);
   }
-  NamedTensors State() const override { return optimizer_->State(); }
-  absl::Status SetState(const NamedTensors& state) override { return optimizer_->SetState(state); }
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
 
  private:
   absl::Status Start();

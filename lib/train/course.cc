@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/ema.h"
 
@@ -160,6 +161,15 @@ void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
   (*json)["warmup_start"] = schedule.warmup_start;
 }
 
+// The type of parameters is in the checkpoint's tensors. What differs from the default is written, so that runs of
+// versions without it can be resumed.
+void DescribePrecision(const EagerOptions& eager, Json* json) {
+  if (eager.mixed != MixedPrecision::kNone) (*json)["precision"] = Text(MixedPrecisionName(eager.mixed));
+  if (eager.matmul != MatmulPrecision::kHighest) {
+    (*json)["float32_matmul_precision"] = Text(MatmulPrecisionName(eager.matmul));
+  }
+}
+
 Json Course(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   Json json = {{"seed", options.seed}};
   DescribeOptimizer(options.optimizer, &json);
@@ -168,6 +178,7 @@ Json Course(const TrainerOptions& options, const std::map<std::string, std::stri
   DescribeSchedule(options.schedule, &json);
   DescribeEma(options, &json);
   DescribeValidation(options, &json);
+  DescribePrecision(options.eager, &json);
   for (const auto& [key, value] : task) json["task"][key] = value;
   return json;
 }
@@ -219,6 +230,7 @@ std::string ConfigJson(const TrainerOptions& options, const std::map<std::string
   json["min_epochs"] = options.stop.min_epochs;
   json["min_steps"] = options.stop.min_steps;
   json["compile_mode"] = Text(CompileModeName(options.compile_mode));
+  json["device"] = options.eager.device;
   json["num_workers"] = options.num_workers;
   json["prefetch_factor"] = options.prefetch_factor;
   json["persistent_workers"] = options.persistent_workers;

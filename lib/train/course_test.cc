@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/parameter_groups.h"
@@ -36,6 +37,14 @@ TEST(CourseTest, NamesWhatDiffers) {
               HasSubstr("sampling_policy is \"energy_weighted\", but the run to resume has not set"));
   EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(then)).message()),
               HasSubstr("sampling_policy is not set, but the run to resume has \"energy_weighted\""));
+  now = then;
+  now.eager.mixed = MixedPrecision::kBf16;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("precision is \"bf16-mixed\", but the run to resume has not set"));
+  now = then;
+  now.eager.matmul = MatmulPrecision::kHigh;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("float32_matmul_precision is \"high\", but the run to resume has not set"));
   now = then;
   now.optimizer.epsilon = 1e-9;
   EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
@@ -124,6 +133,7 @@ TEST(CourseTest, LimitsAreNotPartOfTheCourse) {
   now.persistent_workers = false;
   now.check_cost = 1;
   now.compile_mode = CompileMode::kNone;
+  now.eager.device = "cuda:1";
   now.mode = RunMode::kResume;
   EXPECT_EQ(CheckSameCourse(CourseJson(then), CourseJson(now)), absl::OkStatus());
 }
@@ -137,6 +147,7 @@ TEST(CourseTest, ConfigIsJson) {
   EXPECT_EQ(json["learning_rate"], 1e-3);
   EXPECT_EQ(json["max_time"], "2h");
   EXPECT_EQ(json["compile_mode"], "compile");
+  EXPECT_EQ(json["device"], "cpu");
   EXPECT_EQ(json["provenance"]["command"], "train \"x\"");
 }
 

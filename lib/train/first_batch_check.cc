@@ -5,6 +5,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/eager_gradients.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/gradient_comparison.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -34,7 +36,16 @@ absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<co
   RETURN_IF_ERROR(task.MakeBatch(ExamplesToCheck(task, examples, options), &batch));
   const double tolerance = options.gradient_tolerance > 0 ? options.gradient_tolerance
                                                           : kRounding * ReferenceTolerance(task.parameter_dtype());
-  return CheckAgainstReference(task, parameters, batch, tolerance);
+  if (options.compile_mode == CompileMode::kCompile) return CheckAgainstReference(task, parameters, batch, tolerance);
+  // The form is checked in the parameters' own type, whatever training's is: rounding to 16 bits would hide mistakes.
+  EagerOptions script = EagerOptionsOf(options);
+  script.mixed = MixedPrecision::kNone;
+  EagerGradients eager(task, script);
+  const AddGradients add = [&](absl::Span<Tensor> gradients, TermSums* sums) {
+    RETURN_IF_ERROR(eager.Add(parameters, batch, /*scale=*/1, gradients, sums));
+    return eager.Fetch(gradients, sums);
+  };
+  return CheckAgainstReference(task, add, parameters, batch, tolerance);
 }
 
 }  // namespace rutile

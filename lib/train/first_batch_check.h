@@ -1,4 +1,5 @@
-// Before a run trusts a task's kernels, their gradient is compared with the reference on its first examples.
+// Before a run trusts a task's kernels or LibTorch's TorchScript, their gradient is compared with the reference on its
+// first examples.
 
 #ifndef RUTILE_LIB_TRAIN_FIRST_BATCH_CHECK_H_
 #define RUTILE_LIB_TRAIN_FIRST_BATCH_CHECK_H_
@@ -16,8 +17,8 @@ namespace rutile {
 absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int64_t> examples,
                                           const TrainerOptions& options);
 
-// FAILED_PRECONDITION naming term and parameter when AccumulateGradients and the reference differ on these. The
-// task's epoch is `epoch` afterwards, and what it remembers (Task::State) is not as before.
+// FAILED_PRECONDITION naming term and parameter when AccumulateGradients (kScript: TorchScript) and the reference
+// differ on these. The task's epoch is `epoch` afterwards, and what it remembers (Task::State) is not as before.
 absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
                              const TrainerOptions& options, int64_t epoch);
 

@@ -24,7 +24,7 @@ DataLoaderOptions AllInOrder(const TrainerOptions& options) {
 LbfgsEpoch::LbfgsEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, AllInOrder(context.options)),
-      loss_(context.task, context.options.compile_mode),
+      loss_(context.task, context.options.compile_mode, context.options.eager),
       lbfgs_(context.options.optimizer, context.state.parameters,
              [this](const Tensor& parameters, Tensor* gradient) { return Evaluate(parameters, gradient); }) {}
 

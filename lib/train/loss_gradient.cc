@@ -9,16 +9,28 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "lib/task/reference_gradients.h"
+#include "lib/base/status_macros.h"
+#include "lib/task/eager_gradients.h"
 #include "lib/train/gradient_step.h"
 
 namespace rutile {
 
-LossGradient::LossGradient(Task& task, CompileMode mode)
+namespace {
+
+std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager) {
+  if (mode == CompileMode::kCompile) return nullptr;
+  eager.script = mode == CompileMode::kScript;
+  return std::make_unique<EagerGradients>(task, eager);
+}
+
+}  // namespace
+
+LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager)
     : task_(task),
-      mode_(mode),
+      eager_(MakeEager(task, mode, eager)),
       combined_(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()})),
       sums_(static_cast<int>(task.terms().size())) {
+  if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
     gradients_.push_back(Tensor::Zeros(combined_.dtype(), combined_.shape()));
   }
@@ -48,9 +60,8 @@ void LossGradient::Clear() {
 }
 
 absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch) {
-  return mode_ == CompileMode::kCompile
-             ? task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_)
-             : ReferenceGradients(task_, parameters, batch, absl::MakeSpan(gradients_), &sums_);
+  if (eager_ == nullptr) return task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
+  return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
 }
 
 bool LossGradient::IsFinite() const {
@@ -58,15 +69,30 @@ bool LossGradient::IsFinite() const {
 }
 
 absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
-  const Loss loss = task_.CombineTerms(sums_);
+  if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
+  Loss loss = task_.CombineTerms(sums_);
   SetToZero(absl::MakeSpan(resting_parts_));
+  // The pass that combines also takes the scale away and, by the norm, finds what is not finite.
+  for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
   norm_ = CombineGradients(loss.weight, gradients_, &combined_);
+  overflowed_ = false;
+  if (scaler_ && std::isfinite(loss.value)) {
+    scaler_->Update(std::isfinite(norm_));
+    overflowed_ = !std::isfinite(norm_) && !scaler_->exhausted();
+    if (overflowed_) return loss.value;
+  }
   if (std::isfinite(loss.value) && std::isfinite(norm_)) return loss.value;
   return absl::OutOfRangeError(
       absl::StrCat(std::isfinite(loss.value) ? "the gradient" : "the loss", " is not finite in epoch ", state.epoch + 1,
                    ", step ", state.step + 1, " (loss ", loss.value, "; examples ",
                    absl::StrJoin(examples.subspan(0, 5), ", "), examples.size() > 5 ? ", ..." : "",
                    "): try a lower learning rate or clip the gradient, and check these examples"));
+}
+
+NamedTensors LossGradient::State() const { return scaler_ ? scaler_->State() : NamedTensors(); }
+
+absl::Status LossGradient::SetState(const NamedTensors& state) {
+  return scaler_ ? scaler_->SetState(state) : absl::OkStatus();
 }
 
 }  // namespace rutile

@@ -3,20 +3,26 @@
 #ifndef RUTILE_LIB_TRAIN_LOSS_GRADIENT_H_
 #define RUTILE_LIB_TRAIN_LOSS_GRADIENT_H_
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/task/eager_gradients.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/grad_scaler.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
 
 class LossGradient {
  public:
-  // `task` must outlive it. The mode says who differentiates: the task's kernels or the reference.
-  LossGradient(Task& task, CompileMode mode);
+  // `task` must outlive it. The mode says who differentiates: the task's kernels, or LibTorch as `eager` has it
+  // (CheckEager has passed). With fp16 networks gradients are scaled (grad_scaler.h) until they are combined.
+  LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {});
   ~LossGradient();
   LossGradient(const LossGradient&) = delete;
   LossGradient& operator=(const LossGradient&) = delete;
@@ -29,26 +35,36 @@ class LossGradient {
   void Clear();
   // Adds the batch's terms and their gradients. The errors are the task's.
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch);
+  // Complete after Combine.
   const TermSums& sums() const { return sums_; }
   // Whether the sums are; their gradients are not looked at.
   bool IsFinite() const;
 
   // The loss of what was added; gradient() and norm() are of it. OUT_OF_RANGE when it or its gradient is not finite:
-  // the message places it after what `state` has done, and names the first of `examples`.
+  // the message places it after what `state` has done, and names the first of `examples`. With fp16 networks a gradient
+  // that is not finite may be the scale's fault: overflowed() is true then, until the scale is exhausted.
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
   const Tensor& gradient() const { return combined_; }  // [P], the parameters' type
   Tensor& gradient() { return combined_; }
   double norm() const { return norm_; }  // Euclidean, before anyone changed gradient()
+  // The gradient that was combined is of no use, and no step to be taken or counted: the next one has a lower scale.
+  bool overflowed() const { return overflowed_; }
+
+  // Of the scaler; empty without one. INVALID_ARGUMENT naming the tensor that does not fit.
+  NamedTensors State() const;
+  absl::Status SetState(const NamedTensors& state);
 
  private:
   Task& task_;
-  const CompileMode mode_;
-  std::vector<Tensor> gradients_;  // [T] of [P]
+  const std::unique_ptr<EagerGradients> eager_;  // null: the task's kernels
+  std::optional<GradScaler> scaler_;             // with fp16 networks
+  std::vector<Tensor> gradients_;                // [T] of [P]
   const std::vector<bool>* resting_ = nullptr;
   std::vector<Tensor> resting_parts_;  // of gradients_
   Tensor combined_;
   TermSums sums_;
   double norm_ = 0;
+  bool overflowed_ = false;
 };
 
 }  // namespace rutile

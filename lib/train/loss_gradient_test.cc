@@ -1,5 +1,7 @@
 #include "lib/train/loss_gradient.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <limits>
 #include <string>
@@ -10,6 +12,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/checkpoint.h"
@@ -137,6 +140,75 @@ TEST(LossGradientModeTest, ModesAgree) {
     gradients.push_back(loss.gradient().ToDoubles());
   }
   EXPECT_THAT(gradients[0], Pointwise(DoubleNear(1e-13), gradients[1]));
+}
+
+// Gradients go through fp16 on their way back, where 65536 is infinite; losses are as they were.
+class HalfTask : public ToyTask {
+ public:
+  using ToyTask::ToyTask;
+  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                         const EagerOptions& options) const override {
+    const at::Tensor losses = ExampleLosses(parameters, batch);
+    at::Tensor half = losses.to(at::kHalf).to(at::kDouble);
+    if (broken) half = (losses - losses.detach()).sqrt();  // 0, with an infinite slope
+    return losses.detach() + (half - half.detach());
+  }
+  bool broken = false;
+};
+
+EagerOptions Fp16() {
+  EagerOptions options;
+  options.mixed = MixedPrecision::kFp16;
+  return options;
+}
+
+TEST(LossGradientFp16Test, ScalesDownUntilTheGradientIsFinite) {
+  HalfTask task(ThreeTerms());
+  const NamedTensors batch = Batch(task, {0, 4, 9, 2});
+  const Tensor start = task.InitialParameters(3);
+  LossGradient plain(task, CompileMode::kNone), loss(task, CompileMode::kNone, Fp16());
+  EXPECT_TRUE(plain.State().empty());
+  const auto run = [&](LossGradient* gradient) {
+    gradient->Clear();
+    EXPECT_TRUE(gradient->Add(start, batch).ok());
+    return gradient->Combine(Checkpoint(), {}).value();
+  };
+  const double value = run(&plain);
+  EXPECT_FALSE(plain.overflowed());
+  EXPECT_EQ(run(&loss), value);
+  EXPECT_TRUE(loss.overflowed());
+  EXPECT_EQ(loss.State().At("grad_scaler").ToDoubles()[0], 32768);
+  EXPECT_EQ(run(&loss), value);
+  EXPECT_FALSE(loss.overflowed());
+  // A power of 2 leaves no trace.
+  EXPECT_EQ(loss.gradient().ToDoubles(), plain.gradient().ToDoubles());
+  EXPECT_EQ(loss.norm(), plain.norm());
+
+  LossGradient resumed(task, CompileMode::kNone, Fp16());
+  ASSERT_TRUE(resumed.SetState(loss.State()).ok());
+  EXPECT_EQ(run(&resumed), value);
+  EXPECT_FALSE(resumed.overflowed());
+  EXPECT_FALSE(resumed.SetState(NamedTensors()).ok());
+}
+
+TEST(LossGradientFp16Test, NumbersThatNoScaleHelpsAreAnError) {
+  ToyTaskOptions options = ThreeTerms();
+  options.nan_example = 2;
+  HalfTask nan(options);
+  LossGradient loss(nan, CompileMode::kNone, Fp16());
+  ASSERT_TRUE(loss.Add(nan.InitialParameters(3), Batch(nan, {0, 1, 2})).ok());
+  EXPECT_EQ(loss.Combine(Checkpoint(), {2}).status().code(), absl::StatusCode::kOutOfRange);
+
+  HalfTask task(ThreeTerms());
+  LossGradient exhausted(task, CompileMode::kNone, Fp16());
+  NamedTensors state;
+  state.Set("grad_scaler", Tensor::Of<double>({0x1p-15, 0}));
+  ASSERT_TRUE(exhausted.SetState(state).ok());
+  task.broken = true;
+  ASSERT_TRUE(exhausted.Add(task.InitialParameters(3), Batch(task, {0})).ok());
+  const absl::Status status = exhausted.Combine(Checkpoint(), {0}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the gradient is not finite"));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/eager_gradients.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/average_best.h"
 #include "lib/train/batch_epoch.h"
@@ -157,7 +158,7 @@ absl::Status Trainer::Start() {
   } else {
     state_ = NewState(task_, plan_);
   }
-  if (options_.compile_mode == CompileMode::kCompile && options_.check_gradient) {
+  if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
   const EpochContext context = {
@@ -452,6 +453,7 @@ TrainResult Trainer::Result(const std::string& reason) const {
 absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerOptions& options,
                                   absl::string_view output_dir, const Metadata& provenance) {
   RETURN_IF_ERROR(CheckTrainerOptions(options));
+  if (options.compile_mode != CompileMode::kCompile) RETURN_IF_ERROR(CheckEager(task, EagerOptionsOf(options)));
   ASSIGN_OR_RETURN(RunPlan plan, MakeRunPlan(split, options));
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
   plan.options.schedule.maximize = monitor.maximize();

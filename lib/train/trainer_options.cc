@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 
@@ -79,22 +80,64 @@ absl::Status CheckSampling(const TrainerOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat(chosen, " draws the order at random: it does not go with shuffle off; use uniform"));
   }
-  if (options.sampling_policy == SamplingPolicy::kErrorWeighted && options.compile_mode == CompileMode::kNone) {
+  if (options.sampling_policy == SamplingPolicy::kErrorWeighted && options.compile_mode != CompileMode::kCompile) {
     return absl::InvalidArgumentError(
         absl::StrCat(chosen, " takes the errors that the task's own kernels see: use compile_mode compile"));
   }
   return absl::OkStatus();
 }
 
+absl::Status CheckEagerSuitsMode(const TrainerOptions& options) {
+  const EagerOptions& eager = options.eager;
+  RETURN_IF_ERROR(CheckEagerOptions(eager));
+  if (options.compile_mode == CompileMode::kCompile) {
+    const absl::string_view why = "compile_mode compile, whose kernels compute in the parameters' type on the CPU; use";
+    if (eager.mixed != MixedPrecision::kNone) {
+      return absl::InvalidArgumentError(absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
+                                                     " does not go with ", why, " compile_mode none or script"));
+    }
+    if (eager.matmul != MatmulPrecision::kHighest) {
+      return absl::InvalidArgumentError(absl::StrCat("float32_matmul_precision ", MatmulPrecisionName(eager.matmul),
+                                                     " does not go with ", why, " compile_mode none or script"));
+    }
+    if (!eager.on_cpu()) {
+      return absl::InvalidArgumentError(absl::StrCat("device ", eager.device, " does not go with ", why,
+                                                     " compile_mode none or script, or device cpu"));
+    }
+  }
+  if (options.optimizer.kind == OptimizerKind::kLbfgs && eager.mixed != MixedPrecision::kNone) {
+    return absl::InvalidArgumentError(absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
+                                                   " does not go with lbfgs, whose line search needs exact gradients"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::string_view CompileModeName(CompileMode mode) { return mode == CompileMode::kNone ? "none" : "compile"; }
+absl::string_view CompileModeName(CompileMode mode) {
+  switch (mode) {
+    case CompileMode::kNone:
+      return "none";
+    case CompileMode::kScript:
+      return "script";
+    case CompileMode::kCompile:
+      return "compile";
+  }
+  LOG(FATAL) << "no such mode: " << static_cast<int>(mode);
+}
 
 absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name) {
-  for (const CompileMode mode : {CompileMode::kNone, CompileMode::kCompile}) {
+  for (const CompileMode mode : {CompileMode::kNone, CompileMode::kScript, CompileMode::kCompile}) {
     if (CompileModeName(mode) == name) return mode;
   }
-  return absl::InvalidArgumentError(absl::StrCat("no compile mode \"", name, "\"; the choices are none, compile"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no compile mode \"", name, "\"; the choices are none, script, compile"));
+}
+
+EagerOptions EagerOptionsOf(const TrainerOptions& options) {
+  EagerOptions eager = options.eager;
+  eager.script = options.compile_mode == CompileMode::kScript;
+  return eager;
 }
 
 absl::Status CheckTrainerOptions(const TrainerOptions& options) {
@@ -106,6 +149,7 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckBatchLimit("limit_train_batches", options.limit_train_batches));
   RETURN_IF_ERROR(CheckBatchLimit("limit_val_batches", options.limit_val_batches));
   RETURN_IF_ERROR(CheckBatchLimit("overfit_batches", options.overfit_batches));
+  RETURN_IF_ERROR(CheckEagerSuitsMode(options));
   RETURN_IF_ERROR(AtLeast(options.batch_size, 1, "batch_size"));
   RETURN_IF_ERROR(AtLeast(options.accumulate_grad_batches, 1, "accumulate_grad_batches"));
   RETURN_IF_ERROR(AtLeast(options.validation_batch_size, 0, "validation_batch_size"));

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/train/batch_limit.h"
@@ -26,8 +27,9 @@
 
 namespace rutile {
 
-// kNone: every step through LibTorch's autograd (the reference). kCompile: the task's own kernels.
-enum class CompileMode { kNone, kCompile };
+// kNone: every step through LibTorch's operations and autograd. kScript: the same, networks as TorchScript. kCompile:
+// the task's own kernels.
+enum class CompileMode { kNone, kScript, kCompile };
 
 enum class RunFiles {
   kAll,
@@ -35,7 +37,7 @@ enum class RunFiles {
   kNone,   // (--fast_dev_run)
 };
 
-absl::string_view CompileModeName(CompileMode mode);                   // "none", "compile"
+absl::string_view CompileModeName(CompileMode mode);                   // "none", "script", "compile"
 absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
 struct StepReport {
@@ -90,11 +92,13 @@ struct TrainerOptions {
   // Not all(): so many of the first batches, never shuffled, are the training set and the validation set: a model that
   // cannot fit these few has a fault.
   BatchLimit overfit_batches;
+  // mixed and matmul decide the course, not device; script is the mode's. Plain with kCompile.
+  EagerOptions eager;
 
   // These may change when a run is resumed.
   StopOptions stop;
   CompileMode compile_mode = CompileMode::kCompile;
-  bool check_gradient = true;         // kCompile: compare the first batch with the reference, and refuse to train if
+  bool check_gradient = true;  // kCompile, kScript: compare the first batch with the reference, and refuse to train if
   double gradient_tolerance = 0;      // they differ by more than this; 0: 10 ReferenceTolerance of the parameters' type
   double check_cost = 64;             // only so many examples of it that Task::ExampleCost adds up to no more than
                                       // this (but one at least): the reference may be slow and need much memory
@@ -117,6 +121,9 @@ struct TrainerOptions {
   std::function<void(const StepReport&)> on_step;
   std::function<void(const EpochReport&)> on_epoch;
 };
+
+// `eager` with the script of the mode.
+EagerOptions EagerOptionsOf(const TrainerOptions& options);
 
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckTrainerOptions(const TrainerOptions& options);

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/optimizer.h"
 
@@ -16,7 +17,8 @@ using ::testing::HasSubstr;
 TEST(TrainerOptionsTest, CompileModes) {
   EXPECT_EQ(ParseCompileMode("none").value(), CompileMode::kNone);
   EXPECT_EQ(ParseCompileMode("compile").value(), CompileMode::kCompile);
-  EXPECT_THAT(std::string(ParseCompileMode("script").status().message()), HasSubstr("the choices are none, compile"));
+  EXPECT_EQ(ParseCompileMode("script").value(), CompileMode::kScript);
+  EXPECT_THAT(std::string(ParseCompileMode("jit").status().message()), HasSubstr("choices are none, script, compile"));
 }
 
 TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
@@ -39,6 +41,34 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
                 o->gradient_clip_norm = 1;
               }),
               HasSubstr("does not go with lbfgs"));
+}
+
+TEST(TrainerOptionsTest, OtherPrecisionsAndDevicesAreForEagerModes) {
+  const auto message = [](CompileMode mode, void (*change)(TrainerOptions*)) {
+    TrainerOptions options;
+    options.compile_mode = mode;
+    change(&options);
+    return std::string(CheckTrainerOptions(options).message());
+  };
+  const auto bf16 = [](TrainerOptions* o) { o->eager.mixed = MixedPrecision::kBf16; };
+  const auto fp16 = [](TrainerOptions* o) { o->eager.mixed = MixedPrecision::kFp16; };
+  const auto medium = [](TrainerOptions* o) { o->eager.matmul = MatmulPrecision::kMedium; };
+  const auto cuda = [](TrainerOptions* o) { o->eager.device = "cuda:1"; };
+  EXPECT_THAT(message(CompileMode::kCompile, bf16), HasSubstr("precision bf16-mixed does not go with compile_mode"));
+  EXPECT_THAT(message(CompileMode::kCompile, medium), HasSubstr("float32_matmul_precision medium does not go with"));
+  EXPECT_THAT(message(CompileMode::kCompile, cuda), HasSubstr("device cuda:1 does not go with compile_mode compile"));
+  for (const CompileMode mode : {CompileMode::kNone, CompileMode::kScript}) {
+    EXPECT_EQ(message(mode, bf16), "");
+    EXPECT_EQ(message(mode, medium), "");
+    EXPECT_EQ(message(mode, cuda), "");
+    EXPECT_THAT(message(mode, fp16), HasSubstr("fp16-mixed needs a CUDA device"));
+  }
+  EXPECT_THAT(message(CompileMode::kNone,
+                      [](TrainerOptions* o) {
+                        o->eager.mixed = MixedPrecision::kBf16;
+                        o->optimizer = DefaultOptimizerOptions("lbfgs").value();
+                      }),
+              HasSubstr("bf16-mixed does not go with lbfgs"));
 }
 
 TEST(TrainerOptionsTest, RefusesPoliciesWhereTheyCannotWork) {

@@ -30,10 +30,12 @@ DEFINE_string(overfit_batches, "",
 DEFINE_int32(fast_dev_run, 0,
              "Try everything out: one epoch of so many batches, as many to validate, and nothing is written.");
 DEFINE_bool(barebones, false, "Nothing but training: no progress, no log, no files before the end.");
-DEFINE_string(compile_mode, "compile",
-              "compile (the fused kernels) or none (LibTorch's operations and autograd, the reference).");
+DEFINE_string(
+    compile_mode, "compile",
+    "compile (the fused kernels), none (LibTorch's operations and autograd, the reference) or script (the same, "
+    "networks as TorchScript).");
 DEFINE_bool(check_gradient, true,
-            "Compare the first batch's fused gradient with the reference, and stop if they differ.");
+            "Compare the first batch's gradient, of compile and script, with the reference, and stop if they differ.");
 DEFINE_int32(num_workers, 0, "Threads that make batches ahead. Cached features need none: a batch is a copy.");
 DEFINE_int32(prefetch_factor, 2, "Batches ahead for each worker (with --num_workers).");
 DEFINE_bool(persistent_workers, true,
@@ -109,7 +111,7 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--sampling_policy=", FLAGS_sampling_policy),
                                {{"shuffle", options.sampling_policy == SamplingPolicy::kUniform}}));
   RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--compile_mode=", FLAGS_compile_mode),
-                               {{"check_gradient", options.compile_mode == CompileMode::kCompile}}));
+                               {{"check_gradient", options.compile_mode != CompileMode::kNone}}));
   options.seed = FLAGS_seed;
   options.batch_size = FLAGS_batch_size;
   options.shuffle = FLAGS_shuffle;

@@ -22,12 +22,6 @@ DEFINE_bool(energy_scaling, true, "Map training energies per atom to [-1, 1], as
 DEFINE_string(atomic_energies, "",
               "Atomic reference energies in eV, as Ti=-1604.6,O=-432.5 or a file. Empty: those in the features, else a "
               "least-squares fit to the training structures.");
-DEFINE_string(precision, "auto",
-              "auto, fp32 or fp64: parameters and arithmetic. auto: fp64 for features that were made so, else fp32. "
-              "Losses and sums are fp64.");
-DEFINE_validator(precision, [](const char*, const std::string& value) {
-  return value == "auto" || value == "fp32" || value == "fp64";
-});
 
 namespace rutile {
 
@@ -63,11 +57,6 @@ absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
   options.angular = AngularMethodFromFlags();
   options.num_threads = ThreadsFromFlags();
   return options;
-}
-
-DType PrecisionFromFlags(const AtomicData& data) {
-  if (FLAGS_precision != "auto") return FLAGS_precision == "fp64" ? DType::kF64 : DType::kF32;
-  return data.has_features() ? data.feature_dtype() : DType::kF32;
 }
 
 }  // namespace rutile

@@ -23,6 +23,7 @@
 #include "tools/common/trainer_flags.h"
 #include "tools/train/data_flags.h"
 #include "tools/train/potential_flags.h"
+#include "tools/train/precision_flags.h"
 #include "tools/train/train_report.h"
 #include "tools/train/train_task.h"
 
@@ -112,12 +113,15 @@ absl::Status RunTrain(const ToolRun& run) {
   }
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
+  std::vector<std::string> messages;
+  RETURN_IF_ERROR(SetEagerFromFlags(task_options.hidden, &options, &messages));
   ASSIGN_OR_RETURN(const std::vector<Member> members, Members(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
-  task_options.precision = PrecisionFromFlags(data);
+  ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data, options));
   ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
-  ASSIGN_OR_RETURN(std::vector<std::string> messages, CacheFromFlags(&data, &task_options));
+  ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(&data, &task_options));
+  messages.insert(messages.end(), cached.begin(), cached.end());
   if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
     messages.push_back(
         "--num_workers=0 is used: features are kept, a batch is a copy of them, and workers cannot help");

@@ -1,0 +1,177 @@
+#include "lib/task/eager_gradients.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/task/torch_facts.h"
+#include "lib/tensorfile/tensorfile_torch.h"
+
+namespace rutile {
+namespace {
+
+void AddCounts(absl::Span<const double> counts, int64_t num_examples, TermSums* sums) {
+  const auto num_terms = static_cast<int64_t>(sums->sum.size());
+  CHECK_EQ(static_cast<int64_t>(counts.size()), num_examples * num_terms);
+  for (int64_t b = 0; b < num_examples; ++b) {
+    for (int64_t t = 0; t < num_terms; ++t) sums->count[t] += counts[b * num_terms + t];
+  }
+}
+
+// In the order of the examples: the bits do not depend on threads.
+void AddLosses(const at::Tensor& losses, TermSums* sums) {
+  const at::Tensor values = losses.detach().contiguous();
+  const double* value = values.data_ptr<double>();
+  const int64_t num_terms = losses.size(1);
+  for (int64_t b = 0; b < losses.size(0); ++b) {
+    for (int64_t t = 0; t < num_terms; ++t) sums->sum[t] += value[b * num_terms + t];
+  }
+}
+
+// A part of the flat parameters that is differentiated by.
+struct Leaf {
+  int64_t begin;
+  at::Tensor values;
+};
+
+// The flat parameters as a function of the leaves: themselves, or, where slices rest, put together from those that do
+// not and from constants.
+at::Tensor MakeLeaves(const Task& task, const at::Tensor& flat, std::vector<Leaf>* leaves) {
+  const std::vector<bool>& resting = task.resting();
+  if (std::find(resting.begin(), resting.end(), true) == resting.end()) {
+    leaves->push_back({0, at::Tensor(flat).requires_grad_(true)});
+    return leaves->back().values;
+  }
+  std::vector<ParameterSlice> moving;
+  const std::vector<ParameterSlice> slices = task.parameter_slices();
+  CHECK_EQ(resting.size(), slices.size());
+  for (size_t s = 0; s < slices.size(); ++s) {
+    if (!resting[s]) moving.push_back(slices[s]);
+  }
+  std::sort(moving.begin(), moving.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::vector<at::Tensor> parts;
+  int64_t at = 0;
+  for (const ParameterSlice& slice : moving) {
+    const int64_t size =
+        std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
+    parts.push_back(flat.slice(0, at, slice.offset));
+    parts.push_back(flat.slice(0, slice.offset, slice.offset + size).detach().requires_grad_(true));
+    leaves->push_back({slice.offset, parts.back()});
+    at = slice.offset + size;
+  }
+  parts.push_back(flat.slice(0, at));
+  return at::cat(parts);
+}
+
+// LibTorch's exceptions end here: what follows the first line is a stack trace.
+template <typename Work>
+absl::Status Guard(const Work& work) {
+  try {
+    work();
+    return absl::OkStatus();
+  } catch (const c10::Error& error) {
+    return absl::InternalError(absl::StrCat("LibTorch: ", error.what_without_backtrace()));
+  }
+}
+
+}  // namespace
+
+absl::Status CheckEager(const Task& task, const EagerOptions& options) {
+  RETURN_IF_ERROR(CheckEagerOptions(options));
+  if (options.mixed != MixedPrecision::kNone && task.parameter_dtype() != DType::kF32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("precision ", MixedPrecisionName(options.mixed), " goes with fp32 parameters, not with fp64"));
+  }
+  RETURN_IF_ERROR(CheckAgainstFacts(options, FindTorchFacts()));
+  return task.CheckEager(options);
+}
+
+struct EagerGradients::Impl {
+  const Task& task;
+  const EagerOptions options;
+  const at::Device device;
+  const bool staged;
+  at::Tensor flat;                    // staged: the parameters on the device, from the first batch to Fetch
+  std::vector<Leaf> leaves;           // what is differentiated by
+  std::vector<at::Tensor> gradients;  // staged: [T] of [P]; undefined before a batch adds to them
+  at::Tensor sums;                    // staged: [T] fp64
+};
+
+EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bool staged)
+    : impl_(new Impl{task, options, at::Device(options.device), staged || !options.on_cpu(), {}, {}, {}}) {
+  at::globalContext().setFloat32MatmulPrecision(std::string(MatmulPrecisionName(options.matmul)));
+  impl_->gradients.resize(task.terms().size());
+  if (options.on_cpu()) return;
+  // Sums over atoms would depend on which thread comes first. cuBLAS reads the variable when it is first used; it
+  // stays as the user set it.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*replace=*/0);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+}
+
+EagerGradients::~EagerGradients() = default;
+
+absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& batch, double scale,
+                                 absl::Span<Tensor> gradients, TermSums* sums) {
+  const auto num_terms = static_cast<int64_t>(sums->sum.size());
+  CHECK_EQ(static_cast<int64_t>(gradients.size()), num_terms);
+  return Guard([&] {
+    if (!impl_->staged || !impl_->flat.defined()) {
+      impl_->leaves.clear();
+      impl_->flat = MakeLeaves(impl_->task, ToTorch(parameters, impl_->device), &impl_->leaves);
+    }
+    std::vector<at::Tensor> inputs;
+    for (const Leaf& leaf : impl_->leaves) inputs.push_back(leaf.values);
+    const at::Tensor losses = impl_->task.EagerLosses(impl_->flat, batch, impl_->options).to(at::kDouble);
+    CHECK(losses.dim() == 2 && losses.size(1) == num_terms) << losses.sizes();
+    AddCounts(impl_->task.ExampleCounts(batch), losses.size(0), sums);
+    if (impl_->staged) {
+      const at::Tensor sum = losses.detach().sum(0);
+      impl_->sums = impl_->sums.defined() ? impl_->sums + sum : sum;
+    } else {
+      AddLosses(losses, sums);
+    }
+    for (int64_t t = 0; t < num_terms; ++t) {
+      const at::Tensor term = losses.select(1, t).sum();
+      if (!term.requires_grad()) continue;  // nothing in the batch depends on the parameters
+      const bool last = t + 1 == num_terms;
+      // Not the loss is scaled: forces are inner derivatives of the energy itself.
+      const std::vector<at::Tensor> found =
+          torch::autograd::grad({term}, inputs, {at::full({}, scale, term.options())}, /*retain_graph=*/!last,
+                                /*create_graph=*/false, /*allow_unused=*/true);
+      at::Tensor sum = impl_->staged ? impl_->gradients[t] : ToTorch(gradients[t]);
+      if (!sum.defined()) sum = impl_->gradients[t] = at::zeros(impl_->flat.sizes(), impl_->flat.options());
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (found[i].defined()) sum.narrow(0, impl_->leaves[i].begin, found[i].numel()).add_(found[i]);
+      }
+    }
+    if (!impl_->staged) impl_->flat.reset();
+  });
+}
+
+absl::Status EagerGradients::Fetch(absl::Span<Tensor> gradients, TermSums* sums) {
+  if (!impl_->flat.defined()) return absl::OkStatus();  // nothing is staged
+  return Guard([&] {
+    for (size_t t = 0; t < gradients.size(); ++t) {
+      at::Tensor& gradient = impl_->gradients[t];
+      if (gradient.defined()) ToTorch(gradients[t]).add_(gradient.cpu());
+      gradient.reset();
+    }
+    AddLosses(impl_->sums.unsqueeze(0).cpu(), sums);
+    impl_->sums.reset();
+    impl_->flat.reset();
+  });
+}
+
+}  // namespace rutile

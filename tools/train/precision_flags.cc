@@ -1,0 +1,126 @@
+#include "tools/train/precision_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/torch_facts.h"
+#include "tools/common/given_flags.h"
+
+DEFINE_string(
+    precision, "auto",
+    "auto, fp32, fp64, bf16-mixed or fp16-mixed: parameters and arithmetic. auto: fp64 for features that were "
+    "made so, else fp32. mixed: networks multiply in 16 bits, parameters are fp32. Losses and sums are fp64.");
+DEFINE_bool(mixed_precision, false,
+            "Short for the mixed precision that suits the device: bf16-mixed on CPUs and on CUDA devices that have it "
+            "(capability 8.0), else fp16-mixed.");
+DEFINE_string(float32_matmul_precision, "highest",
+              "highest, high or medium: what LibTorch may leave out of products of fp32 matrices (TF32 on CUDA).");
+DEFINE_string(device, "auto",
+              "auto, cpu, cuda or cuda:N, for --compile_mode=none and script. auto: the first CUDA device where there "
+              "is one; the fused kernels are for CPUs.");
+
+namespace rutile {
+namespace {
+
+constexpr int kWideEnough = 200;  // measured: docs/performance.md
+
+absl::StatusOr<MixedPrecision> ParseMixed(const EagerOptions& eager) {
+  if (FLAGS_mixed_precision) {
+    if (FlagGiven("precision")) {
+      return absl::InvalidArgumentError("--mixed_precision and --precision exclude each other: give one of them");
+    }
+    return eager.on_cpu() || CudaHasBf16(eager.device) ? MixedPrecision::kBf16 : MixedPrecision::kFp16;
+  }
+  for (const MixedPrecision mixed : {MixedPrecision::kBf16, MixedPrecision::kFp16}) {
+    if (FLAGS_precision == MixedPrecisionName(mixed)) return mixed;
+  }
+  for (const char* name : {"auto", "fp32", "fp64"}) {
+    if (FLAGS_precision == name) return MixedPrecision::kNone;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--precision=", FLAGS_precision, ": expected auto, fp32, fp64, bf16-mixed or fp16-mixed"));
+}
+
+// The flag that the kernels cannot obey, or "".
+std::string FlagBeyondKernels() {
+  if (FLAGS_mixed_precision) return "--mixed_precision";
+  if (FLAGS_precision == "bf16-mixed" || FLAGS_precision == "fp16-mixed") {
+    return absl::StrCat("--precision=", FLAGS_precision);
+  }
+  if (FLAGS_float32_matmul_precision != "highest") {
+    return absl::StrCat("--float32_matmul_precision=", FLAGS_float32_matmul_precision);
+  }
+  return FLAGS_device != "auto" && FLAGS_device != "cpu" ? absl::StrCat("--device=", FLAGS_device) : "";
+}
+
+std::string Device(CompileMode mode, const TorchFacts& facts) {
+  if (FLAGS_device != "auto") return FLAGS_device;
+  return mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda:0" : "cpu";
+}
+
+}  // namespace
+
+absl::Status SetEagerFromFlags(const std::vector<int>& hidden, TrainerOptions* options,
+                               std::vector<std::string>* messages) {
+  const std::string beyond = FlagBeyondKernels();
+  if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
+    if (FlagGiven("compile_mode")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(beyond,
+                       " does not go with --compile_mode=compile: the fused kernels are fp32 or fp64, and for "
+                       "CPUs; use --compile_mode=none or script"));
+    }
+    options->compile_mode = CompileMode::kNone;
+    RETURN_IF_ERROR(
+        RefuseFlags(absl::StrCat("with ", beyond, ", which takes --compile_mode to none"), {"check_gradient"}));
+    messages->push_back(
+        absl::StrCat("--compile_mode=none is used: the fused kernels, fp32 or fp64 on CPUs, do not offer ", beyond));
+  }
+  const TorchFacts facts = FindTorchFacts();
+  EagerOptions& eager = options->eager;
+  eager.device = Device(options->compile_mode, facts);
+  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  RETURN_IF_ERROR(CheckTrainerOptions(*options));
+  RETURN_IF_ERROR(CheckAgainstFacts(EagerOptionsOf(*options), facts));
+
+  if (!eager.on_cpu()) {
+    messages->push_back(absl::StrCat("training runs on ", eager.device, ", validation on the CPU"));
+  }
+  const int widest = hidden.empty() ? 0 : *std::max_element(hidden.begin(), hidden.end());
+  if (eager.mixed != MixedPrecision::kNone && widest < kWideEnough) {
+    messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", kWideEnough,
+                                     ", ", MixedPrecisionName(eager.mixed), " is slower than fp32"));
+  }
+  if (options->compile_mode == CompileMode::kScript) {
+    messages->push_back(absl::StrCat("note: LibTorch ", facts.version,
+                                     !eager.on_cpu() || facts.fuses_on_cpu
+                                         ? " can fuse the operations of TorchScript on this device"
+                                         : " cannot fuse the operations of TorchScript on this CPU: expect 0.5 to 1.2 "
+                                           "times the speed of --compile_mode=none"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DType> PrecisionFromFlags(const AtomicData& data, const TrainerOptions& options) {
+  const bool features64 = data.has_features() && data.feature_dtype() == DType::kF64;
+  const EagerOptions& eager = options.eager;
+  if (eager.mixed != MixedPrecision::kNone) {
+    if (!features64) return DType::kF32;
+    return absl::InvalidArgumentError(
+        absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
+                     " does not go with features that were made in fp64: make them in fp32, or use --precision=fp64"));
+  }
+  const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && features64);
+  if (fp64 && eager.matmul != MatmulPrecision::kHighest) {
+    return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", MatmulPrecisionName(eager.matmul),
+                                                   " has no effect in fp64: leave it out, or use --precision=fp32"));
+  }
+  return fp64 ? DType::kF64 : DType::kF32;
+}
+
+}  // namespace rutile

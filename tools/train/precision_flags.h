@@ -1,0 +1,29 @@
+// The flags of train that say in which type, and on which device, LibTorch computes.
+
+#ifndef RUTILE_TOOLS_TRAIN_PRECISION_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_PRECISION_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/potential/atomic_data.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+
+// From --precision, --mixed_precision, --float32_matmul_precision and --device. What the fused kernels lack takes
+// options->compile_mode to kNone, unless --compile_mode was given. Adds to `messages` what was chosen so, and what to
+// expect of it with networks of these hidden layers. INVALID_ARGUMENT naming flags that exclude each other, and what
+// LibTorch or the machine lacks.
+absl::Status SetEagerFromFlags(const std::vector<int>& hidden, TrainerOptions* options,
+                               std::vector<std::string>* messages);
+
+// Of the parameters: from --precision. INVALID_ARGUMENT where fp64 data and a flag for fp32 meet.
+absl::StatusOr<DType> PrecisionFromFlags(const AtomicData& data, const TrainerOptions& options);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_PRECISION_FLAGS_H_
