@@ -36,6 +36,10 @@ TEST(CourseTest, NamesWhatDiffers) {
   EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(then)).message()),
               HasSubstr("sampling_policy is not set, but the run to resume has \"energy_weighted\""));
   now = then;
+  now.bucket_window = 50;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("bucket_window is 50, but the run to resume has not set"));
+  now = then;
   now.optimizer.epsilon = 1e-9;
   EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
   now = then;
