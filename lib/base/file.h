@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +20,10 @@ class FileContents {
  public:
   // NOT_FOUND, PERMISSION_DENIED, or INVALID_ARGUMENT (a directory); the message starts with the path.
   static absl::StatusOr<FileContents> Open(absl::string_view path);
+  FileContents() = default;
+  // Bytes that are in memory already, kept alive by `owner`; `path` is what messages call them.
+  FileContents(std::string path, absl::string_view data, std::shared_ptr<const void> owner)
+      : path_(std::move(path)), data_(data), owner_(std::move(owner)) {}
 
   absl::string_view data() const { return data_; }
   const std::string& path() const { return path_; }

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
 #include "lib/base/line_reader.h"
+#include "lib/base/shards.h"
 #include "lib/base/status_macros.h"
 
 namespace rutile {
@@ -31,7 +32,7 @@ class Expander {
     struct stat info;
     if (::stat(argument.c_str(), &info) == 0) {
       if (S_ISDIR(info.st_mode)) return AddDirectory(argument);
-      files_.push_back(argument);
+      files_.push_back({argument, in_list_ ? InputOrigin::kListed : InputOrigin::kNamed});
       return absl::OkStatus();
     }
     const int error = errno;
@@ -40,13 +41,13 @@ class Expander {
     return ErrnoStatus(error, argument);
   }
 
-  std::vector<std::string> TakeFiles() { return std::move(files_); }
+  const std::vector<InputFile>& files() const { return files_; }
 
  private:
   absl::Status UseStdin(absl::string_view argument) {
     if (stdin_used_) return absl::InvalidArgumentError("standard input (-) is given twice, expected at most once");
     stdin_used_ = true;
-    if (argument == "-") files_.push_back("-");
+    if (argument == "-") files_.push_back({"-", InputOrigin::kNamed});
     return absl::OkStatus();
   }
 
@@ -68,7 +69,7 @@ class Expander {
           absl::StrCat(path, ": a directory without files, expected some directly in it"));
     }
     std::sort(found.begin(), found.end());
-    files_.insert(files_.end(), found.begin(), found.end());
+    for (std::string& path : found) files_.push_back({std::move(path), InputOrigin::kFound});
     return absl::OkStatus();
   }
 
@@ -89,7 +90,7 @@ class Expander {
       if (S_ISDIR(info.st_mode)) {
         RETURN_IF_ERROR(AddDirectory(path));
       } else {
-        files_.push_back(path);
+        files_.push_back({path, InputOrigin::kFound});
       }
     }
     return absl::OkStatus();
@@ -98,6 +99,8 @@ class Expander {
   absl::Status AddList(const std::string& path) {
     if (path == "-") RETURN_IF_ERROR(UseStdin(kList));
     ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+    in_list_ = true;
+    const absl::Cleanup after = [this] { in_list_ = false; };
     absl::string_view line;
     bool any = false;
     while (lines.Next(&line)) {
@@ -118,7 +121,8 @@ class Expander {
         absl::StrCat(lines.path(), ": an empty list, expected the name of a file in a line"));
   }
 
-  std::vector<std::string> files_;
+  std::vector<InputFile> files_;
+  bool in_list_ = false;
   bool stdin_used_ = false;
 };
 
@@ -130,7 +134,10 @@ absl::StatusOr<std::vector<std::string>> ExpandInputs(absl::Span<const std::stri
   }
   Expander expander;
   for (const std::string& argument : arguments) RETURN_IF_ERROR(expander.Add(argument));
-  return expander.TakeFiles();
+  RETURN_IF_ERROR(CheckShards(expander.files()));
+  std::vector<std::string> files;
+  for (const InputFile& file : expander.files()) files.push_back(file.path);
+  return files;
 }
 
 }  // namespace rutile

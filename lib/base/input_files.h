@@ -19,8 +19,10 @@ namespace rutile {
 //                        with # are skipped; relative names are relative to the current directory; "list:-" is
 //                        standard input
 //   -                    standard input, once at most
-// The order of arguments is kept, and so are repetitions. Names are not opened, but must exist. INVALID_ARGUMENT or
-// NOT_FOUND: a missing file, a glob, directory or list that gives nothing, "-" twice, no arguments.
+// The order of arguments is kept, and so are repetitions; shards of a set that were found are in the order of their
+// numbers. Names are not opened, but must exist. INVALID_ARGUMENT or NOT_FOUND: a missing file, a glob, directory or
+// list that gives nothing, "-" twice, no arguments, a set of shards that is not whole (CheckShards of
+// lib/base/shards.h: those found or named, but not those in a list).
 absl::StatusOr<std::vector<std::string>> ExpandInputs(absl::Span<const std::string> arguments);
 
 }  // namespace rutile

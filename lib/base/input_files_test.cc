@@ -86,5 +86,26 @@ TEST_F(InputFilesTest, Errors) {
   EXPECT_EQ(ExpandInputs({"missing.xsf"}).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(InputFilesTest, ShardsAreInOrderAndAllThere) {
+  ASSERT_TRUE(MakeDirectories("shards").ok());
+  std::vector<std::string> all;
+  for (int i = 1; i <= 11; ++i) {
+    all.push_back("shards/x-000" + std::string(i < 10 ? "0" : "") + std::to_string(i) + "-of-00011.safetensors");
+    Write(all.back(), "");
+  }
+  EXPECT_EQ(Expand({"shards"}), all);
+  EXPECT_EQ(Expand({"shards/x-*.safetensors"}), all);
+  ASSERT_EQ(::unlink(all[6].c_str()), 0);
+  for (const char* found : {"shards", "shards/*"}) {
+    EXPECT_THAT(std::string(ExpandInputs({found}).status().message()),
+                HasSubstr("shards/x-00007-of-00011.safetensors is missing"));
+  }
+  EXPECT_FALSE(ExpandInputs({all[0], all[1]}).ok());
+  EXPECT_THAT(Expand({all[1]}), ElementsAre(all[1]));
+  // What is listed was chosen.
+  Write("list", all[1] + "\n" + all[0] + "\n");
+  EXPECT_THAT(Expand({"list:list"}), ElementsAre(all[1], all[0]));
+}
+
 }  // namespace
 }  // namespace rutile

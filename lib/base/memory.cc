@@ -67,6 +67,18 @@ int64_t MemoryLimit() {
   return group > 0 ? std::min(machine, group) : machine;
 }
 
+int64_t AvailableMemory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> parts = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    int64_t kilobytes = 0;
+    if (parts.size() == 3 && parts[0] == "MemAvailable:" && absl::SimpleAtoi(parts[1], &kilobytes)) {
+      return std::min(MemoryLimit(), kilobytes * 1024);
+    }
+  }
+  return MemoryLimit();
+}
+
 // Advice: where it is refused (memory that is not mapped from a file), nothing is lost.
 void AdviseRandomAccess(const void* data, int64_t bytes) {
   WithPages(data, bytes, [](void* begin, size_t size) { (void)::madvise(begin, size, MADV_RANDOM); });

@@ -17,6 +17,11 @@ TEST(MemoryTest, LimitIsThatOfTheMachineOrLess) {
   EXPECT_LE(MemoryLimit(), machine);
 }
 
+TEST(MemoryTest, WhatIsAvailableIsWithinTheLimit) {
+  EXPECT_GT(AvailableMemory(), 0);
+  EXPECT_LE(AvailableMemory(), MemoryLimit());
+}
+
 TEST(MemoryTest, AdviceChangesNoBytes) {
   const std::string path = ::testing::TempDir() + "/mapped";
   std::string text(1 << 20, 'x');

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/memory.h"
+#include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/atomic_block.h"
 #include "lib/potential/pair_cache.h"
@@ -205,6 +206,7 @@ struct AtomicData::Impl {
   std::string config_key;
   bool from_structures = false;  // rather than from files of tensors
   bool has_features = false, has_pairs = false, has_triplets = false;
+  PreloadOptions preload;
   bool beyond_memory = false;  // the neighbours' files do not fit into it
   int64_t num_filtered = 0;
   std::vector<Block> blocks;  // of features, or else what there is; entries refer to these
@@ -221,7 +223,7 @@ struct AtomicData::Impl {
     for (const Block& block : neighbors) {
       ForEachArray(*block, [&](const void*, int64_t size) { bytes += size; });
     }
-    beyond_memory = bytes > MemoryLimit() / 2;
+    beyond_memory = preload.preload == Preload::kNone && bytes > MemoryLimit() / 2;
     if (!beyond_memory) return;
     for (const Block& block : neighbors) ForEachArray(*block, AdviseRandomAccess);
   }
@@ -250,6 +252,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   impl->neighbors = std::move(read.neighbors);
   const AtomicBlock& first = *impl->blocks[0];
   impl->config_key = first.config_key;
+  impl->preload = options.preload;
   impl->from_structures = first.kind == AtomicKind::kStructures;
   impl->has_features = first.kind == AtomicKind::kFeatures;
   impl->has_pairs = !impl->neighbors.empty();
@@ -393,16 +396,18 @@ absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_d
     }
   } else {
     ASSIGN_OR_RETURN(const std::string path, PairCacheFile(cache_dir, num_structures(), load, options));
-    absl::StatusOr<Block> block = ReadBlock(path, impl->descriptor);
+    RETURN_IF_ERROR(CheckPreloadRoom({path}, impl->preload));
+    absl::StatusOr<Block> block = ReadBlock(path, impl->descriptor, impl->preload);
     absl::Status status = block.status();
     if (status.ok()) {
       impl->neighbors = {*std::move(block)};
       status = Join(EntriesOf(impl->neighbors, options.triplet_cutoff), /*labels=*/false, &impl->entries);
     }
-    if (!status.ok()) {
+    if (absl::IsInvalidArgument(status)) {
       return absl::Status(status.code(),
                           absl::StrCat(status.message(), "; this file of --cache_dir is damaged: remove it"));
     }
+    RETURN_IF_ERROR(status);
   }
   impl->has_pairs = true;
   impl->has_triplets = triplets;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "lib/base/file.h"
 #include "lib/base/line_reader.h"
 #include "lib/base/parallel_for.h"
+#include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/structure_block.h"
 #include "lib/structure/element.h"
@@ -91,7 +93,7 @@ struct Input {
   std::optional<LineReader> lines;  // of structures
 };
 
-absl::StatusOr<Input> OpenInput(const std::string& path) {
+absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& preload) {
   Input input;
   std::error_code ignored;
   const bool regular = path != "-" && std::filesystem::is_regular_file(path, ignored);
@@ -99,7 +101,7 @@ absl::StatusOr<Input> OpenInput(const std::string& path) {
     ASSIGN_OR_RETURN(input.lines, LineReader::Open(path));
     return input;
   }
-  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
   // A stream was taken into memory to be looked at; the ninth byte of a tensor file begins its header.
   if (!regular && (contents.data().size() < 9 || contents.data()[8] != '{')) {
     input.lines = LineReader::FromBytes(path, std::string(contents.data()));
@@ -109,6 +111,14 @@ absl::StatusOr<Input> OpenInput(const std::string& path) {
   ASSIGN_OR_RETURN(AtomicBlock block, BlockFromTensorFile(std::move(file)));
   input.block = std::make_shared<const AtomicBlock>(std::move(block));
   return input;
+}
+
+// Structures are not preloaded: what is read of them is in memory already.
+absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions& preload) {
+  if (preload.preload == Preload::kNone) return absl::OkStatus();
+  std::vector<std::string> files;
+  std::copy_if(paths.begin(), paths.end(), std::back_inserter(files), LooksLikeTensorFile);
+  return CheckPreloadRoom(files, preload);
 }
 
 // Each file by one thread.
@@ -190,8 +200,9 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
   if (paths.empty()) return absl::InvalidArgumentError("no data are given");
   AtomicInputs result;
   std::vector<LineReader> structures;
+  RETURN_IF_ERROR(CheckRoom(paths, options.preload));
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(Input input, OpenInput(path));
+    ASSIGN_OR_RETURN(Input input, OpenInput(path, options.preload));
     if (input.block == nullptr) {
       structures.push_back(*std::move(input.lines));
     } else {
@@ -224,8 +235,10 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
 }
 
 absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
-                                                             const ChebyshevOptions& descriptor) {
-  ASSIGN_OR_RETURN(TensorFile file, ReadTensorFile(path));
+                                                             const ChebyshevOptions& descriptor,
+                                                             const PreloadOptions& preload) {
+  ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
+  ASSIGN_OR_RETURN(TensorFile file, ParseTensorFile(contents.path(), contents.data(), contents.owner()));
   ASSIGN_OR_RETURN(AtomicBlock block, BlockFromTensorFile(std::move(file)));
   return WithSpeciesOf(descriptor, std::make_shared<const AtomicBlock>(std::move(block)));
 }

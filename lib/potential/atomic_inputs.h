@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lib/base/preload.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/atomic_block.h"
 #include "lib/structure/structure_reader.h"
@@ -36,6 +37,8 @@ struct AtomicDataOptions {
   // (eV/Angstrom).
   double max_energy = std::numeric_limits<double>::infinity();
   double max_forces = std::numeric_limits<double>::infinity();
+  // What becomes of files of features and neighbours, those of CacheNeighbors included.
+  PreloadOptions preload;
   int num_threads = 1;
 };
 
@@ -51,7 +54,8 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
 
 // A file of features or neighbours alone, its `species` counting the descriptor's.
 absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
-                                                             const ChebyshevOptions& descriptor);
+                                                             const ChebyshevOptions& descriptor,
+                                                             const PreloadOptions& preload);
 
 }  // namespace rutile
 

@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
                                                                        /*cached=*/false, options.num_threads));
   ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
   std::unique_ptr<AtomisticTask> task(new AtomisticTask(data, options, std::move(model)));
-  task->CountSpecies();
+  task->FillExamples();
   RETURN_IF_ERROR(task->Standardise(features));
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
   if (options.precision == DType::kF64) {
@@ -60,13 +60,18 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   return task;
 }
 
-void AtomisticTask::CountSpecies() {
+void AtomisticTask::FillExamples() {
   const int64_t num_species = model_.shape().num_species;
-  row_offset_.assign(1, 0);
-  species_count_.assign(data_.num_structures() * num_species, 0);
+  species_row_.assign(data_.num_structures() * (num_species + 1), 0);
+  int64_t rows = 0;
   for (int64_t s = 0; s < data_.num_structures(); ++s) {
-    row_offset_.push_back(row_offset_.back() + data_.num_atoms(s));
-    for (const uint8_t index : data_.species(s)) ++species_count_[s * num_species + index];
+    examples_.push_back(
+        {static_cast<double>(data_.num_atoms(s)), model_.targets()[s], data_.weight(s), data_.has_energy(s)});
+    int64_t* const row = &species_row_[s * (num_species + 1)];
+    for (const uint8_t index : data_.species(s)) ++row[index + 1];
+    row[0] = rows;
+    for (int64_t i = 0; i < num_species; ++i) row[i + 1] += row[i];
+    rows = row[num_species];
   }
 }
 
@@ -75,14 +80,11 @@ absl::Status AtomisticTask::StandardiseInto(const FeatureSource& features, T* ro
   const int64_t f = model_.shape().num_features;
   const int num_species = model_.shape().num_species;
   const FeatureScaling& scaling = model_.feature_scaling();
-  std::vector<int64_t> all(data_.num_structures()), next(num_species);
+  std::vector<int64_t> all(data_.num_structures()), next;
   for (size_t s = 0; s < all.size(); ++s) all[s] = static_cast<int64_t>(s);
   return features.ForEach<Source>(all, [&](int64_t s, absl::Span<const Source> values) {
-    int64_t row = row_offset_[s];
-    for (int i = 0; i < num_species; ++i) {
-      next[i] = row;
-      row += species_count_[s * num_species + i];
-    }
+    const auto first = species_row_.begin() + s * (num_species + 1);
+    next.assign(first, first + num_species);
     const Source* from = values.data();
     for (const uint8_t species : data_.species(s)) {
       const double* const mean = &scaling.mean[species * f];
@@ -95,7 +97,8 @@ absl::Status AtomisticTask::StandardiseInto(const FeatureSource& features, T* ro
 }
 
 absl::Status AtomisticTask::Standardise(const FeatureSource& features) {
-  rows_ = Tensor::Zeros(options_.precision, {row_offset_.back(), model_.shape().num_features});
+  rows_ =
+      Tensor::Zeros(options_.precision, {species_row_.empty() ? 0 : species_row_.back(), model_.shape().num_features});
   const bool source64 = features.dtype() == DType::kF64;
   if (options_.precision == DType::kF64) {
     double* const rows = rows_.mutable_values<double>().data();
@@ -112,7 +115,8 @@ void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* 
   int64_t* const offset = Reuse<int64_t>(batch, "species_offset", {num_species + 1});
   std::fill_n(offset, num_species + 1, 0);
   for (const int64_t s : examples) {
-    for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += species_count_[s * num_species + i];
+    const int64_t* const row = &species_row_[s * (num_species + 1)];
+    for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += row[i + 1] - row[i];
   }
   for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += offset[i];
   const int64_t atoms = offset[num_species];
@@ -125,25 +129,25 @@ void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* 
   const T* const rows = rows_.values<T>().data();
   for (int64_t i = 0; i < num_species; ++i) {
     for (int64_t e = 0; e < b; ++e) {
-      const int32_t* const count = &species_count_[examples[e] * num_species];
-      int64_t row = row_offset_[examples[e]];
-      for (int64_t k = 0; k < i; ++k) row += count[k];
-      std::memcpy(x, rows + row * f, count[i] * f * sizeof(T));
-      std::fill_n(structure, count[i], static_cast<int32_t>(e));
-      x += count[i] * f;
-      structure += count[i];
+      const int64_t* const row = &species_row_[examples[e] * (num_species + 1) + i];
+      const int64_t count = row[1] - row[0];
+      std::memcpy(x, rows + row[0] * f, count * f * sizeof(T));
+      std::fill_n(structure, count, static_cast<int32_t>(e));
+      x += count * f;
+      structure += count;
     }
   }
   for (int64_t e = 0; e < b; ++e) {
-    num_atoms[e] = static_cast<double>(data_.num_atoms(examples[e]));
-    target[e] = model_.targets()[examples[e]];
-    weight[e] = data_.weight(examples[e]);
+    const Example& from = examples_[examples[e]];
+    CHECK(from.has_energy) << data_.name(examples[e]) << " has no energy";
+    num_atoms[e] = from.num_atoms;
+    target[e] = from.target;
+    weight[e] = from.weight;
     example[e] = examples[e];
   }
 }
 
 absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  for (const int64_t s : examples) CHECK(data_.has_energy(s)) << data_.name(s) << " has no energy";
   if (options_.precision == DType::kF64) {
     FillBatch<double>(examples, batch);
   } else {

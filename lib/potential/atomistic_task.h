@@ -88,7 +88,7 @@ class AtomisticTask : public Task {
   struct Native;  // the kernel and its scratch memory, of the parameters' type
 
   AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model);
-  void CountSpecies();
+  void FillExamples();
   absl::Status Standardise(const FeatureSource& features);
   template <typename Source, typename T>
   absl::Status StandardiseInto(const FeatureSource& features, T* rows) const;
@@ -106,9 +106,14 @@ class AtomisticTask : public Task {
   const AtomisticModel model_;
   const ErrorLoss energy_loss_;
   ExampleErrors example_errors_;
-  Tensor rows_;                         // [A, F] standardised, in the parameters' type; by structure, then by species
-  std::vector<int64_t> row_offset_;     // [S + 1] rows of each structure
-  std::vector<int32_t> species_count_;  // [S, species] atoms of each species
+  // What batches are made of, each in one place, so that a batch takes few misses of the cache.
+  struct Example {
+    double num_atoms, target, weight;
+    bool has_energy;
+  };
+  std::vector<Example> examples_;     // [S]
+  Tensor rows_;                       // [A, F] standardised, in the parameters' type; by structure, then by species
+  std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Native<float>> native32_;
   std::unique_ptr<Native<double>> native64_;

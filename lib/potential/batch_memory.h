@@ -4,20 +4,21 @@
 #define RUTILE_LIB_POTENTIAL_BATCH_MEMORY_H_
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-// The batch's tensor of that name and shape: the memory of the last batch where that fits. What is in it is undefined.
+// The batch's tensor of that name and shape: the memory of the last batch where that fits, and then nothing is
+// allocated. What is in it is undefined.
 template <typename T>
-T* Reuse(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape) {
+T* Reuse(NamedTensors* batch, absl::string_view name, absl::Span<const int64_t> shape) {
   Tensor* found = batch->FindMutable(name);
-  if (found == nullptr || found->dtype() != DTypeOf<T>() || found->shape() != shape) {
-    batch->Set(name, Tensor::Zeros(DTypeOf<T>(), std::move(shape)));
+  if (found == nullptr || found->dtype() != DTypeOf<T>() || absl::MakeConstSpan(found->shape()) != shape) {
+    batch->Set(name, Tensor::Zeros(DTypeOf<T>(), {shape.begin(), shape.end()}));
     found = batch->FindMutable(name);
   }
   return found->mutable_values<T>().data();
@@ -26,14 +27,15 @@ T* Reuse(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape
 // The same for tensors with a row for each atom or pair, of which there are as many or more: batches of one size differ
 // in atoms, and clearing new memory for each would take as long as half of the energy kernel.
 template <typename T>
-T* ReuseRows(NamedTensors* batch, absl::string_view name, std::vector<int64_t> shape) {
-  const Tensor* found = batch->Find(name);
-  if (found != nullptr && found->rank() == static_cast<int>(shape.size()) && found->dim(0) >= shape[0]) {
-    shape[0] = found->dim(0);
-  } else {
-    shape[0] += shape[0] / 4;
+T* ReuseRows(NamedTensors* batch, absl::string_view name, absl::Span<const int64_t> shape) {
+  Tensor* found = batch->FindMutable(name);
+  if (found != nullptr && found->dtype() == DTypeOf<T>() && found->rank() == static_cast<int>(shape.size()) &&
+      found->dim(0) >= shape[0] && absl::MakeConstSpan(found->shape()).subspan(1) == shape.subspan(1)) {
+    return found->mutable_values<T>().data();
   }
-  return Reuse<T>(batch, name, std::move(shape));
+  std::vector<int64_t> larger(shape.begin(), shape.end());
+  larger[0] += larger[0] / 4;
+  return Reuse<T>(batch, name, larger);
 }
 
 }  // namespace rutile

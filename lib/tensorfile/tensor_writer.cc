@@ -258,14 +258,4 @@ absl::Status TensorStreamWriter::Finish(const Metadata& metadata) {
   return state_->file.Commit();
 }
 
-std::string ShardName(absl::string_view path, int shard, int num_shards) {
-  CHECK(shard >= 1 && shard <= num_shards) << "shard " << shard << " of " << num_shards;
-  if (path == "-") return "-";
-  const size_t slash = path.rfind('/');
-  const size_t name = slash == absl::string_view::npos ? 0 : slash + 1;
-  size_t dot = path.rfind('.');
-  if (dot == absl::string_view::npos || dot <= name) dot = path.size();
-  return absl::StrFormat("%s-%05d-of-%05d%s", path.substr(0, dot), shard, num_shards, path.substr(dot));
-}
-
 }  // namespace rutile

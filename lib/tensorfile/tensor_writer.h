@@ -46,9 +46,6 @@ class TensorStreamWriter {
   std::unique_ptr<State> state_;
 };
 
-// "run/x.safetensors", 3, 16 -> "run/x-00003-of-00016.safetensors". Shards count from 1.
-std::string ShardName(absl::string_view path, int shard, int num_shards);
-
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_TENSORFILE_TENSOR_WRITER_H_

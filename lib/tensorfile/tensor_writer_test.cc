@@ -368,16 +368,5 @@ TEST(TensorStreamWriterDeathTest, Misuse) {
   EXPECT_DEATH(writer->Finish({}).IgnoreError(), "finished");
 }
 
-TEST(ShardNameTest, GoesBeforeTheExtension) {
-  EXPECT_EQ(ShardName("run/x.safetensors", 3, 16), "run/x-00003-of-00016.safetensors");
-  EXPECT_EQ(ShardName("x", 1, 1), "x-00001-of-00001");
-  EXPECT_EQ(ShardName("run.d/x", 1, 2), "run.d/x-00001-of-00002");
-  EXPECT_EQ(ShardName(".hidden", 1, 2), ".hidden-00001-of-00002");
-  EXPECT_EQ(ShardName("a.b.c", 100000, 100000), "a.b-100000-of-100000.c");
-  EXPECT_EQ(ShardName("-", 2, 3), "-");
-  EXPECT_DEATH(ShardName("x", 0, 3), "shard 0 of 3");
-  EXPECT_DEATH(ShardName("x", 4, 3), "shard 4 of 3");
-}
-
 }  // namespace
 }  // namespace rutile

@@ -75,6 +75,7 @@ void DescribeBatches(const TrainerOptions& options, Json* json) {
   if (options.sampling_policy != SamplingPolicy::kUniform) {
     (*json)["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
   }
+  if (options.bucket_window > 0) (*json)["bucket_window"] = options.bucket_window;
   (*json)["gradient_clip_norm"] = options.gradient_clip_norm;
   if (options.gradient_clip_value > 0) (*json)["gradient_clip_value"] = options.gradient_clip_value;
   if (options.accumulate_grad_batches > 1) (*json)["accumulate_grad_batches"] = options.accumulate_grad_batches;

@@ -46,6 +46,10 @@ TEST(CourseTest, NamesWhatDiffers) {
   EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
               HasSubstr("float32_matmul_precision is \"high\", but the run to resume has not set"));
   now = then;
+  now.bucket_window = 50;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("bucket_window is 50, but the run to resume has not set"));
+  now = then;
   now.optimizer.epsilon = 1e-9;
   EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
   now = then;

@@ -15,6 +15,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/train/bucketing.h"
 
 namespace rutile {
 namespace {
@@ -52,7 +53,8 @@ struct DataLoader::Impl {
 
   Impl(const Task& task, std::vector<int64_t> given, const DataLoaderOptions& options)
       : task(task), options(options), all(std::move(given)), order(all) {
-    CHECK(options.batch_size >= 1 && options.num_workers >= 0 && options.prefetch_factor >= 1);
+    CHECK(options.batch_size >= 1 && options.num_workers >= 0 && options.prefetch_factor >= 1 &&
+          options.bucket_window >= 0);
     num_batches = (static_cast<int64_t>(all.size()) + options.batch_size - 1) / options.batch_size;
     next_to_make = next_to_take = num_batches;
     slots.resize(std::max(1, options.num_workers * options.prefetch_factor + (options.num_workers > 0)));
@@ -116,14 +118,7 @@ struct DataLoader::Impl {
   void StartEpoch(int64_t epoch, int64_t first_batch, absl::Span<const double> weights) {
     CHECK(first_batch >= 0 && first_batch <= num_batches) << first_batch;
     EndEpoch();
-    const auto n = static_cast<int64_t>(all.size());
-    if (!weights.empty()) {
-      const std::vector<int64_t> drawn = WeightedDraw(weights, n, RandomStream(options.seed, "sampling", epoch));
-      for (int64_t i = 0; i < n; ++i) order[i] = all[drawn[i]];
-    } else if (options.shuffle) {
-      const std::vector<int64_t> permutation = RandomPermutation(n, RandomStream(options.seed, "shuffle", epoch));
-      for (int64_t i = 0; i < n; ++i) order[i] = all[permutation[i]];
-    }
+    DrawOrder(epoch, weights);
     {
       std::lock_guard<std::mutex> lock(mutex);
       for (Slot& slot : slots) slot.ready = false;
@@ -132,6 +127,22 @@ struct DataLoader::Impl {
     }
     if (workers.empty() && first_batch < num_batches) StartWorkers();
     may_make.notify_all();
+  }
+
+  // The examples of this epoch in their order.
+  void DrawOrder(int64_t epoch, absl::Span<const double> weights) {
+    const auto n = static_cast<int64_t>(all.size());
+    if (!weights.empty()) {
+      const std::vector<int64_t> drawn = WeightedDraw(weights, n, RandomStream(options.seed, "sampling", epoch));
+      for (int64_t i = 0; i < n; ++i) order[i] = all[drawn[i]];
+    } else if (options.shuffle) {
+      const std::vector<int64_t> permutation = RandomPermutation(n, RandomStream(options.seed, "shuffle", epoch));
+      for (int64_t i = 0; i < n; ++i) order[i] = all[permutation[i]];
+    } else {
+      return;
+    }
+    if (options.bucket_window == 0) return;
+    BucketByCost(task, options.batch_size, options.bucket_window, RandomStream(options.seed, "bucket", epoch), &order);
   }
 
   absl::StatusOr<const NamedTensors*> Next() {

@@ -19,6 +19,9 @@ namespace rutile {
 struct DataLoaderOptions {
   int64_t batch_size = 32;  // the last batch of an epoch holds what is left
   bool shuffle = true;      // false: the order given
+  // Where the order is random: batches of examples of like cost, sorted within windows of so many batches
+  // (lib/train/bucketing.h). 0: examples come as they were drawn.
+  int64_t bucket_window = 0;
   uint64_t seed = 0;
   int num_workers = 0;      // threads besides the caller's
   int prefetch_factor = 2;  // batches ahead, per worker
@@ -28,7 +31,7 @@ struct DataLoaderOptions {
 
 class DataLoader {
  public:
-  // `task` must outlive the loader. CHECK-fails on batch_size < 1, num_workers < 0 and prefetch_factor < 1.
+  // `task` must outlive the loader. CHECK-fails on batch_size or prefetch_factor < 1, num_workers or bucket_window < 0.
   DataLoader(const Task& task, std::vector<int64_t> examples, const DataLoaderOptions& options);
   ~DataLoader();
   DataLoader(const DataLoader&) = delete;

@@ -182,6 +182,58 @@ TEST_P(DataLoaderTest, WeightedEpochsAreTheSameForAnyWorkersAndFromTheMiddle) {
   EXPECT_NE(ReadEpoch(&loader, 2, 0, weights).examples, whole.examples);
 }
 
+// Of like sizes, still each once, and the same for any workers, from the middle, and with weights.
+class SizedTask : public ToyTask {
+ public:
+  SizedTask() : ToyTask(Options()) {}
+  double ExampleCost(int64_t example) const override { return static_cast<double>(1 + example * 37 % 50); }
+
+ private:
+  static ToyTaskOptions Options() {
+    ToyTaskOptions options;
+    options.num_examples = kNumExamples;
+    return options;
+  }
+};
+
+TEST_P(DataLoaderTest, BucketsAreAFunctionOfSeedAndEpoch) {
+  const SizedTask task;
+  DataLoaderOptions options = Options();
+  options.bucket_window = 4;
+  DataLoader loader(task, Numbers(kNumExamples), options);
+  options.num_workers = 0;
+  DataLoader reference(task, Numbers(kNumExamples), options);
+  std::vector<double> some(kNumExamples);
+  for (int64_t i = 0; i < kNumExamples; ++i) some[i] = i % 2;
+  for (const std::vector<double>& weights : {std::vector<double>(), some}) {
+    const Epoch expected = ReadEpoch(&reference, 5, 0, weights);
+    EXPECT_NE(ReadEpoch(&loader, 4, 0, weights).examples, expected.examples);
+    const Epoch whole = ReadEpoch(&loader, 5, 0, weights), rest = ReadEpoch(&loader, 5, 7, weights);
+    EXPECT_EQ(whole.examples, expected.examples);
+    EXPECT_EQ(whole.y, expected.y);
+    EXPECT_EQ(rest.y, std::vector<std::vector<double>>(whole.y.begin() + 7, whole.y.end()));
+    for (size_t b = 0; b + 1 < whole.examples.size(); ++b) {
+      EXPECT_TRUE(std::is_sorted(whole.examples[b].begin(), whole.examples[b].end(),
+                                 [&](int64_t i, int64_t j) { return task.ExampleCost(i) < task.ExampleCost(j); }));
+    }
+    std::vector<int64_t> all = Joined(whole);
+    std::sort(all.begin(), all.end());
+    if (weights.empty()) {
+      EXPECT_EQ(all, Numbers(kNumExamples));
+    } else {
+      for (const int64_t example : all) EXPECT_EQ(example % 2, 1);
+    }
+  }
+}
+
+TEST_P(DataLoaderTest, GivenOrderHasNoBuckets) {
+  const SizedTask task;
+  DataLoaderOptions options = Options(/*shuffle=*/false);
+  options.bucket_window = 4;
+  DataLoader loader(task, Numbers(kNumExamples), options);
+  EXPECT_EQ(Joined(ReadEpoch(&loader, 0)), Numbers(kNumExamples));
+}
+
 // ToyTask::StartEpoch would fail while a batch is made.
 TEST_P(DataLoaderTest, NothingIsMadeAfterTheEnd) {
   ToyTask task(ToyTaskOptions{});

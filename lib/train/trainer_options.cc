@@ -112,6 +112,20 @@ absl::Status CheckEagerSuitsMode(const TrainerOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckBuckets(const TrainerOptions& options) {
+  RETURN_IF_ERROR(AtLeast(options.bucket_window, 0, "bucket_window"));
+  if (options.bucket_window == 0) return absl::OkStatus();
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError("bucket_window does not go with lbfgs, which takes all examples at once");
+  }
+  if (!options.overfit_batches.all()) {
+    return absl::InvalidArgumentError("bucket_window does not go with overfit_batches, which are never shuffled");
+  }
+  if (options.shuffle) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "bucket_window orders batches at random: it does not go with shuffle off, where the order is given");
+}
+
 }  // namespace
 
 absl::string_view CompileModeName(CompileMode mode) {
@@ -172,6 +186,7 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected 0 or more"));
   }
   RETURN_IF_ERROR(CheckCombinations(options));
+  RETURN_IF_ERROR(CheckBuckets(options));
   return CheckSampling(options);
 }
 

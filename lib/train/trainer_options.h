@@ -78,6 +78,7 @@ struct TrainerOptions {
   int64_t batch_size = 32;  // not used by L-BFGS, which takes all examples in each evaluation
   bool shuffle = true;      // kUniform: another order in each epoch
   SamplingPolicy sampling_policy = SamplingPolicy::kUniform;
+  int64_t bucket_window = 0;  // batches of like sizes, sorted within so many batches; 0: as they are drawn
   // Steps are made of so many batches: their terms and counts are added up before a loss is formed, so that a step is
   // that of the one large batch, whatever the loss. What is left at an epoch's end makes a smaller step.
   int64_t accumulate_grad_batches = 1;

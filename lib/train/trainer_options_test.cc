@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/batch_limit.h"
 #include "lib/train/optimizer.h"
 
 namespace rutile {
@@ -29,6 +30,7 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
   };
   EXPECT_EQ(message([](TrainerOptions*) {}), "");
   EXPECT_THAT(message([](TrainerOptions* o) { o->batch_size = 0; }), HasSubstr("batch_size is 0"));
+  EXPECT_THAT(message([](TrainerOptions* o) { o->bucket_window = -1; }), HasSubstr("bucket_window is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->num_workers = -1; }), HasSubstr("num_workers is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->prefetch_factor = 0; }), HasSubstr("prefetch_factor is 0"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->gradient_clip_norm = -1; }), HasSubstr("gradient_clip_norm is -1"));
@@ -69,6 +71,23 @@ TEST(TrainerOptionsTest, OtherPrecisionsAndDevicesAreForEagerModes) {
                         o->optimizer = DefaultOptimizerOptions("lbfgs").value();
                       }),
               HasSubstr("bf16-mixed does not go with lbfgs"));
+}
+
+TEST(TrainerOptionsTest, RefusesBucketsWhereTheyCannotWork) {
+  TrainerOptions options;
+  options.bucket_window = 50;
+  EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
+  options.sampling_policy = SamplingPolicy::kEnergyWeighted;
+  EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
+  options.sampling_policy = SamplingPolicy::kUniform;
+  options.shuffle = false;
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("shuffle off"));
+  options.shuffle = true;
+  options.overfit_batches.batches = 3;
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("with overfit_batches"));
+  options.overfit_batches = BatchLimit();
+  options.optimizer = DefaultOptimizerOptions("lbfgs").value();
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("bucket_window does not go with lbfgs"));
 }
 
 TEST(TrainerOptionsTest, RefusesPoliciesWhereTheyCannotWork) {

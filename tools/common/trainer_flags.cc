@@ -6,6 +6,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/batch_limit.h"
+#include "tools/common/bucket_flags.h"
 #include "tools/common/checkpoint_flags.h"
 #include "tools/common/ema_flags.h"
 #include "tools/common/given_flags.h"
@@ -106,6 +107,7 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   RETURN_IF_ERROR(DebugOptionsFromFlags(&options));
   ASSIGN_OR_RETURN(options.compile_mode, ParseCompileMode(FLAGS_compile_mode));
   ASSIGN_OR_RETURN(options.sampling_policy, ParseSamplingPolicy(FLAGS_sampling_policy));
+  ASSIGN_OR_RETURN(options.bucket_window, BucketWindowFromFlags());
   RETURN_IF_ERROR(RefuseUnused(
       "--num_workers=0", {{"prefetch_factor", FLAGS_num_workers > 0}, {"persistent_workers", FLAGS_num_workers > 0}}));
   RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--sampling_policy=", FLAGS_sampling_policy),

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/memory.h"
+#include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/descriptor_flags.h"
 #include "tools/common/given_flags.h"
@@ -35,6 +36,11 @@ DEFINE_int64(cache_max_bytes, 0,
 DEFINE_string(cache_dir, "",
               "Directory that keeps neighbours in files instead of memory, named by a hash of structures and cutoffs, "
               "for this run and later ones.");
+DEFINE_string(
+    preload, "none",
+    "What becomes of files of features and neighbours: none (mapped: pages are read when they are touched), "
+    "ram (read into this process's memory at start), shm (copied to /dev/shm, where other processes and later "
+    "runs find them).");
 
 namespace rutile {
 namespace {
@@ -153,8 +159,18 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
   options.atomic_energies = atomic_energies;
   options.max_energy = selection.max_energy;
   options.max_forces = selection.max_forces;
-  options.num_threads = ThreadsFromFlags();
-  ASSIGN_OR_RETURN(AtomicData data, AtomicData::Read(inputs, options));
+  options.num_threads = options.preload.num_threads = ThreadsFromFlags();
+  ASSIGN_OR_RETURN(options.preload.preload, ParsePreload(FLAGS_preload));
+  absl::StatusOr<AtomicData> read = AtomicData::Read(inputs, options);
+  if (absl::IsResourceExhausted(read.status())) return absl::InvalidArgumentError(read.status().message());
+  ASSIGN_OR_RETURN(AtomicData data, std::move(read));
+  if (data.from_structures() && FLAGS_cache_dir.empty()) {
+    RETURN_IF_ERROR(RefuseFlags("on structures, which are read into memory anyway", {"preload"}));
+  }
+  if (options.preload.preload == Preload::kShm) {
+    PrintMessage(absl::StrCat("--preload=shm: copies are kept in ", PreloadDirectory(options.preload),
+                              " until the machine restarts or they are removed"));
+  }
   if (!data.from_structures()) {
     RETURN_IF_ERROR(RefuseFlags("on files that were made from structures",
                                 {"energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Where train's data come from and in which batches: preloaded files, sets of shards, batches of like sizes. Each changes
+# the numbers only where its rule says so.
+set -uo pipefail
+train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
+cache=$PWD/tools/cache-neighbors/cache-neighbors
+diff=$PWD/lib/tensorfile/diff
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+$featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
+$cache --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=n.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors"
+energies="--hidden=8,8 --max_epochs=4 --batch_size=16 --seed=3"
+forces="--hidden=6 --max_epochs=2 --force_weight=0.1"
+$train $energies --output_dir=e f.safetensors > /dev/null 2>&1 || fail "energies"
+$train $forces --output_dir=n n.safetensors > /dev/null 2>&1 || fail "forces"
+
+# Preloaded: the same bits. Copies in shared memory are used again, and replaced when the file has changed.
+shm=/dev/shm/rutile-$(id -u)
+ways=ram
+if [ -w /dev/shm ]; then
+  ways="ram shm"
+  mkdir -p -m 700 "$shm"
+  ls -A "$shm" > before
+fi
+for way in $ways; do
+  $train $energies --preload=$way --output_dir=e-$way f.safetensors > /dev/null 2> log || fail "energies, $way: $(cat log)"
+  $train $forces --preload=$way --output_dir=n-$way n.safetensors > /dev/null 2> log || fail "forces, $way: $(cat log)"
+  $diff e/last.safetensors e-$way/last.safetensors || fail "energies differ, $way"
+  $diff n/last.safetensors n-$way/last.safetensors || fail "forces differ, $way"
+done
+new_copies() { ls -A "$shm" | grep -vxFf before; }
+if [ "$ways" != ram ]; then
+  grep -q "$shm" log || fail "copies are not mentioned: $(cat log)"
+  [ "$(new_copies | wc -l)" = 2 ] || fail "copies of two files: $(new_copies)"
+  $train $forces --preload=shm --output_dir=again n.safetensors > /dev/null 2>&1 || fail "a copy cannot be used again"
+  [ "$(new_copies | wc -l)" = 2 ] || fail "copied again: $(new_copies)"
+  touch n.safetensors
+  $train $forces --preload=shm --overwrite --output_dir=again n.safetensors > /dev/null 2>&1 || fail "after touch"
+  [ "$(new_copies | wc -l)" = 2 ] || fail "an old copy is left: $(new_copies)"
+  new_copies | while read -r copy; do rm "$shm/$copy"; done
+  [ -s before ] || rmdir "$shm"
+fi
+# Kept neighbours, too; and structures have nothing that could be preloaded.
+structures="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 $tio2"
+$train $forces --cache_dir=kept --output_dir=k $structures > /dev/null 2>&1 || fail "cache_dir"
+$train $forces --cache_dir=kept --preload=ram --output_dir=k-ram $structures > /dev/null 2> log || fail "kept: $(cat log)"
+$diff k/last.safetensors k-ram/last.safetensors || fail "kept neighbours differ"
+expect_error 1 'preload has no effect on structures' $train --preload=ram --output_dir=h $structures
+expect_error 1 'none, ram, shm' $train --preload=disk --output_dir=h f.safetensors
+cp n.safetensors huge.safetensors
+if truncate -s 8T huge.safetensors 2> /dev/null; then
+  expect_error 1 'needs 8796093022208 bytes' $train --preload=ram --output_dir=h huge.safetensors
+fi
+rm huge.safetensors
+
+# Shards are one set, whole and in order, by whatever they are found; a missing one is named.
+mkdir shards
+for i in 1 2 3; do
+  $featurize --species=Ti,O --shard=$i/3 --output=shards/f.safetensors "$tio2" 2> /dev/null || fail "shard $i"
+done
+$train $energies --output_dir=s shards > /dev/null 2> log || fail "shards: $(cat log)"
+$train $energies --output_dir=s-glob 'shards/f-*.safetensors' > /dev/null 2> log || fail "glob: $(cat log)"
+$train $energies --output_dir=s-named shards/f-00001-of-00003.safetensors shards/f-00002-of-00003.safetensors \
+  shards/f-00003-of-00003.safetensors > /dev/null 2> log || fail "named: $(cat log)"
+$diff s/last.safetensors s-glob/last.safetensors || fail "a glob is not the directory"
+$diff s/last.safetensors s-named/last.safetensors || fail "names are not the directory"
+[ "$(cat s/*_frames.txt | sort -n | uniq | wc -l)" = 403 ] || fail "shards are not the whole"
+mv shards/f-00002-of-00003.safetensors second.safetensors
+for inputs in shards 'shards/*' "shards/f-00001-of-00003.safetensors shards/f-00003-of-00003.safetensors"; do
+  set -f
+  expect_error 1 'f-00002-of-00003.safetensors is missing' $train --output_dir=h $inputs
+  set +f
+done
+$train $energies --output_dir=s-one shards/f-00003-of-00003.safetensors > /dev/null 2> log || fail "one shard: $(cat log)"
+ls shards/* > list
+$train $energies --output_dir=s-list list:list > /dev/null 2> log || fail "listed shards: $(cat log)"
+cp second.safetensors shards/f-00002-of-00002.safetensors
+expect_error 1 'two sets with one name' $train --output_dir=h shards
+
+# Batches of like sizes: another run than without, the same for any threads and workers, and when it is resumed.
+bucket="$energies --bucket_by_size --bucket_window=5"
+$train $bucket --output_dir=b f.safetensors > /dev/null 2> log || fail "buckets: $(cat log)"
+grep -q '"bucket_window": 5' b/config.json || fail "bucket_window is not in config.json"
+$diff b/last.safetensors e/last.safetensors > /dev/null && fail "buckets change nothing"
+$train ${bucket/epochs=4/epochs=2} --output_dir=b-resumed f.safetensors > /dev/null 2>&1 || fail "first epochs"
+$train $bucket --threads=1 --output_dir=b-resumed --resume f.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+$diff b/last.safetensors b-resumed/last.safetensors || fail "a resumed run differs"
+$train $forces --bucket_by_size --output_dir=b-n n.safetensors > /dev/null 2>&1 || fail "buckets of forces"
+$train $forces --bucket_by_size --num_workers=2 --output_dir=b-workers n.safetensors > /dev/null 2>&1 || fail "workers"
+$diff b-n/last.safetensors b-workers/last.safetensors || fail "workers change the batches"
+$train $energies --bucket_by_size --sampling_policy=error_weighted --output_dir=b-weighted f.safetensors > /dev/null 2> log ||
+  fail "weighted: $(cat log)"
+$train $bucket --resume --output_dir=e f.safetensors > /dev/null 2> log && fail "resumed with other batches"
+grep -q 'bucket_window is 5, but the run to resume has not set' log || fail "resumed with other batches: $(cat log)"
+expect_error 1 'bucket_window has no effect without --bucket_by_size' $train --bucket_window=5 --output_dir=h f.safetensors
+expect_error 1 'bucket_window=0: expected 1' $train --bucket_by_size --bucket_window=0 --output_dir=h f.safetensors
+expect_error 1 'shuffle off' $train --bucket_by_size --noshuffle --output_dir=h f.safetensors
+expect_error 1 'lbfgs' $train --bucket_by_size --optimizer=lbfgs --output_dir=h f.safetensors
+
+[ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
+finish
