@@ -110,7 +110,7 @@ struct EagerGradients::Impl {
 };
 
 EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bool staged)
-    : impl_(new Impl{task, options, at::Device(options.device), staged || !options.on_cpu(), {}, {}, {}}) {
+    : impl_(new Impl{task, options, at::Device(options.device), staged || !options.on_cpu(), {}, {}, {}, {}}) {
   at::globalContext().setFloat32MatmulPrecision(std::string(MatmulPrecisionName(options.matmul)));
   impl_->gradients.resize(task.terms().size());
   if (options.on_cpu()) return;

@@ -22,6 +22,7 @@
 #include "tools/common/split_flags.h"
 #include "tools/common/trainer_flags.h"
 #include "tools/train/data_flags.h"
+#include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
 #include "tools/train/precision_flags.h"
 #include "tools/train/train_report.h"
@@ -67,7 +68,8 @@ absl::StatusOr<std::vector<Member>> Members(const TrainerOptions& options) {
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
   for (const Member& member : members) {
-    if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun()) continue;
+    if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun())
+      continue;
     return absl::InvalidArgumentError(
         absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
   }
@@ -115,6 +117,8 @@ absl::Status RunTrain(const ToolRun& run) {
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
   std::vector<std::string> messages;
   RETURN_IF_ERROR(SetEagerFromFlags(task_options.hidden, &options, &messages));
+  ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(options));
+  messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::vector<Member> members, Members(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));

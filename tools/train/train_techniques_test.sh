@@ -54,6 +54,10 @@ $train --hidden=6,6 --fast_dev_run=2 --test_fraction=0.1 f.safetensors > stdout 
 grep -q '^test' stdout && [ ! -e run ] || fail "fast_dev_run: $(cat stdout log)"
 
 # Bad values and pairs.
+$train --hidden=4 --fast_dev_run=1 --memory_cleanup f.safetensors > stdout 2> log || fail "memory_cleanup: $(cat log)"
+grep -q 'memory_cleanup has nothing to do' log || fail "memory_cleanup: $(cat log)"
+refused 'gradient_checkpointing saves nothing' --gradient_checkpointing
+refused 'gradient_checkpointing saves nothing' --gradient_checkpointing --compile_mode=none
 refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
 refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --accumulate_grad_batches=2
 refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
