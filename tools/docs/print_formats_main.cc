@@ -35,7 +35,8 @@ print(header["__metadata__"]["kind"], {k: v["shape"] for k, v in header.items() 
   `inputs` (JSON: file to SHA-256). `crc32c.NAME` is the checksum of a tensor, 8 hex digits, in files but not in streams.
 - No dates: the same command on the same input gives the same bytes.
 - Outputs are written under a temporary name in the same directory, flushed, and renamed: they exist whole or not at all.
-- `name-00003-of-00016.safetensors` is a shard: a whole file with a part of the structures.
+- `name-00003-of-00016.safetensors` is a shard: a whole file with a part of the structures. Tools read a set of shards
+  whole, or say which one is missing.
 - A file is checked against the tables below when it is read; one that is cut off, damaged or of another kind is refused
   with the tensor and the rule that it breaks. Tensors that no table names are allowed and ignored.
 - `bazel run //lib/tensorfile:info -- FILE` prints what a file holds.
