@@ -79,7 +79,8 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   ++state.step;
   if (context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
   if (context_.options.on_step) {
-    context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss});
+    context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss, state.learning_rate,
+                              loss_.norm(), work->cost});
   }
   return absl::OkStatus();
 }
