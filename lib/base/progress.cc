@@ -1,14 +1,10 @@
 #include "lib/base/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/base/terminal_line.h"
 
 namespace rutile {
 namespace {
@@ -16,22 +12,11 @@ namespace {
 constexpr int64_t kDrawEveryMs = 100;
 constexpr int kBarWidth = 25;
 
-bool CanDraw() {
-  const char* const terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) && (terminal == nullptr || absl::string_view(terminal) != "dumb");
-}
+}  // namespace
 
-int TerminalWidth() {
-  winsize size = {};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-// Three digits or more: 0.123/s, 12.3/s, 4567/s.
 std::string FormatRate(double rate) {
   return rate >= 100 ? absl::StrFormat("%.0f/s", rate) : absl::StrFormat("%.3g/s", rate);
 }
-
-}  // namespace
 
 std::string FormatDuration(double seconds) {
   constexpr double kLongest = 1000 * 3600.0;  // beyond a month nobody counts
@@ -63,7 +48,7 @@ std::string FormatProgress(absl::string_view label, int64_t done, int64_t total,
 }
 
 ProgressBar::ProgressBar(absl::string_view label, int64_t total, bool enabled)
-    : label_(label), total_(total), start_(std::chrono::steady_clock::now()), active_(enabled && CanDraw()) {}
+    : label_(label), total_(total), start_(std::chrono::steady_clock::now()), active_(enabled && CanDrawLines()) {}
 
 double ProgressBar::Seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -88,11 +73,7 @@ void ProgressBar::Finish() {
 
 void ProgressBar::Draw(absl::string_view end) {
   drawn_ = true;
-  // One column less, or some terminals go to the next line; then erase what a longer line left behind.
-  const std::string line =
-      absl::StrCat("\r", FormatProgress(label_, done_, total_, Seconds(), TerminalWidth() - 1), "\x1b[K", end);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
+  DrawTerminalLine(FormatProgress(label_, done_, total_, Seconds(), TerminalLineWidth()), end);
 }
 
 }  // namespace rutile

@@ -47,6 +47,9 @@ class ProgressBar {
 // The line after `seconds`, at most `width` columns of it.
 std::string FormatProgress(absl::string_view label, int64_t done, int64_t total, double seconds, int width);
 
+// Three digits or more: 0.123/s, 12.3/s, 4567/s.
+std::string FormatRate(double rate);
+
 // "0:07", "12:30", "3:05:00".
 std::string FormatDuration(double seconds);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/evaluation/learning_curve.h"
 #include "lib/plot/html_report.h"
 #include "lib/plot/plots.h"
 #include "lib/structure/element.h"
@@ -150,21 +151,8 @@ void AddExtrapolation(absl::Span<const StructurePrediction> predictions, HtmlRep
 }
 
 absl::Status AddLearningCurve(absl::string_view directory, const EvaluationReport& report, HtmlReport* html) {
-  const TrainingLog& log = *report.log;
-  std::vector<Curve> curves;
-  for (const auto& [column, name] : {std::pair("train_loss", "training"), std::pair("val_loss", "validation")}) {
-    const std::vector<double>* values = log.Find(column);
-    if (values == nullptr || values->empty()) continue;
-    bool any = false;
-    for (const double value : *values) any = any || std::isfinite(value);
-    if (any) curves.push_back({name, *log.Find("epoch"), *values});
-  }
-  if (curves.empty()) return absl::OkStatus();
-  LearningCurveOptions options;
-  const std::string unit = log.Unit("train_loss");
-  options.y_label = unit.empty() ? "Loss" : absl::StrCat("Loss (", unit, ")");
-  options.marked_x = report.best_epoch;
-  ASSIGN_OR_RETURN(const std::string svg, LearningCurve(curves, options));
+  if (!HasLearningCurve(*report.log)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string svg, DrawLearningCurve(*report.log, report.best_epoch));
   html->AddSection("Training");
   return AddPicture(directory, "learning_curve.svg", svg, "Loss over the epochs, for training and validation data.",
                     html);

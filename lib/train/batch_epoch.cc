@@ -82,7 +82,8 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   state.epoch_sums.Add(loss_.sums());
   state.batch = end;
   if (context_.options.on_step) {
-    context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss});
+    context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss, state.learning_rate,
+                              loss_.norm(), work->cost});
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/ema.h"
+#include "lib/train/log_format.h"
 
 namespace rutile {
 namespace {
@@ -235,7 +236,11 @@ std::string ConfigJson(const TrainerOptions& options, const std::map<std::string
   json["num_workers"] = options.num_workers;
   json["prefetch_factor"] = options.prefetch_factor;
   json["persistent_workers"] = options.persistent_workers;
+  json["logger"] = LogFormatsName(options.log_formats);
+  json["log_every_n_steps"] = options.log_every_n_steps;
   for (const auto& [key, value] : provenance) json["provenance"][key] = value;
+  const Json more = Json::parse(options.config_json, nullptr, /*allow_exceptions=*/false);
+  if (more.is_object()) json.update(more);
   // Bytes that are no UTF-8 (a file name may hold them) are replaced, not thrown at the user.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -153,6 +153,17 @@ TEST(CourseTest, ConfigIsJson) {
   EXPECT_EQ(json["compile_mode"], "compile");
   EXPECT_EQ(json["device"], "cpu");
   EXPECT_EQ(json["provenance"]["command"], "train \"x\"");
+  EXPECT_EQ(json["logger"], "tsv,jsonl");
+}
+
+TEST(CourseTest, ConfigHoldsWhatTheCallerAdds) {
+  TrainerOptions options;
+  options.config_json = "{\"flags\":{\"seed\":{\"value\":\"1\",\"origin\":\"default\"}},\"flagfile\":null}";
+  const nlohmann::json json = nlohmann::json::parse(ConfigJson(options, {}, {}));
+  EXPECT_EQ(json["flags"]["seed"]["value"], "1");
+  EXPECT_TRUE(json["flagfile"].is_null());
+  EXPECT_EQ(json["optimizer"], "adam");
+  EXPECT_EQ(CheckSameCourse(CourseJson(TrainerOptions()), CourseJson(options)), absl::OkStatus());
 }
 
 }  // namespace

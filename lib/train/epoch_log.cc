@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "lib/train/train_log.h"
+#include "lib/train/log_format.h"
 
 namespace rutile {
 

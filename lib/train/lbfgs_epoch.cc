@@ -40,7 +40,8 @@ absl::Status LbfgsEpoch::Train(EpochWork* work) {
   state.batch = loader_.num_batches();
   ++state.step;
   if (context_.options.on_step) {
-    context_.options.on_step({state.epoch + 1, state.step, state.batch, loader_.num_batches(), result.loss});
+    context_.options.on_step({state.epoch + 1, state.step, state.batch, loader_.num_batches(), result.loss,
+                              state.learning_rate, loss_.norm(), work->cost});
   }
   if (result.converged) finished_ = "L-BFGS has converged";
   return absl::OkStatus();

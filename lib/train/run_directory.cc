@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +44,20 @@ bool RunDirectory::HoldsRun() const {
          FileExists(config());
 }
 
+std::vector<std::string> RunDirectory::Files() const {
+  return {best(),
+          average(),
+          last(),
+          config(),
+          flags(),
+          log(),
+          log_stem() + ".jsonl",
+          step_log_stem() + ".tsv",
+          step_log_stem() + ".jsonl",
+          learning_curve(),
+          failed_batch()};
+}
+
 absl::StatusOr<bool> RunDirectory::Open(RunMode mode) const {
   const bool resume = FileExists(checkpoint()) && (mode == RunMode::kResume || mode == RunMode::kResumeOrNew);
   if (mode == RunMode::kResume && !resume) {
@@ -58,7 +73,7 @@ absl::StatusOr<bool> RunDirectory::Open(RunMode mode) const {
 }
 
 absl::Status RunDirectory::RemoveRun() const {
-  for (const std::string& file : {best(), last(), average(), config(), log()}) RETURN_IF_ERROR(Remove(file));
+  for (const std::string& file : Files()) RETURN_IF_ERROR(Remove(file));
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
     const std::string name = entry.path().filename().string();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,7 +30,12 @@ class RunDirectory {
   std::string last() const { return path_ + "/last.safetensors"; }
   std::string average() const { return path_ + "/average.safetensors"; }
   std::string config() const { return path_ + "/config.json"; }
-  std::string log() const { return path_ + "/log.tsv"; }
+  std::string log() const { return log_stem() + ".tsv"; }
+  std::string log_stem() const { return path_ + "/log"; }  // the forms of log_format.h end in .tsv and .jsonl
+  std::string step_log_stem() const { return path_ + "/steps"; }
+  std::string flags() const { return path_ + "/flags.txt"; }
+  std::string learning_curve() const { return path_ + "/learning-curve.svg"; }
+  std::string failed_batch() const { return path_ + "/failed-batch.safetensors"; }
   std::string checkpoint() const { return path_ + "/checkpoints/last.safetensors"; }
   // "checkpoints/epoch-00012.safetensors": kept, for those who look at a run's course.
   std::string epoch_checkpoint(int64_t epoch) const;
@@ -38,7 +44,7 @@ class RunDirectory {
   std::string named_checkpoint(absl::string_view name) const;   // "checkpoints/NAME"
   absl::Status RemoveCheckpoint(absl::string_view name) const;  // of the name; OK where there is none
 
-  // Any of the files above is there.
+  // Any of the files above is there that every run has.
   bool HoldsRun() const;
 
   // Whether to resume. Makes the directories, and removes nothing yet.
@@ -49,6 +55,8 @@ class RunDirectory {
   absl::Status RemoveRun() const;
 
  private:
+  std::vector<std::string> Files() const;  // but for checkpoints
+
   std::string path_;
 };
 

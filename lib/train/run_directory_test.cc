@@ -43,13 +43,18 @@ TEST(RunDirectoryTest, RemovesItsOwnFilesOnly) {
   ASSERT_TRUE(run.Open(RunMode::kNew).ok());
   const std::string notes = run.path() + "/notes.txt", mine = run.path() + "/checkpoints/mine.safetensors";
   for (const std::string& path :
-       {run.best(), run.last(), run.log(), run.config(), run.checkpoint(), run.epoch_checkpoint(12), notes, mine}) {
+       {run.best(), run.last(), run.log(), run.config(), run.checkpoint(), run.epoch_checkpoint(12), notes, mine,
+        run.log_stem() + ".jsonl", run.step_log_stem() + ".tsv", run.flags(), run.learning_curve(),
+        run.failed_batch()}) {
     Touch(path);
   }
   EXPECT_TRUE(run.HoldsRun());
   ASSERT_TRUE(run.RemoveRun().ok());
   EXPECT_FALSE(run.HoldsRun());
-  EXPECT_FALSE(FileExists(run.epoch_checkpoint(12)));
+  for (const std::string& path : {run.epoch_checkpoint(12), run.log_stem() + ".jsonl", run.step_log_stem() + ".tsv",
+                                  run.flags(), run.learning_curve(), run.failed_batch()}) {
+    EXPECT_FALSE(FileExists(path)) << path;
+  }
   EXPECT_TRUE(FileExists(notes));
   EXPECT_TRUE(FileExists(mine));
 }

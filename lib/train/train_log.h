@@ -1,4 +1,5 @@
-// log.tsv: rows of numbers, one for each epoch or validation, under a header that names columns and units.
+// A log of numbers that grows while a run trains, in each of the forms of log_format.h: log.tsv and log.jsonl with a
+// row for each epoch or validation, steps.tsv and steps.jsonl with a row for every so many steps.
 
 #ifndef RUTILE_LIB_TRAIN_TRAIN_LOG_H_
 #define RUTILE_LIB_TRAIN_TRAIN_LOG_H_
@@ -6,35 +7,45 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/train/log_format.h"
 
 namespace rutile {
 
-// "val_loss" or "epoch_time[s]".
-std::string LogColumn(absl::string_view name, absl::string_view unit);
+// What of a log stays when a run is resumed: the rest was written after the checkpoint, and will come again.
+struct KeptRows {
+  int64_t rows = 0;  // so many from the first on
+  int64_t step = 0;  // and those that follow up to this value in their column "step"
+};
 
 class TrainLog {
  public:
-  // A file that is there is continued: its first `keep_rows` rows stay, and the rest (what came after the checkpoint)
-  // goes. keep_rows = 0 starts a new file. FAILED_PRECONDITION when the file to continue has other columns; otherwise
-  // errors of the file system, with the path.
-  static absl::StatusOr<TrainLog> Open(absl::string_view path, std::vector<std::string> columns, int64_t keep_rows);
+  // Writes STEM.tsv and so on. columns: as LogColumn makes them. Files that are there are continued with what is `kept`
+  // of them; with nothing kept new files begin. FAILED_PRECONDITION when a file to continue has other columns or is no
+  // log; otherwise errors of the file system, with the path.
+  static absl::StatusOr<TrainLog> Open(absl::string_view stem, std::vector<std::string> columns,
+                                       absl::Span<const LogFormat> formats, const KeptRows& kept);
 
-  // Nine digits for numbers, none lost for epochs and steps; "nan" for what there is not. Flushed: a row is seen at
-  // once. CHECK-fails unless there is a value for each column.
+  // Flushed: a row is seen at once. CHECK-fails unless there is a value for each column.
   absl::Status Append(absl::Span<const double> row);
 
  private:
-  TrainLog(absl::string_view path, size_t num_columns) : path_(path), num_columns_(num_columns) {}
+  struct File {
+    LogFormat format;
+    std::string path;
+    std::ofstream stream;
+  };
 
-  std::string path_;
-  size_t num_columns_;
-  std::ofstream file_;
+  explicit TrainLog(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+
+  std::vector<std::string> columns_;
+  std::vector<File> files_;
 };
 
 }  // namespace rutile

@@ -1,69 +1,104 @@
 #include "lib/train/train_log.h"
 
+#include <unistd.h>
+
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/train/log_format.h"
 
 namespace rutile {
 namespace {
 
 using ::testing::HasSubstr;
 
+const std::vector<LogFormat> kTsv = {LogFormat::kTsv};
+
 std::string Path(const char* name) { return ::testing::TempDir() + "/" + name; }
 std::string Contents(const std::string& path) { return std::string(FileContents::Open(path)->data()); }
 
-TEST(TrainLogTest, ColumnsNameUnits) {
-  EXPECT_EQ(LogColumn("epoch_time", "s"), "epoch_time[s]");
-  EXPECT_EQ(LogColumn("step", ""), "step");
-}
-
 TEST(TrainLogTest, RowsAreSeenAtOnce) {
-  const std::string path = Path("rows.tsv");
-  absl::StatusOr<TrainLog> log = TrainLog::Open(path, {"epoch", "loss[eV]"}, 0);
+  const std::string stem = Path("rows");
+  absl::StatusOr<TrainLog> log = TrainLog::Open(stem, {"epoch", "loss[eV]"}, AllLogFormats(), {});
   ASSERT_TRUE(log.ok()) << log.status();
-  EXPECT_EQ(Contents(path), "epoch\tloss[eV]\n");
+  EXPECT_EQ(Contents(stem + ".tsv"), "epoch\tloss[eV]\n");
   ASSERT_TRUE(log->Append({1, 0.1}).ok());
   ASSERT_TRUE(log->Append({2, std::numeric_limits<double>::quiet_NaN()}).ok());
   ASSERT_TRUE(log->Append({123456789012, 1.23456789e-7}).ok());
-  EXPECT_EQ(Contents(path), "epoch\tloss[eV]\n1\t0.1\n2\tnan\n123456789012\t1.23456789e-07\n");
+  EXPECT_EQ(Contents(stem + ".tsv"), "epoch\tloss[eV]\n1\t0.1\n2\tnan\n123456789012\t1.23456789e-07\n");
+  EXPECT_EQ(Contents(stem + ".jsonl"),
+            "{\"units\":{\"epoch\":\"\",\"loss\":\"eV\"}}\n{\"epoch\":1,\"loss\":0.1}\n{\"epoch\":2,\"loss\":null}\n"
+            "{\"epoch\":123456789012,\"loss\":1.23456789e-07}\n");
+}
+
+TEST(TrainLogTest, OnlyTheFormsThatWereChosen) {
+  ASSERT_TRUE(TrainLog::Open(Path("chosen"), {"epoch"}, {LogFormat::kJsonl}, {}).ok());
+  EXPECT_TRUE(FileExists(Path("chosen.jsonl")));
+  EXPECT_FALSE(FileExists(Path("chosen.tsv")));
+  absl::StatusOr<TrainLog> none = TrainLog::Open(Path("nothing"), {"epoch"}, {}, {});
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_TRUE(none->Append({1}).ok());
+  EXPECT_FALSE(FileExists(Path("nothing.tsv")));
 }
 
 TEST(TrainLogTest, ResumingDropsLaterRows) {
-  const std::string path = Path("resume.tsv");
-  ASSERT_TRUE(WriteFileAtomically(path, "epoch\tx\n1\t10\n2\t20\n3\t30\n4\t4").ok());  // the last was cut off
-  {
-    absl::StatusOr<TrainLog> log = TrainLog::Open(path, {"epoch", "x"}, 2);
+  const std::string stem = Path("resume");
+  for (const LogFormat format : AllLogFormats()) {
+    const std::vector<std::string> columns = {"epoch", "x"};
+    std::string text = LogHeader(format, columns) + "\n";
+    for (double epoch = 1; epoch <= 3; ++epoch) text += LogRow(format, columns, {epoch, 10 * epoch}) + "\n";
+    const std::string whole = text;
+    text += LogRow(format, columns, {4, 44}).substr(0, 3);  // was cut off
+    const std::string path = stem + std::string(LogFormatSuffix(format));
+    ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+    absl::StatusOr<TrainLog> log = TrainLog::Open(stem, columns, {format}, {2, 0});
     ASSERT_TRUE(log.ok()) << log.status();
-    ASSERT_TRUE(log->Append({3, 31}).ok());
+    ASSERT_TRUE(log->Append({3, 30}).ok());
+    EXPECT_EQ(Contents(path), whole);
+    ASSERT_TRUE(TrainLog::Open(stem, columns, {format}, {}).ok());  // a new run
+    EXPECT_EQ(Contents(path), LogHeader(format, columns) + "\n");
   }
-  EXPECT_EQ(Contents(path), "epoch\tx\n1\t10\n2\t20\n3\t31\n");
-  ASSERT_TRUE(TrainLog::Open(path, {"epoch", "x"}, 0).ok());  // a new run
-  EXPECT_EQ(Contents(path), "epoch\tx\n");
+}
+
+TEST(TrainLogTest, RowsStayByNumberOrByStep) {
+  const std::string stem = Path("kept");
+  const auto kept = [&](const KeptRows& rows) {
+    EXPECT_TRUE(WriteFileAtomically(stem + ".tsv", "epoch\tstep\n1\t5\n1\t10\n2\t15\n2\t20\n").ok());
+    EXPECT_TRUE(TrainLog::Open(stem, {"epoch", "step"}, kTsv, rows).ok());
+    return Contents(stem + ".tsv");
+  };
+  EXPECT_EQ(kept({3, 0}), "epoch\tstep\n1\t5\n1\t10\n2\t15\n");
+  EXPECT_EQ(kept({0, 14}), "epoch\tstep\n1\t5\n1\t10\n");
+  EXPECT_EQ(kept({0, 4}), "epoch\tstep\n");
+  EXPECT_EQ(kept({9, 0}), "epoch\tstep\n1\t5\n1\t10\n2\t15\n2\t20\n");
+  EXPECT_EQ(kept({0, 0}), "epoch\tstep\n");
 }
 
 TEST(TrainLogTest, ResumingWithoutAFileStartsOne) {
-  ASSERT_TRUE(TrainLog::Open(Path("absent.tsv"), {"epoch"}, 5).ok());
+  ASSERT_TRUE(TrainLog::Open(Path("absent"), {"epoch"}, kTsv, {5, 0}).ok());
   EXPECT_EQ(Contents(Path("absent.tsv")), "epoch\n");
 }
 
 TEST(TrainLogTest, RefusesAnotherTable) {
-  const std::string path = Path("other.tsv");
-  ASSERT_TRUE(WriteFileAtomically(path, "epoch\ty\n1\t10\n").ok());
-  EXPECT_THAT(std::string(TrainLog::Open(path, {"epoch", "x"}, 1).status().message()),
+  const std::string stem = Path("other");
+  ASSERT_TRUE(WriteFileAtomically(stem + ".tsv", "epoch\ty\n1\t10\n").ok());
+  EXPECT_THAT(std::string(TrainLog::Open(stem, {"epoch", "x"}, kTsv, {1, 0}).status().message()),
               HasSubstr("expected \"epoch\tx\""));
-  ASSERT_TRUE(WriteFileAtomically(path, "epoch\tx\n1\n").ok());
-  EXPECT_THAT(std::string(TrainLog::Open(path, {"epoch", "x"}, 1).status().message()),
+  ASSERT_TRUE(WriteFileAtomically(stem + ".tsv", "epoch\tx\n1\n").ok());
+  EXPECT_THAT(std::string(TrainLog::Open(stem, {"epoch", "x"}, kTsv, {1, 0}).status().message()),
               HasSubstr("found the row \"1\""));
-  EXPECT_FALSE(TrainLog::Open(Path("no/such/log.tsv"), {"epoch"}, 0).ok());
+  EXPECT_FALSE(TrainLog::Open(Path("no/such/log"), {"epoch"}, kTsv, {}).ok());
 }
 
 TEST(TrainLogTest, FullDeviceIsAnError) {
-  absl::StatusOr<TrainLog> log = TrainLog::Open("/dev/full", {"epoch"}, 0);
+  ASSERT_EQ(::symlink("/dev/full", Path("full.tsv").c_str()), 0);
+  absl::StatusOr<TrainLog> log = TrainLog::Open(Path("full"), {"epoch"}, kTsv, {});
   EXPECT_EQ(log.status().code(), absl::StatusCode::kResourceExhausted) << log.status();
 }
 

@@ -39,6 +39,7 @@
 #include "lib/train/run_writer.h"
 #include "lib/train/schedule.h"
 #include "lib/train/starting_state.h"
+#include "lib/train/step_log.h"
 #include "lib/train/stop_rule.h"
 #include "lib/train/top_checkpoints.h"
 #include "lib/train/train_log.h"
@@ -179,8 +180,10 @@ absl::Status Trainer::Start() {
   if (options_.files == RunFiles::kNone) return absl::OkStatus();
   if (!resume) RETURN_IF_ERROR(directory_.RemoveRun());  // nothing but the environment can fail from here on
   if (options_.files == RunFiles::kAll) {
-    ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log(), EpochColumns(task_, has_validation()), state_.log_rows));
+    ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log_stem(), EpochColumns(task_, has_validation()),
+                                          options_.log_formats, {state_.log_rows, /*step=*/0}));
   }
+  if (!options_.flag_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory_.flags(), options_.flag_file));
   return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.Course(), provenance_));
 }
 
@@ -457,7 +460,18 @@ absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerO
   ASSIGN_OR_RETURN(RunPlan plan, MakeRunPlan(split, options));
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
   plan.options.schedule.maximize = monitor.maximize();
-  return Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance).Run();
+  std::optional<StepLog> steps;
+  if (options.log_every_n_steps > 0 && options.files == RunFiles::kAll) {
+    steps.emplace(RunDirectory(output_dir).step_log_stem(), options.log_formats, task.loss_unit(),
+                  options.log_every_n_steps);
+    plan.options.on_step = [first = options.on_step, log = &*steps](const StepReport& report) {
+      if (first) first(report);
+      log->Observe(report);
+    };
+  }
+  absl::StatusOr<TrainResult> result = Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance).Run();
+  if (result.ok() && steps && !steps->status().ok()) return steps->status();
+  return result;
 }
 
 }  // namespace rutile

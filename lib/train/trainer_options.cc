@@ -173,6 +173,11 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(AtLeast(options.average_best, 0, "average_best"));
   RETURN_IF_ERROR(AtLeast(options.save_top_k, -1, "save_top_k"));
   RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));
+  RETURN_IF_ERROR(AtLeast(options.log_every_n_steps, 0, "log_every_n_steps"));
+  if (options.log_every_n_steps > 0 && options.log_formats.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("log_every_n_steps is ", options.log_every_n_steps, ", but there is no logger: choose one"));
+  }
   RETURN_IF_ERROR(AtLeast(options.keep_every_steps, 0, "keep_every_steps"));
   if (options.keep_every_time <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("keep_every_time is ", absl::FormatDuration(options.keep_every_time),

@@ -18,6 +18,7 @@
 #include "lib/task/task.h"
 #include "lib/train/batch_limit.h"
 #include "lib/train/ema.h"
+#include "lib/train/log_format.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
@@ -45,7 +46,10 @@ struct StepReport {
   int64_t step = 0;   // done in the run
   int64_t batch = 0;  // done in the epoch
   int64_t num_batches = 0;
-  double loss = 0;  // of the batch
+  double loss = 0;           // of the batch
+  double learning_rate = 0;  // of the step
+  double gradient_norm = 0;  // before clipping
+  double cost = 0;           // Task::ExampleCost of what was trained on in this epoch and session
 };
 
 // A row of the log: the end of an epoch, or a validation inside one.
@@ -117,6 +121,12 @@ struct TrainerOptions {
   absl::Duration keep_every_time = absl::InfiniteDuration();
   int64_t save_top_k = 0;  // and the checkpoints of so many of the best values; -1: of all validations
   RunFiles files = RunFiles::kAll;
+  // With RunFiles::kAll: the forms of log.tsv, and whether there is also a row in steps.tsv for every so many steps
+  // (0: none).
+  std::vector<LogFormat> log_formats = AllLogFormats();
+  int64_t log_every_n_steps = 0;
+  std::string config_json;  // a JSON object whose members join config.json: what the caller knows of the run
+  std::string flag_file;    // flags.txt; empty: none
 
   // For progress bars and messages: training itself prints nothing.
   std::function<void(const StepReport&)> on_step;

@@ -35,6 +35,12 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(message([](TrainerOptions* o) { o->prefetch_factor = 0; }), HasSubstr("prefetch_factor is 0"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->gradient_clip_norm = -1; }), HasSubstr("gradient_clip_norm is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->check_cost = -1; }), HasSubstr("check_cost is -1"));
+  EXPECT_THAT(message([](TrainerOptions* o) { o->log_every_n_steps = -1; }), HasSubstr("log_every_n_steps is -1"));
+  EXPECT_THAT(message([](TrainerOptions* o) {
+                o->log_every_n_steps = 5;
+                o->log_formats.clear();
+              }),
+              HasSubstr("there is no logger"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->optimizer.beta1 = 2; }), HasSubstr("beta1 is 2"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->stop.max_epochs = 0; }), HasSubstr("max_epochs is 0"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->schedule.warmup_start = 2; }), HasSubstr("warmup_start is 2"));

@@ -2,11 +2,37 @@
 
 #include <gflags/gflags.h>
 
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace rutile {
+namespace {
 
-bool FlagGiven(const char* name) { return !gflags::GetCommandLineFlagInfoOrDie(name).is_default; }
+// Nothing until RunTool has recorded them.
+std::optional<std::map<std::string, std::string>>& Origins() {
+  static auto* origins = new std::optional<std::map<std::string, std::string>>();
+  return *origins;
+}
+
+}  // namespace
+
+std::string FlagOrigin(const std::string& name) {
+  if (!Origins().has_value()) return "default";
+  const auto found = Origins()->find(name);
+  return found == Origins()->end() ? "default" : found->second;
+}
+
+void RecordFlagOrigins(std::map<std::string, std::string> origins) { Origins() = std::move(origins); }
+
+bool FlagGiven(const char* name) {
+  const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name);
+  // gflags takes a default of NaN, which is not equal to itself, for given.
+  return Origins().has_value() ? Origins()->count(name) > 0 : !info.is_default;
+}
 
 absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names) {
   for (const char* name : names) {

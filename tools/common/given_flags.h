@@ -4,6 +4,8 @@
 #define RUTILE_TOOLS_COMMON_GIVEN_FLAGS_H_
 
 #include <initializer_list>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,6 +15,10 @@ namespace rutile {
 
 // On the command line or in a --flagfile, with whatever value. CHECK-fails when there is no such flag.
 bool FlagGiven(const char* name);
+
+// "command line", "flagfile PATH", or "default" for what was not given. RunTool records it.
+std::string FlagOrigin(const std::string& name);
+void RecordFlagOrigins(std::map<std::string, std::string> origins);
 
 // INVALID_ARGUMENT for the first of `names` that is given: "--momentum has no effect with --optimizer=adam: leave it
 // out". `why`: "with --optimizer=adam". Nobody tunes a flag in vain.

@@ -17,6 +17,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
 #include "lib/tensorfile/provenance.h"
+#include "tools/common/flag_file.h"
+#include "tools/common/given_flags.h"
 
 namespace rutile {
 namespace {
@@ -57,7 +59,7 @@ void PrintHelp(const ToolInfo& info) {
     absl::StrAppend(&text, "  --", flag.name, "=", quoted ? "\"" : "", flag.default_value, quoted ? "\"" : "", " (",
                     flag.type, ")\n", Wrapped(flag.description, "      "));
   }
-  absl::StrAppend(&text, "  --flagfile=\"\" (string)\n      Read flags from this file, one a line.\n",
+  absl::StrAppend(&text, "  --flagfile=\"\" (string)\n      Read flags and inputs from this file, one a line.\n",
                   "  --help\n      Print this and exit.\n  --version\n      Print the version and exit.\n");
   std::cout << text << std::flush;
 }
@@ -109,11 +111,25 @@ void PrintMessage(absl::string_view what) {
 
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
   tool_name = info.name;
-  ToolRun run{info.name, std::vector<std::string>(argv, argv + argc), {}};
+  ToolRun run{info.name, {argv[0]}, {}};
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
   gflags::SetVersionString(kVersion);
+  const absl::StatusOr<std::vector<Argument>> arguments =
+      ExpandFlagFiles(std::vector<std::string>(argv + 1, argv + argc));
+  if (!arguments.ok()) {
+    PrintMessage(arguments.status().message());
+    return 1;
+  }
+  for (const Argument& argument : *arguments) run.command.push_back(argument.text);
+  std::vector<std::string> words = run.command;  // gflags reorders pointers to them
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  argc = static_cast<int>(words.size());
+  argv = pointers.data();
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  RecordFlagOrigins(FlagOrigins(*arguments));
   if (FlagIsSet("version")) {
     std::cout << info.name << " " << kVersion << std::endl;
     return 0;

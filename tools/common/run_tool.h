@@ -25,7 +25,7 @@ struct ToolInfo {
 
 struct ToolRun {
   std::string name;
-  std::vector<std::string> command;  // argv as given
+  std::vector<std::string> command;  // argv, with what flag files say in their places
   std::vector<std::string> args;     // positional arguments
 };
 

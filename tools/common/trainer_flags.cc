@@ -11,6 +11,7 @@
 #include "tools/common/ema_flags.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/limit_flags.h"
+#include "tools/common/log_flags.h"
 #include "tools/common/optimizer_flags.h"
 #include "tools/common/schedule_flags.h"
 #include "tools/common/validation_flags.h"
@@ -121,6 +122,9 @@ absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
   options.num_workers = FLAGS_num_workers;
   options.prefetch_factor = FLAGS_prefetch_factor;
   options.persistent_workers = FLAGS_persistent_workers;
+  ASSIGN_OR_RETURN(const LogOptions log, LogOptionsFromFlags(options.files));
+  options.log_formats = log.formats;
+  options.log_every_n_steps = log.every_n_steps;
   RETURN_IF_ERROR(CheckTrainerOptions(options));
   return options;
 }

@@ -12,6 +12,7 @@
 #include "lib/structure/extxyz_keys.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/failed_batch.h"
 
 namespace {
 
@@ -65,8 +66,9 @@ std::string ExtendedXyzKeys() {
 
 int main() {
   std::cout << kIntroduction;
-  for (const rutile::Schema* schema : {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(),
-                                       &rutile::CheckpointSchema(), &rutile::PredictionsSchema()}) {
+  for (const rutile::Schema* schema :
+       {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
+        &rutile::FailedBatchSchema(), &rutile::PredictionsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

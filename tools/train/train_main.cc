@@ -9,9 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "lib/base/input_files.h"
-#include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/potential_file.h"
 #include "lib/train/run_directory.h"
@@ -25,6 +23,9 @@
 #include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
 #include "tools/train/precision_flags.h"
+#include "tools/train/run_record.h"
+#include "tools/train/train_plot.h"
+#include "tools/train/train_progress.h"
 #include "tools/train/train_report.h"
 #include "tools/train/train_task.h"
 
@@ -82,12 +83,16 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
   PrintFacts(data, task, split);
-  ProgressBar progress(member.name.empty() ? "train" : member.name, options.stop.max_epochs,
-                       FLAGS_progress && options.files != RunFiles::kAtEnd);
+  const RunDirectory directory(member.directory);
+  TrainProgress progress(member.name.empty() ? "train" : member.name, "atoms", options.stop,
+                         FLAGS_progress && options.files != RunFiles::kAtEnd);
+  TrainPlot plot(directory, options);
   double atoms_per_s = 0;
+  if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
   options.on_epoch = [&](const EpochReport& report) {
-    if (report.end_of_epoch) progress.Add();
     atoms_per_s = report.cost_per_s;
+    progress.OnEpoch(report);
+    plot.OnEpoch(report);
   };
   const absl::StatusOr<TrainResult> result = Train(*task.task, split, options, member.directory, metadata);
   progress.Finish();
@@ -96,13 +101,11 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   const bool keeps_files = options.files != RunFiles::kNone;
   if (keeps_files) RETURN_IF_ERROR(WriteFrames(member.directory, split));
   RETURN_IF_ERROR(result.status());
-  PrintMessage(absl::StrFormat(
-      "%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch); best epoch %d -> %s", result->stop_reason,
-      result->epochs, result->steps, absl::ToDoubleSeconds(result->time), atoms_per_s, result->best_epoch,
-      keeps_files ? RunDirectory(member.directory).best() : "nothing was written"));
+  const bool plotted = plot.Finish(result->best_epoch);
+  PrintOutcome(directory, options, *result, task.task->loss_unit(), atoms_per_s, plotted);
   if (result->averaged > 0) {
     PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
-                                 keeps_files ? " -> " + RunDirectory(member.directory).average() : ""));
+                                 keeps_files ? " -> " + directory.average() : ""));
   }
   RETURN_IF_ERROR(PrintErrors(task, split, result->best_parameters, member.name));
   if (!keeps_files) return absl::OkStatus();
@@ -114,6 +117,7 @@ absl::Status RunTrain(const ToolRun& run) {
     return absl::InvalidArgumentError("needs structures, features or neighbors to train on; see train --help");
   }
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
+  RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
   std::vector<std::string> messages;
   RETURN_IF_ERROR(SetEagerFromFlags(task_options.hidden, &options, &messages));
@@ -137,6 +141,7 @@ absl::Status RunTrain(const ToolRun& run) {
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
+  RecordRun(run, EffectiveSettings(data, task_options, options), &options);
   for (const Member& member : members) {
     task_options.force_sampling.seed = options.seed;
     RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, options, metadata));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_tables.h"
@@ -19,7 +20,7 @@
 #include "lib/structure/element.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/evaluate_examples.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/log_format.h"
 #include "tools/common/run_tool.h"
 
 DEFINE_bool(save_energies, false, "Write what the best model says of each structure: energies-train.tsv and so on.");
@@ -54,6 +55,27 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
                    " features do not vary over the training atoms and are ignored (numbers ",
                    absl::StrJoin(constant.begin(), constant.begin() + std::min<size_t>(constant.size(), 10), ", "),
                    constant.size() > 10 ? ", ..." : "", ")"));
+}
+
+void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, const TrainResult& result,
+                  absl::string_view loss_unit, double atoms_per_s, bool plotted) {
+  PrintMessage(absl::StrFormat("%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch)",
+                               result.stop_reason, result.epochs, result.steps, absl::ToDoubleSeconds(result.time),
+                               atoms_per_s));
+  std::string others;
+  for (const LogFormat format : options.log_formats) {
+    absl::StrAppend(&others, ", ", directory.log_stem(), LogFormatSuffix(format));
+    if (options.log_every_n_steps > 0) {
+      absl::StrAppend(&others, ", ", directory.step_log_stem(), LogFormatSuffix(format));
+    }
+  }
+  if (plotted) absl::StrAppend(&others, ", ", directory.learning_curve());
+  if (options.files == RunFiles::kNone) {
+    PrintMessage("nothing was written");
+    return;
+  }
+  PrintMessage(absl::StrFormat("best epoch %d, loss %.6g%s -> %s%s", result.best_epoch, result.best_loss,
+                               loss_unit.empty() ? "" : absl::StrCat(" ", loss_unit), directory.best(), others));
 }
 
 absl::Status WriteFrames(absl::string_view directory, const Split& split) {

@@ -1,0 +1,39 @@
+#include "lib/train/step_log.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/logging.h"
+
+namespace rutile {
+
+StepLog::StepLog(absl::string_view stem, std::vector<LogFormat> formats, absl::string_view loss_unit,
+                 int64_t every_n_steps)
+    : stem_(stem),
+      formats_(std::move(formats)),
+      columns_({"epoch", "step", LogColumn("loss", loss_unit), "learning_rate", "gradient_norm", "time[s]"}),
+      every_n_steps_(every_n_steps) {
+  CHECK_GE(every_n_steps, 1);
+}
+
+void StepLog::Observe(const StepReport& report) {
+  if (!status_.ok()) return;
+  if (!log_.has_value()) {
+    start_ = absl::Now();
+    absl::StatusOr<TrainLog> log = TrainLog::Open(stem_, columns_, formats_, {0, report.step - 1});
+    status_ = log.status();
+    if (!log.ok()) return;
+    log_ = *std::move(log);
+  }
+  if (report.step % every_n_steps_ != 0) return;
+  status_ = log_->Append({static_cast<double>(report.epoch), static_cast<double>(report.step), report.loss,
+                          report.learning_rate, report.gradient_norm, absl::ToDoubleSeconds(absl::Now() - start_)});
+}
+
+}  // namespace rutile

@@ -1,0 +1,106 @@
+#include "tools/train/run_record.h"
+
+#include <torch/version.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/machine.h"
+#include "lib/base/version.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/structure/element.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "tools/common/flag_file.h"
+
+namespace rutile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool IsAboutTheDirectory(const std::string& flag) { return flag == "resume" || flag == "overwrite"; }
+
+std::string Species(const ChebyshevOptions& descriptor) {
+  return absl::StrJoin(descriptor.species, ",",
+                       [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+}
+
+void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* settings) {
+  settings->Resolve("species", Species(descriptor), "file");
+  settings->Resolve("rad_order", absl::StrCat(descriptor.rad_order), "file");
+  settings->Resolve("rad_cutoff", absl::StrCat(descriptor.rad_cutoff), "file");
+  settings->Resolve("ang_order", absl::StrCat(descriptor.ang_order), "file");
+  settings->Resolve("ang_cutoff", absl::StrCat(descriptor.ang_cutoff), "file");
+  settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), "file");
+}
+
+Json Versions() {
+  return {{"rutile", kVersion},
+          {"libtorch", TORCH_VERSION},
+          {"compiler", CompilerName()},
+          {"kernel", DescribeMachine().kernel}};
+}
+
+Json Hardware() {
+  const Machine machine = DescribeMachine();
+  return {{"cpu", machine.cpu},
+          {"instruction_set", machine.instruction_set},
+          {"processors", machine.processors},
+          {"usable_processors", machine.usable_processors},
+          {"memory_bytes", machine.memory_bytes}};
+}
+
+}  // namespace
+
+FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task,
+                               const TrainerOptions& options) {
+  FlagSettings settings;
+  const auto resolve = [&settings](const char* name, const auto& value) {
+    settings.Resolve(name, absl::StrCat(value), "run");
+  };
+  // Structures have no descriptor of their own: what the flags do not say is a default.
+  if (!data.from_structures() || settings.settings().at("fingerprints").is_given) {
+    ResolveDescriptor(data.descriptor(), &settings);
+  }
+  if (!data.from_structures()) settings.Resolve("config_key", data.config_key(), "file");
+  if (!settings.settings().at("atomic_energies").is_given && !data.atomic_energies().empty()) {
+    const std::string energies =
+        absl::StrJoin(data.atomic_energies(), ",", [](std::string* out, const std::pair<uint8_t, double>& energy) {
+          absl::StrAppend(out, ElementSymbol(energy.first), "=", Json(energy.second).dump());
+        });
+    settings.Resolve("atomic_energies", energies, "file");
+  }
+  resolve("precision", task.precision == DType::kF64 ? "fp64" : "fp32");
+  resolve("threads", task.num_threads);
+  resolve("learning_rate", options.optimizer.learning_rate);
+  resolve("weight_decay", options.optimizer.weight_decay);
+  resolve("energy_weight", task.loss.energy_weight);
+  resolve("num_workers", options.num_workers);
+  resolve("cached_features", task.cached_features ? "true" : "false");
+  return settings;
+}
+
+void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options) {
+  Json json;
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const auto& [name, setting] : settings.settings()) {
+    json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};
+    if (setting.is_given && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);
+  }
+  const absl::StatusOr<std::string> text =
+      FlagFileText(absl::StrCat(run.name, " ", kVersion,
+                                ": makes this run again, as --flagfile, with another --output_dir after it"),
+                   given, run.args);
+  if (!text.ok()) PrintWarning(absl::StrCat("no flags.txt: ", text.status().message()));
+  options->flag_file = text.value_or("");
+  json["flagfile"] = text.ok() ? Json(*text) : Json();
+  json["versions"] = Versions();
+  json["hardware"] = Hardware();
+  options->config_json = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace rutile

@@ -1,0 +1,72 @@
+// The line on the terminal while a model is trained.
+//
+//   train  epoch 12/100 (340/1200)  11 %  [##          ]  loss 0.0123  val 0.0145  lr 0.001  491000 atoms/s  3:25 left
+
+#ifndef RUTILE_TOOLS_TRAIN_TRAIN_PROGRESS_H_
+#define RUTILE_TOOLS_TRAIN_TRAIN_PROGRESS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "lib/train/stop_rule.h"
+#include "lib/train/trainer_options.h"
+
+namespace rutile {
+
+// What there is to show. Rates and times are of this session: a resumed run begins anew.
+struct TrainState {
+  StepReport step;
+  double validation_loss = std::numeric_limits<double>::quiet_NaN();  // the last; NaN: none yet
+  double cost_per_s = 0;                                              // 0: not known
+  bool long_epoch = false;                                            // shows batches, too
+  double done = 0;                                                    // share of the run, 0 to 1; below 0: nobody knows
+  double seconds_left = -1;                                           // to the nearest limit; below 0: nobody knows
+  bool may_stop_early = false;
+  int64_t max_epochs = -1;
+};
+
+// At most `width` columns. What does not fit goes: the bar, wide spaces, the learning rate, and then the end.
+std::string FormatTrainProgress(absl::string_view label, absl::string_view cost_unit, const TrainState& state,
+                                int width);
+
+// Draws at most ten times a second, from the first tenth on, and only on a terminal: logs and pipes see nothing.
+class TrainProgress {
+ public:
+  // cost_unit: of Task::ExampleCost, "atoms". Not `enabled`: never draws (--progress=false).
+  TrainProgress(absl::string_view label, absl::string_view cost_unit, const StopOptions& limits, bool enabled);
+  ~TrainProgress() { Finish(); }
+  TrainProgress(const TrainProgress&) = delete;
+  TrainProgress& operator=(const TrainProgress&) = delete;
+
+  // Whether anybody looks: else OnStep and OnEpoch need not be called.
+  bool active() const { return active_; }
+  // After each step: costs a look at the clock where nothing is drawn.
+  void OnStep(const StepReport& report);
+  void OnEpoch(const EpochReport& report);
+  // Leaves the last state on the terminal, if any was drawn, and goes to a new line. Further calls do nothing.
+  void Finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Update(const StepReport& report, Clock::time_point now);
+
+  const std::string label_;
+  const std::string cost_unit_;
+  const StopOptions limits_;
+  const Clock::time_point start_ = Clock::now();
+  bool active_;
+  bool drawn_ = false;
+  TrainState state_;
+  Clock::time_point next_draw_ = start_ + std::chrono::milliseconds(100);
+  StepReport first_;  // of the session, and of the epoch: rates count from them
+  StepReport epoch_first_;
+  Clock::time_point first_time_, epoch_time_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_TRAIN_PROGRESS_H_
