@@ -14,6 +14,7 @@
 #include "lib/base/version.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/structure/element.h"
+#include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "tools/common/flag_file.h"
 
@@ -74,10 +75,16 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
         });
     settings.Resolve("atomic_energies", energies, "file");
   }
-  resolve("precision", task.precision == DType::kF64 ? "fp64" : "fp32");
+  const MixedPrecision mixed = options.eager.mixed;
+  resolve("precision", mixed != MixedPrecision::kNone  ? MixedPrecisionName(mixed)
+                       : task.precision == DType::kF64 ? "fp64"
+                                                       : "fp32");
+  resolve("device", options.eager.device);
+  resolve("compile_mode", CompileModeName(options.compile_mode));
   resolve("threads", task.num_threads);
   resolve("learning_rate", options.optimizer.learning_rate);
   resolve("weight_decay", options.optimizer.weight_decay);
+  resolve("epsilon", options.optimizer.epsilon);
   resolve("energy_weight", task.loss.energy_weight);
   resolve("num_workers", options.num_workers);
   resolve("cached_features", task.cached_features ? "true" : "false");
