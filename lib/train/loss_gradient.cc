@@ -14,7 +14,6 @@
 #include "lib/train/gradient_step.h"
 
 namespace rutile {
-
 namespace {
 
 std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager) {

@@ -1,7 +1,5 @@
 #include "lib/train/loss_gradient.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 #include <limits>
 #include <string>
@@ -14,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/half_task.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/trainer_options.h"
@@ -141,20 +140,6 @@ TEST(LossGradientModeTest, ModesAgree) {
   }
   EXPECT_THAT(gradients[0], Pointwise(DoubleNear(1e-13), gradients[1]));
 }
-
-// Gradients go through fp16 on their way back, where 65536 is infinite; losses are as they were.
-class HalfTask : public ToyTask {
- public:
-  using ToyTask::ToyTask;
-  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                         const EagerOptions& options) const override {
-    const at::Tensor losses = ExampleLosses(parameters, batch);
-    at::Tensor half = losses.to(at::kHalf).to(at::kDouble);
-    if (broken) half = (losses - losses.detach()).sqrt();  // 0, with an infinite slope
-    return losses.detach() + (half - half.detach());
-  }
-  bool broken = false;
-};
 
 EagerOptions Fp16() {
   EagerOptions options;
