@@ -5,10 +5,12 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/batch_memory.h"
 #include "lib/potential/energy_kernel.h"
+#include "lib/potential/kernel_tuner.h"
 
 namespace rutile {
 namespace {
@@ -54,10 +56,69 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
   if (options.precision == DType::kF64) {
     task->native64_ = std::make_unique<Native<double>>(task->model_.shape(), task->pool_.get());
+    RETURN_IF_ERROR(task->Prepare(task->native64_.get(), train));
   } else {
     task->native32_ = std::make_unique<Native<float>>(task->model_.shape(), task->pool_.get());
+    RETURN_IF_ERROR(task->Prepare(task->native32_.get(), train));
   }
   return task;
+}
+
+template <typename T>
+absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t> train) {
+  const CompileOptions& compile = options_.compile;
+  RETURN_IF_ERROR(CheckCompileOptions(compile));
+  if (compile.preset == CompilePreset::kDefault) return absl::OkStatus();
+  const int num_species = model_.shape().num_species;
+  std::vector<int32_t> species_count;  // [S, species]
+  for (int64_t s = 0; s < num_examples(); ++s) {
+    const int64_t* const row = &species_row_[s * (num_species + 1)];
+    for (int i = 0; i < num_species; ++i) species_count.push_back(static_cast<int32_t>(row[i + 1] - row[i]));
+  }
+  largest_ = FindLargestBatch(species_count, num_species, compile);
+  native->sums.reserve(largest_.structures);
+  native->errors.reserve(largest_.structures);
+  KernelPlan plan;
+  if (compile.preset == CompilePreset::kMaxAutotune) {
+    TuneOptions tune;
+    tune.batch_size = compile.batch_size;
+    tune.cache_directory = compile.cache_directory;
+    tune.atoms.assign(num_species, 0);
+    for (const int64_t s : train.subspan(0, compile.batch_size)) {
+      for (int i = 0; i < num_species; ++i) tune.atoms[i] += species_count[s * num_species + i];
+    }
+    ASSIGN_OR_RETURN(const TunedKernel tuned, TuneKernel<T>(model_.shape(), pool_.get(), tune));
+    plan = tuned.plan;
+    compile_message_ = absl::StrCat("max-autotune: ", Describe(tuned));
+  }
+  SetPlan(plan);
+  return absl::OkStatus();
+}
+
+void AtomisticTask::SetPlan(const KernelPlan& plan) {
+  const auto set = [&](auto* kernel) {
+    kernel->SetPlan(plan);
+    kernel->Reserve(largest_.species_atoms, /*second_order=*/false);
+  };
+  if (native64_ != nullptr) set(&native64_->kernel);
+  if (native32_ != nullptr) set(&native32_->kernel);
+}
+
+NamedTensors AtomisticTask::State() const {
+  NamedTensors state = example_errors_.State();
+  if (options_.compile.preset == CompilePreset::kMaxAutotune) {
+    SetKernelPlanState(native64_ != nullptr ? native64_->kernel.plan() : native32_->kernel.plan(), &state);
+  }
+  return state;
+}
+
+absl::Status AtomisticTask::SetState(const NamedTensors& state) {
+  if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return example_errors_.SetState(state);
+  ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
+  // Without the plan: where nothing else is kept there are no errors either.
+  RETURN_IF_ERROR(example_errors_.SetState(state.size() == 1 ? NamedTensors() : state));
+  SetPlan(plan);
+  return absl::OkStatus();
 }
 
 void AtomisticTask::FillExamples() {
@@ -156,13 +217,27 @@ absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedT
   return absl::OkStatus();
 }
 
+void AtomisticTask::ReserveBatch(NamedTensors* batch) const {
+  if (options_.compile.preset == CompilePreset::kDefault) return;
+  const int64_t f = model_.shape().num_features, num_species = model_.shape().num_species;
+  if (options_.precision == DType::kF64) {
+    Reuse<double>(batch, "x", {largest_.atoms, f});
+  } else {
+    Reuse<float>(batch, "x", {largest_.atoms, f});
+  }
+  Reuse<int32_t>(batch, "structure", {largest_.atoms});
+  Reuse<int64_t>(batch, "species_offset", {num_species + 1});
+  for (const char* name : {"num_atoms", "target", "weight"}) Reuse<double>(batch, name, {largest_.structures});
+  Reuse<int64_t>(batch, "example", {largest_.structures});
+}
+
 absl::StatusOr<std::vector<double>> AtomisticTask::SamplingWeights(SamplingPolicy policy,
                                                                    absl::Span<const int64_t> examples) {
   return example_errors_.SamplingWeights(policy, examples, model_.targets());
 }
 
 Loss AtomisticTask::CombineTerms(const TermSums& sums) const {
-  return CombineLossTerms(options_.loss.kind, {options_.loss.energy_weight}, sums);
+  return CombineLossTerms(options_.loss.kind, absl::MakeConstSpan(&options_.loss.energy_weight, 1), sums);
 }
 
 std::vector<double> AtomisticTask::ExampleCounts(const NamedTensors& batch) const {

@@ -21,6 +21,8 @@
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/example_errors.h"
 #include "lib/potential/feature_source.h"
+#include "lib/potential/kernel_plan.h"
+#include "lib/potential/largest_batch.h"
 #include "lib/potential/loss_function.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/eager_options.h"
@@ -43,13 +45,16 @@ class AtomisticTask : public Task {
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
   // Tensors: x [A, F] standardised, atoms of one species next to each other; species_offset i64 [species + 1], whose
   // last is A; structure i32 [A]; num_atoms f64 [B]; target f64 [B], energy per atom less atomic energies, eV; weight
-  // f64 [B]; example i64 [B]. x and structure may have more rows, which no one reads: memory of a larger batch.
+  // f64 [B]; example i64 [B].
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
+  // With a preset other than default.
+  void ReserveBatch(NamedTensors* batch) const override;
 
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                       absl::Span<const int64_t> examples) override;
-  NamedTensors State() const override { return example_errors_.State(); }
-  absl::Status SetState(const NamedTensors& state) override { return example_errors_.SetState(state); }
+  // With preset max-autotune the kernel's plan belongs to it: a resumed run keeps its bits.
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
 
   std::map<std::string, std::string> Course() const override { return CourseOf(options_); }
 
@@ -83,6 +88,9 @@ class AtomisticTask : public Task {
 
   const AtomisticModel& model() const { return model_; }
 
+  // What the preset did, for people; "" where there is nothing to say.
+  const std::string& compile_message() const { return compile_message_; }
+
  private:
   template <typename T>
   struct Native;  // the kernel and its scratch memory, of the parameters' type
@@ -92,6 +100,11 @@ class AtomisticTask : public Task {
   absl::Status Standardise(const FeatureSource& features);
   template <typename Source, typename T>
   absl::Status StandardiseInto(const FeatureSource& features, T* rows) const;
+  // What options_.compile asks for.
+  template <typename T>
+  absl::Status Prepare(Native<T>* native, absl::Span<const int64_t> train);
+  // And the memory that it needs for the largest batch.
+  void SetPlan(const KernelPlan& plan);
   template <typename T>
   void FillBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const;
   // Error of the energy per atom of each structure, eV: what a forward pass gives.
@@ -115,6 +128,8 @@ class AtomisticTask : public Task {
   Tensor rows_;                       // [A, F] standardised, in the parameters' type; by structure, then by species
   std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
   std::unique_ptr<ThreadPool> pool_;
+  LargestBatch largest_;  // with a preset other than default
+  std::string compile_message_;
   std::unique_ptr<Native<float>> native32_;
   std::unique_ptr<Native<double>> native64_;
 };

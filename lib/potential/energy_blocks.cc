@@ -31,26 +31,22 @@ struct ForwardPass {
   }
 };
 
-// d[i] = slope[i] * sum_o w[o, i] d_out[o], written over the inputs. slopes: null where the polynomial of the inputs'
-// values serves.
+// d[i] = slope[i] times the product, written over the inputs. slopes: null where the polynomial of the inputs' values
+// serves.
 template <typename T>
-struct BackwardTile {
-  const T* w;
-  int num_inputs, num_outputs;
-  const T* d_out;
+struct BackwardEnds {
   const SlopePolynomial& polynomial;
   const T* slopes;
   T* in;
 
   template <int R, int V>
-  HWY_INLINE void Run(int i) const {
+  HWY_INLINE void Begin(int, VecOf<T> (&acc)[R][V]) const {
+    SetZero<R, V, T>(acc);
+  }
+  template <int R, int V>
+  HWY_INLINE void End(int i, const VecOf<T> (&acc)[R][V]) const {
     const hn::ScalableTag<T> d;
     const int lanes = hn::Lanes(d);
-    VecOf<T> acc[R][V];
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
-    }
-    AddProduct(w + i, 1, num_inputs, num_outputs, d_out, acc);
     const auto c0 = hn::Set(d, T(polynomial.c0)), c1 = hn::Set(d, T(polynomial.c1)), c2 = hn::Set(d, T(polynomial.c2));
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) {
@@ -76,9 +72,8 @@ struct BackwardPass {
   HWY_INLINE void Run(int atom) const {
     constexpr int64_t kStride = TileStride<T>();
     T* const at = tile + atom;
-    ForRows<V>(layer.inputs,
-               BackwardTile<T>{parameters + layer.weight, layer.inputs, layer.outputs, at + layer.output_row * kStride,
-                               polynomial, slopes ? slopes + atom : slopes, at + layer.input_row * kStride});
+    Multiply<V>(Back<T>(layer, parameters, at + layer.output_row * kStride),
+                BackwardEnds<T>{polynomial, slopes ? slopes + atom : slopes, at + layer.input_row * kStride});
   }
 };
 
@@ -99,7 +94,7 @@ void Backward(const BlockLayout& layout, const T* parameters, int n, T* tile, T*
       const T* delta = tile + layer.output_row * kStride;
       AddRowSums(padded, delta, layer.outputs, gradients + layer.bias);
       AddOuterProducts(padded, OuterProduct<T, 1>{{delta}, {tile + layer.input_row * kStride}}, layer.outputs,
-                       layer.inputs, gradients + layer.weight);
+                       layer.inputs, layout.gradients, gradients + layer.weight);
     }
     if (l == 0 && x_gradients == nullptr) break;
     const SlopePolynomial polynomial = l == 0 ? SlopePolynomial{1, 0, 0} : SlopeOf(layout.activation);
@@ -136,8 +131,11 @@ HWY_EXPORT(ForwardF64);
 HWY_EXPORT(BackwardF32);
 HWY_EXPORT(BackwardF64);
 
-BlockLayout::BlockLayout(const NetworkShape& shape)
-    : activation(shape.activation), num_features(shape.num_features), num_rows(shape.num_features) {
+BlockLayout::BlockLayout(const NetworkShape& shape, GradientForm gradients)
+    : activation(shape.activation),
+      gradients(gradients),
+      num_features(shape.num_features),
+      num_rows(shape.num_features) {
   const bool keeps_slopes = activation == Activation::kTwist || activation == Activation::kSilu;
   int input_row = 0;
   for (int l = 0; l < shape.num_layers(); ++l) {

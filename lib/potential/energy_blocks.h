@@ -27,9 +27,12 @@ constexpr int64_t TileStride() {
   return kBlockAtoms + 64 / static_cast<int64_t>(sizeof(T));
 }
 
+// How gradients are summed over atoms (products-inl.h): what suits the widths of a layer, or one form for all.
+enum class GradientForm { kByWidth, kLanes, kTurned };
+
 // Where the rows of a tile are, and the network of one species in its flat parameters.
 struct BlockLayout {
-  explicit BlockLayout(const NetworkShape& shape);
+  explicit BlockLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kByWidth);
 
   struct Layer {
     int inputs, outputs;
@@ -39,6 +42,7 @@ struct BlockLayout {
   };
   std::vector<Layer> layers;
   Activation activation;
+  GradientForm gradients;
   int num_features;
   int result_row;  // the network's output
   int num_rows;

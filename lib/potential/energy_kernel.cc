@@ -47,6 +47,33 @@ template <typename T>
 EnergyKernel<T>::~EnergyKernel() = default;
 
 template <typename T>
+void EnergyKernel<T>::SetPlan(const KernelPlan& plan) {
+  CHECK(plan.block_atoms >= 1 && plan.block_atoms <= kBlockAtoms) << plan.block_atoms;
+  plan_ = plan;
+  layout_.gradients = tangent_layout_.values.gradients = plan.gradients;
+  kept_ = Kept::kNothing;
+}
+
+template <typename T>
+void EnergyKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order) {
+  CHECK_EQ(atoms.size(), shape_.num_species);
+  int64_t num_atoms = 0, num_blocks = 0;
+  for (const int64_t n : atoms) {
+    num_atoms += n;
+    num_blocks += NumBlocks(n);
+  }
+  blocks_.reserve(num_blocks);
+  active_.reserve(num_blocks);
+  pieces_.reserve(kMaxPieces);
+  KeepTiles(num_blocks, second_order ? tangent_layout_.num_rows : layout_.num_rows);
+  if (atom_energies_.size() < num_atoms) atom_energies_.resize(num_atoms);
+  // Neighbouring pieces share one species at most.
+  const int64_t num_networks = std::min(num_blocks, kMaxPieces) + shape_.num_species - 1;
+  const size_t size = num_networks * shape_.parameters_per_species();
+  if (gradient_buffers_.size() < size) gradient_buffers_.resize(size);
+}
+
+template <typename T>
 template <typename Body>
 void EnergyKernel<T>::ForEach(int64_t n, const Body& body) {
   if (pool_ == nullptr || n < kMinBlocksForThreads) {
@@ -73,8 +100,9 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
     const int64_t begin = rows.species_offset[s], end = rows.species_offset[s + 1];
     CHECK_LE(begin, end);
     // Blocks of nearly equal size, so that threads finish together; whole cache lines of atoms, but for the last.
-    const int64_t count = (end - begin + kBlockAtoms - 1) / kBlockAtoms;
-    const int64_t size = count == 0 ? 0 : ((end - begin + count - 1) / count + 15) / 16 * 16;
+    const int64_t count = NumBlocks(end - begin);
+    const int64_t even = count == 0 ? 0 : (end - begin + count - 1) / count;
+    const int64_t size = std::min<int64_t>((even + 15) / 16 * 16, plan_.block_atoms);
     for (int64_t at = begin; at < end; at += size) {
       blocks_.push_back({s, at, static_cast<int>(std::min(size, end - at))});
     }
@@ -82,9 +110,9 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
 }
 
 template <typename T>
-void EnergyKernel<T>::KeepTiles(int rows) {
+void EnergyKernel<T>::KeepTiles(int64_t blocks, int rows) {
   kept_tile_size_ = rows * TileStride<T>();
-  const int64_t size = blocks_.size() * kept_tile_size_;
+  const int64_t size = blocks * kept_tile_size_;
   if (size <= tiles_size_) return;
   tiles_size_ = size + size / 4;
   tiles_ = NewBuffer(tiles_size_);
@@ -152,7 +180,7 @@ void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
 template <typename T>
 void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
   CutIntoBlocks(parameters, rows);
-  KeepTiles(layout_.num_rows);
+  KeepTiles(blocks_.size(), layout_.num_rows);
   ForEach(blocks_.size(), [&](int64_t b, int) {
     const Block& block = blocks_[b];
     ForwardBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(),
@@ -221,7 +249,7 @@ void EnergyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, 
                                                 absl::Span<double> sums, absl::Span<T> x_gradients) {
   CutIntoBlocks(parameters, rows);
   CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
-  KeepTiles(tangent_layout_.num_rows);
+  KeepTiles(blocks_.size(), tangent_layout_.num_rows);
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     const int64_t at = block.begin * shape_.num_features;

@@ -4,7 +4,8 @@
 //
 // Forward gives the sums; the caller turns them into a loss and hands d loss/d E_s to Backward, which uses the
 // activations that Forward kept. lib/potential/network_reference.h defines the same with LibTorch operations. Atoms are
-// cut into blocks by their number alone, and blocks are summed in order: any number of threads gives the same bits.
+// cut into blocks by their number and the plan alone, and blocks are summed in order: any number of threads gives the
+// same bits.
 
 #ifndef RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_
 #define RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_
@@ -16,6 +17,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/potential/energy_blocks.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/network_shape.h"
 #include "lib/potential/tangent_blocks.h"
 
@@ -41,6 +43,14 @@ class EnergyKernel {
 
   // [species], or empty: gradients of the networks of these are not computed from now on, and stay as they are.
   void SetResting(const std::vector<bool>& species);
+
+  // From the next Forward on. CHECK-fails on a plan without meaning.
+  void SetPlan(const KernelPlan& plan);
+  const KernelPlan& plan() const { return plan_; }
+
+  // Takes now the memory of batches of at most so many atoms of each species: no call of Forward, Backward or Evaluate
+  // allocates for them; with second_order no call at all.
+  void Reserve(absl::Span<const int64_t> atoms, bool second_order);
 
   // sums: [structures], overwritten, in the network's units, added in fp64. parameters: [num_parameters].
   // CHECK-fails when lengths disagree. Keeps (F + neurons) numbers for each atom until the next call.
@@ -94,8 +104,10 @@ class EnergyKernel {
   enum class Kept { kNothing, kValues, kDerivatives };
 
   void CutIntoBlocks(absl::Span<const T> parameters, const AtomRows<T>& rows);
-  // Room for as many tiles of `rows` rows as there are blocks.
-  void KeepTiles(int rows);
+  // Blocks that so many atoms of one species become.
+  int64_t NumBlocks(int64_t atoms) const { return (atoms + plan_.block_atoms - 1) / plan_.block_atoms; }
+  // Room for so many tiles of `rows` rows.
+  void KeepTiles(int64_t blocks, int rows);
   void AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums);
   // Slopes and tangents null where there are none.
   void AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes, const T* tangents,
@@ -116,8 +128,9 @@ class EnergyKernel {
   static Buffer NewBuffer(int64_t size);
 
   const NetworkShape shape_;
-  const BlockLayout layout_;
-  const TangentLayout tangent_layout_;
+  KernelPlan plan_;
+  BlockLayout layout_;
+  TangentLayout tangent_layout_;
   ThreadPool* const pool_;
   const int64_t worker_tile_size_;
   std::vector<bool> resting_;  // [species], or empty

@@ -15,6 +15,8 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/base/simd.h"
+#include "lib/potential/energy_blocks.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/network_init.h"
 
 namespace rutile {
@@ -373,6 +375,62 @@ TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
         const double expected = rests ? T(7) : all[i];
         EXPECT_NEAR(found[i], expected, rests ? 0 : (sizeof(T) == 4 ? 2e-4 : 1e-11) * (1 + std::abs(expected))) << i;
       }
+    }
+  }
+}
+
+// Rounding apart, and with the same bits for any number of threads.
+TYPED_TEST(EnergyKernelTypedTest, PlansGiveTheSame) {
+  using T = TypeParam;
+  const Example<T> e = MakeExample<T>({2, 33, {40, 21}, Activation::kSilu}, {301, 77}, 9);
+  const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
+  std::vector<double> expected;
+  for (const int block_atoms : {kBlockAtoms, 1, 16, 50, 64}) {
+    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
+      std::vector<T> first;
+      for (const int threads : {1, 3}) {
+        ThreadPool pool(threads);
+        EnergyKernel<T> kernel(e.shape, &pool);
+        kernel.SetPlan({block_atoms, form});
+        std::vector<double> sums(9);
+        std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
+        kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+        kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+        kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+        kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(gradients));
+        if (first.empty()) first = gradients;
+        EXPECT_EQ(gradients, first);
+      }
+      if (expected.empty()) expected.assign(first.begin(), first.end());
+      double largest = 0, difference = 0;
+      for (size_t i = 0; i < first.size(); ++i) {
+        largest = std::max(largest, std::abs(expected[i]));
+        difference = std::max(difference, std::abs(first[i] - expected[i]));
+      }
+      EXPECT_LT(difference, tolerance * largest) << KernelPlanText({block_atoms, form});
+    }
+  }
+}
+
+TYPED_TEST(EnergyKernelTypedTest, AllocatesNothingWithinWhatIsReserved) {
+  using T = TypeParam;
+  const NetworkShape shape = {3, 20, {16, 16}, Activation::kTanh};
+  for (const int block_atoms : {128, 16}) {
+    EnergyKernel<T> kernel(shape);
+    kernel.SetPlan({block_atoms, GradientForm::kByWidth});
+    kernel.Reserve({300, 600, 40}, /*second_order=*/true);
+    for (const std::vector<int64_t>& atoms :
+         {std::vector<int64_t>{1, 0, 0}, {300, 600, 40}, {0, 600, 1}, {17, 0, 33}, {0, 0, 0}}) {
+      const Example<T> e = MakeExample<T>(shape, atoms, 32);
+      std::vector<double> sums(32);
+      std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
+      const size_t before = mallinfo2().uordblks;
+      kernel.Evaluate(e.parameters, e.rows(), absl::MakeSpan(sums));
+      kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+      kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+      kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+      kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(gradients));
+      EXPECT_EQ(mallinfo2().uordblks, before);
     }
   }
 }

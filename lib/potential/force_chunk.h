@@ -13,6 +13,7 @@
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/force_batch.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/loss_function.h"
 #include "lib/potential/task_options.h"
 
@@ -82,6 +83,9 @@ class ForceChunk {
 
   // EnergyKernel::SetResting.
   void SetResting(const std::vector<bool>& species) { kernel_.SetResting(species); }
+
+  // From the next Run on.
+  void SetPlan(const KernelPlan& plan) { kernel_.SetPlan(plan); }
 
   // structures: of the batch; all of them need forces (NeedsForces), or none. sums: [B], those of `structures` are
   // overwritten. gradients: null when they are not wanted.

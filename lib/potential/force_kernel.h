@@ -22,6 +22,7 @@
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/force_batch.h"
 #include "lib/potential/force_chunk.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -43,6 +44,13 @@ class ForceKernel {
 
   // EnergyKernel::SetResting, for all threads.
   void SetResting(const std::vector<bool>& species);
+
+  // Of the networks, from the next Run on.
+  void SetPlan(const KernelPlan& plan) {
+    for (const auto& chunk : chunks_) chunk->SetPlan(plan);
+    plan_ = plan;
+  }
+  const KernelPlan& plan() const { return plan_; }
 
   // Adds the sums of the loss terms to `sums` and errors to `errors` (may be null). gradients: of each term, flat,
   // added to; empty when they are not wanted. Terms: energy, force if force_weight > 0, stress if stress_weight > 0.
@@ -71,6 +79,7 @@ class ForceKernel {
   const ForceFormulas<T> formulas_;
   const int64_t num_parameters_;
   ThreadPool* const pool_;
+  KernelPlan plan_;
   std::vector<std::unique_ptr<ForceChunk<T>>> chunks_;  // of each thread
   std::vector<int64_t> order_;                          // [B] structures: those that need forces, then the others
   std::vector<int64_t> num_pairs_;                      // [B] of structures with geometry

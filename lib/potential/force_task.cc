@@ -4,9 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/kernel_tuner.h"
 #include "lib/structure/cell.h"
 
 namespace rutile {
@@ -58,10 +60,72 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
     task->kernel32_ =
         std::make_unique<ForceKernel<float>>(task->model_, options.loss, options.angular, task->pool_.get());
   }
+  RETURN_IF_ERROR(task->Prepare(train));
   return task;
 }
 
 ForceTask::~ForceTask() = default;
+
+absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
+  const CompileOptions& compile = options_.compile;
+  RETURN_IF_ERROR(CheckCompileOptions(compile));
+  if (compile.preset == CompilePreset::kDefault) return absl::OkStatus();
+  if (compile.preset == CompilePreset::kMaxAutotune) {
+    // One thread takes a few structures at a time through all passes (force_kernel.h), so the networks see their atoms.
+    constexpr int64_t kTogether = 8;
+    TuneOptions tune;
+    tune.second_order = true;
+    tune.batch_size = compile.batch_size;
+    tune.cache_directory = compile.cache_directory;
+    tune.atoms.assign(model_.shape().num_species, 0);
+    for (const int64_t s : train.subspan(0, std::min(kTogether, compile.batch_size))) {
+      for (const uint8_t species : data_.species(s)) ++tune.atoms[species];
+    }
+    const absl::StatusOr<TunedKernel> tuned = options_.precision == DType::kF64
+                                                  ? TuneKernel<double>(model_.shape(), nullptr, tune)
+                                                  : TuneKernel<float>(model_.shape(), nullptr, tune);
+    RETURN_IF_ERROR(tuned.status());
+    SetPlan(tuned->plan);
+    compile_message_ = absl::StrCat("max-autotune: ", Describe(*tuned));
+  }
+  std::vector<int64_t> largest(train.begin(), train.end());
+  const auto count = std::min<int64_t>(compile.batch_size, static_cast<int64_t>(largest.size()));
+  std::partial_sort(largest.begin(), largest.begin() + count, largest.end(), [this](int64_t a, int64_t b) {
+    return data_.num_atoms(a) != data_.num_atoms(b) ? data_.num_atoms(a) > data_.num_atoms(b) : a < b;
+  });
+  largest.resize(count);
+  if (sampler_ != nullptr) sampler_->StartEpoch(0);
+  NamedTensors batch;
+  RETURN_IF_ERROR(MakeBatch(largest, &batch));
+  std::vector<Tensor> gradients;
+  for (size_t t = 0; t < terms().size(); ++t) {
+    gradients.push_back(Tensor::Zeros(options_.precision, {model_.shape().num_parameters()}));
+  }
+  TermSums sums(static_cast<int>(gradients.size()));
+  return Run(InitialParameters(0), batch, absl::MakeSpan(gradients), &sums, nullptr);
+}
+
+void ForceTask::SetPlan(const KernelPlan& plan) {
+  if (kernel64_ != nullptr) kernel64_->SetPlan(plan);
+  if (kernel32_ != nullptr) kernel32_->SetPlan(plan);
+}
+
+NamedTensors ForceTask::State() const {
+  NamedTensors state = errors_.State();
+  if (options_.compile.preset == CompilePreset::kMaxAutotune) {
+    SetKernelPlanState(kernel64_ != nullptr ? kernel64_->plan() : kernel32_->plan(), &state);
+  }
+  return state;
+}
+
+absl::Status ForceTask::SetState(const NamedTensors& state) {
+  if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return errors_.SetState(state);
+  ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
+  // Without the plan: where nothing else is kept there are no errors either.
+  RETURN_IF_ERROR(errors_.SetState(state.size() == 1 ? NamedTensors() : state));
+  SetPlan(plan);
+  return absl::OkStatus();
+}
 
 absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
   return options_.precision == DType::kF64 ? maker_->Make<double>(examples, batch)
@@ -91,7 +155,7 @@ std::string ForceTask::loss_unit() const {
 }
 
 Loss ForceTask::CombineTerms(const TermSums& sums) const {
-  std::vector<double> weights = {options_.loss.energy_weight};
+  absl::InlinedVector<double, 3> weights = {options_.loss.energy_weight};
   if (forces()) weights.push_back(options_.loss.force_weight);
   if (stress()) weights.push_back(options_.loss.stress_weight);
   return CombineLossTerms(options_.loss.kind, weights, sums);

@@ -25,6 +25,7 @@
 #include "lib/potential/force_batch.h"
 #include "lib/potential/force_kernel.h"
 #include "lib/potential/force_sampler.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
@@ -50,8 +51,9 @@ class ForceTask : public Task {
   void StartEpoch(int64_t epoch, bool training) override;
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                       absl::Span<const int64_t> examples) override;
-  NamedTensors State() const override { return errors_.State(); }
-  absl::Status SetState(const NamedTensors& state) override { return errors_.SetState(state); }
+  // With preset max-autotune the kernel's plan belongs to it: a resumed run keeps its bits.
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
 
   std::map<std::string, std::string> Course() const override { return CourseOf(options_); }
 
@@ -86,6 +88,9 @@ class ForceTask : public Task {
 
   const AtomisticModel& model() const { return model_; }
 
+  // What the preset did, for people; "" where there is nothing to say.
+  const std::string& compile_message() const { return compile_message_; }
+
  private:
   ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features, AtomisticModel model)
       : data_(data),
@@ -95,6 +100,10 @@ class ForceTask : public Task {
         errors_(data.num_structures()) {}
   bool forces() const { return options_.loss.force_weight > 0; }
   bool stress() const { return options_.loss.stress_weight > 0; }
+  // What options_.compile asks for. Memory is taken by a rehearsal on the largest structures of `train`: most of what
+  // will be needed, as pairs and sampled forces differ between batches.
+  absl::Status Prepare(absl::Span<const int64_t> train);
+  void SetPlan(const KernelPlan& plan);
   absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
                    BatchErrors* errors);
 
@@ -106,6 +115,7 @@ class ForceTask : public Task {
   std::unique_ptr<ForceSampler> sampler_;  // null when forces do not count
   std::unique_ptr<ForceBatchMaker> maker_;
   std::unique_ptr<ThreadPool> pool_;
+  std::string compile_message_;
   std::unique_ptr<ForceKernel<float>> kernel32_;  // one of these two
   std::unique_ptr<ForceKernel<double>> kernel64_;
 };

@@ -4,7 +4,7 @@
 
 namespace rutile {
 
-Loss CombineLossTerms(LossKind kind, const std::vector<double>& weights, const TermSums& sums) {
+Loss CombineLossTerms(LossKind kind, absl::Span<const double> weights, const TermSums& sums) {
   CHECK_EQ(weights.size(), sums.sum.size());
   Loss loss;
   for (size_t t = 0; t < weights.size(); ++t) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <vector>
 
+#include "absl/types/span.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/task.h"
 
@@ -29,7 +29,7 @@ class ErrorLoss {
 };
 
 // The loss of LossOptions from the sums of its terms, whose weights are given in the order of the sums.
-Loss CombineLossTerms(LossKind kind, const std::vector<double>& weights, const TermSums& sums);
+Loss CombineLossTerms(LossKind kind, absl::Span<const double> weights, const TermSums& sums);
 
 }  // namespace rutile
 

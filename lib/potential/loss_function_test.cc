@@ -46,7 +46,7 @@ TEST(LossFunctionTest, MeansAndNoErrorAtAll) {
   sums.sum = {0, 3};
   const Loss mean = CombineLossTerms(LossKind::kMse, {1, 2}, sums);
   EXPECT_DOUBLE_EQ(mean.value, 3);
-  EXPECT_EQ(mean.weight, (std::vector<double>{0.25, 1}));
+  EXPECT_EQ(mean.weight, (decltype(Loss::weight){0.25, 1}));
   EXPECT_EQ(CombineLossTerms(LossKind::kRmse, {1, 2}, sums).weight[0], 0);
 }
 

@@ -104,20 +104,35 @@ TEST_P(NetworkReferenceTest, KernelAgreesInSinglePrecision) {
   CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 5e-6);
 }
 
+constexpr Activation kActivations[] = {Activation::kLinear, Activation::kTanh,  Activation::kSigmoid,
+                                       Activation::kMtanh,  Activation::kTwist, Activation::kSilu};
+
+std::string NameOf(const testing::TestParamInfo<std::tuple<Case, Activation>>& info) {
+  std::string name(ActivationName(std::get<1>(info.param)));
+  const Case& c = std::get<0>(info.param);
+  name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
+  for (const int width : c.hidden) name += "_" + std::to_string(width);
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, NetworkReferenceTest,
                          testing::Combine(testing::Values(Case{{1}, 3, {}}, Case{{9, 4}, 1, {1}},
                                                           Case{{17, 9}, 5, {7, 5}}, Case{{227, 454}, 20, {16, 16}},
                                                           Case{{0, 140, 3}, 26, {33, 17, 9}},
                                                           Case{{64, 0, 31, 128, 129}, 7, {15}}),
-                                          testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
-                                                          Activation::kMtanh, Activation::kTwist, Activation::kSilu)),
-                         [](const auto& info) {
-                           std::string name(ActivationName(std::get<1>(info.param)));
-                           const Case& c = std::get<0>(info.param);
-                           name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
-                           for (const int width : c.hidden) name += "_" + std::to_string(width);
-                           return name;
-                         });
+                                          testing::ValuesIn(kActivations)),
+                         NameOf);
+
+// Both forms of gradients, with and without whole vectors and rows, around a whole block.
+INSTANTIATE_TEST_SUITE_P(WideShapes, NetworkReferenceTest,
+                         testing::Combine(testing::Values(Case{{1, 127}, 44, {64, 63}}, Case{{128, 1}, 31, {97, 32}},
+                                                          Case{{129}, 33, {200, 16}}, Case{{130, 2}, 48, {65, 130}}),
+                                          testing::ValuesIn(kActivations)),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(WidestShapes, NetworkReferenceTest,
+                         testing::Combine(testing::Values(Case{{130}, 67, {520, 257}}),
+                                          testing::Values(Activation::kTanh, Activation::kSilu)),
+                         NameOf);
 
 }  // namespace
 }  // namespace rutile

@@ -57,26 +57,22 @@ struct SlopeFunction {
   VecOf<T> c0, c1, c2;
 };
 
-// deltas[i] = slope[i] * sum_o w[o, i] d_out[o]; the curvatures that are kept, f'' until now, become f'' u.
+// deltas[i] = slope[i] times the product; the curvatures that are kept, f'' until now, become f'' u.
 template <typename T>
-struct DeltaTile {
-  const T* w;
-  int num_inputs, num_outputs;
-  const T* d_out;
+struct DeltaEnds {
   SlopePolynomial polynomial;
   HiddenRows<T> rows;
   T* deltas;
   T* curvatures;
 
   template <int R, int V>
-  HWY_INLINE void Run(int i) const {
+  HWY_INLINE void Begin(int, VecOf<T> (&acc)[R][V]) const {
+    SetZero<R, V, T>(acc);
+  }
+  template <int R, int V>
+  HWY_INLINE void End(int i, const VecOf<T> (&acc)[R][V]) const {
     const hn::ScalableTag<T> d;
     const int lanes = hn::Lanes(d);
-    VecOf<T> acc[R][V];
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
-    }
-    AddProduct(w + i, 1, num_inputs, num_outputs, d_out, acc);
     const SlopeFunction<T> function(polynomial);
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) {
@@ -88,23 +84,19 @@ struct DeltaTile {
   }
 };
 
-// out[i] = sum_o w[o, i] d_out[o].
+// out[i] = the product.
 template <typename T>
-struct InputGradientTile {
-  const T* w;
-  int num_inputs, num_outputs;
-  const T* d_out;
+struct PlainEnds {
   T* out;
 
   template <int R, int V>
-  HWY_INLINE void Run(int i) const {
+  HWY_INLINE void Begin(int, VecOf<T> (&acc)[R][V]) const {
+    SetZero<R, V, T>(acc);
+  }
+  template <int R, int V>
+  HWY_INLINE void End(int i, const VecOf<T> (&acc)[R][V]) const {
     const hn::ScalableTag<T> d;
     const int lanes = hn::Lanes(d);
-    VecOf<T> acc[R][V];
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
-    }
-    AddProduct(w + i, 1, num_inputs, num_outputs, d_out, acc);
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) hn::Store(acc[r][v], d, out + (i + r) * TileStride<T>() + v * lanes);
     }
@@ -139,15 +131,13 @@ struct DerivativePass {
     for (int v = 0; v < V; ++v) hn::Store(hn::Set(d, T(1)), d, at + layout.delta_row[last] * kStride + v * lanes);
     for (int l = last; l >= 0; --l) {
       const BlockLayout::Layer& layer = values.layers[l];
-      const T* w = parameters + layer.weight;
-      const T* d_out = at + layout.delta_row[l] * kStride;
+      const Product<T> product = Back<T>(layer, parameters, at + layout.delta_row[l] * kStride);
       if (l == 0) {
-        ForRows<V>(layer.inputs, InputGradientTile<T>{w, layer.inputs, layer.outputs, d_out, x_gradients + atom});
+        Multiply<V>(product, PlainEnds<T>{x_gradients + atom});
       } else {
         const int curvature = layout.curvature_row[l - 1];
-        ForRows<V>(layer.inputs, DeltaTile<T>{w, layer.inputs, layer.outputs, d_out, polynomial,
-                                              RowsOf(layout, l - 1, at), at + layout.delta_row[l - 1] * kStride,
-                                              curvature < 0 ? nullptr : at + curvature * kStride});
+        Multiply<V>(product, DeltaEnds<T>{polynomial, RowsOf(layout, l - 1, at), at + layout.delta_row[l - 1] * kStride,
+                                          curvature < 0 ? nullptr : at + curvature * kStride});
       }
     }
   }
@@ -155,24 +145,20 @@ struct DerivativePass {
 
 // adot = W zdot_in; zdot = f' adot, mu = f'' u adot.
 template <typename T>
-struct TangentTile {
-  const T* w;
-  int num_inputs;
-  const T* in;
+struct TangentEnds {
   SlopePolynomial polynomial;
   HiddenRows<T> rows;
   T* zdot;
   T* mu;
 
   template <int R, int V>
-  HWY_INLINE void Run(int o) const {
+  HWY_INLINE void Begin(int, VecOf<T> (&acc)[R][V]) const {
+    SetZero<R, V, T>(acc);
+  }
+  template <int R, int V>
+  HWY_INLINE void End(int o, const VecOf<T> (&acc)[R][V]) const {
     const hn::ScalableTag<T> d;
     const int lanes = hn::Lanes(d);
-    VecOf<T> acc[R][V];
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
-    }
-    AddProduct(w + int64_t{o} * num_inputs, num_inputs, 1, num_inputs, in, acc);
     const SlopeFunction<T> function(polynomial);
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) {
@@ -184,25 +170,21 @@ struct TangentTile {
   }
 };
 
-// mu[i] += f'[i] * sum_o w[o, i] mu_out[o].
+// mu[i] += f'[i] times the product.
 template <typename T>
-struct ReverseTile {
-  const T* w;
-  int num_inputs, num_outputs;
-  const T* mu_out;
+struct ReverseEnds {
   SlopePolynomial polynomial;
   HiddenRows<T> rows;
   T* mu;
 
   template <int R, int V>
-  HWY_INLINE void Run(int i) const {
+  HWY_INLINE void Begin(int, VecOf<T> (&acc)[R][V]) const {
+    SetZero<R, V, T>(acc);
+  }
+  template <int R, int V>
+  HWY_INLINE void End(int i, const VecOf<T> (&acc)[R][V]) const {
     const hn::ScalableTag<T> d;
     const int lanes = hn::Lanes(d);
-    VecOf<T> acc[R][V];
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
-    }
-    AddProduct(w + i, 1, num_inputs, num_outputs, mu_out, acc);
     const SlopeFunction<T> function(polynomial);
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) {
@@ -236,15 +218,14 @@ struct TangentPass {
     T* const at = scratch + atom;
     for (int l = 0; l < last; ++l) {
       const BlockLayout::Layer& layer = values.layers[l];
-      ForRows<V>(layer.outputs,
-                 TangentTile<T>{parameters + layer.weight, layer.inputs, at + layer.input_row * kStride, polynomial,
-                                RowsOf(layout, l, tile + atom), at + layer.output_row * kStride, MuRow(layout, l, at)});
+      Multiply<V>(Onward<T>(layer, parameters, at + layer.input_row * kStride),
+                  TangentEnds<T>{polynomial, RowsOf(layout, l, tile + atom), at + layer.output_row * kStride,
+                                 MuRow(layout, l, at)});
     }
     for (int l = last - 1; l > 0; --l) {
       const BlockLayout::Layer& layer = values.layers[l];
-      ForRows<V>(layer.inputs,
-                 ReverseTile<T>{parameters + layer.weight, layer.inputs, layer.outputs, MuRow(layout, l, at),
-                                polynomial, RowsOf(layout, l - 1, tile + atom), MuRow(layout, l - 1, at)});
+      Multiply<V>(Back<T>(layer, parameters, MuRow(layout, l, at)),
+                  ReverseEnds<T>{polynomial, RowsOf(layout, l - 1, tile + atom), MuRow(layout, l - 1, at)});
     }
   }
 };
@@ -304,9 +285,10 @@ void AddGradients(const TangentLayout& layout, const T* parameters, int n, const
     }
     AddRowSums(padded, mu, layer.outputs, gradients + layer.bias);
     if (l < last && tangents != nullptr) {
-      AddOuterProducts(padded, OuterProduct<T, 2>{{delta, mu}, {zdot, z}}, layer.outputs, layer.inputs, w);
+      AddOuterProducts(padded, OuterProduct<T, 2>{{delta, mu}, {zdot, z}}, layer.outputs, layer.inputs,
+                       values.gradients, w);
     } else {
-      AddOuterProducts(padded, OuterProduct<T, 1>{{mu}, {z}}, layer.outputs, layer.inputs, w);
+      AddOuterProducts(padded, OuterProduct<T, 1>{{mu}, {z}}, layer.outputs, layer.inputs, values.gradients, w);
     }
   }
 }
@@ -341,7 +323,8 @@ HWY_EXPORT(DerivativesF64);
 HWY_EXPORT(GradientsF32);
 HWY_EXPORT(GradientsF64);
 
-TangentLayout::TangentLayout(const NetworkShape& shape) : values(shape), num_rows(values.num_rows) {
+TangentLayout::TangentLayout(const NetworkShape& shape, GradientForm gradients)
+    : values(shape, gradients), num_rows(values.num_rows) {
   const bool keeps_curvatures = shape.activation == Activation::kTwist || shape.activation == Activation::kSilu;
   for (const BlockLayout::Layer& layer : values.layers) {
     delta_row.push_back(num_rows);

@@ -40,6 +40,32 @@ absl::string_view FeatureScalingName(FeatureScalingKind kind) {
   return "";
 }
 
+absl::string_view CompilePresetName(CompilePreset preset) {
+  switch (preset) {
+    case CompilePreset::kDefault:
+      return "default";
+    case CompilePreset::kReduceOverhead:
+      return "reduce-overhead";
+    case CompilePreset::kMaxAutotune:
+      return "max-autotune";
+  }
+  return "";
+}
+
+absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name) {
+  for (const CompilePreset preset :
+       {CompilePreset::kDefault, CompilePreset::kReduceOverhead, CompilePreset::kMaxAutotune}) {
+    if (name == CompilePresetName(preset)) return preset;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("compile_preset=", name, ": expected default, reduce-overhead or max-autotune"));
+}
+
+absl::Status CheckCompileOptions(const CompileOptions& options) {
+  if (options.batch_size >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("batch_size=", options.batch_size, ": expected at least 1"));
+}
+
 std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options) {
   std::map<std::string, std::string> course = {
       {"hidden", absl::StrJoin(options.hidden, ",")},
@@ -71,6 +97,10 @@ std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options)
     course["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
     course["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
     course["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
+  }
+  // The others give the default's bits.
+  if (options.compile.preset == CompilePreset::kMaxAutotune) {
+    course["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
   }
   return course;
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/network_shape.h"
@@ -46,6 +48,21 @@ struct ForceSamplingOptions {
   uint64_t seed = 0;
 };
 
+// How much is prepared before the first step. The kernels take batches of any size, and nothing is ever compiled again.
+enum class CompilePreset {
+  kDefault,         // nothing: memory grows with the largest batch seen
+  kReduceOverhead,  // the memory of the largest batch there can be: no step allocates, the first neither
+  kMaxAutotune      // that, and kernel plans are timed on a batch of the run's own (kernel_tuner.h)
+};
+
+struct CompileOptions {
+  CompilePreset preset = CompilePreset::kDefault;
+  // What the others prepare for: examples in a batch, which may hold the same one several times.
+  int64_t batch_size = 32;
+  bool with_replacement = false;
+  std::string cache_directory;  // of kernel plans; "": none is kept
+};
+
 struct AtomisticTaskOptions {
   // ---- the model
   std::vector<int> hidden = {15, 15};
@@ -63,11 +80,19 @@ struct AtomisticTaskOptions {
   AngularMethod angular = AngularMethod::kMoments;
   bool cached_features = false;  // keep the features of all structures where they serve: energies without forces
   int num_threads = 1;
+  CompileOptions compile;
 };
 
 // As flags say them: rmse, mse, huber; none, pooled, species.
 absl::string_view LossKindName(LossKind kind);
 absl::string_view FeatureScalingName(FeatureScalingKind kind);
+
+// default, reduce-overhead, max-autotune.
+absl::string_view CompilePresetName(CompilePreset preset);
+// INVALID_ARGUMENT with the names there are.
+absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name);
+// INVALID_ARGUMENT naming batch_size below 1.
+absl::Status CheckCompileOptions(const CompileOptions& options);
 
 // The options of the model, the loss and the sampling by the names of their flags: what Task::Course says.
 std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options);

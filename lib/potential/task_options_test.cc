@@ -44,5 +44,34 @@ TEST(CourseOfTest, LeavesOutHowTheWorkIsDone) {
   EXPECT_EQ(CourseOf(options), CourseOf(other));
 }
 
+TEST(CompileOptionsTest, NamesGoBothWays) {
+  for (const char* name : {"default", "reduce-overhead", "max-autotune"}) {
+    const auto preset = ParseCompilePreset(name);
+    ASSERT_TRUE(preset.ok()) << preset.status();
+    EXPECT_EQ(CompilePresetName(*preset), name);
+  }
+  EXPECT_EQ(ParseCompilePreset("fast").status().message(),
+            "compile_preset=fast: expected default, reduce-overhead or max-autotune");
+}
+
+TEST(CompileOptionsTest, BatchSize) {
+  EXPECT_TRUE(CheckCompileOptions({}).ok());
+  CompileOptions options;
+  options.batch_size = 0;
+  EXPECT_EQ(CheckCompileOptions(options).message(), "batch_size=0: expected at least 1");
+}
+
+// Runs of before the presets, and those of presets with the default's bits, can be resumed by one another.
+TEST(CompileOptionsTest, OnlyMaxAutotuneDecidesTheCourse) {
+  AtomisticTaskOptions options;
+  const auto before = CourseOf(options);
+  options.compile.preset = CompilePreset::kReduceOverhead;
+  options.compile.batch_size = 7;
+  options.compile.cache_directory = "x";
+  EXPECT_EQ(CourseOf(options), before);
+  options.compile.preset = CompilePreset::kMaxAutotune;
+  EXPECT_EQ(CourseOf(options).at("compile_preset"), "max-autotune");
+}
+
 }  // namespace
 }  // namespace rutile

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -51,7 +52,7 @@ struct TermSums {
 
 struct Loss {
   double value = 0;
-  std::vector<double> weight;  // [T] d value / d sum[t], the counts held constant
+  absl::InlinedVector<double, 4> weight;  // [T] d value / d sum[t], the counts held constant
 };
 
 // A figure of merit for people: "energy_rmse", 8.1, "meV/atom".
@@ -73,6 +74,9 @@ class Task {
   // Fills `batch`, reusing its memory where shapes allow. Thread-safe. No LibTorch inside. One example may be in
   // `examples` several times.
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
+
+  // Takes the memory of the largest batch that MakeBatch will fill, where the task knows it. Default: does nothing.
+  virtual void ReserveBatch(NamedTensors* batch) const {}
 
   // ---- epochs
   // Called before the batches of an epoch are made, and never while MakeBatch runs. A task that learns from a changing

@@ -21,7 +21,7 @@ constexpr DTypeInfo kDTypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"U16", 2}
                                  {"U32", 4},  {"I32", 4}, {"F32", 4}, {"U64", 8}, {"I64", 8}, {"F64", 8}};
 
 // CHECK-fails on a negative dimension and on overflow: shapes from files were checked when they were read.
-int64_t NumElements(const std::vector<int64_t>& shape) {
+int64_t NumElements(absl::Span<const int64_t> shape) {
   int64_t count = 1;
   for (const int64_t size : shape) {
     CHECK_GE(size, 0);
@@ -67,7 +67,17 @@ Tensor Tensor::Zeros(DType dtype, std::vector<int64_t> shape) {
   tensor.owner_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });
   tensor.data_ = data;
   tensor.writable_ = true;
+  tensor.capacity_ = static_cast<int64_t>(rounded);
   return tensor;
+}
+
+bool Tensor::Reuse(DType dtype, absl::Span<const int64_t> shape) {
+  int64_t size;
+  CHECK(!__builtin_mul_overflow(NumElements(shape), ByteSize(dtype), &size)) << "a tensor of more than 2^63 bytes";
+  if (!writable_ || size > capacity_) return false;
+  dtype_ = dtype;
+  shape_.assign(shape.begin(), shape.end());
+  return true;
 }
 
 template <typename T>
@@ -97,6 +107,7 @@ Tensor Tensor::Slice(int64_t begin, std::vector<int64_t> shape) const {
   Tensor part = *this;
   part.shape_ = std::move(shape);
   if (data_ != nullptr) part.data_ = static_cast<const char*>(data_) + begin * ByteSize(dtype_);
+  part.capacity_ = count * ByteSize(dtype_);  // the rest is others'
   return part;
 }
 

@@ -48,6 +48,10 @@ class Tensor {
   // written.
   Tensor Slice(int64_t begin, std::vector<int64_t> shape) const;
 
+  // Becomes a tensor of another type or shape in the memory that it has; what is in it is undefined. False, and nothing
+  // has changed, where that is too small or may not be written. Tensors that share the memory keep their shape.
+  bool Reuse(DType dtype, absl::Span<const int64_t> shape);
+
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   int rank() const { return static_cast<int>(shape_.size()); }
@@ -71,6 +75,7 @@ class Tensor {
   std::vector<int64_t> shape_ = {0};
   const void* data_ = nullptr;
   bool writable_ = false;
+  int64_t capacity_ = 0;  // bytes from data_ on
   std::shared_ptr<const void> owner_;
 };
 

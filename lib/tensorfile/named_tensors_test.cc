@@ -154,5 +154,32 @@ TEST(NamedTensorsTest, KeepsOrderAndReplacesInPlace) {
   EXPECT_DEATH(tensors.At("c"), "no tensor \"c\"");
 }
 
+TEST(TensorTest, ReuseKeepsTheMemoryWhereItIsLargeEnough) {
+  Tensor tensor = Tensor::Zeros(DType::kF64, {4, 8});
+  const void* const data = tensor.data();
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 8}, {32}, {}, {0, 3}, {4, 2, 4}}) {
+    EXPECT_TRUE(tensor.Reuse(DType::kF64, shape));
+    EXPECT_EQ(tensor.shape(), shape);
+    EXPECT_EQ(tensor.data(), data);
+  }
+  EXPECT_TRUE(tensor.Reuse(DType::kU8, {256}));
+  EXPECT_EQ(tensor.mutable_values<uint8_t>().size(), 256u);
+  EXPECT_FALSE(tensor.Reuse(DType::kF64, {33}));
+  EXPECT_EQ(tensor.dtype(), DType::kU8);
+  EXPECT_EQ(tensor.dim(0), 256);
+}
+
+TEST(TensorTest, ReuseLeavesTheMemoryOfOthersAlone) {
+  const double value = 1;
+  Tensor view = Tensor::View(DType::kF64, {1}, &value, nullptr);
+  EXPECT_FALSE(view.Reuse(DType::kF64, {1}));
+  EXPECT_FALSE(Tensor().Reuse(DType::kF32, {1}));
+  const Tensor whole = Tensor::Zeros(DType::kF32, {10});
+  Tensor part = whole.Slice(2, {3});
+  EXPECT_TRUE(part.Reuse(DType::kF32, {2}));
+  EXPECT_FALSE(part.Reuse(DType::kF32, {4}));
+  EXPECT_EQ(whole.dim(0), 10);
+}
+
 }  // namespace
 }  // namespace rutile

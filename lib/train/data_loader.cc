@@ -58,6 +58,7 @@ struct DataLoader::Impl {
     num_batches = (static_cast<int64_t>(all.size()) + options.batch_size - 1) / options.batch_size;
     next_to_make = next_to_take = num_batches;
     slots.resize(std::max(1, options.num_workers * options.prefetch_factor + (options.num_workers > 0)));
+    for (Slot& slot : slots) task.ReserveBatch(&slot.batch);
     if (options.persistent_workers) StartWorkers();
   }
 

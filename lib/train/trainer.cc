@@ -292,7 +292,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
     for (Metric& metric : report.validation) metric.value = kNan;
   }
   const Loss train = task_.CombineTerms(state_.epoch_sums);
-  if (when == When::kEndOfEpoch) state_.loss_weight = train.weight;
+  if (when == When::kEndOfEpoch) state_.loss_weight.assign(train.weight.begin(), train.weight.end());
   train_loss_ = train.value;
   if (report.validated) state_.observed_step = state_.step;
   // The training loss is looked at where an epoch or the run ends.

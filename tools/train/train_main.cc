@@ -19,6 +19,7 @@
 #include "tools/common/run_tool.h"
 #include "tools/common/split_flags.h"
 #include "tools/common/trainer_flags.h"
+#include "tools/train/compile_flags.h"
 #include "tools/train/data_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
@@ -82,6 +83,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
                          const Metadata& metadata) {
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
+  if (!task.compile_message.empty()) PrintMessage(task.compile_message);
   PrintFacts(data, task, split);
   const RunDirectory directory(member.directory);
   TrainProgress progress(member.name.empty() ? "train" : member.name, "atoms", options.stop,
@@ -123,6 +125,7 @@ absl::Status RunTrain(const ToolRun& run) {
   RETURN_IF_ERROR(SetEagerFromFlags(task_options.hidden, &options, &messages));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(options));
   messages.insert(messages.end(), memory.begin(), memory.end());
+  ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
   ASSIGN_OR_RETURN(const std::vector<Member> members, Members(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));

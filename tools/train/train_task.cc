@@ -1,5 +1,6 @@
 #include "tools/train/train_task.h"
 
+#include <string>
 #include <utility>
 
 #include "lib/base/status_macros.h"
@@ -14,7 +15,8 @@ absl::StatusOr<TrainingTask> Make(const AtomicData& data, const AtomisticTaskOpt
                                   absl::Span<const int64_t> train) {
   ASSIGN_OR_RETURN(std::unique_ptr<T> task, T::Create(data, options, train));
   const AtomisticModel* const model = &task->model();
-  return TrainingTask{std::move(task), model};
+  std::string message = task->compile_message();
+  return TrainingTask{std::move(task), model, std::move(message)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -18,6 +19,7 @@ namespace rutile {
 struct TrainingTask {
   std::unique_ptr<Task> task;
   const AtomisticModel* model = nullptr;  // the task's
+  std::string compile_message;            // what --compile_preset did; "": nothing to say
 };
 
 // Whether nothing but energies is learned, on features that are kept: then AtomisticTask serves, whose batches are
