@@ -40,7 +40,9 @@ lib/potential/same_structures.cc            lib/potential/predict_inputs_test.cc
 lib/task/reference_gradients.cc             lib/task/task_test.cc
 lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc
+lib/train/adagrad.cc                        lib/train/optimizer_test.cc
 lib/train/adam.cc                           lib/train/optimizer_test.cc
+lib/train/rmsprop.cc                        lib/train/optimizer_test.cc
 lib/train/sgd.cc                            lib/train/optimizer_test.cc
 '
 

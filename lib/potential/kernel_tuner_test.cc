@@ -124,8 +124,8 @@ TEST(DefaultCacheDirectoryTest, FollowsTheEnvironment) {
   setenv("XDG_CACHE_HOME", "/x", 1);
   EXPECT_EQ(DefaultCacheDirectory(), "/x/rutile");
   setenv("XDG_CACHE_HOME", "relative", 1);  // the standard: to be ignored
-  setenv("HOME", "/home/a", 1);
-  EXPECT_EQ(DefaultCacheDirectory(), "/home/a/.cache/rutile");
+  setenv("HOME", "/nobody", 1);
+  EXPECT_EQ(DefaultCacheDirectory(), "/nobody/.cache/rutile");
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HOME");
   EXPECT_EQ(DefaultCacheDirectory(), "");

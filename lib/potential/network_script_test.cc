@@ -27,7 +27,8 @@ struct Results {
 };
 
 // d (energy of each structure) / d (parameters), and d |d energy / d x|^2 / d (parameters), which forces need.
-Results Differentiate(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x, const EagerOptions& eager) {
+Results Differentiate(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
+                      const EagerOptions& eager) {
   const auto num_atoms = static_cast<int32_t>(x.size(0));
   std::vector<int32_t> structure(num_atoms);
   for (int32_t a = 0; a < num_atoms; ++a) structure[a] = a % 3;
@@ -62,7 +63,8 @@ TEST_P(NetworkScriptTest, AgreesWithEagerToRounding) {
       const at::Tensor x = at::randn({atoms, 6}, at::kDouble);
       EagerOptions script;
       script.script = true;
-      const Results expected = Differentiate(shape, parameters, x, {}), actual = Differentiate(shape, parameters, x, script);
+      const Results expected = Differentiate(shape, parameters, x, {}),
+                    actual = Differentiate(shape, parameters, x, script);
       EXPECT_LT(Difference(actual.energies, expected.energies), 1e-13);
       EXPECT_LT(Difference(actual.slopes, expected.slopes), 1e-13);
       EXPECT_LT(Difference(actual.gradient, expected.gradient), 1e-13);

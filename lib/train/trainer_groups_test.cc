@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/optimizer.h"
@@ -107,6 +108,27 @@ TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
   const std::vector<double> found = kernel->best_parameters.ToDoubles();
   const std::vector<double> expected = reference->best_parameters.ToDoubles();
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-10);
+}
+
+// What is validated and written is x, while the checkpoint keeps y and z; EMA would average once more.
+TEST(TrainerGroupsTest, ModelsAreTheAverage) {
+  TrainerOptions run = Options("schedule-free-adamw", "");
+  const std::string dir = Dir();
+  ASSERT_TRUE(TrainToy(run, dir).ok());
+  const std::vector<double> x = ReadTensorFile(dir + "/last.safetensors")->tensors.At("parameters").ToDoubles();
+  const NamedTensors state = ReadTensorFile(dir + "/checkpoints/last.safetensors")->tensors;
+  std::vector<double> y = state.At("parameters.weight").ToDoubles();
+  y.push_back(state.At("parameters.bias").ToDoubles()[0]);
+  const std::vector<double> z = state.At("optimizer.z").ToDoubles();
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(y[i], (1 - run.optimizer.beta1) * z[i] + run.optimizer.beta1 * x[i], 1e-12);
+    EXPECT_NE(x[i], y[i]);
+  }
+  run.ema.emplace();
+  EXPECT_THAT(std::string(TrainToy(run, Dir()).status().message()), HasSubstr("ema does not go with schedule-free"));
+  run = Options("adam", "bias:optimizer=schedule-free-adamw");
+  run.ema.emplace();
+  EXPECT_THAT(std::string(TrainToy(run, Dir()).status().message()), HasSubstr("ema does not go with schedule-free"));
 }
 
 // The norm that is limited is that of the group whose turn it is.

@@ -1,8 +1,10 @@
 #include "lib/train/trainer_options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,10 +39,6 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
   }
   if (options.files != RunFiles::kAll && options.mode == RunMode::kResume) {
     return absl::InvalidArgumentError("a run without checkpoints cannot be resumed");
-  }
-  if (options.ema.has_value() && options.optimizer.kind == OptimizerKind::kScheduleFreeAdamW) {
-    return absl::InvalidArgumentError(
-        "ema does not go with schedule-free-adamw, which evaluates an average of its own: give one of them");
   }
   if (options.optimizer.kind != OptimizerKind::kLbfgs) return absl::OkStatus();
   struct Refusal {
@@ -126,6 +124,14 @@ absl::Status CheckBuckets(const TrainerOptions& options) {
       "bucket_window orders batches at random: it does not go with shuffle off, where the order is given");
 }
 
+// Groups included.
+bool Averages(const TrainerOptions& options) {
+  constexpr OptimizerKind kAverages = OptimizerKind::kScheduleFreeAdamW;
+  const std::vector<ParameterGroup>& groups = options.groups.groups;
+  return options.optimizer.kind == kAverages ||
+         std::any_of(groups.begin(), groups.end(), [](const auto& group) { return group.optimizer.kind == kAverages; });
+}
+
 }  // namespace
 
 absl::string_view CompileModeName(CompileMode mode) {
@@ -170,6 +176,10 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(AtLeast(options.num_workers, 0, "num_workers"));
   RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
   if (options.ema.has_value()) RETURN_IF_ERROR(CheckEmaOptions(*options.ema));
+  if (options.ema.has_value() && Averages(options)) {
+    return absl::InvalidArgumentError(
+        "ema does not go with schedule-free-adamw, which evaluates an average of its own; leave one of them out");
+  }
   RETURN_IF_ERROR(AtLeast(options.average_best, 0, "average_best"));
   RETURN_IF_ERROR(AtLeast(options.save_top_k, -1, "save_top_k"));
   RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));

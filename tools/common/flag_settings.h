@@ -24,7 +24,8 @@ class FlagSettings {
   FlagSettings();
 
   // What a flag means in this run where its value leaves that open (0, auto) or where the inputs decide it.
-  // `origin`: "file"; not for a flag that was given, or that has this value already. CHECK-fails when there is no such flag.
+  // `origin`: "file"; not for a flag that was given, or that has this value already. CHECK-fails when there is no such
+  // flag.
   void Resolve(absl::string_view name, absl::string_view value, absl::string_view origin);
 
   const std::map<std::string, FlagSetting>& settings() const { return settings_; }
