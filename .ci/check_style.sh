@@ -38,6 +38,7 @@ lib/potential/force_task_reference.cc       lib/potential/force_task_test.cc
 lib/potential/geometry.cc                   lib/potential/feature_source_test.cc
 lib/potential/same_structures.cc            lib/potential/predict_inputs_test.cc
 lib/task/reference_gradients.cc             lib/task/task_test.cc
+lib/testing/half_task.cc                    lib/train/loss_gradient_test.cc
 lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/adagrad.cc                        lib/train/optimizer_test.cc

@@ -1,7 +1,5 @@
 #include "lib/potential/energy_kernel.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,11 +11,10 @@
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "lib/base/parallel_for.h"
-#include "lib/base/random.h"
 #include "lib/base/simd.h"
 #include "lib/potential/energy_blocks.h"
+#include "lib/potential/energy_kernel_testing.h"
 #include "lib/potential/kernel_plan.h"
-#include "lib/potential/network_init.h"
 
 namespace rutile {
 namespace {
@@ -57,41 +54,7 @@ double PlainEnergy(const NetworkShape& shape, const std::vector<double>& p, int 
 }
 
 template <typename T>
-struct Example {
-  NetworkShape shape;
-  int num_structures;
-  std::vector<T> parameters, x;
-  std::vector<int64_t> species_offset;
-  std::vector<int32_t> structure;
-  std::vector<double> slopes;  // of a loss that is linear in the sums
-  std::vector<T> tangents;     // of one that is linear in the energies' derivatives by x
-
-  AtomRows<T> rows() const { return {x, species_offset, structure}; }
-  int64_t num_atoms() const { return species_offset.back(); }
-};
-
-template <typename T>
-Example<T> MakeExample(const NetworkShape& shape, const std::vector<int64_t>& atoms, int num_structures) {
-  Example<T> e;
-  e.shape = shape;
-  e.num_structures = num_structures;
-  for (const double p : InitialNetworkParameters(shape, 3)) e.parameters.push_back(static_cast<T>(p));
-  RandomStream random(11, "example");
-  e.species_offset = {0};
-  for (const int64_t n : atoms) {
-    for (int64_t i = 0; i < n; ++i) {
-      e.structure.push_back(static_cast<int32_t>(random.Below(num_structures)));
-      for (int f = 0; f < shape.num_features; ++f) e.x.push_back(static_cast<T>(random.Normal()));
-    }
-    e.species_offset.push_back(e.x.size() / shape.num_features);
-  }
-  for (int s = 0; s < num_structures; ++s) e.slopes.push_back(random.Normal());
-  for (size_t i = 0; i < e.x.size(); ++i) e.tangents.push_back(static_cast<T>(random.Normal()));
-  return e;
-}
-
-template <typename T>
-std::vector<double> PlainSums(const Example<T>& e, const std::vector<double>& parameters) {
+std::vector<double> PlainSums(const KernelExample<T>& e, const std::vector<double>& parameters) {
   std::vector<double> sums(e.num_structures, 0.0);
   const std::vector<double> x(e.x.begin(), e.x.end());
   for (int s = 0; s < e.shape.num_species; ++s) {
@@ -103,7 +66,7 @@ std::vector<double> PlainSums(const Example<T>& e, const std::vector<double>& pa
 }
 
 template <typename T>
-double PlainLoss(const Example<T>& e, const std::vector<double>& parameters) {
+double PlainLoss(const KernelExample<T>& e, const std::vector<double>& parameters) {
   const std::vector<double> sums = PlainSums(e, parameters);
   double loss = 0;
   for (int s = 0; s < e.num_structures; ++s) loss += e.slopes[s] * sums[s];
@@ -112,7 +75,7 @@ double PlainLoss(const Example<T>& e, const std::vector<double>& parameters) {
 
 // sum over atoms of tangents . d energy / d x, by a central difference.
 template <typename T>
-double PlainTangentLoss(const Example<T>& e, const std::vector<double>& parameters) {
+double PlainTangentLoss(const KernelExample<T>& e, const std::vector<double>& parameters) {
   const double h = 3e-4;
   const int n = e.shape.num_features;
   std::vector<double> up(n), down(n);
@@ -155,8 +118,8 @@ class EnergyKernelTest : public testing::TestWithParam<std::tuple<Case, Activati
 };
 
 TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
-  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
-  const Example<float> e32 = MakeExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const std::vector<double> plain = PlainSums(e, e.parameters);
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
@@ -177,8 +140,8 @@ TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
 
 // The loss is linear in the sums, so a central difference along one parameter has an error of h^2 and of 1e-16 / h.
 TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
-  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
-  const Example<float> e32 = MakeExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   std::vector<double> first;
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
@@ -215,7 +178,7 @@ TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
 }
 
 TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
-  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const int num_features = e.shape.num_features;
   EnergyKernel<double> kernel(e.shape);
   std::vector<double> g(e.x.size(), 99.0);
@@ -240,8 +203,8 @@ TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
 
 // Tangent gradients against differences of the plain loops; the rest against the first order, which is tested above.
 TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
-  const Example<double> e = MakeExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
-  const Example<float> e32 = MakeExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const Example<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const double size = std::sqrt(static_cast<double>(e.x.size()));
   std::vector<double> first;
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -312,7 +275,7 @@ TYPED_TEST_SUITE(EnergyKernelTypedTest, Types);
 TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
   using T = TypeParam;
   // 31 blocks: more than there are gradient buffers.
-  const Example<T> e = MakeExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
+  const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
   std::vector<std::vector<T>> gradients;
   std::vector<std::vector<double>> sums;
   std::vector<std::vector<T>> x_gradients, tangent_gradients;
@@ -342,7 +305,7 @@ TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
 // Gradients of a network that rests stay as they are; the others are as ever, and so is all that is no gradient.
 TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
   using T = TypeParam;
-  const Example<T> e = MakeExample<T>({3, 10, {12, 6}, Activation::kTanh}, {300, 700, 11}, 50);
+  const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {300, 700, 11}, 50);
   const auto gradients = [&](EnergyKernel<T>* kernel, std::vector<double>* sums, bool second_order) {
     std::vector<T> found(e.parameters.size(), T(7)), x_gradients(e.x.size());
     sums->assign(50, 0);
@@ -382,7 +345,7 @@ TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
 // Rounding apart, and with the same bits for any number of threads.
 TYPED_TEST(EnergyKernelTypedTest, PlansGiveTheSame) {
   using T = TypeParam;
-  const Example<T> e = MakeExample<T>({2, 33, {40, 21}, Activation::kSilu}, {301, 77}, 9);
+  const KernelExample<T> e = MakeKernelExample<T>({2, 33, {40, 21}, Activation::kSilu}, {301, 77}, 9);
   const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
   std::vector<double> expected;
   for (const int block_atoms : {kBlockAtoms, 1, 16, 50, 64}) {
@@ -412,60 +375,9 @@ TYPED_TEST(EnergyKernelTypedTest, PlansGiveTheSame) {
   }
 }
 
-TYPED_TEST(EnergyKernelTypedTest, AllocatesNothingWithinWhatIsReserved) {
-  using T = TypeParam;
-  const NetworkShape shape = {3, 20, {16, 16}, Activation::kTanh};
-  for (const int block_atoms : {128, 16}) {
-    EnergyKernel<T> kernel(shape);
-    kernel.SetPlan({block_atoms, GradientForm::kByWidth});
-    kernel.Reserve({300, 600, 40}, /*second_order=*/true);
-    for (const std::vector<int64_t>& atoms :
-         {std::vector<int64_t>{1, 0, 0}, {300, 600, 40}, {0, 600, 1}, {17, 0, 33}, {0, 0, 0}}) {
-      const Example<T> e = MakeExample<T>(shape, atoms, 32);
-      std::vector<double> sums(32);
-      std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
-      const size_t before = mallinfo2().uordblks;
-      kernel.Evaluate(e.parameters, e.rows(), absl::MakeSpan(sums));
-      kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
-      kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
-      kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
-      kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(gradients));
-      EXPECT_EQ(mallinfo2().uordblks, before);
-    }
-  }
-}
-
-TYPED_TEST(EnergyKernelTypedTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
-  using T = TypeParam;
-  const Example<T> e = MakeExample<T>({2, 20, {16, 16}, Activation::kTanh}, {300, 600}, 32);
-  const Example<T> smaller = MakeExample<T>({2, 20, {16, 16}, Activation::kTanh}, {100, 30}, 32);
-  ThreadPool pool(2);
-  for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), &pool}) {
-    EnergyKernel<T> kernel(e.shape, p);
-    std::vector<double> sums(32);
-    std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
-    const auto step = [&](const Example<T>& example) {
-      kernel.Evaluate(example.parameters, example.rows(), absl::MakeSpan(sums));
-      kernel.Forward(example.parameters, example.rows(), absl::MakeSpan(sums));
-      kernel.Backward(example.parameters, example.rows(), example.slopes, absl::MakeSpan(gradients));
-      kernel.ForwardWithInputGradients(example.parameters, example.rows(), absl::MakeSpan(sums),
-                                       absl::MakeSpan(x_gradients).first(example.x.size()));
-      kernel.AddEnergyGradients(example.parameters, example.rows(), example.slopes, absl::MakeSpan(gradients));
-      kernel.AddTangentGradients(example.parameters, example.rows(), example.tangents, absl::MakeSpan(gradients));
-    };
-    step(e);
-    const size_t before = mallinfo2().uordblks;
-    for (int i = 0; i < 3; ++i) {
-      step(smaller);
-      step(e);
-    }
-    EXPECT_EQ(mallinfo2().uordblks, before);
-  }
-}
-
 TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
   using T = TypeParam;
-  Example<T> e = MakeExample<T>({2, 4, {3}, Activation::kSilu}, {0, 0}, 2);
+  KernelExample<T> e = MakeKernelExample<T>({2, 4, {3}, Activation::kSilu}, {0, 0}, 2);
   EnergyKernel<T> kernel(e.shape);
   std::vector<double> sums(2, 5.0);
   std::vector<T> gradients(e.parameters.size(), T(0));
@@ -478,7 +390,7 @@ TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
   EXPECT_EQ(sums, std::vector<double>(2, 0.0));
   EXPECT_EQ(gradients, std::vector<T>(gradients.size(), T(0)));
   // A run that has diverged is seen, not hidden.
-  e = MakeExample<T>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  e = MakeKernelExample<T>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
   e.x[1] = std::numeric_limits<T>::quiet_NaN();
   sums.resize(1);
   kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
@@ -486,14 +398,14 @@ TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
 }
 
 TEST(EnergyKernelDeathTest, RefusesLengthsThatDisagree) {
-  const Example<float> e = MakeExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  const Example<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
   EnergyKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   EXPECT_DEATH(kernel.Forward(absl::MakeSpan(e.parameters).first(5), e.rows(), absl::MakeSpan(sums)), "5 vs. 38");
 }
 
 TEST(EnergyKernelDeathTest, RefusesGradientsWithoutTheirForward) {
-  const Example<float> e = MakeExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  const Example<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
   EnergyKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   std::vector<float> gradients(e.parameters.size()), x_gradients(e.x.size());

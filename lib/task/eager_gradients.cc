@@ -99,6 +99,9 @@ absl::Status CheckEager(const Task& task, const EagerOptions& options) {
 }
 
 struct EagerGradients::Impl {
+  Impl(const Task& task, const EagerOptions& options, bool staged)
+      : task(task), options(options), device(options.device), staged(staged), gradients(task.terms().size()) {}
+
   const Task& task;
   const EagerOptions options;
   const at::Device device;
@@ -110,9 +113,8 @@ struct EagerGradients::Impl {
 };
 
 EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bool staged)
-    : impl_(new Impl{task, options, at::Device(options.device), staged || !options.on_cpu(), {}, {}, {}, {}}) {
+    : impl_(std::make_unique<Impl>(task, options, staged || !options.on_cpu())) {
   at::globalContext().setFloat32MatmulPrecision(std::string(MatmulPrecisionName(options.matmul)));
-  impl_->gradients.resize(task.terms().size());
   if (options.on_cpu()) return;
   // Sums over atoms would depend on which thread comes first. cuBLAS reads the variable when it is first used; it
   // stays as the user set it.

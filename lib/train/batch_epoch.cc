@@ -52,24 +52,28 @@ void BatchEpoch::Leave() {
   started_ = false;
 }
 
-absl::Status BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
+absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   loss_.SetResting(optimizer_->resting());
   loss_.Clear();
-  for (int64_t batch = context_.state.batch; batch < end; ++batch) {
-    ASSIGN_OR_RETURN(const NamedTensors* tensors, loader_.Next());
-    RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *tensors));
+  const NamedTensors* batch = nullptr;
+  for (int64_t b = context_.state.batch; b < end; ++b) {
+    ASSIGN_OR_RETURN(batch, loader_.Next());
+    RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
     work->Add(context_.task, loader_.examples());
-    // Here the batch at fault is known.
-    if (batch + 1 < end && !loss_.IsFinite()) return loss_.Combine(context_.state, loader_.examples()).status();
+    if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }
-  return absl::OkStatus();
+  absl::StatusOr<double> loss = loss_.Combine(context_.state, loader_.examples());
+  if (absl::IsOutOfRange(loss.status()) && context_.on_failed) {
+    context_.on_failed({loader_.examples(), batch, &loss_.sums(), context_.task.CombineTerms(loss_.sums()).value,
+                        loss_.norm(), loss.status().message()});
+  }
+  return loss;
 }
 
 absl::Status BatchEpoch::Step(EpochWork* work) {
   Checkpoint& state = context_.state;
   const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
-  RETURN_IF_ERROR(AddBatches(end, work));
-  ASSIGN_OR_RETURN(const double loss, loss_.Combine(state, loader_.examples()));
+  ASSIGN_OR_RETURN(const double loss, AddBatches(end, work));
   if (!loss_.overflowed()) {
     ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
     ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());

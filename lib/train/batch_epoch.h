@@ -31,8 +31,8 @@ class BatchEpoch : public EpochTrainer {
  private:
   absl::Status Start();
   absl::Status Step(EpochWork* work);
-  // The batches of a step into loss_, up to batch number `end`.
-  absl::Status AddBatches(int64_t end, EpochWork* work);
+  // The loss of the batches of a step, up to batch number `end`, and its gradient.
+  absl::StatusOr<double> AddBatches(int64_t end, EpochWork* work);
 
   const EpochContext context_;
   DataLoader loader_;

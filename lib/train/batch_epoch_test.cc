@@ -16,7 +16,7 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/epoch_trainer.h"
-#include "lib/train/optimizer.h"
+#include "lib/train/run_plan.h"
 #include "lib/train/schedule.h"
 #include "lib/train/split.h"
 #include "lib/train/starting_state.h"
@@ -33,11 +33,12 @@ struct EpochOfHalf {
     options.batch_size = 4;
     options.compile_mode = CompileMode::kNone;
     options.eager.mixed = mixed;
-    state = NewState(task, split, options);
+    state = NewState(task, MakeRunPlan(split, options).value());
     epoch = std::make_unique<BatchEpoch>(Context());
   }
   EpochContext Context() {
-    return {task, split.train, options, schedule, 10, state, [this] { return state.batch == pause_at; }};
+    return {task, split.train, options,         schedule,
+            10,   state,       /*ema=*/nullptr, [this] { return state.batch == pause_at; }};
   }
 
   HalfTask task{ToyTaskOptions{}};

@@ -15,6 +15,7 @@
 #include "lib/train/checkpoint.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/ema.h"
+#include "lib/train/failed_batch.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer_options.h"
 
@@ -31,6 +32,7 @@ struct EpochContext {
   Ema* ema;             // nullptr: there is none
   // Asked after each step: whether something is due that others do, a validation, a checkpoint, the end of the run.
   std::function<bool()> pause;
+  std::function<void(const FailedBatch&)> on_failed;  // told of what is not finite, before that is returned
 };
 
 // Done in a call, for speeds.

@@ -52,13 +52,21 @@ absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gr
   loss_.Clear();
   loader_.StartEpoch(0);
   const auto end = absl::MakeCleanup([this] { loader_.EndEpoch(); });
+  NamedTensors last;  // shares the loader's memory
   while (true) {
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader_.Next());
     if (batch == nullptr) break;
+    last = *batch;
     RETURN_IF_ERROR(loss_.Add(parameters, *batch));
     work_->Add(context_.task, loader_.examples());
+    if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }
-  ASSIGN_OR_RETURN(const double loss, loss_.Combine(context_.state, loader_.examples()));
+  const absl::StatusOr<double> loss = loss_.Combine(context_.state, loader_.examples());
+  if (absl::IsOutOfRange(loss.status()) && context_.on_failed) {
+    context_.on_failed({loader_.examples(), &last, &loss_.sums(), context_.task.CombineTerms(loss_.sums()).value,
+                        loss_.norm(), loss.status().message()});
+  }
+  RETURN_IF_ERROR(loss.status());
   std::memcpy(gradient->mutable_data(), loss_.gradient().data(), loss_.gradient().num_bytes());
   return loss;
 }

@@ -30,6 +30,7 @@
 #include "lib/train/epoch_log.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/evaluate_examples.h"
+#include "lib/train/failed_batch.h"
 #include "lib/train/first_batch_check.h"
 #include "lib/train/lbfgs_epoch.h"
 #include "lib/train/monitor.h"
@@ -84,6 +85,7 @@ class Trainer {
 
   absl::Status Start();
   absl::Status SetStates(bool resume);
+  void WriteFailed(const FailedBatch& failed);
 
   // From where the state is to the end of the epoch, or to a reason to stop.
   absl::Status TrainEpoch(std::string* reason);
@@ -162,10 +164,15 @@ absl::Status Trainer::Start() {
   if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
-  const EpochContext context = {
-      task_, plan_.train, options_, schedule_, plan_.num_batches, state_, ema_ ? &*ema_ : nullptr, [this] {
-        return PauseIsDue();
-      }};
+  const EpochContext context = {task_,
+                                plan_.train,
+                                options_,
+                                schedule_,
+                                plan_.num_batches,
+                                state_,
+                                ema_ ? &*ema_ : nullptr,
+                                [this] { return PauseIsDue(); },
+                                [this](const FailedBatch& failed) { WriteFailed(failed); }};
   if (options_.optimizer.kind == OptimizerKind::kLbfgs) {
     epoch_ = std::make_unique<LbfgsEpoch>(context);
   } else {
@@ -185,6 +192,12 @@ absl::Status Trainer::Start() {
   }
   if (!options_.flag_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory_.flags(), options_.flag_file));
   return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.Course(), provenance_));
+}
+
+void Trainer::WriteFailed(const FailedBatch& failed) {
+  if (options_.files == RunFiles::kNone) return;
+  // What went wrong matters more than that this could not be written.
+  WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
 }
 
 absl::Status Trainer::SetStates(bool resume) {

@@ -364,11 +364,16 @@ TEST(TrainerErrorTest, NotFiniteNamesTheBatch) {
   toy.nan_example = split.train[17];
   TrainerOptions options = Options("adam", 2);
   options.shuffle = false;
-  const absl::Status status = TrainToy(toy, options, Dir()).status();
+  const std::string dir = Dir();
+  const absl::Status status = TrainToy(toy, options, dir).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(
       std::string(status.message()),
       HasSubstr("the loss is not finite in epoch 1, step 4 (loss nan; examples " + std::to_string(split.train[15])));
+  // It is kept for a report, with the parameters that it met.
+  const TensorFile failed = ReadTensorFile(RunDirectory(dir).failed_batch()).value();
+  EXPECT_EQ(failed.metadata.at("kind"), "failed-batch/1");
+  EXPECT_EQ(failed.tensors.At("examples").values<int64_t>()[2], toy.nan_example);
   toy.nan_example = split.validation[0];
   EXPECT_THAT(std::string(TrainToy(toy, options, Dir()).status().message()), HasSubstr("the validation loss is nan"));
 }
