@@ -1,9 +1,7 @@
 // The networks of a potential at all widths: the kernel beside LibTorch's autograd, first and second order.
 //
 // Arguments: structures (21 atoms each, a third Ti), neurons of each of two hidden layers. 44 features, tanh, one
-// thread; items are atoms. "flop/s" counts the products alone, two operations each. The kernel chooses between a tile
-// of all layers and products layer by layer (lib/potential/energy_kernel.h); "Tile" and "Wide" run the one or the
-// other.
+// thread; items are atoms. "flop/s" counts the products alone, two operations each.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
