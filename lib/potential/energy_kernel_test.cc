@@ -118,8 +118,8 @@ class EnergyKernelTest : public testing::TestWithParam<std::tuple<Case, Activati
 };
 
 TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
-  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
-  const Example<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const std::vector<double> plain = PlainSums(e, e.parameters);
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
@@ -140,8 +140,8 @@ TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
 
 // The loss is linear in the sums, so a central difference along one parameter has an error of h^2 and of 1e-16 / h.
 TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
-  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
-  const Example<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   std::vector<double> first;
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
@@ -178,7 +178,7 @@ TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
 }
 
 TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
-  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const int num_features = e.shape.num_features;
   EnergyKernel<double> kernel(e.shape);
   std::vector<double> g(e.x.size(), 99.0);
@@ -203,8 +203,8 @@ TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
 
 // Tangent gradients against differences of the plain loops; the rest against the first order, which is tested above.
 TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
-  const Example<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
-  const Example<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const double size = std::sqrt(static_cast<double>(e.x.size()));
   std::vector<double> first;
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -398,14 +398,14 @@ TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
 }
 
 TEST(EnergyKernelDeathTest, RefusesLengthsThatDisagree) {
-  const Example<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  const KernelExample<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
   EnergyKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   EXPECT_DEATH(kernel.Forward(absl::MakeSpan(e.parameters).first(5), e.rows(), absl::MakeSpan(sums)), "5 vs. 38");
 }
 
 TEST(EnergyKernelDeathTest, RefusesGradientsWithoutTheirForward) {
-  const Example<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  const KernelExample<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
   EnergyKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   std::vector<float> gradients(e.parameters.size()), x_gradients(e.x.size());

@@ -15,9 +15,13 @@ ReferenceStep ComputeReferenceStep(const ReferenceModel& model, absl::Span<const
                                    const NamedTensors& batch, double force_weight, ReferenceMethod method) {
   const Tensor copy = Tensor::Of<double>(parameters, {static_cast<int64_t>(parameters.size())});
   const at::Tensor leaf = ToTorch(copy).requires_grad_(true);
-  const auto predict = method == ReferenceMethod::kDerivatives ? PredictReference : PredictByAutograd;
+  const auto predict = [&](const auto& by) {
+    return by(model.descriptor, model.shape, model.feature_scaling, model.energy_scaling, leaf, batch, true);
+  };
   const ReferencePrediction prediction =
-      predict(model.descriptor, model.shape, model.feature_scaling, model.energy_scaling, leaf, batch, true);
+      method == ReferenceMethod::kDerivatives
+          ? predict([](const auto&... arguments) { return PredictReference(arguments...); })
+          : predict([](const auto&... arguments) { return PredictByAutograd(arguments...); });
 
   const at::Tensor energy_rmse = (prediction.energy_per_atom - ToTorch(batch.At("target"))).square().mean().sqrt();
   const int64_t num_atoms = prediction.force.size(0);

@@ -37,8 +37,15 @@ struct EpochOfHalf {
     epoch = std::make_unique<BatchEpoch>(Context());
   }
   EpochContext Context() {
-    return {task, split.train, options,         schedule,
-            10,   state,       /*ema=*/nullptr, [this] { return state.batch == pause_at; }};
+    return {task,
+            split.train,
+            options,
+            schedule,
+            10,
+            state,
+            /*ema=*/nullptr,
+            [this] { return state.batch == pause_at; },
+            /*on_failed=*/nullptr};
   }
 
   HalfTask task{ToyTaskOptions{}};

@@ -2,30 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
-#include "lib/base/interrupt.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/batch_limit.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/ema.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
-#include "lib/train/schedule.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
 #include "lib/train/trainer_options.h"
@@ -34,7 +27,6 @@ namespace rutile {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 

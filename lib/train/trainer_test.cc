@@ -373,7 +373,7 @@ TEST(TrainerErrorTest, NotFiniteNamesTheBatch) {
   // It is kept for a report, with the parameters that it met.
   const TensorFile failed = ReadTensorFile(RunDirectory(dir).failed_batch()).value();
   EXPECT_EQ(failed.metadata.at("kind"), "failed-batch/1");
-  EXPECT_EQ(failed.tensors.At("examples").values<int64_t>()[2], toy.nan_example);
+  EXPECT_EQ(failed.tensors.At("example").values<int64_t>()[2], toy.nan_example);
   toy.nan_example = split.validation[0];
   EXPECT_THAT(std::string(TrainToy(toy, options, Dir()).status().message()), HasSubstr("the validation loss is nan"));
 }

@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -18,7 +17,6 @@
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
 #include "lib/base/interrupt.h"
-#include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/batch_limit.h"
 #include "lib/train/checkpoint.h"
@@ -33,9 +31,7 @@
 namespace rutile {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 // A new directory for each call.
@@ -79,10 +75,6 @@ Checkpoint LoadToy(const std::string& path) {
   return LoadCheckpoint(path, ToyTask({}).parameter_slices(), DType::kF64, 2).value();
 }
 Checkpoint LastCheckpoint(const std::string& dir) { return LoadToy(RunDirectory(dir).checkpoint()); }
-
-std::vector<double> ModelOf(const std::string& path) {
-  return ReadTensorFile(path)->tensors.At("parameters").ToDoubles();
-}
 
 // Each report as "epoch.step", with a "v" if it was validated and "." at the end of an epoch: "1.3v 1.7v."
 struct Reports {

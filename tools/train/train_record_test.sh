@@ -65,9 +65,9 @@ PATH=/nowhere $train --flagfile=a/flags.txt --plot_every=1 --output_dir=f > /dev
 [ "$(grep -c gnuplot log)" = 1 ] || fail "without gnuplot: $(cat log)"
 $train --flagfile=a/flags.txt --plot=false --logger=jsonl --log_every_n_steps=0 --output_dir=g > /dev/null 2> log || fail "jsonl: $(cat log)"
 [ -s g/log.jsonl ] && [ ! -e g/log.tsv ] && [ ! -e g/steps.jsonl ] && [ ! -e g/learning-curve.svg ] || fail "jsonl alone: $(ls g)"
-$train --flagfile=a/flags.txt --log_every_n_steps=0 --overwrite --output_dir=c > /dev/null 2>&1 || fail "overwrite"
+$train --flagfile=a/flags.txt --log_every_n_steps=0 --overwrite --output_dir=c > /dev/null 2> log || fail "overwrite: $(cat log)"
 [ ! -e c/steps.tsv ] || fail "--overwrite leaves the old run's steps"
-grep -q 'best epoch .* -> a/best.safetensors' log || $train --flagfile=a/flags.txt --overwrite --output_dir=c 2>&1 | grep -q 'best epoch .* -> c/best.safetensors' || fail "outcome"
+grep -q 'best epoch .* -> c/best.safetensors' log || fail "outcome: $(cat log)"
 
 base="--species=Ti,O --max_epochs=1"
 expect_error 1 'found "csv"' $train $base --logger=csv --output_dir=h 'set one.extxyz'
