@@ -435,9 +435,11 @@ absl::StatusOr<TrainResult> Trainer::Run() {
     status = TrainEpoch(&reason);
     if (status.ok() && state_.batch > 0) break;  // inside an epoch, for the reason
   }
-  if (status.ok()) status = Finish();
+  // The last look is not for the checkpoint, which Finish writes before it.
+  const bool finishing = status.ok();
+  if (finishing) status = Finish();
   if (absl::IsCancelled(status)) {
-    RETURN_IF_ERROR(Save());
+    if (!finishing) RETURN_IF_ERROR(Save());
     return absl::CancelledError(absl::StrCat(status.message(), " in epoch ", state_.epoch + 1, "; the checkpoint is ",
                                              directory_.checkpoint()));
   }
