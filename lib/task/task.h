@@ -33,6 +33,7 @@ struct ParameterSlice {
   std::string name;  // "network.Ti.0.weight": stable, it is the name in model files and checkpoints
   int64_t offset = 0;
   std::vector<int64_t> shape;
+  bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
 };
 
 // One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.
@@ -138,6 +139,10 @@ class Task {
   // Default: remembers it for resting(), which the reference looks at; an override calls it, too.
   virtual void SetResting(const std::vector<bool>& slices) { resting_ = slices; }
   const std::vector<bool>& resting() const { return resting_; }
+
+  // Called after the optimiser's step, before parameters are averaged: the task may set its buffers (running statistics
+  // of batch norms) from what AccumulateGradients has seen since the last call. Default: there are none.
+  virtual void FinishStep(Tensor* parameters) {}
 
   // ---- evaluation
   // How many running sums the task's metrics need.

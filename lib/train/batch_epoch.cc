@@ -80,8 +80,9 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
     state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
     optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters);
     ++state.step;
-    if (context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
   }
+  context_.task.FinishStep(&state.parameters);
+  if (!loss_.overflowed() && context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
 
   state.epoch_sums.Add(loss_.sums());
   state.batch = end;

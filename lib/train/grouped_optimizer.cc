@@ -33,7 +33,7 @@ std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, co
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return slices[a].offset < slices[b].offset; });
   std::vector<ParameterRange> ranges;
   for (const size_t s : order) {
-    if (!chosen[s]) continue;
+    if (!chosen[s] || slices[s].buffer) continue;
     const ParameterRange range = {slices[s].offset, NumElements(slices[s]), decay_biases || !IsBiasOrNorm(slices[s])};
     if (!ranges.empty() && ranges.back().begin + ranges.back().size == range.begin &&
         ranges.back().decays == range.decays) {
@@ -146,8 +146,9 @@ std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, co
   if (!options.groups.empty()) {
     return std::make_unique<GroupedOptimizer>(run, options, dtype, task.parameter_slices());
   }
-  if (options.decay_biases) return MakeOptimizer(run, dtype, task.num_parameters());
   const std::vector<ParameterSlice> slices = task.parameter_slices();
+  const bool buffers = std::any_of(slices.begin(), slices.end(), [](const ParameterSlice& s) { return s.buffer; });
+  if (options.decay_biases && !buffers) return MakeOptimizer(run, dtype, task.num_parameters());
   return MakeOptimizer(run, dtype, RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases));
 }
 

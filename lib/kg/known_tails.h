@@ -1,0 +1,46 @@
+// The tails that are known for each (head, relation): labels of 1-N training, and what filtered ranking leaves out.
+
+#ifndef RUTILE_LIB_KG_KNOWN_TAILS_H_
+#define RUTILE_LIB_KG_KNOWN_TAILS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/kg/triple.h"
+
+namespace rutile {
+
+// CSR by key. A key is a distinct (head, relation), in ascending order; with inverse relations each triple (h, r, t)
+// also gives the tail h to the key (t, R + r).
+class KnownTails {
+ public:
+  KnownTails() = default;
+  // Of all the triples together; a tail that is given twice counts once.
+  static KnownTails Build(absl::Span<const absl::Span<const Triple>> splits, int64_t num_relations,
+                          bool inverse_relations);
+  // Of arrays from a file (checked there): head, relation [K], offset [K + 1], tail [offset[K]].
+  static KnownTails FromArrays(std::vector<int32_t> head, std::vector<int32_t> relation, std::vector<int64_t> offset,
+                               std::vector<int32_t> tail);
+
+  int64_t num_keys() const { return static_cast<int64_t>(head_.size()); }
+  int32_t head(int64_t key) const { return head_[key]; }
+  int32_t relation(int64_t key) const { return relation_[key]; }
+  // Ascending.
+  absl::Span<const int32_t> tails(int64_t key) const {
+    return absl::MakeConstSpan(tail_).subspan(offset_[key], offset_[key + 1] - offset_[key]);
+  }
+  // -1: no triple has this head and relation.
+  int64_t Find(int32_t head, int32_t relation) const;
+  // Of the key; empty when there is none.
+  absl::Span<const int32_t> Tails(int32_t head, int32_t relation) const;
+
+ private:
+  std::vector<int32_t> head_, relation_;  // [K]
+  std::vector<int64_t> offset_ = {0};     // [K + 1]
+  std::vector<int32_t> tail_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_KNOWN_TAILS_H_
