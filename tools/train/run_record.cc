@@ -40,10 +40,7 @@ void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* setting
 }
 
 Json Versions(const Machine& machine) {
-  return {{"rutile", kVersion},
-          {"libtorch", TORCH_VERSION},
-          {"compiler", CompilerName()},
-          {"kernel", machine.kernel}};
+  return {{"rutile", kVersion}, {"libtorch", TORCH_VERSION}, {"compiler", CompilerName()}, {"kernel", machine.kernel}};
 }
 
 Json Hardware(const Machine& machine) {

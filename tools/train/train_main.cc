@@ -1,6 +1,7 @@
 // train: structures, features or neighbours in, a potential out.
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,17 +10,20 @@
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/potential_file.h"
+#include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/split_flags.h"
+#include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
 #include "tools/train/compile_flags.h"
 #include "tools/train/data_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
 #include "tools/train/precision_flags.h"
+#include "tools/train/process_flags.h"
 #include "tools/train/run_record.h"
 #include "tools/train/train_member.h"
 #include "tools/train/train_plot.h"
@@ -57,6 +61,9 @@ absl::Status RunTrain(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(options));
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
+  options.communicator = communicator.get();
+  task_options.num_threads = ThreadsFromFlags();
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
+#include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/trainer.h"
 #include "tools/common/checkpoint_flags.h"
@@ -30,6 +31,8 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     const std::string name = absl::StrFormat("member-%02d", m);
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
+  // Others may look when rank 0 has begun to write.
+  if (options.communicator != nullptr && options.communicator->rank() > 0) return members;
   for (const Member& member : members) {
     if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun())
       continue;
@@ -47,12 +50,14 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
   PrintFacts(data, task, split);
   const RunDirectory directory(member.directory);
+  const bool writes = options.communicator == nullptr || options.communicator->rank() == 0;
   TrainProgress progress(member.name.empty() ? "train" : member.name, "atoms", options.stop,
-                         FLAGS_progress && options.files != RunFiles::kAtEnd);
+                         writes && FLAGS_progress && options.files != RunFiles::kAtEnd);
   TrainPlot plot(directory, options);
   double atoms_per_s = 0;
   if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
   options.on_epoch = [&](const EpochReport& report) {
+    if (!writes) return;
     atoms_per_s = report.cost_per_s;
     progress.OnEpoch(report);
     plot.OnEpoch(report);
@@ -61,6 +66,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
   if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
+  if (!writes) return result.status();
   const bool keeps_files = options.files != RunFiles::kNone;
   if (keeps_files) RETURN_IF_ERROR(WriteFrames(member.directory, split));
   RETURN_IF_ERROR(result.status());
