@@ -8,15 +8,14 @@
 namespace rutile {
 
 // running = (1 - momentum) running + momentum value, as PyTorch does it.
-struct NormStatistics {
-  std::vector<double> mean;
-  std::vector<double> variance;  // unbiased, n / (n - 1) times what normalises
-};
-
 struct BatchStatistics {
-  NormStatistics bn0;  // [1]
-  NormStatistics bn1;  // [C]
-  NormStatistics bn2;  // [d]; all empty where the model has no such norm, and in evaluation
+  struct Norm {
+    std::vector<double> mean;
+    std::vector<double> variance;  // unbiased, n / (n - 1) times what normalises
+  };
+  Norm bn0;  // [1]
+  Norm bn1;  // [C]
+  Norm bn2;  // [d]; all empty where the model has no such norm, and in evaluation
 };
 
 }  // namespace rutile
