@@ -57,6 +57,11 @@ class Parts {
   std::vector<at::Tensor> parts_;
 };
 
+std::vector<double> Values(const at::Tensor& x) {
+  const at::Tensor values = x.to(at::kCPU, at::kDouble);
+  return std::vector<double>(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+}
+
 template <typename T>
 at::Tensor Index(absl::Span<const T> values, const at::Tensor& like) {
   at::Tensor index = at::empty({static_cast<int64_t>(values.size())}, at::kLong);
@@ -95,21 +100,21 @@ class Conve {
         at::cat({head.view({size, 1, h, w}), relation.view({size, 1, h, w})}, shape_.stacked_in_width() ? 3 : 2);
     const bool norm_first = options.variant == ConveVariant::kDettmers;
     const at::Tensor input = Scales(DropoutLayer::kInput, options.input_dropout, 2 * shape_.dim(), x);
-    if (norm_first) x = Norm("bn0", x);
+    if (norm_first) x = Norm("bn0", x, &hidden_.statistics.bn0);
     x = Drop(x, input);
-    if (shape_.has_input_norm() && !norm_first) x = Norm("bn0", x);
+    if (shape_.has_input_norm() && !norm_first) x = Norm("bn0", x, &hidden_.statistics.bn0);
     const at::Tensor conv_bias = parts_["conv.bias"];
     x = at::conv2d(x.to(product_type_), parts_["conv.weight"].to(product_type_),
                    conv_bias.defined() ? conv_bias.to(product_type_) : at::Tensor())
             .to(head.scalar_type());
-    x = at::relu(Norm("bn1", x));
+    x = at::relu(Norm("bn1", x, &hidden_.statistics.bn1));
     x = Drop(x, Scales(DropoutLayer::kFeatureMap, options.feature_map_dropout, options.output_channels, x));
     x = at::linear(x.flatten(1).to(product_type_), parts_["fc.weight"].to(product_type_),
                    parts_["fc.bias"].to(product_type_))
             .to(head.scalar_type());
     x = Drop(x, Scales(DropoutLayer::kOutput, options.output_dropout, shape_.dim(), x));
-    hidden_.v = at::relu(Norm("bn2", x));
-    if (size == 1) hidden_.norms.clear();
+    hidden_.v = at::relu(Norm("bn2", x, &hidden_.statistics.bn2));
+    if (size == 1) hidden_.statistics = BatchStatistics();
     return std::move(hidden_);
   }
 
@@ -118,7 +123,7 @@ class Conve {
     return DropoutScales(shape_, batch_, layer, rate, n, like);
   }
 
-  at::Tensor Norm(absl::string_view name, const at::Tensor& x) {
+  at::Tensor Norm(absl::string_view name, const at::Tensor& x, BatchStatistics::Norm* statistics) const {
     const at::Tensor weight = parts_[absl::StrCat(name, ".weight")], bias = parts_[absl::StrCat(name, ".bias")];
     at::Tensor mean = parts_[absl::StrCat(name, ".running_mean")].detach();
     at::Tensor variance = parts_[absl::StrCat(name, ".running_var")].detach();
@@ -129,7 +134,7 @@ class Conve {
     }
     const at::Tensor y = at::batch_norm(x, weight, bias, mean, variance, batch_.training, /*momentum=*/1,
                                         kBatchNormEpsilon, /*cudnn_enabled=*/true);
-    if (batch_.training) hidden_.norms.push_back({mean, variance});
+    if (batch_.training) *statistics = {Values(mean), Values(variance)};
     return y;
   }
 

@@ -7,24 +7,16 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <vector>
-
+#include "lib/kg/batch_statistics.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/task/eager_options.h"
 
 namespace rutile {
 
-// Of the values that a norm saw: mean, and variance over n - 1. Both [1], [C] or [d].
-struct NormStatistics {
-  at::Tensor mean, variance;
-};
-
 struct KgeHidden {
-  at::Tensor v;  // [B, d]
-  // Training: of bn0 (where there is one), bn1, bn2. Empty where there are none, as the variance over n - 1 of a batch
-  // of one query.
-  std::vector<NormStatistics> norms;
+  at::Tensor v;                // [B, d]
+  BatchStatistics statistics;  // training alone; empty for a batch of one query, whose variance over n - 1 is undefined
 };
 
 // v of each query. parameters: flat, a leaf or computed; running statistics are constants. mixed: the type in which

@@ -12,6 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lib/kg/running_statistics.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 #include "lib/testing/golden_conve.h"
 
@@ -42,10 +44,10 @@ class GoldenTest : public ::testing::TestWithParam<Case> {
   }
   // Mean over the batch.
   at::Tensor Loss(const at::Tensor& parameters, const OwnedKgeBatch& batch, bool training,
-                  std::vector<NormStatistics>* norms = nullptr) const {
+                  BatchStatistics* statistics = nullptr) const {
     const KgeBatch view = batch.View(training);
     const KgeHidden hidden = ReferenceHidden(shape_, parameters, view);
-    if (norms != nullptr) *norms = hidden.norms;
+    if (statistics != nullptr) *statistics = hidden.statistics;
     return ReferenceLosses(shape_, ReferenceScores(shape_, parameters, hidden.v), view).mean();
   }
 
@@ -57,7 +59,7 @@ TEST_P(GoldenTest, HiddenAndScores) {
   const OwnedKgeBatch batch = golden_.Batch(false);
   const KgeHidden hidden = ReferenceHidden(shape_, Parameters(), batch.View(/*training=*/false));
   ExpectNear(hidden.v, ToTorch(golden_.Array("eval.hidden")), "hidden");
-  EXPECT_TRUE(hidden.norms.empty());
+  EXPECT_TRUE(hidden.statistics.bn2.mean.empty());
   ExpectNear(ReferenceScores(shape_, Parameters(), hidden.v), ToTorch(golden_.Array("eval.scores")), "scores");
 }
 
@@ -151,8 +153,8 @@ TEST_P(GoldenTest, TwoStepsOfAdamWithRunningStatistics) {
   at::Tensor first = at::zeros_like(parameters), second = at::zeros_like(parameters);
   for (int step = 1; step <= 2; ++step) {
     const at::Tensor leaf = parameters.clone().requires_grad_(true);
-    std::vector<NormStatistics> norms;
-    const at::Tensor loss = Loss(leaf, batch, /*training=*/true, &norms);
+    BatchStatistics statistics;
+    const at::Tensor loss = Loss(leaf, batch, /*training=*/true, &statistics);
     ExpectNear(loss, at::scalar_tensor(golden_.Scalar(absl::StrCat("adam.loss_before_step", step)), at::kDouble),
                "loss");
     const at::Tensor gradient = torch::autograd::grad({loss}, {leaf})[0];
@@ -160,15 +162,10 @@ TEST_P(GoldenTest, TwoStepsOfAdamWithRunningStatistics) {
     second = 0.999 * second + 0.001 * gradient * gradient;
     const at::Tensor root = second.sqrt() / std::sqrt(1 - std::pow(0.999, step)) + 1e-8;
     parameters = parameters - 0.003 * first / (1 - std::pow(0.9, step)) / root;
-    const KgeShape::Offsets at = shape_.offsets();
-    ASSERT_EQ(norms.size(), 3);
-    const int64_t mean[] = {at.bn0_mean, at.bn1_mean, at.bn2_mean};
-    const int64_t variance[] = {at.bn0_variance, at.bn1_variance, at.bn2_variance};
-    for (int n = 0; n < 3; ++n) {
-      const int64_t size = norms[n].mean.numel();
-      parameters.narrow(0, mean[n], size).mul_(0.9).add_(norms[n].mean, 0.1);
-      parameters.narrow(0, variance[n], size).mul_(0.9).add_(norms[n].variance, 0.1);
-    }
+    Tensor updated = Tensor::Zeros(DTypeOfTorch(parameters.scalar_type()), {parameters.numel()});
+    ToTorch(updated).copy_(parameters);
+    UpdateRunningStatistics(shape_, statistics, &updated);
+    parameters = ToTorch(updated);
     const at::Tensor expected = ToTorch(golden_.Flat(absl::StrCat("adam.step", step, ".")));
     for (const ParameterSlice& slice : shape_.Slices()) {
       if (!slice.buffer && HasNoGradient(slice, true)) continue;

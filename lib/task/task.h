@@ -34,6 +34,7 @@ struct ParameterSlice {
   int64_t offset = 0;
   std::vector<int64_t> shape;
   bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
+  int64_t num_elements() const;
 };
 
 // One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.

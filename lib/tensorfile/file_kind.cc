@@ -18,7 +18,7 @@ constexpr Maker kMakers[] = {
     {"atomistic.features", "featurize"},
     {"atomistic.neighbors", "cache-neighbors"},
     {"kg.triples", "featurize"},
-    {"kg.known", "featurize"},
+    {"kg.known", "cache-neighbors"},
     {"potential", "train"},
     {"kge", "train"},
     {"checkpoint", "train"},
