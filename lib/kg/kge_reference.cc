@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -39,7 +37,7 @@ class Parts {
     CHECK_EQ(parameters.numel(), shape.offsets().size);
     std::vector<int64_t> sizes;
     for (const ParameterSlice& slice : slices_) {
-      sizes.push_back(std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>()));
+      sizes.push_back(slice.num_elements());
     }
     parts_ = parameters.split_with_sizes(sizes);
   }

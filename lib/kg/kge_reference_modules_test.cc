@@ -46,8 +46,7 @@ at::Tensor Parameters(const KgeShape& shape) {
 
 at::Tensor Part(const KgeShape& shape, const at::Tensor& parameters, const std::string& name) {
   for (const ParameterSlice& slice : shape.Slices()) {
-    int64_t size = 1;
-    for (const int64_t n : slice.shape) size *= n;
+    const int64_t size = slice.num_elements();
     if (slice.name == name) return parameters.narrow(0, slice.offset, size).view(slice.shape);
   }
   return at::Tensor();
