@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 
 #include "absl/status/status.h"
@@ -16,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/file.h"
+#include "lib/base/machine.h"
 #include "lib/base/random.h"
 #include "lib/base/sha256.h"
 #include "lib/base/simd.h"
@@ -32,18 +32,9 @@ constexpr int kVersion = 1;
 // Less than this is noise, not worth other bits than the default's.
 constexpr double kLeastGain = 1.02;
 
-std::string ProcessorName() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (absl::string_view(line).substr(0, 10) == "model name") return line.substr(line.find(':') + 1);
-  }
-  return "";
-}
-
 template <typename T>
 std::string KeyOf(const NetworkShape& shape, int num_threads, const TuneOptions& options) {
-  return absl::StrCat("version ", kVersion, "; processor", ProcessorName(), "; targets ", hwy::SupportedTargets(),
+  return absl::StrCat("version ", kVersion, "; processor ", DescribeMachine().cpu, "; targets ", hwy::SupportedTargets(),
                       "; species ", shape.num_species, "; features ", shape.num_features, "; hidden ",
                       absl::StrJoin(shape.hidden, ","), "; ", ActivationName(shape.activation), "; fp", 8 * sizeof(T),
                       "; batch ", options.batch_size, "; atoms ", absl::StrJoin(options.atoms, ","), "; order ",

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,8 +62,7 @@ at::Tensor MakeLeaves(const Task& task, const at::Tensor& flat, std::vector<Leaf
   std::vector<at::Tensor> parts;
   int64_t at = 0;
   for (const ParameterSlice& slice : moving) {
-    const int64_t size =
-        std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
+    const int64_t size = slice.num_elements();
     parts.push_back(flat.slice(0, at, slice.offset));
     parts.push_back(flat.slice(0, slice.offset, slice.offset + size).detach().requires_grad_(true));
     leaves->push_back({slice.offset, parts.back()});

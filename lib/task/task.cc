@@ -18,6 +18,10 @@
 
 namespace rutile {
 
+int64_t ParameterSlice::num_elements() const {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
+}
+
 void TermSums::Add(const TermSums& other) {
   CHECK_EQ(sum.size(), other.sum.size());
   for (size_t t = 0; t < sum.size(); ++t) {
@@ -39,11 +43,7 @@ absl::Status Task::SetState(const NamedTensors& state) {
 
 int64_t Task::num_parameters() const {
   int64_t end = 0;
-  for (const ParameterSlice& slice : parameter_slices()) {
-    const int64_t size =
-        std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
-    end = std::max(end, slice.offset + size);
-  }
+  for (const ParameterSlice& slice : parameter_slices()) end = std::max(end, slice.offset + slice.num_elements());
   return end;
 }
 

@@ -62,12 +62,7 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
     work->Add(context_.task, loader_.examples());
     if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }
-  absl::StatusOr<double> loss = loss_.Combine(context_.state, loader_.examples());
-  if (absl::IsOutOfRange(loss.status()) && context_.on_failed) {
-    context_.on_failed({loader_.examples(), batch, &loss_.sums(), context_.task.CombineTerms(loss_.sums()).value,
-                        loss_.norm(), loss.status().message()});
-  }
-  return loss;
+  return CombineLoss(context_, loader_.examples(), *batch, &loss_);
 }
 
 absl::Status BatchEpoch::Step(EpochWork* work) {

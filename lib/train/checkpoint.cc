@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -23,13 +21,9 @@
 namespace rutile {
 namespace {
 
-int64_t NumElements(const ParameterSlice& slice) {
-  return std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
-}
-
 int64_t NumParameters(absl::Span<const ParameterSlice> slices) {
   int64_t end = 0;
-  for (const ParameterSlice& slice : slices) end = std::max(end, slice.offset + NumElements(slice));
+  for (const ParameterSlice& slice : slices) end = std::max(end, slice.offset + slice.num_elements());
   return end;
 }
 

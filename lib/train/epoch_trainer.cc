@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 namespace rutile {
@@ -9,6 +11,16 @@ namespace rutile {
 void EpochWork::Add(const Task& task, absl::Span<const int64_t> more) {
   examples += static_cast<int64_t>(more.size());
   for (const int64_t example : more) cost += task.ExampleCost(example);
+}
+
+absl::StatusOr<double> CombineLoss(const EpochContext& context, absl::Span<const int64_t> examples,
+                                   const NamedTensors& batch, LossGradient* loss) {
+  absl::StatusOr<double> value = loss->Combine(context.state, examples);
+  if (absl::IsOutOfRange(value.status()) && context.on_failed) {
+    context.on_failed({examples, &batch, &loss->sums(), context.task.CombineTerms(loss->sums()).value, loss->norm(),
+                       value.status().message()});
+  }
+  return value;
 }
 
 DataLoaderOptions LoaderOptions(const TrainerOptions& options) {

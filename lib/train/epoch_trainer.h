@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/task/task.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/ema.h"
 #include "lib/train/failed_batch.h"
+#include "lib/train/loss_gradient.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer_options.h"
 
@@ -62,6 +64,11 @@ class EpochTrainer {
   virtual NamedTensors State() const = 0;
   virtual absl::Status SetState(const NamedTensors& state) = 0;
 };
+
+// The loss of what was added to `loss`, and its gradient there, as LossGradient::Combine. Where one is not finite,
+// on_failed is told first; `examples` and `batch` are those added last.
+absl::StatusOr<double> CombineLoss(const EpochContext& context, absl::Span<const int64_t> examples,
+                                   const NamedTensors& batch, LossGradient* loss);
 
 // As the options say, for training.
 DataLoaderOptions LoaderOptions(const TrainerOptions& options);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -21,10 +20,6 @@
 namespace rutile {
 namespace {
 
-int64_t NumElements(const ParameterSlice& slice) {
-  return std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
-}
-
 // The slices that are `chosen`, neighbours merged: a group that is one block is one pass of the kernel.
 std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, const std::vector<bool>& chosen,
                                      bool decay_biases) {
@@ -34,7 +29,7 @@ std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, co
   std::vector<ParameterRange> ranges;
   for (const size_t s : order) {
     if (!chosen[s] || slices[s].buffer) continue;
-    const ParameterRange range = {slices[s].offset, NumElements(slices[s]), decay_biases || !IsBiasOrNorm(slices[s])};
+    const ParameterRange range = {slices[s].offset, slices[s].num_elements(), decay_biases || !IsBiasOrNorm(slices[s])};
     if (!ranges.empty() && ranges.back().begin + ranges.back().size == range.begin &&
         ranges.back().decays == range.decays) {
       ranges.back().size += range.size;

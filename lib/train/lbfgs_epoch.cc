@@ -61,12 +61,7 @@ absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gr
     work_->Add(context_.task, loader_.examples());
     if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }
-  const absl::StatusOr<double> loss = loss_.Combine(context_.state, loader_.examples());
-  if (absl::IsOutOfRange(loss.status()) && context_.on_failed) {
-    context_.on_failed({loader_.examples(), &last, &loss_.sums(), context_.task.CombineTerms(loss_.sums()).value,
-                        loss_.norm(), loss.status().message()});
-  }
-  RETURN_IF_ERROR(loss.status());
+  ASSIGN_OR_RETURN(const double loss, CombineLoss(context_, loader_.examples(), last, &loss_));
   std::memcpy(gradient->mutable_data(), loss_.gradient().data(), loss_.gradient().num_bytes());
   return loss;
 }

@@ -43,6 +43,11 @@ absl::Status CheckValidation(const RunPlan& plan) {
 
 }  // namespace
 
+int64_t RunPlan::StepsOf(int64_t batches) const {
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) return 1;
+  return DivideUp(batches, options.accumulate_grad_batches);
+}
+
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options) {
   if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
   RunPlan plan;
@@ -56,8 +61,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   RETURN_IF_ERROR(CheckValidation(plan));
   plan.num_batches =
       LimitBatches(options.limit_train_batches, DivideUp(static_cast<int64_t>(plan.train.size()), options.batch_size));
-  plan.steps_per_epoch =
-      options.optimizer.kind == OptimizerKind::kLbfgs ? 1 : DivideUp(plan.num_batches, options.accumulate_grad_batches);
+  plan.steps_per_epoch = plan.StepsOf(plan.num_batches);
   plan.run_steps = RunSteps(options.stop, plan.steps_per_epoch);
   ASSIGN_OR_RETURN(plan.options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs,
                                                           options.stop.max_steps, plan.steps_per_epoch));

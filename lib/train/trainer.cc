@@ -51,8 +51,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 class Trainer {
  public:
   Trainer(Task& task, RunPlan plan, Monitor monitor, absl::string_view output_dir, const Metadata& provenance)
@@ -335,7 +333,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
 
 bool Trainer::ValidationIsDue() const {
   return state_.observed_step != state_.step && validation_rule_.inside_epochs() &&
-         validation_rule_.AfterStep(state_.epoch, DivideUp(state_.batch, options_.accumulate_grad_batches), state_.step,
+         validation_rule_.AfterStep(state_.epoch, plan_.StepsOf(state_.batch), state_.step,
                                     now_ - last_validation_);
 }
 

@@ -16,14 +16,13 @@
 #include "lib/base/interrupt.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
-#include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/checkpoint.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
 #include "lib/train/trainer_options.h"
+#include "lib/train/trainer_testing.h"
 
 namespace rutile {
 namespace {
@@ -32,60 +31,27 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 
-// A new directory for each call.
-std::string Dir() {
-  static int count = 0;
-  return ::testing::TempDir() + "/trainer_epochs_test" + std::to_string(++count);
-}
-
-std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
-
-Split MakeSplit(const Task& task) {
-  SplitOptions options;
-  options.validation_fraction = 0.2;
-  return SplitExamples(task.num_examples(), options).value();
-}
-
-TrainerOptions Options(int64_t max_epochs) {
-  TrainerOptions options;
-  options.optimizer = DefaultOptimizerOptions("adam").value();
-  options.optimizer.learning_rate = 0.02;
-  options.batch_size = 5;
-  options.seed = 11;
-  options.stop.max_epochs = max_epochs;
-  return options;
-}
-
-absl::StatusOr<TrainResult> TrainToy(const ToyTaskOptions& toy, const TrainerOptions& options, const std::string& dir) {
-  ToyTask task(toy);
-  return Train(task, MakeSplit(task), options, dir, {});
-}
-
-Checkpoint LastCheckpoint(const std::string& dir) {
-  return LoadCheckpoint(RunDirectory(dir).checkpoint(), ToyTask({}).parameter_slices(), DType::kF64, 2).value();
-}
-
 TEST(TrainerEpochTest, TheTaskIsTold) {
   ToyTask task({});
-  TrainerOptions options = Options(2);
+  TrainerOptions options = ToyOptions(2);
   options.num_workers = 2;
-  const std::string dir = Dir();
-  ASSERT_TRUE(Train(task, MakeSplit(task), options, dir, {}).ok());
+  const std::string dir = NewRunDirectory();
+  ASSERT_TRUE(Train(task, ToySplit(task), options, dir, {}).ok());
   // The first is that of the check against the reference.
   EXPECT_THAT(task.epochs(), ElementsAre("train 0", "train 0", "validate 0", "train 1", "validate 1"));
 
   ToyTask again({});
   options.mode = RunMode::kResume;
   options.stop.max_epochs = 3;
-  ASSERT_TRUE(Train(again, MakeSplit(again), options, dir, {}).ok());
+  ASSERT_TRUE(Train(again, ToySplit(again), options, dir, {}).ok());
   EXPECT_THAT(again.epochs(), ElementsAre("train 2", "train 2", "validate 2"));
 }
 
 TEST(TrainerEpochTest, LbfgsKeepsItsFunction) {
   ToyTask task({});
-  TrainerOptions options = Options(2);
+  TrainerOptions options = ToyOptions(2);
   options.optimizer = DefaultOptimizerOptions("lbfgs").value();
-  ASSERT_TRUE(Train(task, MakeSplit(task), options, Dir(), {}).ok());
+  ASSERT_TRUE(Train(task, ToySplit(task), options, NewRunDirectory(), {}).ok());
   EXPECT_THAT(task.epochs(), ElementsAre("train 0", "train 0", "validate 0", "train 0", "validate 1"));
 }
 
@@ -105,67 +71,67 @@ class TrainerSamplingTest : public ::testing::TestWithParam<Case> {
     return toy;
   }
   TrainerOptions ParamOptions(int64_t max_epochs) const {
-    TrainerOptions options = Options(max_epochs);
+    TrainerOptions options = ToyOptions(max_epochs);
     options.sampling_policy = GetParam().policy;
     return options;
   }
 };
 
 TEST_P(TrainerSamplingTest, SameBitsForAnyWorkers) {
-  const std::string plain = Dir();
+  const std::string plain = NewRunDirectory();
   TrainerOptions options = ParamOptions(4);
-  ASSERT_TRUE(TrainToy(Toy(), options, plain).ok());
+  ASSERT_TRUE(TrainToyTask(Toy(), options, plain).ok());
   for (const bool persistent : {true, false}) {
-    const std::string other = Dir();
+    const std::string other = NewRunDirectory();
     options.num_workers = 2;
     options.persistent_workers = persistent;
-    ASSERT_TRUE(TrainToy(Toy(), options, other).ok());
+    ASSERT_TRUE(TrainToyTask(Toy(), options, other).ok());
     for (const char* file : {"/best.safetensors", "/last.safetensors", "/checkpoints/last.safetensors"}) {
-      EXPECT_EQ(Bytes(plain + file), Bytes(other + file)) << file;
+      EXPECT_EQ(FileBytes(plain + file), FileBytes(other + file)) << file;
     }
   }
 }
 
 TEST_P(TrainerSamplingTest, IsNotTheUniformCourse) {
-  const std::string dir = Dir(), uniform = Dir();
-  ASSERT_TRUE(TrainToy(Toy(), ParamOptions(3), dir).ok());
+  const std::string dir = NewRunDirectory(), uniform = NewRunDirectory();
+  ASSERT_TRUE(TrainToyTask(Toy(), ParamOptions(3), dir).ok());
   ToyTaskOptions toy;
   toy.noise = Toy().noise;
-  ASSERT_TRUE(TrainToy(toy, Options(3), uniform).ok());
+  ASSERT_TRUE(TrainToyTask(toy, ToyOptions(3), uniform).ok());
   EXPECT_NE(LastCheckpoint(dir).parameters.ToDoubles(), LastCheckpoint(uniform).parameters.ToDoubles());
 }
 
 // Stopped by a limit inside an epoch, then by a signal every few steps.
 TEST_P(TrainerSamplingTest, ResumingAnywhereEqualsTheUninterruptedRun) {
-  const std::string whole = Dir(), parts = Dir();
+  const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   TrainerOptions options = ParamOptions(4);
   options.num_workers = 1;
-  ASSERT_TRUE(TrainToy(Toy(), options, whole).ok());
+  ASSERT_TRUE(TrainToyTask(Toy(), options, whole).ok());
   options.mode = RunMode::kResumeOrNew;
   options.stop.max_steps = 10;  // seven make an epoch
-  ASSERT_TRUE(TrainToy(Toy(), options, parts).ok());
+  ASSERT_TRUE(TrainToyTask(Toy(), options, parts).ok());
   options.stop.max_steps = -1;
   options.on_step = [](const StepReport& report) { SetInterruptForTest(report.step % 3 == 0 ? SIGTERM : 0); };
   absl::Status status;
   for (int i = 0; i < 30; ++i) {
-    status = TrainToy(Toy(), options, parts).status();
+    status = TrainToyTask(Toy(), options, parts).status();
     SetInterruptForTest(0);
     if (status.ok()) break;
     ASSERT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
   }
   EXPECT_TRUE(status.ok()) << status;
   for (const char* file : {"/best.safetensors", "/checkpoints/last.safetensors"}) {
-    EXPECT_EQ(Bytes(whole + file), Bytes(parts + file)) << file;
+    EXPECT_EQ(FileBytes(whole + file), FileBytes(parts + file)) << file;
   }
 }
 
 // What one run has told the task is not known to the next.
 TEST_P(TrainerSamplingTest, ATaskCanBeTrainedTwice) {
   ToyTask task(Toy());
-  const std::string first = Dir(), second = Dir();
-  ASSERT_TRUE(Train(task, MakeSplit(task), ParamOptions(3), first, {}).ok());
-  ASSERT_TRUE(Train(task, MakeSplit(task), ParamOptions(3), second, {}).ok());
-  EXPECT_EQ(Bytes(first + "/checkpoints/last.safetensors"), Bytes(second + "/checkpoints/last.safetensors"));
+  const std::string first = NewRunDirectory(), second = NewRunDirectory();
+  ASSERT_TRUE(Train(task, ToySplit(task), ParamOptions(3), first, {}).ok());
+  ASSERT_TRUE(Train(task, ToySplit(task), ParamOptions(3), second, {}).ok());
+  EXPECT_EQ(FileBytes(first + "/checkpoints/last.safetensors"), FileBytes(second + "/checkpoints/last.safetensors"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, TrainerSamplingTest,
@@ -175,31 +141,31 @@ INSTANTIATE_TEST_SUITE_P(Policies, TrainerSamplingTest,
                                            Case{SamplingPolicy::kErrorWeighted, 0.5}));
 
 TEST(TrainerPolicyTest, CheckpointsInsideAnEpochHoldItsWeights) {
-  const std::string dir = Dir();
-  TrainerOptions options = Options(3);
+  const std::string dir = NewRunDirectory();
+  TrainerOptions options = ToyOptions(3);
   options.sampling_policy = SamplingPolicy::kEnergyWeighted;
   options.stop.max_steps = 10;
-  ASSERT_TRUE(TrainToy({}, options, dir).ok());
+  ASSERT_TRUE(TrainToyTask({}, options, dir).ok());
   ToyTask task({});
   EXPECT_EQ(LastCheckpoint(dir).sampling_weight,
-            task.SamplingWeights(SamplingPolicy::kEnergyWeighted, MakeSplit(task).train).value());
+            task.SamplingWeights(SamplingPolicy::kEnergyWeighted, ToySplit(task).train).value());
   options.mode = RunMode::kResume;
   options.stop.max_steps = 14;
-  ASSERT_TRUE(TrainToy({}, options, dir).ok());
+  ASSERT_TRUE(TrainToyTask({}, options, dir).ok());
   EXPECT_TRUE(LastCheckpoint(dir).sampling_weight.empty());
 }
 
 TEST(TrainerPolicyTest, ErrorsAreThoseOfTrainingExamples) {
-  const std::string dir = Dir();
-  TrainerOptions options = Options(20);
+  const std::string dir = NewRunDirectory();
+  TrainerOptions options = ToyOptions(20);
   options.sampling_policy = SamplingPolicy::kErrorWeighted;
   ToyTaskOptions toy;
   toy.noise = 0.1;
-  const absl::StatusOr<TrainResult> result = TrainToy(toy, options, dir);
+  const absl::StatusOr<TrainResult> result = TrainToyTask(toy, options, dir);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_LT(result->best_loss, 0.1);
   const std::vector<double> errors = LastCheckpoint(dir).task.At("last_error").ToDoubles();
-  const Split split = MakeSplit(ToyTask(toy));
+  const Split split = ToySplit(ToyTask(toy));
   for (const int64_t example : split.train) EXPECT_FALSE(std::isnan(errors[example])) << example;
   for (const int64_t example : split.validation) EXPECT_TRUE(std::isnan(errors[example])) << example;
 }
@@ -214,32 +180,32 @@ class PlainTask : public ToyTask {
 };
 
 TEST(TrainerPolicyTest, TasksWithoutPoliciesRefuseBeforeARunIsRemoved) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   PlainTask task;
-  TrainerOptions options = Options(2);
-  ASSERT_TRUE(Train(task, MakeSplit(task), options, dir, {}).ok());
+  TrainerOptions options = ToyOptions(2);
+  ASSERT_TRUE(Train(task, ToySplit(task), options, dir, {}).ok());
   options.mode = RunMode::kOverwrite;
   options.sampling_policy = SamplingPolicy::kEnergyWeighted;
-  const absl::Status status = Train(task, MakeSplit(task), options, dir, {}).status();
+  const absl::Status status = Train(task, ToySplit(task), options, dir, {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("sampling_policy is energy_weighted"));
   EXPECT_TRUE(FileExists(dir + "/best.safetensors"));
 }
 
 TEST(TrainerPolicyTest, AnotherPolicyIsAnotherRun) {
-  const std::string dir = Dir();
-  TrainerOptions options = Options(2);
-  ASSERT_TRUE(TrainToy({}, options, dir).ok());
+  const std::string dir = NewRunDirectory();
+  TrainerOptions options = ToyOptions(2);
+  ASSERT_TRUE(TrainToyTask({}, options, dir).ok());
   options.mode = RunMode::kResume;
   options.sampling_policy = SamplingPolicy::kErrorWeighted;
-  EXPECT_EQ(TrainToy({}, options, dir).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(TrainToyTask({}, options, dir).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 // ---- several terms
 
 // log.tsv as numbers, by the name of the column.
 double Logged(const std::string& dir, const std::string& column, size_t row) {
-  const std::string text = Bytes(dir + "/log.tsv");
+  const std::string text = FileBytes(dir + "/log.tsv");
   const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
   const std::vector<std::string> names = absl::StrSplit(lines[0], '\t'), cells = absl::StrSplit(lines[row], '\t');
   for (size_t c = 0; c < names.size(); ++c) {
@@ -257,12 +223,12 @@ TEST(TrainerTermsTest, SumsArePooledOverBatchesThatLackATerm) {
     toy.noise = 0.3;
     toy.strain_every = 5;
     toy.root = root;
-    TrainerOptions options = Options(3);
+    TrainerOptions options = ToyOptions(3);
     options.batch_size = 2;
     std::vector<EpochReport> reports;
     options.on_epoch = [&](const EpochReport& report) { reports.push_back(report); };
-    const std::string dir = Dir();
-    const absl::StatusOr<TrainResult> result = TrainToy(toy, options, dir);
+    const std::string dir = NewRunDirectory();
+    const absl::StatusOr<TrainResult> result = TrainToyTask(toy, options, dir);
     ASSERT_TRUE(result.ok()) << result.status();
     ASSERT_EQ(reports.size(), 3u);
     const auto form = [root](double mean) { return root ? std::sqrt(mean) : mean; };
@@ -285,11 +251,11 @@ TEST(TrainerTermsTest, TermThatIsNeverCountedIsNaNAndTheLossIsOfTheRest) {
   ToyTaskOptions toy;
   toy.noise = 0.3;
   toy.strain_every = 1000;
-  TrainerOptions options = Options(2);
+  TrainerOptions options = ToyOptions(2);
   EpochReport last;
   options.on_epoch = [&](const EpochReport& report) { last = report; };
-  const std::string dir = Dir();
-  ASSERT_TRUE(TrainToy(toy, options, dir).ok());
+  const std::string dir = NewRunDirectory();
+  ASSERT_TRUE(TrainToyTask(toy, options, dir).ok());
   EXPECT_TRUE(std::isnan(Logged(dir, "train_strain[1]", 1)));
   EXPECT_TRUE(std::isnan(Logged(dir, "train_strain[1]", 2)));
   ASSERT_THAT(last.terms, ::testing::SizeIs(3));
@@ -303,8 +269,8 @@ TEST(TrainerTermsTest, TermWithoutValuesDoesNotDisturbTheOthers) {
   two.alpha = three.alpha = 0.25;
   three.strain_every = 1000;
   three.beta = 0;
-  const std::vector<double> expected = TrainToy(two, Options(3), Dir())->best_parameters.ToDoubles();
-  EXPECT_EQ(TrainToy(three, Options(3), Dir())->best_parameters.ToDoubles(), expected);
+  const std::vector<double> expected = TrainToyTask(two, ToyOptions(3), NewRunDirectory())->best_parameters.ToDoubles();
+  EXPECT_EQ(TrainToyTask(three, ToyOptions(3), NewRunDirectory())->best_parameters.ToDoubles(), expected);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
@@ -18,19 +17,12 @@
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
 #include "lib/train/trainer_options.h"
+#include "lib/train/trainer_testing.h"
 
 namespace rutile {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A new directory for each call.
-std::string Dir() {
-  static int count = 0;
-  return ::testing::TempDir() + "/trainer_groups_test/" + std::to_string(++count);
-}
-
-std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
 
 // Ten batches of four in an epoch, all of the examples.
 absl::StatusOr<TrainResult> TrainToy(const TrainerOptions& options, const std::string& dir) {
@@ -74,17 +66,17 @@ std::vector<TrainerOptions> Runs() {
 TEST(TrainerGroupsTest, LossFalls) {
   for (TrainerOptions run : Runs()) {
     run.stop.max_epochs = 1;
-    const absl::StatusOr<TrainResult> first = TrainToy(run, Dir());
+    const absl::StatusOr<TrainResult> first = TrainToy(run, NewRunDirectory());
     ASSERT_TRUE(first.ok()) << first.status();
     run.stop.max_epochs = 60;
-    EXPECT_LT(TrainToy(run, Dir())->best_loss, 0.2 * first->best_loss) << OptimizerName(run.optimizer.kind);
+    EXPECT_LT(TrainToy(run, NewRunDirectory())->best_loss, 0.2 * first->best_loss) << OptimizerName(run.optimizer.kind);
   }
 }
 
 // Stopped and resumed inside epochs and inside turns: the bits of the run that never stopped.
 TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
   for (TrainerOptions run : Runs()) {
-    const std::string whole = Dir(), parts = Dir();
+    const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
     ASSERT_TRUE(TrainToy(run, whole).ok());
     run.mode = RunMode::kResumeOrNew;
     for (const int64_t steps : {1, 2, 5, 9, 10, 17, 31, 1000}) {
@@ -92,8 +84,8 @@ TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
       const absl::StatusOr<TrainResult> result = TrainToy(run, parts);
       ASSERT_TRUE(result.ok()) << result.status();
     }
-    EXPECT_EQ(Bytes(whole + "/best.safetensors"), Bytes(parts + "/best.safetensors"));
-    EXPECT_EQ(Bytes(whole + "/checkpoints/last.safetensors"), Bytes(parts + "/checkpoints/last.safetensors"));
+    EXPECT_EQ(FileBytes(whole + "/best.safetensors"), FileBytes(parts + "/best.safetensors"));
+    EXPECT_EQ(FileBytes(whole + "/checkpoints/last.safetensors"), FileBytes(parts + "/checkpoints/last.safetensors"));
   }
 }
 
@@ -101,10 +93,10 @@ TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
 TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
   TrainerOptions run = Options("adam", "bias", 2);
   run.gradient_clip_norm = 0.1;
-  const absl::StatusOr<TrainResult> kernel = TrainToy(run, Dir());
+  const absl::StatusOr<TrainResult> kernel = TrainToy(run, NewRunDirectory());
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   run.compile_mode = CompileMode::kNone;
-  const absl::StatusOr<TrainResult> reference = TrainToy(run, Dir());
+  const absl::StatusOr<TrainResult> reference = TrainToy(run, NewRunDirectory());
   const std::vector<double> found = kernel->best_parameters.ToDoubles();
   const std::vector<double> expected = reference->best_parameters.ToDoubles();
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-10);
@@ -113,7 +105,7 @@ TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
 // What is validated and written is x, while the checkpoint keeps y and z; EMA would average once more.
 TEST(TrainerGroupsTest, ModelsAreTheAverage) {
   TrainerOptions run = Options("schedule-free-adamw", "");
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   ASSERT_TRUE(TrainToy(run, dir).ok());
   const std::vector<double> x = ReadTensorFile(dir + "/last.safetensors")->tensors.At("parameters").ToDoubles();
   const NamedTensors state = ReadTensorFile(dir + "/checkpoints/last.safetensors")->tensors;
@@ -125,10 +117,12 @@ TEST(TrainerGroupsTest, ModelsAreTheAverage) {
     EXPECT_NE(x[i], y[i]);
   }
   run.ema.emplace();
-  EXPECT_THAT(std::string(TrainToy(run, Dir()).status().message()), HasSubstr("ema does not go with schedule-free"));
+  EXPECT_THAT(std::string(TrainToy(run, NewRunDirectory()).status().message()),
+              HasSubstr("ema does not go with schedule-free"));
   run = Options("adam", "bias:optimizer=schedule-free-adamw");
   run.ema.emplace();
-  EXPECT_THAT(std::string(TrainToy(run, Dir()).status().message()), HasSubstr("ema does not go with schedule-free"));
+  EXPECT_THAT(std::string(TrainToy(run, NewRunDirectory()).status().message()),
+              HasSubstr("ema does not go with schedule-free"));
 }
 
 // The norm that is limited is that of the group whose turn it is.
@@ -138,7 +132,7 @@ TEST(TrainerGroupsTest, ClippingIsOfTheGroupThatMoves) {
   run.groups.groups = ParseParameterGroups("bias", run.optimizer).value();
   run.gradient_clip_norm = 1e-3;
   run.stop.max_steps = 1;
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   const absl::StatusOr<TrainResult> result = TrainToy(run, dir);
   ASSERT_TRUE(result.ok()) << result.status();
   const std::vector<double> start = ToyTask(ToyTaskOptions{}).InitialParameters(run.seed).ToDoubles();
@@ -149,7 +143,7 @@ TEST(TrainerGroupsTest, ClippingIsOfTheGroupThatMoves) {
 
 // Before anything is written, and before an old run is removed.
 TEST(TrainerGroupsTest, AGlobThatFitsNothingIsRefusedAtTheStart) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   const absl::Status status = TrainToy(Options("adam", "wieght:lr_scale=2"), dir).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("group wieght fits no parameter; there are weight, bias"));
@@ -160,7 +154,7 @@ TEST(TrainerGroupsTest, AGlobThatFitsNothingIsRefusedAtTheStart) {
 }
 
 TEST(TrainerGroupsTest, OtherGroupsAreAnotherRun) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   TrainerOptions run = Options("adam", "bias:lr_scale=2");
   ASSERT_TRUE(TrainToy(run, dir).ok());
   run.mode = RunMode::kResume;

@@ -47,11 +47,9 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
   };
   for (const Refusal& refusal : {
            Refusal{options.gradient_clip_norm > 0,
-                   "gradient_clip_norm does not go with lbfgs, whose line search needs "
-                   "the gradient"},
+                   "gradient_clip_norm does not go with lbfgs, whose line search needs the gradient"},
            Refusal{options.gradient_clip_value > 0,
-                   "gradient_clip_value does not go with lbfgs, whose line search "
-                   "needs the gradient"},
+                   "gradient_clip_value does not go with lbfgs, whose line search needs the gradient"},
            Refusal{options.accumulate_grad_batches > 1,
                    "accumulate_grad_batches does not go with lbfgs, which takes all examples at once anyway"},
            Refusal{!options.limit_train_batches.all(),

@@ -9,7 +9,6 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/base/interrupt.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/optimizer.h"
@@ -18,6 +17,7 @@
 #include "lib/train/split.h"
 #include "lib/train/trainer.h"
 #include "lib/train/trainer_options.h"
+#include "lib/train/trainer_testing.h"
 
 namespace rutile {
 namespace {
@@ -25,13 +25,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr double kRate = 0.02;
-
-std::string Dir() {
-  static int count = 0;
-  return ::testing::TempDir() + "/trainer_schedule_test" + std::to_string(++count);
-}
-
-std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
 
 TrainerOptions Options(ScheduleKind kind, int64_t max_epochs) {
   TrainerOptions options;
@@ -52,7 +45,7 @@ absl::StatusOr<TrainResult> TrainToy(const TrainerOptions& options, const std::s
 std::vector<double> Rates(TrainerOptions options) {
   std::vector<double> rates;
   options.on_epoch = [&](const EpochReport& report) { rates.push_back(report.learning_rate); };
-  const absl::Status status = TrainToy(options, Dir()).status();
+  const absl::Status status = TrainToy(options, NewRunDirectory()).status();
   EXPECT_TRUE(status.ok()) << status;
   return rates;
 }
@@ -80,14 +73,14 @@ TEST(TrainerScheduleTest, EpochsOfARunThatStepsLimit) {
   ASSERT_EQ(whole.size(), 4);
   EXPECT_DOUBLE_EQ(whole[0], kRate);
   EXPECT_DOUBLE_EQ(whole[3], kRate / 4);
-  options.stop.max_steps = TrainToy(Options(ScheduleKind::kConstant, 4), Dir())->steps;
+  options.stop.max_steps = TrainToy(Options(ScheduleKind::kConstant, 4), NewRunDirectory())->steps;
   EXPECT_EQ(Rates(options), whole);
 }
 
 TEST(TrainerScheduleTest, RefusesARunOfUnknownLengthBeforeItStarts) {
   TrainerOptions options = Options(ScheduleKind::kCosine, -1);
   options.stop.max_time = absl::Hours(1);
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   const absl::Status status = TrainToy(options, dir).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cosine needs the length of the run"));
@@ -100,7 +93,7 @@ TEST(TrainerScheduleTest, ResumingEqualsTheUninterruptedRun) {
   options.schedule.milestones = {1, 3};
   options.schedule.warmup_epochs = 2;
   options.schedule.cooldown_epochs = 2;
-  const std::string whole = Dir(), parts = Dir();
+  const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   ASSERT_TRUE(TrainToy(options, whole).ok());
   options.mode = RunMode::kResumeOrNew;
   options.on_step = [](const StepReport& report) { SetInterruptForTest(report.step % 2 == 0 ? SIGTERM : 0); };
@@ -112,14 +105,14 @@ TEST(TrainerScheduleTest, ResumingEqualsTheUninterruptedRun) {
   } while (absl::IsCancelled(status) && ++sessions < 100);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_GT(sessions, 6);
-  EXPECT_EQ(Bytes(RunDirectory(whole).checkpoint()), Bytes(RunDirectory(parts).checkpoint()));
+  EXPECT_EQ(FileBytes(RunDirectory(whole).checkpoint()), FileBytes(RunDirectory(parts).checkpoint()));
 }
 
 // Another length is another course.
 TEST(TrainerScheduleTest, ResumingWithAnotherLengthIsRefused) {
   TrainerOptions options = Options(ScheduleKind::kConstant, 4);
   options.schedule.cooldown_epochs = 1;
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   ASSERT_TRUE(TrainToy(options, dir).ok());
   options.mode = RunMode::kResume;
   options.stop.max_epochs = 5;

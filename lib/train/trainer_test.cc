@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
@@ -22,6 +21,7 @@
 #include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 #include "lib/train/split.h"
+#include "lib/train/trainer_testing.h"
 
 namespace rutile {
 namespace {
@@ -29,41 +29,16 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A new directory for each call.
-std::string Dir() {
-  static int count = 0;
-  return ::testing::TempDir() + "/trainer_test/" + ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-         std::to_string(++count);
-}
-
-std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
-
 // Columns of log.tsv.
 std::vector<std::vector<std::string>> Log(const std::string& dir) {
   std::vector<std::vector<std::string>> columns;
-  const std::string text = Bytes(dir + "/log.tsv");
+  const std::string text = FileBytes(dir + "/log.tsv");
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     const std::vector<std::string> cells = absl::StrSplit(line, '\t');
     columns.resize(cells.size());
     for (size_t c = 0; c < cells.size(); ++c) columns[c].push_back(cells[c]);
   }
   return columns;
-}
-
-// The log without its last two columns, which are times.
-std::string LogWithoutTimes(const std::string& dir) {
-  std::string text;
-  auto columns = Log(dir);
-  for (size_t c = 0; c + 2 < columns.size(); ++c) {
-    for (const std::string& cell : columns[c]) text += cell + " ";
-  }
-  return text;
-}
-
-Split MakeSplit(const ToyTask& task) {
-  SplitOptions options;
-  options.validation_fraction = 0.2;
-  return SplitExamples(task.num_examples(), options).value();
 }
 
 TrainerOptions Options(const char* optimizer, int64_t max_epochs) {
@@ -78,7 +53,7 @@ TrainerOptions Options(const char* optimizer, int64_t max_epochs) {
 
 absl::StatusOr<TrainResult> TrainToy(const ToyTaskOptions& toy, const TrainerOptions& options, const std::string& dir) {
   ToyTask task(toy);
-  return Train(task, MakeSplit(task), options, dir, {{"tool", "trainer_test"}});
+  return Train(task, ToySplit(task), options, dir, {{"tool", "trainer_test"}});
 }
 
 struct Case {
@@ -106,7 +81,7 @@ class TrainerTest : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(TrainerTest, FindsTheParameters) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   const absl::StatusOr<TrainResult> result = TrainToy(Toy(), ParamOptions(150), dir);
   ASSERT_TRUE(result.ok()) << result.status();
   const std::vector<double> expected = ToyTask(Toy()).true_parameters();
@@ -116,22 +91,22 @@ TEST_P(TrainerTest, FindsTheParameters) {
 }
 
 TEST_P(TrainerTest, SameSeedSameBits) {
-  const std::string first = Dir(), second = Dir(), other = Dir();
+  const std::string first = NewRunDirectory(), second = NewRunDirectory(), other = NewRunDirectory();
   TrainerOptions options = ParamOptions(4);
   ASSERT_TRUE(TrainToy(Toy(), options, first).ok());
   options.num_workers = 2;
   ASSERT_TRUE(TrainToy(Toy(), options, second).ok());
   for (const char* file : {"/best.safetensors", "/last.safetensors", "/checkpoints/last.safetensors"}) {
-    EXPECT_EQ(Bytes(first + file), Bytes(second + file)) << file;
+    EXPECT_EQ(FileBytes(first + file), FileBytes(second + file)) << file;
   }
   EXPECT_EQ(LogWithoutTimes(first), LogWithoutTimes(second));
   options.seed = 12;
   ASSERT_TRUE(TrainToy(Toy(), options, other).ok());
-  EXPECT_NE(Bytes(first + "/last.safetensors"), Bytes(other + "/last.safetensors"));
+  EXPECT_NE(FileBytes(first + "/last.safetensors"), FileBytes(other + "/last.safetensors"));
 }
 
 TEST_P(TrainerTest, ResumingEqualsTheUninterruptedRun) {
-  const std::string whole = Dir(), parts = Dir();
+  const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   TrainerOptions options = ParamOptions(7);
   options.schedule.kind = ScheduleKind::kPlateau;
   options.schedule.patience = 0;
@@ -147,14 +122,14 @@ TEST_P(TrainerTest, ResumingEqualsTheUninterruptedRun) {
     EXPECT_EQ(result->epochs, epochs);
   }
   for (const char* file : {"/best.safetensors", "/checkpoints/last.safetensors"}) {
-    EXPECT_EQ(Bytes(whole + file), Bytes(parts + file)) << file;
+    EXPECT_EQ(FileBytes(whole + file), FileBytes(parts + file)) << file;
   }
   EXPECT_EQ(LogWithoutTimes(whole), LogWithoutTimes(parts));
 }
 
 // Inside an epoch as well: the run is stopped by a limit, then by a signal at each of many steps.
 TEST_P(TrainerTest, ResumingInsideAnEpochEqualsTheUninterruptedRun) {
-  const std::string whole = Dir(), parts = Dir();
+  const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   TrainerOptions options = ParamOptions(3);
   options.schedule.kind = ScheduleKind::kCosine;
   options.schedule.period = 3;  // given, as one that spans the run would span the shorter one
@@ -174,7 +149,7 @@ TEST_P(TrainerTest, ResumingInsideAnEpochEqualsTheUninterruptedRun) {
   }
   EXPECT_TRUE(status.ok()) << status;
   for (const char* file : {"/best.safetensors", "/checkpoints/last.safetensors"}) {
-    EXPECT_EQ(Bytes(whole + file), Bytes(parts + file)) << file;
+    EXPECT_EQ(FileBytes(whole + file), FileBytes(parts + file)) << file;
   }
   EXPECT_EQ(LogWithoutTimes(whole), LogWithoutTimes(parts));
 }
@@ -187,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, TrainerTest,
                                            Case{"lbfgs", DType::kF64, CompileMode::kCompile, false}));
 
 TEST(TrainerLogTest, HasARowForEachEpoch) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   std::vector<double> losses;
   TrainerOptions options = Options("adam", 5);
   options.on_epoch = [&](const EpochReport& report) { losses.push_back(report.validation_loss); };
@@ -211,7 +186,7 @@ TEST(TrainerLogTest, HasARowForEachEpoch) {
 }
 
 TEST(TrainerLogTest, WithoutValidationTheTrainingLossDecides) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   ToyTask task({});
   Split split;
   for (int64_t i = 0; i < 40; ++i) split.train.push_back(i);
@@ -222,7 +197,7 @@ TEST(TrainerLogTest, WithoutValidationTheTrainingLossDecides) {
 }
 
 TEST(TrainerBestTest, KeepsTheLowestValidationLoss) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   TrainerOptions options = Options("sgd", 12);
   options.optimizer.learning_rate = 0.4;  // noisy: the last epoch is not the best
   ToyTaskOptions toy;
@@ -238,7 +213,7 @@ TEST(TrainerBestTest, KeepsTheLowestValidationLoss) {
   const TensorFile file = ReadTensorFile(dir + "/best.safetensors").value();
   EXPECT_EQ(file.metadata.at("epoch"), std::to_string(result->best_epoch));
   EXPECT_EQ(file.metadata.at("tool"), "trainer_test");
-  EXPECT_NE(Bytes(dir + "/best.safetensors"), Bytes(dir + "/last.safetensors"));
+  EXPECT_NE(FileBytes(dir + "/best.safetensors"), FileBytes(dir + "/last.safetensors"));
 }
 
 TEST(TrainerStopTest, EarlyStopping) {
@@ -247,14 +222,14 @@ TEST(TrainerStopTest, EarlyStopping) {
   options.stop.patience = 4;
   ToyTaskOptions toy;
   toy.noise = 1;
-  const absl::StatusOr<TrainResult> result = TrainToy(toy, options, Dir());
+  const absl::StatusOr<TrainResult> result = TrainToy(toy, options, NewRunDirectory());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->epochs, result->best_epoch + 4);
   EXPECT_THAT(result->stop_reason, HasSubstr("no improvement in 4 validations"));
 }
 
 TEST(TrainerStopTest, LimitsInsideAnEpoch) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   TrainerOptions options = Options("adam", 1000);
   options.stop.max_steps = 10;
   absl::StatusOr<TrainResult> result = TrainToy({}, options, dir);
@@ -266,13 +241,13 @@ TEST(TrainerStopTest, LimitsInsideAnEpoch) {
 
   options.stop.max_steps = -1;
   options.stop.max_time = absl::Nanoseconds(1);
-  result = TrainToy({}, options, Dir());
+  result = TrainToy({}, options, NewRunDirectory());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->steps, 0);
 }
 
 TEST(TrainerInterruptTest, FinishesTheStepAndWritesACheckpoint) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   TrainerOptions options = Options("adam", 5);
   options.on_step = [](const StepReport& report) {
     if (report.step == 10) SetInterruptForTest(SIGTERM);
@@ -292,24 +267,24 @@ TEST(TrainerInterruptTest, FinishesTheStepAndWritesACheckpoint) {
 }
 
 TEST(TrainerDirectoryTest, NoRunIsLostByAccident) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   TrainerOptions options = Options("adam", 2);
   ASSERT_TRUE(TrainToy({}, options, dir).ok());
-  const std::string best = Bytes(dir + "/best.safetensors");
+  const std::string best = FileBytes(dir + "/best.safetensors");
   EXPECT_EQ(TrainToy({}, options, dir).status().code(), absl::StatusCode::kAlreadyExists);
   // Not by an overwrite that fails to start either.
   options.mode = RunMode::kOverwrite;
   ToyTaskOptions wrong;
   wrong.wrong_gradient = true;
   EXPECT_FALSE(TrainToy(wrong, options, dir).ok());
-  EXPECT_EQ(Bytes(dir + "/best.safetensors"), best);
+  EXPECT_EQ(FileBytes(dir + "/best.safetensors"), best);
   options.seed = 99;
   ASSERT_TRUE(TrainToy({}, options, dir).ok());
-  EXPECT_NE(Bytes(dir + "/best.safetensors"), best);
+  EXPECT_NE(FileBytes(dir + "/best.safetensors"), best);
 }
 
 TEST(TrainerDirectoryTest, ResumingNeedsTheSameRun) {
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   TrainerOptions options = Options("adam", 2);
   options.mode = RunMode::kResume;
   EXPECT_EQ(TrainToy({}, options, dir).status().code(), absl::StatusCode::kNotFound);
@@ -329,7 +304,7 @@ TEST(TrainerDirectoryTest, ResumingNeedsTheSameRun) {
 }
 
 TEST(TrainerDirectoryTest, KeepsCheckpointsWhenAsked) {
-  const RunDirectory run(Dir());
+  const RunDirectory run(NewRunDirectory());
   TrainerOptions options = Options("adam", 5);
   options.keep_every_epochs = 2;
   ASSERT_TRUE(TrainToy({}, options, run.path()).ok());
@@ -346,25 +321,26 @@ TEST(TrainerErrorTest, WrongGradientIsRefused) {
   ToyTaskOptions toy;
   toy.wrong_gradient = true;
   TrainerOptions options = Options("adam", 2);
-  EXPECT_THAT(std::string(TrainToy(toy, options, Dir()).status().message()), HasSubstr("d value / d weight[0, 2]"));
+  EXPECT_THAT(std::string(TrainToy(toy, options, NewRunDirectory()).status().message()),
+              HasSubstr("d value / d weight[0, 2]"));
   options.gradient_tolerance = 0.1;
-  EXPECT_TRUE(TrainToy(toy, options, Dir()).ok());
+  EXPECT_TRUE(TrainToy(toy, options, NewRunDirectory()).ok());
   options.gradient_tolerance = 0;
   options.check_gradient = false;
-  EXPECT_TRUE(TrainToy(toy, options, Dir()).ok());
+  EXPECT_TRUE(TrainToy(toy, options, NewRunDirectory()).ok());
   options.check_gradient = true;
   options.compile_mode = CompileMode::kNone;  // does not use it
-  EXPECT_TRUE(TrainToy(toy, options, Dir()).ok());
+  EXPECT_TRUE(TrainToy(toy, options, NewRunDirectory()).ok());
 }
 
 TEST(TrainerErrorTest, NotFiniteNamesTheBatch) {
   ToyTask task({});
-  const Split split = MakeSplit(task);
+  const Split split = ToySplit(task);
   ToyTaskOptions toy;
   toy.nan_example = split.train[17];
   TrainerOptions options = Options("adam", 2);
   options.shuffle = false;
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   const absl::Status status = TrainToy(toy, options, dir).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(
@@ -375,19 +351,21 @@ TEST(TrainerErrorTest, NotFiniteNamesTheBatch) {
   EXPECT_EQ(failed.metadata.at("kind"), "failed-batch/1");
   EXPECT_EQ(failed.tensors.At("example").values<int64_t>()[2], toy.nan_example);
   toy.nan_example = split.validation[0];
-  EXPECT_THAT(std::string(TrainToy(toy, options, Dir()).status().message()), HasSubstr("the validation loss is nan"));
+  EXPECT_THAT(std::string(TrainToy(toy, options, NewRunDirectory()).status().message()),
+              HasSubstr("the validation loss is nan"));
 }
 
 TEST(TrainerErrorTest, ErrorsOfTheTaskComeBack) {
   ToyTaskOptions toy;
   toy.failing_example = 5;
-  EXPECT_THAT(std::string(TrainToy(toy, Options("adam", 2), Dir()).status().message()), HasSubstr("toy example 5"));
+  EXPECT_THAT(std::string(TrainToy(toy, Options("adam", 2), NewRunDirectory()).status().message()),
+              HasSubstr("toy example 5"));
 }
 
 TEST(TrainerErrorTest, BadOptions) {
   TrainerOptions options = Options("adam", 2);
   options.batch_size = 0;
-  const std::string dir = Dir();
+  const std::string dir = NewRunDirectory();
   EXPECT_THAT(std::string(TrainToy({}, options, dir).status().message()), HasSubstr("batch_size is 0"));
   EXPECT_FALSE(FileExists(dir));
   ToyTask task({});
@@ -400,7 +378,7 @@ TEST(TrainerStepTest, ClipsTheGradient) {
   options.optimizer.learning_rate = 1;
   options.batch_size = 32;
   options.gradient_clip_norm = 0.01;
-  const absl::StatusOr<TrainResult> result = TrainToy({}, options, Dir());
+  const absl::StatusOr<TrainResult> result = TrainToy({}, options, NewRunDirectory());
   ASSERT_TRUE(result.ok()) << result.status();
   const std::vector<double> before = ToyTask({}).InitialParameters(11).ToDoubles();
   const std::vector<double> after = result->best_parameters.ToDoubles();
@@ -411,14 +389,14 @@ TEST(TrainerStepTest, ClipsTheGradient) {
 
 TEST(TrainerStepTest, NativeAndReferenceTrainAlike) {
   TrainerOptions options = Options("adam", 10);
-  const std::vector<double> native = TrainToy({}, options, Dir())->best_parameters.ToDoubles();
+  const std::vector<double> native = TrainToy({}, options, NewRunDirectory())->best_parameters.ToDoubles();
   options.compile_mode = CompileMode::kNone;
-  EXPECT_THAT(TrainToy({}, options, Dir())->best_parameters.ToDoubles(),
+  EXPECT_THAT(TrainToy({}, options, NewRunDirectory())->best_parameters.ToDoubles(),
               ::testing::Pointwise(::testing::DoubleNear(1e-12), native));
 }
 
 TEST(TrainerLbfgsTest, EndsWhenNothingMoves) {
-  const absl::StatusOr<TrainResult> result = TrainToy({}, Options("lbfgs", 1000), Dir());
+  const absl::StatusOr<TrainResult> result = TrainToy({}, Options("lbfgs", 1000), NewRunDirectory());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->stop_reason, "L-BFGS has converged");
   EXPECT_LT(result->epochs, 100);

@@ -39,15 +39,14 @@ void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* setting
   settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), "file");
 }
 
-Json Versions() {
+Json Versions(const Machine& machine) {
   return {{"rutile", kVersion},
           {"libtorch", TORCH_VERSION},
           {"compiler", CompilerName()},
-          {"kernel", DescribeMachine().kernel}};
+          {"kernel", machine.kernel}};
 }
 
-Json Hardware() {
-  const Machine machine = DescribeMachine();
+Json Hardware(const Machine& machine) {
   return {{"cpu", machine.cpu},
           {"instruction_set", machine.instruction_set},
           {"processors", machine.processors},
@@ -105,8 +104,9 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
   if (!text.ok()) PrintWarning(absl::StrCat("no flags.txt: ", text.status().message()));
   options->flag_file = text.value_or("");
   json["flagfile"] = text.ok() ? Json(*text) : Json();
-  json["versions"] = Versions();
-  json["hardware"] = Hardware();
+  const Machine machine = DescribeMachine();
+  json["versions"] = Versions(machine);
+  json["hardware"] = Hardware(machine);
   options->config_json = json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
