@@ -25,17 +25,12 @@
 
 namespace rutile {
 
-struct ConveKernelOptions {
-  // Matrix products of training in bfloat16 with sums in fp32, all else as ever; fp32 models alone.
-  bool bf16_products = false;
-};
-
-// One thread at a time may use an object. Memory grows with the largest batch seen, by about 2 F + 7 d numbers for each
+// One thread at a time may use an object. Memory grows with the largest batch seen, by about F + 12 d numbers for each
 // example beside blocks of fixed size, and is kept.
 class ConveKernel {
  public:
   // The shape's options have passed CheckKgeOptions. pool: not owned, may be null (one thread), outlives the kernel.
-  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr, const ConveKernelOptions& options = {});
+  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr);
   ~ConveKernel();
   ConveKernel(const ConveKernel&) = delete;
   ConveKernel& operator=(const ConveKernel&) = delete;
@@ -43,9 +38,8 @@ class ConveKernel {
   // Adds to loss_sum the sum over the batch of each query's loss: binary cross-entropy is the mean over entities,
   // softmax cross-entropy is with labels normalised to a sum of 1. gradient [P]: d loss_sum / d parameters is added,
   // also where batch.training is false; null: only the loss is wanted. statistics: overwritten with what the norms saw,
-  // empty where batch.training is false; may be null.
+  // empty where batch.training is false or a norm saw one value alone; may be null.
   // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range.
-  // INVALID_ARGUMENT: ConvE trains on a batch of one query, whose batch norm is undefined; then nothing has changed.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
                                    BatchStatistics* statistics);
 

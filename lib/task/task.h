@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/parameter_slice.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -28,6 +29,8 @@ class Tensor;  // headers stay free of LibTorch; only those who call the referen
 
 namespace rutile {
 
+<<<<<<< HEAD
+=======
 // Where a named parameter lies in the flat tensor.
 struct ParameterSlice {
   std::string name;  // "network.Ti.0.weight": stable, it is the name in model files and checkpoints
@@ -37,6 +40,7 @@ struct ParameterSlice {
   int64_t num_elements() const;
 };
 
+>>>>>>> kgmodel
 // One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.
 struct LossTerm {
   std::string name;
