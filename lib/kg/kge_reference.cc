@@ -112,7 +112,6 @@ class Conve {
             .to(head.scalar_type());
     x = Drop(x, Scales(DropoutLayer::kOutput, options.output_dropout, shape_.dim(), x));
     hidden_.v = at::relu(Norm("bn2", x, &hidden_.statistics.bn2));
-    if (size == 1) hidden_.statistics = BatchStatistics();
     return std::move(hidden_);
   }
 
@@ -132,7 +131,8 @@ class Conve {
     }
     const at::Tensor y = at::batch_norm(x, weight, bias, mean, variance, batch_.training, /*momentum=*/1,
                                         kBatchNormEpsilon, /*cudnn_enabled=*/true);
-    if (batch_.training) *statistics = {Values(mean), Values(variance)};
+    // The variance over n - 1 of one value is undefined.
+    if (batch_.training && x.numel() > x.size(1)) *statistics = {Values(mean), Values(variance)};
     return y;
   }
 

@@ -222,11 +222,12 @@ TEST(LossesTest, SoftmaxLossesAgreeWithModules) {
             1e-14);
 }
 
-TEST(BatchOfOneTest, HasNoStatistics) {
+TEST(BatchOfOneTest, HasNoStatisticsOfTheLastNorm) {
   const KgeShape shape = SmallShape(ConveVariant::kDettmers);
   const OwnedKgeBatch owned = RandomKgeBatch(shape, 1, 1, 8);
   const KgeHidden hidden = ReferenceHidden(shape, Parameters(shape), owned.View(/*training=*/true));
   EXPECT_TRUE(hidden.statistics.bn2.mean.empty());
+  EXPECT_EQ(hidden.statistics.bn0.mean.size(), 1);
   EXPECT_TRUE(hidden.v.isfinite().all().item<bool>());
 }
 

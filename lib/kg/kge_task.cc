@@ -17,7 +17,6 @@
 #include "lib/kg/running_statistics.h"
 #include "lib/kg/score_sweep.h"
 #include "lib/kg/triples_file.h"
-#include "lib/task/reference_gradients.h"
 
 namespace rutile {
 namespace {
@@ -71,7 +70,8 @@ KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<co
       examples_(graph_, std::move(known), options.loss),
       shape_{options, graph_->num_entities(), graph_->num_query_relations()},
       course_(MakeCourse(options, *graph_)),
-      pool_(num_threads) {}
+      pool_(num_threads),
+      kernel_(shape_, &pool_) {}
 
 KgeTask::~KgeTask() = default;
 
@@ -126,7 +126,12 @@ std::vector<double> KgeTask::ExampleCounts(const NamedTensors& batch) const {
 
 absl::Status KgeTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                           absl::Span<Tensor> gradients, TermSums* sums) {
-  return ReferenceGradients(*this, parameters, batch, gradients, sums);
+  const KgeBatch view = ViewKgeBatch(batch);
+  BatchStatistics statistics;
+  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, &gradients[0], &sums->sum[0], &statistics));
+  sums->count[0] += static_cast<double>(view.size());
+  if (view.training) seen_.push_back(std::move(statistics));
+  return absl::OkStatus();
 }
 
 void KgeTask::FinishStep(Tensor* parameters) {
@@ -137,7 +142,9 @@ void KgeTask::FinishStep(Tensor* parameters) {
 template <typename T>
 void KgeTask::AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums) {
   const DistinctQueries distinct = FindDistinct(batch);
-  const Tensor hidden = Hidden(parameters, distinct.head, distinct.relation);
+  const std::vector<int64_t> size = {static_cast<int64_t>(distinct.head.size()), shape_.dim()};
+  if (!hidden_.Reuse(parameter_dtype(), size)) hidden_ = Tensor::Zeros(parameter_dtype(), size);
+  kernel_.Hidden(parameters, distinct.head, distinct.relation, &hidden_);
   const absl::Span<const T> values = parameters.values<T>();
   const KgeShape::Offsets at = shape_.offsets();
   ScoreTable<T> table;
@@ -147,7 +154,7 @@ void KgeTask::AddRanks(const Tensor& parameters, const NamedTensors& batch, absl
   if (at.entity_bias >= 0) table.bias = values.subspan(at.entity_bias, table.num);
   std::vector<RankingQuery> queries;
   for (size_t q = 0; q < distinct.head.size(); ++q) queries.push_back({distinct.targets[q], distinct.known[q]});
-  for (const Rank& rank : CountRanks<T>(table, hidden.values<T>(), queries, &pool_)) {
+  for (const Rank& rank : CountRanks<T>(table, hidden_.values<T>(), queries, &pool_)) {
     const double realistic = rank.realistic();
     metric_sums[0] += 1 / realistic;
     metric_sums[1] += realistic;
@@ -169,7 +176,8 @@ std::vector<Metric> KgeTask::Metrics(absl::Span<const double> metric_sums) const
 absl::Status KgeTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                absl::Span<double> metric_sums) {
   CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
-  RETURN_IF_ERROR(AddLosses(parameters, batch, sums));
+  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, ViewKgeBatch(batch), nullptr, &sums->sum[0], nullptr));
+  sums->count[0] += static_cast<double>(batch.At("head").num_elements());
   if (parameter_dtype() == DType::kF64) {
     AddRanks<double>(parameters, batch, metric_sums);
   } else {

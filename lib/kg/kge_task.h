@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kg/batch_statistics.h"
+#include "lib/kg/conve_kernel.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_shape.h"
@@ -68,6 +69,7 @@ class KgeTask : public Task {
   // All but TorchScript.
   absl::Status CheckEager(const EagerOptions& eager) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
+  // Through ConveKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
   void FinishStep(Tensor* parameters) override;
@@ -86,17 +88,15 @@ class KgeTask : public Task {
 
   KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
           const KgeOptions& options, int num_threads);
-  absl::Status AddLosses(const Tensor& parameters, const NamedTensors& batch, TermSums* sums) const;
   template <typename T>
   void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
-  // v [Q, d] of distinct queries, with running statistics.
-  Tensor Hidden(const Tensor& parameters, absl::Span<const int32_t> head, absl::Span<const int32_t> relation) const;
-
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const KgeExamples examples_;
   const KgeShape shape_;
   const std::map<std::string, std::string> course_;
   ThreadPool pool_;
+  ConveKernel kernel_;
+  Tensor hidden_;  // [Q, d] of the queries that are ranked
   int64_t epoch_ = -1;
   // Of the batches since FinishStep. The eager path, which knows only a constant task, adds to it too; one thread.
   mutable std::vector<BatchStatistics> seen_;

@@ -7,7 +7,6 @@
 
 #include "lib/kg/kge_reference.h"
 #include "lib/kg/kge_task.h"
-#include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
 namespace {
@@ -33,24 +32,6 @@ at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors
   at::Tensor losses = Losses(shape_, parameters, batch, eager.mixed, &statistics);
   if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
   return losses;
-}
-
-absl::Status KgeTask::AddLosses(const Tensor& parameters, const NamedTensors& batch, TermSums* sums) const {
-  const at::NoGradGuard no_grad;
-  const at::Tensor losses = ExampleLosses(ToTorch(parameters), batch).to(at::kDouble).contiguous();
-  for (int64_t b = 0; b < losses.size(0); ++b) sums->sum[0] += losses.data_ptr<double>()[b];
-  sums->count[0] += static_cast<double>(losses.size(0));
-  return absl::OkStatus();
-}
-
-Tensor KgeTask::Hidden(const Tensor& parameters, absl::Span<const int32_t> head,
-                       absl::Span<const int32_t> relation) const {
-  const at::NoGradGuard no_grad;
-  KgeBatch queries;
-  queries.head = head;
-  queries.relation = relation;
-  queries.training = false;
-  return FromTorch(ReferenceHidden(shape_, ToTorch(parameters), queries).v);
 }
 
 }  // namespace rutile
