@@ -1,6 +1,9 @@
 #include "lib/kg/kg_format.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -27,10 +30,11 @@ std::vector<absl::string_view> FirstLines(absl::string_view text) {
 
 KgFormat OfCountedLine(absl::string_view line) {
   const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-  const auto counts = std::count_if(words.begin(), words.end(), IsCount);
-  if (words.size() == 3 && counts == 3) return KgFormat::kCountedTriples;
-  if (words.size() == 2 && counts >= 1) return KgFormat::kIds;
-  return KgFormat::kOther;
+  if (words.size() == 3 && std::all_of(words.begin(), words.end(), IsCount)) return KgFormat::kCountedTriples;
+  // Names may hold spaces where a tab follows them.
+  const char* const separator = absl::StrContains(line, '\t') ? "\t" : " ";
+  const std::vector<absl::string_view> fields = absl::StrSplit(line, separator);
+  return fields.size() == 2 && (IsCount(fields[0]) || IsCount(fields[1])) ? KgFormat::kIds : KgFormat::kOther;
 }
 
 }  // namespace
@@ -62,7 +66,9 @@ KgFormat DetectKgFormat(absl::string_view beginning) {
 }
 
 absl::StatusOr<KgFormat> DetectKgFormatOfFile(absl::string_view path) {
-  if (path == "-") return KgFormat::kOther;
+  struct stat info;
+  const bool is_found = ::stat(std::string(path).c_str(), &info) == 0;
+  if (path == "-" || (is_found && !S_ISREG(info.st_mode))) return KgFormat::kOther;
   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));
   const KgFormat format = DetectKgFormat(reader.Prefix(kKgPrefix));
   RETURN_IF_ERROR(reader.status());

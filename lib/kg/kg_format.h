@@ -28,7 +28,7 @@ inline constexpr size_t kKgPrefix = 1 << 16;
 // third line.
 KgFormat DetectKgFormat(absl::string_view beginning);
 
-// Of a file, gzip or not. kOther for "-", which cannot be looked at and read as well.
+// Of a file, gzip or not. kOther for "-" and for pipes, which cannot be looked at and read as well.
 absl::StatusOr<KgFormat> DetectKgFormatOfFile(absl::string_view path);
 
 // Digits alone, at least one.

@@ -16,6 +16,8 @@ TEST(KgFormatTest, ByContent) {
   EXPECT_EQ(DetectKgFormat("a\t0\nb\t1\n"), KgFormat::kIds);
   EXPECT_EQ(DetectKgFormat("0\ta\n"), KgFormat::kIds);
   EXPECT_EQ(DetectKgFormat("2\na\t0\nb\t1\n"), KgFormat::kIds);
+  EXPECT_EQ(DetectKgFormat("2\nis part of\t0\nis a\t1\n"), KgFormat::kIds);
+  EXPECT_EQ(DetectKgFormat("2\n/m/1 0\n/m/2 1\n"), KgFormat::kIds);
   EXPECT_EQ(DetectKgFormat("{\"id\":\"e\",\"subject\":\"a\"}\n"), KgFormat::kKgxEdges);
   EXPECT_EQ(DetectKgFormat("{\"id\":\"a\",\"name\":\"A\"}\n"), KgFormat::kKgxNodes);
   EXPECT_EQ(DetectKgFormat("{\n  \"{\\\"predicate\\\": \\\"x\\\"}\": \"predicate:0\"\n}"), KgFormat::kEdgeMap);
@@ -47,6 +49,7 @@ TEST(KgFormatTest, Files) {
   ASSERT_TRUE(WriteFileAtomically(path, "a\tr\tb").ok());
   EXPECT_EQ(*DetectKgFormatOfFile(path), KgFormat::kTriples);
   EXPECT_EQ(*DetectKgFormatOfFile("-"), KgFormat::kOther);
+  EXPECT_EQ(*DetectKgFormatOfFile("/dev/null"), KgFormat::kOther);
   EXPECT_EQ(DetectKgFormatOfFile("none").status().code(), absl::StatusCode::kNotFound);
 }
 

@@ -1,4 +1,4 @@
-// cache-neighbors: structures in, the neighbours of every atom out.
+// cache-neighbors: structures in, the neighbours of every atom out; or triples in, known tails or a part of them out.
 
 #include <gflags/gflags.h>
 #include <sys/stat.h>
@@ -15,6 +15,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/cache_neighbors.h"
 #include "lib/neighbor/neighbor_file.h"
+#include "tools/cache-neighbors/cache_triples.h"
 #include "tools/common/descriptor_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/structure_stream_flags.h"
@@ -80,7 +81,12 @@ std::string Size(const std::string& path) {
 }
 
 absl::Status RunCacheNeighbors(const ToolRun& run) {
-  if (run.args.empty()) return absl::InvalidArgumentError("needs structures to read; see cache-neighbors --help");
+  if (run.args.empty()) {
+    return absl::InvalidArgumentError("needs structures or triples to read; see cache-neighbors --help");
+  }
+  ASSIGN_OR_RETURN(const bool is_graph, IsTriplesInput(run));
+  if (is_graph) return CacheTriples(run);
+  RETURN_IF_ERROR(RefuseTriplesFlags());
   CacheNeighborsOptions options;
   RETURN_IF_ERROR(DescriptorOrCutoff(&options));
   RETURN_IF_ERROR(StreamOptionsFromFlags({}, &options));
@@ -113,8 +119,10 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
 }  // namespace rutile
 
 int main(int argc, char** argv) {
-  return rutile::RunTool(argc, argv,
-                         {"cache-neighbors", "find the neighbours of every atom once, for featurize and train",
-                          "cache-neighbors [flags] --cutoff=6 --output=neighbors.safetensors INPUT..."},
-                         rutile::RunCacheNeighbors);
+  return rutile::RunTool(
+      argc, argv,
+      {"cache-neighbors", "find the neighbours of every atom, or a graph's known tails, once for all runs",
+       "cache-neighbors [flags] --cutoff=6 --output=neighbors.safetensors INPUT...\n"
+       "       cache-neighbors [flags] --output=known.safetensors TRIPLES"},
+      rutile::RunCacheNeighbors);
 }

@@ -7,6 +7,8 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/kg/known_file.h"
+#include "lib/kg/triples_file.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/potential/potential_file.h"
 #include "lib/structure/extxyz_keys.h"
@@ -68,7 +70,7 @@ int main() {
   std::cout << kIntroduction;
   for (const rutile::Schema* schema :
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
-        &rutile::FailedBatchSchema(), &rutile::PredictionsSchema()}) {
+        &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

@@ -1,4 +1,4 @@
-// featurize: structures in, descriptors of every atom out.
+// featurize: structures in, descriptors of every atom out; or a knowledge graph's files in, triples out.
 
 #include <gflags/gflags.h>
 
@@ -16,6 +16,7 @@
 #include "tools/common/descriptor_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/structure_stream_flags.h"
+#include "tools/featurize/featurize_triples.h"
 
 DEFINE_string(precision, "fp32", "fp32 or fp64: the type in which features are computed and stored.");
 DEFINE_validator(precision, [](const char*, const std::string& value) { return value == "fp32" || value == "fp64"; });
@@ -24,7 +25,9 @@ namespace rutile {
 namespace {
 
 absl::Status RunFeaturize(const ToolRun& run) {
-  if (run.args.empty()) return absl::InvalidArgumentError("needs structures to read; see featurize --help");
+  if (IsKnowledgeGraph(run)) return FeaturizeTriples(run);
+  if (run.args.empty()) return absl::InvalidArgumentError("needs structures or triples to read; see featurize --help");
+  RETURN_IF_ERROR(RefuseTriplesFlags());
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(const RecordedInputs recorded, ReadRecordedInputs(inputs));
   FeaturizeOptions options;
@@ -60,8 +63,10 @@ absl::Status RunFeaturize(const ToolRun& run) {
 }  // namespace rutile
 
 int main(int argc, char** argv) {
-  return rutile::RunTool(argc, argv,
-                         {"featurize", "turn atomic structures into descriptors, ready to train on",
-                          "featurize [flags] --species=Ti,O --output=features.safetensors INPUT..."},
-                         rutile::RunFeaturize);
+  return rutile::RunTool(
+      argc, argv,
+      {"featurize", "turn atomic structures into descriptors, or a knowledge graph into triples, ready to train on",
+       "featurize [flags] --species=Ti,O --output=features.safetensors INPUT...\n"
+       "       featurize [flags] --output=triples.safetensors TRAIN [VALID [TEST]] [IDS...]"},
+      rutile::RunFeaturize);
 }

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# featurize with knowledge graphs, as users run it: the same graph in every form that files have, flags that refuse or
+# leave out, and one clear line for each kind of bad input.
+set -uo pipefail
+featurize=$PWD/$1
+diff=$PWD/lib/tensorfile/diff
+info=$PWD/lib/tensorfile/info
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+kg=$PWD/testdata/kg
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+# Three files by position or name, in any order, gzipped, as flags.
+$featurize --output=a.safetensors "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" 2> log || fail "plain: $(cat log)"
+grep -q '8 entities, 5 relations and their inverses; triples: train 9, valid 1, test 3; 0 lines left out' log ||
+  fail "summary: $(cat log)"
+grep -q "featurize: train .*train.txt, valid .*valid.txt, test .*test.txt" log || fail "which is which: $(cat log)"
+grep -q 'warning: test: 2 triples with an entity or relation that no training triple has, kept' log || fail "unseen: $(cat log)"
+grep -q 'warning: 1 relations are in no training triple: neighbour of$' log || fail "unseen relation: $(cat log)"
+$info a.safetensors | grep -q 'kg.triples/1' || fail "kind"
+gzip -c "$kg/train.txt" > train.txt.gz
+for inputs in "$kg/test.txt $kg/train.txt $kg/valid.txt" "train.txt.gz $kg/valid.txt $kg/test.txt" \
+  "--train=$kg/train.txt --test=$kg/test.txt --valid=$kg/valid.txt" \
+  "--train=train.txt.gz --valid=$kg/valid.txt --test=$kg/test.txt"; do
+  # shellcheck disable=SC2086
+  $featurize --output=b.safetensors $inputs 2> log || fail "$inputs: $(cat log)"
+  $diff a.safetensors b.safetensors || fail "differs: $inputs"
+done
+$featurize --output=b.safetensors --train=<(cat "$kg/train.txt") --valid="$kg/valid.txt" --test="$kg/test.txt" 2> log ||
+  fail "pipe: $(cat log)"
+$diff a.safetensors b.safetensors || fail "a pipe differs"
+cp "$kg/train.txt" one; cp "$kg/valid.txt" two; cp "$kg/test.txt" three
+$featurize --output=b.safetensors one two three 2> log || fail "by position: $(cat log)"
+grep -q 'train one, valid two, test three' log || fail "by position: $(cat log)"
+$diff a.safetensors b.safetensors || fail "by position differs"
+mkdir -p graph && cp "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" graph
+$featurize --output=- graph 2> log > b.safetensors || fail "directory, standard output: $(cat log)"
+$diff a.safetensors b.safetensors || fail "a directory differs"
+
+# Ids in the order of names: by flag, from files in three forms, from OpenKE's counted ids. The same graph.
+splits="--train=$kg/train.txt --valid=$kg/valid.txt --test=$kg/test.txt"
+$featurize --vocabulary_order=name --output=n.safetensors $splits 2> log || fail "by name: $(cat log)"
+$diff a.safetensors n.safetensors > /dev/null && fail "the order of ids has no effect"
+relations="--relation_to_id=$kg/rel_dict.txt"
+for ids in "--entity_to_id=$kg/node_dict.txt" "--entity_to_id=$kg/entities.dict" "--entity_to_id=$kg/entity2id.txt"; do
+  $featurize $ids $relations --output=b.safetensors $splits 2> log || fail "$ids: $(cat log)"
+  $diff n.safetensors b.safetensors || fail "differs: $ids"
+done
+grep -q 'entity2id.txt: 8 names, a count and then name and index (as OpenKE writes)' log || fail "form: $(cat log)"
+$featurize --entity-to-id="$kg/node_dict.txt" --relation-to-id="$kg/rel_dict.txt" --output=b.safetensors $splits 2> log ||
+  fail "dashes: $(cat log)"
+$diff n.safetensors b.safetensors || fail "dashes differ"
+$featurize --output=b.safetensors "$kg"/*2id.txt 2> log || fail "OpenKE: $(cat log)"
+grep -q 'train2id.txt: a count and then ids of head, tail and relation (as OpenKE writes)' log || fail "OpenKE: $(cat log)"
+$diff n.safetensors b.safetensors || fail "OpenKE's files differ"
+# Names for people; no inverses.
+$featurize --entity_to_id="$kg/node_dict.txt" --node_name_dict="$kg/node_name_dict.txt" --noinverse_relations \
+  --output=p.safetensors $splits 2> log || fail "names for people: $(cat log)"
+grep -q '1 entities have no name for people' log || fail "unlabelled: $(cat log)"
+$info p.safetensors | grep -q entity_labels || fail "no labels"
+grep -q '5 relations, no inverses' log || fail "no inverses: $(cat log)"
+
+# KGX: the edge map that is written is what Python writes, and gives the same graph when it is read.
+$featurize --output=k.safetensors --edge_map_output=map.json "$kg/edges.jsonl" "$kg/nodes.jsonl" 2> log || fail "KGX: $(cat log)"
+grep -q ' 5 entities, 2 relations' log || fail "KGX: $(cat log)"
+cmp map.json "$kg/edge_map.json" || fail "edge map"
+$featurize --output=b.safetensors "$kg/edges.jsonl" "$kg/nodes.jsonl" "$kg/edge_map.json" 2> log || fail "edge map: $(cat log)"
+$diff k.safetensors b.safetensors || fail "an edge map that is read differs"
+$info k.safetensors | grep -q relation_labels || fail "no labels of relations"
+
+# What is odd is left out or kept as told.
+printf 'a\tr\tb\nb\tr\tc\na\tr\tb\nbad line\n' > t.txt
+printf 'a\tr\tb\nx\tr\ta\nc\tr\ta\n' > v.txt
+two="--train=t.txt --valid=v.txt"
+$featurize --malformed=skip --output=o.safetensors $two 2> log || fail "odd: $(cat log)"
+for line in 'train: 1 lines that are no triple, left out; the first is t.txt:4' \
+  'train: 1 repeated triples, left out; the first is t.txt:3' \
+  'valid: 1 triples of an earlier split, left out (--leaked=keep keeps them); the first is v.txt:1' \
+  'valid: 1 triples with an entity or relation that no training triple has, kept (--unseen=drop leaves them out); the first is v.txt:2' \
+  'triples: train 2, valid 2, test 0; 3 lines left out'; do
+  grep -qF "$line" log || fail "no '$line' in: $(cat log)"
+done
+$featurize --malformed=skip --leaked=keep --unseen=drop --output=o.safetensors $two 2> log || fail "odd: $(cat log)"
+grep -q 'triples: train 2, valid 2, test 0; 3 lines left out' log || fail "keep and drop: $(cat log)"
+
+# Bad input: one line that holds the pattern, exit status 1, no output.
+bad() {
+  local pattern=$1
+  shift
+  rm -f out.safetensors
+  expect_error 1 "$pattern" "$featurize" --output=out.safetensors "$@"
+  [ ! -e out.safetensors ] || fail "output left by: $*"
+}
+bad 't.txt:4: 1 fields in "bad line"' $two
+bad 't.txt:3: "a" "r" "b" comes twice' --malformed=skip --duplicates=refuse $two
+bad 'v.txt:1: "a" "r" "b" is in train, too' --malformed=skip --leaked=refuse $two
+bad 'v.txt:2: the entity "x" is in no training triple' --malformed=skip --leaked=keep --unseen=refuse $two
+bad '--malformed=drop: expected refuse or skip' --malformed=drop $two
+bad '--unseen=skip: expected keep or drop or refuse' --unseen=skip $two
+bad '--vocabulary_order=id: expected appearance or name' --vocabulary_order=id $splits
+bad 'sorted names' --vocabulary_order=name --entity_to_id="$kg/node_dict.txt" $relations $splits
+bad '--node_name_dict needs --entity_to_id' --node_name_dict="$kg/node_name_dict.txt" $splits
+bad 'needs --train' --valid=v.txt
+bad 'give splits as --train' $splits one
+bad 'none.txt.*No such file' --train=none.txt
+printf 'a\t0\nb\t0\n' > twice.txt
+bad 'twice.txt:2: index 0 is used twice' --entity_to_id=twice.txt $splits
+printf 'a\t0\nb\t2\n' > hole.txt
+bad 'hole.txt:2: index 2 of 2 names, expected 0 .. 1, each once; no line has 1' --entity_to_id=hole.txt $splits
+printf 'anna\t0\nboris\t1\n' > few.txt
+bad 'train.txt:2: the entity "clara" has no id in few.txt' --entity_to_id=few.txt $splits
+printf '1\n0 9 0\n' > c.txt
+bad 'c.txt:2: entity 9 is out of range, expected 0 .. 1' --entity_to_id=few.txt $relations --train=c.txt
+printf '2\n0 1 0\n' > c.txt
+bad 'c.txt: its first line counts 2 triples, but 1 lines follow' --entity_to_id=few.txt $relations --train=c.txt
+: > empty.txt
+bad 'empty.txt: no triple for the train split' --train=empty.txt
+bad 'empty.txt: no triple for the valid split' --train="$kg/train.txt" --valid=empty.txt
+bad 'the edge map has no' --edge_map=<(echo '{"{\"predicate\":\"x\"}":"y"}') --train="$kg/edges.jsonl"
+bad '--edge_map_output=m: there are no KGX edges' --edge_map_output=m $splits
+bad '--edge_map_output=m: the map is given' --edge_map_output=m --edge_map="$kg/edge_map.json" --train="$kg/edges.jsonl"
+# Flags of the other domain.
+bad '--species has no effect with a knowledge graph' --species=Ti,O $splits
+bad '--precision has no effect with a knowledge graph' --precision=fp64 one two three
+bad '--threads has no effect with a knowledge graph' --threads=2 one two three
+bad '--unseen has no effect with structures' --species=Ti,O --unseen=drop "$tio2"
+bad '--entity_to_id has no effect with structures' --species=Ti,O --entity_to_id=x "$tio2"
+# --output is needed.
+expect_error 1 'needs --output' "$featurize" one two three
+finish

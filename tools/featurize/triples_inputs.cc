@@ -1,0 +1,154 @@
+#include "tools/featurize/triples_inputs.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "lib/kg/kg_format.h"
+
+namespace rutile {
+namespace {
+
+constexpr std::pair<const char*, int> kSplitWords[] = {{"train", 0}, {"training", 0}, {"valid", 1}, {"validation", 1},
+                                                       {"val", 1},   {"dev", 1},      {"test", 2},  {"testing", 2}};
+
+std::string LowerName(absl::string_view path) { return absl::AsciiStrToLower(path.substr(path.find_last_of('/') + 1)); }
+
+// Runs of letters: "train2id.txt" is train, id, txt.
+std::vector<std::string> Words(absl::string_view path) {
+  std::vector<std::string> words = {""};
+  for (const char c : LowerName(path)) {
+    if (absl::ascii_isalpha(c)) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+// 0, 1, 2; -1: the name says nothing, or more than one thing.
+int SplitOfName(absl::string_view path) {
+  int split = -1;
+  for (const std::string& word : Words(path)) {
+    for (const auto& [name, number] : kSplitWords) {
+      if (word != name) continue;
+      if (split >= 0 && split != number) return -1;
+      split = number;
+    }
+  }
+  return split;
+}
+
+absl::Status Set(const char* flag, const std::string& path, std::string* option) {
+  if (option->empty()) {
+    *option = path;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(path, ": --", flag, " is ", *option, " already, expected one file"));
+}
+
+absl::Status SetIds(const std::string& path, BuildGraphOptions* options) {
+  const std::string name = LowerName(path);
+  if (absl::StrContains(name, "rel")) return Set("relation_to_id", path, &options->relation_to_id);
+  if (absl::StrContains(name, "name")) return Set("node_name_dict", path, &options->node_name_dict);
+  if (absl::StrContains(name, "ent") || absl::StrContains(name, "node")) {
+    return Set("entity_to_id", path, &options->entity_to_id);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": names and indices, but of what? Give it as --entity_to_id, --relation_to_id or --node_name_dict"));
+}
+
+absl::Status AssignSplits(const std::vector<std::string>& paths, BuildGraphOptions* options) {
+  std::vector<std::string>* const splits[] = {&options->train, &options->valid, &options->test};
+  std::vector<int> named;
+  int num_named = 0;
+  for (const std::string& path : paths) {
+    named.push_back(SplitOfName(path));
+    num_named += named.back() >= 0;
+  }
+  if (num_named != 0 && num_named != static_cast<int>(paths.size())) {
+    size_t i = 0;
+    while (named[i] >= 0) ++i;
+    return absl::InvalidArgumentError(
+        absl::StrCat(paths[i], ": its name has no split, as others' do; give --train, --valid and --test"));
+  }
+  if (num_named == 0 && paths.size() > 3) {
+    return absl::InvalidArgumentError(absl::StrCat(paths.size(),
+                                                   " files of triples whose names have no split; give "
+                                                   "--train, --valid and --test"));
+  }
+  for (size_t i = 0; i < paths.size(); ++i) splits[num_named == 0 ? i : named[i]]->push_back(paths[i]);
+  if (!options->train.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("no file of training triples among the inputs; give --train");
+}
+
+}  // namespace
+
+absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraphOptions* options) {
+  std::vector<std::string> triples;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const KgFormat format, DetectKgFormatOfFile(path));
+    switch (format) {
+      case KgFormat::kTriples:
+      case KgFormat::kCountedTriples:
+      case KgFormat::kKgxEdges:
+        triples.push_back(path);
+        break;
+      case KgFormat::kIds:
+        RETURN_IF_ERROR(SetIds(path, options));
+        break;
+      case KgFormat::kKgxNodes:
+        RETURN_IF_ERROR(Set("nodes", path, &options->nodes));
+        break;
+      case KgFormat::kEdgeMap:
+        RETURN_IF_ERROR(Set("edge_map", path, &options->edge_map));
+        break;
+      case KgFormat::kOther:
+        // A name that says what it is: what is wrong in its first line will be told.
+        if (SplitOfName(path) < 0) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(path, ": is no file of triples, ids or KGX, unlike other inputs; leave it out"));
+        }
+        triples.push_back(path);
+        break;
+    }
+  }
+  return AssignSplits(triples, options);
+}
+
+std::string DescribeInputs(const BuildGraphOptions& options) {
+  std::vector<std::string> parts;
+  const std::pair<const char*, const std::vector<std::string>*> splits[] = {
+      {"train", &options.train}, {"valid", &options.valid}, {"test", &options.test}};
+  for (const auto& [name, paths] : splits) {
+    if (!paths->empty()) parts.push_back(absl::StrCat(name, " ", absl::StrJoin(*paths, " + ")));
+  }
+  const std::pair<const char*, const std::string*> files[] = {{"entity_to_id", &options.entity_to_id},
+                                                              {"relation_to_id", &options.relation_to_id},
+                                                              {"node_name_dict", &options.node_name_dict},
+                                                              {"nodes", &options.nodes},
+                                                              {"edge_map", &options.edge_map}};
+  for (const auto& [name, path] : files) {
+    if (!path->empty()) parts.push_back(absl::StrCat(name, " ", *path));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::vector<std::string> AllInputs(const BuildGraphOptions& options) {
+  std::vector<std::string> inputs;
+  for (const std::vector<std::string>* paths : {&options.train, &options.valid, &options.test}) {
+    inputs.insert(inputs.end(), paths->begin(), paths->end());
+  }
+  for (const std::string* path :
+       {&options.entity_to_id, &options.relation_to_id, &options.node_name_dict, &options.nodes, &options.edge_map}) {
+    if (!path->empty()) inputs.push_back(*path);
+  }
+  return inputs;
+}
+
+}  // namespace rutile

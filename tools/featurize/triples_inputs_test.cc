@@ -1,0 +1,97 @@
+#include "tools/featurize/triples_inputs.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string Write(const std::string& name, const std::string& text) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+  EXPECT_TRUE(WriteFileAtomically(path, text).ok());
+  return path;
+}
+
+std::string Triples(const std::string& name) { return Write(name, "a\tr\tb\n"); }
+
+std::string Error(const std::vector<std::string>& paths) {
+  BuildGraphOptions options;
+  const absl::Status status = AssignTriplesInputs(paths, &options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(TriplesInputsTest, NamesDecide) {
+  BuildGraphOptions options;
+  const std::string entities = Write("entity2id.txt", "2\na\t0\nb\t1\n"), relations = Write("rel_dict.txt", "r\t0\n");
+  const std::string names = Write("node_name_dict.txt", "A\t0\n"), map = Write("edge_map.json", "{\n \"{}\": \"r\"}");
+  const std::string nodes = Write("n.jsonl", "{\"id\":\"a\"}\n");
+  ASSERT_TRUE(AssignTriplesInputs({entities, Triples("Test.tsv"), relations, Triples("dev.txt"),
+                                   Triples("robo_train.txt"), names, Triples("train2id.txt"), map, nodes},
+                                  &options)
+                  .ok());
+  EXPECT_THAT(options.train, ElementsAre(EndsWith("robo_train.txt"), EndsWith("train2id.txt")));
+  EXPECT_THAT(options.valid, ElementsAre(EndsWith("dev.txt")));
+  EXPECT_THAT(options.test, ElementsAre(EndsWith("Test.tsv")));
+  EXPECT_EQ(options.entity_to_id, entities);
+  EXPECT_EQ(options.relation_to_id, relations);
+  EXPECT_EQ(options.node_name_dict, names);
+  EXPECT_EQ(options.edge_map, map);
+  EXPECT_EQ(options.nodes, nodes);
+  EXPECT_EQ(AllInputs(options).size(), 9);
+  EXPECT_THAT(DescribeInputs(options), HasSubstr("robo_train.txt + "));
+}
+
+TEST(TriplesInputsTest, PositionDecides) {
+  BuildGraphOptions options;
+  ASSERT_TRUE(AssignTriplesInputs({Triples("a"), Triples("latest"), Triples("c")}, &options).ok());
+  EXPECT_THAT(options.train, ElementsAre(EndsWith("a")));
+  EXPECT_THAT(options.valid, ElementsAre(EndsWith("latest")));
+  EXPECT_THAT(options.test, ElementsAre(EndsWith("c")));
+  options = BuildGraphOptions();
+  ASSERT_TRUE(AssignTriplesInputs({Triples("rotorobo.txt")}, &options).ok());
+  EXPECT_THAT(options.train, ElementsAre(EndsWith("rotorobo.txt")));
+  EXPECT_THAT(options.valid, IsEmpty());
+}
+
+// The directory of a file says nothing about it.
+TEST(TriplesInputsTest, DirectoriesDoNotCount) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/train");
+  ASSERT_TRUE(MakeDirectories(directory).ok());
+  BuildGraphOptions options;
+  ASSERT_TRUE(AssignTriplesInputs({Triples("train/x"), Triples("train/y")}, &options).ok());
+  EXPECT_THAT(options.valid, ElementsAre(EndsWith("train/y")));
+}
+
+// A file that says it is triples is taken for them, so that what is wrong in its first line is told.
+TEST(TriplesInputsTest, MalformedFirstLine) {
+  BuildGraphOptions options;
+  EXPECT_TRUE(AssignTriplesInputs({Write("train.txt", "a b c\n"), Triples("valid.txt")}, &options).ok());
+}
+
+TEST(TriplesInputsTest, Undecided) {
+  EXPECT_THAT(Error({Triples("train.txt"), Triples("x")}), HasSubstr("x: its name has no split, as others' do"));
+  EXPECT_THAT(Error({Triples("train_test.txt"), Triples("train.txt")}), HasSubstr("train_test.txt: its name has no"));
+  EXPECT_THAT(Error({Triples("a"), Triples("b"), Triples("c"), Triples("d")}), HasSubstr("4 files of triples"));
+  EXPECT_THAT(Error({Triples("test.txt")}), HasSubstr("no file of training triples"));
+  EXPECT_THAT(Error({Triples("a"), Write("dict.txt", "a\t0\n")}),
+              HasSubstr("dict.txt: names and indices, but of what?"));
+  EXPECT_THAT(Error({Write("node_dict", "a\t0\n"), Write("entities", "a\t0\n")}),
+              HasSubstr("entities: --entity_to_id is "));
+  EXPECT_THAT(Error({Triples("a"), Write("README", "words\n")}),
+              HasSubstr("README: is no file of triples, ids or KGX"));
+}
+
+}  // namespace
+}  // namespace rutile
