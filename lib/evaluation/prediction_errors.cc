@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "lib/evaluation/tsv_cell.h"
+#include "lib/base/tsv_cell.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

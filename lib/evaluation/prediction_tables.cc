@@ -8,8 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/tsv_cell.h"
 #include "lib/evaluation/prediction_errors.h"
-#include "lib/evaluation/tsv_cell.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

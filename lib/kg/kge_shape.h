@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/kg/kge_options.h"
-#include "lib/task/task.h"
+#include "lib/task/parameter_slice.h"
 
 namespace rutile {
 

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/parameter_slice.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -27,15 +28,6 @@ class Tensor;  // headers stay free of LibTorch; only those who call the referen
 }
 
 namespace rutile {
-
-// Where a named parameter lies in the flat tensor.
-struct ParameterSlice {
-  std::string name;  // "network.Ti.0.weight": stable, it is the name in model files and checkpoints
-  int64_t offset = 0;
-  std::vector<int64_t> shape;
-  bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
-  int64_t num_elements() const;
-};
 
 // One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.
 struct LossTerm {

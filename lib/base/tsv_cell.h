@@ -1,7 +1,7 @@
 // Text from files in tables.
 
-#ifndef RUTILE_LIB_EVALUATION_TSV_CELL_H_
-#define RUTILE_LIB_EVALUATION_TSV_CELL_H_
+#ifndef RUTILE_LIB_BASE_TSV_CELL_H_
+#define RUTILE_LIB_BASE_TSV_CELL_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ inline std::string TsvCell(absl::string_view text) {
 
 }  // namespace rutile
 
-#endif  // RUTILE_LIB_EVALUATION_TSV_CELL_H_
+#endif  // RUTILE_LIB_BASE_TSV_CELL_H_

@@ -1,0 +1,62 @@
+// Losses of knowledge-graph embeddings and their gradients, without a graph of operations: what training runs on.
+//
+// Entities are scored, compared with the labels and turned into gradients a block at a time, so that no array of
+// [queries, entities] exists. Batch norms and the convolution are fused with their neighbours: conv_passes.h. Matrix
+// products are LibTorch's; what this class computes is defined by lib/kg/kge_reference.h.
+//
+// Masks of dropout, FillDropout of options.seed, batch.epoch and batch.example: kInput over the [2 d] numbers of the
+// stacked image, row-major (DistMult, ComplEx: of e_h, then of w_r); kFeatureMap over [C]; kOutput over [d].
+//
+// Our own passes give the same bits for any number of threads, matrix products (BLAS) only for the same number.
+
+#ifndef RUTILE_LIB_KG_CONVE_KERNEL_H_
+#define RUTILE_LIB_KG_CONVE_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kg/batch_statistics.h"
+#include "lib/kg/kge_batch.h"
+#include "lib/kg/kge_shape.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// One thread at a time may use an object. Memory grows with the largest batch seen, by about F + 12 d numbers for each
+// example beside blocks of fixed size, and is kept.
+class ConveKernel {
+ public:
+  // The shape's options have passed CheckKgeOptions. pool: not owned, may be null (one thread), outlives the kernel.
+  // bf16: factors of matrix products, with fc and with the table, are rounded to bfloat16 where batch.training; sums
+  // and all else stay fp32. Faster where CpuBf16Instructions() names AVX512-BF16; CHECK-fails for fp64.
+  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr, bool bf16 = false);
+  ~ConveKernel();
+  ConveKernel(const ConveKernel&) = delete;
+  ConveKernel& operator=(const ConveKernel&) = delete;
+
+  // Adds to loss_sum the sum over the batch of each query's loss: binary cross-entropy is the mean over entities,
+  // softmax cross-entropy is with labels normalised to a sum of 1. gradient [P]: d loss_sum / d parameters is added,
+  // also where batch.training is false; null: only the loss is wanted. statistics: overwritten with what the norms saw,
+  // empty where batch.training is false or a norm saw one value alone; may be null.
+  // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range.
+  absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
+                                   BatchStatistics* statistics);
+
+  // v(head, relation) of Q queries with running statistics and without dropout: what tails are scored with. hidden:
+  // [Q, d] of the parameters' type, overwritten. Always in full precision.
+  void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
+              Tensor* hidden);
+
+ private:
+  class Impl;
+  template <typename T>
+  class ImplOf;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_CONVE_KERNEL_H_

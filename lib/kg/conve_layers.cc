@@ -1,0 +1,351 @@
+#include "lib/kg/conve_layers.h"
+
+#include <algorithm>
+
+#include "lib/kg/dropout.h"
+#include "lib/kg/matrix_view.h"
+#include "lib/kg/workspace.h"
+
+namespace rutile {
+namespace {
+
+// Examples that a thread takes at a time, each piece with sums of its own.
+constexpr int64_t kPiece = 16;
+// Examples whose gradients of maps exist at one time.
+constexpr int64_t kChunk = 256;
+
+ConvShape MakeConvShape(const KgeShape& shape) {
+  ConvShape conv;
+  conv.image_height = shape.image_height();
+  conv.image_width = shape.image_width();
+  conv.kernel_height = shape.options.kernel_height;
+  conv.kernel_width = shape.options.kernel_width;
+  conv.channels = shape.options.output_channels;
+  return conv;
+}
+
+// Null where the model has none of it.
+template <typename T>
+const T* At(const T* parameters, int64_t offset) {
+  return offset < 0 ? nullptr : parameters + offset;
+}
+template <typename T>
+T* At(T* gradient, int64_t offset) {
+  return offset < 0 ? nullptr : gradient + offset;
+}
+
+// x *= mask, where there is one.
+template <typename T>
+void Scale(const T* mask, int64_t n, T* x) {
+  for (int64_t i = 0; mask != nullptr && i < n; ++i) x[i] *= mask[i];
+}
+
+// Calls body(part of the image, part of head's or relation's row, numbers) for each run of numbers.
+template <typename Body>
+void ForRowsOfImage(const KgeShape& shape, const Body& body) {
+  const int64_t d = shape.dim(), width = shape.options.embedding_width;
+  if (!shape.stacked_in_width()) {
+    body(/*relation=*/false, 0, 0, d);
+    body(/*relation=*/true, d, 0, d);
+    return;
+  }
+  for (int64_t y = 0; y < shape.options.embedding_height; ++y) {
+    body(/*relation=*/false, 2 * y * width, y * width, width);
+    body(/*relation=*/true, (2 * y + 1) * width, y * width, width);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
+    : shape_(shape),
+      at_(shape.offsets()),
+      conv_(MakeConvShape(shape)),
+      pool_(pool),
+      // Whole cache lines.
+      scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
+      products_(bf16),
+      bn0_(2 * shape.dim(), 1),
+      bn1_(conv_.channels, conv_.channels),
+      bn2_(shape.dim(), shape.dim()) {
+  Take<T>(&scratch_, NumWorkers(pool) * scratch_size_);
+}
+
+template <typename T>
+void ConveLayers<T>::DrawMasks(const KgeBatch& batch) {
+  masks_ = Masks();
+  if (!batch.training) return;
+  const KgeOptions& options = shape_.options;
+  const auto draw = [&](DropoutLayer layer, double rate, int64_t n, Tensor* memory) -> const T* {
+    if (rate == 0) return nullptr;
+    T* const masks = Take<T>(memory, batch.size() * n);
+    ForPieces(pool_, batch.size(), kPiece, [&](int64_t begin, int64_t end, int) {
+      for (int64_t e = begin; e < end; ++e) {
+        FillDropout(options.seed, batch.epoch, batch.example[e], layer, rate, absl::MakeSpan(masks + e * n, n));
+      }
+    });
+    return masks;
+  };
+  masks_.input = draw(DropoutLayer::kInput, options.input_dropout, 2 * shape_.dim(), &input_mask_);
+  masks_.channels = draw(DropoutLayer::kFeatureMap, options.feature_map_dropout, conv_.channels, &channel_mask_);
+  masks_.output = draw(DropoutLayer::kOutput, options.output_dropout, shape_.dim(), &output_mask_);
+}
+
+template <typename T>
+void ConveLayers<T>::GatherImages(const T* parameters, const KgeBatch& batch) {
+  const int64_t d = shape_.dim();
+  const bool mask_first = shape_.options.variant != ConveVariant::kDettmers;
+  raw_ = Take<T>(&raw_memory_, batch.size() * 2 * d);
+  ForPieces(pool_, batch.size(), kPiece, [&](int64_t begin, int64_t end, int) {
+    for (int64_t e = begin; e < end; ++e) {
+      const T* const head = parameters + at_.entity + batch.head[e] * d;
+      const T* const relation = parameters + at_.relation + batch.relation[e] * d;
+      T* const image = raw_ + e * 2 * d;
+      ForRowsOfImage(shape_, [&](bool of_relation, int64_t to, int64_t from, int64_t n) {
+        std::copy_n((of_relation ? relation : head) + from, n, image + to);
+      });
+      if (mask_first) Scale(At(masks_.input, masks_.input == nullptr ? -1 : e * 2 * d), 2 * d, image);
+    }
+  });
+}
+
+template <typename T>
+void ConveLayers<T>::NormImages(const T* parameters, const KgeBatch& batch) {
+  if (!shape_.has_input_norm()) {
+    images_ = raw_;
+    return;
+  }
+  const T *const weight = At(parameters, at_.bn0_weight), *const bias = At(parameters, at_.bn0_bias);
+  if (batch.training) {
+    bn0_.UseBatch(raw_, batch.size(), weight, bias);
+  } else {
+    bn0_.UseRunning(parameters + at_.bn0_mean, parameters + at_.bn0_variance, weight, bias);
+  }
+  images_ = Take<T>(&image_memory_, batch.size() * 2 * shape_.dim());
+  bn0_.Forward(raw_, batch.size(), images_);
+  if (shape_.options.variant == ConveVariant::kDettmers) Scale(masks_.input, batch.size() * 2 * shape_.dim(), images_);
+}
+
+template <typename T>
+void ConveLayers<T>::FindMoments(int64_t size) {
+  const int64_t taps = conv_.taps(), image = conv_.image_size(), stride = taps + taps * taps;
+  // Products are of distances from about the mean, so that their differences lose nothing.
+  double origin = 0;
+  for (int64_t i = 0; i < size * image; ++i) origin += static_cast<double>(images_[i]);
+  origin = static_cast<double>(static_cast<T>(origin / static_cast<double>(size * image)));
+  piece_moments_.resize(NumPieces(size, kPiece) * stride);
+  ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
+    double* const sums = piece_moments_.data() + begin / kPiece * stride;
+    PatchMoments(conv_, end - begin, images_ + begin * image, static_cast<T>(origin), Scratch(worker), sums,
+                 sums + taps);
+  });
+  const double n = static_cast<double>(size * conv_.map_size());
+  moments_.mean.assign(taps, 0);
+  moments_.covariance.assign(taps * taps, 0);
+  for (int64_t piece = 0; piece < NumPieces(size, kPiece); ++piece) {
+    const double* const sums = piece_moments_.data() + piece * stride;
+    for (int64_t k = 0; k < taps; ++k) moments_.mean[k] += sums[k] / n;
+    for (int64_t k = 0; k < taps * taps; ++k) moments_.covariance[k] += sums[taps + k] / n;
+  }
+  for (int64_t k = 0; k < taps; ++k) {
+    for (int64_t l = 0; l < taps; ++l) moments_.covariance[k * taps + l] -= moments_.mean[k] * moments_.mean[l];
+  }
+  for (double& mean : moments_.mean) mean += origin;
+}
+
+template <typename T>
+void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
+  const int64_t taps = conv_.taps(), channels = conv_.channels;
+  const T *const weight = parameters + at_.conv_weight, *const conv_bias = At(parameters, at_.conv_bias);
+  const T *const gain = At(parameters, at_.bn1_weight), *const shift = At(parameters, at_.bn1_bias);
+  if (batch.training) {
+    FindMoments(batch.size());
+    std::vector<double> mean(channels), variance(channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      const T* const w = weight + c * taps;
+      mean[c] = conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c]);
+      for (int64_t k = 0; k < taps; ++k) {
+        mean[c] += static_cast<double>(w[k]) * moments_.mean[k];
+        for (int64_t l = 0; l < taps; ++l) {
+          variance[c] += static_cast<double>(w[k]) * static_cast<double>(w[l]) * moments_.covariance[k * taps + l];
+        }
+      }
+      variance[c] = std::max(variance[c], 0.0);
+    }
+    bn1_.Use(mean, variance, static_cast<double>(batch.size() * conv_.map_size()), /*of_batch=*/true, gain, shift);
+  } else {
+    bn1_.UseRunning(parameters + at_.bn1_mean, parameters + at_.bn1_variance, gain, shift);
+  }
+  weight_.resize(channels * taps);
+  bias_.resize(channels);
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t k = 0; k < taps; ++k) {
+      weight_[c * taps + k] = static_cast<T>(static_cast<double>(weight[c * taps + k]) * bn1_.gain()[c]);
+    }
+    const double bias = conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c]);
+    bias_[c] = static_cast<T>((bias - bn1_.mean()[c]) * bn1_.gain()[c] + bn1_.shift()[c]);
+  }
+}
+
+template <typename T>
+void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
+  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  products_.SetRounding(batch.training);
+  DrawMasks(batch);
+  GatherImages(parameters, batch);
+  NormImages(parameters, batch);
+  NormMaps(parameters, batch);
+  maps_ = Take<T>(&map_memory_, size * features);
+  ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
+    const T* const scales = masks_.channels == nullptr ? nullptr : masks_.channels + begin * conv_.channels;
+    ConvForward(conv_, end - begin, images_ + begin * 2 * d, weight_.data(), bias_.data(), scales, Scratch(worker),
+                maps_ + begin * features);
+  });
+  hidden_ = Take<T>(&hidden_memory_, size * d);
+  const MatrixView<T> fc = {parameters + at_.fc_weight, d, features, features};
+  products_.Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
+  const T* const fc_bias = parameters + at_.fc_bias;
+  for (int64_t e = 0; e < size; ++e) {
+    for (int64_t j = 0; j < d; ++j) hidden_[e * d + j] += fc_bias[j];
+  }
+  Scale(masks_.output, size * d, hidden_);
+  const T *const weight = At(parameters, at_.bn2_weight), *const bias = At(parameters, at_.bn2_bias);
+  if (batch.training) {
+    bn2_.UseBatch(hidden_, size, weight, bias);
+  } else {
+    bn2_.UseRunning(parameters + at_.bn2_mean, parameters + at_.bn2_variance, weight, bias);
+  }
+  bn2_.Forward(hidden_, size, v);
+  for (int64_t i = 0; i < size * d; ++i) v[i] = v[i] < 0 ? T(0) : v[i];
+}
+
+template <typename T>
+BatchStatistics ConveLayers<T>::Statistics() const {
+  BatchStatistics statistics;
+  if (shape_.has_input_norm()) statistics.bn0 = bn0_.Statistics();
+  statistics.bn1 = bn1_.Statistics();
+  statistics.bn2 = bn2_.Statistics();
+  return statistics;
+}
+
+template <typename T>
+void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient) {
+  const int64_t size = batch.size(), d = shape_.dim();
+  T* const d_hidden = Take<T>(&d_hidden_memory_, size * d);
+  for (int64_t i = 0; i < size * d; ++i) d_hidden[i] = v[i] > 0 ? d_v[i] : T(0);
+  bn2_.Backward(hidden_, d_hidden, size, At(gradient, at_.bn2_weight), At(gradient, at_.bn2_bias), d_hidden);
+  Scale(masks_.output, size * d, d_hidden);
+  BackwardMaps(parameters, size, d_hidden, gradient);
+  BackwardConv(parameters, size, gradient);
+  BackwardImages(parameters, batch, gradient);
+}
+
+template <typename T>
+void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient) {
+  const int64_t d = shape_.dim(), features = shape_.num_features(), taps = conv_.taps(), channels = conv_.channels;
+  for (int64_t j = 0; j < d; ++j) {
+    double sum = 0;
+    for (int64_t e = 0; e < size; ++e) sum += static_cast<double>(d_fc[e * d + j]);
+    gradient[at_.fc_bias + j] += static_cast<T>(sum);
+  }
+  const MatrixView<T> slopes = {d_fc, size, d, d};
+  products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/true, gradient + at_.fc_weight,
+                     features);
+
+  d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
+  const int64_t sums = channels * (taps + 1), pieces = NumPieces(std::min(size, kChunk), kPiece);
+  T* const d_maps = Take<T>(&d_map_memory_, std::min(size, kChunk) * features);
+  T* const piece_sums = Take<T>(&piece_memory_, pieces * sums);
+  map_sums_.assign(sums, 0);
+  for (int64_t first = 0; first < size; first += kChunk) {
+    const int64_t here = std::min(kChunk, size - first);
+    products_.Multiply({d_fc + first * d, here, d, d}, {parameters + at_.fc_weight, d, features, features},
+                       /*add=*/false, d_maps, features);
+    ForPieces(pool_, here, kPiece, [&](int64_t begin, int64_t end, int worker) {
+      const int64_t e = first + begin;
+      T* const of_piece = piece_sums + begin / kPiece * sums;
+      ConvBackward(conv_, end - begin, images_ + e * 2 * d, weight_.data(),
+                   masks_.channels == nullptr ? nullptr : masks_.channels + e * channels, maps_ + e * features,
+                   d_maps + begin * features, Scratch(worker), of_piece, of_piece + channels * taps,
+                   d_images_ + e * 2 * d);
+    });
+    for (int64_t piece = 0; piece < NumPieces(here, kPiece); ++piece) {
+      for (int64_t i = 0; i < sums; ++i) map_sums_[i] += static_cast<double>(piece_sums[piece * sums + i]);
+    }
+  }
+}
+
+// What conv_passes.h derives from sums of dy x_k and of dy. With statistics of the batch all is taken relative to the
+// mean patch, which is subtracted from z by the norm.
+template <typename T>
+void ConveLayers<T>::BackwardConv(const T* parameters, int64_t size, T* gradient) {
+  const int64_t taps = conv_.taps(), channels = conv_.channels;
+  const double n = static_cast<double>(size * conv_.map_size());
+  const bool of_batch = bn1_.of_batch();
+  const T *const weight = parameters + at_.conv_weight, *const conv_bias = At(parameters, at_.conv_bias);
+  std::vector<double> matrix(taps * taps, 0), constant(taps, 0);
+  for (int64_t c = 0; c < channels; ++c) {
+    const T* const w = weight + c * taps;
+    const double* const dy_x = map_sums_.data() + c * taps;
+    const double dy = map_sums_[channels * taps + c], gain = bn1_.gain()[c], inverse = bn1_.inverse()[c];
+    const double offset = (conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c])) - bn1_.mean()[c];
+    double dy_z = of_batch ? 0 : offset * dy, mean_z = 0;
+    for (int64_t k = 0; k < taps; ++k) {
+      const double w_k = static_cast<double>(w[k]);
+      dy_z += w_k * (dy_x[k] - (of_batch ? dy * moments_.mean[k] : 0));
+      if (of_batch) mean_z += w_k * moments_.mean[k];
+    }
+    const double dy_zhat = dy_z * inverse;
+    if (at_.bn1_weight >= 0) gradient[at_.bn1_weight + c] += static_cast<T>(dy_zhat);
+    if (at_.bn1_bias >= 0) gradient[at_.bn1_bias + c] += static_cast<T>(dy);
+    if (at_.conv_bias >= 0 && !of_batch) gradient[at_.conv_bias + c] += static_cast<T>(gain * dy);
+    for (int64_t k = 0; k < taps; ++k) {
+      double d_weight = dy_x[k];
+      if (of_batch) {
+        double cov_z = 0;
+        for (int64_t l = 0; l < taps; ++l) cov_z += moments_.covariance[k * taps + l] * static_cast<double>(w[l]);
+        d_weight -= dy * moments_.mean[k] + dy_zhat * inverse * cov_z;
+        const double w_gain = static_cast<double>(w[k]) * gain / n;
+        constant[k] += w_gain * (dy - dy_zhat * inverse * mean_z);
+        for (int64_t l = 0; l < taps; ++l) {
+          matrix[k * taps + l] += w_gain * inverse * dy_zhat * static_cast<double>(w[l]);
+        }
+      }
+      gradient[at_.conv_weight + c * taps + k] += static_cast<T>(gain * d_weight);
+    }
+  }
+  if (!of_batch) return;
+  const std::vector<T> of_patches(matrix.begin(), matrix.end()), of_none(constant.begin(), constant.end());
+  const int64_t image = conv_.image_size();
+  ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
+    NormCorrection(conv_, end - begin, images_ + begin * image, of_patches.data(), of_none.data(), Scratch(worker),
+                   d_images_ + begin * image);
+  });
+}
+
+template <typename T>
+void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient) {
+  const int64_t d = shape_.dim(), n = batch.size() * 2 * d;
+  const bool norm_first = shape_.options.variant == ConveVariant::kDettmers;
+  if (norm_first) Scale(masks_.input, n, d_images_);
+  if (shape_.has_input_norm()) {
+    bn0_.Backward(raw_, d_images_, batch.size(), At(gradient, at_.bn0_weight), At(gradient, at_.bn0_bias), d_images_);
+  }
+  if (!norm_first) Scale(masks_.input, n, d_images_);
+  // In order: two examples may have one head.
+  for (int64_t e = 0; e < batch.size(); ++e) {
+    T* const head = gradient + at_.entity + batch.head[e] * d;
+    T* const relation = gradient + at_.relation + batch.relation[e] * d;
+    const T* const image = d_images_ + e * 2 * d;
+    ForRowsOfImage(shape_, [&](bool of_relation, int64_t from, int64_t to, int64_t count) {
+      T* const row = (of_relation ? relation : head) + to;
+      for (int64_t j = 0; j < count; ++j) row[j] += image[from + j];
+    });
+  }
+}
+
+template class ConveLayers<float>;
+template class ConveLayers<double>;
+
+}  // namespace rutile

@@ -1,0 +1,82 @@
+// The layers of ConvE from embeddings to v(head, relation), forward and backward.
+
+#ifndef RUTILE_LIB_KG_CONVE_LAYERS_H_
+#define RUTILE_LIB_KG_CONVE_LAYERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kg/batch_norm.h"
+#include "lib/kg/batch_statistics.h"
+#include "lib/kg/conv_passes.h"
+#include "lib/kg/kge_batch.h"
+#include "lib/kg/kge_shape.h"
+#include "lib/kg/matrix_products.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// parameters, gradient: flat [P]. One thread at a time.
+template <typename T>
+class ConveLayers {
+ public:
+  // bf16: factors of matrix products (of fc) are rounded to bfloat16 in training.
+  ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16);
+
+  // v [B, d]; only head, relation, example, epoch and training of the batch are read. Keeps what Backward needs.
+  void Forward(const T* parameters, const KgeBatch& batch, T* v);
+  // After Forward of the same parameters and batch. d_v: [B, d]. Adds d loss / d parameters to the gradient.
+  void Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient);
+  // Of the last Forward.
+  BatchStatistics Statistics() const;
+
+ private:
+  // Masks of dropout of a batch: null where nothing is dropped.
+  struct Masks {
+    const T* input = nullptr;     // [B, 2 d]
+    const T* channels = nullptr;  // [B, C]
+    const T* output = nullptr;    // [B, d]
+  };
+  // Sums of patches over the batch, from those of pieces.
+  struct Moments {
+    std::vector<double> mean;        // [K]
+    std::vector<double> covariance;  // [K, K]
+  };
+
+  void DrawMasks(const KgeBatch& batch);
+  void GatherImages(const T* parameters, const KgeBatch& batch);
+  void NormImages(const T* parameters, const KgeBatch& batch);
+  void FindMoments(int64_t size);
+  void NormMaps(const T* parameters, const KgeBatch& batch);
+  // Gradients of fc and below from that of fc's result [B, d].
+  void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient);
+  void BackwardConv(const T* parameters, int64_t size, T* gradient);
+  void BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient);
+  T* Scratch(int worker) { return scratch_.mutable_values<T>().data() + worker * scratch_size_; }
+
+  const KgeShape shape_;
+  const KgeShape::Offsets at_;
+  const ConvShape conv_;
+  ThreadPool* const pool_;
+  const int64_t scratch_size_;
+  MatrixProducts<T> products_;
+  BatchNorm<T> bn0_, bn1_, bn2_;
+  Masks masks_;
+  Moments moments_;
+  std::vector<T> weight_, bias_;          // conv and bn1 in one: [C, K], [C]
+  std::vector<double> piece_moments_;     // [pieces, K + K K]
+  std::vector<double> map_sums_;          // [C, K + 1]
+  T *raw_ = nullptr, *images_ = nullptr;  // [B, 2 d] before and after bn0 (and dropout in their order)
+  T *maps_ = nullptr, *hidden_ = nullptr, *d_images_ = nullptr;  // [B, F], [B, d] before bn2, [B, 2 d]
+  Tensor scratch_, input_mask_, channel_mask_, output_mask_, raw_memory_, image_memory_, map_memory_, hidden_memory_,
+      d_hidden_memory_, d_map_memory_, d_image_memory_, piece_memory_;
+};
+
+extern template class ConveLayers<float>;
+extern template class ConveLayers<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_CONVE_LAYERS_H_

@@ -1,0 +1,110 @@
+#include "lib/kg/entity_scores.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/kg/kge_labels.h"
+#include "lib/kg/matrix_view.h"
+#include "lib/kg/workspace.h"
+
+namespace rutile {
+namespace {
+
+// Queries whose losses one thread takes at a time.
+constexpr int64_t kPiece = 64;
+
+}  // namespace
+
+template <typename T>
+void EntityScores<T>::SetLabels(const KgeBatch& batch) {
+  base_.resize(batch.size());
+  extra_.resize(batch.size());
+  losses_.assign(batch.size(), 0);
+  states_.assign(IsSoftmaxLoss(shape_.options.loss) ? batch.size() : 0, SoftmaxState());
+  for (int64_t q = 0; q < batch.size(); ++q) {
+    const SmoothedLabels labels =
+        SmoothLabels(shape_.options, shape_.num_entities, batch.positive_offset[q + 1] - batch.positive_offset[q]);
+    base_[q] = labels.base;
+    extra_[q] = labels.extra;
+  }
+}
+
+// Each piece of queries has its own sums over queries, added in order: any number of threads gives the same bits.
+template <typename T>
+void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries,
+                                  ScoreBlock<T> block) {
+  const int64_t pieces = NumPieces(queries, kPiece);
+  T* const d_bias = block.bias_gradient;
+  T* const sums = d_bias == nullptr || pieces == 1 ? nullptr : Take<T>(&bias_gradients_, pieces * block.n);
+  if (sums != nullptr) std::memset(sums, 0, pieces * block.n * sizeof(T));
+  ForPieces(pool_, queries, kPiece, [&](int64_t begin, int64_t end, int) {
+    const int64_t first = first_query + begin, count = end - begin;
+    const BlockLabels labels = {batch.positive_offset.subspan(first, count + 1), batch.positive,
+                                absl::MakeConstSpan(base_).subspan(first, count),
+                                absl::MakeConstSpan(extra_).subspan(first, count)};
+    ScoreBlock<T> piece = block;
+    piece.scores += begin * block.stride;
+    if (sums != nullptr) piece.bias_gradient = sums + begin / kPiece * block.n;
+    switch (sweep) {
+      case Sweep::kSums:
+        return SoftmaxSums(labels, piece, absl::MakeSpan(states_).subspan(first, count));
+      case Sweep::kGradients:
+        return SoftmaxGradients(labels, absl::MakeConstSpan(states_).subspan(first, count), piece);
+      case Sweep::kCrossEntropy:
+        return BinaryCrossEntropy(labels, 1.0 / static_cast<double>(shape_.num_entities), piece,
+                                  absl::MakeSpan(losses_).subspan(first, count));
+    }
+  });
+  for (int64_t p = 0; sums != nullptr && p < pieces; ++p) {
+    for (int64_t k = 0; k < block.n; ++k) d_bias[k] += sums[p * block.n + k];
+  }
+}
+
+template <typename T>
+void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query,
+                               int64_t queries, int64_t first_entity, int64_t entities) {
+  const int64_t d = shape_.dim();
+  const MatrixView<T> v = {arrays.v + first_query * d, queries, d, d};
+  const MatrixView<T> table = {arrays.entities + first_entity * d, entities, d, d};
+  ScoreBlock<T> block;
+  block.scores = Take<T>(&scores_, queries * entities);
+  block.stride = block.n = entities;
+  block.first = first_entity;
+  if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
+  if (arrays.d_bias != nullptr && sweep != Sweep::kSums) block.bias_gradient = arrays.d_bias + first_entity;
+  products_.Multiply(v, table.Transposed(), /*add=*/false, block.scores, entities);
+  LossOfBlock(batch, sweep, first_query, queries, block);
+  if (sweep == Sweep::kSums || arrays.d_entities == nullptr) return;
+  const MatrixView<T> d_scores = {block.scores, queries, entities, entities};
+  products_.Multiply(d_scores.Transposed(), v, /*add=*/true, arrays.d_entities + first_entity * d, d);
+  products_.Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
+}
+
+template <typename T>
+double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays) {
+  products_.SetRounding(batch.training);
+  SetLabels(batch);
+  const auto for_all = [&](Sweep sweep) {
+    for (int64_t k = 0; k < shape_.num_entities; k += kEntities) {
+      for (int64_t q = 0; q < batch.size(); q += kQueries) {
+        ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k,
+                 std::min(kEntities, shape_.num_entities - k));
+      }
+    }
+  };
+  double sum = 0;
+  if (IsSoftmaxLoss(shape_.options.loss)) {
+    for_all(Sweep::kSums);
+    for (const SoftmaxState& state : states_) sum += state.Loss();
+    if (arrays.d_entities != nullptr) for_all(Sweep::kGradients);
+  } else {
+    for_all(Sweep::kCrossEntropy);
+    for (const double loss : losses_) sum += loss;
+  }
+  return sum;
+}
+
+template class EntityScores<float>;
+template class EntityScores<double>;
+
+}  // namespace rutile

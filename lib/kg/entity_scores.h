@@ -1,0 +1,66 @@
+// Scores of queries with all entities, their loss, and its gradients, a block of both at a time: no array of
+// [queries, entities] exists, and each row of the table and of its gradient is read and written once.
+
+#ifndef RUTILE_LIB_KG_ENTITY_SCORES_H_
+#define RUTILE_LIB_KG_ENTITY_SCORES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kg/blocked_loss.h"
+#include "lib/kg/kge_batch.h"
+#include "lib/kg/kge_shape.h"
+#include "lib/kg/matrix_products.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// Arrays of the caller. Gradients are null where the loss alone is wanted.
+template <typename T>
+struct EntityArrays {
+  const T* v = nullptr;         // [B, d]
+  const T* entities = nullptr;  // [N, d]
+  const T* bias = nullptr;      // [N] or null
+  T* d_entities = nullptr;      // [N, d] added to
+  T* d_bias = nullptr;          // [N] added to; null where bias is
+  T* d_v = nullptr;             // [B, d] overwritten
+};
+
+template <typename T>
+class EntityScores {
+ public:
+  // Sizes of a block: measured, conve_benchmark.
+  static constexpr int64_t kEntities = 512;
+  static constexpr int64_t kQueries = 1024;
+
+  // bf16: factors of matrix products are rounded to bfloat16 in training.
+  EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16) : shape_(shape), pool_(pool), products_(bf16) {}
+
+  // Sum over the batch of each query's loss, and its gradients.
+  double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays);
+
+ private:
+  struct Part;
+  enum class Sweep { kSums, kGradients, kCrossEntropy };
+
+  void SetLabels(const KgeBatch& batch);
+  void ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query, int64_t queries,
+                int64_t first_entity, int64_t entities);
+  void LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries, ScoreBlock<T> block);
+
+  const KgeShape shape_;
+  ThreadPool* const pool_;
+  MatrixProducts<T> products_;
+  std::vector<double> base_, extra_, losses_;  // [B]
+  std::vector<SoftmaxState> states_;           // [B]
+  Tensor scores_, bias_gradients_;
+};
+
+extern template class EntityScores<float>;
+extern template class EntityScores<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_ENTITY_SCORES_H_

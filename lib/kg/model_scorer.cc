@@ -1,0 +1,186 @@
+#include "lib/kg/model_scorer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lib/base/logging.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kg/score_sweep.h"
+
+namespace rutile {
+namespace {
+
+constexpr int64_t kQueriesPerPiece = 16;
+
+// y = gain x + shift.
+struct Line {
+  double gain = 1, shift = 0;
+};
+
+template <typename T>
+class Model {
+ public:
+  Model(const KgeShape& shape, const Tensor& parameters, int num_threads)
+      : shape_(shape), at_(shape.offsets()), parameters_(parameters), p_(parameters.values<T>()), pool_(num_threads) {
+    CHECK(parameters.num_elements() == at_.size) << parameters.num_elements() << " vs. " << at_.size;
+    if (shape_.is_conve()) FoldNorms();
+  }
+
+  void Hidden(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
+    switch (shape_.options.model) {
+      case KgeModel::kConvE:
+        return Conve(heads, relations, hidden);
+      case KgeModel::kDistMult:
+        return DistMult(heads, relations, hidden);
+      case KgeModel::kComplEx:
+        return ComplEx(heads, relations, hidden);
+    }
+    LOG(FATAL) << "no such model";
+  }
+
+ private:
+  const T* Entity(int32_t id) const { return p_.data() + at_.entity + id * shape_.dim(); }
+  const T* Relation(int32_t id) const { return p_.data() + at_.relation + id * shape_.dim(); }
+
+  // Of element i of a norm whose parameters begin there; weight -1: not affine.
+  Line Norm(int64_t weight, int64_t bias, int64_t mean, int64_t variance, int64_t i) const {
+    const double deviation = std::sqrt(static_cast<double>(p_[variance + i]) + kBatchNormEpsilon);
+    const double gain = (weight < 0 ? 1.0 : static_cast<double>(p_[weight + i])) / deviation;
+    return {gain, (bias < 0 ? 0.0 : static_cast<double>(p_[bias + i])) - gain * p_[mean + i]};
+  }
+
+  void FoldNorms() {
+    if (shape_.has_input_norm()) input_ = Norm(at_.bn0_weight, at_.bn0_bias, at_.bn0_mean, at_.bn0_variance, 0);
+    const int64_t channels = shape_.options.output_channels;
+    const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
+    for (int64_t c = 0; c < channels; ++c) {
+      const Line norm = Norm(at_.bn1_weight, at_.bn1_bias, at_.bn1_mean, at_.bn1_variance, c);
+      for (int64_t k = 0; k < taps; ++k) {
+        conv_weight_.push_back(static_cast<T>(norm.gain * p_[at_.conv_weight + c * taps + k]));
+      }
+      const double bias = at_.conv_bias < 0 ? 0.0 : static_cast<double>(p_[at_.conv_bias + c]);
+      conv_bias_.push_back(static_cast<T>(norm.gain * bias + norm.shift));
+    }
+    const int64_t features = shape_.num_features();
+    fc_weight_.reserve(shape_.dim() * features);
+    for (int64_t o = 0; o < shape_.dim(); ++o) {
+      const Line norm = Norm(at_.bn2_weight, at_.bn2_bias, at_.bn2_mean, at_.bn2_variance, o);
+      for (int64_t f = 0; f < features; ++f) {
+        fc_weight_.push_back(static_cast<T>(norm.gain * p_[at_.fc_weight + o * features + f]));
+      }
+      fc_bias_.push_back(static_cast<T>(norm.gain * p_[at_.fc_bias + o] + norm.shift));
+    }
+  }
+
+  // The stacked image of a query, after bn0.
+  void Stack(const T* head, const T* relation, T* image) const {
+    const int64_t height = shape_.options.embedding_height, width = shape_.options.embedding_width;
+    const int64_t stride = shape_.image_width();
+    T* const second = image + (shape_.stacked_in_width() ? width : height * stride);
+    const T gain = static_cast<T>(input_.gain), shift = static_cast<T>(input_.shift);
+    for (int64_t y = 0; y < height; ++y) {
+      for (int64_t x = 0; x < width; ++x) {
+        image[y * stride + x] = gain * head[y * width + x] + shift;
+        second[y * stride + x] = gain * relation[y * width + x] + shift;
+      }
+    }
+  }
+
+  void Convolve(const T* image, T* maps) const {
+    const int64_t height = shape_.map_height(), width = shape_.map_width(), stride = shape_.image_width();
+    const int64_t taps_y = shape_.options.kernel_height, taps_x = shape_.options.kernel_width;
+    for (int64_t c = 0; c < shape_.options.output_channels; ++c, maps += height * width) {
+      std::fill_n(maps, height * width, conv_bias_[c]);
+      const T* w = conv_weight_.data() + c * taps_y * taps_x;
+      for (int64_t ky = 0; ky < taps_y; ++ky) {
+        for (int64_t kx = 0; kx < taps_x; ++kx, ++w) {
+          for (int64_t y = 0; y < height; ++y) {
+            const T* const in = image + (y + ky) * stride + kx;
+            T* const out = maps + y * width;
+            for (int64_t x = 0; x < width; ++x) out[x] += *w * in[x];
+          }
+        }
+      }
+      // NaN stays NaN.
+      for (int64_t i = 0; i < height * width; ++i) maps[i] = maps[i] < 0 ? T{0} : maps[i];
+    }
+  }
+
+  void Conve(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
+    const int64_t features = shape_.num_features(), dim = shape_.dim();
+    const int64_t count = static_cast<int64_t>(heads.size());
+    if (static_cast<int64_t>(maps_.size()) < count * features) maps_.resize(count * features);
+    pool_.For(count, kQueriesPerPiece, [&](int64_t begin, int64_t end, int) {
+      std::vector<T> image(2 * dim);
+      for (int64_t q = begin; q < end; ++q) {
+        Stack(Entity(heads[q]), Relation(relations[q]), image.data());
+        Convolve(image.data(), maps_.data() + q * features);
+      }
+    });
+    ScoreTable<T> fc;
+    fc.entity = fc_weight_;
+    fc.bias = fc_bias_;
+    fc.num = dim;
+    fc.dim = features;
+    SweepScores<T>(fc, absl::MakeConstSpan(maps_).subspan(0, count * features), &pool_,
+                   [&](int64_t q, int64_t first, absl::Span<const T> sums, int) {
+                     T* const out = hidden + q * dim + first;
+                     for (size_t i = 0; i < sums.size(); ++i) out[i] = sums[i] < 0 ? T{0} : sums[i];
+                   });
+  }
+
+  void DistMult(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) const {
+    const int64_t dim = shape_.dim();
+    for (size_t q = 0; q < heads.size(); ++q, hidden += dim) {
+      const T *const h = Entity(heads[q]), *const r = Relation(relations[q]);
+      for (int64_t k = 0; k < dim; ++k) hidden[k] = h[k] * r[k];
+    }
+  }
+
+  void ComplEx(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) const {
+    const int64_t half = shape_.dim() / 2;
+    for (size_t q = 0; q < heads.size(); ++q, hidden += 2 * half) {
+      const T *const h = Entity(heads[q]), *const r = Relation(relations[q]);
+      for (int64_t k = 0; k < half; ++k) {
+        hidden[k] = h[k] * r[k] - h[half + k] * r[half + k];
+        hidden[half + k] = h[k] * r[half + k] + h[half + k] * r[k];
+      }
+    }
+  }
+
+  const KgeShape shape_;
+  const KgeShape::Offsets at_;
+  const Tensor parameters_;
+  const absl::Span<const T> p_;
+  ThreadPool pool_;
+  Line input_;
+  std::vector<T> conv_weight_, conv_bias_, fc_weight_, fc_bias_;  // with the norms folded in
+  std::vector<T> maps_;                                           // [queries, F]
+};
+
+template <typename T>
+KgeScorer ScorerOf(const KgeShape& shape, const Tensor& parameters, int num_threads) {
+  const KgeShape::Offsets at = shape.offsets();
+  KgeScorer scorer;
+  scorer.entities = parameters.Slice(at.entity, {shape.num_entities, shape.dim()});
+  if (at.entity_bias >= 0) scorer.bias = parameters.Slice(at.entity_bias, {shape.num_entities});
+  scorer.num_relations = shape.num_relations;
+  const auto model = std::make_shared<Model<T>>(shape, parameters, num_threads);
+  scorer.hidden = [model](absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, Tensor* hidden) {
+    model->Hidden(heads, relations, hidden->mutable_values<T>().data());
+    return absl::OkStatus();
+  };
+  return scorer;
+}
+
+}  // namespace
+
+KgeScorer MakeScorer(const KgeShape& shape, const Tensor& parameters, int num_threads) {
+  return parameters.dtype() == DType::kF64 ? ScorerOf<double>(shape, parameters, num_threads)
+                                           : ScorerOf<float>(shape, parameters, num_threads);
+}
+
+}  // namespace rutile

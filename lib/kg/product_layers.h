@@ -1,0 +1,34 @@
+// v(head, relation) of DistMult and ComplEx (kge_options.h has the formulas), forward and backward.
+
+#ifndef RUTILE_LIB_KG_PRODUCT_LAYERS_H_
+#define RUTILE_LIB_KG_PRODUCT_LAYERS_H_
+
+#include "lib/kg/kge_batch.h"
+#include "lib/kg/kge_shape.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// parameters, gradient: flat [P]; v, d_v: [B, d].
+template <typename T>
+class ProductLayers {
+ public:
+  explicit ProductLayers(const KgeShape& shape) : shape_(shape), at_(shape.offsets()) {}
+
+  // Keeps the masks of dropout.
+  void Forward(const T* parameters, const KgeBatch& batch, T* v);
+  // After Forward of the same parameters and batch. Adds d loss / d parameters to the gradient.
+  void Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient);
+
+ private:
+  const KgeShape shape_;
+  const KgeShape::Offsets at_;
+  Tensor masks_;  // [B, 2 d]
+};
+
+extern template class ProductLayers<float>;
+extern template class ProductLayers<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_PRODUCT_LAYERS_H_

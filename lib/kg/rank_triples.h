@@ -1,0 +1,32 @@
+// Ranks of the triples of a split: how a model is judged.
+//
+// Both directions are ranked, heads through the inverse relation: (h, r, t) asks (h, r, ?) and (t, R + r, ?). Queries
+// that several triples share are scored once. Everybody who is known to be right is left out of the comparison, in
+// train, valid and test alike, but for the target.
+
+#ifndef RUTILE_LIB_KG_RANK_TRIPLES_H_
+#define RUTILE_LIB_KG_RANK_TRIPLES_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/kg/kge_scorer.h"
+#include "lib/kg/knowledge_graph.h"
+#include "lib/kg/known_tails.h"
+#include "lib/kg/rank_options.h"
+#include "lib/kg/ranking_metrics.h"
+
+namespace rutile {
+
+// INVALID_ARGUMENT: the model has other numbers of entities or relations than the graph; the split is empty; what
+// CheckRankTriplesOptions says. known: of all splits with the scorer's inverses, used for the filter kAll; null: built
+// here. CANCELLED after a signal.
+absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const KnowledgeGraph& graph, const KnownTails* known,
+                                        const RankTriplesOptions& options);
+
+// INVALID_ARGUMENT, naming both: other numbers of entities, or neither as many relations as the graph nor twice as
+// many.
+absl::Status CheckScorer(const KgeScorer& scorer, const KnowledgeGraph& graph);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_RANK_TRIPLES_H_
