@@ -8,6 +8,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
+#include "lib/kg/conv_passes.h"
 #include "lib/kg/score_sweep.h"
 
 namespace rutile {
@@ -53,6 +54,11 @@ class Model {
   }
 
   void FoldNorms() {
+    conv_.image_height = shape_.image_height();
+    conv_.image_width = shape_.image_width();
+    conv_.kernel_height = shape_.options.kernel_height;
+    conv_.kernel_width = shape_.options.kernel_width;
+    conv_.channels = shape_.options.output_channels;
     if (shape_.has_input_norm()) input_ = Norm(at_.bn0_weight, at_.bn0_bias, at_.bn0_mean, at_.bn0_variance, 0);
     const int64_t channels = shape_.options.output_channels;
     const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
@@ -89,36 +95,19 @@ class Model {
     }
   }
 
-  void Convolve(const T* image, T* maps) const {
-    const int64_t height = shape_.map_height(), width = shape_.map_width(), stride = shape_.image_width();
-    const int64_t taps_y = shape_.options.kernel_height, taps_x = shape_.options.kernel_width;
-    for (int64_t c = 0; c < shape_.options.output_channels; ++c, maps += height * width) {
-      std::fill_n(maps, height * width, conv_bias_[c]);
-      const T* w = conv_weight_.data() + c * taps_y * taps_x;
-      for (int64_t ky = 0; ky < taps_y; ++ky) {
-        for (int64_t kx = 0; kx < taps_x; ++kx, ++w) {
-          for (int64_t y = 0; y < height; ++y) {
-            const T* const in = image + (y + ky) * stride + kx;
-            T* const out = maps + y * width;
-            for (int64_t x = 0; x < width; ++x) out[x] += *w * in[x];
-          }
-        }
-      }
-      // NaN stays NaN.
-      for (int64_t i = 0; i < height * width; ++i) maps[i] = maps[i] < 0 ? T{0} : maps[i];
-    }
-  }
-
   void Conve(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
     const int64_t features = shape_.num_features(), dim = shape_.dim();
     const int64_t count = static_cast<int64_t>(heads.size());
     if (static_cast<int64_t>(maps_.size()) < count * features) maps_.resize(count * features);
     pool_.For(count, kQueriesPerPiece, [&](int64_t begin, int64_t end, int) {
-      std::vector<T> image(2 * dim);
-      for (int64_t q = begin; q < end; ++q) {
-        Stack(Entity(heads[q]), Relation(relations[q]), image.data());
-        Convolve(image.data(), maps_.data() + q * features);
+      const int64_t size = end - begin;
+      std::vector<T> images(size * conv_.image_size());
+      Tensor scratch = Tensor::Zeros(DTypeOf<T>(), {ConvScratchSize(conv_)});  // aligned
+      for (int64_t q = 0; q < size; ++q) {
+        Stack(Entity(heads[begin + q]), Relation(relations[begin + q]), images.data() + q * conv_.image_size());
       }
+      ConvForward<T>(conv_, size, images.data(), conv_weight_.data(), conv_bias_.data(), /*scales=*/nullptr,
+                     scratch.mutable_values<T>().data(), maps_.data() + begin * features);
     });
     ScoreTable<T> fc;
     fc.entity = fc_weight_;
@@ -157,6 +146,7 @@ class Model {
   const absl::Span<const T> p_;
   ThreadPool pool_;
   Line input_;
+  ConvShape conv_;
   std::vector<T> conv_weight_, conv_bias_, fc_weight_, fc_bias_;  // with the norms folded in
   std::vector<T> maps_;                                           // [queries, F]
 };

@@ -14,6 +14,12 @@ struct ParameterSlice {
   int64_t offset = 0;
   std::vector<int64_t> shape;
   bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
+
+  int64_t num_elements() const {
+    int64_t n = 1;
+    for (const int64_t size : shape) n *= size;
+    return n;
+  }
 };
 
 }  // namespace rutile

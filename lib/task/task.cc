@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,10 +15,6 @@
 #include "lib/task/sampling_policy.h"
 
 namespace rutile {
-
-int64_t ParameterSlice::num_elements() const {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
-}
 
 void TermSums::Add(const TermSums& other) {
   CHECK_EQ(sum.size(), other.sum.size());

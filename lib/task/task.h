@@ -29,18 +29,6 @@ class Tensor;  // headers stay free of LibTorch; only those who call the referen
 
 namespace rutile {
 
-<<<<<<< HEAD
-=======
-// Where a named parameter lies in the flat tensor.
-struct ParameterSlice {
-  std::string name;  // "network.Ti.0.weight": stable, it is the name in model files and checkpoints
-  int64_t offset = 0;
-  std::vector<int64_t> shape;
-  bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
-  int64_t num_elements() const;
-};
-
->>>>>>> kgmodel
 // One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.
 struct LossTerm {
   std::string name;
