@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -29,8 +27,7 @@ std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
   const auto kernel = static_cast<double>(shape.options.kernel_height * shape.options.kernel_width);
   const auto features = static_cast<double>(shape.num_features()), dim = static_cast<double>(shape.dim());
   for (const ParameterSlice& slice : shape.Slices()) {
-    const int64_t size =
-        std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>());
+    const int64_t size = slice.num_elements();
     const absl::Span<double> values = absl::MakeSpan(parameters).subspan(slice.offset, size);
     const RandomStream stream(seed, absl::StrCat("kge_init.", slice.name));
     if (slice.name == "entity.weight" || slice.name == "relation.weight") {

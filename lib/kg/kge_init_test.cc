@@ -22,8 +22,7 @@ KgeShape Shape(ConveVariant variant) {
 std::vector<double> Part(const KgeShape& shape, const std::vector<double>& parameters, absl::string_view name) {
   for (const ParameterSlice& slice : shape.Slices()) {
     if (slice.name != name) continue;
-    int64_t size = 1;
-    for (const int64_t n : slice.shape) size *= n;
+    const int64_t size = slice.num_elements();
     return {parameters.begin() + slice.offset, parameters.begin() + slice.offset + size};
   }
   return {};

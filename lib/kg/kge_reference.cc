@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -39,7 +37,7 @@ class Parts {
     CHECK_EQ(parameters.numel(), shape.offsets().size);
     std::vector<int64_t> sizes;
     for (const ParameterSlice& slice : slices_) {
-      sizes.push_back(std::accumulate(slice.shape.begin(), slice.shape.end(), int64_t{1}, std::multiplies<int64_t>()));
+      sizes.push_back(slice.num_elements());
     }
     parts_ = parameters.split_with_sizes(sizes);
   }
@@ -114,7 +112,6 @@ class Conve {
             .to(head.scalar_type());
     x = Drop(x, Scales(DropoutLayer::kOutput, options.output_dropout, shape_.dim(), x));
     hidden_.v = at::relu(Norm("bn2", x, &hidden_.statistics.bn2));
-    if (size == 1) hidden_.statistics = BatchStatistics();
     return std::move(hidden_);
   }
 
@@ -134,7 +131,8 @@ class Conve {
     }
     const at::Tensor y = at::batch_norm(x, weight, bias, mean, variance, batch_.training, /*momentum=*/1,
                                         kBatchNormEpsilon, /*cudnn_enabled=*/true);
-    if (batch_.training) *statistics = {Values(mean), Values(variance)};
+    // The variance over n - 1 of one value is undefined.
+    if (batch_.training && x.numel() > x.size(1)) *statistics = {Values(mean), Values(variance)};
     return y;
   }
 

@@ -16,7 +16,7 @@ namespace rutile {
 
 struct KgeHidden {
   at::Tensor v;                // [B, d]
-  BatchStatistics statistics;  // training alone; empty for a batch of one query, whose variance over n - 1 is undefined
+  BatchStatistics statistics;  // training alone; a norm that saw one value (bn2, in a batch of one query) has none
 };
 
 // v of each query. parameters: flat, a leaf or computed; running statistics are constants. mixed: the type in which

@@ -46,8 +46,7 @@ at::Tensor Parameters(const KgeShape& shape) {
 
 at::Tensor Part(const KgeShape& shape, const at::Tensor& parameters, const std::string& name) {
   for (const ParameterSlice& slice : shape.Slices()) {
-    int64_t size = 1;
-    for (const int64_t n : slice.shape) size *= n;
+    const int64_t size = slice.num_elements();
     if (slice.name == name) return parameters.narrow(0, slice.offset, size).view(slice.shape);
   }
   return at::Tensor();
@@ -223,11 +222,12 @@ TEST(LossesTest, SoftmaxLossesAgreeWithModules) {
             1e-14);
 }
 
-TEST(BatchOfOneTest, HasNoStatistics) {
+TEST(BatchOfOneTest, HasNoStatisticsOfTheLastNorm) {
   const KgeShape shape = SmallShape(ConveVariant::kDettmers);
   const OwnedKgeBatch owned = RandomKgeBatch(shape, 1, 1, 8);
   const KgeHidden hidden = ReferenceHidden(shape, Parameters(shape), owned.View(/*training=*/true));
   EXPECT_TRUE(hidden.statistics.bn2.mean.empty());
+  EXPECT_EQ(hidden.statistics.bn0.mean.size(), 1);
   EXPECT_TRUE(hidden.v.isfinite().all().item<bool>());
 }
 

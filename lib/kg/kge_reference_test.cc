@@ -108,8 +108,7 @@ TEST_P(GoldenTest, Gradients) {
       const std::string prefix = absl::StrCat(training ? "train" : "eval", ".grad.", name, ".");
       const at::Tensor expected = ToTorch(golden_.Flat(prefix));
       for (const ParameterSlice& slice : shape_.Slices()) {
-        int64_t size = 1;
-        for (const int64_t n : slice.shape) size *= n;
+        const int64_t size = slice.num_elements();
         const at::Tensor part = gradient.narrow(0, slice.offset, size);
         if (HasNoGradient(slice, training)) {
           EXPECT_LE(Largest(part), slice.buffer ? 0 : 1e-7) << prefix << slice.name;
@@ -136,8 +135,7 @@ TEST_P(GoldenTest, GradientOfOneScore) {
     const at::Tensor expected = ToTorch(golden_.Flat(name + ".grad.bce_triple."));
     for (const ParameterSlice& slice : shape_.Slices()) {
       if (HasNoGradient(slice, training)) continue;
-      int64_t size = 1;
-      for (const int64_t n : slice.shape) size *= n;
+      const int64_t size = slice.num_elements();
       ExpectNear(gradient.narrow(0, slice.offset, size), expected.narrow(0, slice.offset, size), name + slice.name,
                  Largest(expected));
     }
@@ -169,8 +167,7 @@ TEST_P(GoldenTest, TwoStepsOfAdamWithRunningStatistics) {
     const at::Tensor expected = ToTorch(golden_.Flat(absl::StrCat("adam.step", step, ".")));
     for (const ParameterSlice& slice : shape_.Slices()) {
       if (!slice.buffer && HasNoGradient(slice, true)) continue;
-      int64_t size = 1;
-      for (const int64_t n : slice.shape) size *= n;
+      const int64_t size = slice.num_elements();
       // Adam divides a gradient by its own size: where that is near 0, rounding in fp32 becomes a step, and the next
       // means are of other values.
       if (GetParam().type == at::kFloat && (!slice.buffer || step == 2)) continue;

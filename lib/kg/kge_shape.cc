@@ -1,7 +1,5 @@
 #include "lib/kg/kge_shape.h"
 
-#include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -55,8 +53,8 @@ class Layout {
 
   void Add(int64_t* offset, std::string name, std::vector<int64_t> shape, bool buffer = false) {
     *offset = end_;
-    end_ += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
     slices_.push_back({std::move(name), *offset, std::move(shape), buffer});
+    end_ += slices_.back().num_elements();
   }
 
   KgeShape::Offsets offsets_;

@@ -67,8 +67,7 @@ TEST(KgeShapeTest, SlicesCoverTheParametersInOrder) {
     int64_t end = 0;
     for (const ParameterSlice& slice : shape.Slices()) {
       EXPECT_EQ(slice.offset, end) << slice.name;
-      int64_t size = 1;
-      for (const int64_t n : slice.shape) size *= n;
+      const int64_t size = slice.num_elements();
       end += size;
       EXPECT_EQ(slice.buffer, slice.name.find("running") != std::string::npos) << slice.name;
       if (slice.name == "fc.weight") {

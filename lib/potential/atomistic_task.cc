@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/batch_memory.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/kernel_tuner.h"
+#include "lib/task/batch_memory.h"
 
 namespace rutile {
 namespace {

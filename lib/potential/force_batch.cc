@@ -5,9 +5,9 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/batch_memory.h"
 #include "lib/potential/geometry.h"
 #include "lib/structure/cell.h"
+#include "lib/task/batch_memory.h"
 
 namespace rutile {
 namespace {

@@ -3,15 +3,22 @@
 #include <gflags/gflags.h>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 DEFINE_bool(gradient_checkpointing, false,
-            "Compute activations again in the backward pass. Refused for potentials, where it saves nothing.");
+            "Compute activations again in the backward pass. Refused: it would save nothing.");
 DEFINE_bool(memory_cleanup, false,
             "Give memory that is not used back between epochs. Not needed on the processor: it says so and goes on.");
 
 namespace rutile {
 
-absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(const TrainerOptions& options) {
+absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(ModelKind model, const TrainerOptions& options) {
+  if (FLAGS_gradient_checkpointing && model == ModelKind::kEmbeddings) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--gradient_checkpointing saves nothing for embeddings: what is large is the scores, ",
+        options.compile_mode == CompileMode::kCompile ? "and the kernel makes them in blocks; leave it out"
+                                                      : "of which --compile_mode=compile keeps none; leave it out"));
+  }
   if (FLAGS_gradient_checkpointing) {
     return absl::InvalidArgumentError(
         options.compile_mode == CompileMode::kCompile

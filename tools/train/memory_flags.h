@@ -11,8 +11,10 @@
 
 namespace rutile {
 
+enum class ModelKind { kPotential, kEmbeddings };
+
 // Messages for the user. INVALID_ARGUMENT, with the reason, for a flag that cannot save memory here.
-absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(const TrainerOptions& options);
+absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(ModelKind model, const TrainerOptions& options);
 
 }  // namespace rutile
 

@@ -64,8 +64,7 @@ std::string Device(CompileMode mode, const TorchFacts& facts) {
 
 }  // namespace
 
-absl::Status SetEagerFromFlags(const std::vector<int>& hidden, TrainerOptions* options,
-                               std::vector<std::string>* messages) {
+absl::Status SetEagerFromFlags(TrainerOptions* options, std::vector<std::string>* messages) {
   const std::string beyond = FlagBeyondKernels();
   if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
     if (FlagGiven("compile_mode")) {
@@ -91,11 +90,6 @@ absl::Status SetEagerFromFlags(const std::vector<int>& hidden, TrainerOptions* o
   if (!eager.on_cpu()) {
     messages->push_back(absl::StrCat("training runs on ", eager.device, ", validation on the CPU"));
   }
-  const int widest = hidden.empty() ? 0 : *std::max_element(hidden.begin(), hidden.end());
-  if (eager.mixed != MixedPrecision::kNone && widest < kWideEnough) {
-    messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", kWideEnough,
-                                     ", ", MixedPrecisionName(eager.mixed), " is slower than fp32"));
-  }
   if (options->compile_mode == CompileMode::kScript) {
     messages->push_back(absl::StrCat("note: LibTorch ", facts.version,
                                      !eager.on_cpu() || facts.fuses_on_cpu
@@ -106,16 +100,24 @@ absl::Status SetEagerFromFlags(const std::vector<int>& hidden, TrainerOptions* o
   return absl::OkStatus();
 }
 
-absl::StatusOr<DType> PrecisionFromFlags(const AtomicData& data, const TrainerOptions& options) {
-  const bool features64 = data.has_features() && data.feature_dtype() == DType::kF64;
+void NoteNarrowNetworks(const std::vector<int>& hidden, const TrainerOptions& options,
+                        std::vector<std::string>* messages) {
+  const MixedPrecision mixed = options.eager.mixed;
+  const int widest = hidden.empty() ? 0 : *std::max_element(hidden.begin(), hidden.end());
+  if (mixed == MixedPrecision::kNone || widest >= kWideEnough) return;
+  messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", kWideEnough,
+                                   ", ", MixedPrecisionName(mixed), " is slower than fp32"));
+}
+
+absl::StatusOr<DType> PrecisionFromFlags(bool data64, const TrainerOptions& options) {
   const EagerOptions& eager = options.eager;
   if (eager.mixed != MixedPrecision::kNone) {
-    if (!features64) return DType::kF32;
+    if (!data64) return DType::kF32;
     return absl::InvalidArgumentError(
         absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
                      " does not go with features that were made in fp64: make them in fp32, or use --precision=fp64"));
   }
-  const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && features64);
+  const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && data64);
   if (fp64 && eager.matmul != MatmulPrecision::kHighest) {
     return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", MatmulPrecisionName(eager.matmul),
                                                    " has no effect in fp64: leave it out, or use --precision=fp32"));

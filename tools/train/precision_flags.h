@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/potential/atomic_data.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/trainer_options.h"
 
@@ -16,13 +15,16 @@ namespace rutile {
 
 // From --precision, --mixed_precision, --float32_matmul_precision and --device. What the fused kernels lack takes
 // options->compile_mode to kNone, unless --compile_mode was given. Adds to `messages` what was chosen so, and what to
-// expect of it with networks of these hidden layers. INVALID_ARGUMENT naming flags that exclude each other, and what
-// LibTorch or the machine lacks.
-absl::Status SetEagerFromFlags(const std::vector<int>& hidden, TrainerOptions* options,
-                               std::vector<std::string>* messages);
+// expect of it. INVALID_ARGUMENT naming flags that exclude each other, and what LibTorch or the machine lacks.
+absl::Status SetEagerFromFlags(TrainerOptions* options, std::vector<std::string>* messages);
 
-// Of the parameters: from --precision. INVALID_ARGUMENT where fp64 data and a flag for fp32 meet.
-absl::StatusOr<DType> PrecisionFromFlags(const AtomicData& data, const TrainerOptions& options);
+// Says of networks with these hidden layers where 16 bits do not pay.
+void NoteNarrowNetworks(const std::vector<int>& hidden, const TrainerOptions& options,
+                        std::vector<std::string>* messages);
+
+// Of the parameters: from --precision, where auto is fp64 for data in fp64. INVALID_ARGUMENT where fp64 data and a flag
+// for fp32 meet.
+absl::StatusOr<DType> PrecisionFromFlags(bool data64, const TrainerOptions& options);
 
 }  // namespace rutile
 

@@ -40,10 +40,7 @@ void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* setting
 }
 
 Json Versions(const Machine& machine) {
-  return {{"rutile", kVersion},
-          {"libtorch", TORCH_VERSION},
-          {"compiler", CompilerName()},
-          {"kernel", machine.kernel}};
+  return {{"rutile", kVersion}, {"libtorch", TORCH_VERSION}, {"compiler", CompilerName()}, {"kernel", machine.kernel}};
 }
 
 Json Hardware(const Machine& machine) {
@@ -55,6 +52,23 @@ Json Hardware(const Machine& machine) {
 }
 
 }  // namespace
+
+void ResolveTrainer(const TrainerOptions& options, DType precision, int num_threads, FlagSettings* settings) {
+  const auto resolve = [&](const char* name, const auto& value) {
+    settings->Resolve(name, absl::StrCat(value), "run");
+  };
+  const MixedPrecision mixed = options.eager.mixed;
+  resolve("precision", mixed != MixedPrecision::kNone ? MixedPrecisionName(mixed)
+                       : precision == DType::kF64     ? "fp64"
+                                                      : "fp32");
+  resolve("device", options.eager.device);
+  resolve("compile_mode", CompileModeName(options.compile_mode));
+  resolve("threads", num_threads);
+  resolve("learning_rate", options.optimizer.learning_rate);
+  resolve("weight_decay", options.optimizer.weight_decay);
+  resolve("epsilon", options.optimizer.epsilon);
+  resolve("num_workers", options.num_workers);
+}
 
 FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task,
                                const TrainerOptions& options) {
@@ -74,18 +88,8 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
         });
     settings.Resolve("atomic_energies", energies, "file");
   }
-  const MixedPrecision mixed = options.eager.mixed;
-  resolve("precision", mixed != MixedPrecision::kNone  ? MixedPrecisionName(mixed)
-                       : task.precision == DType::kF64 ? "fp64"
-                                                       : "fp32");
-  resolve("device", options.eager.device);
-  resolve("compile_mode", CompileModeName(options.compile_mode));
-  resolve("threads", task.num_threads);
-  resolve("learning_rate", options.optimizer.learning_rate);
-  resolve("weight_decay", options.optimizer.weight_decay);
-  resolve("epsilon", options.optimizer.epsilon);
+  ResolveTrainer(options, task.precision, task.num_threads, &settings);
   resolve("energy_weight", task.loss.energy_weight);
-  resolve("num_workers", options.num_workers);
   resolve("cached_features", task.cached_features ? "true" : "false");
   return settings;
 }

@@ -7,13 +7,17 @@
 
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/task_options.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
 #include "tools/common/run_tool.h"
 
 namespace rutile {
 
-// What the flags mean in this run where they leave it open, or where the inputs decide.
+// What the trainer's flags mean in this run where they leave it open.
+void ResolveTrainer(const TrainerOptions& options, DType precision, int num_threads, FlagSettings* settings);
+
+// What the flags mean in the run of a potential where they leave it open, or where the inputs decide.
 FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task, const TrainerOptions& options);
 
 // Sets options->config_json and options->flag_file:

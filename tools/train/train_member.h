@@ -1,4 +1,4 @@
-// One model's run, or those of a committee, one after another.
+// One potential's run.
 
 #ifndef RUTILE_TOOLS_TRAIN_TRAIN_MEMBER_H_
 #define RUTILE_TOOLS_TRAIN_TRAIN_MEMBER_H_
@@ -7,26 +7,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/task_options.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
+#include "tools/train/train_run.h"
 
 namespace rutile {
 
-struct Member {
-  std::string name;  // "member-00"; "" where there is one model alone
-  std::string directory;
-};
-
-// By --committee and --output_dir. INVALID_ARGUMENT when a directory holds a run that may not be replaced.
-absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options);
-
 // Trains, says what came of it, and writes what the flags ask for. messages: said first.
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
-                         const Split& split, const std::vector<std::string>& messages, TrainerOptions options,
+                         const Split& split, const std::vector<std::string>& messages, const TrainerOptions& options,
                          const Metadata& metadata);
 
 }  // namespace rutile

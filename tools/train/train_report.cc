@@ -4,23 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_tables.h"
 #include "lib/potential/potential_file.h"
 #include "lib/potential/predict_data.h"
 #include "lib/structure/element.h"
-#include "lib/train/data_loader.h"
-#include "lib/train/evaluate_examples.h"
-#include "lib/train/log_format.h"
+#include "lib/train/run_directory.h"
 #include "tools/common/run_tool.h"
 
 DEFINE_bool(save_energies, false, "Write what the best model says of each structure: energies-train.tsv and so on.");
@@ -57,55 +53,10 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
                    constant.size() > 10 ? ", ..." : "", ")"));
 }
 
-void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, const TrainResult& result,
-                  absl::string_view loss_unit, double atoms_per_s, bool plotted) {
-  PrintMessage(absl::StrFormat("%s after %d epochs, %d steps, %.2f s (%.0f atoms/s in the last epoch)",
-                               result.stop_reason, result.epochs, result.steps, absl::ToDoubleSeconds(result.time),
-                               atoms_per_s));
-  std::string others;
-  for (const LogFormat format : options.log_formats) {
-    absl::StrAppend(&others, ", ", directory.log_stem(), LogFormatSuffix(format));
-    if (options.log_every_n_steps > 0) {
-      absl::StrAppend(&others, ", ", directory.step_log_stem(), LogFormatSuffix(format));
-    }
-  }
-  if (plotted) absl::StrAppend(&others, ", ", directory.learning_curve());
-  if (options.files == RunFiles::kNone) {
-    PrintMessage("nothing was written");
-    return;
-  }
-  PrintMessage(absl::StrFormat("best epoch %d, loss %.6g%s -> %s%s", result.best_epoch, result.best_loss,
-                               loss_unit.empty() ? "" : absl::StrCat(" ", loss_unit), directory.best(), others));
-}
-
 absl::Status WriteFrames(absl::string_view directory, const Split& split) {
   for (const auto& [name, examples] : SetsOf(split)) {
     const std::string text = examples->empty() ? "" : absl::StrJoin(*examples, "\n") + "\n";
     RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", name, "_frames.txt"), text));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status PrintErrors(const TrainingTask& task, const Split& split, const Tensor& parameters,
-                         absl::string_view member) {
-  static bool header = true;
-  for (const auto& [name, examples] : SetsOf(split)) {
-    if (examples->empty() || examples == &split.train) continue;
-    DataLoaderOptions options;
-    options.batch_size = 256;
-    options.shuffle = false;
-    DataLoader loader(*task.task, *examples, options);
-    ASSIGN_OR_RETURN(const EvaluationResult result, EvaluateExamples(*task.task, parameters, &loader));
-    if (header) {
-      std::cout << (member.empty() ? "" : "member\t") << "set\tstructures";
-      for (const Metric& metric : result.metrics) std::cout << "\t" << metric.name << "[" << metric.unit << "]";
-      std::cout << "\n";
-      header = false;
-    }
-    if (!member.empty()) std::cout << member << "\t";
-    std::cout << name << "\t" << examples->size();
-    for (const Metric& metric : result.metrics) std::cout << absl::StrFormat("\t%.4f", metric.value);
-    std::cout << "\n";
   }
   return absl::OkStatus();
 }

@@ -1,7 +1,7 @@
 // Tensors of a batch in the memory of the last one.
 
-#ifndef RUTILE_LIB_POTENTIAL_BATCH_MEMORY_H_
-#define RUTILE_LIB_POTENTIAL_BATCH_MEMORY_H_
+#ifndef RUTILE_LIB_TASK_BATCH_MEMORY_H_
+#define RUTILE_LIB_TASK_BATCH_MEMORY_H_
 
 #include <cstdint>
 #include <utility>
@@ -40,4 +40,4 @@ T* ReuseRows(NamedTensors* batch, absl::string_view name, absl::Span<const int64
 
 }  // namespace rutile
 
-#endif  // RUTILE_LIB_POTENTIAL_BATCH_MEMORY_H_
+#endif  // RUTILE_LIB_TASK_BATCH_MEMORY_H_

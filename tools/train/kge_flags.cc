@@ -1,0 +1,208 @@
+#include "tools/train/kge_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/kg/kge_labels.h"
+#include "lib/kg/kge_options_text.h"
+#include "lib/train/optimizer_options.h"
+#include "tools/common/given_flags.h"
+
+DEFINE_string(kge_model, "conve", "Embeddings of a knowledge graph: conve, distmult or complex.");
+DEFINE_string(
+    conve_variant, "dettmers",
+    "The ConvE of which project: dettmers (the authors'), tiepin or libkge. Defaults of other flags are its.");
+DEFINE_int64(embedding_dim, 0, "Numbers of an embedding. 0: embedding_height x embedding_width, or 200.");
+DEFINE_int64(embedding_height, 0, "Of an embedding as ConvE's image. 0: 20 (dettmers) or 10, or what fits.");
+DEFINE_int64(embedding_width, 0, "Of an embedding as ConvE's image. 0: 10 (dettmers) or 20, or what fits.");
+DEFINE_int64(output_channels, 32, "Filters of ConvE's convolution.");
+DEFINE_int64(kernel_height, 3, "Of ConvE's filters.");
+DEFINE_int64(kernel_width, 3, "Of ConvE's filters.");
+DEFINE_double(input_dropout, 0.2, "Share of the numbers of both embeddings that is dropped in training.");
+DEFINE_double(feature_map_dropout, 0.2, "Share of ConvE's channels that is dropped in training.");
+DEFINE_double(output_dropout, 0.3, "Share of the numbers after ConvE's last layer that is dropped in training.");
+DEFINE_string(kge_loss, "",
+              "1-N (all known tails), 1-of-N (the triple's own), both binary cross-entropy; 1vsAll, KvsAll (softmax). "
+              "Empty: 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge).");
+DEFINE_double(label_smoothing, -1, "Of the labels that losses compare with. -1: 0.1, with a softmax 0.");
+DEFINE_string(label_smoothing_form, "",
+              "dettmers (false tails 1/N), standard (eps/N) or pykeen (eps/(N-1)). Empty: dettmers, with tiepin "
+              "standard.");
+
+namespace rutile {
+namespace {
+
+std::string KgeModelFlag(const KgeOptions& options) {
+  return absl::StrCat("--kge_model=", KgeModelName(options.model));
+}
+
+KgeLoss DefaultLoss(const KgeOptions& options) {
+  if (options.model != KgeModel::kConvE) return KgeLoss::kOneToN;
+  switch (options.variant) {
+    case ConveVariant::kDettmers:
+      return KgeLoss::kOneToN;
+    case ConveVariant::kTiepin:
+      return KgeLoss::kOneOfN;
+    case ConveVariant::kLibkge:
+      return KgeLoss::kKvsAll;
+  }
+  return KgeLoss::kOneToN;
+}
+
+// Two of dimension, height and width give the third, where nothing is left over.
+absl::Status SetImage(KgeOptions* options) {
+  for (const auto& [name, value] :
+       {std::pair("embedding_dim", FLAGS_embedding_dim), std::pair("embedding_height", FLAGS_embedding_height),
+        std::pair("embedding_width", FLAGS_embedding_width)}) {
+    if (value < 0 || (value == 0 && FlagGiven(name))) {
+      return absl::InvalidArgumentError(absl::StrCat("--", name, "=", value, ": expected at least 1"));
+    }
+  }
+  const int64_t dim = FLAGS_embedding_dim, height = FLAGS_embedding_height, width = FLAGS_embedding_width;
+  const bool dettmers = options->variant == ConveVariant::kDettmers;
+  options->embedding_height = height > 0 ? height : dim > 0 && width > 0 ? dim / width : dettmers ? 20 : 10;
+  options->embedding_width = width > 0 ? width : dim > 0 && height > 0 ? dim / height : dettmers ? 10 : 20;
+  options->embedding_dim = dim > 0                   ? dim
+                           : height > 0 || width > 0 ? options->embedding_height * options->embedding_width
+                                                     : 200;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags() {
+  KgeOptions options;
+  ASSIGN_OR_RETURN(options.model, ParseKgeModel(FLAGS_kge_model));
+  ASSIGN_OR_RETURN(options.variant, ParseConveVariant(FLAGS_conve_variant));
+  if (options.model != KgeModel::kConvE) {
+    RETURN_IF_ERROR(RefuseFlags(absl::StrCat("with ", KgeModelFlag(options)),
+                                {"conve_variant", "embedding_height", "embedding_width", "output_channels",
+                                 "kernel_height", "kernel_width", "feature_map_dropout", "output_dropout"}));
+  }
+  RETURN_IF_ERROR(SetImage(&options));
+  options.output_channels = FLAGS_output_channels;
+  options.kernel_height = FLAGS_kernel_height;
+  options.kernel_width = FLAGS_kernel_width;
+  options.input_dropout = FLAGS_input_dropout;
+  options.feature_map_dropout = FLAGS_feature_map_dropout;
+  options.output_dropout = FLAGS_output_dropout;
+  options.loss = DefaultLoss(options);
+  if (!FLAGS_kge_loss.empty()) {
+    ASSIGN_OR_RETURN(options.loss, ParseKgeLoss(FLAGS_kge_loss));
+  }
+  options.label_smoothing = FLAGS_label_smoothing;
+  if (!FlagGiven("label_smoothing")) options.label_smoothing = IsSoftmaxLoss(options.loss) ? 0 : 0.1;
+  const bool tiepin = options.model == KgeModel::kConvE && options.variant == ConveVariant::kTiepin;
+  options.smoothing_form = tiepin ? LabelSmoothing::kStandard : LabelSmoothing::kDettmers;
+  if (!FLAGS_label_smoothing_form.empty()) {
+    ASSIGN_OR_RETURN(options.smoothing_form, ParseLabelSmoothing(FLAGS_label_smoothing_form));
+  }
+  if (options.label_smoothing == 0) RETURN_IF_ERROR(RefuseFlags("without --label_smoothing", {"label_smoothing_form"}));
+  RETURN_IF_ERROR(CheckKgeOptions(options));
+  return options;
+}
+
+absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options) {
+  const bool tiepin = model.model == KgeModel::kConvE && model.variant == ConveVariant::kTiepin;
+  if (!FlagGiven("batch_size")) options->batch_size = tiepin ? 256 : 128;
+  const OptimizerKind optimizer = options->optimizer.kind;
+  const bool adam = optimizer == OptimizerKind::kAdam || optimizer == OptimizerKind::kAdamW;
+  if (!FlagGiven("learning_rate") && adam && !tiepin) options->optimizer.learning_rate = 0.003;
+  if (options->monitor.empty() && has_validation) options->monitor = "val_mrr";
+  RETURN_IF_ERROR(RefuseFlags("on triples: all queries cost the same", {"bucket_by_size", "bucket_window"}));
+  if (model.model != KgeModel::kConvE) return absl::OkStatus();
+  const std::string name = absl::StrCat("--optimizer=", OptimizerName(optimizer));
+  if (optimizer == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     " does not train ConvE: the running statistics of its batch norms belong to steps, not to line "
+                     "searches; use adam"));
+  }
+  if (optimizer == OptimizerKind::kScheduleFreeAdamW) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name,
+        " does not train ConvE: it validates and saves other parameters than gradients are taken at, and the "
+        "running statistics of batch norms are of the latter; use adamw"));
+  }
+  if (options->batch_size == 1) {
+    return absl::InvalidArgumentError(
+        "--batch_size=1 does not train ConvE: its batch norms compare the queries of a batch; use 2 or more");
+  }
+  return absl::OkStatus();
+}
+
+void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, FlagSettings* settings) {
+  for (const auto& [name, value] : DescribeKgeOptions(model)) settings->Resolve(name, value, "run");
+  settings->Resolve("batch_size", absl::StrCat(options.batch_size), "run");
+  settings->Resolve("monitor", options.monitor, "run");
+}
+
+absl::Status RefuseKgeFlags() {
+  return RefuseFlags("on structures, features and neighbors: it is for triples",
+                     {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width",
+                      "output_channels", "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout",
+                      "output_dropout", "kge_loss", "label_smoothing", "label_smoothing_form"});
+}
+
+absl::Status RefusePotentialFlags() {
+  return RefuseFlags("on triples: it is for potentials", {"hidden",
+                                                          "activation",
+                                                          "feature_scaling",
+                                                          "energy_scaling",
+                                                          "atomic_energies",
+                                                          "angular",
+                                                          "loss",
+                                                          "force_weight",
+                                                          "energy_weight",
+                                                          "stress_weight",
+                                                          "huber_delta",
+                                                          "huber_delta_force",
+                                                          "huber_delta_stress",
+                                                          "force_scale_unbiased",
+                                                          "force_fraction",
+                                                          "force_sampling",
+                                                          "force_resample_num_epochs",
+                                                          "force_min_structures_per_epoch",
+                                                          "force_sample_unit",
+                                                          "config_weights",
+                                                          "cached_features",
+                                                          "cache_neighbors",
+                                                          "cache_triplets",
+                                                          "cache_max_bytes",
+                                                          "cache_dir",
+                                                          "preload",
+                                                          "compile_preset",
+                                                          "compile_cache_dir",
+                                                          "save_energies",
+                                                          "save_forces",
+                                                          "species",
+                                                          "rad_order",
+                                                          "rad_cutoff",
+                                                          "ang_order",
+                                                          "ang_cutoff",
+                                                          "min_cutoff",
+                                                          "fingerprints",
+                                                          "config_key",
+                                                          "weight_key",
+                                                          "max_energy",
+                                                          "max_forces",
+                                                          "validation_fraction",
+                                                          "test_fraction",
+                                                          "split_seed",
+                                                          "validation_frames",
+                                                          "test_frames",
+                                                          "validation_key",
+                                                          "test_key",
+                                                          "energy_key",
+                                                          "force_key",
+                                                          "stress_key",
+                                                          "virial_key",
+                                                          "runner_units"});
+}
+
+}  // namespace rutile

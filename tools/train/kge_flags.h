@@ -1,0 +1,31 @@
+// The flags of train that are an embedding model's own: its kind, its sizes, its loss.
+
+#ifndef RUTILE_TOOLS_TRAIN_KGE_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_KGE_FLAGS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/kg/kge_options.h"
+#include "lib/train/trainer_options.h"
+#include "tools/common/flag_settings.h"
+
+namespace rutile {
+
+// What flags leave open is as in the project that the variant of ConvE comes from. Precision and seed are the caller's.
+// INVALID_ARGUMENT naming the flag: a value out of range, or without effect beside the others.
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags();
+
+// Batch size, learning rate and what is monitored where the flags leave them open. INVALID_ARGUMENT for what the model
+// cannot be trained with.
+absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options);
+
+// What the flags mean in this run where they leave it open.
+void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, FlagSettings* settings);
+
+// INVALID_ARGUMENT for a flag of embeddings that was given, on the data of potentials, and the reverse.
+absl::Status RefuseKgeFlags();
+absl::Status RefusePotentialFlags();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_KGE_FLAGS_H_

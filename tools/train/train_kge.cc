@@ -1,0 +1,147 @@
+#include "tools/train/train_kge.h"
+
+#include <ATen/Parallel.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/kg/kge_examples.h"
+#include "lib/kg/kge_file.h"
+#include "lib/kg/kge_labels.h"
+#include "lib/kg/kge_options.h"
+#include "lib/kg/kge_task.h"
+#include "lib/kg/knowledge_graph.h"
+#include "lib/kg/known_file.h"
+#include "lib/kg/known_tails.h"
+#include "lib/kg/triples_file.h"
+#include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/split.h"
+#include "lib/train/trainer_options.h"
+#include "tools/common/flag_settings.h"
+#include "tools/common/thread_flags.h"
+#include "tools/common/trainer_flags.h"
+#include "tools/train/kge_flags.h"
+#include "tools/train/memory_flags.h"
+#include "tools/train/precision_flags.h"
+#include "tools/train/run_record.h"
+#include "tools/train/train_plot.h"
+#include "tools/train/train_run.h"
+
+namespace rutile {
+namespace {
+
+constexpr char kTriples[] = "kg.triples";
+constexpr char kKnown[] = "kg.known";
+
+// "kg.triples"; "" for what is no file of ours.
+std::string KindOf(const std::string& path) {
+  if (!LooksLikeTensorFile(path)) return "";
+  const absl::StatusOr<TensorFile> file = ReadTensorFile(path);
+  if (!file.ok()) return "";
+  const absl::StatusOr<FileKind> kind = GetFileKind(*file);
+  return kind.ok() ? kind->name : "";
+}
+
+struct Data {
+  std::shared_ptr<const KnowledgeGraph> graph;
+  std::shared_ptr<const KnownTails> known;
+};
+
+absl::StatusOr<Data> ReadData(const std::vector<std::string>& inputs) {
+  std::string triples, known;
+  for (const std::string& input : inputs) {
+    const std::string kind = KindOf(input);
+    std::string* const path = kind == kTriples ? &triples : kind == kKnown ? &known : nullptr;
+    if (path == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(input, ": expected a file of triples, and perhaps its known tails, beside ", inputs[0]));
+    }
+    if (!path->empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(input, ": a second file of kind ", kind, " beside ", *path,
+                                                     ": give featurize all triples at once"));
+    }
+    *path = input;
+  }
+  if (triples.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(known, ": needs the file of triples that it was made from, too"));
+  }
+  ASSIGN_OR_RETURN(KnowledgeGraph graph, ReadTriples(triples));
+  Data data;
+  if (!known.empty()) {
+    ASSIGN_OR_RETURN(KnownTails tails, ReadKnownTails(known, graph));
+    data.known = std::make_shared<KnownTails>(std::move(tails));
+  } else {
+    data.known = std::make_shared<KnownTails>(AllKnownTails(graph));
+  }
+  data.graph = std::make_shared<KnowledgeGraph>(std::move(graph));
+  return data;
+}
+
+void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
+  const KgeExamples& examples = task.examples();
+  const KgeOptions& options = task.shape().options;
+  PrintMessage(
+      absl::StrCat(graph.num_entities(), " entities, ", graph.num_relations(), " relations",
+                   graph.inverse_relations ? " and their inverses" : "", ", ", graph.train.size(), " triples as ",
+                   examples.num_train(), IsKeyLoss(options.loss) ? " queries" : " examples", " train, ",
+                   graph.valid.size(), " validate, ", graph.test.size(), " are kept for the test; ",
+                   task.num_parameters(), " parameters; ", KgeModelName(options.model),
+                   options.model == KgeModel::kConvE ? absl::StrCat(" (", ConveVariantName(options.variant), ")") : "",
+                   ", loss ", KgeLossName(options.loss)));
+  if (!graph.inverse_relations) {
+    PrintMessage(
+        "without inverse relations tails alone are learned and ranked; featurize --inverse_relations adds them");
+  }
+}
+
+}  // namespace
+
+bool HoldsTriples(const std::vector<std::string>& inputs) {
+  if (inputs.empty()) return false;
+  const std::string kind = KindOf(inputs[0]);
+  return kind == kTriples || kind == kKnown;
+}
+
+absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs) {
+  RETURN_IF_ERROR(RefusePotentialFlags());
+  ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
+  RETURN_IF_ERROR(CheckPlotFlags(options));
+  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags());
+  std::vector<std::string> messages;
+  RETURN_IF_ERROR(SetEagerFromFlags(&options, &messages));
+  ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, options));
+  ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
+  messages.insert(messages.end(), memory.begin(), memory.end());
+  ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
+  ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
+  RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
+  if (data.graph->valid.empty()) {
+    PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
+  }
+  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
+  if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
+  const int num_threads = ThreadsFromFlags();
+  at::set_num_threads(num_threads);
+  FlagSettings settings;
+  ResolveTrainer(options, model.precision, num_threads, &settings);
+  ResolveKgeFlags(model, options, &settings);
+  RecordRun(run, settings, &options);
+  for (const std::string& message : messages) PrintMessage(message);
+  for (const Member& member : members) {
+    model.seed = options.seed;
+    ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task, KgeTask::Create(data.graph, data.known, model, num_threads));
+    if (&member == &members[0]) PrintFacts(*task, *data.graph);
+    const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
+                         task->examples().TestExamples()};
+    RETURN_IF_ERROR(RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata).status());
+    ++options.seed;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

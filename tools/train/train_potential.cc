@@ -1,0 +1,89 @@
+#include "tools/train/train_potential.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/potential_file.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/split.h"
+#include "lib/train/trainer_options.h"
+#include "tools/common/split_flags.h"
+#include "tools/common/trainer_flags.h"
+#include "tools/train/compile_flags.h"
+#include "tools/train/data_flags.h"
+#include "tools/train/kge_flags.h"
+#include "tools/train/memory_flags.h"
+#include "tools/train/potential_flags.h"
+#include "tools/train/precision_flags.h"
+#include "tools/train/run_record.h"
+#include "tools/train/train_member.h"
+#include "tools/train/train_plot.h"
+#include "tools/train/train_run.h"
+#include "tools/train/train_task.h"
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
+  ASSIGN_OR_RETURN(
+      const SplitOptions options,
+      SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); }));
+  ASSIGN_OR_RETURN(Split split, SplitExamples(data.num_structures(), options));
+  // Structures without an energy cannot be learned from or compared with.
+  size_t removed = 0;
+  for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
+    const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return !data.has_energy(s); });
+    removed += set->end() - end;
+    set->erase(end, set->end());
+  }
+  if (split.train.empty()) return absl::InvalidArgumentError("no training structure has an energy");
+  if (removed > 0) PrintWarning(absl::StrCat(removed, " structures have no energy and are left out"));
+  return split;
+}
+
+}  // namespace
+
+absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& inputs) {
+  RETURN_IF_ERROR(RefuseKgeFlags());
+  ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
+  RETURN_IF_ERROR(CheckPlotFlags(options));
+  ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
+  std::vector<std::string> messages;
+  RETURN_IF_ERROR(SetEagerFromFlags(&options, &messages));
+  NoteNarrowNetworks(task_options.hidden, options, &messages);
+  ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
+  messages.insert(messages.end(), memory.begin(), memory.end());
+  ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
+  ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
+  ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
+  const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
+  ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, options));
+  ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
+  ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(&data, &task_options));
+  messages.insert(messages.end(), cached.begin(), cached.end());
+  if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
+    messages.push_back(
+        "--num_workers=0 is used: features are kept, a batch is a copy of them, and workers cannot help");
+    options.num_workers = 0;
+  }
+  if (data.beyond_memory() && options.num_workers == 0) {
+    PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
+  }
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
+  if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
+  if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
+  RecordRun(run, EffectiveSettings(data, task_options, options), &options);
+  for (const Member& member : members) {
+    task_options.force_sampling.seed = options.seed;
+    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, options, metadata));
+    messages.clear();
+    ++options.seed;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,72 @@
+#include "tools/train/train_run.h"
+
+#include <gflags/gflags.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/run_directory.h"
+#include "tools/common/checkpoint_flags.h"
+#include "tools/common/run_tool.h"
+#include "tools/train/run_report.h"
+#include "tools/train/train_plot.h"
+#include "tools/train/train_progress.h"
+
+DEFINE_int32(committee, 1,
+             "Models to train, one after another, with the seeds seed, seed + 1, ..., each a whole run in "
+             "output_dir/member-00 and so on. They share the data and the split.");
+DEFINE_validator(committee, [](const char*, int32_t value) { return value >= 1 && value <= 100; });
+DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
+
+namespace rutile {
+
+absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options) {
+  const std::string directory = OutputDirFromFlags();
+  std::vector<Member> members = {{"", directory}};
+  if (FLAGS_committee > 1) members.clear();
+  for (int m = 0; FLAGS_committee > 1 && m < FLAGS_committee; ++m) {
+    const std::string name = absl::StrFormat("member-%02d", m);
+    members.push_back({name, absl::StrCat(directory, "/", name)});
+  }
+  for (const Member& member : members) {
+    if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun())
+      continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
+  }
+  return members;
+}
+
+absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
+                                    TrainerOptions options, const Metadata& metadata) {
+  const RunDirectory directory(member.directory);
+  TrainProgress progress(member.name.empty() ? "train" : member.name, run.cost_unit, options.stop,
+                         FLAGS_progress && options.files != RunFiles::kAtEnd);
+  TrainPlot plot(directory, options);
+  double cost_per_s = 0;
+  if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
+  options.on_epoch = [&](const EpochReport& report) {
+    cost_per_s = report.cost_per_s;
+    progress.OnEpoch(report);
+    plot.OnEpoch(report);
+  };
+  absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata);
+  progress.Finish();
+  if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
+  if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
+  const bool keeps_files = options.files != RunFiles::kNone;
+  if (keeps_files && run.write_beside) RETURN_IF_ERROR(run.write_beside());
+  RETURN_IF_ERROR(result.status());
+  const bool plotted = plot.Finish(result->best_epoch);
+  PrintOutcome(directory, options, *result, run.task->loss_unit(), run.cost_unit, cost_per_s, plotted);
+  if (result->averaged > 0) {
+    PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
+                                 keeps_files ? " -> " + directory.average() : ""));
+  }
+  RETURN_IF_ERROR(PrintErrors(*run.task, split, result->best_parameters, run.example_unit, member.name));
+  return result;
+}
+
+}  // namespace rutile
