@@ -8,6 +8,7 @@
 #include "lib/descriptor/feature_file.h"
 #include "lib/evaluation/predictions_file.h"
 #include "lib/kg/embedding_export.h"
+#include "lib/kg/kge_file.h"
 #include "lib/kg/known_file.h"
 #include "lib/kg/triples_file.h"
 #include "lib/neighbor/neighbor_file.h"
@@ -72,7 +73,7 @@ int main() {
   for (const rutile::Schema* schema :
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
         &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
-        &rutile::EmbeddingsSchema()}) {
+        &rutile::KgeSchema(), &rutile::EmbeddingsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();
