@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/interrupt.h"
-#include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/rank_counts.h"

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/kg/name_lines.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -41,35 +42,6 @@ std::vector<Triple> FromTensor(const Tensor& tensor) {
   std::vector<Triple> triples(tensor.dim(0));
   if (!triples.empty()) std::memcpy(triples.data(), tensor.data(), triples.size() * sizeof(Triple));
   return triples;
-}
-
-Tensor LinesToTensor(const std::vector<std::string>& names) {
-  int64_t size = 0;
-  for (const std::string& name : names) size += static_cast<int64_t>(name.size()) + 1;
-  Tensor tensor = Tensor::Zeros(DType::kU8, {size});
-  uint8_t* out = tensor.mutable_values<uint8_t>().data();
-  for (const std::string& name : names) {
-    out = std::copy(name.begin(), name.end(), out);
-    *out++ = '\n';
-  }
-  return tensor;
-}
-
-absl::StatusOr<std::vector<std::string>> LinesFromTensor(const TensorFile& file, absl::string_view name) {
-  const absl::Span<const uint8_t> bytes = file.tensors.At(name).values<uint8_t>();
-  absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.empty() && text.back() != '\n') {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path, ": tensor ", JsonQuote(name), " does not end with a line end, expected one per name"));
-  }
-  std::vector<std::string> lines;
-  lines.reserve(std::count(text.begin(), text.end(), '\n'));
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  return lines;
 }
 
 absl::Status CheckText(absl::string_view what, absl::string_view text) {
@@ -170,10 +142,10 @@ absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, c
   all["inverse_relations"] = graph.inverse_relations ? "true" : "false";
   NamedTensors tensors;
   for (const Split& split : kSplits) tensors.Set(split.name, ToTensor(graph.*split.triples));
-  tensors.Set("entity_names", LinesToTensor(graph.entities));
-  tensors.Set("relation_names", LinesToTensor(graph.relations));
-  if (!graph.entity_labels.empty()) tensors.Set("entity_labels", LinesToTensor(graph.entity_labels));
-  if (!graph.relation_labels.empty()) tensors.Set("relation_labels", LinesToTensor(graph.relation_labels));
+  tensors.Set("entity_names", NamesToTensor(graph.entities));
+  tensors.Set("relation_names", NamesToTensor(graph.relations));
+  if (!graph.entity_labels.empty()) tensors.Set("entity_labels", NamesToTensor(graph.entity_labels));
+  if (!graph.relation_labels.empty()) tensors.Set("relation_labels", NamesToTensor(graph.relation_labels));
   return WriteTensorFile(path, all, tensors);
 }
 
@@ -193,8 +165,8 @@ absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file) {
     return error(absl::StrCat("metadata \"inverse_relations\" is ", JsonQuote(inverse), ", expected true or false"));
   }
   graph.inverse_relations = inverse == "true";
-  ASSIGN_OR_RETURN(graph.entities, LinesFromTensor(file, "entity_names"));
-  ASSIGN_OR_RETURN(graph.relations, LinesFromTensor(file, "relation_names"));
+  ASSIGN_OR_RETURN(graph.entities, NamesFromTensor(file, "entity_names"));
+  ASSIGN_OR_RETURN(graph.relations, NamesFromTensor(file, "relation_names"));
   const std::pair<const char*, int64_t> counts[] = {{"num_entities", graph.num_entities()},
                                                     {"num_relations", graph.num_relations()}};
   for (const auto& [key, count] : counts) {
@@ -203,10 +175,10 @@ absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file) {
     }
   }
   if (file.tensors.Has("entity_labels")) {
-    ASSIGN_OR_RETURN(graph.entity_labels, LinesFromTensor(file, "entity_labels"));
+    ASSIGN_OR_RETURN(graph.entity_labels, NamesFromTensor(file, "entity_labels"));
   }
   if (file.tensors.Has("relation_labels")) {
-    ASSIGN_OR_RETURN(graph.relation_labels, LinesFromTensor(file, "relation_labels"));
+    ASSIGN_OR_RETURN(graph.relation_labels, NamesFromTensor(file, "relation_labels"));
   }
   graph.train = FromTensor(file.tensors.At("train"));
   graph.valid = FromTensor(file.tensors.At("valid"));
