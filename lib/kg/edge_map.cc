@@ -48,8 +48,17 @@ absl::StatusOr<EdgeMap> EdgeMap::Parse(absl::string_view text, absl::string_view
         path, ": ", what,
         ", expected an edge map, {\"{\\\"predicate\\\": \\\"biolink:treats\\\", ...}\": \"predicate:0\"}"));
   };
-  const auto json = nlohmann::ordered_json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  std::set<std::string> keys;
+  std::string twice;  // the parser would keep the last without a word
+  const auto see_key = [&](int depth, nlohmann::ordered_json::parse_event_t event, nlohmann::ordered_json& parsed) {
+    if (event == nlohmann::ordered_json::parse_event_t::key && depth == 1 && !keys.insert(parsed).second) {
+      twice = parsed.get<std::string>();
+    }
+    return true;
+  };
+  const auto json = nlohmann::ordered_json::parse(text.begin(), text.end(), see_key, /*allow_exceptions=*/false);
   if (!json.is_object() || json.empty()) return error("no JSON object with entries");
+  if (!twice.empty()) return error(absl::StrCat("the key ", Quote(twice), " comes twice"));
   std::vector<std::pair<std::map<std::string, std::string>, std::string>> entries;
   std::set<std::string> fields;
   for (const auto& [key, name] : json.items()) {

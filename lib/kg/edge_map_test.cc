@@ -88,6 +88,8 @@ TEST(EdgeMapTest, Errors) {
   expect(R"({"{\"predicate\":\"p\"}":""})", "the name of");
   expect(R"({"{\"predicate\":1}":"x"})", "\"predicate\" in the key");
   expect(R"({"{\"other\":\"p\"}":"x"})", "no key has a predicate");
+  expect(R"({"{\"predicate\":\"p\"}":"x","{\"predicate\":\"p\"}":"x"})",
+         "the key \"{\\\"predicate\\\":\\\"p\\\"}\" comes twice");
   expect(R"({"{\"predicate\":\"p\"}":"x","{\"predicate\":\"p\",\"q\":\"\"}":"y"})",
          "the key \"predicate=p\" comes twice");
 }

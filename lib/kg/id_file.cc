@@ -40,8 +40,7 @@ struct Rows {
   }
 };
 
-absl::StatusOr<Rows> ReadRows(absl::string_view path) {
-  ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+absl::StatusOr<Rows> ReadRows(LineReader lines) {
   Rows result;
   result.path = lines.path();
   bool is_first = true;
@@ -165,15 +164,8 @@ absl::Status NameHole(const Rows& rows, bool reversed, const absl::Status& statu
   return absl::InvalidArgumentError(absl::StrCat(status.message(), "; no line has ", hole - seen.begin()));
 }
 
-}  // namespace
-
-std::string IdFile::Describe(absl::string_view path) const {
-  return absl::StrCat(path, ": ", names.size(), " names, ", counted ? "a count and then " : "",
-                      reversed ? "index and name" : "name and index", counted ? " (as OpenKE writes)" : "");
-}
-
-absl::StatusOr<IdFile> ReadIdFile(absl::string_view path) {
-  ASSIGN_OR_RETURN(const Rows rows, ReadRows(path));
+absl::StatusOr<IdFile> Decode(LineReader lines) {
+  ASSIGN_OR_RETURN(const Rows rows, ReadRows(std::move(lines)));
   IdFile file;
   file.counted = rows.count >= 0;
   file.reversed = IsReversed(rows);
@@ -184,8 +176,25 @@ absl::StatusOr<IdFile> ReadIdFile(absl::string_view path) {
   return file;
 }
 
+}  // namespace
+
+std::string IdFile::Describe(absl::string_view path) const {
+  return absl::StrCat(path, ": ", names.size(), " names, ", counted ? "a count and then " : "",
+                      reversed ? "index and name" : "name and index", counted ? " (as OpenKE writes)" : "");
+}
+
+absl::StatusOr<IdFile> ReadIdFile(absl::string_view path) {
+  ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+  return Decode(std::move(lines));
+}
+
+absl::StatusOr<IdFile> ParseIdFile(absl::string_view path, std::string bytes) {
+  return Decode(LineReader::FromBytes(path, std::move(bytes)));
+}
+
 absl::StatusOr<IdFile> ReadLabelFile(absl::string_view path, int64_t num_ids) {
-  ASSIGN_OR_RETURN(const Rows rows, ReadRows(path));
+  ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+  ASSIGN_OR_RETURN(const Rows rows, ReadRows(std::move(lines)));
   IdFile file;
   file.counted = rows.count >= 0;
   file.reversed = IsReversed(rows);

@@ -31,6 +31,8 @@ struct IdFile {
 // index out of range, used twice or left out (which one), a name twice or empty, text that is not UTF-8, a count that
 // is wrong; an empty file.
 absl::StatusOr<IdFile> ReadIdFile(absl::string_view path);
+// The same for bytes in memory; `path` is for messages.
+absl::StatusOr<IdFile> ParseIdFile(absl::string_view path, std::string bytes);
 
 // The same form with names for people (TiePin's node_name_dict.txt): names may come twice, hold tabs and be missing (""
 // then); an index is below num_ids and comes once.

@@ -8,12 +8,11 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
-#include "lib/kg/score_sweep.h"
+#include "lib/kg/conv_passes.h"
+#include "lib/kg/score_kernel.h"
 
 namespace rutile {
 namespace {
-
-constexpr int64_t kQueriesPerPiece = 16;
 
 // y = gain x + shift.
 struct Line {
@@ -26,7 +25,10 @@ class Model {
   Model(const KgeShape& shape, const Tensor& parameters, int num_threads)
       : shape_(shape), at_(shape.offsets()), parameters_(parameters), p_(parameters.values<T>()), pool_(num_threads) {
     CHECK(parameters.num_elements() == at_.size) << parameters.num_elements() << " vs. " << at_.size;
-    if (shape_.is_conve()) FoldNorms();
+    if (!shape_.is_conve()) return;
+    FoldNorms();
+    scratch_.resize(num_threads);
+    for (Scratch& scratch : scratch_) scratch.conv = Tensor::Zeros(DTypeOf<T>(), {ConvScratchSize(conv_)});  // aligned
   }
 
   void Hidden(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
@@ -42,6 +44,11 @@ class Model {
   }
 
  private:
+  struct Scratch {
+    std::vector<T> images, maps, sums;
+    Tensor conv;
+  };
+
   const T* Entity(int32_t id) const { return p_.data() + at_.entity + id * shape_.dim(); }
   const T* Relation(int32_t id) const { return p_.data() + at_.relation + id * shape_.dim(); }
 
@@ -53,6 +60,11 @@ class Model {
   }
 
   void FoldNorms() {
+    conv_.image_height = shape_.image_height();
+    conv_.image_width = shape_.image_width();
+    conv_.kernel_height = shape_.options.kernel_height;
+    conv_.kernel_width = shape_.options.kernel_width;
+    conv_.channels = shape_.options.output_channels;
     if (shape_.has_input_norm()) input_ = Norm(at_.bn0_weight, at_.bn0_bias, at_.bn0_mean, at_.bn0_variance, 0);
     const int64_t channels = shape_.options.output_channels;
     const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
@@ -65,14 +77,19 @@ class Model {
       conv_bias_.push_back(static_cast<T>(norm.gain * bias + norm.shift));
     }
     const int64_t features = shape_.num_features();
-    fc_weight_.reserve(shape_.dim() * features);
+    std::vector<T> weight;
+    weight.reserve(shape_.dim() * features);
     for (int64_t o = 0; o < shape_.dim(); ++o) {
       const Line norm = Norm(at_.bn2_weight, at_.bn2_bias, at_.bn2_mean, at_.bn2_variance, o);
       for (int64_t f = 0; f < features; ++f) {
-        fc_weight_.push_back(static_cast<T>(norm.gain * p_[at_.fc_weight + o * features + f]));
+        weight.push_back(static_cast<T>(norm.gain * p_[at_.fc_weight + o * features + f]));
       }
       fc_bias_.push_back(static_cast<T>(norm.gain * p_[at_.fc_bias + o] + norm.shift));
     }
+    const int64_t width = PanelWidth<T>();
+    fc_bias_.resize((shape_.dim() + width - 1) / width * width);
+    fc_panels_.resize(fc_bias_.size() * features);
+    PackPanels(weight.data(), shape_.dim(), features, fc_panels_.data());
   }
 
   // The stacked image of a query, after bn0.
@@ -89,47 +106,29 @@ class Model {
     }
   }
 
-  void Convolve(const T* image, T* maps) const {
-    const int64_t height = shape_.map_height(), width = shape_.map_width(), stride = shape_.image_width();
-    const int64_t taps_y = shape_.options.kernel_height, taps_x = shape_.options.kernel_width;
-    for (int64_t c = 0; c < shape_.options.output_channels; ++c, maps += height * width) {
-      std::fill_n(maps, height * width, conv_bias_[c]);
-      const T* w = conv_weight_.data() + c * taps_y * taps_x;
-      for (int64_t ky = 0; ky < taps_y; ++ky) {
-        for (int64_t kx = 0; kx < taps_x; ++kx, ++w) {
-          for (int64_t y = 0; y < height; ++y) {
-            const T* const in = image + (y + ky) * stride + kx;
-            T* const out = maps + y * width;
-            for (int64_t x = 0; x < width; ++x) out[x] += *w * in[x];
-          }
-        }
-      }
-      // NaN stays NaN.
-      for (int64_t i = 0; i < height * width; ++i) maps[i] = maps[i] < 0 ? T{0} : maps[i];
-    }
-  }
-
+  // A tile of queries at a time, whose maps stay in the second cache.
   void Conve(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
-    const int64_t features = shape_.num_features(), dim = shape_.dim();
-    const int64_t count = static_cast<int64_t>(heads.size());
-    if (static_cast<int64_t>(maps_.size()) < count * features) maps_.resize(count * features);
-    pool_.For(count, kQueriesPerPiece, [&](int64_t begin, int64_t end, int) {
-      std::vector<T> image(2 * dim);
-      for (int64_t q = begin; q < end; ++q) {
-        Stack(Entity(heads[q]), Relation(relations[q]), image.data());
-        Convolve(image.data(), maps_.data() + q * features);
+    const int64_t features = shape_.num_features(), dim = shape_.dim(), tile = TileQueries<T>();
+    const int64_t padded = static_cast<int64_t>(fc_bias_.size());
+    pool_.For(static_cast<int64_t>(heads.size()), tile, [&](int64_t begin, int64_t end, int worker) {
+      Scratch& scratch = scratch_[worker];
+      scratch.images.resize(tile * conv_.image_size());
+      scratch.maps.resize(tile * features);
+      scratch.sums.resize(tile * padded);
+      const int64_t count = end - begin;
+      for (int64_t q = 0; q < count; ++q) {
+        Stack(Entity(heads[begin + q]), Relation(relations[begin + q]), &scratch.images[q * conv_.image_size()]);
+      }
+      ConvForward<T>(conv_, count, scratch.images.data(), conv_weight_.data(), conv_bias_.data(), /*scales=*/nullptr,
+                     scratch.conv.template mutable_values<T>().data(), scratch.maps.data());
+      ScoreTile<T>(scratch.maps.data(), static_cast<int>(count), features, fc_panels_.data(), padded / PanelWidth<T>(),
+                   fc_bias_.data(), scratch.sums.data(), padded);
+      for (int64_t q = 0; q < count; ++q) {
+        const T* const sum = &scratch.sums[q * padded];
+        T* const out = hidden + (begin + q) * dim;
+        for (int64_t o = 0; o < dim; ++o) out[o] = sum[o] < 0 ? T{0} : sum[o];  // NaN stays NaN
       }
     });
-    ScoreTable<T> fc;
-    fc.entity = fc_weight_;
-    fc.bias = fc_bias_;
-    fc.num = dim;
-    fc.dim = features;
-    SweepScores<T>(fc, absl::MakeConstSpan(maps_).subspan(0, count * features), &pool_,
-                   [&](int64_t q, int64_t first, absl::Span<const T> sums, int) {
-                     T* const out = hidden + q * dim + first;
-                     for (size_t i = 0; i < sums.size(); ++i) out[i] = sums[i] < 0 ? T{0} : sums[i];
-                   });
   }
 
   void DistMult(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) const {
@@ -157,8 +156,10 @@ class Model {
   const absl::Span<const T> p_;
   ThreadPool pool_;
   Line input_;
-  std::vector<T> conv_weight_, conv_bias_, fc_weight_, fc_bias_;  // with the norms folded in
-  std::vector<T> maps_;                                           // [queries, F]
+  ConvShape conv_;
+  // With the norms folded in; fc as panels of its outputs (score_kernel.h), the bias padded likewise.
+  std::vector<T> conv_weight_, conv_bias_, fc_panels_, fc_bias_;
+  std::vector<Scratch> scratch_;  // of each thread
 };
 
 template <typename T>

@@ -13,7 +13,7 @@
 namespace rutile {
 
 // parameters: flat [shape.offsets().size], F32 or F64; shared, not copied. Agrees with kge_reference.h's hidden vectors
-// to rounding. Takes another fc weight [d, F], and F numbers for each of up to kMaxHiddenQueries queries.
+// to rounding. Takes another fc weight [d, F], and at most 12 F numbers for each thread.
 KgeScorer MakeScorer(const KgeShape& shape, const Tensor& parameters, int num_threads);
 
 }  // namespace rutile

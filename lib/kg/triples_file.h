@@ -1,7 +1,7 @@
 // Files of kind kg.triples/1: a knowledge graph, its names and its three splits.
 //
 // What the file holds is declared in TriplesSchema() and printed in docs/formats.md. Names are text with a line for
-// each id, not JSON in the metadata: a million of them load in a tenth of a second, and Python needs one line,
+// each id, not JSON in the metadata: two million of them load in half a second, and Python needs one line,
 //   file["entity_names"].tobytes().decode().split("\n")[:-1]
 
 #ifndef RUTILE_LIB_KG_TRIPLES_FILE_H_

@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/kg/embedding_export.h"
 #include "lib/kg/known_file.h"
 #include "lib/kg/triples_file.h"
 #include "lib/neighbor/neighbor_file.h"
@@ -70,7 +71,8 @@ int main() {
   std::cout << kIntroduction;
   for (const rutile::Schema* schema :
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
-        &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema()}) {
+        &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
+        &rutile::EmbeddingsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

@@ -1,4 +1,4 @@
-// evaluate: errors and predictions of a model on data.
+// evaluate: errors and predictions of a model on data. Which kind of model it is follows from its file.
 
 #include <gflags/gflags.h>
 
@@ -20,6 +20,7 @@
 #include "tools/common/run_tool.h"
 #include "tools/common/structure_flags.h"
 #include "tools/common/thread_flags.h"
+#include "tools/evaluate/evaluate_kge.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/outputs.h"
 
@@ -61,6 +62,8 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags() {
 }
 
 absl::Status RunEvaluate(const ToolRun& run) {
+  if (!run.args.empty() && IsKgeModel(run.args[0])) return EvaluateKge(run);
+  RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
   if (run.args.size() < 2) {
     return absl::InvalidArgumentError("needs a model and at least one file of data; see evaluate --help");
   }
@@ -117,6 +120,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
 int main(int argc, char** argv) {
   return rutile::RunTool(argc, argv,
                          {"evaluate", "errors and predictions of a model",
-                          "evaluate [flags] MODEL[,MODEL...] DATA...    (features, neighbors, or structures)"},
+                          "evaluate [flags] MODEL[,MODEL...] DATA...    (features, neighbors, or structures)\n"
+                          "       evaluate [flags] MODEL TRIPLES [KNOWN]       (a knowledge graph)"},
                          rutile::RunEvaluate);
 }

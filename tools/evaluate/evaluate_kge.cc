@@ -1,0 +1,228 @@
+#include "tools/evaluate/evaluate_kge.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/file.h"
+#include "lib/base/progress.h"
+#include "lib/base/status_macros.h"
+#include "lib/kg/embedding_export.h"
+#include "lib/kg/kge_file.h"
+#include "lib/kg/known_file.h"
+#include "lib/kg/known_tails.h"
+#include "lib/kg/link_prediction.h"
+#include "lib/kg/link_queries.h"
+#include "lib/kg/model_scorer.h"
+#include "lib/kg/rank_options.h"
+#include "lib/kg/rank_triples.h"
+#include "lib/kg/ranking_metrics.h"
+#include "lib/kg/triples_file.h"
+#include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/thread_flags.h"
+#include "tools/evaluate/kge_outputs.h"
+
+DECLARE_string(output_dir);
+DECLARE_bool(progress);
+
+DEFINE_string(split, "test", "Knowledge graphs: triples to rank: test, valid or train.");
+DEFINE_string(filter, "all",
+              "Knowledge graphs: known triples that a target is not compared with: all, train+valid or train.");
+DEFINE_string(direction, "auto",
+              "Knowledge graphs: auto ranks tails and, where the model has inverse relations, heads; tail ranks tails "
+              "alone; both also ranks heads of a model without inverses, by scoring all heads: slow.");
+DEFINE_string(ranking_convention, "standard",
+              "Knowledge graphs: standard; or, to compare with numbers made so, one that is known to be wrong: tiepin "
+              "or original. The output says so.");
+DEFINE_string(hits_at, "1,3,5,10", "Knowledge graphs: the k of Hits@k.");
+DEFINE_bool(per_relation, false,
+            "Knowledge graphs: print metrics of each category of relations and each relation, too.");
+DEFINE_double(min_mrr, 0, "Knowledge graphs: exit with status 2 if the MRR over all ranks is below this.");
+DEFINE_string(queries, "",
+              "Knowledge graphs: TSV file of questions, \"head relation ?\" or \"? relation tail\": prints the best "
+              "answers in place of metrics. - is standard input.");
+DEFINE_int64(top_k, 10, "Knowledge graphs: answers for each of --queries.");
+DEFINE_bool(probabilities, false,
+            "Knowledge graphs: a column of probabilities in the answers: of a softmax over all entities for models "
+            "trained with one, else the sigmoid of the score.");
+DEFINE_string(known, "keep", "Knowledge graphs: keep or drop answers that are triples of any split.");
+DEFINE_string(export_embeddings, "",
+              "Knowledge graphs: write the model's embeddings with their names to this file, .tsv or .safetensors.");
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<std::vector<int64_t>> HitsFromFlag() {
+  std::vector<int64_t> hits_at;
+  for (const absl::string_view text : absl::StrSplit(FLAGS_hits_at, ',')) {
+    int64_t k = 0;
+    if (!absl::SimpleAtoi(text, &k) || k < 1 || (!hits_at.empty() && k <= hits_at.back())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--hits_at=", FLAGS_hits_at, ": expected ascending numbers from 1 on, 1,3,10"));
+    }
+    hits_at.push_back(k);
+  }
+  return hits_at;
+}
+
+absl::Status CheckFlags() {
+  if (FLAGS_known != "keep" && FLAGS_known != "drop") {
+    return absl::InvalidArgumentError(absl::StrCat("--known=", FLAGS_known, ": expected keep or drop"));
+  }
+  if (FLAGS_top_k < 1) return absl::InvalidArgumentError(absl::StrCat("--top_k=", FLAGS_top_k, ": expected 1 or more"));
+  if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
+  }
+  RETURN_IF_ERROR(
+      RefuseFlags("with a knowledge-graph model",
+                  {"frames", "config_type", "forces", "check", "train_log", "max_energy_rmse", "max_force_rmse",
+                   "max_stress_rmse", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+  if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
+  return RefuseFlags("with --queries", {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation",
+                                        "min_mrr", "output_dir"});
+}
+
+absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
+  RankTriplesOptions options;
+  ASSIGN_OR_RETURN(options.split, ParseGraphSplit(FLAGS_split));
+  ASSIGN_OR_RETURN(options.filter, ParseRankingFilter(FLAGS_filter));
+  ASSIGN_OR_RETURN(options.direction, ParseRankingDirection(FLAGS_direction));
+  ASSIGN_OR_RETURN(options.convention, ParseRankingConvention(FLAGS_ranking_convention));
+  // The convention has a filter of its own, unless another is asked for, which is then refused.
+  if (options.convention == RankingConvention::kTiepin && !FlagGiven("filter")) {
+    options.filter = RankingFilter::kTrainValid;
+  }
+  options.num_threads = ThreadsFromFlags();
+  return options;
+}
+
+absl::Status Predict(const TrainedKge& model, const KgeScorer& scorer, const KnowledgeGraph& graph) {
+  ASSIGN_OR_RETURN(const std::vector<LinkQuery> queries, ReadLinkQueries(FLAGS_queries, graph));
+  LinkPredictionOptions options;
+  options.top_k = FLAGS_top_k;
+  options.keep_known = FLAGS_known == "keep";
+  const KgeLoss loss = model.shape.options.loss;
+  options.softmax = loss == KgeLoss::kOneVsAll || loss == KgeLoss::kKvsAll;
+  options.num_threads = ThreadsFromFlags();
+  ASSIGN_OR_RETURN(const std::vector<std::vector<LinkAnswer>> answers, PredictLinks(scorer, graph, queries, options));
+  std::cout << LinkPredictionsToTsv(graph, queries, answers, FLAGS_probabilities);
+  return absl::OkStatus();
+}
+
+// What readers of the numbers must know: on standard error, and in the report.
+std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge& model) {
+  std::vector<std::string> notes;
+  const RankTriplesOptions& options = evaluation.options;
+  if (options.convention != RankingConvention::kStandard) notes.push_back(ConventionNote(options.convention));
+  if (options.convention == RankingConvention::kStandard && evaluation.ranks.head.empty() &&
+      options.direction == RankingDirection::kAuto) {
+    notes.push_back(
+        "tails alone are ranked: the model has no inverse relations (--direction=both scores all heads, slowly)");
+  }
+  if (options.convention == RankingConvention::kStandard && options.filter != RankingFilter::kAll) {
+    notes.push_back(absl::StrCat("--filter=", RankingFilterName(options.filter),
+                                 ": targets are also compared with known triples of other splits"));
+  }
+  int64_t nan = 0, count = 0;
+  for (const RankingRow& row : evaluation.rows) {
+    if (row.grouping != "all" || row.direction == "both") continue;
+    nan += row.sums.nan;
+    count += row.sums.count;
+  }
+  if (nan > 0) {
+    notes.push_back(absl::StrCat(
+        nan, " of ", count, " targets have NaN as score: ",
+        options.convention == RankingConvention::kStandard ? "they rank last" : "the convention favours them"));
+  }
+  return notes;
+}
+
+absl::Status Rank(const ToolRun& run, const TrainedKge& model, const KgeScorer& scorer, const KnowledgeGraph& graph,
+                  const KnownTails* known) {
+  KgeEvaluation evaluation;
+  ASSIGN_OR_RETURN(evaluation.options, RankOptionsFromFlags());
+  ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
+  if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
+  ProgressBar progress("evaluate", -1, FLAGS_progress);
+  RankTriplesOptions options = evaluation.options;
+  options.on_progress = [&](int64_t triples) { progress.Add(triples); };
+  ASSIGN_OR_RETURN(evaluation.ranks, RankTriples(scorer, graph, known, options));
+  progress.Finish();
+
+  const RankingGroups groups = {RelationCategories(graph.train, graph.num_relations()), graph.relations};
+  evaluation.rows =
+      ComputeRankingRows(SplitTriples(graph, options.split), evaluation.ranks, evaluation.hits_at, groups);
+  evaluation.notes = Notes(evaluation, model);
+  for (const std::string& note : evaluation.notes) PrintWarning(note);
+  std::vector<RankingRow> printed;
+  for (const RankingRow& row : evaluation.rows) {
+    if (FLAGS_per_relation || row.grouping == "all") printed.push_back(row);
+  }
+  std::cout << MetricsTable(evaluation, printed);
+  if (!FLAGS_output_dir.empty()) {
+    RETURN_IF_ERROR(WriteKgeOutputs(FLAGS_output_dir, run, model, graph, evaluation));
+    PrintMessage(absl::StrCat("wrote ", FLAGS_output_dir, "/report.html, metrics.tsv and ranks.tsv"));
+  }
+  const double mrr = evaluation.rows[0].sums.mrr();
+  // Not >=: NaN is below every limit.
+  if (FLAGS_min_mrr > 0 && !(mrr >= FLAGS_min_mrr)) {
+    return absl::FailedPreconditionError(absl::StrFormat("MRR of %.6f is below --min_mrr=%g", mrr, FLAGS_min_mrr));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsKgeModel(const std::string& path) {
+  if (!LooksLikeTensorFile(path)) return false;
+  const absl::StatusOr<TensorFile> file = ReadTensorFile(path);
+  if (!file.ok()) return false;
+  const absl::StatusOr<FileKind> kind = GetFileKind(*file);
+  return kind.ok() && kind->name == "kge";
+}
+
+absl::Status EvaluateKge(const ToolRun& run) {
+  RETURN_IF_ERROR(CheckFlags());
+  const bool exports = !FLAGS_export_embeddings.empty();
+  if (run.args.size() > 3 || (run.args.size() < 2 && !exports)) {
+    return absl::InvalidArgumentError(
+        "needs MODEL, a file of kind kg.triples/1 and perhaps its known tails, of kind kg.known/1; see evaluate "
+        "--help");
+  }
+  ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(run.args[0]));
+  if (exports) {
+    ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
+    RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
+    PrintMessage(absl::StrCat("wrote ", FLAGS_export_embeddings));
+    if (run.args.size() == 1) return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const KnowledgeGraph graph, ReadTriples(run.args[1]));
+  if (const absl::Status status = CheckSameVocabulary(model, graph); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", status.message()));
+  }
+  std::optional<KnownTails> known;
+  if (run.args.size() == 3) {
+    ASSIGN_OR_RETURN(known, ReadKnownTails(run.args[2], graph));
+  }
+  const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
+  if (!FLAGS_queries.empty()) return Predict(model, scorer, graph);
+  return Rank(run, model, scorer, graph, known.has_value() ? &*known : nullptr);
+}
+
+absl::Status RefuseKgeFlags(absl::string_view why) {
+  return RefuseFlags(why, {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation", "min_mrr",
+                           "queries", "top_k", "probabilities", "known", "export_embeddings"});
+}
+
+}  // namespace rutile

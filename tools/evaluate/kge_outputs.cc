@@ -1,0 +1,119 @@
+#include "tools/evaluate/kge_outputs.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/file.h"
+#include "lib/base/status_macros.h"
+#include "lib/kg/rank_tables.h"
+#include "lib/plot/html_report.h"
+#include "lib/tensorfile/provenance.h"
+
+namespace rutile {
+namespace {
+
+constexpr size_t kMostRelations = 50;  // in the page; metrics.tsv has all
+
+std::string Share(double share) { return absl::StrFormat("%.4f", share); }
+
+HtmlTable MetricsHtml(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at) {
+  HtmlTable table;
+  table.caption =
+      "MR, MRR and Hits@k of realistic ranks: a target that ties stands in the middle of its equals. Adjusted MR: mean "
+      "rank over that of a random order.";
+  table.columns = {
+      {"group", "", true}, {"asked for", "", true}, {"queries", "", false}, {"MR", "", false}, {"MRR", "", false}};
+  for (const int64_t k : hits_at) table.columns.push_back({absl::StrCat("Hits@", k), "", false});
+  table.columns.insert(table.columns.end(),
+                       {{"MRR, optimistic", "", false}, {"MRR, pessimistic", "", false}, {"adjusted MR", "", false}});
+  for (const RankingRow& row : rows) {
+    const RankSums& s = row.sums;
+    std::vector<std::string> cells = {row.grouping == "all" ? "all" : row.group, row.direction, absl::StrCat(s.count),
+                                      absl::StrFormat("%.1f", s.mean_rank()), Share(s.mrr())};
+    for (size_t i = 0; i < hits_at.size(); ++i) cells.push_back(Share(s.hits_share(static_cast<int>(i))));
+    cells.insert(cells.end(), {Share(s.mrr_optimistic()), Share(s.mrr_pessimistic()), Share(s.adjusted_mean_rank())});
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::vector<RankingRow> RowsOf(const KgeEvaluation& evaluation, absl::string_view grouping) {
+  std::vector<RankingRow> rows;
+  for (const RankingRow& row : evaluation.rows) {
+    if (row.grouping == grouping) rows.push_back(row);
+  }
+  return rows;
+}
+
+HtmlTable Facts(const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
+  HtmlTable table;
+  table.columns = {{"", "", true}, {"", "", true}};
+  const KgeOptions& options = model.shape.options;
+  table.rows.push_back({"model", absl::StrCat(KgeModelName(options.model), model.shape.is_conve() ? ", variant " : "",
+                                              model.shape.is_conve() ? ConveVariantName(options.variant) : "",
+                                              ", embeddings of ", options.embedding_dim, " numbers")});
+  table.rows.push_back({"trained with", absl::StrCat("loss ", KgeLossName(options.loss))});
+  table.rows.push_back({"entities", absl::StrCat(graph.num_entities())});
+  table.rows.push_back(
+      {"relations", absl::StrCat(graph.num_relations(), model.names.inverse_relations ? ", and their inverses" : "")});
+  table.rows.push_back({"triples", absl::StrCat(graph.train.size(), " train, ", graph.valid.size(), " valid, ",
+                                                graph.test.size(), " test")});
+  table.rows.push_back({"ranked", std::string(GraphSplitName(evaluation.options.split))});
+  table.rows.push_back({"left out of comparisons", std::string(RankingFilterName(evaluation.options.filter))});
+  return table;
+}
+
+}  // namespace
+
+std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const RankingRow> rows) {
+  const std::string table = RankingRowsToTsv(rows, evaluation.hits_at);
+  std::string mark;
+  if (evaluation.options.convention != RankingConvention::kStandard) {
+    mark = absl::StrCat("wrong, for comparison: ", RankingConventionName(evaluation.options.convention));
+  } else if (evaluation.options.filter != RankingFilter::kAll) {
+    mark = absl::StrCat("filter ", RankingFilterName(evaluation.options.filter));
+  }
+  if (mark.empty()) return table;
+  std::string marked;
+  for (const absl::string_view line : absl::StrSplit(table, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&marked, line, "\t", marked.empty() ? "convention" : mark, "\n");
+  }
+  return marked;
+}
+
+absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const TrainedKge& model,
+                             const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
+  RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", MetricsTable(evaluation, evaluation.rows)));
+  RETURN_IF_ERROR(
+      WriteRanksTsv(directory + "/ranks.tsv", graph, SplitTriples(graph, evaluation.options.split), evaluation.ranks));
+  HtmlReport html(absl::StrCat("Evaluation of ", run.args[0]));
+  for (const std::string& note : evaluation.notes) html.AddParagraph(note);
+  html.AddTable(Facts(model, graph, evaluation));
+  html.AddSection("Ranks");
+  html.AddTable(MetricsHtml(RowsOf(evaluation, "all"), evaluation.hits_at));
+  html.AddSection("By category of relation");
+  html.AddParagraph(
+      "1-N: a head has 1.5 tails or more on average over the training triples; N-1: a tail has as many heads.");
+  html.AddTable(MetricsHtml(RowsOf(evaluation, "category"), evaluation.hits_at));
+  html.AddSection("By relation");
+  std::vector<RankingRow> relations = RowsOf(evaluation, "relation");
+  std::stable_sort(relations.begin(), relations.end(),
+                   [](const RankingRow& a, const RankingRow& b) { return a.sums.count > b.sums.count; });
+  if (relations.size() > kMostRelations) {
+    html.AddParagraph(absl::StrCat("The ", kMostRelations, " rows with most queries of ", relations.size(),
+                                   "; metrics.tsv has all."));
+    relations.resize(kMostRelations);
+  }
+  html.AddTable(MetricsHtml(relations, evaluation.hits_at));
+  html.AddSection("Commands");
+  for (const char* key : {"triples_command", "command"}) {
+    const auto command = model.metadata.find(key);
+    if (command != model.metadata.end() && !command->second.empty()) html.AddCode(command->second);
+  }
+  html.AddCode(ShellCommand(run.command));
+  return WriteFileAtomically(directory + "/report.html", html.ToString());
+}
+
+}  // namespace rutile
