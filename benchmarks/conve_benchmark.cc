@@ -153,7 +153,7 @@ void BM_PlainLibTorch(benchmark::State& state) {
 }
 
 // With lib/train's Adam, and clearing the gradient as the trainer does.
-void Step(benchmark::State& state, KgeLoss loss, bool update) {
+void Step(benchmark::State& state, KgeLoss loss, bool update, bool bf16 = false) {
   at::set_num_threads(1);
   const Data data(state, loss);
   const std::vector<double> initial = InitialKgeParameters(data.shape, 1);
@@ -161,7 +161,7 @@ void Step(benchmark::State& state, KgeLoss loss, bool update) {
          gradient = Tensor::Zeros(DType::kF32, parameters.shape());
   const std::unique_ptr<Optimizer> optimizer =
       MakeOptimizer(OptimizerOptions(), DType::kF32, parameters.num_elements());
-  ConveKernel kernel(data.shape);
+  ConveKernel kernel(data.shape, /*pool=*/nullptr, bf16);
   int64_t epoch = 0;
   for (auto _ : state) {
     double sum = 0;
@@ -178,11 +178,14 @@ void BM_Kernel(benchmark::State& state) { Step(state, KgeLoss::kOneToN, true); }
 void BM_KernelGradientsAlone(benchmark::State& state) { Step(state, KgeLoss::kOneToN, false); }
 void BM_KernelSoftmax(benchmark::State& state) { Step(state, KgeLoss::kKvsAll, true); }
 
+void BM_KernelBf16(benchmark::State& state) { Step(state, KgeLoss::kOneToN, true, true); }
+
 void Sizes(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMillisecond)->Args({135, 200, 128})->Args({14541, 200, 128})->Args({40943, 200, 128});
 }
 BENCHMARK(BM_PlainLibTorch)->Apply(Sizes);
 BENCHMARK(BM_Kernel)->Apply(Sizes)->Args({14541, 32, 32768});
+BENCHMARK(BM_KernelBf16)->Apply(Sizes)->Args({14541, 32, 32768});
 BENCHMARK(BM_KernelGradientsAlone)->Apply(Sizes);
 BENCHMARK(BM_KernelSoftmax)->Apply(Sizes);
 // Takes 10 GB of memory.

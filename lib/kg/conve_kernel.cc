@@ -31,9 +31,9 @@ constexpr int64_t kHiddenQueries = 256;
 template <typename T>
 class ConveKernel::ImplOf : public Impl {
  public:
-  ImplOf(const KgeShape& shape, ThreadPool* pool)
-      : shape_(shape), at_(shape.offsets()), scores_(shape, pool), products_(shape) {
-    if (shape.is_conve()) conve_.emplace(shape, pool);
+  ImplOf(const KgeShape& shape, ThreadPool* pool, bool bf16)
+      : shape_(shape), at_(shape.offsets()), scores_(shape, pool, bf16), products_(shape) {
+    if (shape.is_conve()) conve_.emplace(shape, pool, bf16);
   }
 
   void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
@@ -108,12 +108,12 @@ class ConveKernel::ImplOf : public Impl {
   Tensor v_, d_v_;
 };
 
-ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool) {
+ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, bool bf16) {
   CHECK(shape.options.precision == DType::kF32 || shape.options.precision == DType::kF64);
   if (shape.options.precision == DType::kF64) {
-    impl_ = std::make_unique<ImplOf<double>>(shape, pool);
+    impl_ = std::make_unique<ImplOf<double>>(shape, pool, bf16);
   } else {
-    impl_ = std::make_unique<ImplOf<float>>(shape, pool);
+    impl_ = std::make_unique<ImplOf<float>>(shape, pool, bf16);
   }
 }
 

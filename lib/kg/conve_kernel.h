@@ -30,7 +30,9 @@ namespace rutile {
 class ConveKernel {
  public:
   // The shape's options have passed CheckKgeOptions. pool: not owned, may be null (one thread), outlives the kernel.
-  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr);
+  // bf16: factors of matrix products, with fc and with the table, are rounded to bfloat16 where batch.training; sums
+  // and all else stay fp32. Faster where CpuBf16Instructions() names AVX512-BF16; CHECK-fails for fp64.
+  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr, bool bf16 = false);
   ~ConveKernel();
   ConveKernel(const ConveKernel&) = delete;
   ConveKernel& operator=(const ConveKernel&) = delete;

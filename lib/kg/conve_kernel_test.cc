@@ -264,6 +264,30 @@ TEST(ConveKernelNormTest, ABatchOfOneQuery) {
   ExpectSame(shape, actual, expected, 1e-10);
 }
 
+// Factors of 8 bits: each gradient is a sum of many, whose rounding averages out.
+TEST(ConveKernelBf16Test, IsCloseInTrainingAndExactInEvaluation) {
+  for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneVsAll}) {
+    KgeShape shape = SmallShape(ConveVariant::kDettmers, KgeModel::kConvE, DType::kF32);
+    shape.options.loss = loss;
+    const Tensor parameters = ParametersOf(shape);
+    const OwnedKgeBatch batch = RandomKgeBatch(shape, 60, 4, 8);
+    ConveKernel kernel(shape, /*pool=*/nullptr, /*bf16=*/true);
+    Outcome mixed;
+    mixed.gradient = Tensor::Zeros(DType::kF32, parameters.shape());
+    ASSERT_TRUE(kernel.AccumulateGradients(parameters, batch.View(true), &mixed.gradient, &mixed.loss, nullptr).ok());
+    const Outcome full = FromKernel(shape, parameters, batch.View(true));
+    EXPECT_NEAR(mixed.loss / full.loss, 1, 2e-3);
+    EXPECT_NE(mixed.loss, full.loss);
+    const at::Tensor a = ToTorch(mixed.gradient), b = ToTorch(full.gradient);
+    EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 2e-2);
+
+    double in_evaluation = 0, in_full = 0;
+    ASSERT_TRUE(kernel.AccumulateGradients(parameters, batch.View(false), nullptr, &in_evaluation, nullptr).ok());
+    ASSERT_TRUE(ConveKernel(shape).AccumulateGradients(parameters, batch.View(false), nullptr, &in_full, nullptr).ok());
+    EXPECT_EQ(in_evaluation, in_full);
+  }
+}
+
 class GoldenKernelTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenKernelTest, LossesAndGradients) {

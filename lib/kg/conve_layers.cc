@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/kg/dropout.h"
-#include "lib/kg/matrix_products.h"
+#include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -58,13 +58,14 @@ void ForRowsOfImage(const KgeShape& shape, const Body& body) {
 }  // namespace
 
 template <typename T>
-ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool)
+ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
     : shape_(shape),
       at_(shape.offsets()),
       conv_(MakeConvShape(shape)),
       pool_(pool),
       // Whole cache lines.
       scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
+      products_(bf16),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()) {
@@ -190,6 +191,7 @@ void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
 template <typename T>
 void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
   const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  products_.SetRounding(batch.training);
   DrawMasks(batch);
   GatherImages(parameters, batch);
   NormImages(parameters, batch);
@@ -202,7 +204,7 @@ void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
   });
   hidden_ = Take<T>(&hidden_memory_, size * d);
   const MatrixView<T> fc = {parameters + at_.fc_weight, d, features, features};
-  Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
+  products_.Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
   const T* const fc_bias = parameters + at_.fc_bias;
   for (int64_t e = 0; e < size; ++e) {
     for (int64_t j = 0; j < d; ++j) hidden_[e * d + j] += fc_bias[j];
@@ -248,7 +250,8 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
     gradient[at_.fc_bias + j] += static_cast<T>(sum);
   }
   const MatrixView<T> slopes = {d_fc, size, d, d};
-  Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/true, gradient + at_.fc_weight, features);
+  products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/true, gradient + at_.fc_weight,
+                     features);
 
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   const int64_t sums = channels * (taps + 1), pieces = NumPieces(std::min(size, kChunk), kPiece);
@@ -257,8 +260,8 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
   map_sums_.assign(sums, 0);
   for (int64_t first = 0; first < size; first += kChunk) {
     const int64_t here = std::min(kChunk, size - first);
-    Multiply({d_fc + first * d, here, d, d}, {parameters + at_.fc_weight, d, features, features}, /*add=*/false, d_maps,
-             features);
+    products_.Multiply({d_fc + first * d, here, d, d}, {parameters + at_.fc_weight, d, features, features},
+                       /*add=*/false, d_maps, features);
     ForPieces(pool_, here, kPiece, [&](int64_t begin, int64_t end, int worker) {
       const int64_t e = first + begin;
       T* const of_piece = piece_sums + begin / kPiece * sums;

@@ -13,6 +13,7 @@
 #include "lib/kg/conv_passes.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
+#include "lib/kg/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -21,7 +22,8 @@ namespace rutile {
 template <typename T>
 class ConveLayers {
  public:
-  ConveLayers(const KgeShape& shape, ThreadPool* pool);
+  // bf16: factors of matrix products (of fc) are rounded to bfloat16 in training.
+  ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16);
 
   // v [B, d]; only head, relation, example, epoch and training of the batch are read. Keeps what Backward needs.
   void Forward(const T* parameters, const KgeBatch& batch, T* v);
@@ -59,6 +61,7 @@ class ConveLayers {
   const ConvShape conv_;
   ThreadPool* const pool_;
   const int64_t scratch_size_;
+  MatrixProducts<T> products_;
   BatchNorm<T> bn0_, bn1_, bn2_;
   Masks masks_;
   Moments moments_;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lib/kg/kge_labels.h"
-#include "lib/kg/matrix_products.h"
+#include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -72,16 +72,17 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   block.first = first_entity;
   if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
   if (arrays.d_bias != nullptr && sweep != Sweep::kSums) block.bias_gradient = arrays.d_bias + first_entity;
-  Multiply(v, table.Transposed(), /*add=*/false, block.scores, entities);
+  products_.Multiply(v, table.Transposed(), /*add=*/false, block.scores, entities);
   LossOfBlock(batch, sweep, first_query, queries, block);
   if (sweep == Sweep::kSums || arrays.d_entities == nullptr) return;
   const MatrixView<T> d_scores = {block.scores, queries, entities, entities};
-  Multiply(d_scores.Transposed(), v, /*add=*/true, arrays.d_entities + first_entity * d, d);
-  Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
+  products_.Multiply(d_scores.Transposed(), v, /*add=*/true, arrays.d_entities + first_entity * d, d);
+  products_.Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
 }
 
 template <typename T>
 double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays) {
+  products_.SetRounding(batch.training);
   SetLabels(batch);
   const auto for_all = [&](Sweep sweep) {
     for (int64_t k = 0; k < shape_.num_entities; k += kEntities) {

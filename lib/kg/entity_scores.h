@@ -12,6 +12,7 @@
 #include "lib/kg/blocked_loss.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
+#include "lib/kg/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -34,7 +35,8 @@ class EntityScores {
   static constexpr int64_t kEntities = 512;
   static constexpr int64_t kQueries = 1024;
 
-  EntityScores(const KgeShape& shape, ThreadPool* pool) : shape_(shape), pool_(pool) {}
+  // bf16: factors of matrix products are rounded to bfloat16 in training.
+  EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16) : shape_(shape), pool_(pool), products_(bf16) {}
 
   // Sum over the batch of each query's loss, and its gradients.
   double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays);
@@ -50,6 +52,7 @@ class EntityScores {
 
   const KgeShape shape_;
   ThreadPool* const pool_;
+  MatrixProducts<T> products_;
   std::vector<double> base_, extra_, losses_;  // [B]
   std::vector<SoftmaxState> states_;           // [B]
   Tensor scores_, bias_gradients_;

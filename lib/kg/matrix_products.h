@@ -1,31 +1,36 @@
-// Products of matrices that lie in plain memory, by LibTorch (BLAS): nothing here allocates but LibTorch's own headers
-// of tensors.
+// Products of matrices that lie in plain memory: LibTorch's (BLAS), or in mixed precision our own.
 
 #ifndef RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
 #define RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
 
 #include <cstdint>
+#include <optional>
+
+#include "lib/kg/bf16_products.h"
+#include "lib/kg/matrix_view.h"
 
 namespace rutile {
 
-// [rows, columns], row-major, rows `stride` numbers apart; or its transpose.
+// One thread at a time; BLAS may use more.
 template <typename T>
-struct MatrixView {
-  const T* data = nullptr;
-  int64_t rows = 0;
-  int64_t columns = 0;
-  int64_t stride = 0;
-  bool transposed = false;
+class MatrixProducts {
+ public:
+  // bf16: factors may be rounded to bfloat16 (bf16_products.h); CHECK-fails for double.
+  explicit MatrixProducts(bool bf16);
 
-  MatrixView Transposed() const { return {data, rows, columns, stride, !transposed}; }
+  // Whether they are, from now on, where the constructor was told so. At first they are not.
+  void SetRounding(bool on) { rounding_ = on; }
+
+  // out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. CHECK-fails when sizes disagree.
+  void Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride);
+
+ private:
+  std::optional<Bf16Products> bf16_;
+  bool rounding_ = false;
 };
 
-// out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. CHECK-fails when sizes disagree.
-template <typename T>
-void Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride);
-
-extern template void Multiply(const MatrixView<float>&, const MatrixView<float>&, bool, float*, int64_t);
-extern template void Multiply(const MatrixView<double>&, const MatrixView<double>&, bool, double*, int64_t);
+extern template class MatrixProducts<float>;
+extern template class MatrixProducts<double>;
 
 }  // namespace rutile
 

@@ -1,0 +1,62 @@
+#include "lib/kg/matrix_products.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lib/kg/matrix_view.h"
+
+namespace rutile {
+namespace {
+
+// Small whole numbers: exact in every type.
+template <typename T>
+void CheckAllForms(bool bf16) {
+  constexpr int64_t kM = 3, kK = 5, kN = 4, kStride = 7;
+  for (int form = 0; form < 8; ++form) {
+    std::vector<T> left(kStride * kStride), right(kStride * kStride), out(kM * kStride, T{2});
+    for (size_t i = 0; i < left.size(); ++i) left[i] = static_cast<T>(static_cast<int>(i * 7 % 11) - 5);
+    for (size_t i = 0; i < right.size(); ++i) right[i] = static_cast<T>(static_cast<int>(i * 5 % 13) - 6);
+    MatrixView<T> a = {left.data(), kM, kK, kStride}, b = {right.data(), kK, kN, kStride};
+    if (form & 1) a = MatrixView<T>{left.data(), kK, kM, kStride}.Transposed();
+    if (form & 2) b = MatrixView<T>{right.data(), kN, kK, kStride}.Transposed();
+    const bool add = form & 4;
+    MatrixProducts<T> products(bf16);
+    products.SetRounding(true);
+    products.Multiply(a, b, add, out.data(), kStride);
+    for (int64_t i = 0; i < kM; ++i) {
+      for (int64_t j = 0; j < kN; ++j) {
+        T sum = add ? 2 : 0;
+        for (int64_t l = 0; l < kK; ++l) {
+          sum +=
+              left[form & 1 ? l * kStride + i : i * kStride + l] * right[form & 2 ? j * kStride + l : l * kStride + j];
+        }
+        EXPECT_EQ(out[i * kStride + j], sum) << form;
+      }
+      for (int64_t j = kN; j < kStride; ++j) EXPECT_EQ(out[i * kStride + j], T{2});
+    }
+  }
+}
+
+TEST(MatrixProductsTest, F32) { CheckAllForms<float>(false); }
+TEST(MatrixProductsTest, F64) { CheckAllForms<double>(false); }
+TEST(MatrixProductsTest, Bf16) { CheckAllForms<float>(true); }
+
+TEST(MatrixProductsTest, RoundsOnlyWhenToldTo) {
+  const float x = 1 + 1.0f / 1024, one = 1;
+  float out = 0;
+  MatrixProducts<float> products(/*bf16=*/true);
+  products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
+  EXPECT_EQ(out, x);
+  products.SetRounding(true);
+  products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
+  EXPECT_EQ(out, 1);
+}
+
+TEST(MatrixProductsDeathTest, Misuse) {
+  EXPECT_DEATH(MatrixProducts<double>(true), "mixed precision is of fp32");
+  float x[4] = {};
+  EXPECT_DEATH(MatrixProducts<float>(false).Multiply({x, 1, 2, 2}, {x, 1, 2, 2}, false, x, 2), "2 vs. 1");
+}
+
+}  // namespace
+}  // namespace rutile

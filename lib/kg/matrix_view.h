@@ -1,0 +1,27 @@
+// A matrix in somebody's memory.
+
+#ifndef RUTILE_LIB_KG_MATRIX_VIEW_H_
+#define RUTILE_LIB_KG_MATRIX_VIEW_H_
+
+#include <cstdint>
+
+namespace rutile {
+
+// [rows, columns], row-major, rows `stride` numbers apart; or its transpose.
+template <typename T>
+struct MatrixView {
+  const T* data = nullptr;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t stride = 0;
+  bool transposed = false;
+
+  MatrixView Transposed() const { return {data, rows, columns, stride, !transposed}; }
+  // As it is meant: [height, width].
+  int64_t height() const { return transposed ? columns : rows; }
+  int64_t width() const { return transposed ? rows : columns; }
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_MATRIX_VIEW_H_
