@@ -45,6 +45,12 @@ lib/train/adagrad.cc                        lib/train/optimizer_test.cc
 lib/train/adam.cc                           lib/train/optimizer_test.cc
 lib/train/rmsprop.cc                        lib/train/optimizer_test.cc
 lib/train/sgd.cc                            lib/train/optimizer_test.cc
+lib/train/agreement.cc                      lib/train/trainer_processes_test.cc
+lib/train/communicator.cc                   lib/train/gloo_communicator_test.cc
+lib/train/gradient_reducer.cc               lib/train/trainer_processes_test.cc
+lib/train/run_together.cc                   lib/train/trainer_processes_test.cc
+lib/train/thread_communicator.cc            lib/train/trainer_processes_test.cc
+lib/train/tensor_values.cc                  lib/train/trainer_processes_test.cc
 '
 
 git rev-parse --is-inside-work-tree > /dev/null || exit 2

@@ -15,6 +15,15 @@ cc_library(
     includes = {includes},
     linkopts = {linkopts},
 )
+
+# c10d's process group over TCP. Its header needs Gloo's, which LibTorch's own packages leave out: there USE_C10D_GLOO is
+# not defined, and lib/train/gloo_communicator.cc says so to whoever asks for several processes.
+cc_library(
+    name = "gloo",
+    defines = {gloo_defines},
+    linkopts = {gloo_linkopts},
+    deps = [":libtorch"],
+)
 """
 
 _TORCH_H = "/torch/csrc/api/include/torch/torch.h"
@@ -83,6 +92,8 @@ def _libtorch_repository_impl(ctx):
             defines = '["RUTILE_C10_HAS_OWN_LOG"]',
             includes = '["include", "include/torch/csrc/api/include"]',
             linkopts = repr(_linkopts(ctx, root)),
+            gloo_defines = "[]",
+            gloo_linkopts = "[]",
         )
     else:
         if not ctx.path("/usr/include" + _TORCH_H).exists:
@@ -93,6 +104,8 @@ def _libtorch_repository_impl(ctx):
             defines = "[]",
             includes = '["include"]',
             linkopts = '["-ltorch", "-ltorch_cpu", "-lc10"]',
+            gloo_defines = '["USE_C10D_GLOO"]',
+            gloo_linkopts = '["-lgloo"]',
         )
     ctx.file("WORKSPACE", 'workspace(name = "libtorch")\n')
     ctx.file("BUILD", build)

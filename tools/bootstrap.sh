@@ -11,7 +11,7 @@ packages=(bazel-bootstrap bazel-rules-java bazel-platforms g++ pkg-config make c
   libabsl-dev libgflags-dev libgoogle-glog-dev nlohmann-json3-dev libhwy-dev zlib1g-dev libssl-dev
   libopenblas0-openmp gnuplot-nox)
 # OpenBLAS above: LibTorch alone pulls in reference BLAS, which is 20 to 30 times slower.
-[ -n "${LIBTORCH:-}" ] || packages+=(libtorch-dev)
+[ -n "${LIBTORCH:-}" ] || packages+=(libtorch-dev libgloo-dev)
 case $level in
   build) ;;
   test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3) ;;&

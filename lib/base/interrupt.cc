@@ -33,6 +33,8 @@ absl::Status CheckInterrupt() {
   return absl::CancelledError(absl::StrCat("stopped by signal ", signal_number, " (", strsignal(signal_number), ")"));
 }
 
+void SetInterrupt(int signal_number) { received = signal_number; }
+
 void SetInterruptForTest(int signal_number) { received = signal_number; }
 
 }  // namespace rutile

@@ -16,7 +16,9 @@ int InterruptSignal();
 // CANCELLED naming the signal when one was received. Loops over structures, batches or steps call it once per round.
 absl::Status CheckInterrupt();
 
-// As if the signal had come, or (0) never had: for tests.
+// As if the signal had come: to another process that this one works with.
+void SetInterrupt(int signal_number);
+// The same, or (0) as if none had come: for tests.
 void SetInterruptForTest(int signal_number);
 
 }  // namespace rutile

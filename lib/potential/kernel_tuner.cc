@@ -34,11 +34,11 @@ constexpr double kLeastGain = 1.02;
 
 template <typename T>
 std::string KeyOf(const NetworkShape& shape, int num_threads, const TuneOptions& options) {
-  return absl::StrCat("version ", kVersion, "; processor ", DescribeMachine().cpu, "; targets ", hwy::SupportedTargets(),
-                      "; species ", shape.num_species, "; features ", shape.num_features, "; hidden ",
-                      absl::StrJoin(shape.hidden, ","), "; ", ActivationName(shape.activation), "; fp", 8 * sizeof(T),
-                      "; batch ", options.batch_size, "; atoms ", absl::StrJoin(options.atoms, ","), "; order ",
-                      options.second_order ? 2 : 1, "; threads ", num_threads);
+  return absl::StrCat("version ", kVersion, "; processor ", DescribeMachine().cpu, "; targets ",
+                      hwy::SupportedTargets(), "; species ", shape.num_species, "; features ", shape.num_features,
+                      "; hidden ", absl::StrJoin(shape.hidden, ","), "; ", ActivationName(shape.activation), "; fp",
+                      8 * sizeof(T), "; batch ", options.batch_size, "; atoms ", absl::StrJoin(options.atoms, ","),
+                      "; order ", options.second_order ? 2 : 1, "; threads ", num_threads);
 }
 
 // Lines: key, plan, speed-up, checksum of these.

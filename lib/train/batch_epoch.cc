@@ -7,7 +7,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/gradient_step.h"
@@ -18,7 +17,7 @@ namespace rutile {
 BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
-      loss_(context.task, context.options.compile_mode, context.options.eager),
+      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {}
 
 absl::Status BatchEpoch::Start() {
@@ -37,7 +36,7 @@ absl::Status BatchEpoch::Train(EpochWork* work) {
   auto leave = absl::MakeCleanup([this] { Leave(); });
   if (!started_) RETURN_IF_ERROR(Start());
   while (context_.state.batch < context_.num_batches) {
-    RETURN_IF_ERROR(CheckInterrupt());
+    RETURN_IF_ERROR(context_.agreement.CheckInterrupt());
     RETURN_IF_ERROR(Step(work));
     if (context_.pause() && context_.state.batch < context_.num_batches) {
       std::move(leave).Cancel();
@@ -58,8 +57,8 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
-    RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
-    work->Add(context_.task, loader_.examples());
+    if (!loader_.examples().empty()) RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
+    work->Add(context_.task, loader_.all_examples());
     if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);
@@ -77,6 +76,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
     ++state.step;
   }
   context_.task.FinishStep(&state.parameters);
+  RETURN_IF_ERROR(AverageBuffers());
   if (!loss_.overflowed() && context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
 
   state.epoch_sums.Add(loss_.sums());
@@ -86,6 +86,15 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
                               loss_.norm(), work->cost});
   }
   return absl::OkStatus();
+}
+
+absl::Status BatchEpoch::AverageBuffers() {
+  if (context_.agreement.alone()) return absl::OkStatus();
+  std::vector<Tensor> buffers;
+  for (const ParameterSlice& slice : context_.task.parameter_slices()) {
+    if (slice.buffer) buffers.push_back(context_.state.parameters.Slice(slice.offset, {slice.num_elements()}));
+  }
+  return buffers.empty() ? absl::OkStatus() : context_.agreement.Average(absl::MakeSpan(buffers));
 }
 
 NamedTensors BatchEpoch::State() const {

@@ -30,6 +30,8 @@ class BatchEpoch : public EpochTrainer {
 
  private:
   absl::Status Start();
+  // Of the task's buffers: each process has seen its share of the batch, all go on with the mean of what they saw.
+  absl::Status AverageBuffers();
   absl::Status Step(EpochWork* work);
   // The loss of the batches of a step, up to batch number `end`, and its gradient.
   absl::StatusOr<double> AddBatches(int64_t end, EpochWork* work);

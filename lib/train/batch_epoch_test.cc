@@ -14,6 +14,7 @@
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/half_task.h"
 #include "lib/testing/toy_task.h"
+#include "lib/train/agreement.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/run_plan.h"
@@ -44,6 +45,7 @@ struct EpochOfHalf {
             10,
             state,
             /*ema=*/nullptr,
+            agreement,
             [this] { return state.batch == pause_at; },
             /*on_failed=*/nullptr};
   }
@@ -53,6 +55,7 @@ struct EpochOfHalf {
   TrainerOptions options;
   Schedule schedule;
   Checkpoint state;
+  Agreement agreement{nullptr};
   int64_t pause_at = 10;
   std::unique_ptr<BatchEpoch> epoch;
 };

@@ -16,6 +16,7 @@
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/train/bucketing.h"
+#include "lib/train/work_share.h"
 
 namespace rutile {
 namespace {
@@ -47,6 +48,7 @@ std::vector<int64_t> WeightedDraw(absl::Span<const double> weights, int64_t n, R
 struct DataLoader::Impl {
   struct Slot {
     NamedTensors batch;
+    std::vector<int64_t> share;  // with other processes
     absl::Status status;
     bool ready = false;
   };
@@ -54,7 +56,7 @@ struct DataLoader::Impl {
   Impl(const Task& task, std::vector<int64_t> given, const DataLoaderOptions& options)
       : task(task), options(options), all(std::move(given)), order(all) {
     CHECK(options.batch_size >= 1 && options.num_workers >= 0 && options.prefetch_factor >= 1 &&
-          options.bucket_window >= 0);
+          options.bucket_window >= 0 && options.rank >= 0 && options.rank < options.num_ranks);
     num_batches = (static_cast<int64_t>(all.size()) + options.batch_size - 1) / options.batch_size;
     next_to_make = next_to_take = num_batches;
     slots.resize(std::max(1, options.num_workers * options.prefetch_factor + (options.num_workers > 0)));
@@ -83,6 +85,17 @@ struct DataLoader::Impl {
     return absl::MakeConstSpan(order).subspan(b * options.batch_size, options.batch_size);
   }
 
+  // The part of batch b to be made here.
+  absl::Span<const int64_t> OwnOf(int64_t b, const Slot& slot) const {
+    return options.num_ranks == 1 ? ExamplesOf(b) : absl::MakeConstSpan(slot.share);
+  }
+
+  absl::Status Make(int64_t b, Slot* slot) const {
+    if (options.num_ranks > 1) slot->share = WorkShare(task, ExamplesOf(b), options.rank, options.num_ranks);
+    const absl::Span<const int64_t> own = OwnOf(b, *slot);
+    return own.empty() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
+  }
+
   Slot& SlotOf(int64_t b) { return slots[b % static_cast<int64_t>(slots.size())]; }
 
   bool CanMake() const {
@@ -98,7 +111,7 @@ struct DataLoader::Impl {
       Slot& slot = SlotOf(b);
       ++working;
       lock.unlock();
-      slot.status = task.MakeBatch(ExamplesOf(b), &slot.batch);
+      slot.status = Make(b, &slot);
       lock.lock();
       --working;
       slot.ready = true;
@@ -124,7 +137,7 @@ struct DataLoader::Impl {
       std::lock_guard<std::mutex> lock(mutex);
       for (Slot& slot : slots) slot.ready = false;
       next_to_make = next_to_take = released = first_batch;
-      current = absl::Span<const int64_t>();
+      current = current_of_all = absl::Span<const int64_t>();
     }
     if (workers.empty() && first_batch < num_batches) StartWorkers();
     may_make.notify_all();
@@ -151,7 +164,7 @@ struct DataLoader::Impl {
     const int64_t b = next_to_take;
     Slot& slot = SlotOf(b);
     if (options.num_workers == 0) {
-      slot.status = task.MakeBatch(ExamplesOf(b), &slot.batch);
+      slot.status = Make(b, &slot);
     } else {
       std::unique_lock<std::mutex> lock(mutex);
       if (released < b) {  // the batch before this one is no longer in use
@@ -162,7 +175,8 @@ struct DataLoader::Impl {
       made.wait(lock, [&slot] { return slot.ready; });
     }
     ++next_to_take;
-    current = ExamplesOf(b);
+    current = OwnOf(b, slot);
+    current_of_all = ExamplesOf(b);
     RETURN_IF_ERROR(slot.status);
     return &slot.batch;
   }
@@ -173,7 +187,7 @@ struct DataLoader::Impl {
   std::vector<int64_t> order;  // of this epoch
   int64_t num_batches;
   int64_t next_to_take;  // of the caller alone
-  absl::Span<const int64_t> current;
+  absl::Span<const int64_t> current, current_of_all;
   std::vector<Slot> slots;
 
   std::mutex mutex;
@@ -203,5 +217,7 @@ void DataLoader::EndEpoch() { impl_->EndEpoch(); }
 absl::StatusOr<const NamedTensors*> DataLoader::Next() { return impl_->Next(); }
 
 absl::Span<const int64_t> DataLoader::examples() const { return impl_->current; }
+
+absl::Span<const int64_t> DataLoader::all_examples() const { return impl_->current_of_all; }
 
 }  // namespace rutile

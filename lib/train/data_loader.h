@@ -27,6 +27,10 @@ struct DataLoaderOptions {
   int prefetch_factor = 2;  // batches ahead, per worker
   // Threads live as long as the loader; false: from StartEpoch to EndEpoch, and batches are freed with them.
   bool persistent_workers = true;
+  // Batches are this process's share (lib/train/work_share.h) of those of all; it can have no example, then nothing is
+  // made.
+  int rank = 0;
+  int num_ranks = 1;
 };
 
 class DataLoader {
@@ -51,8 +55,10 @@ class DataLoader {
   // Task::MakeBatch, at the batch where it arose.
   absl::StatusOr<const NamedTensors*> Next();
 
-  // The examples in the batch that Next returned last.
+  // The examples in the batch that Next returned last; with others, this process's share.
   absl::Span<const int64_t> examples() const;
+  // Of all processes.
+  absl::Span<const int64_t> all_examples() const;
 
  private:
   struct Impl;

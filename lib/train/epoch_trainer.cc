@@ -32,6 +32,10 @@ DataLoaderOptions LoaderOptions(const TrainerOptions& options) {
   loader.num_workers = options.num_workers;
   loader.prefetch_factor = options.prefetch_factor;
   loader.persistent_workers = options.persistent_workers;
+  if (options.communicator != nullptr) {
+    loader.rank = options.communicator->rank();
+    loader.num_ranks = options.communicator->size();
+  }
   return loader;
 }
 

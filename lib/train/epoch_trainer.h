@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/task/task.h"
+#include "lib/train/agreement.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/ema.h"
@@ -29,9 +30,10 @@ struct EpochContext {
   const std::vector<int64_t>& examples;  // to train on
   const TrainerOptions& options;
   const Schedule& schedule;
-  int64_t num_batches;  // of an epoch; the loader may have more
-  Checkpoint& state;    // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are moved on
-  Ema* ema;             // nullptr: there is none
+  int64_t num_batches;   // of an epoch; the loader may have more
+  Checkpoint& state;     // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are moved on
+  Ema* ema;              // nullptr: there is none
+  Agreement& agreement;  // with the processes that train, too
   // Asked after each step: whether something is due that others do, a validation, a checkpoint, the end of the run.
   std::function<bool()> pause;
   std::function<void(const FailedBatch&)> on_failed;  // told of what is not finite, before that is returned

@@ -12,7 +12,8 @@
 namespace rutile {
 
 absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
-                                                  int64_t epoch) {
+                                                  int64_t epoch, Agreement* agreement) {
+  const bool alone = agreement == nullptr || agreement->alone();
   EvaluationResult result;
   result.sums = TermSums(static_cast<int>(task.terms().size()));
   std::vector<double> metric_sums(task.num_metric_sums());
@@ -21,11 +22,13 @@ absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& para
   loader->StartEpoch(0);
   const auto end = absl::MakeCleanup([loader] { loader->EndEpoch(); });
   while (true) {
-    RETURN_IF_ERROR(CheckInterrupt());
+    if (alone) RETURN_IF_ERROR(CheckInterrupt());
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader->Next());
     if (batch == nullptr) break;
+    if (loader->examples().empty()) continue;
     RETURN_IF_ERROR(task.Evaluate(parameters, *batch, &result.sums, absl::MakeSpan(metric_sums)));
   }
+  if (!alone) RETURN_IF_ERROR(agreement->Sum(&result.sums, absl::MakeSpan(metric_sums)));
   result.loss = task.CombineTerms(result.sums).value;
   result.metrics = task.Metrics(metric_sums);
   return result;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/task/task.h"
+#include "lib/train/agreement.h"
 #include "lib/train/data_loader.h"
 
 namespace rutile {
@@ -20,10 +21,11 @@ struct EvaluationResult {
 
 // One pass over the loader's examples (it should not shuffle); task and loader are told of the epoch here. Sums are
 // pooled over all examples before the loss is formed, so the result does not depend on the batch size. (aenet-python
-// averages the losses of batches instead, which for a root mean square is another number.) CANCELLED after a signal;
-// otherwise the errors of the task.
+// averages the losses of batches instead, which for a root mean square is another number.) With others (agreement) each
+// evaluates its share, sums are those of all, and all agree at the end. CANCELLED after a signal, when alone; otherwise
+// the errors of the task and of agreeing.
 absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
-                                                  int64_t epoch = 0);
+                                                  int64_t epoch = 0, Agreement* agreement = nullptr);
 
 }  // namespace rutile
 

@@ -6,7 +6,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 
@@ -24,12 +23,12 @@ DataLoaderOptions AllInOrder(const TrainerOptions& options) {
 LbfgsEpoch::LbfgsEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, AllInOrder(context.options)),
-      loss_(context.task, context.options.compile_mode, context.options.eager),
+      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement),
       lbfgs_(context.options.optimizer, context.state.parameters,
              [this](const Tensor& parameters, Tensor* gradient) { return Evaluate(parameters, gradient); }) {}
 
 absl::Status LbfgsEpoch::Train(EpochWork* work) {
-  RETURN_IF_ERROR(CheckInterrupt());
+  RETURN_IF_ERROR(context_.agreement.CheckInterrupt());
   Checkpoint& state = context_.state;
   if (state.batch == loader_.num_batches()) return absl::OkStatus();  // its validation is missing
   context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimise stays the same
@@ -57,8 +56,8 @@ absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gr
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader_.Next());
     if (batch == nullptr) break;
     last = *batch;
-    RETURN_IF_ERROR(loss_.Add(parameters, *batch));
-    work_->Add(context_.task, loader_.examples());
+    if (!loader_.examples().empty()) RETURN_IF_ERROR(loss_.Add(parameters, *batch));
+    work_->Add(context_.task, loader_.all_examples());
     if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }
   ASSIGN_OR_RETURN(const double loss, CombineLoss(context_, loader_.examples(), last, &loss_));

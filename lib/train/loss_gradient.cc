@@ -24,9 +24,10 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 
 }  // namespace
 
-LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager)
+LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement)
     : task_(task),
       eager_(MakeEager(task, mode, eager)),
+      reducer_(agreement),
       combined_(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()})),
       sums_(static_cast<int>(task.terms().size())) {
   if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
@@ -69,11 +70,14 @@ bool LossGradient::IsFinite() const {
 
 absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
   if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
+  RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
   Loss loss = task_.CombineTerms(sums_);
   SetToZero(absl::MakeSpan(resting_parts_));
   // The pass that combines also takes the scale away and, by the norm, finds what is not finite.
   for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
   norm_ = CombineGradients(loss.weight, gradients_, &combined_);
+  ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
+  if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
   overflowed_ = false;
   if (scaler_ && std::isfinite(loss.value)) {
     scaler_->Update(std::isfinite(norm_));

@@ -12,8 +12,10 @@
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
+#include "lib/train/agreement.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/grad_scaler.h"
+#include "lib/train/gradient_reducer.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
@@ -22,7 +24,8 @@ class LossGradient {
  public:
   // `task` must outlive it. The mode says who differentiates: the task's kernels, or LibTorch as `eager` has it
   // (CheckEager has passed). With fp16 networks gradients are scaled (grad_scaler.h) until they are combined.
-  LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {});
+  // agreement: with the processes that Combine adds up over; nullptr: alone. It must outlive this object.
+  LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr);
   ~LossGradient();
   LossGradient(const LossGradient&) = delete;
   LossGradient& operator=(const LossGradient&) = delete;
@@ -40,9 +43,10 @@ class LossGradient {
   // Whether the sums are; their gradients are not looked at.
   bool IsFinite() const;
 
-  // The loss of what was added; gradient() and norm() are of it. OUT_OF_RANGE when it or its gradient is not finite:
-  // the message places it after what `state` has done, and names the first of `examples`. With fp16 networks a gradient
-  // that is not finite may be the scale's fault: overflowed() is true then, until the scale is exhausted.
+  // The loss of what was added, by all processes; gradient() and norm() are of it. OUT_OF_RANGE when it or its gradient
+  // is not finite: the message places it after what `state` has done, and names the first of `examples`. With fp16
+  // networks a gradient that is not finite may be the scale's fault: overflowed() is true then, until the scale is
+  // exhausted.
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
   const Tensor& gradient() const { return combined_; }  // [P], the parameters' type
   Tensor& gradient() { return combined_; }
@@ -58,7 +62,8 @@ class LossGradient {
   Task& task_;
   const std::unique_ptr<EagerGradients> eager_;  // null: the task's kernels
   std::optional<GradScaler> scaler_;             // with fp16 networks
-  std::vector<Tensor> gradients_;                // [T] of [P]
+  GradientReducer reducer_;
+  std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* resting_ = nullptr;
   std::vector<Tensor> resting_parts_;  // of gradients_
   Tensor combined_;

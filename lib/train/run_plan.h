@@ -21,7 +21,7 @@ struct RunPlan {
   std::vector<int64_t> validation;  // as limited
   int64_t num_batches = 0;          // of an epoch, as limited
   int64_t steps_per_epoch = 0;
-  int64_t run_steps = -1;           // of the whole run, by its limits on epochs and steps; -1: they are not set
+  int64_t run_steps = -1;  // of the whole run, by its limits on epochs and steps; -1: they are not set
 
   // Of the optimiser, over so many first batches of an epoch: after accumulation; 1 of L-BFGS.
   int64_t StepsOf(int64_t batches) const;

@@ -21,6 +21,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/agreement.h"
 #include "lib/train/average_best.h"
 #include "lib/train/batch_epoch.h"
 #include "lib/train/checkpoint.h"
@@ -37,6 +38,7 @@
 #include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/run_plan.h"
+#include "lib/train/run_together.h"
 #include "lib/train/run_writer.h"
 #include "lib/train/schedule.h"
 #include "lib/train/starting_state.h"
@@ -64,6 +66,8 @@ class Trainer {
         stop_(options_.stop, monitor_.maximize()),
         validation_rule_(options_.validation, plan_.steps_per_epoch),
         top_checkpoints_(options_.save_top_k, monitor_.maximize()),
+        agreement_(options_.communicator),
+        files_(agreement_.writes() ? options_.files : RunFiles::kNone),
         writer_(task, directory_, provenance) {
     const int64_t size = task.num_parameters();
     if (options_.ema) ema_.emplace(*options_.ema, task.parameter_dtype(), size, plan_.run_steps);
@@ -91,7 +95,7 @@ class Trainer {
   bool PauseIsDue();
   bool ValidationIsDue() const;
   bool KeepIsDue() const;
-  bool SaveIsDue() const { return options_.files == RunFiles::kAll && now_ - last_save_ >= options_.save_interval; }
+  bool SaveIsDue() const { return files_ == RunFiles::kAll && now_ - last_save_ >= options_.save_interval; }
   // Does it. The validation may give a reason to stop.
   absl::Status DoWhatIsDue(std::string* reason);
 
@@ -129,17 +133,21 @@ class Trainer {
   TopCheckpoints top_checkpoints_;
   std::string top_;                  // to write, now that its validation is over
   std::vector<std::string> former_;  // to remove, once a checkpoint is written that does not count on them
+  Agreement agreement_;
+  const RunFiles files_;  // of this process
   RunWriter writer_;
   std::unique_ptr<EpochTrainer> epoch_;
   std::optional<TrainLog> log_;
   Checkpoint state_;
 
-  const absl::Time start_ = absl::Now();
-  absl::Time now_ = start_;  // after the last step
-  absl::Time epoch_start_ = start_;
-  absl::Time last_save_ = start_;
-  absl::Time last_keep_ = start_;
-  absl::Time last_validation_ = start_;
+  const absl::Time begin_ = absl::Now();
+  // What is decided by time goes by the time that all agree on.
+  absl::Time start_;
+  absl::Time now_;  // after the last step
+  absl::Time last_save_;
+  absl::Time last_keep_;
+  absl::Time last_validation_;
+  absl::Time epoch_start_ = begin_;
   EpochWork work_;              // of the epoch, in this session
   absl::Duration train_time_;   // likewise, without validations
   int64_t saved_step_ = -1;     // of the numbered checkpoint written last
@@ -149,16 +157,19 @@ class Trainer {
 };
 
 absl::Status Trainer::Start() {
+  RETURN_IF_ERROR(agreement_.Agree());
+  start_ = now_ = last_save_ = last_keep_ = last_validation_ = agreement_.Now();
   RETURN_IF_ERROR(AssignGroups(options_.groups, task_.parameter_slices()).status());
   bool resume = false;
   if (options_.files != RunFiles::kNone) {
-    ASSIGN_OR_RETURN(resume, directory_.Open(options_.mode));
+    ASSIGN_OR_RETURN(resume, OpenTogether(&agreement_, directory_, options_.mode));
   }
   if (resume) {
     ASSIGN_OR_RETURN(state_, ResumedState(task_, plan_, directory_));
   } else {
     state_ = NewState(task_, plan_);
   }
+  RETURN_IF_ERROR(CheckSameRun(&agreement_, task_, plan_, state_, provenance_));
   if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
@@ -169,6 +180,7 @@ absl::Status Trainer::Start() {
                                 plan_.num_batches,
                                 state_,
                                 ema_ ? &*ema_ : nullptr,
+                                agreement_,
                                 [this] { return PauseIsDue(); },
                                 [this](const FailedBatch& failed) { WriteFailed(failed); }};
   if (options_.optimizer.kind == OptimizerKind::kLbfgs) {
@@ -182,9 +194,9 @@ absl::Status Trainer::Start() {
   }
   // The file may be of a later epoch than the checkpoint, or gone.
   if (state_.best_epoch > 0) writer_.SetBestChanged();
-  if (options_.files == RunFiles::kNone) return absl::OkStatus();
+  if (files_ == RunFiles::kNone) return absl::OkStatus();
   if (!resume) RETURN_IF_ERROR(directory_.RemoveRun());  // nothing but the environment can fail from here on
-  if (options_.files == RunFiles::kAll) {
+  if (files_ == RunFiles::kAll) {
     ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log_stem(), EpochColumns(task_, has_validation()),
                                           options_.log_formats, {state_.log_rows, /*step=*/0}));
   }
@@ -193,7 +205,7 @@ absl::Status Trainer::Start() {
 }
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
-  if (options_.files == RunFiles::kNone) return;
+  if (files_ == RunFiles::kNone) return;
   // What went wrong matters more than that this could not be written.
   WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
 }
@@ -233,17 +245,17 @@ void Trainer::GatherStates() {
 }
 
 absl::Status Trainer::WriteCheckpoint(const std::string& path) {
-  if (options_.files == RunFiles::kNone) return absl::OkStatus();
+  if (files_ == RunFiles::kNone) return absl::OkStatus();
   GatherStates();
   return writer_.WriteCheckpoint(state_, path);
 }
 
 absl::Status Trainer::Save() {
-  if (options_.files == RunFiles::kNone) return absl::OkStatus();
+  if (files_ == RunFiles::kNone) return absl::OkStatus();
   GatherStates();
   const double loss = state_.observed_step == state_.step ? last_loss_ : kNan;
   RETURN_IF_ERROR(writer_.Save(state_, Evaluated(), loss));
-  last_save_ = absl::Now();
+  last_save_ = now_ = agreement_.Now();
   return RemoveFormer();
 }
 
@@ -256,7 +268,7 @@ absl::Status Trainer::RemoveFormer() {
 absl::Status Trainer::KeepTop() {
   if (top_.empty()) return absl::OkStatus();
   const std::string path = directory_.named_checkpoint(std::exchange(top_, ""));
-  return options_.files == RunFiles::kAll ? WriteCheckpoint(path) : absl::OkStatus();
+  return files_ == RunFiles::kAll ? WriteCheckpoint(path) : absl::OkStatus();
 }
 
 bool Trainer::ObserveValue(double value, When when) {
@@ -288,7 +300,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   if (validate && has_validation()) {
     epoch_->Leave();
     ASSIGN_OR_RETURN(const EvaluationResult validation,
-                     EvaluateExamples(task_, Evaluated(), &validation_loader_, state_.epoch));
+                     EvaluateExamples(task_, Evaluated(), &validation_loader_, state_.epoch, &agreement_));
     if (!std::isfinite(validation.loss)) {
       return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
                                                 state_.epoch + 1, ", step ", state_.step,
@@ -297,7 +309,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
     report.validated = true;
     report.validation_loss = validation.loss;
     report.validation = validation.metrics;
-    last_validation_ = absl::Now();
+    last_validation_ = agreement_.Now();
   } else if (has_validation()) {
     report.validation = task_.Metrics(std::vector<double>(task_.num_metric_sums()));
     for (Metric& metric : report.validation) metric.value = kNan;
@@ -333,18 +345,17 @@ absl::Status Trainer::Observe(bool validate, When when) {
 
 bool Trainer::ValidationIsDue() const {
   return state_.observed_step != state_.step && validation_rule_.inside_epochs() &&
-         validation_rule_.AfterStep(state_.epoch, plan_.StepsOf(state_.batch), state_.step,
-                                    now_ - last_validation_);
+         validation_rule_.AfterStep(state_.epoch, plan_.StepsOf(state_.batch), state_.step, now_ - last_validation_);
 }
 
 bool Trainer::KeepIsDue() const {
-  return options_.files == RunFiles::kAll && saved_step_ != state_.step &&
+  return files_ == RunFiles::kAll && saved_step_ != state_.step &&
          ((options_.keep_every_steps > 0 && state_.step % options_.keep_every_steps == 0) ||
           now_ - last_keep_ >= options_.keep_every_time);
 }
 
 bool Trainer::PauseIsDue() {
-  now_ = absl::Now();
+  now_ = agreement_.Now();
   return stop_.LimitReached(state_.step, now_ - start_) || ValidationIsDue() || KeepIsDue() || SaveIsDue();
 }
 
@@ -365,7 +376,8 @@ absl::Status Trainer::DoWhatIsDue(std::string* reason) {
 }
 
 absl::Status Trainer::TrainEpoch(std::string* reason) {
-  epoch_start_ = now_ = absl::Now();
+  epoch_start_ = absl::Now();
+  now_ = agreement_.Now();
   work_ = EpochWork();
   train_time_ = absl::ZeroDuration();
   // What was due when a signal came is still due when the run is resumed.
@@ -373,8 +385,8 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
   while (reason->empty() && state_.batch < plan_.num_batches) {
     const absl::Time before = absl::Now();
     RETURN_IF_ERROR(epoch_->Train(&work_));
-    now_ = absl::Now();
-    train_time_ += now_ - before;
+    now_ = agreement_.Now();
+    train_time_ += absl::Now() - before;
     RETURN_IF_ERROR(DoWhatIsDue(reason));
   }
   epoch_->Leave();
@@ -389,8 +401,7 @@ absl::Status Trainer::FinishEpoch() {
   state_.epoch_sums = TermSums(static_cast<int>(state_.epoch_sums.sum.size()));
   state_.sampling_weight.clear();
   RETURN_IF_ERROR(KeepTop());
-  if (options_.keep_every_epochs > 0 && state_.epoch % options_.keep_every_epochs == 0 &&
-      options_.files == RunFiles::kAll) {
+  if (options_.keep_every_epochs > 0 && state_.epoch % options_.keep_every_epochs == 0 && files_ == RunFiles::kAll) {
     RETURN_IF_ERROR(WriteCheckpoint(directory_.epoch_checkpoint(state_.epoch)));
   }
   return SaveIsDue() ? Save() : absl::OkStatus();
@@ -405,7 +416,7 @@ absl::Status Trainer::Finish() {
     RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
   }
   RETURN_IF_ERROR(FinishAverage());
-  if (options_.files == RunFiles::kNone) return absl::OkStatus();
+  if (files_ == RunFiles::kNone) return absl::OkStatus();
   return writer_.WriteModels(state_, Evaluated(), last_loss_);
 }
 
@@ -414,10 +425,10 @@ absl::Status Trainer::FinishAverage() {
   const Tensor mean = average_best_->Mean();
   if (has_validation()) {
     ASSIGN_OR_RETURN(const EvaluationResult validation,
-                     EvaluateExamples(task_, mean, &validation_loader_, state_.epoch));
+                     EvaluateExamples(task_, mean, &validation_loader_, state_.epoch, &agreement_));
     average_loss_ = validation.loss;
   }
-  if (options_.files == RunFiles::kNone) return absl::OkStatus();
+  if (files_ == RunFiles::kNone) return absl::OkStatus();
   return writer_.WriteAverage(state_, mean, average_loss_);
 }
 
@@ -426,7 +437,7 @@ absl::StatusOr<TrainResult> Trainer::Run() {
   std::string reason;
   absl::Status status;
   while (status.ok()) {
-    reason = stop_.Limit(state_.epoch, state_.step, absl::Now() - start_);
+    reason = stop_.Limit(state_.epoch, state_.step, agreement_.Now() - start_);
     if (reason.empty()) reason = stop_.Early(state_.epoch, state_.step);
     if (reason.empty() && state_.batch == 0) reason = epoch_->Finished();
     if (!reason.empty()) break;
@@ -442,7 +453,7 @@ absl::StatusOr<TrainResult> Trainer::Run() {
                                              directory_.checkpoint()));
   }
   if (!status.ok()) {
-    if (options_.files != RunFiles::kNone) RETURN_IF_ERROR(writer_.WriteBest(state_));
+    if (files_ != RunFiles::kNone) RETURN_IF_ERROR(writer_.WriteBest(state_));
     return status;
   }
   return Result(reason);
@@ -450,8 +461,7 @@ absl::StatusOr<TrainResult> Trainer::Run() {
 
 TrainResult Trainer::Result(const std::string& reason) const {
   TrainResult result;
-  result.epochs = state_.epoch;
-  result.steps = state_.step;
+  result.epochs = state_.epoch, result.steps = state_.step;
   result.stop_reason = reason;
   result.train_loss = train_loss_;
   result.best_loss = state_.best_loss;
@@ -460,7 +470,7 @@ TrainResult Trainer::Result(const std::string& reason) const {
   result.averaged = average_best_ ? average_best_->size() : 0;
   result.average_loss = average_loss_;
   result.best_parameters = state_.best_parameters;
-  result.time = absl::Now() - start_;
+  result.time = absl::Now() - begin_;
   return result;
 }
 
@@ -474,7 +484,7 @@ absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerO
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
   plan.options.schedule.maximize = monitor.maximize();
   std::optional<StepLog> steps;
-  if (options.log_every_n_steps > 0 && options.files == RunFiles::kAll) {
+  if (options.log_every_n_steps > 0 && options.files == RunFiles::kAll && Agreement(options.communicator).writes()) {
     steps.emplace(RunDirectory(output_dir).step_log_stem(), options.log_formats, task.loss_unit(),
                   options.log_every_n_steps);
     plan.options.on_step = [first = options.on_step, log = &*steps](const StepReport& report) {

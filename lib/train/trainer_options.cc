@@ -173,6 +173,11 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(AtLeast(options.validation_batch_size, 0, "validation_batch_size"));
   RETURN_IF_ERROR(AtLeast(options.num_workers, 0, "num_workers"));
   RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
+  if (options.communicator != nullptr && options.sampling_policy == SamplingPolicy::kErrorWeighted) {
+    return absl::InvalidArgumentError(
+        "sampling_policy error_weighted needs the errors of all examples, and each of several processes knows its own "
+        "alone; use energy_weighted, or one process");
+  }
   if (options.ema.has_value()) RETURN_IF_ERROR(CheckEmaOptions(*options.ema));
   if (options.ema.has_value() && Averages(options)) {
     return absl::InvalidArgumentError(

@@ -17,6 +17,7 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/train/batch_limit.h"
+#include "lib/train/communicator.h"
 #include "lib/train/ema.h"
 #include "lib/train/log_format.h"
 #include "lib/train/optimizer.h"
@@ -113,6 +114,9 @@ struct TrainerOptions {
   int prefetch_factor = 2;            // batches ahead, per worker
   bool persistent_workers = true;     // false: threads end with each epoch
 
+  // Processes that train together, this one among them; nullptr: it is alone. Each batch is dealt out among them, so
+  // that the run is that of one process, to rounding.
+  Communicator* communicator = nullptr;
   RunMode mode = RunMode::kNew;
   absl::Duration save_interval = absl::Seconds(10);  // of best, last and checkpoint; 0: after every epoch
   // Numbered checkpoints that stay: of every so many epochs or steps (0: none), or after so much time.

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kHelpWidth = 100;
 const char* tool_name = "rutile";
+int message_rank = 0;
 
 // Flags of gflags itself that are part of every tool. Everything else that LibTorch, glog and gflags register is not.
 bool IsCommonFlag(absl::string_view name) { return name == "flagfile" || name == "help" || name == "version"; }
@@ -91,6 +92,20 @@ absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& 
   }
 }
 
+void PrintLine(absl::string_view what) {
+  const std::string line = absl::StrCat(isatty(STDERR_FILENO) ? "\r\033[K" : "", tool_name, ": ", what, "\n");
+  std::fputs(line.c_str(), stderr);
+}
+
+void PrintError(const absl::Status& status) {
+  if (message_rank == 0) return PrintLine(status.message());
+  // Each of them has the same signal to tell of.
+  if (absl::IsCancelled(status)) return;
+  const std::string rank = absl::StrCat("rank ", message_rank);
+  PrintLine(absl::StartsWith(status.message(), rank) ? std::string(status.message())
+                                                     : absl::StrCat(rank, ": ", status.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
@@ -105,8 +120,13 @@ absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view ki
 void PrintWarning(absl::string_view what) { PrintMessage(absl::StrCat("warning: ", what)); }
 
 void PrintMessage(absl::string_view what) {
-  const std::string line = absl::StrCat(isatty(STDERR_FILENO) ? "\r\033[K" : "", tool_name, ": ", what, "\n");
-  std::fputs(line.c_str(), stderr);
+  if (message_rank == 0) PrintLine(what);
+}
+
+void SetMessageRank(int rank) {
+  message_rank = rank;
+  if (rank > 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
+    PrintError(absl::InternalError("cannot open /dev/null"));
 }
 
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
@@ -146,7 +166,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   run.args.assign(argv + 1, argv + argc);
   InstallInterruptHandlers();
   const absl::Status status = RunGuarded(run, body);
-  if (!status.ok()) PrintMessage(status.message());
+  if (!status.ok()) PrintError(status);
   return ExitStatus(status);
 }
 

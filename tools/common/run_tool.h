@@ -42,6 +42,9 @@ absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view ki
 void PrintWarning(absl::string_view what);
 // "tool: what" on stderr.
 void PrintMessage(absl::string_view what);
+// This process is one of several that do the same. Other than rank 0 they print nothing from now on, but that error,
+// with their rank, which RunTool's body returns.
+void SetMessageRank(int rank);
 
 }  // namespace rutile
 

@@ -2,6 +2,8 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+
 #include "lib/base/parallel_for.h"
 
 DEFINE_int32(threads, 0, "Threads. 0: one for each processor that the process may use. Results do not depend on it.");
@@ -9,6 +11,14 @@ DEFINE_validator(threads, [](const char*, int32_t value) { return value >= 0 && 
 
 namespace rutile {
 
-int ThreadsFromFlags() { return FLAGS_threads > 0 ? FLAGS_threads : AvailableProcessors(); }
+namespace {
+int processes_here = 1;
+}  // namespace
+
+int ThreadsFromFlags() {
+  return FLAGS_threads > 0 ? FLAGS_threads : std::max(1, AvailableProcessors() / processes_here);
+}
+
+void ShareProcessors(int processes) { processes_here = processes; }
 
 }  // namespace rutile

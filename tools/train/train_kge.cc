@@ -19,15 +19,18 @@
 #include "lib/kg/triples_file.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
+#include "tools/common/given_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
 #include "tools/train/kge_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/precision_flags.h"
+#include "tools/train/process_flags.h"
 #include "tools/train/run_record.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/train_run.h"
@@ -117,6 +120,16 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, options));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
+  if (model.model == KgeModel::kConvE) {
+    RETURN_IF_ERROR(RefuseFlags("on ConvE, whose batch norms need the whole batch",
+                                {"num_processes", "strategy", "dist_timeout", "dist_interface"}));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
+  options.communicator = communicator.get();
+  if (communicator != nullptr && model.model == KgeModel::kConvE) {
+    return absl::InvalidArgumentError(
+        "several processes do not train ConvE together: the batch norms of each would see a part of the batch");
+  }
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));

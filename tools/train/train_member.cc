@@ -2,6 +2,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
+#include "lib/train/communicator.h"
 #include "tools/common/run_tool.h"
 #include "tools/train/train_report.h"
 #include "tools/train/train_task.h"
@@ -17,7 +18,8 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   PrintFacts(data, task, split);
   const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, split); }};
   RETURN_IF_ERROR(RunTask(member, run, split, options, metadata).status());
-  if (options.files == RunFiles::kNone) return absl::OkStatus();
+  const bool writes = options.communicator == nullptr || options.communicator->rank() == 0;
+  if (!writes || options.files == RunFiles::kNone) return absl::OkStatus();
   return SavePredictions(member.directory, data, split, task_options.num_threads);
 }
 

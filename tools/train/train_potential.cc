@@ -1,6 +1,7 @@
 #include "tools/train/train_potential.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/potential_file.h"
+#include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/split_flags.h"
+#include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
 #include "tools/train/compile_flags.h"
 #include "tools/train/data_flags.h"
@@ -19,6 +22,7 @@
 #include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
 #include "tools/train/precision_flags.h"
+#include "tools/train/process_flags.h"
 #include "tools/train/run_record.h"
 #include "tools/train/train_member.h"
 #include "tools/train/train_plot.h"
@@ -58,6 +62,9 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
+  options.communicator = communicator.get();
+  task_options.num_threads = ThreadsFromFlags();
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;

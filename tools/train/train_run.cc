@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
+#include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
 #include "tools/common/checkpoint_flags.h"
 #include "tools/common/run_tool.h"
@@ -30,6 +31,8 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     const std::string name = absl::StrFormat("member-%02d", m);
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
+  // Others may look when rank 0 has begun to write.
+  if (options.communicator != nullptr && options.communicator->rank() > 0) return members;
   for (const Member& member : members) {
     if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun())
       continue;
@@ -42,12 +45,14 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata) {
   const RunDirectory directory(member.directory);
+  const bool writes = options.communicator == nullptr || options.communicator->rank() == 0;
   TrainProgress progress(member.name.empty() ? "train" : member.name, run.cost_unit, options.stop,
-                         FLAGS_progress && options.files != RunFiles::kAtEnd);
+                         writes && FLAGS_progress && options.files != RunFiles::kAtEnd);
   TrainPlot plot(directory, options);
   double cost_per_s = 0;
   if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
   options.on_epoch = [&](const EpochReport& report) {
+    if (!writes) return;
     cost_per_s = report.cost_per_s;
     progress.OnEpoch(report);
     plot.OnEpoch(report);
@@ -56,6 +61,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
   if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
+  if (!writes) return result;
   const bool keeps_files = options.files != RunFiles::kNone;
   if (keeps_files && run.write_beside) RETURN_IF_ERROR(run.write_beside());
   RETURN_IF_ERROR(result.status());

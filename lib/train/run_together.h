@@ -1,0 +1,28 @@
+// How processes that train together begin: one opens the directory, all make sure that they are about to do the same.
+
+#ifndef RUTILE_LIB_TRAIN_RUN_TOGETHER_H_
+#define RUTILE_LIB_TRAIN_RUN_TOGETHER_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/tensor_file.h"
+#include "lib/train/agreement.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
+
+namespace rutile {
+
+// RunDirectory::Open by rank 0; the others take over what came of it: whether there is a run to go on with, or its
+// error (FAILED_PRECONDITION). Alone: RunDirectory::Open.
+absl::StatusOr<bool> OpenTogether(Agreement* agreement, const RunDirectory& directory, RunMode mode);
+
+// Whether version, options, data (their number, the split, the inputs' SHA-256) and the state to begin at are the same
+// in all processes. FAILED_PRECONDITION naming the first rank and thing that differ; OK when alone.
+absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,
+                          const Metadata& provenance);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_RUN_TOGETHER_H_

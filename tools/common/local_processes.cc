@@ -1,0 +1,142 @@
+#include "tools/common/local_processes.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/run_tool.h"
+
+extern char** environ;
+
+namespace rutile {
+namespace {
+
+absl::Status SystemError(const char* what) {
+  return absl::ResourceExhaustedError(absl::StrCat("starting processes: ", what, ": ", std::strerror(errno)));
+}
+
+// One that nobody listens on now.
+absl::StatusOr<int> FreePort() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return SystemError("socket");
+  const auto close = absl::MakeCleanup([socket] { ::close(socket); });
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), length) != 0) return SystemError("bind");
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return SystemError("getsockname");
+  return ntohs(address.sin_port);
+}
+
+// Ours first: the first of a name is what getenv finds.
+std::vector<std::string> Environment(int rank, int size, int port) {
+  std::vector<std::string> variables = {absl::StrCat("RANK=", rank),       absl::StrCat("LOCAL_RANK=", rank),
+                                        absl::StrCat("WORLD_SIZE=", size), absl::StrCat("LOCAL_WORLD_SIZE=", size),
+                                        "MASTER_ADDR=127.0.0.1",           absl::StrCat("MASTER_PORT=", port)};
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // of LibTorch and BLAS
+    variables.push_back(absl::StrCat("OMP_NUM_THREADS=", std::max(1, AvailableProcessors() / size)));
+  }
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>* words) {
+  std::vector<char*> pointers;
+  for (std::string& word : *words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Between fork and exec nothing is allocated: this process may have threads.
+absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::string> environment) {
+  const std::vector<char*> argv = Pointers(&command), envp = Pointers(&environment);
+  const pid_t parent = ::getpid();
+  const pid_t process = ::fork();
+  if (process < 0) return SystemError("fork");
+  if (process > 0) return process;
+  ::setpgid(0, 0);  // Ctrl-C comes to the parent, which hands it on, once
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  ::execve("/proc/self/exe", argv.data(), envp.data());
+  ::_exit(127);
+}
+
+int ExitStatusOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+class Processes {
+ public:
+  ~Processes() { Signal(SIGKILL); }
+
+  void Add(pid_t process) { running_.push_back(process); }
+  bool running() const {
+    return std::any_of(running_.begin(), running_.end(), [](pid_t process) { return process != 0; });
+  }
+  void Signal(int signal_number) {
+    for (const pid_t process : running_) {
+      if (process != 0) ::kill(process, signal_number);
+    }
+  }
+  // Takes note of who has ended. The status of the first that failed, or 0.
+  int Collect() {
+    for (size_t rank = 0; rank < running_.size(); ++rank) {
+      int status = 0;
+      if (running_[rank] == 0 || ::waitpid(running_[rank], &status, WNOHANG) <= 0) continue;
+      if (WIFSIGNALED(status) && first_failure_ == 0) {
+        PrintMessage(absl::StrCat("rank ", rank, " (process ", running_[rank], ") was ended by signal ",
+                                  WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")"));
+      }
+      running_[rank] = 0;
+      if (first_failure_ == 0) first_failure_ = ExitStatusOf(status);
+    }
+    return first_failure_;
+  }
+
+ private:
+  std::vector<pid_t> running_;  // by rank; 0: ended
+  int first_failure_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, int size, absl::Duration grace) {
+  ASSIGN_OR_RETURN(const int port, FreePort());
+  Processes processes;
+  for (int rank = 0; rank < size; ++rank) {
+    ASSIGN_OR_RETURN(const pid_t process, Start(command, Environment(rank, size, port)));
+    processes.Add(process);
+  }
+  bool handed_on = false;
+  absl::Time kill_at = absl::InfiniteFuture();
+  int status = 0;
+  while (processes.running()) {
+    absl::SleepFor(absl::Milliseconds(10));
+    if (InterruptSignal() != 0 && !std::exchange(handed_on, true)) processes.Signal(InterruptSignal());
+    const bool failed_before = status != 0;
+    status = processes.Collect();
+    if (status != 0 && !failed_before) kill_at = absl::Now() + grace;
+    if (absl::Now() >= kill_at) processes.Signal(SIGKILL);
+  }
+  return status;
+}
+
+}  // namespace rutile

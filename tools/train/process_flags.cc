@@ -1,0 +1,81 @@
+#include "tools/train/process_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/gloo_communicator.h"
+#include "lib/train/rank_settings.h"
+#include "tools/common/duration_flag.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/local_processes.h"
+#include "tools/common/thread_flags.h"
+
+DEFINE_string(strategy, "auto",
+              "single: this process alone. ddp: data-parallel, with those that torchrun, Slurm, Open MPI or "
+              "--num_processes started. auto: ddp where there are others, else single.");
+DEFINE_validator(strategy, [](const char*, const std::string& value) {
+  return value == "auto" || value == "single" || value == "ddp";
+});
+DEFINE_int32(
+    num_processes, 1,
+    "Processes to start on this machine, which train one model together. Each batch is dealt out among them, so "
+    "that the run is that of one process, to rounding.");
+DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
+DEFINE_string(dist_timeout, "30s",
+              "How long processes that train together wait for one that does not answer, before all end, as in "
+              "30s or 5m.");
+DEFINE_string(dist_interface, "",
+              "Network interface over which processes of several machines meet, as eth0. Empty: the one that the "
+              "machine's name leads to.");
+
+namespace rutile {
+namespace {
+
+absl::Status CheckSize(const std::optional<RankSettings>& settings) {
+  const int size = settings.has_value() ? settings->size : 1;
+  if (settings.has_value() && FLAGS_num_processes > 1 && FLAGS_num_processes != size) {
+    return absl::InvalidArgumentError(absl::StrCat("--num_processes=", FLAGS_num_processes, ", but ",
+                                                   settings->launcher, " has started ", size,
+                                                   " processes: leave the flag out under a launcher"));
+  }
+  if (FLAGS_strategy == "ddp" && size == 1 && FLAGS_num_processes == 1) {
+    return absl::InvalidArgumentError(
+        "--strategy=ddp needs several processes: give --num_processes, or start train by torchrun, srun or mpirun");
+  }
+  if (FLAGS_strategy == "single" && FLAGS_num_processes > 1) {
+    return absl::InvalidArgumentError(
+        "--strategy=single is one process, and --num_processes asks for more: leave one out");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRun& run) {
+  GlooOptions options;
+  ASSIGN_OR_RETURN(options.timeout, ParseDurationFlag("dist_timeout", FLAGS_dist_timeout));
+  options.interface = FLAGS_dist_interface;
+  ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
+  RETURN_IF_ERROR(CheckSize(settings));
+  if (!settings.has_value() && FLAGS_num_processes > 1) {
+    ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, FLAGS_num_processes, options.timeout));
+    std::exit(status);
+  }
+  if (!settings.has_value() || FLAGS_strategy == "single") {
+    RETURN_IF_ERROR(RefuseFlags("there is one process alone", {"dist_timeout", "dist_interface"}));
+    return nullptr;
+  }
+  SetMessageRank(settings->rank);
+  ShareProcessors(settings->local_size);
+  return JoinGloo(*settings, options);
+}
+
+}  // namespace rutile

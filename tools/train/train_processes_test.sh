@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Several processes that train one model: the run of one process to rounding, stopped, resumed, and what goes wrong.
+set -uo pipefail
+train=$PWD/tools/train/train
+diff=$PWD/lib/tensorfile/diff
+cp data/tio2-pbe/tio2-pbe.extxyz "$TEST_TMPDIR/set.extxyz"
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+unset RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS
+options="--species=Ti,O --rad_cutoff=4 --hidden=6 --precision=fp64 --seed=5 --max_epochs=2 --save_interval=0"
+
+# run NAME FLAG...: a run in the directory NAME.
+run() {
+  # shellcheck disable=SC2086
+  $train $options --output_dir="$1" "${@:2}" set.extxyz > "$1.out" 2> "$1.err"
+}
+# same A B: all numbers of two logs but the times agree to 1e-8, relative; and rank 0 alone has said something.
+same() {
+  python3 - "$1" "$2" << 'PYTHON' || fail "$2 is another run than $1"
+import sys
+a, b = ([line.rstrip("\n").split("\t") for line in open(f"{run}/log.tsv")] for run in sys.argv[1:])
+assert a[0] == b[0] and len(a) == len(b), (len(a), len(b))
+for x, y in zip(a[1:], b[1:]):
+    for name, u, v in zip(a[0], x, y):
+        if "_s" in name or "time" in name: continue
+        assert abs(float(u) - float(v)) <= 1e-8 * abs(float(u)), (name, u, v)
+PYTHON
+  [ "$(wc -l < "$1.err")" = "$(wc -l < "$2.err")" ] || fail "$2 says more than $1: $(cat "$2.err")"
+  cmp "$1.out" "$2.out" || fail "$2 prints other errors than $1"
+}
+
+run one || fail "one process: $(cat one.err)"
+run two --num_processes=2 || fail "two processes: $(cat two.err)"
+run again --num_processes=2 || fail "two processes again: $(cat again.err)"
+run three --num_processes=3 || fail "three processes: $(cat three.err)"
+same one two
+same one three
+$diff two/last.safetensors again/last.safetensors || fail "two processes do not give the same bits twice"
+# A batch of two among three: one has nothing to do. Accumulation, clipping and averages on the way.
+for n in 1 3; do
+  run "small$n" --num_processes=$n --batch_size=2 --limit_train_batches=9 --accumulate_grad_batches=4 --ema \
+    --gradient_clip_val=1 --lr_scheduler=plateau || fail "batches of two: $(cat "small$n.err")"
+  run "lbfgs$n" --num_processes=$n --optimizer=lbfgs || fail "L-BFGS: $(cat "lbfgs$n.err")"
+done
+same small1 small3
+same lbfgs1 lbfgs3
+for n in 1 2; do
+  run "forces$n" --num_processes=$n --force_weight=0.1 --force_fraction=0.5 --num_workers=1 || fail "forces: $(cat "forces$n.err")"
+done
+same forces1 forces2
+
+# A signal to the one that started them: a checkpoint, 128 + signal; resumed with as many the same bits, with another
+# number the same run.
+run stopped --num_processes=2 --max_epochs=2000 &
+for _ in $(seq 100); do [ "$(cat stopped/log.tsv 2> /dev/null | wc -l)" -gt 3 ] && break; sleep 0.1; done
+kill -TERM "$(pgrep -f "output_dir=stopped .*max_epochs=2000" | head -1)"
+wait $!
+status=$?
+[ $status = 143 ] || fail "status $status of a stopped run: $(cat stopped.err)"
+[ "$(grep -c 'the checkpoint is' stopped.err)" = 1 ] || fail "stopped: $(cat stopped.err)"
+epochs=$(($(tail -1 stopped/log.tsv | cut -f 1) + 2))
+cp -r stopped resumed1
+run stopped --num_processes=2 --max_epochs=$epochs --resume || fail "resume: $(cat stopped.err)"
+run resumed1 --max_epochs=$epochs --resume || fail "resume alone: $(cat resumed1.err)"
+run whole --num_processes=2 --max_epochs=$epochs || fail "whole: $(cat whole.err)"
+$diff whole/last.safetensors stopped/last.safetensors || fail "a stopped and resumed run differs"
+same whole resumed1
+
+# As torchrun starts them, on a port of their own.
+port=$((20000 + $$ % 20000))
+# rank R FLAG...: one of two.
+rank() {
+  # shellcheck disable=SC2086
+  RANK=$1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+    $train $options --threads=1 --dist_timeout=10s "${@:2}" set.extxyz > "rank$1.out" 2> "rank$1.err"
+}
+rank 1 --output_dir=launched &
+rank 0 --output_dir=launched || fail "launched: $(cat rank0.err)"
+wait $! || fail "launched, rank 1: $(cat rank1.err)"
+[ -s rank1.out ] || [ -s rank1.err ] && fail "rank 1 says: $(cat rank1.out rank1.err)"
+$diff two/last.safetensors launched/last.safetensors || fail "launched by hand it is another run"
+
+# Who does not agree, who dies, who does not come.
+port=$((port + 1))
+rank 1 --output_dir=differs --seed=6 &
+rank 0 --output_dir=differs && fail "different seeds were not noticed"
+wait $! && fail "different seeds were not noticed by rank 1"
+grep -q 'rank 1 does not agree with rank 0' rank0.err || fail "different seeds: $(cat rank0.err)"
+port=$((port + 1))
+SECONDS=0
+rank 1 --output_dir=dies --max_epochs=100000 &
+rank 0 --output_dir=dies --max_epochs=100000 &
+for _ in $(seq 100); do [ -f dies/last.safetensors ] && break; sleep 0.1; done
+kill -KILL "$(pgrep -f "output_dir=dies" | tail -1)"
+wait
+[ $SECONDS -lt 30 ] || fail "a dead process was noticed after $SECONDS s"
+cat rank0.err rank1.err | grep -qE 'another process has (gone|not answered)' || fail "dead: $(cat rank0.err rank1.err)"
+port=$((port + 1))
+rank 0 --dist_timeout=1s --output_dir=alone && fail "one of two is enough"
+grep -q 'not all of 2 processes met at 127.0.0.1' rank0.err || fail "alone: $(cat rank0.err)"
+
+expect_error 1 '--strategy=single is one process' "$train" --strategy=single --num_processes=2 set.extxyz
+expect_error 1 'needs several processes' "$train" --strategy=ddp set.extxyz
+expect_error 1 '--dist_timeout' "$train" --dist_timeout=5s set.extxyz
+expect_error 1 'WORLD_SIZE=x' env RANK=0 WORLD_SIZE=x "$train" set.extxyz
+expect_error 1 '--num_processes=3, but torchrun has started 2' env RANK=0 WORLD_SIZE=2 MASTER_ADDR=x "$train" --num_processes=3 set.extxyz
+run weighted --num_processes=2 --sampling_policy=error_weighted && fail "error_weighted with two processes"
+grep -q 'error_weighted needs the errors of all' weighted.err || fail "error_weighted: $(cat weighted.err)"
+finish
