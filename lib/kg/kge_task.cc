@@ -23,9 +23,9 @@ namespace {
 
 constexpr int64_t kHitsAt[] = {1, 3, 10};
 
-std::map<std::string, std::string> MakeCourse(const KgeOptions& options, const KnowledgeGraph& graph) {
+std::map<std::string, std::string> MakeCourse(const KgeOptions& options, bool bf16, const KnowledgeGraph& graph) {
   std::map<std::string, std::string> course = DescribeKgeOptions(options);
-  course["precision"] = options.precision == DType::kF64 ? "fp64" : "fp32";
+  course["precision"] = bf16 ? "bf16-mixed" : options.precision == DType::kF64 ? "fp64" : "fp32";
   course["triples_sha256"] = TriplesSha256(graph);
   return course;
 }
@@ -65,26 +65,29 @@ DistinctQueries FindDistinct(const NamedTensors& batch) {
 }  // namespace
 
 KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
-                 const KgeOptions& options, int num_threads)
+                 const KgeOptions& options, int num_threads, bool bf16)
     : graph_(std::move(graph)),
       examples_(graph_, std::move(known), options.loss),
       shape_{options, graph_->num_entities(), graph_->num_query_relations()},
-      course_(MakeCourse(options, *graph_)),
+      course_(MakeCourse(options, bf16, *graph_)),
       pool_(num_threads),
-      kernel_(shape_, &pool_) {}
+      kernel_(shape_, &pool_, bf16) {}
 
 KgeTask::~KgeTask() = default;
 
 absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
-                                                         const KgeOptions& options, int num_threads) {
+                                                         const KgeOptions& options, int num_threads, bool bf16) {
   RETURN_IF_ERROR(CheckKgeOptions(options));
+  if (bf16 && options.precision == DType::kF64) {
+    return absl::InvalidArgumentError("bf16-mixed goes with fp32 parameters, not with fp64");
+  }
   if (graph->num_entities() < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(graph->num_entities(), " entities: expected at least 2, a model compares them"));
   }
   if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
-  return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads));
+  return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, bf16));
 }
 
 absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {

@@ -36,10 +36,11 @@ namespace rutile {
 class KgeTask : public Task {
  public:
   // known: of train, valid and test; null: built here. num_threads: results do not depend on it, but for what
-  // LibTorch's matrix products do. INVALID_ARGUMENT: CheckKgeOptions; fewer than 2 entities.
+  // LibTorch's matrix products do. bf16: the kernel rounds factors of matrix products to bfloat16 in training; for fp32
+  // parameters. INVALID_ARGUMENT: CheckKgeOptions; fewer than 2 entities; bf16 with fp64.
   static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
-                                                         const KgeOptions& options, int num_threads);
+                                                         const KgeOptions& options, int num_threads, bool bf16 = false);
   ~KgeTask() override;
 
   const KgeShape& shape() const { return shape_; }
@@ -87,7 +88,7 @@ class KgeTask : public Task {
   static constexpr int kNumMetricSums = 6;
 
   KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
-          const KgeOptions& options, int num_threads);
+          const KgeOptions& options, int num_threads, bool bf16);
   template <typename T>
   void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
   const std::shared_ptr<const KnowledgeGraph> graph_;

@@ -210,6 +210,28 @@ TEST(KgeTaskTest, MetricsDoNotDependOnBatches) {
   EXPECT_NEAR(metrics(1).second, metrics(7).second, 1e-14);
 }
 
+TEST(KgeTaskTest, Bfloat16TrainsNearlyTheSameAndEvaluatesTheSame) {
+  const KgeOptions options = Options(KgeModel::kConvE, ConveVariant::kDettmers, KgeLoss::kOneToN, DType::kF32);
+  const std::unique_ptr<KgeTask> full = MakeTask(options);
+  const std::unique_ptr<KgeTask> mixed = *KgeTask::Create(Ring(), nullptr, options, /*num_threads=*/1, /*bf16=*/true);
+  EXPECT_EQ(mixed->Course().at("precision"), "bf16-mixed");
+  const Tensor parameters = full->InitialParameters(1);
+  std::vector<double> sum;
+  for (KgeTask* task : {full.get(), mixed.get()}) {
+    for (const bool training : {true, false}) {
+      const NamedTensors batch = Batch(*task, {0, 1, 2, 3}, 0, training);
+      TermSums sums(1);
+      std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF32, parameters.shape())};
+      ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
+      sum.push_back(sums.sum[0]);
+    }
+  }
+  EXPECT_NE(sum[2], sum[0]);
+  EXPECT_NEAR(sum[2], sum[0], 0.01 * sum[0]);
+  EXPECT_EQ(sum[3], sum[1]);
+  EXPECT_FALSE(KgeTask::Create(Ring(), nullptr, Options(), 1, /*bf16=*/true).ok());
+}
+
 TEST(KgeTaskTest, CourseSaysWhatDecidesARun) {
   KgeOptions options = Options();
   const std::map<std::string, std::string> course = MakeTask(options)->Course();

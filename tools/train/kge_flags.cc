@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options_text.h"
+#include "lib/task/sampling_policy.h"
 #include "lib/train/optimizer_options.h"
 #include "tools/common/given_flags.h"
 
@@ -39,6 +41,17 @@ namespace {
 
 std::string KgeModelFlag(const KgeOptions& options) {
   return absl::StrCat("--kge_model=", KgeModelName(options.model));
+}
+
+template <typename T>
+absl::Status ParseFlag(const char* flag, const std::string& text, absl::StatusOr<T> (*parse)(absl::string_view),
+                       T* value) {
+  const absl::StatusOr<T> parsed = parse(text);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", text, ": ", parsed.status().message()));
+  }
+  *value = *parsed;
+  return absl::OkStatus();
 }
 
 KgeLoss DefaultLoss(const KgeOptions& options) {
@@ -77,8 +90,8 @@ absl::Status SetImage(KgeOptions* options) {
 
 absl::StatusOr<KgeOptions> KgeOptionsFromFlags() {
   KgeOptions options;
-  ASSIGN_OR_RETURN(options.model, ParseKgeModel(FLAGS_kge_model));
-  ASSIGN_OR_RETURN(options.variant, ParseConveVariant(FLAGS_conve_variant));
+  RETURN_IF_ERROR(ParseFlag("kge_model", FLAGS_kge_model, ParseKgeModel, &options.model));
+  RETURN_IF_ERROR(ParseFlag("conve_variant", FLAGS_conve_variant, ParseConveVariant, &options.variant));
   if (options.model != KgeModel::kConvE) {
     RETURN_IF_ERROR(RefuseFlags(absl::StrCat("with ", KgeModelFlag(options)),
                                 {"conve_variant", "embedding_height", "embedding_width", "output_channels",
@@ -93,14 +106,15 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags() {
   options.output_dropout = FLAGS_output_dropout;
   options.loss = DefaultLoss(options);
   if (!FLAGS_kge_loss.empty()) {
-    ASSIGN_OR_RETURN(options.loss, ParseKgeLoss(FLAGS_kge_loss));
+    RETURN_IF_ERROR(ParseFlag("kge_loss", FLAGS_kge_loss, ParseKgeLoss, &options.loss));
   }
   options.label_smoothing = FLAGS_label_smoothing;
   if (!FlagGiven("label_smoothing")) options.label_smoothing = IsSoftmaxLoss(options.loss) ? 0 : 0.1;
   const bool tiepin = options.model == KgeModel::kConvE && options.variant == ConveVariant::kTiepin;
   options.smoothing_form = tiepin ? LabelSmoothing::kStandard : LabelSmoothing::kDettmers;
   if (!FLAGS_label_smoothing_form.empty()) {
-    ASSIGN_OR_RETURN(options.smoothing_form, ParseLabelSmoothing(FLAGS_label_smoothing_form));
+    RETURN_IF_ERROR(
+        ParseFlag("label_smoothing_form", FLAGS_label_smoothing_form, ParseLabelSmoothing, &options.smoothing_form));
   }
   if (options.label_smoothing == 0) RETURN_IF_ERROR(RefuseFlags("without --label_smoothing", {"label_smoothing_form"}));
   RETURN_IF_ERROR(CheckKgeOptions(options));
@@ -115,6 +129,15 @@ absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation,
   if (!FlagGiven("learning_rate") && adam && !tiepin) options->optimizer.learning_rate = 0.003;
   if (options->monitor.empty() && has_validation) options->monitor = "val_mrr";
   RETURN_IF_ERROR(RefuseFlags("on triples: all queries cost the same", {"bucket_by_size", "bucket_window"}));
+  if (options->sampling_policy != SamplingPolicy::kUniform) {
+    return absl::InvalidArgumentError(absl::StrCat("--sampling_policy=", SamplingPolicyName(options->sampling_policy),
+                                                   " is not for triples, which have neither energies nor errors of "
+                                                   "them: leave it out"));
+  }
+  if (options->compile_mode == CompileMode::kScript) {
+    return absl::InvalidArgumentError(
+        "--compile_mode=script: embeddings have no form in TorchScript; use compile or none");
+  }
   if (model.model != KgeModel::kConvE) return absl::OkStatus();
   const std::string name = absl::StrCat("--optimizer=", OptimizerName(optimizer));
   if (optimizer == OptimizerKind::kLbfgs) {

@@ -64,8 +64,20 @@ std::string Device(CompileMode mode, const TorchFacts& facts) {
 
 }  // namespace
 
-absl::Status SetEagerFromFlags(TrainerOptions* options, std::vector<std::string>* messages) {
-  const std::string beyond = FlagBeyondKernels();
+absl::StatusOr<bool> Bf16KernelsFromFlags(const TrainerOptions& options) {
+  if (options.compile_mode != CompileMode::kCompile || FLAGS_float32_matmul_precision != "highest" ||
+      (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
+    return false;
+  }
+  EagerOptions eager;
+  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  if (eager.mixed != MixedPrecision::kBf16) return false;
+  RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
+  return true;
+}
+
+absl::Status SetEagerFromFlags(bool bf16_kernels, TrainerOptions* options, std::vector<std::string>* messages) {
+  const std::string beyond = bf16_kernels ? "" : FlagBeyondKernels();
   if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
     if (FlagGiven("compile_mode")) {
       return absl::InvalidArgumentError(
@@ -83,7 +95,9 @@ absl::Status SetEagerFromFlags(TrainerOptions* options, std::vector<std::string>
   EagerOptions& eager = options->eager;
   eager.device = Device(options->compile_mode, facts);
   ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
-  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  if (!bf16_kernels) {
+    ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  }
   RETURN_IF_ERROR(CheckTrainerOptions(*options));
   RETURN_IF_ERROR(CheckAgainstFacts(EagerOptionsOf(*options), facts));
 

@@ -13,10 +13,15 @@
 
 namespace rutile {
 
-// From --precision, --mixed_precision, --float32_matmul_precision and --device. What the fused kernels lack takes
-// options->compile_mode to kNone, unless --compile_mode was given. Adds to `messages` what was chosen so, and what to
+// Whether --precision or --mixed_precision ask for bf16-mixed and the other flags leave it to kernels that have it.
+// INVALID_ARGUMENT where the processor has no instructions for it.
+absl::StatusOr<bool> Bf16KernelsFromFlags(const TrainerOptions& options);
+
+// From --precision, --mixed_precision, --float32_matmul_precision and --device. bf16_kernels: what Bf16KernelsFromFlags
+// says, false where kernels are fp32 or fp64 alone. What the kernels lack takes options->compile_mode to kNone, unless
+// --compile_mode was given. Adds to `messages` what was chosen so, and what to
 // expect of it. INVALID_ARGUMENT naming flags that exclude each other, and what LibTorch or the machine lacks.
-absl::Status SetEagerFromFlags(TrainerOptions* options, std::vector<std::string>* messages);
+absl::Status SetEagerFromFlags(bool bf16_kernels, TrainerOptions* options, std::vector<std::string>* messages);
 
 // Says of networks with these hidden layers where 16 bits do not pay.
 void NoteNarrowNetworks(const std::vector<int>& hidden, const TrainerOptions& options,

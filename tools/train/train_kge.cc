@@ -17,6 +17,7 @@
 #include "lib/kg/known_file.h"
 #include "lib/kg/known_tails.h"
 #include "lib/kg/triples_file.h"
+#include "lib/task/eager_options.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/communicator.h"
@@ -24,6 +25,7 @@
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
+#include "tools/common/given_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
 #include "tools/train/kge_flags.h"
@@ -39,6 +41,9 @@ namespace {
 
 constexpr char kTriples[] = "kg.triples";
 constexpr char kKnown[] = "kg.known";
+
+// Of the first batch's gradient, relative to its largest component: factors have 8 bits.
+constexpr double kBf16Tolerance = 0.05;
 
 // "kg.triples"; "" for what is no file of ours.
 std::string KindOf(const std::string& path) {
@@ -115,12 +120,20 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags());
   std::vector<std::string> messages;
-  RETURN_IF_ERROR(SetEagerFromFlags(&options, &messages));
+  ASSIGN_OR_RETURN(const bool bf16, Bf16KernelsFromFlags(options));
+  RETURN_IF_ERROR(SetEagerFromFlags(bf16, &options, &messages));
+  if (bf16) options.gradient_tolerance = kBf16Tolerance;
   ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, options));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
+  if (communicator != nullptr && model.model == KgeModel::kConvE) {
+    messages.push_back(
+        "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
+        "with "
+        "smaller batches for the norms");
+  }
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
@@ -133,12 +146,14 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   at::set_num_threads(num_threads);
   FlagSettings settings;
   ResolveTrainer(options, model.precision, num_threads, &settings);
+  if (bf16) settings.Resolve("precision", MixedPrecisionName(MixedPrecision::kBf16), "run");
   ResolveKgeFlags(model, options, &settings);
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   for (const Member& member : members) {
     model.seed = options.seed;
-    ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task, KgeTask::Create(data.graph, data.known, model, num_threads));
+    ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
+                     KgeTask::Create(data.graph, data.known, model, num_threads, bf16));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
                          task->examples().TestExamples()};

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# train on triples: a family whose grandparents and siblings follow from its parents, in all models; resume, bad input.
+set -uo pipefail
+train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
+cache=$PWD/tools/cache-neighbors/cache-neighbors
+diff=$PWD/lib/tensorfile/diff
+info=$PWD/lib/tensorfile/info
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+# 12 families: a grandparent, two children, three children of each. Of the grandparent and sibling facts, which follow
+# from the parents, every seventh validates and every eleventh is the test.
+awk 'BEGIN {
+  for (f = 0; f < 12; ++f) {
+    g = "g" f
+    for (c = 0; c < 2; ++c) {
+      child = g "c" c
+      print g "\tparent\t" child > "train.txt"
+      for (k = 0; k < 3; ++k) {
+        kid = child "k" k
+        print child "\tparent\t" kid > "train.txt"
+        fact(g, "grandparent", kid)
+        for (o = 0; o < 3; ++o) if (o != k) fact(kid, "sibling", child "k" o)
+      }
+    }
+  }
+}
+function fact(h, r, t) { ++n; print h "\t" r "\t" t > (n % 7 == 0 ? "valid.txt" : n % 11 == 0 ? "test.txt" : "train.txt") }'
+$featurize --train=train.txt --valid=valid.txt --test=test.txt --output=t.safetensors 2> log || fail "featurize: $(cat log)"
+
+small="--embedding_dim=32 --embedding_height=8 --embedding_width=4 --output_channels=8 --seed=1"
+metric() { awk -F'\t' -v set="$1" -v name="$2" 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == name) c = i} $1 == set {print $c}' "$3"; }
+at_least() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a >= b)}'; }
+
+# 108 entities; by chance the MRR would be 0.05.
+$train $small --max_epochs=150 --batch_size=32 --input_dropout=0 --feature_map_dropout=0 --output_dropout=0.1 --output_dir=a \
+  t.safetensors > metrics 2> log || fail "plain run: $(cat log)"
+for file in best.safetensors last.safetensors log.tsv config.json flags.txt checkpoints/last.safetensors; do
+  [ -s a/$file ] || fail "no a/$file"
+done
+[ -e a/train_frames.txt ] && fail "frames of triples"
+$info a/best.safetensors | grep -q 'kge/1' || fail "kind of best.safetensors"
+at_least "$(metric test mrr metrics)" 0.7 || fail "MRR of the test: $(cat metrics)"
+[ "$(awk -F'\t' 'NR == 2 {print $2}' metrics)" = "$((2 * $(wc -l < valid.txt)))" ] || fail "both directions: $(cat metrics)"
+# The best model is that of the highest MRR.
+best=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR > 1 && $c > m {m = $c} END {printf "%.4f", m}' a/log.tsv)
+[ "$(metric validation mrr metrics)" = "$best" ] || fail "best is $(metric validation mrr metrics), highest is $best"
+
+# Five epochs, then resumed to twelve: the bits of the run that was not interrupted. So with what has a state of its own.
+rm -r a
+$train $small --max_epochs=12 --output_dir=a t.safetensors > /dev/null 2> log || fail "defaults: $(cat log)"
+grep -q '"batch_size": 128' a/config.json && grep -q '"kge_loss": "1-N"' a/config.json || fail "config.json"
+$train $small --max_epochs=5 --output_dir=b t.safetensors > /dev/null 2>&1 || fail "first part"
+$train $small --max_epochs=12 --output_dir=b --resume t.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+$diff a/last.safetensors b/last.safetensors || fail "a resumed run differs"
+$diff a/best.safetensors b/best.safetensors || fail "the best of a resumed run differs"
+state="$small --ema --ema_decay=0.9 --accumulate_grad_batches=2 --lr_scheduler=cosine --save_top_k=2 --batch_size=32"
+$train $state --max_epochs=6 --lr_period=6 --output_dir=c t.safetensors > /dev/null 2> log || fail "states: $(cat log)"
+$train $state --max_epochs=3 --lr_period=6 --output_dir=d t.safetensors > /dev/null 2>&1 || fail "first part of states"
+$train $state --max_epochs=6 --lr_period=6 --output_dir=d --resume t.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+$diff c/last.safetensors d/last.safetensors || fail "a resumed run with states differs"
+$train $small --max_epochs=12 --output_dropout=0.1 --output_dir=b --resume t.safetensors > /dev/null 2> log && fail "other options"
+grep -q 'output_dropout is "0.1", but the run to resume has "0.3"' log || fail "resumed with other options: $(cat log)"
+# The run made again by its own flags; known tails from a file are those that are found.
+$train --flagfile=c/flags.txt --output_dir=e > /dev/null 2> log || fail "flagfile: $(cat log)"
+$diff c/last.safetensors e/last.safetensors || fail "the run made again differs"
+$cache --output=k.safetensors t.safetensors 2> log || fail "cache-neighbors: $(cat log)"
+$train $state --max_epochs=6 --lr_period=6 --output_dir=f t.safetensors k.safetensors > /dev/null 2> log || fail "known: $(cat log)"
+$diff c/last.safetensors f/last.safetensors || fail "known tails from a file make a difference"
+$featurize --train=train.txt --valid=valid.txt --output=other.safetensors 2> /dev/null || fail "other triples"
+expect_error 1 'other triples' $train --output_dir=g other.safetensors k.safetensors
+
+# Every model, variant and loss trains, by the kernel and by the reference alike.
+loss_of() { awk -F'\t' 'NR == 4 {print $4}' "$1/log.tsv"; }
+for flags in "--conve_variant=dettmers" "--conve_variant=tiepin" "--conve_variant=libkge" "--kge_loss=1-of-N" \
+  "--kge_loss=1vsAll" "--kge_loss=KvsAll --label_smoothing=0.1 --label_smoothing_form=pykeen" "--precision=fp64"; do
+  $train $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+  $train $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' || fail "$flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
+done
+for flags in --kge_model=distmult --kge_model=complex "--kge_model=distmult --optimizer=lbfgs"; do
+  $train --embedding_dim=32 --max_epochs=2 --overwrite --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+done
+for flags in "--optimizer=adagrad --learning_rate=0.1" "--optimizer=adamw" "--parameter_groups=entity.*:lr_scale=0.5" \
+  "--parameter_groups=fc.* --alternate_groups=3" "--gradient_clip_val=1" "--average_best=2" "--num_workers=1" \
+  "--committee=2" "--patience=2" "--monitor=val_loss" "--check_val_every_n_epoch=2"; do
+  rm -rf g
+  $train $small --max_epochs=4 --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+done
+# Without inverses tails alone are ranked; without validation triples the training loss decides.
+$featurize --train=train.txt --test=test.txt --inverse_relations=false --output=plain.safetensors 2> /dev/null || fail "plain"
+$train $small --max_epochs=2 --overwrite --output_dir=g plain.safetensors > metrics 2> log || fail "plain: $(cat log)"
+[ "$(awk -F'\t' 'NR == 2 {print $1, $2}' metrics)" = "test $(wc -l < test.txt)" ] || fail "tails alone: $(cat metrics)"
+grep -q 'no validation triples' log || fail "no word of the missing set: $(cat log)"
+
+# What the defaults of a variant are; two of dimension, height and width give the third.
+config() { grep -o "\"$2\": \"[^\"]*\"" "$1/config.json" | head -n 1 | cut -d '"' -f 4; }
+$train --conve_variant=tiepin --output_channels=2 --max_steps=1 --overwrite --output_dir=g t.safetensors > /dev/null 2> log || fail "tiepin: $(cat log)"
+for pair in embedding_height:10 embedding_width:20 kge_loss:1-of-N label_smoothing_form:standard label_smoothing:0.1; do
+  [ "$(config g "${pair%:*}")" = "${pair#*:}" ] || fail "tiepin's ${pair%:*} is $(config g "${pair%:*}")"
+done
+grep -q '"learning_rate": 0.001' g/config.json && grep -q '"batch_size": 256' g/config.json || fail "tiepin's rate and batch"
+$train --embedding_dim=24 --embedding_height=6 --max_steps=1 --overwrite --output_dir=g t.safetensors > /dev/null 2> log || fail "inferred width: $(cat log)"
+[ "$(config g embedding_width)" = 4 ] || fail "the width is not inferred"
+
+expect_error 1 'what fits: 1 x 30' $train --embedding_dim=30 --embedding_height=8 --output_dir=z t.safetensors
+expect_error 1 'larger than the image' $train --kernel_height=41 --output_dir=z t.safetensors
+expect_error 1 'hidden has no effect on triples' $train --hidden=8 --output_dir=z t.safetensors
+expect_error 1 'validation_fraction has no effect on triples' $train --validation_fraction=0.2 --output_dir=z t.safetensors
+expect_error 1 'kernel_height has no effect with --kge_model=distmult' $train --kge_model=distmult --kernel_height=2 --output_dir=z t.safetensors
+expect_error 1 'label_smoothing_form has no effect' $train --label_smoothing=0 --label_smoothing_form=pykeen --output_dir=z t.safetensors
+expect_error 1 'optimizer=lbfgs does not train ConvE' $train --optimizer=lbfgs --output_dir=z t.safetensors
+expect_error 1 'schedule-free-adamw does not train ConvE' $train --optimizer=schedule-free-adamw --output_dir=z t.safetensors
+expect_error 1 'batch_size=1 does not train ConvE' $train --batch_size=1 --output_dir=z t.safetensors
+expect_error 1 'bucket_by_size has no effect on triples' $train --bucket_by_size --output_dir=z t.safetensors
+expect_error 1 'sampling_policy=error_weighted is not for triples' $train --sampling_policy=error_weighted --output_dir=z t.safetensors
+expect_error 1 'gradient_checkpointing saves nothing' $train --gradient_checkpointing --output_dir=z t.safetensors
+expect_error 1 'kge_loss' $train --kge_loss=bce --output_dir=z t.safetensors
+expect_error 1 'needs the file of triples' $train --output_dir=z k.safetensors
+expect_error 1 'a second file of kind kg.triples' $train --output_dir=z t.safetensors other.safetensors
+expect_error 1 'expected a file of triples' $train --output_dir=z t.safetensors train.txt
+$train --compile_mode=script --output_dir=z t.safetensors 2> log && fail "script"
+grep -q "no form in TorchScript" log || fail "script: $(cat log)"
+[ -e z ] && fail "a refused run left files"
+finish

@@ -57,7 +57,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
   std::vector<std::string> messages;
-  RETURN_IF_ERROR(SetEagerFromFlags(&options, &messages));
+  RETURN_IF_ERROR(SetEagerFromFlags(/*bf16_kernels=*/false, &options, &messages));
   NoteNarrowNetworks(task_options.hidden, options, &messages);
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
   messages.insert(messages.end(), memory.begin(), memory.end());

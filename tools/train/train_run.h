@@ -35,7 +35,8 @@ struct TaskRun {
   std::function<absl::Status()> write_beside;  // after training, also where that was interrupted; may be empty
 };
 
-// Trains with progress and pictures as the flags say, then says what came of it and prints the errors of the best.
+// Trains with progress and pictures as the flags say, then says what came of it and prints the errors of the best. Of
+// several processes rank 0 alone does all but train.
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata);
 
