@@ -31,9 +31,9 @@ struct EntityArrays {
 template <typename T>
 class EntityScores {
  public:
-  // Sizes of a block: measured, conve_benchmark.
+  // Sizes of a block, whose scores fill 1 MB at most: halves and doubles change less than the measurement's noise.
   static constexpr int64_t kEntities = 512;
-  static constexpr int64_t kQueries = 1024;
+  static constexpr int64_t kQueries = 512;
 
   // bf16: factors of matrix products are rounded to bfloat16 in training.
   EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16) : shape_(shape), pool_(pool), products_(bf16) {}
