@@ -43,6 +43,7 @@ Checkpoint Example() {
   checkpoint.task.Set("last_error", Tensor::Of<double>({0.5, 0.25}));
   checkpoint.sampling_weight = {1, 3};
   checkpoint.config = "{\"seed\":1}";
+  checkpoint.observed_loss = 0.75;
   checkpoint.data = 42;
   checkpoint.data_sha256 = "0a";
   return checkpoint;
@@ -73,6 +74,7 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_THAT(loaded->task.At("last_error").ToDoubles(), ElementsAre(0.5, 0.25));
   EXPECT_THAT(loaded->sampling_weight, ElementsAre(1, 3));
   EXPECT_EQ(loaded->config, saved.config);
+  EXPECT_EQ(loaded->observed_loss, 0.75);
   EXPECT_EQ(loaded->data, 42u);
   EXPECT_EQ(loaded->data_sha256, "0a");
 }

@@ -79,6 +79,18 @@ absl::Status RunDirectory::RemoveToRemove() const { return Remove(to_remove()); 
 
 absl::Status RunDirectory::RemovePrevious() const { return Remove(previous()); }
 
+absl::Status RunDirectory::SetLogsAside() const {
+  RETURN_IF_ERROR(MakeDirectories(path_ + "/recovery"));
+  for (const char* name : {"log.tsv", "log.jsonl", "steps.tsv", "steps.jsonl"}) {
+    const std::string log = absl::StrCat(path_, "/", name);
+    if (!FileExists(log)) continue;
+    std::error_code error;
+    std::filesystem::rename(log, absl::StrCat(path_, "/recovery/", name), error);
+    if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot move ", log));
+  }
+  return absl::OkStatus();
+}
+
 bool RunDirectory::HoldsRun() const {
   return HasCheckpoint() || FileExists(best()) || FileExists(last()) || FileExists(log()) || FileExists(config());
 }
@@ -98,7 +110,11 @@ std::vector<std::string> RunDirectory::Files() const {
           previous(),
           next(),
           replaced(),
-          to_remove()};
+          to_remove(),
+          path_ + "/recovery/log.tsv",
+          path_ + "/recovery/log.jsonl",
+          path_ + "/recovery/steps.tsv",
+          path_ + "/recovery/steps.jsonl"};
 }
 
 std::vector<std::string> RunDirectory::NumberedCheckpoints() const {

@@ -64,6 +64,8 @@ class RunDirectory {
   absl::Status RemoveNamed(absl::Span<const std::string> kept) const;
   absl::Status RemoveToRemove() const;  // that file alone
   absl::Status RemovePrevious() const;
+  // Moves log.* and steps.* to recovery/.
+  absl::Status SetLogsAside() const;
 
   // Any of the files above is there that every run has.
   bool HoldsRun() const;

@@ -141,6 +141,19 @@ TEST(RunDirectoryTest, FinishesRemovals) {
   EXPECT_FALSE(FileExists(run.to_remove()));
 }
 
+TEST(RunDirectoryTest, LogsAside) {
+  const RunDirectory run = Fresh("aside");
+  ASSERT_TRUE(run.Open(RunMode::kNew).ok());
+  Touch(run.log());
+  Touch(run.step_log_stem() + ".jsonl");
+  ASSERT_EQ(run.SetLogsAside(), absl::OkStatus());
+  ASSERT_EQ(run.SetLogsAside(), absl::OkStatus());
+  EXPECT_FALSE(FileExists(run.log()));
+  EXPECT_TRUE(FileExists(run.path() + "/recovery/log.tsv") && FileExists(run.path() + "/recovery/steps.jsonl"));
+  ASSERT_EQ(run.RemoveRun(), absl::OkStatus());
+  EXPECT_FALSE(FileExists(run.path() + "/recovery"));
+}
+
 TEST(RunDirectoryTest, CheckpointsOfThisRunAndOfOthers) {
   const RunDirectory run = Fresh("mine"), other = Fresh("other");
   ASSERT_TRUE(run.Open(RunMode::kNew).ok() && other.Open(RunMode::kNew).ok());

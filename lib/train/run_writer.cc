@@ -101,8 +101,7 @@ absl::Status RunWriter::Tolerate(const absl::Status& status) {
 
 std::string RunWriter::Standing() const {
   if (saved_step_ < 0) {
-    return FileExists(directory_.checkpoint()) ? "the checkpoint of the last session is whole"
-                                               : "there is no checkpoint yet";
+    return FileExists(directory_.checkpoint()) ? "the last checkpoint is whole" : "there is no checkpoint yet";
   }
   return absl::StrCat("the checkpoint of epoch ", saved_epoch_ + 1, ", step ", saved_step_, " is whole");
 }

@@ -71,7 +71,8 @@ class RunWriter {
   // What a last save that failed after `what` means to the user.
   absl::Status NotWritten(const absl::Status& status, absl::string_view what) const;
 
-  // What the last checkpoint is of, for people: "the checkpoint of epoch 3, step 120 is whole", or "there is none yet".
+  // What the last checkpoint is of, for people: "the checkpoint of epoch 3, step 120 is whole", "the last checkpoint
+  // is whole" (of which it is not known yet), or "there is no checkpoint yet".
   std::string Standing() const;
 
  private:

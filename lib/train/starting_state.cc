@@ -125,6 +125,7 @@ void Forget(const NewParts& parts, Checkpoint* state, std::vector<std::string>* 
     state->best_loss = std::numeric_limits<double>::infinity();
     state->best_epoch = state->best_step = 0;
     state->observed_step = -1;
+    state->observed_loss = std::numeric_limits<double>::quiet_NaN();
     state->top = NamedTensors();
   }
   if (parts.ema) {

@@ -148,7 +148,6 @@ class Trainer {
   absl::Duration train_time_;   // likewise, without validations
   int64_t saved_step_ = -1;     // of the numbered checkpoint written last
   double train_loss_ = kNan;    // when last looked at
-  double last_loss_ = kNan;     // monitored
   double average_loss_ = kNan;  // validation, of the mean of the best
 };
 
@@ -213,8 +212,8 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
     RETURN_IF_ERROR(directory_.RemoveNamed(kept));
   }
   if (options_.files == RunFiles::kAll) {
-    ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log_stem(), EpochColumns(task_, has_validation()),
-                                          options_.log_formats, {state_.log_rows, /*step=*/0}));
+    ASSIGN_OR_RETURN(log_, OpenEpochLog(task_, has_validation(), directory_, options_.log_formats,
+                                        /*may_be_another=*/start.new_parts.judgement, &state_.log_rows));
   }
   if (!options_.flag_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory_.flags(), options_.flag_file));
   return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.Course(), provenance_));
@@ -250,7 +249,7 @@ absl::Status Trainer::Save(bool now) {
   const absl::Status logged = log_ ? log_->Flush() : absl::OkStatus();
   if (!logged.ok()) return now ? logged : writer_.Tolerate(logged);
   GatherStates(Parts(), &state_);
-  const double loss = state_.observed_step == state_.step ? last_loss_ : kNan;
+  const double loss = state_.observed_step == state_.step ? state_.observed_loss : kNan;
   return now ? writer_.SaveNow(state_, Evaluated(), loss) : writer_.Save(state_, Evaluated(), loss);
 }
 
@@ -260,7 +259,7 @@ absl::Status Trainer::KeepTop() {
 }
 
 bool Trainer::ObserveValue(double value, When when) {
-  last_loss_ = value;
+  state_.observed_loss = value;
   state_.observed_step = state_.step;
   stop_.Observe(value);
   schedule_.Observe(value);
@@ -408,7 +407,7 @@ absl::Status Trainer::Finish() {
   RETURN_IF_ERROR(FinishAverage());
   if (options_.files == RunFiles::kNone) return absl::OkStatus();
   if (log_) RETURN_IF_ERROR(log_->Flush());
-  return writer_.WriteModels(state_, Evaluated(), last_loss_);
+  return writer_.WriteModels(state_, Evaluated(), state_.observed_loss);
 }
 
 absl::Status Trainer::FinishAverage() {

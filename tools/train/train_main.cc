@@ -1,6 +1,7 @@
 // train: structures, features or neighbours in, a potential out.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "tools/common/trainer_flags.h"
 #include "tools/train/compile_flags.h"
 #include "tools/train/data_flags.h"
+#include "tools/train/init_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
 #include "tools/train/precision_flags.h"
@@ -58,6 +60,7 @@ absl::Status RunTrain(const ToolRun& run) {
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
+  ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data, options));
@@ -74,11 +77,13 @@ absl::Status RunTrain(const ToolRun& run) {
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
+  options.data_sha256 = DataSha256(metadata, inputs);
+  RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);
   for (const Member& member : members) {
     task_options.force_sampling.seed = options.seed;
-    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, options, metadata));
+    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, model, options, metadata));
     messages.clear();
     ++options.seed;
   }

@@ -9,6 +9,7 @@
 #include "lib/train/trainer.h"
 #include "tools/common/checkpoint_flags.h"
 #include "tools/common/run_tool.h"
+#include "tools/train/init_flags.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/train_progress.h"
 #include "tools/train/train_report.h"
@@ -30,9 +31,15 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     const std::string name = absl::StrFormat("member-%02d", m);
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
+  if (members.size() > 1 && !options.resume_from.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--resume=", options.resume_from,
+                                                   " is one run's: --committee goes with --resume and --resume=auto"));
+  }
   for (const Member& member : members) {
-    if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun())
-      continue;
+    if (options.files == RunFiles::kNone) break;
+    const absl::Status usable = RunDirectory(member.directory).CheckUsable();
+    if (!usable.ok()) return absl::InvalidArgumentError(usable.message());
+    if (options.mode != RunMode::kNew || !RunDirectory(member.directory).HoldsRun()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
   }
@@ -40,13 +47,16 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
 }
 
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
-                         const Split& split, const std::vector<std::string>& messages, TrainerOptions options,
-                         const Metadata& metadata) {
+                         const Split& split, const std::vector<std::string>& messages,
+                         const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata) {
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
   PrintFacts(data, task, split);
   const RunDirectory directory(member.directory);
+  const bool is_new = options.mode != RunMode::kResumeOrNew || !directory.HasCheckpoint();
+  if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
+  options.on_message = PrintMessage;
   TrainProgress progress(member.name.empty() ? "train" : member.name, "atoms", options.stop,
                          FLAGS_progress && options.files != RunFiles::kAtEnd);
   TrainPlot plot(directory, options);
