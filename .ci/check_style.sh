@@ -45,6 +45,9 @@ lib/train/adagrad.cc                        lib/train/optimizer_test.cc
 lib/train/adam.cc                           lib/train/optimizer_test.cc
 lib/train/rmsprop.cc                        lib/train/optimizer_test.cc
 lib/train/sgd.cc                            lib/train/optimizer_test.cc
+lib/kg/conve_layers.cc                      lib/kg/conve_kernel_test.cc
+lib/kg/product_layers.cc                    lib/kg/conve_kernel_test.cc
+lib/kg/kge_task_reference.cc                lib/kg/kge_task_test.cc
 lib/train/agreement.cc                      lib/train/trainer_processes_test.cc
 lib/train/communicator.cc                   lib/train/gloo_communicator_test.cc
 lib/train/gradient_reducer.cc               lib/train/trainer_processes_test.cc

@@ -12,6 +12,7 @@
 #include "lib/kg/kge_file.h"
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options.h"
+#include "lib/kg/kge_shape.h"
 #include "lib/kg/kge_task.h"
 #include "lib/kg/knowledge_graph.h"
 #include "lib/kg/known_file.h"
@@ -114,6 +115,18 @@ absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int
   return absl::IsFailedPrecondition(status) ? absl::InvalidArgumentError(status.message()) : status;
 }
 
+// Threads of BLAS wait by spinning, and take longer than they save where products are small: with two of them the
+// data of data/elements took five times as long as with one.
+constexpr double kFlopsWorthThreads = 2e9;  // of a step
+
+int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t batch_size) {
+  if (FlagGiven("threads")) return ThreadsFromFlags();
+  const KgeShape shape = {model, graph.num_entities(), graph.num_query_relations()};
+  const double width = static_cast<double>(graph.num_entities() + (shape.is_conve() ? shape.num_features() : 0));
+  const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward and twice backward
+  return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
+}
+
 }  // namespace
 
 bool HoldsTriples(const std::vector<std::string>& inputs) {
@@ -138,8 +151,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   if (communicator != nullptr && model.model == KgeModel::kConvE) {
     messages.push_back(
         "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
-        "with "
-        "smaller batches for the norms");
+        "with smaller batches for the norms");
   }
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
@@ -149,7 +161,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   }
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
-  const int num_threads = ThreadsFromFlags();
+  const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
   at::set_num_threads(num_threads);
   FlagSettings settings;
   ResolveTrainer(options, model.precision, num_threads, &settings);
