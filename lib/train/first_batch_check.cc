@@ -25,15 +25,16 @@ absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int
   return batch.subspan(0, size);
 }
 
+namespace {
+
 // An error that happens to be small is the difference of large numbers: it and its gradients have fewer digits than
 // those that tests are made of.
 constexpr double kRounding = 10;
 
-absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
-                             const TrainerOptions& options, int64_t epoch) {
-  task.StartEpoch(epoch, /*training=*/true);
+absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
+                           const TrainerOptions& options) {
   NamedTensors batch;
-  RETURN_IF_ERROR(task.MakeBatch(ExamplesToCheck(task, examples, options), &batch));
+  RETURN_IF_ERROR(task.MakeBatch(examples, &batch));
   const double tolerance = options.gradient_tolerance > 0 ? options.gradient_tolerance
                                                           : kRounding * ReferenceTolerance(task.parameter_dtype());
   if (options.compile_mode == CompileMode::kCompile) return CheckAgainstReference(task, parameters, batch, tolerance);
@@ -46,6 +47,28 @@ absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<co
     return eager.Fetch(gradients, sums);
   };
   return CheckAgainstReference(task, add, parameters, batch, tolerance);
+}
+
+// An activation that is within rounding of a kink (relu at 0) makes right gradients differ: one start of ConvE in a
+// hundred. On other examples they would not.
+constexpr int kAttempts = 3;
+
+}  // namespace
+
+absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
+                             const TrainerOptions& options, int64_t epoch) {
+  task.StartEpoch(epoch, /*training=*/true);
+  const absl::Span<const int64_t> first = ExamplesToCheck(task, examples, options);
+  const absl::Status status = CheckExamples(task, parameters, first, options);
+  if (!absl::IsFailedPrecondition(status)) return status;
+  absl::Span<const int64_t> checked = first;
+  for (int attempt = 1; attempt < kAttempts; ++attempt) {
+    examples.remove_prefix(checked.size());
+    checked = ExamplesToCheck(task, examples, options);
+    if (checked.size() < first.size()) break;  // few examples agree too easily
+    if (CheckExamples(task, parameters, checked, options).ok()) return absl::OkStatus();
+  }
+  return status;
 }
 
 }  // namespace rutile

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/trainer_options.h"
@@ -52,6 +54,38 @@ TEST(CheckFirstBatchTest, RefusesAWrongGradientInTrainingsEpoch) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("d value / d weight[0, 2]"));
   options.gradient_tolerance = 0.1;
   EXPECT_EQ(CheckFirstBatch(wrong, wrong.InitialParameters(1), {0, 1, 2, 3}, options, 0), absl::OkStatus());
+}
+
+// Another gradient in its first calls, as where an activation is within rounding of a kink.
+class KinkTask : public ToyTask {
+ public:
+  KinkTask(const ToyTaskOptions& options, int wrong_calls) : ToyTask(options), wrong_calls_(wrong_calls) {}
+
+  absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                                   TermSums* sums) override {
+    const absl::Status status = ToyTask::AccumulateGradients(parameters, batch, gradients, sums);
+    if (++calls_ <= wrong_calls_) gradients[0].mutable_values<double>()[1] += 1;
+    return status;
+  }
+
+ private:
+  const int wrong_calls_;
+  int calls_ = 0;
+};
+
+TEST(CheckFirstBatchTest, AKinkIsNotAMistake) {
+  TrainerOptions options;
+  options.check_cost = 2;
+  const auto check = [&](int wrong_calls, const std::vector<int64_t>& examples) {
+    KinkTask task(ToyTaskOptions(), wrong_calls);
+    return CheckFirstBatch(task, task.InitialParameters(1), examples, options, 0).code();
+  };
+  EXPECT_EQ(check(1, {0, 1, 2, 3}), absl::StatusCode::kOk);
+  EXPECT_EQ(check(2, {0, 1, 2, 3, 4, 5}), absl::StatusCode::kOk);
+  EXPECT_EQ(check(3, {0, 1, 2, 3, 4, 5, 6, 7}), absl::StatusCode::kFailedPrecondition);
+  // Nothing else to look at, or too little.
+  EXPECT_EQ(check(1, {0, 1}), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(check(1, {0, 1, 2}), absl::StatusCode::kFailedPrecondition);
 }
 
 // What is too much for the check is not even made.
