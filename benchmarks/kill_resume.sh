@@ -85,6 +85,7 @@ while IFS= read -r line; do
     rm -rf run
     status=137
     while [ $status = 137 ] && ((kill < kills)); do
+      : > stderr # or the last session's is taken for this one's
       "$train" "${arguments[@]}" --resume=auto --output_dir=run > stdout 2> stderr &
       process=$!
       if ((kill % 3 == 0)); then
