@@ -38,6 +38,14 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::string_view path) {
   return bytes;
 }
 
+// So that a new name survives a power cut too. Not every file system lets a directory be opened or flushed.
+void FlushDirectory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
 std::string Directory(absl::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash == absl::string_view::npos) return ".";
@@ -174,11 +182,7 @@ absl::Status AtomicFile::Commit() {
   if (temporary_.empty()) return absl::OkStatus();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   temporary_.clear();
-  // So that the new name survives a power cut too. Not every file system lets a directory be opened or flushed.
-  if (const int fd = ::open(Directory(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); fd >= 0) {
-    ::fsync(fd);
-    ::close(fd);
-  }
+  FlushDirectory(Directory(path_));
   return absl::OkStatus();
 }
 
@@ -186,6 +190,44 @@ absl::Status WriteFileAtomically(absl::string_view path, absl::string_view bytes
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   RETURN_IF_ERROR(file.Append(bytes));
   return file.Commit();
+}
+
+absl::Status ReplaceFile(absl::string_view next, absl::string_view path, absl::string_view former) {
+  const std::string from(next), to(path), old(former);
+  const auto error = [&] { return ErrnoStatus(errno, absl::StrCat("cannot replace ", path)); };
+  if (FileExists(path)) {
+    // A second name for it, so that the first is never without a file.
+    const std::string link = absl::StrCat(former, ".link");
+    ::unlink(link.c_str());
+    if (::link(to.c_str(), link.c_str()) == 0) {
+      if (::rename(link.c_str(), old.c_str()) != 0) return error();
+      ::unlink(link.c_str());  // rename leaves it where both are names of one file already
+    } else if (::rename(to.c_str(), old.c_str()) != 0) {
+      return error();
+    }
+  }
+  if (::rename(from.c_str(), to.c_str()) != 0) return error();
+  FlushDirectory(Directory(old));
+  FlushDirectory(Directory(to));
+  return absl::OkStatus();
+}
+
+absl::Status CheckWritableDirectory(absl::string_view path) {
+  std::string directory(path);
+  struct stat info = {};
+  while (::stat(directory.c_str(), &info) != 0) {
+    if (errno != ENOENT) return ErrnoStatus(errno, directory);
+    const std::string parent = Directory(directory);
+    if (parent == directory) break;
+    directory = parent;
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(directory, ": is a file, expected a directory"));
+  }
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("cannot write in the directory ", directory));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status MakeDirectories(absl::string_view path) {

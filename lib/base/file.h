@@ -65,6 +65,15 @@ class AtomicFile {
 // Create, Append, Commit.
 absl::Status WriteFileAtomically(absl::string_view path, absl::string_view bytes);
 
+// The file `next` takes the name `path`, and what had that name (if any) the name `former`, in the place of what had
+// that. Each of the two names is a whole file at every moment, also after a power cut. (On a file system without hard
+// links `path` is missing for a moment, while `former` and `next` are there.) All on one file system.
+absl::Status ReplaceFile(absl::string_view next, absl::string_view path, absl::string_view former);
+
+// OK when files can be made in the directory, or the directory be made where there is none: nothing is touched.
+// PERMISSION_DENIED (a read-only file system, too) or INVALID_ARGUMENT naming the directory that is in the way.
+absl::Status CheckWritableDirectory(absl::string_view path);
+
 // Makes the directory and its parents; OK when it exists.
 absl::Status MakeDirectories(absl::string_view path);
 

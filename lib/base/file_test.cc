@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 // A new directory of the running test.
 std::string TestDirectory() {
@@ -256,6 +258,64 @@ TEST(AtomicFileTest, Errors) {
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), absl::StrCat("cannot write ", directory, "/none/x: No such file or directory"));
   EXPECT_THAT(FilesIn(directory), IsEmpty());
+}
+
+TEST(ReplaceFileTest, KeepsTheFormerFile) {
+  const std::string directory = TestDirectory(), path = directory + "/last", former = directory + "/former";
+  const std::string next = directory + "/next";
+  ASSERT_TRUE(WriteFileAtomically(next, "1").ok());
+  ASSERT_EQ(ReplaceFile(next, path, former), absl::OkStatus());
+  EXPECT_EQ(Contents(path), "1");
+  EXPECT_THAT(FilesIn(directory), ElementsAre("last"));
+  for (const char* text : {"2", "3"}) {
+    ASSERT_TRUE(WriteFileAtomically(next, text).ok());
+    ASSERT_EQ(ReplaceFile(next, path, former), absl::OkStatus());
+    EXPECT_EQ(Contents(path), text);
+    EXPECT_EQ(Contents(former), std::string(1, text[0] - 1));
+    EXPECT_THAT(FilesIn(directory), UnorderedElementsAre("former", "last"));
+  }
+}
+
+// A process may have died between the two names: both are of the same file.
+TEST(ReplaceFileTest, GoesOnAfterAnInterruption) {
+  const std::string directory = TestDirectory(), path = directory + "/last", former = directory + "/former";
+  ASSERT_TRUE(WriteFileAtomically(path, "1").ok());
+  ASSERT_EQ(::link(path.c_str(), former.c_str()), 0);
+  ASSERT_EQ(::link(path.c_str(), (former + ".link").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(directory + "/next", "2").ok());
+  ASSERT_EQ(ReplaceFile(directory + "/next", path, former), absl::OkStatus());
+  EXPECT_THAT(FilesIn(directory), UnorderedElementsAre("former", "last"));
+  EXPECT_EQ(FileContents::Open(former)->data(), "1");
+  EXPECT_EQ(FileContents::Open(path)->data(), "2");
+  EXPECT_EQ(ReplaceFile(directory + "/none", path, former).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FileContents::Open(path)->data(), "2");
+}
+
+TEST(CheckWritableDirectoryTest, LooksAtTheFirstThatThereIs) {
+  const std::string directory = TestDirectory();
+  EXPECT_EQ(CheckWritableDirectory(directory), absl::OkStatus());
+  EXPECT_EQ(CheckWritableDirectory(directory + "/a/b"), absl::OkStatus());
+  EXPECT_EQ(CheckWritableDirectory("name_alone"), absl::OkStatus());
+  EXPECT_THAT(FilesIn(directory), IsEmpty());
+  ASSERT_TRUE(WriteFileAtomically(directory + "/file", "").ok());
+  EXPECT_EQ(CheckWritableDirectory(directory + "/file").message(),
+            directory + "/file: is a file, expected a directory");
+  EXPECT_FALSE(CheckWritableDirectory(directory + "/file/x").ok());
+}
+
+TEST(CheckWritableDirectoryDeathTest, ReadOnly) {
+  const std::string directory = TestDirectory();
+  ASSERT_EQ(::chmod(directory.c_str(), 0555), 0);
+  EXPECT_EXIT(
+      {
+        // Root may write everywhere.
+        if (::geteuid() == 0 && ::setuid(65534) != 0) std::_Exit(0);
+        const absl::Status status = CheckWritableDirectory(directory + "/run");
+        std::fprintf(stderr, "%s", std::string(status.message()).c_str());
+        std::_Exit(absl::IsPermissionDenied(status) ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+  ::chmod(directory.c_str(), 0755);
 }
 
 TEST(MakeDirectoriesTest, MakesParentsAndAcceptsWhatExists) {

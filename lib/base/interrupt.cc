@@ -23,6 +23,7 @@ void InstallInterruptHandlers() {
   action.sa_flags = SA_RESTART;  // a read that waits goes on; loops look at the flag between reads
   sigemptyset(&action.sa_mask);
   for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) sigaction(signal_number, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int InterruptSignal() { return received; }

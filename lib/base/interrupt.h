@@ -7,7 +7,8 @@
 
 namespace rutile {
 
-// From now on the first signal sets the flag and a second one of the same kind ends the process at once.
+// From now on the first signal sets the flag and a second one of the same kind ends the process at once. SIGXFSZ is
+// ignored: a file that grows beyond `ulimit -f` is an error of writing it, as on a full disk.
 void InstallInterruptHandlers();
 
 // The signal received, or 0.

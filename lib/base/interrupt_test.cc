@@ -27,6 +27,12 @@ TEST(InterruptTest, TheFirstSignalSetsTheFlag) {
   SetInterruptForTest(0);
 }
 
+TEST(InterruptTest, FilesThatMayNotGrowDoNotEndTheProcess) {
+  InstallInterruptHandlers();
+  std::raise(SIGXFSZ);
+  EXPECT_EQ(InterruptSignal(), 0);
+}
+
 TEST(InterruptDeathTest, TheSecondOneEndsTheProcess) {
   for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) {
     EXPECT_EXIT(

@@ -114,7 +114,7 @@ Tensor AtomisticModel::InitialParameters(uint64_t seed) const {
   return Tensor::Of(std::vector<float>(values.begin(), values.end()));
 }
 
-absl::Status AtomisticModel::Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const {
+Potential AtomisticModel::WithParameters(const Tensor& parameters) const {
   Potential potential;
   potential.descriptor = descriptor_;
   potential.shape = shape_;
@@ -123,6 +123,11 @@ absl::Status AtomisticModel::Write(absl::string_view path, const Tensor& paramet
   potential.energy_scaling = energy_scaling_;
   potential.atomic_energies = atomic_energies_;
   potential.parameters = parameters;
+  return potential;
+}
+
+absl::Status AtomisticModel::Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const {
+  Potential potential = WithParameters(parameters);
   potential.metadata = extra;
   return WritePotential(path, potential);
 }

@@ -14,6 +14,7 @@
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/feature_source.h"
 #include "lib/potential/network_shape.h"
+#include "lib/potential/potential_file.h"
 #include "lib/potential/scaling.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/task.h"
@@ -46,6 +47,7 @@ class AtomisticModel {
   // Of each species whether its whole network rests, from Task::SetResting's slices; empty of empty.
   std::vector<bool> RestingNetworks(const std::vector<bool>& slices) const;
   Tensor InitialParameters(uint64_t seed) const;
+  Potential WithParameters(const Tensor& parameters) const;
   absl::Status Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const;
 
  private:

@@ -151,6 +151,7 @@ const Schema& PotentialSchema() {
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
           {"features_command", false, "the command that made the features"},
+          {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
           {"loss", false, "lowest of the run: of the validation set, in the units of the loss"},
       }};

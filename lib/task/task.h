@@ -146,7 +146,8 @@ class Task {
   virtual std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const = 0;
 
   // ---- the model file (kind potential/1, kge/1): all that predicting needs.
-  // `extra` joins the file's metadata (provenance, epoch, validation loss).
+  // `extra` joins the file's metadata (provenance, epoch, validation loss). Called beside training, by another thread:
+  // it reads nothing that training changes.
   virtual absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const = 0;
 
  private:

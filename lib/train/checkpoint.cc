@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -106,14 +107,56 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   checkpoint.observed_step = checkpoint.batch == 0 ? checkpoint.step : -1;
   checkpoint.log_rows = checkpoint.epoch;
   if (tensors.Has("observed_step")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_step", &checkpoint.observed_step));
+  if (tensors.Has("observed_loss")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_loss", &checkpoint.observed_loss));
   if (tensors.Has("best_step")) RETURN_IF_ERROR(ReadScalar(tensors, "best_step", &checkpoint.best_step));
   if (tensors.Has("log_rows")) RETURN_IF_ERROR(ReadScalar(tensors, "log_rows", &checkpoint.log_rows));
   if (tensors.Has("sampling_weight")) checkpoint.sampling_weight = tensors.At("sampling_weight").ToDoubles();
   checkpoint.config = file.metadata.at("config");
+  const auto data = file.metadata.find("data_sha256");
+  if (data != file.metadata.end()) checkpoint.data_sha256 = data->second;
   return checkpoint;
 }
 
+// What is no whole tensor file has been damaged: nobody names anything else as a checkpoint but by mistake, which the
+// message shows as well.
+absl::StatusOr<TensorFile> ReadWhole(absl::string_view path, const TensorReadOptions& options) {
+  absl::StatusOr<TensorFile> file = ReadTensorFile(path, options);
+  if (absl::IsInvalidArgument(file.status())) return absl::DataLossError(file.status().message());
+  return file;
+}
+
+void CopyTensor(const Tensor& from, Tensor* to) {
+  if (!to->Reuse(from.dtype(), from.shape())) *to = Tensor::Zeros(from.dtype(), from.shape());
+  if (from.num_bytes() > 0) std::memcpy(to->mutable_data(), from.data(), from.num_bytes());
+}
+
+void CopyTensors(const NamedTensors& from, NamedTensors* to) {
+  std::vector<NamedTensors::Item> items;
+  for (const auto& [name, tensor] : from) {
+    const Tensor* const old = to->Find(name);
+    items.emplace_back(name, old != nullptr ? *old : Tensor());
+    CopyTensor(tensor, &items.back().second);
+  }
+  *to = NamedTensors(std::move(items));
+}
+
 }  // namespace
+
+void CopyCheckpoint(const Checkpoint& from, Checkpoint* to) {
+  Checkpoint copy = from;  // shares the tensors
+  for (Tensor Checkpoint::*tensor :
+       {&Checkpoint::parameters, &Checkpoint::best_parameters, &Checkpoint::ema_parameters}) {
+    copy.*tensor = to->*tensor;
+    CopyTensor(from.*tensor, &(copy.*tensor));
+  }
+  for (NamedTensors Checkpoint::*part :
+       {&Checkpoint::optimizer, &Checkpoint::schedule, &Checkpoint::stopping, &Checkpoint::task, &Checkpoint::ema,
+        &Checkpoint::average_best, &Checkpoint::top}) {
+    copy.*part = to->*part;
+    CopyTensors(from.*part, &(copy.*part));
+  }
+  *to = std::move(copy);
+}
 
 const Schema& CheckpointSchema() {
   static const auto* schema = new Schema{
@@ -140,6 +183,7 @@ const Schema& CheckpointSchema() {
           {"data", {DType::kU64}, {}, true, "fingerprint of the split"},
           {"best_step", {DType::kI64}, {}, false, "steps done then"},
           {"observed_step", {DType::kI64}, {}, false, "step after which the monitored value was last looked at"},
+          {"observed_loss", {DType::kF64}, {}, false, "that value; NaN before the first look"},
           {"log_rows", {DType::kI64}, {}, false, "rows of log.tsv that belong to this state"},
           {"sampling_weight",
            {DType::kF64},
@@ -147,7 +191,8 @@ const Schema& CheckpointSchema() {
            false,
            "of each training example; inside an epoch that draws by it"},
       },
-      {{"config", true, "JSON: the options that decide the course of the run"}}};
+      {{"config", true, "JSON: the options that decide the course of the run"},
+       {"data_sha256", false, "SHA-256 of the SHA-256 of the inputs, in their order; without it nobody knows"}}};
   return *schema;
 }
 
@@ -179,10 +224,12 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   tensors.Set("data", Tensor::Scalar<uint64_t>(checkpoint.data));
   tensors.Set("best_step", Tensor::Scalar<int64_t>(checkpoint.best_step));
   tensors.Set("observed_step", Tensor::Scalar<int64_t>(checkpoint.observed_step));
+  tensors.Set("observed_loss", Tensor::Scalar<double>(checkpoint.observed_loss));
   tensors.Set("log_rows", Tensor::Scalar<int64_t>(checkpoint.log_rows));
   Metadata metadata = provenance;
   metadata["kind"] = CheckpointSchema().kind;
   metadata["config"] = checkpoint.config;
+  if (!checkpoint.data_sha256.empty()) metadata["data_sha256"] = checkpoint.data_sha256;
   return WriteTensorFile(path, metadata, tensors);
 }
 
@@ -190,12 +237,22 @@ absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<con
                                           int num_terms) {
   TensorReadOptions options;
   options.verify_checksums = true;
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path, options));
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, options));
   RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
   absl::StatusOr<Checkpoint> checkpoint = FromFile(file, slices, dtype, num_terms);
   if (checkpoint.ok()) return checkpoint;
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", checkpoint.status().message(), "; it was made for another model or is damaged"));
+      absl::StrCat(path, ": ", checkpoint.status().message(), "; it was made for another model or another loss"));
+}
+
+absl::StatusOr<CheckpointPlace> ReadCheckpointPlace(absl::string_view path) {
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, TensorReadOptions()));
+  RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
+  CheckpointPlace place;
+  RETURN_IF_ERROR(ReadScalar(file.tensors, "epoch", &place.epoch));
+  RETURN_IF_ERROR(ReadScalar(file.tensors, "batch", &place.batch));
+  RETURN_IF_ERROR(ReadScalar(file.tensors, "step", &place.step));
+  return place;
 }
 
 uint64_t Fingerprint(int64_t num_examples, absl::Span<const int64_t> train, absl::Span<const int64_t> validation) {

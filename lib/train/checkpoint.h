@@ -44,10 +44,15 @@ struct Checkpoint {
   // Of each training example in this epoch, as drawn from when it began; empty between epochs and without a policy.
   std::vector<double> sampling_weight;
   int64_t observed_step = -1;  // the step after which the monitored value was last looked at
-  int64_t log_rows = 0;        // of log.tsv that belong to this state
-  std::string config;          // JSON: the options that decide the course of a run
-  uint64_t data = 0;           // Fingerprint of the split
+  double observed_loss = std::numeric_limits<double>::quiet_NaN();  // it, then
+  int64_t log_rows = 0;                                             // of log.tsv that belong to this state
+  std::string config;                                               // JSON: the options that decide the course of a run
+  uint64_t data = 0;                                                // Fingerprint of the split
+  std::string data_sha256;                                          // of the content of the inputs; empty: nobody knows
 };
+
+// A copy in memory of its own, that of `to` where it fits: `from` may change while `to` is written.
+void CopyCheckpoint(const Checkpoint& from, Checkpoint* to);
 
 // What the file holds. Parameters lie in it under their names: "parameters.network.Ti.0.weight", "best.network...".
 const Schema& CheckpointSchema();
@@ -56,10 +61,20 @@ const Schema& CheckpointSchema();
 absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint,
                             absl::Span<const ParameterSlice> slices, const Metadata& provenance);
 
-// INVALID_ARGUMENT naming path and tensor when the file is no checkpoint, is damaged (checksums are verified), or was
-// made for other parameters or another number of terms.
+// DATA_LOSS naming path and rule when the file is cut off or damaged (checksums are verified); NOT_FOUND and so on when
+// it cannot be read. INVALID_ARGUMENT naming path and tensor when the file is whole but no checkpoint, or was made for
+// other parameters or another number of terms.
 absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
                                           int num_terms);
+
+// Where a whole checkpoint is, read without its tensors' content. Errors as LoadCheckpoint's; checksums are not
+// verified.
+struct CheckpointPlace {
+  int64_t epoch = 0;
+  int64_t batch = 0;
+  int64_t step = 0;
+};
+absl::StatusOr<CheckpointPlace> ReadCheckpointPlace(absl::string_view path);
 
 // A number that differs when training or validation examples do.
 uint64_t Fingerprint(int64_t num_examples, absl::Span<const int64_t> train, absl::Span<const int64_t> validation);

@@ -43,7 +43,9 @@ Checkpoint Example() {
   checkpoint.task.Set("last_error", Tensor::Of<double>({0.5, 0.25}));
   checkpoint.sampling_weight = {1, 3};
   checkpoint.config = "{\"seed\":1}";
+  checkpoint.observed_loss = 0.75;
   checkpoint.data = 42;
+  checkpoint.data_sha256 = "0a";
   return checkpoint;
 }
 
@@ -72,7 +74,9 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_THAT(loaded->task.At("last_error").ToDoubles(), ElementsAre(0.5, 0.25));
   EXPECT_THAT(loaded->sampling_weight, ElementsAre(1, 3));
   EXPECT_EQ(loaded->config, saved.config);
+  EXPECT_EQ(loaded->observed_loss, 0.75);
   EXPECT_EQ(loaded->data, 42u);
+  EXPECT_EQ(loaded->data_sha256, "0a");
 }
 
 TEST(CheckpointTest, MostRunsHaveNeitherTaskStateNorWeights) {
@@ -125,7 +129,8 @@ TEST(CheckpointTest, CutOffAnywhereIsAnError) {
   const std::string bytes(FileContents::Open(path)->data());
   for (size_t size = 0; size < bytes.size(); size += 37) {
     ASSERT_TRUE(WriteFileAtomically(Path("cut"), bytes.substr(0, size)).ok());
-    EXPECT_FALSE(LoadCheckpoint(Path("cut"), Slices(), DType::kF32, 2).ok()) << size;
+    EXPECT_EQ(LoadCheckpoint(Path("cut"), Slices(), DType::kF32, 2).status().code(), absl::StatusCode::kDataLoss)
+        << size;
   }
 }
 
@@ -135,7 +140,47 @@ TEST(CheckpointTest, FlippedBitIsAnError) {
   std::string bytes(FileContents::Open(path)->data());
   bytes[bytes.size() - 3] ^= 4;
   ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
-  EXPECT_FALSE(LoadCheckpoint(path, Slices(), DType::kF32, 2).ok());
+  EXPECT_EQ(LoadCheckpoint(path, Slices(), DType::kF32, 2).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(CheckpointTest, Place) {
+  ASSERT_TRUE(SaveCheckpoint(Path("place"), Example(), Slices(), {}).ok());
+  const CheckpointPlace place = ReadCheckpointPlace(Path("place")).value();
+  EXPECT_EQ(place.epoch, 12);
+  EXPECT_EQ(place.batch, 3);
+  EXPECT_EQ(place.step, 1234);
+  ASSERT_TRUE(WriteFileAtomically(Path("place"), "x").ok());
+  EXPECT_EQ(ReadCheckpointPlace(Path("place")).status().code(), absl::StatusCode::kDataLoss);
+}
+
+// What is written beside training must not change under the writer's hands.
+TEST(CheckpointTest, CopiesHaveTheirOwnMemory) {
+  Checkpoint from = Example(), to;
+  from.ema_parameters = Tensor::Of<float>({9, 9, 9, 9, 9});
+  CopyCheckpoint(from, &to);
+  const void* const memory = to.parameters.data();
+  const void* const moments = to.optimizer.At("exp_avg").data();
+  from.parameters.mutable_values<float>()[0] = -1;
+  from.best_parameters.mutable_values<float>()[0] = -1;
+  from.ema_parameters.mutable_values<float>()[0] = -1;
+  from.optimizer.MutableAt("exp_avg").mutable_values<float>()[0] = -1;
+  from.task.MutableAt("last_error").mutable_values<double>()[0] = -1;
+  EXPECT_THAT(to.parameters.ToDoubles(), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(to.best_parameters.ToDoubles(), ElementsAre(5, 4, 3, 2, 1));
+  EXPECT_THAT(to.ema_parameters.ToDoubles(), ElementsAre(9, 9, 9, 9, 9));
+  EXPECT_THAT(to.optimizer.At("exp_avg").ToDoubles(), ElementsAre(1, 1, 1, 1, 1));
+  EXPECT_THAT(to.task.At("last_error").ToDoubles(), ElementsAre(0.5, 0.25));
+  EXPECT_EQ(to.config, from.config);
+  EXPECT_EQ(to.step, 1234);
+  // Again: in the same memory; parts that are gone are gone.
+  from.step = 1235;
+  from.task = NamedTensors();
+  CopyCheckpoint(from, &to);
+  EXPECT_EQ(to.parameters.data(), memory);
+  EXPECT_EQ(to.optimizer.At("exp_avg").data(), moments);
+  EXPECT_EQ(to.parameters.ToDoubles()[0], -1);
+  EXPECT_TRUE(to.task.empty());
+  EXPECT_EQ(to.step, 1235);
 }
 
 TEST(FingerprintTest, TellsSplitsApart) {

@@ -1,14 +1,20 @@
 #include "lib/train/course.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
@@ -186,21 +192,33 @@ Json Course(const TrainerOptions& options, const std::map<std::string, std::stri
 }
 
 // But for what is an object.
-absl::Status CheckSameValues(const Json& before, const Json& after) {
+void AddChanges(const Json& before, const Json& after, bool of_task, std::vector<CourseChange>* changes) {
   const auto value = [](const Json& json, const std::string& key) {
     return json.contains(key) ? json[key].dump() : std::string("not set");
   };
   for (const Json* json : {&after, &before}) {
     for (const auto& item : json->items()) {
       const std::string& key = item.key();
-      if (item.value().is_object() || (before.contains(key) && after.contains(key) && before[key] == after[key])) {
-        continue;
-      }
-      return absl::FailedPreconditionError(absl::StrCat(key, " is ", value(after, key), ", but the run to resume has ",
-                                                        value(before, key), "; give that, or start a new run"));
+      const bool both = before.contains(key) && after.contains(key);
+      if (item.value().is_object() || (both && (before[key] == after[key] || json == &before))) continue;
+      changes->push_back({key, value(before, key), value(after, key), of_task});
     }
   }
-  return absl::OkStatus();
+}
+
+absl::Status ParseCourses(absl::string_view then, absl::string_view now, Json* before, Json* after) {
+  *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
+  *after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
+  if (before->is_object() && after->is_object()) return absl::OkStatus();
+  return absl::FailedPreconditionError("the options of the run to resume cannot be read");
+}
+
+bool Contains(absl::Span<const std::string> names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -209,16 +227,85 @@ std::string CourseJson(const TrainerOptions& options, const std::map<std::string
   return Course(options, task).dump();
 }
 
-absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
-  const Json before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
-  const Json after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
-  if (!before.is_object() || !after.is_object()) {
-    return absl::FailedPreconditionError("the options of the run to resume cannot be read");
-  }
-  RETURN_IF_ERROR(CheckSameValues(before, after));
+absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, absl::string_view now) {
+  Json before, after;
+  RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
+  std::vector<CourseChange> changes;
+  AddChanges(before, after, /*of_task=*/false, &changes);
   // Runs of versions that did not write the task's options can be resumed.
-  return before.contains("task") && after.contains("task") ? CheckSameValues(before["task"], after["task"])
-                                                           : absl::OkStatus();
+  if (before.contains("task") && after.contains("task")) {
+    AddChanges(before["task"], after["task"], /*of_task=*/true, &changes);
+  }
+  return changes;
+}
+
+bool MayChange(absl::string_view option) { return option == "learning_rate" || option == "min_learning_rate"; }
+
+absl::Status CheckChanges(absl::Span<const CourseChange> changes, absl::Span<const std::string> overrides) {
+  if (Contains(overrides, "all")) return absl::OkStatus();
+  std::vector<std::string> names;
+  std::string text;
+  for (const CourseChange& change : changes) {
+    if (MayChange(change.name) || Contains(overrides, change.name)) continue;
+    names.push_back(change.name);
+    absl::StrAppend(&text, names.size() > 1 ? "; " : "",
+                    change.name == "data" ? change.after
+                                          : absl::StrCat(change.name, " is ", change.after,
+                                                         ", but the run to resume has ", change.before));
+  }
+  if (names.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or override=", absl::StrJoin(names, ","),
+                                                    " to go on all the same, or start a new run"));
+}
+
+absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides) {
+  Json before, after;
+  RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
+  std::vector<std::string> names = {"all", "data"};
+  for (Json* json : {&before, &after}) {
+    if (json->contains("task")) json->update((*json)["task"]);
+    for (const auto& item : json->items()) {
+      if (!item.value().is_object() && !Contains(names, item.key())) names.push_back(item.key());
+    }
+  }
+  for (const std::string& name : overrides) {
+    if (Contains(names, name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("override: \"", name,
+                                                   "\" is no option of this run or the one to resume; there are ",
+                                                   absl::StrJoin(names, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
+  ASSIGN_OR_RETURN(const std::vector<CourseChange> changes, CourseChanges(then, now));
+  return CheckChanges(changes, {});
+}
+
+NewParts PartsChangedBy(absl::Span<const CourseChange> changes) {
+  NewParts parts;
+  for (const CourseChange& change : changes) {
+    const std::string& name = change.name;
+    const bool comes_or_goes = change.before == "not set" || change.after == "not set";
+    if (MayChange(name)) continue;
+    if (IsOneOf(name, {"seed", "data", "batch_size", "shuffle", "sampling_policy", "bucket_window",
+                       "accumulate_grad_batches", "limit_train_batches", "overfit_batches"})) {
+      parts.epoch = true;
+    }
+    if (IsOneOf(name, {"optimizer", "parameter_groups", "alternate_groups", "weight_decay_biases", "history_size",
+                       "momentum", "nesterov", "centered", "precision"})) {
+      parts.optimizer = true;
+    }
+    if (absl::StartsWith(name, "lr_") && name != "lr_decay") parts.schedule = true;
+    if (absl::StartsWith(name, "ema_") && comes_or_goes) parts.ema = true;
+    if (name == "average_best") parts.average_best = true;
+    if (IsOneOf(name, {"data", "sampling_policy", "compile_preset"})) parts.task = true;
+    // What measures a model: other examples, another figure, and all that the task says of itself.
+    if (IsOneOf(name, {"data", "overfit_batches", "limit_val_batches", "monitor"}) || change.of_task) {
+      parts.judgement = true;
+    }
+  }
+  return parts;
 }
 
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,

@@ -1,9 +1,12 @@
 #include "lib/train/course.h"
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,6 +21,7 @@ namespace rutile {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -127,6 +131,61 @@ TEST(CourseTest, DefaultsAddNothing) {
             "{\"seed\":0,\"optimizer\":\"adam\",\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,"
             "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_norm\":0.0,"
             "\"lr_scheduler\":\"constant\",\"warmup_steps\":0,\"warmup_start\":0.3333333333333333}");
+}
+
+TEST(CourseTest, ChangesAreAllTold) {
+  TrainerOptions then, now;
+  now.batch_size = 64;
+  now.seed = 3;
+  now.optimizer.learning_rate = 0.5;
+  now.bucket_window = 5;
+  const std::vector<CourseChange> changes =
+      CourseChanges(CourseJson(then, {{"loss", "mse"}}), CourseJson(now, {{"loss", "rmse"}})).value();
+  std::vector<std::string> names;
+  for (const CourseChange& change : changes) names.push_back(change.name);
+  EXPECT_THAT(names, ElementsAre("seed", "learning_rate", "batch_size", "bucket_window", "loss"));
+  EXPECT_EQ(changes[3].before, "not set");
+  EXPECT_EQ(changes[3].after, "5");
+  EXPECT_FALSE(changes[3].of_task);
+  EXPECT_TRUE(changes[4].of_task);
+  // The learning rate needs no leave.
+  EXPECT_EQ(
+      CheckChanges(changes, {}).message(),
+      "seed is 3, but the run to resume has 0; batch_size is 64, but the run to resume has 32; bucket_window is 5, "
+      "but the run to resume has not set; loss is \"rmse\", but the run to resume has \"mse\"; give the same, or "
+      "override=seed,batch_size,bucket_window,loss to go on all the same, or start a new run");
+  EXPECT_THAT(std::string(CheckChanges(changes, {"seed", "loss"}).message()),
+              HasSubstr("or override=batch_size,bucket_window to"));
+  EXPECT_EQ(CheckChanges(changes, {"all"}), absl::OkStatus());
+  EXPECT_EQ(CheckChanges(changes, {"seed", "loss", "batch_size", "bucket_window"}), absl::OkStatus());
+}
+
+TEST(CourseTest, OverridesThatNameNothing) {
+  const std::string then = CourseJson(TrainerOptions(), {{"loss", "mse"}});
+  EXPECT_EQ(CheckOverrides(then, then, {"loss", "seed", "data", "all"}), absl::OkStatus());
+  EXPECT_EQ(CheckOverrides(then, then, {"bach_size"}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(CheckOverrides(then, then, {"bach_size"}).message()), HasSubstr("batch_size"));
+}
+
+TEST(CourseTest, WhatBeginsAnew) {
+  const auto parts = [](std::initializer_list<CourseChange> changes) {
+    const NewParts p = PartsChangedBy(changes);
+    return absl::StrCat(p.epoch ? "epoch " : "", p.optimizer ? "optimizer " : "", p.schedule ? "schedule " : "",
+                        p.judgement ? "judgement " : "", p.ema ? "ema " : "", p.average_best ? "average " : "",
+                        p.task ? "task " : "");
+  };
+  EXPECT_EQ(parts({}), "");
+  EXPECT_EQ(parts({{"learning_rate", "1", "2"}, {"min_learning_rate", "1", "2"}, {"beta1", "1", "2"}}), "");
+  EXPECT_EQ(parts({{"batch_size", "1", "2"}}), "epoch ");
+  EXPECT_EQ(parts({{"optimizer", "\"adam\"", "\"sgd\""}}), "optimizer ");
+  EXPECT_EQ(parts({{"lr_scheduler", "1", "2"}}), "schedule ");
+  EXPECT_EQ(parts({{"lr_decay", "1", "2"}}), "");  // adagrad's
+  EXPECT_EQ(parts({{"ema_decay", "1", "2"}}), "");
+  EXPECT_EQ(parts({{"ema_decay", "not set", "2"}}), "ema ");
+  EXPECT_EQ(parts({{"average_best", "1", "2"}}), "average ");
+  EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgement ");
+  EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgement ");
+  EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgement task ");
 }
 
 TEST(CourseTest, LimitsAreNotPartOfTheCourse) {

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "lib/train/log_format.h"
+#include "lib/base/status_macros.h"
 
 namespace rutile {
 
@@ -36,6 +37,16 @@ std::vector<double> EpochRow(const EpochReport& report, bool has_validation) {
   row.push_back(absl::ToDoubleSeconds(report.time));
   row.push_back(report.examples_per_s);
   return row;
+}
+
+absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, const RunDirectory& directory,
+                                      absl::Span<const LogFormat> formats, bool may_be_another, int64_t* rows) {
+  const std::vector<std::string> columns = EpochColumns(task, has_validation);
+  absl::StatusOr<TrainLog> log = TrainLog::Open(directory.log_stem(), columns, formats, {*rows, /*step=*/0});
+  if (!absl::IsFailedPrecondition(log.status()) || !may_be_another) return log;
+  RETURN_IF_ERROR(directory.SetLogsAside());
+  *rows = 0;
+  return TrainLog::Open(directory.log_stem(), columns, formats, {});
 }
 
 std::vector<double> TermMeans(const TermSums& sums) {

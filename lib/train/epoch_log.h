@@ -3,10 +3,16 @@
 #ifndef RUTILE_LIB_TRAIN_EPOCH_LOG_H_
 #define RUTILE_LIB_TRAIN_EPOCH_LOG_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "lib/task/task.h"
+#include "lib/train/log_format.h"
+#include "lib/train/run_directory.h"
+#include "lib/train/train_log.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
@@ -17,6 +23,11 @@ std::vector<std::string> EpochColumns(const Task& task, bool has_validation);
 
 // A value for each of these columns. Without a validation set report.validation is empty.
 std::vector<double> EpochRow(const EpochReport& report, bool has_validation);
+
+// Continues the log of the directory with its first *rows rows. One with other columns is an error (TrainLog::Open), or
+// (may_be_another: the run goes on with another loss) set aside, with *rows = 0.
+absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, const RunDirectory& directory,
+                                      absl::Span<const LogFormat> formats, bool may_be_another, int64_t* rows);
 
 // [T] sum / count; NaN where nothing was counted.
 std::vector<double> TermMeans(const TermSums& sums);

@@ -1,13 +1,18 @@
 #include "lib/train/epoch_log.h"
 
+#include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/file.h"
 #include "lib/task/task.h"
 #include "lib/testing/toy_task.h"
+#include "lib/train/log_format.h"
+#include "lib/train/run_directory.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
@@ -51,6 +56,22 @@ TEST(TermMeansTest, NothingCountedIsNaN) {
   sums.sum = {6, 0, 0};
   sums.count = {4, 0, 2};
   EXPECT_THAT(TermMeans(sums), ElementsAre(1.5, NanSensitiveDoubleEq(kNan), 0));
+}
+
+TEST(EpochLogTest, ALogInOtherUnitsIsSetAside) {
+  const RunDirectory directory(::testing::TempDir() + "/other_units");
+  ASSERT_FALSE(directory.Open(RunMode::kOverwrite).value());
+  const ToyTask task{ToyTaskOptions()};
+  const std::vector<LogFormat> formats = {LogFormat::kTsv};
+  ASSERT_TRUE(WriteFileAtomically(directory.log(), "epoch\tloss\n1\t0.5\n").ok());
+  int64_t rows = 1;
+  EXPECT_EQ(OpenEpochLog(task, true, directory, formats, false, &rows).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(rows, 1);
+  ASSERT_TRUE(OpenEpochLog(task, true, directory, formats, true, &rows).ok());
+  EXPECT_EQ(rows, 0);
+  EXPECT_EQ(FileContents::Open(directory.path() + "/recovery/log.tsv")->data(), "epoch\tloss\n1\t0.5\n");
+  EXPECT_TRUE(OpenEpochLog(task, true, directory, formats, false, &rows).ok());
 }
 
 }  // namespace

@@ -27,14 +27,19 @@ absl::string_view Bytes(const Tensor& tensor) {
 
 }  // namespace
 
-absl::StatusOr<bool> OpenTogether(Agreement* agreement, const RunDirectory& directory, RunMode mode) {
-  if (agreement->alone()) return directory.Open(mode);
-  const absl::StatusOr<bool> own = agreement->writes() ? directory.Open(mode) : false;
-  const std::string answer = own.ok() ? (*own ? "resume" : "new") : std::string(own.status().message());
+absl::StatusOr<RunPlace> EnterTogether(Agreement* agreement, const RunDirectory& directory,
+                                       const TrainerOptions& options) {
+  if (agreement->alone()) return directory.Enter(options.mode, options.resume_from);
+  absl::StatusOr<RunPlace> own = RunPlace();
+  if (agreement->writes()) own = directory.Enter(options.mode, options.resume_from);
+  const std::string answer = own.ok() ? (own->resume ? "resume" : "new") : std::string(own.status().message());
   ASSIGN_OR_RETURN(const std::vector<std::string> answers, agreement->communicator()->Gather(answer));
   RETURN_IF_ERROR(own.status());
-  if (answers[0] == "resume" || answers[0] == "new") return answers[0] == "resume";
-  return absl::FailedPreconditionError(absl::StrCat("rank 0: ", answers[0]));
+  if (answers[0] != "resume" && answers[0] != "new") {
+    return absl::FailedPreconditionError(absl::StrCat("rank 0: ", answers[0]));
+  }
+  own->resume = answers[0] == "resume";
+  return own;
 }
 
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,

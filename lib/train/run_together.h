@@ -11,12 +11,14 @@
 #include "lib/train/checkpoint.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/run_plan.h"
+#include "lib/train/trainer_options.h"
 
 namespace rutile {
 
-// RunDirectory::Open by rank 0; the others take over what came of it: whether there is a run to go on with, or its
-// error (FAILED_PRECONDITION). Alone: RunDirectory::Open.
-absl::StatusOr<bool> OpenTogether(Agreement* agreement, const RunDirectory& directory, RunMode mode);
+// RunDirectory::Enter by rank 0; the others take over what came of it: whether there is a run to go on with, or its
+// error (FAILED_PRECONDITION). Alone: RunDirectory::Enter.
+absl::StatusOr<RunPlace> EnterTogether(Agreement* agreement, const RunDirectory& directory,
+                                       const TrainerOptions& options);
 
 // Whether version, options, data (their number, the split, the inputs' SHA-256) and the state to begin at are the same
 // in all processes. FAILED_PRECONDITION naming the first rank and thing that differ; OK when alone.

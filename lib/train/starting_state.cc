@@ -1,18 +1,25 @@
 #include "lib/train/starting_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/course.h"
+#include "lib/train/trainer_options.h"
 
 namespace rutile {
 namespace {
@@ -28,6 +35,127 @@ bool FitsSampling(const Checkpoint& state, const RunPlan& plan) {
   return state.sampling_weight.size() == plan.train.size() && sum > 0 && std::isfinite(sum);
 }
 
+class Search {
+ public:
+  Search(const Task& task, const RunDirectory& directory) : task_(task), directory_(directory) {}
+
+  absl::StatusOr<Checkpoint> Load(const std::string& path) const {
+    return LoadCheckpoint(path, task_.parameter_slices(), task_.parameter_dtype(),
+                          static_cast<int>(task_.terms().size()));
+  }
+
+  // The newest that is whole, of those that are not `but`; its path goes to `path`. NOT_FOUND where there is none.
+  absl::StatusOr<Checkpoint> LoadAnother(const std::string& but, std::string* path) const {
+    std::vector<std::string> paths = {directory_.checkpoint(), directory_.previous()};
+    for (std::string& numbered : NewestFirst()) paths.push_back(std::move(numbered));
+    for (const std::string& candidate : paths) {
+      if (candidate == but || !FileExists(candidate)) continue;
+      absl::StatusOr<Checkpoint> checkpoint = Load(candidate);
+      if (!checkpoint.ok()) continue;
+      *path = candidate;
+      return checkpoint;
+    }
+    return absl::NotFoundError("no checkpoint is whole");
+  }
+
+ private:
+  std::vector<std::string> NewestFirst() const {
+    std::vector<std::pair<std::tuple<int64_t, int64_t, int64_t>, std::string>> found;
+    for (const std::string& path : directory_.NumberedCheckpoints()) {
+      const absl::StatusOr<CheckpointPlace> place = ReadCheckpointPlace(path);
+      if (place.ok()) found.push_back({{-place->step, -place->epoch, -place->batch}, path});
+    }
+    std::sort(found.begin(), found.end());
+    std::vector<std::string> paths;
+    for (auto& [place, path] : found) paths.push_back(std::move(path));
+    return paths;
+  }
+
+  const Task& task_;
+  const RunDirectory& directory_;
+};
+
+std::string Place(const Checkpoint& state) { return absl::StrCat("epoch ", state.epoch + 1, ", step ", state.step); }
+
+// Finds start->state and start->path.
+absl::Status Find(const Task& task, const TrainerOptions& options, const RunDirectory& directory,
+                  StartingState* start) {
+  const Search search(task, directory);
+  start->path = !options.resume_from.empty()         ? options.resume_from
+                : FileExists(directory.checkpoint()) ? directory.checkpoint()
+                                                     : directory.previous();
+  absl::StatusOr<Checkpoint> state = search.Load(start->path);
+  if (absl::IsDataLoss(state.status())) {
+    const std::string damaged = start->path;
+    const absl::Status status = state.status();
+    state = search.LoadAnother(damaged, &start->path);
+    if (!state.ok()) {
+      return absl::DataLossError(
+          absl::StrCat(status.message(), "; there is no other checkpoint that is whole: start a new run"));
+    }
+    if (options.mode == RunMode::kResume) {
+      return absl::DataLossError(absl::StrCat(status.message(), "; ", start->path, " is whole, of ", Place(*state),
+                                              ": --resume=", start->path,
+                                              " goes on from there, and so does --resume=auto"));
+    }
+    start->messages.push_back(absl::StrCat("warning: ", status.message(), "; it is kept as ", directory.replaced()));
+  }
+  RETURN_IF_ERROR(state.status());
+  start->state = *std::move(state);
+  return absl::OkStatus();
+}
+
+// What of the data differs, or "".
+std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
+  if (then.data != now.data) return "the run to resume trained on other examples or another split";
+  if (then.data_sha256.empty() || now.data_sha256.empty() || then.data_sha256 == now.data_sha256) return "";
+  return "the inputs are not the files that the run to resume had, though they hold as many examples";
+}
+
+void Forget(const NewParts& parts, Checkpoint* state, std::vector<std::string>* messages) {
+  if (parts.epoch && state->batch > 0) {
+    messages->push_back(absl::StrCat("epoch ", state->epoch + 1, " begins again, as its batches are others"));
+    state->batch = 0;
+    state->epoch_sums = TermSums(static_cast<int>(state->epoch_sums.sum.size()));
+    state->sampling_weight.clear();
+  }
+  if (parts.optimizer) messages->push_back("the optimizer begins without memory");
+  if (parts.judgement) {
+    messages->push_back("what is best is judged anew");
+    state->best_loss = std::numeric_limits<double>::infinity();
+    state->best_epoch = state->best_step = 0;
+    state->observed_step = -1;
+    state->observed_loss = std::numeric_limits<double>::quiet_NaN();
+    state->top = NamedTensors();
+  }
+  if (parts.ema) {
+    messages->push_back("the moving average begins anew");
+    state->ema = NamedTensors();
+    state->ema_parameters = Tensor();
+  }
+}
+
+// FAILED_PRECONDITION: what must not differ. Otherwise the state is made to fit the plan.
+absl::Status AcceptChanges(const Checkpoint& now, const TrainerOptions& options, StartingState* start) {
+  Checkpoint& state = start->state;
+  RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
+  ASSIGN_OR_RETURN(std::vector<CourseChange> changes, CourseChanges(state.config, now.config));
+  if (const std::string change = DataChange(state, now); !change.empty()) changes.push_back({"data", "", change});
+  RETURN_IF_ERROR(CheckChanges(changes, options.overrides));
+  for (const CourseChange& change : changes) {
+    start->messages.push_back(
+        change.name == "data" ? change.after
+                              : absl::StrCat(change.name, " is ", change.after, " from here on, was ", change.before));
+  }
+  start->new_parts = PartsChangedBy(changes);
+  Forget(start->new_parts, &state, &start->messages);
+  state.config = now.config;
+  state.data = now.data;
+  state.seed = now.seed;
+  if (!now.data_sha256.empty()) state.data_sha256 = now.data_sha256;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Checkpoint NewState(const Task& task, const RunPlan& plan) {
@@ -38,7 +166,13 @@ Checkpoint NewState(const Task& task, const RunPlan& plan) {
   state.loss_weight.assign(num_terms, 0);
   state.config = CourseJson(plan.options, task.Course());
   state.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
+  state.data_sha256 = plan.options.data_sha256;
   state.parameters = task.InitialParameters(plan.options.seed);
+  const Tensor& given = plan.options.initial_parameters;
+  if (given.num_elements() > 0) {
+    CHECK(given.dtype() == state.parameters.dtype() && given.shape() == state.parameters.shape());
+    std::memcpy(state.parameters.mutable_data(), given.data(), given.num_bytes());
+  }
   state.best_parameters = Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
   if (state.parameters.num_bytes() > 0) {
     std::memcpy(state.best_parameters.mutable_data(), state.parameters.data(), state.parameters.num_bytes());
@@ -47,26 +181,36 @@ Checkpoint NewState(const Task& task, const RunPlan& plan) {
   return state;
 }
 
-absl::StatusOr<Checkpoint> ResumedState(const Task& task, const RunPlan& plan, const RunDirectory& directory) {
-  const std::string path = directory.checkpoint();
-  ASSIGN_OR_RETURN(Checkpoint saved, LoadCheckpoint(path, task.parameter_slices(), task.parameter_dtype(),
-                                                    static_cast<int>(task.terms().size())));
-  RETURN_IF_ERROR(CheckSameCourse(saved.config, CourseJson(plan.options, task.Course())));
-  if (saved.data != Fingerprint(task.num_examples(), plan.train, plan.validation)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory.path(),
-                     ": the run to resume trained on other examples or another split; give the same data and "
-                     "split, or start a new run"));
+absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan, const RunDirectory& directory) {
+  StartingState start;
+  RETURN_IF_ERROR(Find(task, plan.options, directory, &start));
+  Checkpoint now;
+  now.seed = plan.options.seed;
+  now.config = CourseJson(plan.options, task.Course());
+  now.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
+  now.data_sha256 = plan.options.data_sha256;
+  const absl::Status changes = AcceptChanges(now, plan.options, &start);
+  if (!changes.ok()) {
+    return absl::Status(changes.code(), absl::StrCat(directory.path(), ": ", changes.message()));
   }
-  if (saved.batch > plan.num_batches) {
+  Checkpoint& state = start.state;
+  if (state.batch > plan.num_batches) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": batch ", saved.batch, " of ", plan.num_batches, "; the file is damaged"));
+        absl::StrCat(start.path, ": batch ", state.batch, " of ", plan.num_batches, "; the file is damaged"));
   }
-  if (!FitsSampling(saved, plan)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": \"sampling_weight\" is no weight for each of the ",
+  if (!FitsSampling(state, plan)) {
+    return absl::InvalidArgumentError(absl::StrCat(start.path, ": \"sampling_weight\" is no weight for each of the ",
                                                    plan.train.size(), " training examples; the file is damaged"));
   }
-  return saved;
+  start.is_to_be_last = start.path != directory.checkpoint();
+  const bool is_own = directory.Holds(start.path);
+  start.leaves_previous = start.is_to_be_last && is_own && start.path != directory.previous();
+  if (!is_own) {  // the rows and the best checkpoints of that run are not here
+    state.log_rows = 0;
+    state.top = NamedTensors();
+  }
+  start.messages.insert(start.messages.begin(), absl::StrCat("goes on from ", start.path, ": ", Place(state)));
+  return start;
 }
 
 }  // namespace rutile

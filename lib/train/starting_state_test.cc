@@ -1,5 +1,6 @@
 #include "lib/train/starting_state.h"
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/file.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
@@ -19,18 +21,41 @@
 namespace rutile {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class StartingStateTest : public ::testing::Test {
  protected:
   StartingStateTest() {
     EXPECT_TRUE(directory_.Open(RunMode::kOverwrite).ok());
+    EXPECT_TRUE(directory_.RemoveRun().ok());
     options_.seed = 4;
   }
 
   absl::Status Save(const Checkpoint& state) {
     return SaveCheckpoint(directory_.checkpoint(), state, task_.parameter_slices(), {});
   }
+  // As a run leaves them: steps 10 and 20.
+  void SaveTwo() {
+    for (const int64_t step : {10, 20}) {
+      Checkpoint state = NewState(task_, Plan());
+      state.step = step;
+      ASSERT_TRUE(MakeDirectories(directory_.path() + "/recovery").ok());
+      ASSERT_EQ(SaveCheckpoint(directory_.next(), state, task_.parameter_slices(), {}), absl::OkStatus());
+      ASSERT_EQ(directory_.Promote(), absl::OkStatus());
+    }
+  }
+  void SaveNumbered(int64_t step) {
+    Checkpoint state = NewState(task_, Plan());
+    state.step = step;
+    ASSERT_EQ(SaveCheckpoint(directory_.step_checkpoint(step), state, task_.parameter_slices(), {}), absl::OkStatus());
+  }
+  static void Damage(const std::string& path) {
+    std::string bytes(FileContents::Open(path).value().data());
+    bytes[bytes.size() - 3] ^= 4;
+    ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+  }
+  std::string Message() { return std::string(Resume().status().message()); }
   RunPlan Plan(int64_t num_batches = 2) const {
     RunPlan plan;
     plan.options = options_;
@@ -39,7 +64,7 @@ class StartingStateTest : public ::testing::Test {
     plan.num_batches = num_batches;
     return plan;
   }
-  absl::StatusOr<Checkpoint> Resume(int64_t num_batches = 2) {
+  absl::StatusOr<StartingState> Resume(int64_t num_batches = 2) {
     return ResumedState(task_, Plan(num_batches), directory_);
   }
 
@@ -62,11 +87,14 @@ TEST_F(StartingStateTest, ResumedRunsStartWhereTheyWere) {
   state.epoch = 3;
   state.batch = 2;
   ASSERT_EQ(Save(state), absl::OkStatus());
-  const absl::StatusOr<Checkpoint> resumed = Resume();
+  const absl::StatusOr<StartingState> resumed = Resume();
   ASSERT_TRUE(resumed.ok()) << resumed.status();
-  EXPECT_EQ(resumed->epoch, 3);
-  EXPECT_EQ(resumed->batch, 2);
-  EXPECT_EQ(resumed->parameters.ToDoubles(), state.parameters.ToDoubles());
+  EXPECT_EQ(resumed->state.epoch, 3);
+  EXPECT_EQ(resumed->state.batch, 2);
+  EXPECT_EQ(resumed->state.parameters.ToDoubles(), state.parameters.ToDoubles());
+  EXPECT_EQ(resumed->path, directory_.checkpoint());
+  EXPECT_FALSE(resumed->is_to_be_last);
+  EXPECT_THAT(resumed->messages, ElementsAre("goes on from " + directory_.checkpoint() + ": epoch 4, step 0"));
 }
 
 TEST_F(StartingStateTest, RefusesAnotherRun) {
@@ -78,6 +106,144 @@ TEST_F(StartingStateTest, RefusesAnotherRun) {
   split_.train = {0, 1, 4};
   EXPECT_EQ(Resume().status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(Resume().status().message()), HasSubstr("other examples or another split"));
+}
+
+TEST_F(StartingStateTest, NewRunsStartAtGivenParameters) {
+  options_.initial_parameters = Tensor::Of<double>({1, 2, 3, 4});
+  Checkpoint state = NewState(task_, Plan());
+  EXPECT_EQ(state.parameters.ToDoubles(), options_.initial_parameters.ToDoubles());
+  state.parameters.mutable_values<double>()[0] = 9;
+  EXPECT_EQ(options_.initial_parameters.ToDoubles()[0], 1);
+}
+
+// ---- which checkpoint
+
+TEST_F(StartingStateTest, OfADamagedCheckpointThePreviousOneIsOffered) {
+  SaveTwo();
+  Damage(directory_.checkpoint());
+  options_.mode = RunMode::kResume;
+  EXPECT_EQ(Resume().status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(), HasSubstr(directory_.previous() + " is whole, of epoch 1, step 10: --resume=" +
+                                   directory_.previous() + " goes on from there, and so does --resume=auto"));
+  options_.mode = RunMode::kResumeOrNew;
+  const absl::StatusOr<StartingState> resumed = Resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->state.step, 10);
+  EXPECT_TRUE(resumed->is_to_be_last);
+  EXPECT_FALSE(resumed->leaves_previous);
+  ASSERT_EQ(resumed->messages.size(), 2u);
+  EXPECT_THAT(resumed->messages[1], HasSubstr("it is kept as " + directory_.replaced()));
+}
+
+TEST_F(StartingStateTest, ThenNumberedOnesFromTheNewest) {
+  SaveTwo();
+  SaveNumbered(5);
+  SaveNumbered(7);
+  SaveNumbered(8);
+  for (const std::string& path : {directory_.checkpoint(), directory_.previous(), directory_.step_checkpoint(8)}) {
+    Damage(path);
+  }
+  options_.mode = RunMode::kResumeOrNew;
+  EXPECT_EQ(Resume()->path, directory_.step_checkpoint(7));
+  EXPECT_TRUE(Resume()->leaves_previous);
+  Damage(directory_.step_checkpoint(7));
+  Damage(directory_.step_checkpoint(5));
+  EXPECT_EQ(Resume().status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(), HasSubstr("no other checkpoint that is whole: start a new run"));
+}
+
+// Where there are no hard links a process may die before the last checkpoint has its name.
+TEST_F(StartingStateTest, WithoutALastOneThePreviousCounts) {
+  SaveTwo();
+  ASSERT_EQ(std::remove(directory_.checkpoint().c_str()), 0);
+  options_.mode = RunMode::kResume;
+  EXPECT_EQ(Resume()->state.step, 10);
+}
+
+TEST_F(StartingStateTest, ANamedCheckpoint) {
+  SaveTwo();
+  SaveNumbered(5);
+  options_.mode = RunMode::kResume;
+  options_.resume_from = directory_.step_checkpoint(5);
+  absl::StatusOr<StartingState> resumed = Resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->state.step, 5);
+  EXPECT_TRUE(resumed->is_to_be_last && resumed->leaves_previous);
+  options_.resume_from = directory_.checkpoint();
+  EXPECT_FALSE(Resume()->is_to_be_last);
+  // Of another run: its log and its best checkpoints are not here.
+  Checkpoint state = NewState(task_, Plan());
+  state.log_rows = 3;
+  state.top.Set("loss", Tensor::Of<double>({1}));
+  options_.resume_from = ::testing::TempDir() + "/of_another_run.safetensors";
+  ASSERT_EQ(SaveCheckpoint(options_.resume_from, state, task_.parameter_slices(), {}), absl::OkStatus());
+  resumed = Resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->state.log_rows, 0);
+  EXPECT_TRUE(resumed->state.top.empty());
+  EXPECT_TRUE(resumed->is_to_be_last);
+  EXPECT_FALSE(resumed->leaves_previous);
+}
+
+// ---- changed settings
+
+TEST_F(StartingStateTest, TheLearningRateMayChange) {
+  ASSERT_EQ(Save(NewState(task_, Plan())), absl::OkStatus());
+  options_.optimizer.learning_rate = 0.5;
+  const absl::StatusOr<StartingState> resumed = Resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ASSERT_EQ(resumed->messages.size(), 2u);
+  EXPECT_EQ(resumed->messages[1], "learning_rate is 0.5 from here on, was 0.001");
+  EXPECT_THAT(resumed->state.config, HasSubstr("\"learning_rate\":0.5"));
+}
+
+TEST_F(StartingStateTest, OverridesAreNamed) {
+  Checkpoint state = NewState(task_, Plan());
+  state.epoch = 2;
+  state.batch = 1;
+  state.best_epoch = 2;
+  state.best_loss = 0.5;
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  options_.batch_size = 7;
+  options_.seed = 5;
+  EXPECT_THAT(Message(), HasSubstr("seed is 5, but the run to resume has 4; batch_size is 7, but the run to resume has "
+                                   "32; give the same, or override=seed,batch_size to go on all the same"));
+  options_.overrides = {"seed"};
+  EXPECT_THAT(Message(), HasSubstr("batch_size is 7, but the run to resume has 32; give the same, or override=batch_"));
+  options_.overrides = {"seed", "size"};
+  EXPECT_THAT(Message(), HasSubstr("override: \"size\" is no option of this run or the one to resume; there are all"));
+  for (const std::vector<std::string>& overrides :
+       std::vector<std::vector<std::string>>{{"seed", "batch_size", "shuffle"}, {"all"}}) {
+    options_.overrides = overrides;
+    const absl::StatusOr<StartingState> resumed = Resume();
+    ASSERT_TRUE(resumed.ok()) << resumed.status();
+    EXPECT_EQ(resumed->state.batch, 0);  // the epoch's batches are others
+    EXPECT_EQ(resumed->state.epoch, 2);
+    EXPECT_EQ(resumed->state.best_loss, 0.5);
+    EXPECT_EQ(resumed->state.seed, 5u);
+    EXPECT_EQ(resumed->messages.size(), 4u);
+  }
+}
+
+TEST_F(StartingStateTest, OtherDataAreNoticed) {
+  options_.data_sha256 = "a";
+  Checkpoint state = NewState(task_, Plan());
+  state.best_epoch = 2;
+  state.best_loss = 0.5;
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  EXPECT_TRUE(Resume().ok());
+  options_.data_sha256 = "b";  // as many examples
+  EXPECT_EQ(Resume().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(), HasSubstr("the inputs are not the files that the run to resume had"));
+  options_.overrides = {"data"};
+  const absl::StatusOr<StartingState> resumed = Resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->state.data_sha256, "b");
+  EXPECT_EQ(resumed->state.best_epoch, 0);  // losses cannot be compared
+  EXPECT_TRUE(resumed->new_parts.judgement);
+  options_.data_sha256 = "";  // a stream: nobody knows
+  options_.overrides.clear();
+  EXPECT_EQ(Resume()->state.data_sha256, "a");
 }
 
 TEST_F(StartingStateTest, RefusesABatchThatIsNotThere) {
@@ -103,7 +269,7 @@ TEST_F(StartingStateTest, WeightsMustFitTheExamples) {
   }
   state.sampling_weight = {0, 1, 2};
   ASSERT_EQ(Save(state), absl::OkStatus());
-  EXPECT_EQ(Resume()->sampling_weight, state.sampling_weight);
+  EXPECT_EQ(Resume()->state.sampling_weight, state.sampling_weight);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "lib/train/train_log.h"
 
-#include <algorithm>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <string>
@@ -52,28 +54,60 @@ absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view stem, std::vector<std:
   TrainLog log(std::move(columns));
   const bool resumed = kept.rows > 0 || kept.step > 0;
   for (const LogFormat format : formats) {
-    File file = {format, absl::StrCat(stem, LogFormatSuffix(format)), std::ofstream()};
+    const std::string path = absl::StrCat(stem, LogFormatSuffix(format));
     std::string text;
-    if (resumed && FileExists(file.path)) {
-      ASSIGN_OR_RETURN(text, KeptPart(format, file.path, log.columns_, kept));
+    if (resumed && FileExists(path)) {
+      ASSIGN_OR_RETURN(text, KeptPart(format, path, log.columns_, kept));
     }
     if (text.empty()) text = absl::StrCat(LogHeader(format, log.columns_), "\n");
-    RETURN_IF_ERROR(WriteFileAtomically(file.path, text));
-    errno = 0;
-    file.stream.open(file.path, std::ios::app);
-    if (!file.stream) return ErrnoStatus(errno, absl::StrCat("cannot write ", file.path));
-    log.files_.push_back(std::move(file));
+    RETURN_IF_ERROR(WriteFileAtomically(path, text));
+    const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
+    log.files_.emplace_back(format, path, fd, static_cast<int64_t>(text.size()));
   }
   return log;
 }
 
 absl::Status TrainLog::Append(absl::Span<const double> row) {
+  for (File& file : files_) absl::StrAppend(&file.pending, LogRow(file.format, columns_, row), "\n");
+  return Flush();
+}
+
+absl::Status TrainLog::Flush() {
+  absl::Status status;
   for (File& file : files_) {
-    errno = 0;
-    file.stream << LogRow(file.format, columns_, row) << "\n" << std::flush;
-    if (!file.stream) return ErrnoStatus(errno != 0 ? errno : EIO, absl::StrCat("cannot write ", file.path));
+    absl::string_view rest = file.pending;
+    while (!rest.empty()) {
+      const ssize_t n = ::write(file.fd, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        status.Update(ErrnoStatus(errno, absl::StrCat("cannot write ", file.path)));
+        break;
+      }
+      rest.remove_prefix(n);
+    }
+    if (rest.empty()) {
+      file.size += static_cast<int64_t>(file.pending.size());
+      file.pending.clear();
+    } else if (::ftruncate(file.fd, file.size) != 0) {  // no part of a row
+      status.Update(ErrnoStatus(errno, absl::StrCat("cannot write ", file.path)));
+    }
+  }
+  return status;
+}
+
+absl::Status TrainLog::Sync() const {
+  for (const File& file : files_) {
+    // Not every file system can (EINVAL); what it cannot do is no error of ours.
+    if (::fdatasync(file.fd) != 0 && errno != EINVAL) {
+      return ErrnoStatus(errno, absl::StrCat("cannot write ", file.path));
+    }
   }
   return absl::OkStatus();
+}
+
+TrainLog::File::~File() {
+  if (fd >= 0) ::close(fd);
 }
 
 }  // namespace rutile

@@ -5,7 +5,6 @@
 #define RUTILE_LIB_TRAIN_TRAIN_LOG_H_
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,14 +31,32 @@ class TrainLog {
   static absl::StatusOr<TrainLog> Open(absl::string_view stem, std::vector<std::string> columns,
                                        absl::Span<const LogFormat> formats, const KeptRows& kept);
 
-  // Flushed: a row is seen at once. CHECK-fails unless there is a value for each column.
+  // A row is seen at once. CHECK-fails unless there is a value for each column. After an error (a full disk) the files
+  // end with a whole row, and what is missing is written by a later call.
   absl::Status Append(absl::Span<const double> row);
+  // Writes what is missing, if anything.
+  absl::Status Flush();
+  // To the device, so that a power cut does not take it. May be called beside the others, by another thread.
+  absl::Status Sync() const;
 
  private:
+  // A file that is open for appending.
   struct File {
+    File(LogFormat f, std::string p, int descriptor, int64_t bytes)
+        : format(f), path(std::move(p)), fd(descriptor), size(bytes) {}
+    File(File&& other) noexcept
+        : format(other.format),
+          path(std::move(other.path)),
+          fd(std::exchange(other.fd, -1)),
+          size(other.size),
+          pending(std::move(other.pending)) {}
+    ~File();
+
     LogFormat format;
     std::string path;
-    std::ofstream stream;
+    int fd;
+    int64_t size;         // of whole rows
+    std::string pending;  // rows that are not in it
   };
 
   explicit TrainLog(std::vector<std::string> columns) : columns_(std::move(columns)) {}

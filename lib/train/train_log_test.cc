@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/testing/full_disk.h"
 #include "lib/train/log_format.h"
 
 namespace rutile {
@@ -100,6 +101,24 @@ TEST(TrainLogTest, FullDeviceIsAnError) {
   ASSERT_EQ(::symlink("/dev/full", Path("full.tsv").c_str()), 0);
   absl::StatusOr<TrainLog> log = TrainLog::Open(Path("full"), {"epoch"}, kTsv, {});
   EXPECT_EQ(log.status().code(), absl::StatusCode::kResourceExhausted) << log.status();
+}
+
+TEST(TrainLogTest, WhatTheDiskHadNoRoomForComesLater) {
+  const std::string stem = Path("later");
+  TrainLog log = TrainLog::Open(stem, {"epoch"}, AllLogFormats(), {}).value();
+  EXPECT_EQ(log.Flush(), absl::OkStatus());
+  {
+    const FullDisk full(Contents(stem + ".tsv").size() + 3);                  // one row and a half
+    EXPECT_EQ(log.Append({1}).code(), absl::StatusCode::kResourceExhausted);  // the other form is longer
+    EXPECT_FALSE(log.Append({2}).ok());
+    EXPECT_FALSE(log.Flush().ok());
+    EXPECT_EQ(Contents(stem + ".tsv"), "epoch\n1\n");
+    EXPECT_EQ(Contents(stem + ".jsonl"), "{\"units\":{\"epoch\":\"\"}}\n");
+  }
+  EXPECT_EQ(log.Append({3}), absl::OkStatus());
+  EXPECT_EQ(log.Sync(), absl::OkStatus());
+  EXPECT_EQ(Contents(stem + ".tsv"), "epoch\n1\n2\n3\n");
+  EXPECT_EQ(Contents(stem + ".jsonl"), "{\"units\":{\"epoch\":\"\"}}\n{\"epoch\":1}\n{\"epoch\":2}\n{\"epoch\":3}\n");
 }
 
 }  // namespace

@@ -37,6 +37,7 @@
 #include "lib/train/monitor.h"
 #include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_parts.h"
 #include "lib/train/run_plan.h"
 #include "lib/train/run_together.h"
 #include "lib/train/run_writer.h"
@@ -68,7 +69,9 @@ class Trainer {
         top_checkpoints_(options_.save_top_k, monitor_.maximize()),
         agreement_(options_.communicator),
         files_(agreement_.writes() ? options_.files : RunFiles::kNone),
-        writer_(task, directory_, provenance) {
+        writer_(task, directory_, provenance,
+                {/*beside_training=*/options_.save_interval > absl::ZeroDuration(), options_.on_message,
+                 /*before_checkpoint=*/[this] { return log_ ? log_->Sync() : absl::OkStatus(); }}) {
     const int64_t size = task.num_parameters();
     if (options_.ema) ema_.emplace(*options_.ema, task.parameter_dtype(), size, plan_.run_steps);
     if (options_.average_best > 0) {
@@ -86,7 +89,7 @@ class Trainer {
   }
 
   absl::Status Start();
-  absl::Status SetStates(bool resume);
+  absl::Status StartFiles(const StartingState& start);
   void WriteFailed(const FailedBatch& failed);
 
   // From where the state is to the end of the epoch, or to a reason to stop.
@@ -95,7 +98,9 @@ class Trainer {
   bool PauseIsDue();
   bool ValidationIsDue() const;
   bool KeepIsDue() const;
-  bool SaveIsDue() const { return files_ == RunFiles::kAll && now_ - last_save_ >= options_.save_interval; }
+  bool SaveIsDue() const {
+    return files_ == RunFiles::kAll && now_ - last_save_ >= options_.save_interval && !writer_.busy();
+  }
   // Does it. The validation may give a reason to stop.
   absl::Status DoWhatIsDue(std::string* reason);
 
@@ -111,11 +116,10 @@ class Trainer {
   absl::Status Finish();
   absl::Status FinishAverage();
 
-  // Into state_, all that the parts must remember.
-  void GatherStates();
-  absl::Status WriteCheckpoint(const std::string& path);
-  absl::Status Save();
-  absl::Status RemoveFormer();
+  RunParts Parts();
+  absl::Status KeepCheckpoint(const std::string& path);
+  // While training, or (`now`) before it ends.
+  absl::Status Save(bool now);
   TrainResult Result(const std::string& reason) const;
 
   Task& task_;
@@ -131,28 +135,24 @@ class Trainer {
   std::optional<Ema> ema_;
   std::optional<AverageBest> average_best_;
   TopCheckpoints top_checkpoints_;
-  std::string top_;                  // to write, now that its validation is over
-  std::vector<std::string> former_;  // to remove, once a checkpoint is written that does not count on them
+  std::string top_;  // to write, now that its validation is over
   Agreement agreement_;
   const RunFiles files_;  // of this process
-  RunWriter writer_;
-  std::unique_ptr<EpochTrainer> epoch_;
+  RunPlace place_;
   std::optional<TrainLog> log_;
+  RunWriter writer_;  // may work beside training until it goes, before what it writes to
+  std::unique_ptr<EpochTrainer> epoch_;
   Checkpoint state_;
 
   const absl::Time begin_ = absl::Now();
   // What is decided by time goes by the time that all agree on.
-  absl::Time start_;
+  absl::Time start_, last_save_, last_keep_, last_validation_;
   absl::Time now_;  // after the last step
-  absl::Time last_save_;
-  absl::Time last_keep_;
-  absl::Time last_validation_;
   absl::Time epoch_start_ = begin_;
   EpochWork work_;              // of the epoch, in this session
   absl::Duration train_time_;   // likewise, without validations
   int64_t saved_step_ = -1;     // of the numbered checkpoint written last
   double train_loss_ = kNan;    // when last looked at
-  double last_loss_ = kNan;     // monitored
   double average_loss_ = kNan;  // validation, of the mean of the best
 };
 
@@ -160,15 +160,19 @@ absl::Status Trainer::Start() {
   RETURN_IF_ERROR(agreement_.Agree());
   start_ = now_ = last_save_ = last_keep_ = last_validation_ = agreement_.Now();
   RETURN_IF_ERROR(AssignGroups(options_.groups, task_.parameter_slices()).status());
-  bool resume = false;
   if (options_.files != RunFiles::kNone) {
-    ASSIGN_OR_RETURN(resume, OpenTogether(&agreement_, directory_, options_.mode));
+    ASSIGN_OR_RETURN(place_, EnterTogether(&agreement_, directory_, options_));
   }
-  if (resume) {
-    ASSIGN_OR_RETURN(state_, ResumedState(task_, plan_, directory_));
+  StartingState start;
+  if (place_.resume) {
+    ASSIGN_OR_RETURN(start, ResumedState(task_, plan_, directory_));
   } else {
-    state_ = NewState(task_, plan_);
+    start.state = NewState(task_, plan_);
+    if (options_.mode == RunMode::kResumeOrNew) {
+      start.messages.push_back(absl::StrCat(directory_.path(), ": no checkpoint to resume, a new run starts"));
+    }
   }
+  state_ = std::move(start.state);
   RETURN_IF_ERROR(CheckSameRun(&agreement_, task_, plan_, state_, provenance_));
   if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
@@ -188,17 +192,35 @@ absl::Status Trainer::Start() {
   } else {
     epoch_ = std::make_unique<BatchEpoch>(context);
   }
-  RETURN_IF_ERROR(SetStates(resume));
+  RETURN_IF_ERROR(SetStates(Parts(), start, state_));
   if (options_.sampling_policy != SamplingPolicy::kUniform) {  // refused before an old run is removed
     RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, plan_.train).status());
   }
   // The file may be of a later epoch than the checkpoint, or gone.
   if (state_.best_epoch > 0) writer_.SetBestChanged();
-  if (files_ == RunFiles::kNone) return absl::OkStatus();
-  if (!resume) RETURN_IF_ERROR(directory_.RemoveRun());  // nothing but the environment can fail from here on
+  if (files_ != RunFiles::kNone) RETURN_IF_ERROR(StartFiles(start));
+  if (options_.on_message) std::for_each(start.messages.begin(), start.messages.end(), options_.on_message);
+  return absl::OkStatus();
+}
+
+// Nothing but the environment can fail from here on.
+absl::Status Trainer::StartFiles(const StartingState& start) {
+  if (start.path.empty()) {
+    RETURN_IF_ERROR(directory_.RemoveRun());
+  } else {
+    // Before logs are cut back to it.
+    if (start.is_to_be_last) {
+      GatherStates(Parts(), &state_);
+      RETURN_IF_ERROR(writer_.ReplaceLastCheckpoint(state_));
+    }
+    if (start.leaves_previous) RETURN_IF_ERROR(directory_.RemovePrevious());
+    std::vector<std::string> kept;
+    for (const TopCheckpoint& top : top_checkpoints_.kept()) kept.push_back(TopCheckpointName(top.epoch, top.step));
+    RETURN_IF_ERROR(directory_.RemoveNamed(kept));
+  }
   if (files_ == RunFiles::kAll) {
-    ASSIGN_OR_RETURN(log_, TrainLog::Open(directory_.log_stem(), EpochColumns(task_, has_validation()),
-                                          options_.log_formats, {state_.log_rows, /*step=*/0}));
+    ASSIGN_OR_RETURN(log_, OpenEpochLog(task_, has_validation(), directory_, options_.log_formats,
+                                        /*may_be_another=*/start.new_parts.judgement, &state_.log_rows));
   }
   if (!options_.flag_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory_.flags(), options_.flag_file));
   return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.Course(), provenance_));
@@ -210,69 +232,41 @@ void Trainer::WriteFailed(const FailedBatch& failed) {
   WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
 }
 
-absl::Status Trainer::SetStates(bool resume) {
-  // The task may remember another run, or the check.
-  if (!resume) return task_.SetState(NamedTensors());
-  const auto check = [this](absl::string_view part, const absl::Status& status) {
-    return status.ok()
-               ? status
-               : absl::InvalidArgumentError(absl::StrCat(directory_.checkpoint(), ": ", part, ": ", status.message()));
-  };
-  RETURN_IF_ERROR(check("optimizer", epoch_->SetState(state_.optimizer)));
-  RETURN_IF_ERROR(check("schedule", schedule_.SetState(state_.schedule)));
-  RETURN_IF_ERROR(check("stopping", stop_.SetState(state_.stopping)));
-  if (ema_) {
-    const bool begun = state_.ema_parameters.num_elements() > 0;
-    RETURN_IF_ERROR(check("ema", ema_->SetState(state_.ema, begun ? &state_.ema_parameters : nullptr)));
-  }
-  if (average_best_) RETURN_IF_ERROR(check("average_best", average_best_->SetState(state_.average_best)));
-  // A run may be told to keep the best from here on.
-  if (!state_.top.empty()) RETURN_IF_ERROR(check("top_checkpoints", top_checkpoints_.SetState(state_.top)));
-  return check("task", task_.SetState(state_.task));
+RunParts Trainer::Parts() {
+  return {task_,
+          *epoch_,
+          schedule_,
+          stop_,
+          top_checkpoints_,
+          options_.save_top_k != 0,
+          ema_ ? &*ema_ : nullptr,
+          average_best_ ? &*average_best_ : nullptr};
 }
 
-void Trainer::GatherStates() {
-  state_.optimizer = epoch_->State();
-  state_.schedule = schedule_.State();
-  state_.stopping = stop_.State();
-  if (ema_) {
-    state_.ema = ema_->State();
-    if (ema_->parameters() != nullptr) state_.ema_parameters = *ema_->parameters();
-  }
-  if (average_best_) state_.average_best = average_best_->State();
-  if (options_.save_top_k != 0) state_.top = top_checkpoints_.State();
-  state_.task = task_.State();
+absl::Status Trainer::KeepCheckpoint(const std::string& path) {
+  if (files_ != RunFiles::kAll) return absl::OkStatus();
+  GatherStates(Parts(), &state_);
+  return writer_.Keep(state_, path);
 }
 
-absl::Status Trainer::WriteCheckpoint(const std::string& path) {
+absl::Status Trainer::Save(bool now) {
   if (files_ == RunFiles::kNone) return absl::OkStatus();
-  GatherStates();
-  return writer_.WriteCheckpoint(state_, path);
-}
-
-absl::Status Trainer::Save() {
-  if (files_ == RunFiles::kNone) return absl::OkStatus();
-  GatherStates();
-  const double loss = state_.observed_step == state_.step ? last_loss_ : kNan;
-  RETURN_IF_ERROR(writer_.Save(state_, Evaluated(), loss));
-  last_save_ = now_ = agreement_.Now();
-  return RemoveFormer();
-}
-
-absl::Status Trainer::RemoveFormer() {
-  for (const std::string& name : former_) RETURN_IF_ERROR(directory_.RemoveCheckpoint(name));
-  former_.clear();
-  return absl::OkStatus();
+  last_save_ = agreement_.Now();
+  // A checkpoint counts on its rows.
+  const absl::Status logged = log_ ? log_->Flush() : absl::OkStatus();
+  if (!logged.ok()) return now ? logged : writer_.Tolerate(logged);
+  GatherStates(Parts(), &state_);
+  const double loss = state_.observed_step == state_.step ? state_.observed_loss : kNan;
+  return now ? writer_.SaveNow(state_, Evaluated(), loss) : writer_.Save(state_, Evaluated(), loss);
 }
 
 absl::Status Trainer::KeepTop() {
   if (top_.empty()) return absl::OkStatus();
-  const std::string path = directory_.named_checkpoint(std::exchange(top_, ""));
-  return files_ == RunFiles::kAll ? WriteCheckpoint(path) : absl::OkStatus();
+  return KeepCheckpoint(directory_.named_checkpoint(std::exchange(top_, "")));
 }
 
 bool Trainer::ObserveValue(double value, When when) {
-  last_loss_ = value;
+  state_.observed_loss = value;
   state_.observed_step = state_.step;
   stop_.Observe(value);
   schedule_.Observe(value);
@@ -282,7 +276,7 @@ bool Trainer::ObserveValue(double value, When when) {
     if (average_best_) average_best_->Observe(value, epoch, state_.step, Evaluated());
     const TopCheckpoints::Decision decision = top_checkpoints_.Observe(value, epoch, state_.step);
     top_ = decision.write;
-    if (!decision.remove.empty()) former_.push_back(decision.remove);
+    if (!decision.remove.empty()) writer_.RemoveAfterSave(decision.remove);
   }
   if (state_.best_epoch > 0 && !monitor_.Better(value, state_.best_loss)) return false;
   state_.best_loss = value;
@@ -337,7 +331,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(train_time_));
   report.examples_per_s = static_cast<double>(work_.examples) / seconds;
   report.cost_per_s = work_.cost / seconds;
-  if (log_) RETURN_IF_ERROR(log_->Append(EpochRow(report, has_validation())));
+  if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->Append(EpochRow(report, has_validation()))));
   ++state_.log_rows;
   if (options_.on_epoch) options_.on_epoch(report);
   return absl::OkStatus();
@@ -361,7 +355,7 @@ bool Trainer::PauseIsDue() {
 
 absl::Status Trainer::DoWhatIsDue(std::string* reason) {
   if (KeepIsDue()) {
-    RETURN_IF_ERROR(WriteCheckpoint(directory_.step_checkpoint(state_.step)));
+    RETURN_IF_ERROR(KeepCheckpoint(directory_.step_checkpoint(state_.step)));
     saved_step_ = state_.step;
     last_keep_ = now_;
   }
@@ -372,7 +366,7 @@ absl::Status Trainer::DoWhatIsDue(std::string* reason) {
     RETURN_IF_ERROR(KeepTop());
     if (reason->empty()) *reason = stop_.Early(state_.epoch, state_.step);
   }
-  return reason->empty() && SaveIsDue() ? Save() : absl::OkStatus();
+  return reason->empty() && SaveIsDue() ? Save(/*now=*/false) : absl::OkStatus();
 }
 
 absl::Status Trainer::TrainEpoch(std::string* reason) {
@@ -401,23 +395,27 @@ absl::Status Trainer::FinishEpoch() {
   state_.epoch_sums = TermSums(static_cast<int>(state_.epoch_sums.sum.size()));
   state_.sampling_weight.clear();
   RETURN_IF_ERROR(KeepTop());
-  if (options_.keep_every_epochs > 0 && state_.epoch % options_.keep_every_epochs == 0 && files_ == RunFiles::kAll) {
-    RETURN_IF_ERROR(WriteCheckpoint(directory_.epoch_checkpoint(state_.epoch)));
+  if (options_.keep_every_epochs > 0 && state_.epoch % options_.keep_every_epochs == 0) {
+    RETURN_IF_ERROR(KeepCheckpoint(directory_.epoch_checkpoint(state_.epoch)));
   }
-  return SaveIsDue() ? Save() : absl::OkStatus();
+  return SaveIsDue() ? Save(/*now=*/false) : absl::OkStatus();
 }
 
 absl::Status Trainer::Finish() {
   // A run that is resumed with a higher limit goes on as if it had not been looked at here.
-  RETURN_IF_ERROR(WriteCheckpoint(directory_.checkpoint()));
-  RETURN_IF_ERROR(RemoveFormer());
+  if (files_ != RunFiles::kNone) {
+    if (log_) RETURN_IF_ERROR(log_->Flush());
+    GatherStates(Parts(), &state_);
+    RETURN_IF_ERROR(writer_.WriteLastCheckpoint(state_));
+  }
   const bool can_look = state_.step > 0 || has_validation();
   if (can_look && (state_.observed_step != state_.step || state_.best_epoch == 0)) {
     RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
   }
   RETURN_IF_ERROR(FinishAverage());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
-  return writer_.WriteModels(state_, Evaluated(), last_loss_);
+  if (log_) RETURN_IF_ERROR(log_->Flush());
+  return writer_.WriteModels(state_, Evaluated(), state_.observed_loss);
 }
 
 absl::Status Trainer::FinishAverage() {
@@ -448,14 +446,17 @@ absl::StatusOr<TrainResult> Trainer::Run() {
   const bool finishing = status.ok();
   if (finishing) status = Finish();
   if (absl::IsCancelled(status)) {
-    if (!finishing) RETURN_IF_ERROR(Save());
+    const absl::Status saved = finishing ? absl::OkStatus() : Save(/*now=*/true);
+    if (!saved.ok()) return writer_.NotWritten(saved, status.message());
     return absl::CancelledError(absl::StrCat(status.message(), " in epoch ", state_.epoch + 1, "; the checkpoint is ",
                                              directory_.checkpoint()));
   }
   if (!status.ok()) {
+    if (finishing) return writer_.NotWritten(status, "the run is over");
     if (files_ != RunFiles::kNone) RETURN_IF_ERROR(writer_.WriteBest(state_));
     return status;
   }
+  writer_.ReportFailures();
   return Result(reason);
 }
 
@@ -465,8 +466,7 @@ TrainResult Trainer::Result(const std::string& reason) const {
   result.stop_reason = reason;
   result.train_loss = train_loss_;
   result.best_loss = state_.best_loss;
-  result.best_epoch = state_.best_epoch;
-  result.best_step = state_.best_step;
+  result.best_epoch = state_.best_epoch, result.best_step = state_.best_step;
   result.averaged = average_best_ ? average_best_->size() : 0;
   result.average_loss = average_loss_;
   result.best_parameters = state_.best_parameters;

@@ -40,6 +40,13 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
   if (options.files != RunFiles::kAll && options.mode == RunMode::kResume) {
     return absl::InvalidArgumentError("a run without checkpoints cannot be resumed");
   }
+  if (!options.resume_from.empty() && options.mode != RunMode::kResume) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resume_from is \"", options.resume_from, "\": it has no effect on a run that is not resumed"));
+  }
+  if (!options.overrides.empty() && options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) {
+    return absl::InvalidArgumentError("overrides have no effect on a run that is not resumed");
+  }
   if (options.optimizer.kind != OptimizerKind::kLbfgs) return absl::OkStatus();
   struct Refusal {
     bool is_set;

@@ -16,6 +16,7 @@
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/train/batch_limit.h"
 #include "lib/train/communicator.h"
 #include "lib/train/ema.h"
@@ -118,7 +119,16 @@ struct TrainerOptions {
   // that the run is that of one process, to rounding.
   Communicator* communicator = nullptr;
   RunMode mode = RunMode::kNew;
-  absl::Duration save_interval = absl::Seconds(10);  // of best, last and checkpoint; 0: after every epoch
+  // kResume: the checkpoint to go on from, in any directory; empty: the last in the directory.
+  std::string resume_from;
+  // Options of the course that a resumed run may have otherwise (course.h), "data", or "all".
+  std::vector<std::string> overrides;
+  // Stands for the content of the inputs: a resumed run must have the same. Empty: nobody knows.
+  std::string data_sha256;
+  // [P] of a run that is not resumed; of no elements: Task::InitialParameters. Copied.
+  Tensor initial_parameters;
+  absl::Duration save_interval = absl::Seconds(10);  // of best, last and checkpoint, which are written beside
+                                                     // training; 0: after each step, which waits for them
   // Numbered checkpoints that stay: of every so many epochs or steps (0: none), or after so much time.
   int64_t keep_every_epochs = 0;
   int64_t keep_every_steps = 0;
@@ -135,6 +145,8 @@ struct TrainerOptions {
   // For progress bars and messages: training itself prints nothing.
   std::function<void(const StepReport&)> on_step;
   std::function<void(const EpochReport&)> on_epoch;
+  // Where a run goes on, with what settings changed, and what could not be written.
+  std::function<void(absl::string_view)> on_message;
 };
 
 // `eager` with the script of the mode.

@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +24,19 @@ namespace {
 constexpr int kDeepest = 20;  // files in files
 constexpr char kFlagFile[] = "flagfile";
 
+std::set<std::string>& StandAlone() {
+  static auto* names = new std::set<std::string>();
+  return *names;
+}
+
 bool IsFlag(absl::string_view argument) { return argument.size() > 1 && argument[0] == '-'; }
 
 struct FlagWord {
   std::string name;  // as it was defined; "" when there is no such flag
   bool has_value = false;
   bool is_bool = false;  // and needs none
+  bool is_text = false;  // a text flag that needs none, as it stands for...
+  bool text = false;     // ...this
 };
 
 // What gflags makes of "--name=value", "-name", "--noname", "--rad-cutoff=6".
@@ -39,15 +47,22 @@ FlagWord ParseFlagWord(absl::string_view argument) {
   word.has_value = equals != absl::string_view::npos;
   const std::string name = absl::StrReplaceAll(argument.substr(0, equals), {{"-", "_"}});
   gflags::CommandLineFlagInfo info;
-  if (gflags::GetCommandLineFlagInfo(name.c_str(), &info)) {
-    word.is_bool = info.type == "bool";
-    word.name = name;
-  } else if (absl::StartsWith(name, "no") && gflags::GetCommandLineFlagInfo(name.c_str() + 2, &info) &&
-             info.type == "bool") {
-    word.is_bool = true;
-    word.name = name.substr(2);
-  }
+  const auto find = [&](const std::string& flag, bool value) {
+    if (!word.name.empty() || !gflags::GetCommandLineFlagInfo(flag.c_str(), &info)) return;
+    word.is_text = StandAlone().count(flag) > 0;
+    word.is_bool = word.is_text || info.type == "bool";
+    word.text = value;
+    if (word.is_bool || value) word.name = flag;
+  };
+  find(name, true);
+  if (absl::StartsWith(name, "no")) find(name.substr(2), false);
   return word;
+}
+
+// What gflags is told.
+std::string ForGflags(absl::string_view argument, const FlagWord& word) {
+  if (word.name.empty() || word.has_value || !word.is_text) return std::string(argument);
+  return absl::StrCat("--", word.name, word.text ? "=true" : "=false");
 }
 
 absl::Status ReadFlagFile(const std::string& path, int depth, std::vector<Argument>* arguments) {
@@ -61,8 +76,9 @@ absl::Status ReadFlagFile(const std::string& path, int depth, std::vector<Argume
     line = absl::StripLeadingAsciiWhitespace(line);
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
     if (line.empty() || line[0] == '#') continue;
+    FlagWord word;
     if (IsFlag(line)) {
-      const FlagWord word = ParseFlagWord(line);
+      word = ParseFlagWord(line);
       if (word.name.empty()) {
         return absl::InvalidArgumentError(absl::StrCat(path, ":", line_number, ": no flag \"", line,
                                                        "\"; expected --name=value, an input or # and a comment"));
@@ -76,12 +92,14 @@ absl::Status ReadFlagFile(const std::string& path, int depth, std::vector<Argume
         continue;
       }
     }
-    arguments->push_back({std::string(line), absl::StrCat("flagfile ", path)});
+    arguments->push_back({ForGflags(line, word), absl::StrCat("flagfile ", path)});
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+bool MayStandAlone(const char* name) { return StandAlone().insert(name).second; }
 
 absl::StatusOr<std::vector<Argument>> ExpandFlagFiles(absl::Span<const std::string> arguments) {
   std::vector<Argument> expanded;
@@ -98,7 +116,7 @@ absl::StatusOr<std::vector<Argument>> ExpandFlagFiles(absl::Span<const std::stri
       continue;
     }
     flags_end = flags_end || text == "--";
-    expanded.push_back({text, "command line"});
+    expanded.push_back({ForGflags(text, word), "command line"});
     // The value of "--name value" is no flag, whatever it looks like.
     if (!word.name.empty() && !word.has_value && !word.is_bool && i + 1 < arguments.size()) {
       expanded.push_back({arguments[++i], "command line"});

@@ -18,12 +18,18 @@
 
 namespace rutile {
 
+// Lets the text flag `name` be given without a value, which then is "true"; "--noname" is "false". For its definition:
+//   DEFINE_string(resume, "", ...);
+//   const bool resume_may_stand_alone = MayStandAlone("resume");
+bool MayStandAlone(const char* name);
+
 struct Argument {
   std::string text;
   std::string origin;  // "command line", "flagfile settings.txt"
 };
 
-// `arguments` (without the program) with the lines of each --flagfile=FILE in its place. "-" is standard input.
+// `arguments` (without the program) with the lines of each --flagfile=FILE in its place, and "=true" and so on after
+// flags that stand alone. "-" is standard input.
 // INVALID_ARGUMENT naming file and line: a flag that there is not, or without a value; files that name each other in a
 // circle. Otherwise the errors of reading.
 absl::StatusOr<std::vector<Argument>> ExpandFlagFiles(absl::Span<const std::string> arguments);

@@ -17,6 +17,7 @@ DEFINE_double(cut_off, 6, "A number.");
 DEFINE_string(label, "", "A text.");
 DEFINE_bool(shuffle, true, "A choice.");
 DEFINE_bool(notify, false, "Another, whose name begins with no.");
+DEFINE_string(again, "", "A text that may be left out.");
 
 namespace rutile {
 namespace {
@@ -93,6 +94,19 @@ TEST(FlagFileTest, TextComesBackTheSame) {
   EXPECT_FALSE(FlagFileText("", {{"label", "a\nb"}}, {}).ok());
   EXPECT_FALSE(FlagFileText("", {{"label", "a\r"}}, {}).ok());
   EXPECT_FALSE(FlagFileText("", {}, {"a\nb"}).ok());
+}
+
+TEST(FlagFileTest, FlagsThatMayStandAlone) {
+  static const bool declared = MayStandAlone("again");
+  EXPECT_TRUE(declared);
+  EXPECT_THAT(Expanded({"--again", "x"}), ElementsAre("--again=true", "x"));  // x is no value
+  EXPECT_THAT(Expanded({"-again", "--noagain", "--again=auto"}),
+              ElementsAre("--again=true", "--again=false", "--again=auto"));
+  EXPECT_THAT(Expanded({"--label", "--again", "--", "--again"}), ElementsAre("--label", "--again", "--", "--again"));
+  EXPECT_THAT(Expanded({"--flagfile=" + Write("alone", "--again\n--noagain\n")}),
+              ElementsAre("--again=true", "--again=false"));
+  EXPECT_THAT(FlagOrigins(ExpandFlagFiles({"--again", "x", "--label=y"}).value()),
+              UnorderedElementsAre(Pair("again", "command line"), Pair("label", "command line")));
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/machine.h"
+#include "lib/base/sha256.h"
 #include "lib/base/version.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/potential/network_shape.h"
 #include "lib/structure/element.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -23,7 +25,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool IsAboutTheDirectory(const std::string& flag) { return flag == "resume" || flag == "overwrite"; }
+bool IsAboutTheDirectory(const std::string& flag) {
+  return flag == "resume" || flag == "override" || flag == "overwrite";
+}
 
 std::string Species(const ChebyshevOptions& descriptor) {
   return absl::StrJoin(descriptor.species, ",",
@@ -89,9 +93,24 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
     settings.Resolve("atomic_energies", energies, "file");
   }
   ResolveTrainer(options, task.precision, task.num_threads, &settings);
+  if (settings.settings().at("init_from").is_given) {
+    settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
+    settings.Resolve("activation", ActivationName(task.activation), "file");
+  }
   resolve("energy_weight", task.loss.energy_weight);
   resolve("cached_features", task.cached_features ? "true" : "false");
   return settings;
+}
+
+std::string DataSha256(const Metadata& metadata, absl::Span<const std::string> inputs) {
+  const Json hashes = Json::parse(metadata.at("inputs"), nullptr, /*allow_exceptions=*/false);
+  std::string all;
+  for (const std::string& input : inputs) {
+    const std::string hash = hashes.is_object() ? hashes.value(input, "") : "";
+    if (hash.empty()) return "";
+    absl::StrAppend(&all, hash, "\n");
+  }
+  return Sha256Hex(all);
 }
 
 void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options) {

@@ -160,6 +160,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
+  options.data_sha256 = DataSha256(metadata, inputs);
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
   at::set_num_threads(num_threads);

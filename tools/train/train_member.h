@@ -3,11 +3,13 @@
 #ifndef RUTILE_TOOLS_TRAIN_TRAIN_MEMBER_H_
 #define RUTILE_TOOLS_TRAIN_TRAIN_MEMBER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "lib/potential/atomic_data.h"
+#include "lib/potential/potential_file.h"
 #include "lib/potential/task_options.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/split.h"
@@ -16,10 +18,11 @@
 
 namespace rutile {
 
-// Trains, says what came of it, and writes what the flags ask for. messages: said first.
+// Trains, says what came of it, and writes what the flags ask for. messages: said first. model: a new run starts from
+// it, if any.
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
-                         const Split& split, const std::vector<std::string>& messages, const TrainerOptions& options,
-                         const Metadata& metadata);
+                         const Split& split, const std::vector<std::string>& messages,
+                         const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata);
 
 }  // namespace rutile
 

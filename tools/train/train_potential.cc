@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tools/common/trainer_flags.h"
 #include "tools/train/compile_flags.h"
 #include "tools/train/data_flags.h"
+#include "tools/train/init_flags.h"
 #include "tools/train/kge_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/potential_flags.h"
@@ -66,6 +68,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   options.communicator = communicator.get();
   task_options.num_threads = ThreadsFromFlags();
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
+  ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, options));
@@ -82,11 +85,13 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
+  options.data_sha256 = DataSha256(metadata, inputs);
+  RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);
   for (const Member& member : members) {
     task_options.force_sampling.seed = options.seed;
-    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, options, metadata));
+    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, model, options, metadata));
     messages.clear();
     ++options.seed;
   }

@@ -31,10 +31,15 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     const std::string name = absl::StrFormat("member-%02d", m);
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
+  if (members.size() > 1 && !options.resume_from.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--resume=", options.resume_from,
+                                                   " is one run's: --committee goes with --resume and --resume=auto"));
+  }
   if (!WritesFiles(options)) return members;  // rank 0 may have begun to
   for (const Member& member : members) {
-    if (options.mode != RunMode::kNew || options.files == RunFiles::kNone || !RunDirectory(member.directory).HoldsRun())
-      continue;
+    const absl::Status usable = RunDirectory(member.directory).CheckUsable();
+    if (!usable.ok()) return absl::InvalidArgumentError(usable.message());
+    if (options.mode != RunMode::kNew || !RunDirectory(member.directory).HoldsRun()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
   }
@@ -60,6 +65,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     progress.OnEpoch(report);
     plot.OnEpoch(report);
   };
+  options.on_message = PrintMessage;
   absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata);
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());

@@ -25,7 +25,8 @@ struct Member {
 // Whether this process writes the files of the run: it is alone, or rank 0 of several, and files are asked for.
 bool WritesFiles(const TrainerOptions& options);
 
-// By --committee and --output_dir. INVALID_ARGUMENT when a directory holds a run that may not be replaced.
+// By --committee and --output_dir. INVALID_ARGUMENT when a directory holds a run that may not be replaced, cannot be
+// written, or another process trains there: before data are read.
 absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options);
 
 struct TaskRun {

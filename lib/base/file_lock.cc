@@ -1,0 +1,80 @@
+#include "lib/base/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/file.h"
+
+namespace rutile {
+namespace {
+
+// Of an open file.
+std::string Holder(int fd) {
+  char text[32];
+  const ssize_t n = ::pread(fd, text, sizeof(text), 0);
+  const absl::string_view number = absl::StripAsciiWhitespace(absl::string_view(text, n > 0 ? n : 0));
+  return number.empty() ? "another process" : absl::StrCat("process ", number);
+}
+
+absl::Status Held(int fd, absl::string_view path) {
+  return absl::FailedPreconditionError(absl::StrCat(path, ": held by ", Holder(fd)));
+}
+
+// The name may have gone to another file since it was opened: the holder removes it at the end.
+bool IsStillNamed(int fd, const std::string& path) {
+  struct stat opened, named;
+  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
+  const std::string name(path);
+  while (true) {
+    const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
+    FileLock lock("", fd);  // without a name: closed on the way out, not removed
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return Held(fd, path);
+      if (errno == EINTR) continue;
+      return FileLock();  // no locks here
+    }
+    if (!IsStillNamed(fd, name)) continue;
+    const std::string text = absl::StrCat(::getpid(), "\n");
+    // Without a number it is a lock all the same: the disk may be full.
+    if (::ftruncate(fd, 0) == 0) static_cast<void>(!::pwrite(fd, text.data(), text.size(), 0));
+    lock.path_ = name;
+    return lock;
+  }
+}
+
+absl::Status FileLock::CheckFree(absl::string_view path) {
+  const int fd = ::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return absl::OkStatus();
+  FileLock lock("", fd);
+  return ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK ? Held(fd, path) : absl::OkStatus();
+}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  if (this == &other) return *this;
+  Release();
+  path_ = std::move(other.path_);
+  fd_ = std::exchange(other.fd_, -1);
+  return *this;
+}
+
+void FileLock::Release() {
+  if (fd_ < 0) return;
+  if (!path_.empty()) ::unlink(path_.c_str());  // while it is held: nobody else's is removed
+  ::close(std::exchange(fd_, -1));
+}
+
+}  // namespace rutile

@@ -1,0 +1,65 @@
+#include "tools/train/init_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/network_shape.h"
+#include "lib/potential/transfer.h"
+#include "lib/train/run_directory.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/run_tool.h"
+
+DEFINE_string(init_from, "",
+              "A model (best.safetensors of another run) whose networks a new run starts from, instead of random "
+              "numbers: fine-tuning.");
+
+namespace rutile {
+
+absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOptions& options,
+                                                               AtomisticTaskOptions* task) {
+  if (FLAGS_init_from.empty()) return std::nullopt;
+  if (options.mode == RunMode::kResume) {
+    RETURN_IF_ERROR(
+        RefuseFlags("with --resume, which starts from a checkpoint (--resume=auto goes with both)", {"init_from"}));
+  }
+  ASSIGN_OR_RETURN(Potential model, ReadPotential(FLAGS_init_from));
+  const NetworkShape& shape = model.shape;
+  if ((FlagGiven("hidden") && task->hidden != shape.hidden) ||
+      (FlagGiven("activation") && task->activation != shape.activation)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--init_from=", FLAGS_init_from, ": its networks are --hidden=", absl::StrJoin(shape.hidden, ","),
+                     " --activation=", ActivationName(shape.activation), ": give these, or leave both flags out"));
+  }
+  task->hidden = shape.hidden;
+  task->activation = shape.activation;
+  return model;
+}
+
+absl::Status DescribeInitialModel(Metadata* metadata) {
+  if (FLAGS_init_from.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string hash, Sha256HexOfFile(FLAGS_init_from));
+  (*metadata)["init_from"] = absl::StrCat(FLAGS_init_from, " ", hash);
+  return absl::OkStatus();
+}
+
+absl::Status SetInitialParameters(const Potential& model, const TrainingTask& task, TrainerOptions* options) {
+  const Potential start = task.model->WithParameters(task.task->InitialParameters(options->seed));
+  absl::StatusOr<Transfer> transfer = TransferParameters(model, start);
+  if (!transfer.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from, ": ", transfer.status().message()));
+  }
+  PrintMessage(
+      absl::StrCat("a new run starts from ", FLAGS_init_from, ": networks of ", absl::StrJoin(transfer->taken, ", "),
+                   transfer->begun.empty() ? "" : "; from random numbers: ", absl::StrJoin(transfer->begun, ", ")));
+  for (const std::string& message : transfer->messages) PrintWarning(message);
+  options->initial_parameters = std::move(transfer->parameters);
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

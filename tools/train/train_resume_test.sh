@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Going on with a run: --resume in its forms, what may change and what needs --override, other data, damaged checkpoints,
+# full disks, read-only and busy folders, signals; and starting from a model. What happens inside is tested in lib/train.
+set -uo pipefail
+train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
+diff=$PWD/lib/tensorfile/diff
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+$featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
+short="--hidden=6,6 --batch_size=16 --seed=3 --plot=false --progress=false"
+run() { # run DIRECTORY FLAGS...
+  local directory=$1
+  shift
+  $train $short --output_dir="$directory" "$@" > stdout 2> log || fail "$directory $*: $(cat log)"
+}
+same() { $diff "$1/best.safetensors" "$2/best.safetensors" && $diff "$1/last.safetensors" "$2/last.safetensors"; }
+refuses() { # refuses PATTERN COMMAND...: status 1, and the last line says why
+  local pattern=$1
+  shift
+  "$@" > stdout 2> err
+  local status=$?
+  [ $status = 1 ] && tail -1 err | grep -q -- "$pattern" || fail "status $status, no '$pattern' of $*: $(cat err)"
+}
+damage() { head -c 3000 "$1" > cut && cat cut > "$1"; }
+
+run whole --max_epochs=6 f.safetensors
+# auto: the first time a new run, then the same run. In each form of the flag that goes on.
+run a --max_epochs=2 --resume=auto f.safetensors
+grep -q 'a: no checkpoint to resume, a new run starts' log || fail "auto does not say that it starts: $(cat log)"
+run a --max_epochs=3 --resume=auto f.safetensors
+grep -q 'goes on from a/checkpoints/last.safetensors: epoch 3, step 46' log || fail "auto does not say where: $(cat log)"
+run a --max_epochs=4 --resume f.safetensors
+run a --max_epochs=5 --resume=true f.safetensors
+run a --max_epochs=6 --resume=a/checkpoints/last.safetensors f.safetensors
+same whole a > out || fail "a resumed run differs: $(cat out)"
+run a --max_epochs=6 --noresume --overwrite f.safetensors
+# Damaged: the previous one is offered, and taken.
+run a --max_epochs=3 --overwrite f.safetensors
+run a --max_epochs=4 --resume f.safetensors
+damage a/checkpoints/last.safetensors
+refuses 'a/recovery/previous.safetensors is whole, of epoch 4, step 69: --resume=a/recovery/previous.safetensors goes on' \
+  $train $short --output_dir=a --max_epochs=6 --resume f.safetensors
+cp -r a b
+run a --max_epochs=6 --resume=auto f.safetensors
+grep -q 'warning: .*last.safetensors: .* it is kept as a/recovery/replaced.safetensors' log || fail "auto does not warn: $(cat log)"
+same whole a > out || fail "a run from the previous checkpoint differs: $(cat out)"
+run b --max_epochs=6 --resume=b/recovery/previous.safetensors f.safetensors
+same whole b > out || fail "a run from the offered checkpoint differs: $(cat out)"
+refuses 'none.safetensors: no such file' $train $short --output_dir=b --resume=none.safetensors f.safetensors
+refuses 'holds another run than that of' $train $short --output_dir=b --resume=a/checkpoints/last.safetensors f.safetensors
+refuses 'nothing to resume' $train $short --output_dir=none --resume f.safetensors
+refuses 'exclude each other' $train $short --output_dir=a --resume --overwrite f.safetensors
+[ ! -e none ] || fail "a run that could not start left something"
+
+# Changed settings.
+run a --max_epochs=7 --resume --learning_rate=0.002 f.safetensors
+grep -q 'learning_rate is 0.002 from here on, was 0.001' log || fail "learning rate: $(cat log)"
+refuses 'seed is 4, but the run to resume has 3; batch_size is 8, but the run to resume has 16; give the same, or override=seed,batch_size' \
+  $train ${short/seed=3/seed=4} --batch_size=8 --learning_rate=0.002 --output_dir=a --max_epochs=8 --resume f.safetensors
+run a --max_epochs=8 --resume --learning_rate=0.002 --batch_size=8 --override=batch_size f.safetensors
+grep -q 'batch_size is 8 from here on, was 16' log || fail "override: $(cat log)"
+run a --max_epochs=9 --resume --learning_rate=0.002 --batch_size=8 --loss=mse --override=all f.safetensors
+[ "$(wc -l < a/log.tsv)" = 2 ] && [ "$(wc -l < a/recovery/log.tsv)" = 9 ] || fail "a log in other units: $(cat a/log.tsv)"
+refuses 'override: "bach_size" is no option' $train $short --output_dir=a --resume --override=bach_size f.safetensors
+refuses 'override has no effect without --resume' $train $short --output_dir=c --override=all f.safetensors
+refuses 'made for another model' $train ${short/6,6/5,5} --output_dir=b --max_epochs=9 --resume --override=all f.safetensors
+# Other data, as many of them.
+sed '2s/energy=-51.2/energy=-51.3/' "$tio2" > other.extxyz
+$featurize --species=Ti,O --output=other.safetensors other.extxyz 2> /dev/null
+cmp -s f.safetensors other.safetensors && fail "the other data are the same"
+refuses 'the inputs are not the files that the run to resume had, though they hold as many examples; give the same, or override=data' \
+  $train $short --output_dir=b --max_epochs=7 --resume other.safetensors
+run b --max_epochs=7 --resume --override=data other.safetensors
+grep -q 'what is best is judged anew' log || fail "override=data: $(cat log)"
+cp f.safetensors moved.safetensors
+run b --max_epochs=8 --resume other.safetensors
+run whole --max_epochs=7 --resume moved.safetensors # the same content in another place
+
+# Signals: the step is finished, a checkpoint written, the status 128 + n.
+for signal in USR1 TERM INT; do
+  rm -rf e
+  set -m # or a shell's background process ignores INT
+  $train $short --max_epochs=1000000 --output_dir=e f.safetensors > /dev/null 2> log &
+  process=$!
+  set +m
+  for _ in $(seq 200); do [ -s e/log.tsv ] && [ "$(wc -l < e/log.tsv)" -gt 2 ] && break; sleep 0.1; done
+  # Another one in the same folder meanwhile, which is refused.
+  [ $signal != USR1 ] || refuses "another run is training here (e/lock: held by process $process)" \
+    $train $short --max_epochs=1 --resume=auto --output_dir=e f.safetensors
+  kill -$signal $process
+  wait $process
+  [ $? = $((128 + $(kill -l $signal))) ] || fail "status after $signal: $(cat log)"
+  grep -q 'the checkpoint is e/checkpoints/last.safetensors' log || fail "after $signal: $(cat log)"
+  [ ! -e e/lock ] || fail "the lock is left after $signal"
+  run e --max_steps=1 --resume f.safetensors
+done
+
+# No room for checkpoints in the middle of a run: it ends well once there is, and the old checkpoint is whole until then.
+if mkdir -p disk && mount -t tmpfs -o size=4m none disk 2> /dev/null; then
+  $train $short --max_epochs=600 --save_interval=0.01 --output_dir=disk/run f.safetensors > /dev/null 2> log &
+  process=$!
+  for _ in $(seq 200); do [ -s disk/run/checkpoints/last.safetensors ] && break; sleep 0.05; done
+  cat /dev/zero > disk/filling 2> /dev/null
+  for _ in $(seq 200); do grep -q 'training goes on' log && break; sleep 0.05; done
+  grep -q 'warning: cannot write disk/run/.*: No space left on device; training goes on, the checkpoint of epoch .* is whole' log ||
+    fail "full disk: $(cat log)"
+  is_whole=$($diff disk/run/checkpoints/last.safetensors disk/run/checkpoints/last.safetensors 2>&1) || fail "the old checkpoint: $is_whole"
+  rm disk/filling
+  wait $process || fail "the run on a full disk: $(cat log)"
+  [ "$(grep -c 'No space left' log)" = 1 ] || fail "not told once: $(cat log)"
+  grep -q 'could not be written while training; now all are whole' log || fail "not told at the end: $(cat log)"
+  umount disk
+fi
+# A folder that cannot be written is refused before data are read.
+mkdir -p readonly && chmod 555 readonly
+user=
+[ "$(id -u)" != 0 ] || user="setpriv --reuid=65534 --clear-groups"
+chmod a+rx . 2> /dev/null
+if $user test -x "$train" && $user test -r f.safetensors && ! $user test -w readonly; then
+  refuses 'cannot write in the directory readonly: Permission denied; name another output directory' \
+    $user $train $short --output_dir=readonly/run none.safetensors
+fi
+
+# From a model: the same errors at first, on its own data and on half of them; then it is a run like any other.
+errors() { sed -n 's/^validation\t//p' stdout; }
+run model --max_epochs=20 --precision=fp64 f.safetensors
+before=$(errors)
+run tuned --init_from=model/last.safetensors --precision=fp64 --learning_rate=1e-300 --max_epochs=1 f.safetensors
+grep -q 'a new run starts from model/last.safetensors: networks of Ti, O' log || fail "init_from: $(cat log)"
+$train --precision=fp64 --init_from=model/best.safetensors --learning_rate=1e-300 --max_epochs=1 --seed=3 --plot=false \
+  --feature_scaling=pooled --noenergy_scaling --atomic_energies=Ti=-1000,O=-300 --output_dir=tuned2 f.safetensors > stdout 2> log ||
+  fail "init_from with other scaling: $(cat log)"
+[ "$(errors)" = "$before" ] || fail "not the model's errors: $(errors), expected $before"
+$train --init_from=model/best.safetensors --max_epochs=2 --validation_fraction=0.5 --plot=false --output_dir=tuned3 \
+  f.safetensors > stdout 2> log || fail "fine-tuning: $(cat log)"
+$train --init_from=model/best.safetensors --max_epochs=3 --validation_fraction=0.5 --plot=false --output_dir=tuned3 --resume=auto \
+  f.safetensors > stdout 2> log || fail "resuming it: $(cat log)"
+grep -q 'goes on from' log && ! grep -q 'starts from' log || fail "resuming what was started from a model: $(cat log)"
+refuses 'its networks are --hidden=6,6' $train --hidden=5 --init_from=model/best.safetensors --output_dir=h f.safetensors
+refuses 'init_from has no effect with --resume' $train --init_from=model/best.safetensors --resume --output_dir=tuned3 f.safetensors
+$featurize --species=Ti,O --rad_cutoff=5 --output=g.safetensors "$tio2" 2> /dev/null
+$train --init_from=model/best.safetensors --output_dir=h g.safetensors > stdout 2> err && fail "another descriptor is taken"
+grep -q 'all but the species must be the same' err || fail "another descriptor: $(cat err)"
+# Another set of elements: networks of those that both have.
+$featurize --species=Ti,O,Zr --output=z.safetensors "$tio2" 2> /dev/null
+$train --init_from=model/best.safetensors --max_epochs=1 --plot=false --output_dir=zr z.safetensors > stdout 2> log || fail "species: $(cat log)"
+grep -q 'networks of Ti, O; from random numbers: Zr' log || fail "species: $(cat log)"
+[ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
+finish
