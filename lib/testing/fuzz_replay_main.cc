@@ -26,7 +26,9 @@ int main(int argc, char** argv) {
   int count = 0;
   for (int i = 1; i < argc; ++i) {
     if (std::filesystem::is_directory(argv[i])) {
-      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) Replay(entry.path()), ++count;
+      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+        if (!entry.is_directory()) Replay(entry.path()), ++count;
+      }
     } else {
       Replay(argv[i]), ++count;
     }
