@@ -203,6 +203,7 @@ absl::Status RefusePotentialFlags() {
                                                           "compile_cache_dir",
                                                           "save_energies",
                                                           "save_forces",
+                                                          "init_from",
                                                           "species",
                                                           "rad_order",
                                                           "rad_cutoff",

@@ -115,6 +115,7 @@ $train --threads=1 --embedding_dim=24 --embedding_height=6 --max_steps=1 --overw
 expect_error 1 'what fits: 1 x 30' $train --embedding_dim=30 --embedding_height=8 --output_dir=z t.safetensors
 expect_error 1 'larger than the image' $train --kernel_height=41 --output_dir=z t.safetensors
 expect_error 1 'hidden has no effect on triples' $train --hidden=8 --output_dir=z t.safetensors
+expect_error 1 'init_from has no effect on triples' $train --init_from=a/best.safetensors --output_dir=z t.safetensors
 expect_error 1 'validation_fraction has no effect on triples' $train --validation_fraction=0.2 --output_dir=z t.safetensors
 expect_error 1 'kernel_height has no effect with --kge_model=distmult' $train --kge_model=distmult --kernel_height=2 --output_dir=z t.safetensors
 expect_error 1 'label_smoothing_form has no effect' $train --label_smoothing=0 --label_smoothing_form=pykeen --output_dir=z t.safetensors
