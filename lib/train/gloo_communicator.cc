@@ -18,11 +18,13 @@
 
 #ifdef USE_C10D_GLOO
 #include <netdb.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "ATen/ATen.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/time/clock.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 #include "torch/csrc/distributed/c10d/PrefixStore.hpp"
 #include "torch/csrc/distributed/c10d/ProcessGroupGloo.hpp"
@@ -33,6 +35,8 @@ namespace rutile {
 
 #ifdef USE_C10D_GLOO
 namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(2);
 
 // What a user can do, from what c10d's exception says. Its text has a trace of addresses from the second line on.
 absl::Status Explain(const RankSettings& settings, const GlooOptions& options, absl::string_view doing,
@@ -159,7 +163,10 @@ class GlooCommunicator : public Communicator {
   absl::Status Reduce(at::Tensor values) {
     return Guarded("adding up", [&] {
       std::vector<at::Tensor> tensors = {std::move(values)};
-      group_->allreduce(tensors)->wait();
+      const auto work = group_->allreduce(tensors);
+      // A processor that sleeps can take long to wake, of a virtual machine above all; most sums take less than this.
+      for (const absl::Time end = absl::Now() + kLook; !work->isCompleted() && absl::Now() < end;) ::sched_yield();
+      work->wait();
     });
   }
 
