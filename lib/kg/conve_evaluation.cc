@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/kg/conv_example_passes.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
 
@@ -12,6 +13,8 @@ namespace {
 constexpr int64_t kPiece = 16;
 // Bytes of the gradients of maps that exist at one time: they stay in the second cache.
 constexpr int64_t kMapBytes = 512 << 10;
+// Channels that a pass works on well.
+constexpr int64_t kChannels = 8;
 
 ConvShape MakeConvShape(const KgeShape& shape) {
   ConvShape conv;
@@ -54,8 +57,8 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
       conv_(MakeConvShape(shape)),
       parameters_(parameters),
       pool_(pool),
-      // Whole cache lines; and beside what a pass needs the gradients of a channel's weights and of an image.
-      scratch_size_((ConvScratchSize(conv_) + conv_.channels * (conv_.taps() + 1) + 2 * shape.dim() + 15) / 16 * 16),
+      // Whole cache lines; beside what a pass needs the sums of a piece.
+      scratch_size_((ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1) + 15) / 16 * 16),
       products_(bf16),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
@@ -78,6 +81,9 @@ void ConveEvaluation<T>::FoldNorms() {
       weight_.push_back(static_cast<T>(static_cast<double>(p[at_.conv_weight + c * taps + k]) * bn1_.gain()[c]));
     }
     const double bias = at_.conv_bias < 0 ? 0 : static_cast<double>(p[at_.conv_bias + c]);
+    gain_.push_back(static_cast<T>(bn1_.gain()[c]));
+    inverse_.push_back(static_cast<T>(bn1_.inverse()[c]));
+    center_.push_back(static_cast<T>(bias - bn1_.mean()[c]));
     bias_.push_back(static_cast<T>((bias - bn1_.mean()[c]) * bn1_.gain()[c] + bn1_.shift()[c]));
   }
 }
@@ -147,7 +153,8 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
   if (gradients.d_head == nullptr) return;
   products_.SetRounding(true);
   const int64_t map_bytes = conv_.map_size() * static_cast<int64_t>(sizeof(T));
-  const int64_t step = std::clamp<int64_t>(kMapBytes / (std::max<int64_t>(size, 1) * map_bytes), 1, conv_.channels);
+  const int64_t fitting = kMapBytes / (std::max<int64_t>(size, 1) * map_bytes) / kChannels * kChannels;
+  const int64_t step = std::min(std::max(fitting, kChannels), conv_.channels);
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   std::fill_n(d_images_, size * 2 * d, T(0));
   d_maps_ = Take<T>(&d_map_memory_, size * step * conv_.map_size());
@@ -164,36 +171,41 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
 template <typename T>
 void ConveEvaluation<T>::BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first, int64_t channels,
                                           const ConveGradients<T>& gradients) {
-  const int64_t d = shape_.dim(), taps = conv_.taps(), positions = conv_.map_size(), features = shape_.num_features();
+  const int64_t d = shape_.dim(), taps = conv_.taps(), positions = conv_.map_size();
   ConvShape some = conv_;
   some.channels = channels;
-  const T *const weight = parameters_ + at_.conv_weight, *const conv_bias = At(parameters_, at_.conv_bias);
   ForPieces(pool_, static_cast<int64_t>(key.size()), kPiece, [&](int64_t begin, int64_t end, int worker) {
-    T* const sums_of_weights = Scratch(worker) + ConvScratchSize(conv_);
-    T *const sums = sums_of_weights + channels * taps, *const d_image = sums + channels;
+    T* const weight_sums = Scratch(worker) + ConvScratchSize(conv_);
+    T* const sums = weight_sums + kPiece * channels * taps;
+    ConvBackwardEach<T>(some, end - begin, key.data() + begin, images_, weight_.data() + first * taps,
+                        maps + first * positions, shape_.num_features(), d_maps_ + begin * channels * positions,
+                        Scratch(worker), weight_sums, sums, d_images_ + begin * 2 * d);
     for (int64_t e = begin; e < end; ++e) {
-      ConvBackward<T>(some, 1, images_ + key[e] * 2 * d, weight_.data() + first * taps, /*scales=*/nullptr,
-                      maps + key[e] * features + first * positions, d_maps_ + e * channels * positions, Scratch(worker),
-                      sums_of_weights, sums, d_image);
-      T* const all = d_images_ + e * 2 * d;
-      for (int64_t i = 0; i < 2 * d; ++i) all[i] += d_image[i];
-      T* const small = gradients.small + e * columns_.size;
-      for (int64_t k = 0; k < channels; ++k) {
-        const int64_t c = first + k;
-        const double gain = bn1_.gain()[c], dy = static_cast<double>(sums[k]);
-        const double offset = (conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c])) - bn1_.mean()[c];
-        double dy_z = offset * dy;
-        for (int64_t t = 0; t < taps; ++t) {
-          const double dy_x = static_cast<double>(sums_of_weights[k * taps + t]);
-          dy_z += static_cast<double>(weight[c * taps + t]) * dy_x;
-          small[columns_.conv_weight + c * taps + t] = static_cast<T>(gain * dy_x);
-        }
-        if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = static_cast<T>(gain * dy);
-        if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = static_cast<T>(dy_z * bn1_.inverse()[c]);
-        if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = sums[k];
-      }
+      AddSmallGradients(first, channels, weight_sums + (e - begin) * channels * taps, sums + (e - begin) * channels,
+                        gradients.small + e * columns_.size);
     }
   });
+}
+
+// With z = sum_k w_k x_k + bias: sums of dy x_k and of dy say all.
+template <typename T>
+void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums,
+                                           T* small) const {
+  const int64_t taps = conv_.taps();
+  for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
+    const int64_t c = first + k;
+    const T gain = gain_[c], dy = sums[k];
+    const T* const weight = parameters_ + at_.conv_weight + c * taps;
+    T* const d_weight = small + columns_.conv_weight + c * taps;
+    T dy_z = center_[c] * dy;
+    for (int64_t t = 0; t < taps; ++t) {
+      dy_z += weight[t] * weight_sums[t];
+      d_weight[t] = gain * weight_sums[t];
+    }
+    if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = gain * dy;
+    if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = dy_z * inverse_[c];
+    if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = dy;
+  }
 }
 
 // Sums are in fp64, in lanes that the compiler makes vectors of.

@@ -49,6 +49,8 @@ class ConveEvaluation {
   // For the channels [first, first + channels): their gradients, and what they add to those of the images.
   void BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first, int64_t channels,
                         const ConveGradients<T>& gradients);
+  // Of one example, from the sums that ConvBackwardEach gives.
+  void AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums, T* small) const;
   // Of one example: d_image is at bn0's result, then at the image x before it.
   void BackwardInputNorm(const T* x, T* small, T* d_image) const;
   void BackwardImages(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
@@ -64,6 +66,7 @@ class ConveEvaluation {
   MatrixProducts<T> products_;
   BatchNorm<T> bn0_, bn1_, bn2_;
   std::vector<T> weight_, bias_;                               // conv and bn1 in one: [C, K], [C]
+  std::vector<T> gain_, inverse_, center_;                     // [C] of bn1; conv's bias less its mean
   T *raw_ = nullptr, *images_ = nullptr;                       // [K, 2 d] before and after bn0
   T *fc_ = nullptr, *d_images_ = nullptr, *d_maps_ = nullptr;  // [K, d], [B, 2 d], [B, some channels]
   Tensor scratch_, raw_memory_, image_memory_, fc_memory_, d_image_memory_, d_map_memory_;
