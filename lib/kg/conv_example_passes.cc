@@ -103,12 +103,13 @@ HWY_INLINE void GatherPatches(const ConvShape& shape, const Scratch<T>& scratch,
 
 template <typename T>
 void BackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const T* images, const T* weight,
-                  const T* maps, int64_t map_stride, const T* d_maps, T* memory, T* weight_sums, T* sums, T* d_images) {
+                  const T* maps, int64_t map_stride, const T* d_maps, int64_t d_map_stride, T* memory, T* weight_sums,
+                  T* sums, T* d_images) {
   const Scratch<T> scratch(shape, memory);
   const int64_t taps = shape.taps(), channels = shape.channels, positions = shape.map_size();
   for (int64_t e = 0; e < examples; ++e) {
     if (e == 0 || key[e] != key[e - 1]) FillPatches(shape, images + key[e] * shape.image_size(), T(0), scratch);
-    FillSlopes(shape, maps + key[e] * map_stride, d_maps + e * channels * positions, scratch, sums + e * channels);
+    FillSlopes(shape, maps + key[e] * map_stride, d_maps + e * d_map_stride, scratch, sums + e * channels);
     ForRows<kRows>(channels, ExampleSumTile<T>{scratch, taps, positions, weight_sums + e * channels * taps});
     ForRows<kTaps>(taps, PatchTile<T>{scratch, positions, channels, 1, taps, weight, nullptr, scratch.dy});
     GatherPatches(shape, scratch, d_images + e * shape.image_size());
@@ -116,14 +117,16 @@ void BackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, 
 }
 
 void BackwardEachF32(const ConvShape& shape, int64_t examples, const int32_t* key, const float* images,
-                     const float* weight, const float* maps, int64_t map_stride, const float* d_maps, float* scratch,
-                     float* weight_sums, float* sums, float* d_images) {
-  BackwardEach(shape, examples, key, images, weight, maps, map_stride, d_maps, scratch, weight_sums, sums, d_images);
+                     const float* weight, const float* maps, int64_t map_stride, const float* d_maps,
+                     int64_t d_map_stride, float* scratch, float* weight_sums, float* sums, float* d_images) {
+  BackwardEach(shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums,
+               d_images);
 }
 void BackwardEachF64(const ConvShape& shape, int64_t examples, const int32_t* key, const double* images,
                      const double* weight, const double* maps, int64_t map_stride, const double* d_maps,
-                     double* scratch, double* weight_sums, double* sums, double* d_images) {
-  BackwardEach(shape, examples, key, images, weight, maps, map_stride, d_maps, scratch, weight_sums, sums, d_images);
+                     int64_t d_map_stride, double* scratch, double* weight_sums, double* sums, double* d_images) {
+  BackwardEach(shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums,
+               d_images);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -139,17 +142,17 @@ HWY_EXPORT(BackwardEachF64);
 
 template <>
 void ConvBackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const float* images,
-                      const float* weight, const float* maps, int64_t map_stride, const float* d_maps, float* scratch,
-                      float* weight_sums, float* sums, float* d_images) {
+                      const float* weight, const float* maps, int64_t map_stride, const float* d_maps,
+                      int64_t d_map_stride, float* scratch, float* weight_sums, float* sums, float* d_images) {
   HWY_DYNAMIC_DISPATCH(BackwardEachF32)
-  (shape, examples, key, images, weight, maps, map_stride, d_maps, scratch, weight_sums, sums, d_images);
+  (shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums, d_images);
 }
 template <>
 void ConvBackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const double* images,
                       const double* weight, const double* maps, int64_t map_stride, const double* d_maps,
-                      double* scratch, double* weight_sums, double* sums, double* d_images) {
+                      int64_t d_map_stride, double* scratch, double* weight_sums, double* sums, double* d_images) {
   HWY_DYNAMIC_DISPATCH(BackwardEachF64)
-  (shape, examples, key, images, weight, maps, map_stride, d_maps, scratch, weight_sums, sums, d_images);
+  (shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums, d_images);
 }
 
 }  // namespace rutile

@@ -52,7 +52,7 @@ void ExpectSumsOfExamples(const ConvShape& shape, double epsilon) {
   std::vector<T> memory(ConvScratchSize(shape) + 64);
   std::vector<T> weight_sums(size * weights), sums(size * shape.channels), d_images = Values<T>(size * image, "before");
   const std::vector<T> before = d_images;
-  ConvBackwardEach(shape, size, kKeys.data(), images.data(), weight.data(), maps.data(), stride, d_maps.data(),
+  ConvBackwardEach(shape, size, kKeys.data(), images.data(), weight.data(), maps.data(), stride, d_maps.data(), of_maps,
                    Aligned(&memory), weight_sums.data(), sums.data(), d_images.data());
   const double tolerance = 30 * epsilon * std::sqrt(static_cast<double>(of_maps + 10));
   for (int64_t e = 0; e < size; ++e) {
