@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -30,6 +31,8 @@
 #include "tools/common/given_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
+#include "tools/train/init_flags.h"
+#include "tools/train/init_kge.h"
 #include "tools/train/kge_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/precision_flags.h"
@@ -139,7 +142,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(RefusePotentialFlags());
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
-  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags());
+  ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
+  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const bool bf16, Bf16KernelsFromFlags(options));
   RETURN_IF_ERROR(SetEagerFromFlags(bf16, &options, &messages));
@@ -159,7 +163,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
+  RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   options.data_sha256 = DataSha256(metadata, inputs);
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
@@ -179,6 +184,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, bf16));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
+    if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
                          task->examples().TestExamples()};
     RETURN_IF_ERROR(RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata).status());
