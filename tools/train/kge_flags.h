@@ -12,8 +12,8 @@
 namespace rutile {
 
 // What flags leave open is as in the project that the variant of ConvE comes from. Precision and seed are the caller's.
-// Kind, variant and sizes are `initial`'s, where a model is what the run starts from, else null. INVALID_ARGUMENT naming
-// the flag: a value out of range, without effect beside the others, or other than `initial`'s.
+// Kind, variant and sizes are `initial`'s, where a model is what the run starts from, else null. INVALID_ARGUMENT
+// naming the flag: a value out of range, without effect beside the others, or other than `initial`'s.
 absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial);
 
 // Batch size, learning rate and what is monitored where the flags leave them open. INVALID_ARGUMENT for what the model
