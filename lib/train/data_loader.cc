@@ -93,7 +93,7 @@ struct DataLoader::Impl {
   absl::Status Make(int64_t b, Slot* slot) const {
     if (options.num_ranks > 1) slot->share = WorkShare(task, ExamplesOf(b), options.rank, options.num_ranks);
     const absl::Span<const int64_t> own = OwnOf(b, *slot);
-    return own.empty() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
+    return own.empty() && !task.MeetsInBatches() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
   }
 
   Slot& SlotOf(int64_t b) { return slots[b % static_cast<int64_t>(slots.size())]; }
