@@ -60,6 +60,9 @@ class ConveLayers {
     double dy_zhat;  // of it times the normalised value
   };
 
+  // images_, and from them maps_.
+  void MakeImages(const T* parameters, const KgeBatch& batch);
+  void MakeMaps(const T* parameters, const KgeBatch& batch);
   void DrawMasks(const KgeBatch& batch);
   void SumOfAll(absl::Span<double> values);
   void GatherImages(const T* parameters, const KgeBatch& batch);
