@@ -1,0 +1,77 @@
+#include "lib/profile/profile_page.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/profile/record_testing.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CommandProfile Run() {
+  CommandProfile run;
+  run.command = {"train", "data"};
+  run.wall_s = 2.05;
+  run.cpu_s = 3.6;
+  run.records = {TrainRecord()};
+  return run;
+}
+
+TEST(ProfilePageTest, SaysWhatWasRunAndWhereTimeWent) {
+  const std::string page = ProfilePage(Run(), PlainPeaks(), 12);
+  EXPECT_THAT(page, HasSubstr("command: train data\n"));
+  EXPECT_THAT(page, HasSubstr("machine: a processor, 2 of 2 processors, AVX2, 8 GB\n"));
+  EXPECT_THAT(page, HasSubstr("  step/network                       50.0 %       1 s       100       4  50 % mem"));
+  EXPECT_THAT(page, HasSubstr("stages add up to 100.0 % of the wall time, 15.0 % of it in no scope"));
+  EXPECT_THAT(page, HasSubstr("beside it, 2 worker threads"));
+  EXPECT_THAT(page, HasSubstr("bottleneck: train spends 50 %"));
+  EXPECT_THAT(page, HasSubstr("50 ms, 2.4 %"));
+  EXPECT_THAT(page, Not(HasSubstr("do not trust")));
+}
+
+TEST(ProfilePageTest, StagesThatDoNotAddUpAreToldOf) {
+  CommandProfile run = Run();
+  run.records[0].data.wall_s = 2.2;
+  run.cut = true;
+  run.notes = {"a note"};
+  const std::string page = ProfilePage(run, MachinePeaks(), 12);
+  EXPECT_THAT(page, HasSubstr("do not trust"));
+  EXPECT_THAT(page, HasSubstr("cut short by --max_time"));
+  EXPECT_THAT(page, HasSubstr("a note\n"));
+  EXPECT_THAT(page, Not(HasSubstr("peaks:")));
+}
+
+TEST(ProfilePageTest, SmallStagesAreOneLine) {
+  const std::string page = ProfilePage(Run(), PlainPeaks(), 2);
+  EXPECT_THAT(page, HasSubstr("4 smaller stages"));
+  EXPECT_THAT(page, Not(HasSubstr("  optimizer")));
+}
+
+TEST(ProfilePageTest, TsvIsATable) {
+  CommandProfile run = Run();
+  run.records[0].tool = "tr\tain";
+  const std::vector<std::string> lines = absl::StrSplit(StagesTsv(run, PlainPeaks()), '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), 9);  // a header, six stages of the main thread, one of loader, one of workers
+  const size_t columns = std::vector<std::string>(absl::StrSplit(lines[0], '\t')).size();
+  EXPECT_EQ(columns, 23);
+  for (const std::string& line : lines) {
+    EXPECT_EQ(std::vector<std::string>(absl::StrSplit(line, '\t')).size(), columns) << line;
+  }
+  EXPECT_THAT(lines[1], HasSubstr("\tmain\tstep/network\t100\t1.000000\t1.000000\t50.000\t"));
+}
+
+TEST(ProfilePageTest, CommandsAreCutBetweenCharacters) {
+  EXPECT_EQ(CommandText({"a", "b"}, 10), "a b");
+  EXPECT_EQ(CommandText({"a\nb"}, 10), "a b");
+  EXPECT_EQ(CommandText({"12345678901"}, 10), "1234567...");
+  EXPECT_EQ(CommandText({"123456\u00e9\u00e9\u00e9"}, 10), "123456...");
+}
+
+}  // namespace
+}  // namespace rutile
