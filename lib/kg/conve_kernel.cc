@@ -9,6 +9,7 @@
 #include "lib/kg/entity_scores.h"
 #include "lib/kg/product_layers.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
@@ -63,6 +64,7 @@ class ConveKernel::ImplOf : public Impl {
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
     *loss_sum += scores_.AddLosses(batch, arrays);
     if (g == nullptr) return;
+    const ProfileScope scope(Stage::kBackward);
     if (conve_) {
       conve_->Backward(p, batch, v, arrays.d_v, g);
     } else {
@@ -83,6 +85,7 @@ class ConveKernel::ImplOf : public Impl {
 
  private:
   void Forward(const T* parameters, const KgeBatch& batch, T* v) {
+    const ProfileScope scope(Stage::kForward);
     if (conve_) {
       conve_->Forward(parameters, batch, v);
     } else {

@@ -5,6 +5,7 @@
 #include "lib/kg/dropout.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -189,12 +190,18 @@ void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
 }
 
 template <typename T>
-void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
-  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
-  products_.SetRounding(batch.training);
+void ConveLayers<T>::MakeImages(const T* parameters, const KgeBatch& batch) {
+  const ProfileScope scope(Stage::kEmbedding);
   DrawMasks(batch);
   GatherImages(parameters, batch);
   NormImages(parameters, batch);
+}
+
+template <typename T>
+void ConveLayers<T>::MakeMaps(const T* parameters, const KgeBatch& batch) {
+  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  const ProfileScope scope(Stage::kConv);
+  scope.Add(Counter::kFlop, 2 * size * features * conv_.taps());
   NormMaps(parameters, batch);
   maps_ = Take<T>(&map_memory_, size * features);
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
@@ -202,6 +209,16 @@ void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
     ConvForward(conv_, end - begin, images_ + begin * 2 * d, weight_.data(), bias_.data(), scales, Scratch(worker),
                 maps_ + begin * features);
   });
+}
+
+template <typename T>
+void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
+  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  products_.SetRounding(batch.training);
+  MakeImages(parameters, batch);
+  MakeMaps(parameters, batch);
+  const ProfileScope scope(Stage::kFc);
+  scope.Add(Counter::kFlop, 2 * size * features * d);
   hidden_ = Take<T>(&hidden_memory_, size * d);
   const MatrixView<T> fc = {parameters + at_.fc_weight, d, features, features};
   products_.Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
@@ -237,13 +254,19 @@ void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const 
   bn2_.Backward(hidden_, d_hidden, size, At(gradient, at_.bn2_weight), At(gradient, at_.bn2_bias), d_hidden);
   Scale(masks_.output, size * d, d_hidden);
   BackwardMaps(parameters, size, d_hidden, gradient);
-  BackwardConv(parameters, size, gradient);
+  {
+    const ProfileScope scope(Stage::kConv);
+    BackwardConv(parameters, size, gradient);
+  }
+  const ProfileScope scope(Stage::kEmbedding);
   BackwardImages(parameters, batch, gradient);
 }
 
 template <typename T>
 void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient) {
   const int64_t d = shape_.dim(), features = shape_.num_features(), taps = conv_.taps(), channels = conv_.channels;
+  const ProfileScope fc_scope(Stage::kFc);  // without the conv inside
+  fc_scope.Add(Counter::kFlop, 4 * size * features * d);
   for (int64_t j = 0; j < d; ++j) {
     double sum = 0;
     for (int64_t e = 0; e < size; ++e) sum += static_cast<double>(d_fc[e * d + j]);
@@ -262,6 +285,8 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
     const int64_t here = std::min(kChunk, size - first);
     products_.Multiply({d_fc + first * d, here, d, d}, {parameters + at_.fc_weight, d, features, features},
                        /*add=*/false, d_maps, features);
+    const ProfileScope scope(Stage::kConv);
+    scope.Add(Counter::kFlop, 4 * here * features * taps);
     ForPieces(pool_, here, kPiece, [&](int64_t begin, int64_t end, int worker) {
       const int64_t e = first + begin;
       T* const of_piece = piece_sums + begin / kPiece * sums;

@@ -45,6 +45,9 @@ class ConveLayers {
     std::vector<double> covariance;  // [K, K]
   };
 
+  // images_, and from them maps_.
+  void MakeImages(const T* parameters, const KgeBatch& batch);
+  void MakeMaps(const T* parameters, const KgeBatch& batch);
   void DrawMasks(const KgeBatch& batch);
   void GatherImages(const T* parameters, const KgeBatch& batch);
   void NormImages(const T* parameters, const KgeBatch& batch);

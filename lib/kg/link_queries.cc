@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -64,6 +65,7 @@ absl::StatusOr<LinkQuery> ParseQuery(absl::string_view line, const Names& entiti
 }  // namespace
 
 absl::StatusOr<std::vector<LinkQuery>> ReadLinkQueries(absl::string_view path, const KnowledgeGraph& names) {
+  const ProfileScope scope(Stage::kRead);
   const Names entities("entity", names.entities, names.entity_labels);
   const Names relations("relation", names.relations, names.relation_labels);
   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));

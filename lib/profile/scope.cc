@@ -17,12 +17,44 @@
 namespace rutile {
 
 absl::string_view StageName(Stage stage) {
-  static constexpr absl::string_view kNames[kNumStages] = {
-      "other",      "startup",   "read",       "parse",         "hash",       "search",    "triplets", "features",
-      "scale",      "graph",     "setup",      "wait_for_data", "make_batch", "forward",   "backward", "step",
-      "descriptor", "network",   "vjp",        "jvp",           "tangents",   "embedding", "conv",     "fc",
-      "scores",     "optimizer", "all_reduce", "validation",    "checkpoint", "log",       "predict",  "rank",
-      "gradients",  "products",  "metrics",    "report",        "write"};
+  static constexpr absl::string_view kNames[kNumStages] = {"other",
+                                                           "startup",
+                                                           "read",
+                                                           "parse",
+                                                           "hash",
+                                                           "search",
+                                                           "triplets",
+                                                           "features",
+                                                           "scale",
+                                                           "graph",
+                                                           "setup",
+                                                           "wait_for_data",
+                                                           "wait_for_threads",
+                                                           "make_batch",
+                                                           "forward",
+                                                           "backward",
+                                                           "step",
+                                                           "descriptor",
+                                                           "network",
+                                                           "vjp",
+                                                           "jvp",
+                                                           "tangents",
+                                                           "embedding",
+                                                           "conv",
+                                                           "fc",
+                                                           "scores",
+                                                           "optimizer",
+                                                           "all_reduce",
+                                                           "validation",
+                                                           "checkpoint",
+                                                           "log",
+                                                           "predict",
+                                                           "rank",
+                                                           "gradients",
+                                                           "products",
+                                                           "metrics",
+                                                           "report",
+                                                           "write"};
   return kNames[static_cast<int>(stage)];
 }
 

@@ -37,6 +37,7 @@ TEST(ScopeTest, NamesAreDistinct) {
   EXPECT_EQ(names.count(""), 0);
   EXPECT_EQ(StageName(Stage::kOther), "other");
   EXPECT_EQ(StageName(Stage::kWaitForData), "wait_for_data");
+  EXPECT_EQ(StageName(Stage::kWaitForThreads), "wait_for_threads");
   EXPECT_EQ(StageName(Stage::kStep), "step");
   EXPECT_EQ(StageName(Stage::kScores), "scores");
   EXPECT_EQ(StageName(Stage::kRank), "rank");

@@ -16,9 +16,11 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/flag_file.h"
 #include "tools/common/given_flags.h"
+#include "tools/common/profile_run.h"
 
 namespace rutile {
 namespace {
@@ -110,6 +112,7 @@ void PrintError(const absl::Status& status) {
 
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
                                         absl::Span<const std::string> inputs) {
+  const ProfileScope scope(Stage::kHash);
   Provenance provenance;
   provenance.tool = run.name;
   provenance.arguments.assign(run.command.begin() + 1, run.command.end());
@@ -165,8 +168,12 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   }
   run.args.assign(argv + 1, argv + argc);
   InstallInterruptHandlers();
+  StartProfiledRun();
   const absl::Status status = RunGuarded(run, body);
   if (!status.ok()) PrintError(status);
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, ExitStatus(status));
+  if (!profiled.status.ok()) PrintWarning(absl::StrCat("no profile was written: ", profiled.status.message()));
+  if (message_rank == 0) std::fputs(profiled.table.c_str(), stderr);
   return ExitStatus(status);
 }
 
