@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-CommandProfile Run() {
+CommandProfile MakeRun() {
   CommandProfile run;
   run.command = {"train", "data"};
   run.wall_s = 2.05;
@@ -24,7 +24,7 @@ CommandProfile Run() {
 }
 
 TEST(ProfilePageTest, SaysWhatWasRunAndWhereTimeWent) {
-  const std::string page = ProfilePage(Run(), PlainPeaks(), 12);
+  const std::string page = ProfilePage(MakeRun(), PlainPeaks(), 12);
   EXPECT_THAT(page, HasSubstr("command: train data\n"));
   EXPECT_THAT(page, HasSubstr("machine: a processor, 2 of 2 processors, AVX2, 8 GB\n"));
   EXPECT_THAT(page, HasSubstr("  step/network                       50.0 %       1 s       100       4  50 % mem"));
@@ -36,7 +36,7 @@ TEST(ProfilePageTest, SaysWhatWasRunAndWhereTimeWent) {
 }
 
 TEST(ProfilePageTest, StagesThatDoNotAddUpAreToldOf) {
-  CommandProfile run = Run();
+  CommandProfile run = MakeRun();
   run.records[0].data.wall_s = 2.2;
   run.cut = true;
   run.notes = {"a note"};
@@ -48,13 +48,13 @@ TEST(ProfilePageTest, StagesThatDoNotAddUpAreToldOf) {
 }
 
 TEST(ProfilePageTest, SmallStagesAreOneLine) {
-  const std::string page = ProfilePage(Run(), PlainPeaks(), 2);
+  const std::string page = ProfilePage(MakeRun(), PlainPeaks(), 2);
   EXPECT_THAT(page, HasSubstr("4 smaller stages"));
   EXPECT_THAT(page, Not(HasSubstr("  optimizer")));
 }
 
 TEST(ProfilePageTest, TsvIsATable) {
-  CommandProfile run = Run();
+  CommandProfile run = MakeRun();
   run.records[0].tool = "tr\tain";
   const std::vector<std::string> lines = absl::StrSplit(StagesTsv(run, PlainPeaks()), '\n', absl::SkipEmpty());
   ASSERT_EQ(lines.size(), 9);  // a header, six stages of the main thread, one of loader, one of workers
