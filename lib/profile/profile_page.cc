@@ -17,6 +17,7 @@ namespace rutile {
 namespace {
 
 constexpr int kCommandWidth = 100;
+constexpr size_t kMaxProcesses = 8;  // on a page: those that took most time
 
 double Count(const StageRow& row, Counter counter) { return row.counters[static_cast<int>(counter)]; }
 
@@ -107,6 +108,15 @@ void AppendProcess(const ProfileRecord& record, const MachinePeaks& peaks, int m
   }
 }
 
+// The wall time that a process must have to be shown.
+double LeastWallShown(const std::vector<ProfileRecord>& records) {
+  if (records.size() <= kMaxProcesses) return 0;
+  std::vector<double> walls;
+  for (const ProfileRecord& record : records) walls.push_back(record.data.wall_s);
+  std::sort(walls.rbegin(), walls.rend());
+  return walls[kMaxProcesses - 1];
+}
+
 // 6 digits; "" for 0.
 std::string Cell(double value) { return value > 0 ? absl::StrFormat("%.6g", value) : ""; }
 
@@ -127,8 +137,24 @@ std::string ProfilePage(const CommandProfile& run, const MachinePeaks& peaks, in
                                   run.records.size(), run.records.size() == 1 ? " process" : " processes",
                                   " recorded, exit status ", run.exit_status, "\n");
   if (run.cut) absl::StrAppend(&text, "         cut short by --max_time: the figures are of its beginning\n");
-  if (!run.records.empty()) absl::StrAppend(&text, MachineText(run.records.front().machine, peaks));
-  for (const ProfileRecord& record : run.records) AppendProcess(record, peaks, max_stages, &text);
+  if (!run.records.empty() && run.records.front().machine.machine.usable_processors > 0) {
+    absl::StrAppend(&text, MachineText(run.records.front().machine, peaks));
+  }
+  const double least = LeastWallShown(run.records);
+  double left_out_s = 0;
+  size_t left_out = 0;
+  for (const ProfileRecord& record : run.records) {
+    if (record.data.wall_s >= least) {
+      AppendProcess(record, peaks, max_stages, &text);
+    } else {
+      ++left_out;
+      left_out_s += record.data.wall_s;
+    }
+  }
+  if (left_out > 0) {
+    absl::StrAppend(&text, "\n", left_out, " shorter processes, ", SecondsText(left_out_s),
+                    " together: --tsv and --output_dir have them\n");
+  }
   if (run.records.size() == 1 && run.wall_s > run.records[0].data.wall_s) {
     const double outside = run.wall_s - run.records[0].data.wall_s;
     absl::StrAppend(&text, absl::StrFormat("  before and after the record (shell, end of the process): %s, %.1f %%\n",

@@ -53,6 +53,20 @@ TEST(ProfilePageTest, SmallStagesAreOneLine) {
   EXPECT_THAT(page, Not(HasSubstr("  optimizer")));
 }
 
+TEST(ProfilePageTest, OfManyProcessesTheLongest) {
+  CommandProfile run = MakeRun();
+  for (int i = 1; i <= 20; ++i) {
+    run.records.push_back(TrainRecord());
+    run.records.back().data.wall_s = 0.01 * i;
+    run.records.back().pid = 100 + i;
+  }
+  const std::string page = ProfilePage(run, PlainPeaks(), 12);
+  EXPECT_THAT(page, HasSubstr("train (42)"));
+  EXPECT_THAT(page, HasSubstr("train (114)"));
+  EXPECT_THAT(page, Not(HasSubstr("train (113)")));
+  EXPECT_THAT(page, HasSubstr("13 shorter processes, 910 ms together"));
+}
+
 TEST(ProfilePageTest, TsvIsATable) {
   CommandProfile run = MakeRun();
   run.records[0].tool = "tr\tain";

@@ -191,18 +191,25 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   options.memory_limit = memory_limit;
   options.grace = absl::Seconds(5);
   // At its end train looks at all of the validation set: not our business.
+  const absl::Time start = absl::Now();
   absl::Time begun = absl::InfiniteFuture();
+  bool late = false;
   options.done = [&] {
     if (begun == absl::InfiniteFuture() &&
         (HasContent(directory + "/steps.jsonl") || HasContent(directory + "/log.jsonl"))) {
       begun = absl::Now();
     }
-    return absl::Now() - begun > absl::Seconds(seconds + std::max(1.0, 0.5 * seconds));
+    late = begun == absl::InfiniteFuture() && absl::Now() - start > absl::Seconds(longest_start_s_ + seconds);
+    return late || absl::Now() - begun > absl::Seconds(seconds + std::max(1.0, 0.5 * seconds));
   };
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
   ASSIGN_OR_RETURN(const ChildResult child, RunChild(command.Words(), options));
   RETURN_IF_ERROR(StatusOf(child, LastMessage(options.messages)));
+  if (late) {
+    return absl::DeadlineExceededError(
+        absl::StrFormat("made no step in %.0f s: stopped, as other trials begin sooner", child.wall_s));
+  }
   TrialResult result;
   result.wall_s = child.wall_s;
   result.peak_rss_bytes = child.peak_rss_bytes;
@@ -210,6 +217,8 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   if (result.examples_per_s <= 0) {
     return absl::InternalError(absl::StrCat("train logged no step in ", absl::StrFormat("%.1f", seconds), " s"));
   }
+  // What is computed before training differs from trial to trial, but not beyond all measure.
+  longest_start_s_ = std::min(longest_start_s_, 4 + 4 * result.overhead_s);
   return result;
 }
 

@@ -52,6 +52,7 @@ class TrialRunner {
 
   TrainCommand command_;
   ScratchDirectory scratch_;
+  double longest_start_s_ = 600;  // a trial that has no step after so long is stopped
 };
 
 }  // namespace rutile
