@@ -30,6 +30,7 @@ absl::string_view StageName(Stage stage) {
                                                            "setup",
                                                            "wait_for_data",
                                                            "wait_for_threads",
+                                                           "wait_for_processes",
                                                            "make_batch",
                                                            "forward",
                                                            "backward",

@@ -22,44 +22,45 @@
 namespace rutile {
 
 enum class Stage : uint8_t {
-  kOther,           // of the main thread: outside of any scope
-  kStartup,         // before main: loading libraries
-  kRead,            // bytes from files
-  kParse,           // text, or a file's header, to structures, triples, tensors
-  kHash,            // SHA-256 of inputs, for provenance
-  kSearch,          // neighbours
-  kTriplets,        // lists of them
-  kFeatures,        // descriptors
-  kScale,           // statistics of features, and their scaling
-  kGraph,           // vocabularies, known tails, indices
-  kSetup,           // of models, tasks, threads
-  kWaitForData,     // the next batch or chunk is not ready
-  kWaitForThreads,  // this thread's share of a loop is done, that of others is not
-  kMakeBatch,       // gathering examples
-  kForward,         // model to loss
-  kBackward,        // loss to gradient
-  kStep,            // both where they are one, native: with the stages below inside
-  kDescriptor,      // of a training step: descriptors of a batch
-  kNetwork,         // energies and their derivatives with respect to features
-  kVjp,             // derivatives with respect to features to forces
-  kJvp,             // gradients of the force loss to tangents of features
-  kTangents,        // gradients of parameters from tangents
-  kEmbedding,       // rows of a knowledge graph's model
-  kConv,            // convolution, its normalization and dropout
-  kFc,              // fully connected layer
-  kScores,          // of entities, and the loss on them
-  kOptimizer,       // step of parameters
-  kAllReduce,       // sums over processes
-  kValidation,      // loss and metrics of held out examples
-  kCheckpoint,      // writing and reading them
-  kLog,             // rows and progress
-  kPredict,         // of a trained model: energies, forces
-  kRank,            // of triples, filtered
-  kGradients,       // of single examples
-  kProducts,        // of gradients
-  kMetrics,         // errors from predictions
-  kReport,          // plots and HTML
-  kWrite,           // outputs
+  kOther,             // of the main thread: outside of any scope
+  kStartup,           // before main: loading libraries
+  kRead,              // bytes from files
+  kParse,             // text, or a file's header, to structures, triples, tensors
+  kHash,              // SHA-256 of inputs, for provenance
+  kSearch,            // neighbours
+  kTriplets,          // lists of them
+  kFeatures,          // descriptors
+  kScale,             // statistics of features, and their scaling
+  kGraph,             // vocabularies, known tails, indices
+  kSetup,             // of models, tasks, threads
+  kWaitForData,       // the next batch or chunk is not ready
+  kWaitForThreads,    // this thread's share of a loop is done, that of others is not
+  kWaitForProcesses,  // which do the work
+  kMakeBatch,         // gathering examples
+  kForward,           // model to loss
+  kBackward,          // loss to gradient
+  kStep,              // both where they are one, native: with the stages below inside
+  kDescriptor,        // of a training step: descriptors of a batch
+  kNetwork,           // energies and their derivatives with respect to features
+  kVjp,               // derivatives with respect to features to forces
+  kJvp,               // gradients of the force loss to tangents of features
+  kTangents,          // gradients of parameters from tangents
+  kEmbedding,         // rows of a knowledge graph's model
+  kConv,              // convolution, its normalization and dropout
+  kFc,                // fully connected layer
+  kScores,            // of entities, and the loss on them
+  kOptimizer,         // step of parameters
+  kAllReduce,         // sums over processes
+  kValidation,        // loss and metrics of held out examples
+  kCheckpoint,        // writing and reading them
+  kLog,               // rows and progress
+  kPredict,           // of a trained model: energies, forces
+  kRank,              // of triples, filtered
+  kGradients,         // of single examples
+  kProducts,          // of gradients
+  kMetrics,           // errors from predictions
+  kReport,            // plots and HTML
+  kWrite,             // outputs
 };
 constexpr int kNumStages = static_cast<int>(Stage::kWrite) + 1;
 

@@ -38,6 +38,7 @@ TEST(ScopeTest, NamesAreDistinct) {
   EXPECT_EQ(StageName(Stage::kOther), "other");
   EXPECT_EQ(StageName(Stage::kWaitForData), "wait_for_data");
   EXPECT_EQ(StageName(Stage::kWaitForThreads), "wait_for_threads");
+  EXPECT_EQ(StageName(Stage::kWaitForProcesses), "wait_for_processes");
   EXPECT_EQ(StageName(Stage::kStep), "step");
   EXPECT_EQ(StageName(Stage::kScores), "scores");
   EXPECT_EQ(StageName(Stage::kRank), "rank");

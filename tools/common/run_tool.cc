@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -108,6 +109,10 @@ void PrintError(const absl::Status& status) {
                                                      : absl::StrCat(rank, ": ", status.message()));
 }
 
+void PrintNotProfiled(const absl::Status& status) {
+  PrintWarning(absl::StrCat("no profile was written: ", status.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
@@ -130,6 +135,13 @@ void SetMessageRank(int rank) {
   message_rank = rank;
   if (rank > 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
     PrintError(absl::InternalError("cannot open /dev/null"));
+}
+
+void ExitTool(const ToolRun& run, int exit_status) {
+  // The table is for the others to print.
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, exit_status);
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  std::exit(exit_status);
 }
 
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
@@ -172,7 +184,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   const absl::Status status = RunGuarded(run, body);
   if (!status.ok()) PrintError(status);
   const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, ExitStatus(status));
-  if (!profiled.status.ok()) PrintWarning(absl::StrCat("no profile was written: ", profiled.status.message()));
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
   if (message_rank == 0) std::fputs(profiled.table.c_str(), stderr);
   return ExitStatus(status);
 }

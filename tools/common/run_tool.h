@@ -39,6 +39,9 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
                                         absl::Span<const std::string> inputs);
 
+// Ends the process with this status, as when the tool's body returns: for one that others did the work of.
+[[noreturn]] void ExitTool(const ToolRun& run, int exit_status);
+
 // "tool: warning: what" on stderr.
 void PrintWarning(absl::string_view what);
 // "tool: what" on stderr.

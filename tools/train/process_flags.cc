@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
   RETURN_IF_ERROR(CheckSize(settings));
   if (!settings.has_value() && FLAGS_num_processes > 1) {
     ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, FLAGS_num_processes, options.timeout));
-    std::exit(status);
+    ExitTool(run, status);
   }
   if (!settings.has_value() || FLAGS_strategy == "single") {
     RETURN_IF_ERROR(RefuseFlags("there is one process alone", {"dist_timeout", "dist_interface"}));
