@@ -138,8 +138,10 @@ class Checks {
   void CheckInputs() {
     const double parse = Share(Stage::kParse) + Share(Stage::kRead);
     const bool trains = record_.tool == "train";
-    const double prepared =
-        ShareInside(table_, Stage::kSetup, Stage::kSearch) + ShareInside(table_, Stage::kSetup, Stage::kFeatures);
+    double prepared = Share(Stage::kSearch) + Share(Stage::kFeatures);
+    for (const Stage repeated : {Stage::kMakeBatch, Stage::kStep, Stage::kValidation}) {
+      prepared -= ShareInside(table_, repeated, Stage::kSearch) + ShareInside(table_, repeated, Stage::kFeatures);
+    }
     if (trains && parse + prepared > 0.2) {
       Say("prepare", "featurize or cache-neighbors once, and train from their file",
           absl::StrCat("reading and preparing the structures takes ", Percent(parse + prepared)));

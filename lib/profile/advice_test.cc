@@ -45,6 +45,15 @@ TEST(AdviceTest, WhatIsComputedAgainAndAgain) {
   EXPECT_EQ(Said(record, "neighbors_again"), "");
 }
 
+TEST(AdviceTest, WhatCouldHaveBeenPrepared) {
+  ProfileRecord record = TrainRecord();
+  SetSelfTime("parse", 0.1, &record);
+  SetSelfTime("validation/search", 0.35, &record);  // not once, but in each validation
+  EXPECT_EQ(Said(record, "prepare"), "");
+  SetSelfTime("search", 0.35, &record);
+  EXPECT_THAT(Said(record, "prepare"), HasSubstr("22 %"));
+}
+
 TEST(AdviceTest, StepsThatAreTooSmall) {
   ProfileRecord record = TrainRecord();
   EXPECT_EQ(Said(record, "batch_size"), "");

@@ -102,6 +102,14 @@ void AppendProcess(const ProfileRecord& record, const MachinePeaks& peaks, int m
   if (std::abs(sum - 1) > 0.03) {
     absl::StrAppend(text, "  this is more than 3 % off: do not trust the figures of this process\n");
   }
+  if (!record.operators.empty()) {
+    std::vector<std::string> operators;
+    for (const ProfileOperator& op : record.operators) {
+      if (operators.size() == 6) break;
+      operators.push_back(absl::StrCat(op.name, " ", SecondsText(op.self_s), " (", op.calls, ")"));
+    }
+    absl::StrAppend(text, "  operators of LibTorch, self time (calls): ", absl::StrJoin(operators, ", "), "\n");
+  }
   absl::StrAppend(text, "  bottleneck: ", BottleneckText(record, table), "\n");
   for (const Advice& advice : Advise(record, table)) {
     absl::StrAppend(text, "  - ", advice.what, " [", advice.why, "]\n");

@@ -40,10 +40,12 @@ TEST(ProfilePageTest, StagesThatDoNotAddUpAreToldOf) {
   run.records[0].data.wall_s = 2.2;
   run.cut = true;
   run.notes = {"a note"};
+  run.records[0].operators = {{"aten::mm", 12, 0.5}, {"aten::add", 3, 0.001}};
   const std::string page = ProfilePage(run, MachinePeaks(), 12);
   EXPECT_THAT(page, HasSubstr("do not trust"));
   EXPECT_THAT(page, HasSubstr("cut short by --max_time"));
   EXPECT_THAT(page, HasSubstr("a note\n"));
+  EXPECT_THAT(page, HasSubstr("aten::mm 500 ms (12), aten::add 1 ms (3)\n"));
   EXPECT_THAT(page, Not(HasSubstr("peaks:")));
 }
 

@@ -33,7 +33,11 @@ double LogMean(const std::vector<double>& values) {
 class Search {
  public:
   Search(absl::Span<const TuneChoice> choices, const TuneMeasure& measure, const TuneOptions& options)
-      : choices_(choices), measure_(measure), options_(options), start_(options.now()) {
+      : choices_(choices),
+        measure_(measure),
+        options_(options),
+        start_(options.now()),
+        overhead_s_(options.overhead_s) {
     result_.outcomes.resize(choices.size());
   }
 
@@ -49,10 +53,18 @@ class Search {
  private:
   double Elapsed() const { return options_.now() - start_; }
   double Left() const { return options_.budget_s - Elapsed(); }
-  bool HasTimeFor(double seconds) const { return Left() > seconds + options_.overhead_s; }
+  bool HasTimeFor(double seconds) const { return Left() > seconds + overhead_s_; }
+
+  // Trials take as long as they do now, not as they did at first: others use this machine, too.
+  absl::StatusOr<double> Measure(const TuneFlags& flags, double seconds) {
+    const double begin = options_.now();
+    absl::StatusOr<double> rate = measure_(flags, seconds);
+    if (rate.ok()) overhead_s_ = (overhead_s_ + std::max(0.0, options_.now() - begin - seconds)) / 2;
+    return rate;
+  }
 
   absl::StatusOr<double> Baseline(double seconds) {
-    const absl::StatusOr<double> rate = measure_({}, seconds);
+    const absl::StatusOr<double> rate = Measure({}, seconds);
     if (rate.ok()) result_.baseline.push_back(*rate);
     return rate;
   }
@@ -65,8 +77,7 @@ class Search {
 
   // Seconds of each of `trials` that fit into `share_s`.
   double TrialSeconds(double share_s, double trials) const {
-    return std::clamp(share_s / std::max(1.0, trials) - options_.overhead_s, options_.min_trial_s,
-                      options_.max_trial_s);
+    return std::clamp(share_s / std::max(1.0, trials) - overhead_s_, options_.min_trial_s, options_.max_trial_s);
   }
 
   void Note(int c, double gain) {
@@ -97,7 +108,7 @@ class Search {
     const double seconds =
         TrialSeconds(kScreening * options_.budget_s - Elapsed(), n + std::ceil(n / kBetweenBaselines));
     // Not more than the combination needs is left over.
-    const double reserve = std::min(0.25 * options_.budget_s, 4 * (seconds + options_.overhead_s));
+    const double reserve = std::min(0.25 * options_.budget_s, 4 * (seconds + overhead_s_));
     std::vector<std::pair<int, double>> waiting;  // for the baseline after them
     double before = result_.baseline.back();
     const auto settle = [&]() -> absl::Status {
@@ -116,8 +127,8 @@ class Search {
       return absl::OkStatus();
     };
     for (int c = 0; c < static_cast<int>(choices_.size()); ++c) {
-      if (Left() < reserve + 2 * (seconds + options_.overhead_s)) break;
-      const absl::StatusOr<double> rate = measure_(choices_[c].flags, seconds);
+      if (Left() < reserve + 2 * (seconds + overhead_s_)) break;
+      const absl::StatusOr<double> rate = Measure(choices_[c].flags, seconds);
       if (rate.ok()) {
         waiting.emplace_back(c, *rate);
       } else {
@@ -153,7 +164,7 @@ class Search {
     const double seconds = TrialSeconds(share, 2.0 * static_cast<double>(order.size()));
     const double reserve = 0.5 * (1 - kScreening - kHalving) * options_.budget_s;
     for (const int c : order) {
-      if (Left() < reserve + 2 * (seconds + options_.overhead_s)) break;
+      if (Left() < reserve + 2 * (seconds + overhead_s_)) break;
       absl::StatusOr<double> gain = Compare(choices_[c].flags, {}, seconds);
       if (!gain.ok()) {
         RETURN_IF_ERROR(Refuse(c, gain.status()));
@@ -167,8 +178,8 @@ class Search {
 
   // The rate of `flags` by that of `others`, one after the other.
   absl::StatusOr<double> Compare(const TuneFlags& flags, const TuneFlags& others, double seconds) {
-    ASSIGN_OR_RETURN(const double theirs, others.empty() ? Baseline(seconds) : measure_(others, seconds));
-    ASSIGN_OR_RETURN(const double ours, measure_(flags, seconds));
+    ASSIGN_OR_RETURN(const double theirs, others.empty() ? Baseline(seconds) : Measure(others, seconds));
+    ASSIGN_OR_RETURN(const double ours, Measure(flags, seconds));
     return ours / theirs;
   }
 
@@ -199,7 +210,7 @@ class Search {
         continue;
       }
       const double seconds = TrialSeconds(kCombining * options_.budget_s, 4);
-      if (!HasTimeFor(2 * seconds + 2 * options_.overhead_s)) break;
+      if (!HasTimeFor(2 * seconds + 2 * overhead_s_)) break;
       TuneFlags with = FlagsOf(chosen);
       with.insert(with.end(), choices_[c].flags.begin(), choices_[c].flags.end());
       const absl::StatusOr<double> more = Compare(with, FlagsOf(chosen), seconds);
@@ -219,7 +230,7 @@ class Search {
     std::vector<double> gains;
     // Up to three pairs in the time that is left.
     const double seconds = TrialSeconds(Left(), 6);
-    while (gains.size() < 3 && HasTimeFor(2 * seconds + options_.overhead_s)) {
+    while (gains.size() < 3 && HasTimeFor(2 * seconds + overhead_s_)) {
       const absl::StatusOr<double> gain = Compare(flags, {}, seconds);
       if (absl::IsCancelled(gain.status())) return gain.status();
       if (!gain.ok()) break;
@@ -261,6 +272,7 @@ class Search {
   const TuneMeasure& measure_;
   const TuneOptions& options_;
   const double start_;
+  double overhead_s_;
   TuneResult result_;
 };
 

@@ -26,14 +26,17 @@ class Lister {
     forces_ = !data_.triples && (Number("force_weight") > 0 || Number("stress_weight") > 0);
     // Without forces, features are all that a step needs.
     cached_features_ = data_.features || (!forces_ && Is("cached_features", "true"));
-    Batches();
+    // What may be recommended without asking comes first, the reference last.
     Threads();
     if (!data_.triples) Kept();
-    if (!data_.triples) Angular();
-    if (forces_) ForceFraction();
     Workers();
+    Presets();
+    if (!data_.triples) Angular();
+    Batches();
     Precision();
-    Compile();
+    if (forces_) ForceFraction();
+    if (Is("compile_mode", "compile"))
+      Try("compile_mode", "none", Effect::kSame, "LibTorch's operations, the reference");
     return std::move(list_);
   }
 
@@ -138,7 +141,7 @@ class Lister {
     }
   }
 
-  void Compile() {
+  void Presets() {
     const std::string mode = Value("compile_mode");
     if (mode != "compile") {
       Try("compile_mode", "compile", Effect::kSame, "fused kernels");
@@ -151,7 +154,6 @@ class Lister {
               absl::StrContains(preset, "auto") ? "rounds otherwise" : "same bits");
       }
     }
-    Try("compile_mode", "none", Effect::kSame, "LibTorch's operations, the reference");
   }
 
   const TuneData& data_;
