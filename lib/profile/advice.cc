@@ -44,9 +44,25 @@ int64_t CallsOf(const StageTable& table, Stage stage) {
   return calls;
 }
 
+// Loading libraries is no matter of flags: shares are of the time after it.
+StageTable WithoutStartup(StageTable table) {
+  double startup_s = 0;
+  for (StageRow& row : table.rows) {
+    if (row.main && row.path == StageName(Stage::kStartup)) startup_s += row.self_s;
+  }
+  const double wall_s = table.wall_s - startup_s;
+  for (StageRow& row : table.rows) {
+    if (wall_s > 0) row.share *= table.wall_s / wall_s;
+    if (row.main && row.path == StageName(Stage::kStartup)) row.share = row.self_s = 0;
+  }
+  table.wall_s = wall_s;
+  return table;
+}
+
 class Checks {
  public:
-  Checks(const ProfileRecord& record, const StageTable& table) : record_(record), table_(table) {}
+  Checks(const ProfileRecord& record, const StageTable& table)
+      : record_(record), startup_(ShareOfStage(table, Stage::kStartup)), table_(WithoutStartup(table)) {}
 
   std::vector<Advice> Run() {
     for (const std::string& warning : record_.machine.warnings) Say("machine", warning, "found on this machine");
@@ -151,10 +167,9 @@ class Checks {
       Say("hash", "nothing to change: the SHA-256 of inputs is read from them once in each run",
           absl::StrCat("hashing inputs takes ", Percent(hash)));
     }
-    const double startup = Share(Stage::kStartup);
-    if (startup > 0.3) {
-      Say("startup", "profile a longer run: this one is mostly the loading of libraries",
-          absl::StrCat("before main: ", Percent(startup), " of ", SecondsText(table_.wall_s)));
+    if (startup_ > 0.3) {
+      Say("startup", "profile a longer run: loading libraries is much of this one",
+          absl::StrCat("before main: ", Percent(startup_), " of ", SecondsText(record_.data.wall_s)));
     }
   }
 
@@ -165,9 +180,9 @@ class Checks {
           absl::StrCat("the main thread waits for others ", Percent(threads_wait)));
     }
     const int processors = record_.machine.machine.usable_processors;
-    if (processors < 2 || table_.wall_s < 0.5) return;
-    const double busy = record_.cpu_s / table_.wall_s;
-    const double waits = Share(Stage::kWaitForData) + Share(Stage::kAllReduce) + Share(Stage::kStartup);
+    if (processors < 2 || table_.wall_s < 0.5 || startup_ > 0.3) return;
+    const double busy = record_.cpu_s / record_.data.wall_s;
+    const double waits = Share(Stage::kWaitForData) + Share(Stage::kAllReduce) + Share(Stage::kWaitForProcesses);
     if (busy < 0.6 * processors && waits < 0.3) {
       const std::string threads = Flag("threads");
       Say("threads",
@@ -198,7 +213,8 @@ class Checks {
   }
 
   const ProfileRecord& record_;
-  const StageTable& table_;
+  const double startup_;
+  const StageTable table_;
   std::vector<Advice> advice_;
 };
 
@@ -209,6 +225,7 @@ std::vector<Advice> Advise(const ProfileRecord& record, const StageTable& table)
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table) {
   const StageRow* largest = nullptr;
   for (const StageRow& row : table.rows) {
+    if (row.path == StageName(Stage::kStartup)) continue;  // no work of the tool's
     if (row.main && (largest == nullptr || row.self_s > largest->self_s)) largest = &row;
   }
   if (largest == nullptr || largest->self_s <= 0) return absl::StrCat(record.tool, " recorded no stages");

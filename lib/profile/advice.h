@@ -18,9 +18,11 @@ struct Advice {
 };
 
 // The checks that hold for this process, the most important first. `table` is the record's. Nothing is said where a
-// stage takes too little to matter, nor of a flag that the command sets already.
+// stage takes too little to matter, nor of a flag that the command sets already. Shares are of the time after startup
+// (the loading of libraries).
 std::vector<Advice> Advise(const ProfileRecord& record, const StageTable& table);
 
+// Of the largest stage but startup:
 // "train spends 62 % of its time in step/network, 46 Gflop/s, 40 % of what fp32 on 2 processors could do".
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table);
 

@@ -30,12 +30,10 @@ Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks) {
   const bool fp64 = CommandFlag(record.command, "precision") == "fp64";
   const bool one = record.cpu_s <= 1.2 * record.data.wall_s;
   Roof roof;
-  if (fp64) {
-    roof.flop = one ? peaks.fma_fp64_one : peaks.fma_fp64_all;
-  } else {
-    roof.flop = one ? peaks.fma_fp32_one : peaks.fma_fp32_all;
-  }
-  roof.bytes = one ? peaks.memory_read_one : peaks.memory_read_all;
+  // Where others use the machine, too, all processors may be measured slower than one.
+  const auto peak = [one](double of_one, double of_all) { return one ? of_one : std::max(of_one, of_all); };
+  roof.flop = fp64 ? peak(peaks.fma_fp64_one, peaks.fma_fp64_all) : peak(peaks.fma_fp32_one, peaks.fma_fp32_all);
+  roof.bytes = peak(peaks.memory_read_one, peaks.memory_read_all);
   const int processors = one ? 1 : std::max(1, record.machine.machine.usable_processors);
   roof.what = absl::StrCat(fp64 ? "fp64, " : "fp32, ", processors, processors == 1 ? " processor" : " processors");
   return roof;

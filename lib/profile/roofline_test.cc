@@ -50,6 +50,15 @@ TEST(RooflineTest, TheRoofFollowsPrecisionAndProcessors) {
   EXPECT_EQ(RoofOf(record, Peaks()).what, "fp64, 4 processors");
 }
 
+TEST(RooflineTest, AllProcessorsAreNoSlowerThanOne) {
+  ProfileRecord record;
+  record.data.wall_s = 1;
+  record.cpu_s = 2;
+  MachinePeaks peaks = Peaks();
+  peaks.fma_fp32_all = 30e9;
+  EXPECT_EQ(RoofOf(record, peaks).flop, 50e9);
+}
+
 TEST(RooflineTest, CommandFlagReadsFlagsAsGflagsDoes) {
   const std::vector<std::string> command = {"train", "--a=1", "-b", "2", "--batch-size=3", "--a=4", "a=5"};
   EXPECT_EQ(CommandFlag(command, "a"), "4");
