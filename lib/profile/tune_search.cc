@@ -162,7 +162,8 @@ class Search {
     const double share =
         std::min(kHalving * options_.budget_s, Left() - (1 - kScreening - kHalving) * options_.budget_s);
     const double seconds = TrialSeconds(share, 2.0 * static_cast<double>(order.size()));
-    const double reserve = 0.5 * (1 - kScreening - kHalving) * options_.budget_s;
+    const double reserve =
+        std::max(0.5 * (1 - kScreening - kHalving) * options_.budget_s, 2 * (options_.min_trial_s + overhead_s_));
     for (const int c : order) {
       if (Left() < reserve + 2 * (seconds + overhead_s_)) break;
       absl::StatusOr<double> gain = Compare(choices_[c].flags, {}, seconds);

@@ -18,7 +18,8 @@ cat > "$RUTILE_PROFILE_DIR/$1-$$.json" << JSON
  "stages": [{"name": "other", "path": "other", "thread": 0, "calls": 1, "self_s": 0.5, "total_s": 0.5},
             {"name": "search", "path": "search", "thread": 0, "calls": 4, "self_s": $2, "total_s": $2,
              "counters": {"atoms": 3000000, "pairs": 60000000}}],
- "spans": [[0, 0, 0, 500000000], [1, 0, 500000000, 1500000000]], "spans_dropped": 0, "machine": {}}
+ "spans": [[0, 0, 0, 500000000], [1, 0, 500000000, 1500000000]], "spans_dropped": 0,
+ "machine": {"cpu": "some", "processors": 2, "usable_processors": 2, "memory_bytes": 8000000000}}
 JSON
 END
 chmod +x tool

@@ -190,7 +190,7 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   options.messages = scratch_.path("messages");
   options.memory_limit = memory_limit;
   options.grace = absl::Seconds(5);
-  // At its end train looks at all of the validation set: not our business.
+  // At its end train looks at all of the validation set and writes models: not our business, once there are epochs.
   const absl::Time start = absl::Now();
   absl::Time begun = absl::InfiniteFuture();
   bool late = false;
@@ -200,7 +200,9 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
       begun = absl::Now();
     }
     late = begun == absl::InfiniteFuture() && absl::Now() - start > absl::Seconds(longest_start_s_ + seconds);
-    return late || absl::Now() - begun > absl::Seconds(seconds + std::max(1.0, 0.5 * seconds));
+    const absl::Duration trained = absl::Now() - begun;
+    if (late || trained > absl::Seconds(seconds + std::max(1.0, 0.5 * seconds))) return true;
+    return trained > absl::Seconds(seconds + 0.2) && ReadRows(directory + "/log.jsonl").size() >= 3;
   };
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
