@@ -4,7 +4,8 @@
 // weights; energies and forces in the loss; neighbours cached; one thread. Descriptors: 0 is rad 4.0/5, ang 3.0/3; 1 is
 // rad 8.0/16, ang 6.5/4. Items are pairs. The naive loop is the definition, one backward pass of LibTorch for each
 // example (GradientProducts::Reference...Gradient), timed on some of them: naive_s is what 1000 + 1000 take without
-// their products, `ratio` how many times as long that is as all of the fast way.
+// their products, `ratio` how many times as long that is as all of the fast way. The definition's descriptor sums over
+// triplets: beyond some 50 neighbours it is most of naive_s, where the network's passes are a few milliseconds each.
 
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
@@ -22,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/file.h"
 #include "lib/base/random.h"
+#include "lib/descriptor/featurizer.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/feature_source.h"
@@ -48,6 +50,11 @@ ChebyshevOptions DescriptorOf(int64_t which) {
   return options;
 }
 
+std::string TempPath(absl::string_view name) {
+  const char* directory = std::getenv("TMPDIR");
+  return absl::StrCat(directory == nullptr ? "/tmp" : directory, "/", name);
+}
+
 // `count` times along the first lattice vector.
 Structure Repeated(const Structure& cell, int count) {
   Structure out = cell;
@@ -61,7 +68,8 @@ Structure Repeated(const Structure& cell, int count) {
   return out;
 }
 
-AtomicData DataOf(int64_t which) {
+// Writes the structures and returns the path.
+std::string WriteStructures() {
   std::vector<Structure> cells(1);
   const auto reader = *StructureReader::Open("data/tio2-pbe/tio2-pbe.extxyz");
   while (*reader->Next(&cells.back())) cells.emplace_back();
@@ -70,14 +78,29 @@ AtomicData DataOf(int64_t which) {
   for (int64_t s = 0; s < kStructures; ++s) {
     AppendExtxyz(Repeated(cells[s % cells.size()], 2 + static_cast<int>(s % 4)), &text);
   }
-  const char* directory = std::getenv("TMPDIR");
-  const std::string path = absl::StrCat(directory == nullptr ? "/tmp" : directory, "/influence_benchmark.extxyz");
+  const std::string path = TempPath("influence_benchmark.extxyz");
   CHECK(WriteFileAtomically(path, text).ok());
+  return path;
+}
+
+AtomicData DataOf(int64_t which) {
+  const std::string path = WriteStructures();
   AtomicDataOptions options;
   options.descriptor = DescriptorOf(which);
   AtomicData data = *AtomicData::Read({path}, options);
   CHECK(data.CacheNeighbors(false, "", int64_t{1} << 32, 1).ok());
   std::remove(path.c_str());
+  return data;
+}
+
+AtomicData FeaturesOf(int64_t which) {
+  const std::string path = WriteStructures(), features = TempPath("influence_benchmark.safetensors");
+  FeaturizeOptions options;
+  options.descriptor = DescriptorOf(which);
+  CHECK(Featurize({path}, features, options, {}).ok());
+  const AtomicData data = *AtomicData::Read({features}, {});
+  std::remove(path.c_str());
+  std::remove(features.c_str());  // it stays mapped
   return data;
 }
 
@@ -142,11 +165,13 @@ void BM_AllPairs(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_AllPairs, float)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK_TEMPLATE(BM_AllPairs, double)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
-// The gradients alone: items are atoms.
+// The gradients alone, of energies and forces or of energies by features from a file: items are atoms.
 void BM_Rows(benchmark::State& state) {
-  const AtomicData data = DataOf(state.range(0));
+  const bool forces = state.range(1) != 0;
+  const AtomicData data = forces ? DataOf(state.range(0)) : FeaturesOf(state.range(0));
   const Potential potential = PotentialOf(data);
-  const GradientFormulas formulas(potential, Options(DType::kF64).loss, {1, 1, 0}, AngularMethod::kMoments);
+  const GradientFormulas formulas(potential, Options(DType::kF64).loss, {1, forces ? 1.0 : 0.0, 0},
+                                  AngularMethod::kMoments);
   GradientRows rows(formulas);
   std::vector<double> row(potential.shape.num_parameters());
   int64_t atoms = 0;
@@ -158,12 +183,12 @@ void BM_Rows(benchmark::State& state) {
   }
   state.SetItemsProcessed(atoms);
 }
-BENCHMARK(BM_Rows)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Rows)->ArgsProduct({{0, 1}, {1, 0}})->Unit(benchmark::kMillisecond);
 
-// The product alone, of 32 rows of 2018 numbers with so many tests: items are multiplications.
+// The product alone, of 64 rows of 2018 numbers with so many tests: items are multiplications.
 template <typename T>
 void BM_RowProducts(benchmark::State& state) {
-  constexpr int64_t kRows = 32, kColumns = 2018;
+  constexpr int64_t kRows = 64, kColumns = 2018;
   const int64_t tests = state.range(0);
   RandomStream random(1, "benchmark");
   std::vector<T> a(kRows * kColumns), row(kColumns);

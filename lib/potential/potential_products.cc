@@ -21,9 +21,9 @@ namespace {
 
 // Rows that a thread makes before it multiplies them: a few groups of the product's, and no more than some MB, so that
 // they are still in the cache.
-constexpr int64_t kMinRows = 8, kMaxRows = 32, kRowBytes = int64_t{1} << 22;
-// Training structures in a tile: work for many threads.
-constexpr int64_t kTileSize = 256;
+constexpr int64_t kMinRows = 8, kMaxRows = 64, kRowBytes = int64_t{1} << 22;
+// A tile has several such chunks of rows for each thread.
+constexpr int64_t kChunks = 4;
 // Rows that are added up at a time.
 constexpr int64_t kSumRows = 32;
 
@@ -114,7 +114,7 @@ class PotentialProducts : public GradientProducts {
     parts_ = {{{0, projection_->dim()}}};
   }
 
-  int64_t tile_size() const override { return kTileSize; }
+  int64_t tile_size() const override { return kChunks * max_rows_ * options_.num_threads; }
   int64_t bytes_per_test() const override {
     return num_columns() * static_cast<int64_t>(sizeof(T)) + num_parts() * static_cast<int64_t>(sizeof(double));
   }
