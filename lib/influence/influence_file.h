@@ -5,16 +5,14 @@
 #ifndef RUTILE_LIB_INFLUENCE_INFLUENCE_FILE_H_
 #define RUTILE_LIB_INFLUENCE_INFLUENCE_FILE_H_
 
-#include <map>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/influence/influence_description.h"
 #include "lib/influence/tracin.h"
-#include "lib/influence/tracin_options.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -22,26 +20,6 @@ namespace rutile {
 
 const Schema& InfluenceSchema();
 const Schema& PartialInfluenceSchema();
-
-// What the scores are scores of. Shards of one computation agree in all but the shard.
-struct InfluenceDescription {
-  std::string model;                     // "ConvE", "atomistic": of the checkpoints
-  std::string train_quantity = "loss";   // what is differentiated for training examples
-  std::string test_quantity = "loss";    // and for tests: "loss", "energy", "force of atom 3 along x"
-  std::vector<std::string> checkpoints;  // names, in order
-  std::vector<std::string> checkpoint_sha256;
-  std::vector<double> rates;            // one for each checkpoint
-  std::string train_sha256;             // of what the training examples were read from, names included
-  std::string test_sha256;              // of the tests likewise
-  std::vector<std::string> test_names;  // [T] one for each of Influence::tests
-  InfluenceNormalisation normalisation = InfluenceNormalisation::kNone;
-  InfluenceRanking ranking = InfluenceRanking::kHighest;
-  int64_t top_k = 0;  // as asked for; 0: all
-  int shard = 1;      // of the training examples, 1 .. num_shards
-  int num_shards = 1;
-  // Whatever else decides the scores (preconditioner, precision, parameters, sampling), by name of the flag.
-  std::map<std::string, std::string> settings;
-};
 
 struct InfluenceFile {
   Influence influence;
@@ -64,7 +42,8 @@ absl::StatusOr<InfluenceFile> MergeInfluenceFiles(absl::Span<const InfluenceFile
 absl::Status WritePartialInfluence(absl::string_view path, const InfluenceState& state,
                                    const InfluenceDescription& description, const Metadata& provenance);
 
-// INVALID_ARGUMENT when the file was left by a computation with another description, naming what differs.
+// INVALID_ARGUMENT when the file was left by a computation with another description, naming what differs; DATA_LOSS and
+// so on when it is damaged.
 absl::StatusOr<InfluenceState> ReadPartialInfluence(absl::string_view path, const InfluenceDescription& description);
 
 }  // namespace rutile

@@ -50,6 +50,7 @@ struct Influence {
 
 // Where a computation stood: written to a file and read again, it goes on to the same result, bit for bit.
 struct InfluenceState {
+  std::string fingerprint;  // of inputs and options: a state of another computation is refused
   NamedTensors tensors;
 };
 
@@ -69,11 +70,6 @@ struct InfluenceHooks {
 // themselves are passed on.
 absl::StatusOr<Influence> ComputeInfluence(const InfluenceInputs& inputs, const TracInOptions& options,
                                            const InfluenceHooks& hooks = {});
-
-// The influence of several disjoint shares of the training examples on the same tests, as if computed at once with
-// these options (ranking and top_k are used). INVALID_ARGUMENT: tests, parts or what is there differ, or a training
-// example is in two shares.
-absl::StatusOr<Influence> MergeInfluence(absl::Span<const Influence> shares, const TracInOptions& options);
 
 }  // namespace rutile
 

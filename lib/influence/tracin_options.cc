@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
@@ -27,8 +27,8 @@ constexpr std::pair<absl::string_view, InfluenceRanking> kRankings[] = {
 };
 
 absl::Status CheckParts(const std::vector<ProductPart>& parts) {
-  absl::flat_hash_set<std::string> names;
-  absl::flat_hash_set<int> slices;
+  std::set<std::string> names;
+  std::set<int> slices;
   for (const ProductPart& part : parts) {
     if (part.name.empty()) return absl::InvalidArgumentError("parts: one has no name");
     if (!names.insert(part.name).second) {
