@@ -24,9 +24,9 @@ struct ForeignFlag {
 };
 
 struct ToolInfo {
-  const char* name;      // "featurize"
-  const char* summary;   // one line
-  const char* synopsis;  // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
+  const char* name;                            // "featurize"
+  const char* summary;                         // one line
+  const char* synopsis;                        // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
   absl::Span<const ForeignFlag> foreign = {};  // refused with their reasons, not as unknown
 };
 

@@ -3,12 +3,16 @@
 namespace rutile {
 namespace {
 
-constexpr char kOneWay[] = "there is one way to compute scores here, exact and in blocks: nothing to switch; leave it out";
+constexpr char kOneWay[] =
+    "there is one way to compute scores here, exact and in blocks: nothing to switch; leave it out";
 constexpr char kNoGraph[] = "no backward graph is kept, so there is nothing to compute anew; leave it out";
 constexpr char kInCheckpoint[] = "sizes of the model are read from the checkpoint; leave it out";
-constexpr char kNames[] = "names have their ids in the model and in triples.safetensors (featurize --entity_to_id); leave it out";
-constexpr char kNoFilter[] = "all training triples are gone through, fast; --hops=N restricts a test to its neighbourhood";
-constexpr char kProcessor[] = "products are computed on the processor; --shard=i/n and --merge spread them over processes";
+constexpr char kNames[] =
+    "names have their ids in the model and in triples.safetensors (featurize --entity_to_id); leave it out";
+constexpr char kNoFilter[] =
+    "all training triples are gone through, fast; --hops=N restricts a test to its neighbourhood";
+constexpr char kProcessor[] =
+    "products are computed on the processor; --shard=i/n and --merge spread them over processes";
 
 constexpr ForeignFlag kForeign[] = {
     {"model_path", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
@@ -20,7 +24,8 @@ constexpr ForeignFlag kForeign[] = {
     {"embedding_dim", kInCheckpoint},
     {"output_channels", kInCheckpoint},
     {"batch_size",
-     "how many training examples are gone through at once follows from the model, and scores do not depend on it; leave "
+     "how many training examples are gone through at once follows from the model, and scores do not depend on it; "
+     "leave "
      "it out"},
     {"use_vectorized_gradients", kOneWay},
     {"disable_vectorized_gradients", kOneWay},

@@ -28,8 +28,8 @@ struct ParameterPlace {
 
 // A triple by ids of the graph, and by names: for the forms of TiePin.
 struct NamedTriple {
-  int64_t ids[3] = {};         // head, relation, tail
-  std::string names[3];        // as in the data
+  int64_t ids[3] = {};          // head, relation, tail
+  std::string names[3];         // as in the data
   std::string people_names[3];  // for people; the name where there is none
 };
 

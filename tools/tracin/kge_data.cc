@@ -16,8 +16,9 @@
 #include "tools/common/given_flags.h"
 
 DEFINE_string(test_split, "test", "Triples: the split that a .safetensors file in --test gives: test, valid or train.");
-DEFINE_bool(inverse_examples, false,
-            "Triples: each training triple is also an example as (tail, inverse relation, head), with a row of its own.");
+DEFINE_bool(
+    inverse_examples, false,
+    "Triples: each training triple is also an example as (tail, inverse relation, head), with a row of its own.");
 DEFINE_string(test_direction, "tail",
               "Triples: tail: a test asks for the tail of (head, relation); head: for the head, through the inverse "
               "relation.");
@@ -58,9 +59,10 @@ absl::Status ReadTrain(absl::Span<const std::string> paths, const std::optional<
     return absl::OkStatus();
   }
   if (!model.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        paths[0], ": text names entities, and only a model file says which ids they have: give --model, or "
-        "triples.safetensors"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(paths[0],
+                     ": text names entities, and only a model file says which ids they have: give --model, or "
+                     "triples.safetensors"));
   }
   data->graph = model->names;
   for (const std::string& path : paths) {

@@ -25,10 +25,11 @@
 #include "tools/tracin/kge_data.h"
 
 DECLARE_string(test_quantity);
-DEFINE_string(loss, "triple",
-              "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's), 1n "
-              "(binary cross-entropy over all entities, all known tails true), 1ofn (its own tail true), ce (softmax, its "
-              "own tail), kvsall (softmax, all known tails), or trained: that of the run.");
+DEFINE_string(
+    loss, "triple",
+    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's), 1n "
+    "(binary cross-entropy over all entities, all known tails true), 1ofn (its own tail true), ce (softmax, its "
+    "own tail), kvsall (softmax, all known tails), or trained: that of the run.");
 DEFINE_bool(label_test_tails, false, "Triples: with --loss=1n or kvsall, the tail of a test is true, too.");
 DEFINE_int32(hops, -1,
              "Triples: only training triples of which at most so many others separate head and tail from those of the "
@@ -63,10 +64,14 @@ struct Place {
   const char* block;
   int depth;
 };
-constexpr Place kPlaces[] = {{"entity.weight", "entity", -1}, {"entity.bias", "scoring", 5},
-                             {"relation.", "relation", -1},   {"bn0.", "norms", 0},
-                             {"conv.", "conv", 1},            {"bn1.", "norms", 2},
-                             {"fc.", "fc", 3},                {"bn2.", "norms", 4}};
+constexpr Place kPlaces[] = {{"entity.weight", "entity", -1},
+                             {"entity.bias", "scoring", 5},
+                             {"relation.", "relation", -1},
+                             {"bn0.", "norms", 0},
+                             {"conv.", "conv", 1},
+                             {"bn1.", "norms", 2},
+                             {"fc.", "fc", 3},
+                             {"bn2.", "norms", 4}};
 
 // Threads of BLAS wait by spinning, and take longer than they save where products are small (see train).
 constexpr int64_t kWeightsWorthThreads = 500000;
@@ -253,8 +258,8 @@ absl::Status CheckModels(const TracinPoints& points, const KgeShape& shape, cons
     for (const auto& [key, value] : DescribeKgeOptions(shape.options)) {
       const auto found = here.find(key);
       if (found != here.end() && found->second == value) continue;
-      return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", points.paths[0], ": ", key, " is ",
-                                                     found == here.end() ? "not there" : found->second,
+      return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", points.paths[0], ": ", key,
+                                                     " is ", found == here.end() ? "not there" : found->second,
                                                      ", there it is ", value));
     }
     if (const absl::Status status = CheckSameVocabulary(model, graph); !status.ok()) {

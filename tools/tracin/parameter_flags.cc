@@ -19,9 +19,10 @@ DEFINE_bool(use_last_layers_only, false,
             "Only parameters of the last layers. It is not the same ranking: see the README for how far it is off.");
 DEFINE_int32(num_last_layers, 2, "How many layers that are.");
 DEFINE_string(last_layer_names, "", "Or which parameters, as globs, in place of a number of layers.");
-DEFINE_string(blocks, "",
-              "Also what each block of parameters adds to a score: by itself the model's blocks (entity, relation, conv, "
-              "norms, fc, scoring; the networks of the species); layers; or parameters (each by its name).");
+DEFINE_string(
+    blocks, "",
+    "Also what each block of parameters adds to a score: by itself the model's blocks (entity, relation, conv, "
+    "norms, fc, scoring; the networks of the species); layers; or parameters (each by its name).");
 const bool blocks_may_stand_alone = rutile::MayStandAlone("blocks");
 
 namespace rutile {
@@ -46,15 +47,16 @@ absl::StatusOr<std::vector<std::string>> Globs(const char* flag, const std::stri
     bool any = false;
     for (const std::string& name : names) any = any || Fits({glob}, name);
     if (any) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, ": no parameter is called ", glob, "; there are ",
-                                                   absl::StrJoin(names, ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, ": no parameter is called ", glob, "; there are ", absl::StrJoin(names, ", ")));
   }
   return globs;
 }
 
 // Marks what the last layers leave out.
 absl::Status KeepLastLayers(absl::Span<const ParameterSlice> slices,
-                            const std::function<ParameterPlace(const ParameterSlice&)>& place, std::vector<bool>* kept) {
+                            const std::function<ParameterPlace(const ParameterSlice&)>& place,
+                            std::vector<bool>* kept) {
   if (!FLAGS_use_last_layers_only) {
     return RefuseFlags("without --use_last_layers_only", {"num_last_layers", "last_layer_names"});
   }
@@ -91,8 +93,8 @@ std::string PartName(const ParameterSlice& slice, const ParameterPlace& place) {
 
 }  // namespace
 
-absl::StatusOr<ParameterChoice> ParametersFromFlags(
-    absl::Span<const ParameterSlice> slices, const std::function<ParameterPlace(const ParameterSlice&)>& place) {
+absl::StatusOr<ParameterChoice> ParametersFromFlags(absl::Span<const ParameterSlice> slices,
+                                                    const std::function<ParameterPlace(const ParameterSlice&)>& place) {
   if (!FLAGS_blocks.empty() && FLAGS_blocks != "true" && FLAGS_blocks != "layers" && FLAGS_blocks != "parameters") {
     return absl::InvalidArgumentError(
         absl::StrCat("--blocks=", FLAGS_blocks, ": expected nothing, layers or parameters"));
@@ -132,8 +134,8 @@ absl::StatusOr<ParameterChoice> ParametersFromFlags(
 }
 
 absl::Status RefuseParameterFlags(absl::string_view why) {
-  return RefuseFlags(why, {"params", "exclude_params", "use_last_layers_only", "num_last_layers", "last_layer_names",
-                           "blocks"});
+  return RefuseFlags(
+      why, {"params", "exclude_params", "use_last_layers_only", "num_last_layers", "last_layer_names", "blocks"});
 }
 
 }  // namespace rutile

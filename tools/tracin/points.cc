@@ -48,11 +48,11 @@ absl::Status SetRates(const TracinFlags& flags, TracinPoints* points) {
     const double own = points->are_models() ? 0 : points->checkpoints[p].learning_rate;
     const double rate = flags.learning_rate.value_or(own);
     if (!(std::isfinite(rate) && rate > 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(points->paths[p], points->are_models()
-                                             ? ": a model file has no learning rate"
-                                             : absl::StrCat(": the learning rate in it is ", own),
-                       ": give --learning_rate"));
+      return absl::InvalidArgumentError(absl::StrCat(points->paths[p],
+                                                     points->are_models()
+                                                         ? ": a model file has no learning rate"
+                                                         : absl::StrCat(": the learning rate in it is ", own),
+                                                     ": give --learning_rate"));
     }
     points->rates.push_back(rate);
   }
@@ -63,11 +63,10 @@ absl::Status CheckDistinct(const TracinPoints& points) {
   for (size_t p = 0; p < points.size(); ++p) {
     for (size_t q = 0; q < p; ++q) {
       if (points.sha256[p] != points.sha256[q]) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(points.paths[p], ": ",
-                       points.paths[p] == points.paths[q] ? "is there twice"
-                                                          : absl::StrCat("has the content of ", points.paths[q]),
-                       ": give each checkpoint once"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          points.paths[p], ": ",
+          points.paths[p] == points.paths[q] ? "is there twice" : absl::StrCat("has the content of ", points.paths[q]),
+          ": give each checkpoint once"));
     }
   }
   return absl::OkStatus();
@@ -96,9 +95,9 @@ absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> a
     points.paths = paths;
     points.is_kge = kind == kKge;
     if (flags.adam) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--precondition=adam: ", paths[0], " is a model file, which has no state of an optimizer: give ",
-                       "checkpoints"));
+      return absl::InvalidArgumentError(absl::StrCat("--precondition=adam: ", paths[0],
+                                                     " is a model file, which has no state of an optimizer: give ",
+                                                     "checkpoints"));
     }
   }
   RETURN_IF_ERROR(SetRates(flags, &points));

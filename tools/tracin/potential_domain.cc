@@ -28,22 +28,25 @@
 #include "tools/common/structure_flags.h"
 #include "tools/common/thread_flags.h"
 
-DEFINE_string(test_quantity, "loss",
-              "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
-              "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-              "--test_component).");
+DEFINE_string(
+    test_quantity, "loss",
+    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
+    "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
+    "--test_component).");
 DEFINE_string(test_atom, "all",
               "Structures: number of the atom, from 0 in each structure, or all: each atom is a test.");
 DEFINE_string(test_component, "x", "Structures: x, y or z, for --test_quantity=force-component.");
-DEFINE_string(term_weights, "",
-              "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
-              "at each checkpoint. Needed for model files.");
+DEFINE_string(
+    term_weights, "",
+    "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
+    "at each checkpoint. Needed for model files.");
 DEFINE_string(train_frames, "auto",
               "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "
               "train_frames.txt of the run, where it is.");
-DEFINE_int64(projection_dim, 0,
-             "Structures: gradients are projected to so many random directions before they are multiplied: approximate. "
-             "0: exact.");
+DEFINE_int64(
+    projection_dim, 0,
+    "Structures: gradients are projected to so many random directions before they are multiplied: approximate. "
+    "0: exact.");
 DEFINE_string(projection_type, "gaussian", "Structures: gaussian, rademacher or sparse.");
 
 namespace rutile {
@@ -131,7 +134,8 @@ std::vector<ParameterSlice> SlicesOf(const Potential& potential) {
   for (int species = 0; species < shape.num_species; ++species) {
     for (int layer = 0; layer < shape.num_layers(); ++layer) {
       const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
-      slices.push_back({WeightName(potential.descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
+      slices.push_back(
+          {WeightName(potential.descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
       slices.push_back({BiasName(potential.descriptor, species, layer), shape.bias_offset(species, layer), {out}});
     }
   }
@@ -142,7 +146,10 @@ class PotentialDomain : public InfluenceDomain {
  public:
   PotentialDomain(const TracinFlags& flags, const TracinPoints* points, Potential potential, AtomicData train,
                   AtomicData test)
-      : flags_(flags), points_(points), potential_(std::move(potential)), train_(std::move(train)),
+      : flags_(flags),
+        points_(points),
+        potential_(std::move(potential)),
+        train_(std::move(train)),
         test_(std::move(test)) {}
 
   absl::Status Start(const ToolRun& run);
@@ -281,17 +288,18 @@ absl::Status PotentialDomain::ChooseExamples() {
       return absl::InvalidArgumentError(absl::StrCat(path, ": a structure is there twice"));
     }
     if (!examples_.empty() && (examples_[0] < 0 || examples_.back() >= n)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": structure ", examples_[0] < 0 ? examples_[0] : examples_.back(), " of ", n,
-                       " in --train: give the data of the run, or --train_frames=all"));
+      return absl::InvalidArgumentError(absl::StrCat(path, ": structure ",
+                                                     examples_[0] < 0 ? examples_[0] : examples_.back(), " of ", n,
+                                                     " in --train: give the data of the run, or --train_frames=all"));
     }
     const std::string validation = directory + "/validation_frames.txt";
     if (FLAGS_train_frames == "auto" && FileExists(validation)) {
       ASSIGN_OR_RETURN(const std::vector<int64_t> others, ReadIndexFile(validation));
       if (Fingerprint(n, examples_, others) != points_->checkpoints[0].data) {
-        RETURN_IF_ERROR(WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ",
-                                                          path, " is of another run: --train_frames says which "
-                                                          "structures count")));
+        RETURN_IF_ERROR(
+            WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
+                                              " is of another run: --train_frames says which "
+                                              "structures count")));
       }
     }
   }
@@ -304,7 +312,8 @@ absl::Status PotentialDomain::ChooseExamples() {
   return absl::OkStatus();
 }
 
-// A checkpoint's weights are of sums over the training set; times its size, the run's loss is the mean of the examples'.
+// A checkpoint's weights are of sums over the training set; times its size, the run's loss is the mean of the
+// examples'.
 absl::Status PotentialDomain::SetWeights() {
   ASSIGN_OR_RETURN(const std::vector<double> given, TermWeightsFromFlags());
   LossOptions& loss = options_.loss;
@@ -334,8 +343,8 @@ absl::Status PotentialDomain::SetWeights() {
     std::vector<double> weights = checkpoint.loss_weight;
     const size_t terms = 1 + (loss.force_weight > 0) + (loss.stress_weight > 0);
     if (weights.size() != terms) {
-      return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": has ", weights.size(),
-                                                     " weights of terms of the loss, expected ", terms));
+      return absl::InvalidArgumentError(
+          absl::StrCat(checkpoint.path, ": has ", weights.size(), " weights of terms of the loss, expected ", terms));
     }
     if (*std::max_element(weights.begin(), weights.end()) == 0) {
       return absl::InvalidArgumentError(
@@ -403,7 +412,8 @@ absl::Status PotentialDomain::CheckModels() const {
   for (const std::string& path : points_->paths) {
     ASSIGN_OR_RETURN(const Potential model, ReadPotential(path));
     if (model.descriptor == potential_.descriptor && model.shape.hidden == potential_.shape.hidden &&
-        model.shape.activation == potential_.shape.activation && model.parameters.dtype() == potential_.parameters.dtype() &&
+        model.shape.activation == potential_.shape.activation &&
+        model.parameters.dtype() == potential_.parameters.dtype() &&
         model.feature_scaling.mean == potential_.feature_scaling.mean &&
         model.feature_scaling.scale == potential_.feature_scaling.scale &&
         model.energy_scaling.scale == potential_.energy_scaling.scale &&
@@ -411,8 +421,8 @@ absl::Status PotentialDomain::CheckModels() const {
         model.atomic_energies == potential_.atomic_energies) {
       continue;
     }
-    return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", points_->paths[0],
-                                                   ": another descriptor, network or scaling"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": of another model than ", points_->paths[0], ": another descriptor, network or scaling"));
   }
   return absl::OkStatus();
 }

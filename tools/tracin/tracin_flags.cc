@@ -43,9 +43,10 @@ DEFINE_string(rank, "absolute",
 DEFINE_string(normalize, "none",
               "none: TracIn; cosine: by both gradients' lengths, at each checkpoint; relatif: by the training "
               "example's.");
-DEFINE_string(precondition, "none",
-              "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
-              "its steps were.");
+DEFINE_string(
+    precondition, "none",
+    "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
+    "its steps were.");
 DEFINE_double(learning_rate, std::numeric_limits<double>::quiet_NaN(),
               "What each checkpoint's products are multiplied by, in place of the learning rate that it holds. Needed "
               "for model files, which hold none.");
@@ -67,9 +68,10 @@ DEFINE_int64(max_bytes, 0,
              "Memory for what is held of tests; more tests take further passes over the training data. 0: a quarter of "
              "the machine's.");
 DEFINE_bool(strict, false, "What is warned of (data that changed since training) is an error.");
-DEFINE_int64(verify, 0,
-             "First compare so many products of gradients, of pairs drawn by --seed, with one backward pass of LibTorch "
-             "for each example. Exit with status 2 if they differ.");
+DEFINE_int64(
+    verify, 0,
+    "First compare so many products of gradients, of pairs drawn by --seed, with one backward pass of LibTorch "
+    "for each example. Exit with status 2 if they differ.");
 DEFINE_bool(resume, false, "Go on where a run with this --output was stopped; start where there is none.");
 DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 
@@ -100,9 +102,11 @@ absl::Status RefuseOfMode(TracinMode mode) {
   switch (mode) {
     case TracinMode::kMerge:
       return RefuseFlags("with --merge, which computes nothing",
-                         {"test_indices", "max_tests", "max_test_triples", "top_k", "rank", "normalize", "precondition",
-                          "learning_rate", "aggregate", "test_weights", "sample_rate", "stratify_by", "seed", "shard",
-                          "precision", "use_mixed_precision", "device", "max_bytes", "verify", "resume"});
+                         {"test_indices", "max_tests",    "max_test_triples", "top_k",
+                          "rank",         "normalize",    "precondition",     "learning_rate",
+                          "aggregate",    "test_weights", "sample_rate",      "stratify_by",
+                          "seed",         "shard",        "precision",        "use_mixed_precision",
+                          "device",       "max_bytes",    "verify",           "resume"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
                                          "aggregate", "test_weights", "max_bytes"});
@@ -175,9 +179,10 @@ absl::Status SetScoring(TracinFlags* flags) {
 
 absl::Status SetPrecision(TracinFlags* flags) {
   if (FLAGS_device != "cpu") {
-    return Expected("device", FLAGS_device,
-                    "cpu: products of gradients are computed by kernels for the processor, which need no GPU to be done "
-                    "in seconds");
+    return Expected(
+        "device", FLAGS_device,
+        "cpu: products of gradients are computed by kernels for the processor, which need no GPU to be done "
+        "in seconds");
   }
   const std::string& name = FLAGS_precision;
   if (name == "fp32") {

@@ -1,4 +1,5 @@
-// What is asked of tracin, whatever the domain: from flags to options, with each flag that would have no effect refused.
+// What is asked of tracin, whatever the domain: from flags to options, with each flag that would have no effect
+// refused.
 
 #ifndef RUTILE_TOOLS_TRACIN_TRACIN_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_TRACIN_FLAGS_H_
