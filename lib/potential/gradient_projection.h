@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "lib/potential/row_products.h"
 
 namespace rutile {
 
@@ -36,6 +36,26 @@ struct ProjectionOptions {
 
 // INVALID_ARGUMENT naming --projection_dim and its range.
 absl::Status CheckProjectionOptions(const ProjectionOptions& options);
+
+// R of the options for gradients of P numbers. T is float or double. Thread-safe. Holds P dim numbers, or 2 P of a
+// sparse one.
+template <typename T>
+class GradientProjection {
+ public:
+  // CHECK-fails on kNone.
+  GradientProjection(const ProjectionOptions& options, int64_t num_parameters);
+
+  int64_t dim() const { return dim_; }
+
+  // out: [rows, dim], overwritten with a R. a: [rows, P].
+  void Apply(int64_t rows, const T* a, T* out) const;
+
+ private:
+  const int64_t dim_, num_parameters_;
+  PackedRows<T> dense_;            // R^T, or empty
+  std::vector<int64_t> position_;  // [P] of the one number in a row of R
+  std::vector<T> sign_;            // [P]
+};
 
 }  // namespace rutile
 
