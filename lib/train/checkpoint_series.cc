@@ -23,12 +23,11 @@ constexpr char kParameters[] = "parameters.";
 
 using Json = nlohmann::ordered_json;
 
-std::map<std::string, std::string> TextOf(const std::string& config) {
+std::map<std::string, std::string> TextOf(const Json& json) {
   std::map<std::string, std::string> course;
-  const Json json = Json::parse(config, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return course;
   for (const auto& [key, value] : json.items()) {
-    course[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!value.is_object()) course[key] = value.is_string() ? value.get<std::string>() : value.dump();
   }
   return course;
 }
@@ -117,7 +116,9 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   summary.learning_rate = file.tensors.At("learning_rate").values<double>()[0];
   summary.loss_weight = file.tensors.At("loss_weight").ToDoubles();
   summary.data = file.tensors.At("data").values<uint64_t>()[0];
-  summary.course = TextOf(file.metadata.at("config"));
+  const Json config = Json::parse(file.metadata.at("config"), nullptr, /*allow_exceptions=*/false);
+  summary.course = TextOf(config);
+  if (config.is_object() && config.contains("task")) summary.task = TextOf(config["task"]);
   const auto data = file.metadata.find("data_sha256");
   if (data != file.metadata.end()) summary.data_sha256 = data->second;
   for (const auto& [name, tensor] : file.tensors) {

@@ -16,7 +16,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kConfig[] = R"({"optimizer":"adam","beta2":0.99,"epsilon":0.001,"hidden":"4,4","shuffle":true})";
+constexpr char kConfig[] =
+    R"({"optimizer":"adam","beta2":0.99,"epsilon":0.001,"shuffle":true,"task":{"hidden":"4,4"}})";
 
 const std::vector<ParameterSlice>& Slices() {
   static const auto* slices = new std::vector<ParameterSlice>{{"net.weight", 0, {2, 2}}, {"net.bias", 4, {}}};
@@ -73,7 +74,8 @@ TEST(CheckpointSeriesTest, SummaryIsWhatWasSaved) {
   EXPECT_EQ(summary->data, 42u);
   EXPECT_EQ(summary->data_sha256, "0a");
   EXPECT_EQ(summary->dtype, DType::kF32);
-  EXPECT_EQ(summary->course.at("hidden"), "4,4");
+  EXPECT_EQ(summary->task.at("hidden"), "4,4");
+  EXPECT_EQ(summary->course.count("task"), 0);
   EXPECT_EQ(summary->course.at("beta2"), "0.99");
   EXPECT_EQ(summary->course.at("shuffle"), "true");
   EXPECT_EQ(CheckSameParameters(*summary, Slices()), absl::OkStatus());

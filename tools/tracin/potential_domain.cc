@@ -325,7 +325,7 @@ absl::Status PotentialDomain::SetWeights() {
     }
     loss.kind = LossKind::kMse;
   } else {
-    absl::StatusOr<LossOptions> trained = LossOfCourse(points_->checkpoints[0].course);
+    absl::StatusOr<LossOptions> trained = LossOfCourse(points_->checkpoints[0].task);
     if (!trained.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(points_->paths[0], ": config: ", trained.status().message()));
     }
