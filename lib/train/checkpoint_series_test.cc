@@ -163,6 +163,19 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_NEAR(weights->values<double>()[i], 1 / (i / std::sqrt(1 - std::pow(0.99, 10)) + 0.001), 1e-9) << i;
   }
+  // Buffers are among the parameters, and not in the optimiser's state.
+  Checkpoint buffered = Example();
+  buffered.parameters = buffered.best_parameters = Tensor::Of<float>({1, 2, 3, 4, 5, 6, 7});
+  const std::vector<ParameterSlice> slices = {{"a", 4, {3}}, {"mean", 2, {2}, /*buffer=*/true}, {"b", 0, {2}}};
+  const absl::StatusOr<CheckpointSummary> with_buffer = ReadCheckpointSummary(Save("buffer", buffered, slices));
+  ASSERT_TRUE(with_buffer.ok()) << with_buffer.status();
+  const absl::StatusOr<Tensor> spread = AdamPreconditioner(*with_buffer, slices, DType::kF64);
+  ASSERT_TRUE(spread.ok()) << spread.status();
+  const std::vector<double> expected = {
+      weights->values<double>()[0], weights->values<double>()[1], 1, 1, weights->values<double>()[2],
+      weights->values<double>()[3], weights->values<double>()[4]};
+  EXPECT_EQ(spread->ToDoubles(), expected);
+
   summary->course["optimizer"] = "sgd";
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("--optimizer=sgd"));
   summary->course["optimizer"] = "adamw";

@@ -196,7 +196,7 @@ class PotentialDomain : public InfluenceDomain {
     return MakePotentialProducts(potential_, train_, test_, at, options_);
   }
 
-  double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 1e-3; }
+  double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
   void Describe(InfluenceDescription* description) const override {
     description->model = "atomistic";
