@@ -180,7 +180,7 @@ std::string ProfileRecordJson(const ProfileRecord& record) {
     }
   }
   json["machine"] = Json::parse(MachineFactsJson(record.machine));
-  // There can be 200,000 spans, for each of which the JSON library would allocate.
+  // There can be tens of thousands of spans, for each of which the JSON library would allocate.
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string mark = absl::StrCat("\"", kSpansGoHere, "\"");
   const size_t at = text.find(absl::StrCat("\"spans\":", mark)) + absl::string_view("\"spans\":").size();
