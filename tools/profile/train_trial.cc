@@ -73,10 +73,11 @@ std::string LastMessage(const std::string& path) {
   return std::string(absl::StripPrefix(last, "train: "));
 }
 
-bool HasContent(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  return !error && size > 0;
+// After the line of units.
+bool HasRow(const std::string& path) {
+  std::ifstream file(path);
+  std::string units, row;
+  return std::getline(file, units) && std::getline(file, row);
 }
 
 absl::Status StatusOf(const ChildResult& child, const std::string& message) {
@@ -111,6 +112,7 @@ void Measure(const std::string& directory, TrialResult* result) {
     training_s = std::max(training_s, Number(steps.back(), "time"));
   }
   result->overhead_s = std::max(0.0, result->wall_s - training_s);
+  if (result->steps > 0) result->step_s = training_s / static_cast<double>(result->steps);
   // The first epoch has the first touch of everything in it.
   if (rates.size() > 1) rates.erase(rates.begin());
   if (rates.size() > 1 || (rates.size() == 1 && steps.size() < 4)) {
@@ -180,7 +182,7 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   command.Set("max_time", absl::StrFormat("%dms", std::max(1, static_cast<int>(1000 * seconds))));
   command.Set("check_val_every_n_epoch", "1000000");
   command.Set("logger", "jsonl");
-  command.Set("log_every_n_steps", "4");
+  command.Set("log_every_n_steps", absl::StrCat(log_every_));
   command.Set("plot", "false");
   command.Set("progress", "false");
   command.Set("save_interval", "1000000");
@@ -195,8 +197,7 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   absl::Time begun = absl::InfiniteFuture();
   bool late = false;
   options.done = [&] {
-    if (begun == absl::InfiniteFuture() &&
-        (HasContent(directory + "/steps.jsonl") || HasContent(directory + "/log.jsonl"))) {
+    if (begun == absl::InfiniteFuture() && (HasRow(directory + "/steps.jsonl") || HasRow(directory + "/log.jsonl"))) {
       begun = absl::Now();
     }
     late = begun == absl::InfiniteFuture() && absl::Now() - start > absl::Seconds(longest_start_s_ + seconds);
@@ -221,6 +222,8 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   }
   // What is computed before training differs from trial to trial, but not beyond all measure.
   longest_start_s_ = std::min(longest_start_s_, 4 + 4 * result.overhead_s);
+  // A row costs 5 us.
+  if (result.step_s > 0) log_every_ = static_cast<int64_t>(std::clamp(0.01 / result.step_s, 1.0, 1000.0));
   return result;
 }
 
