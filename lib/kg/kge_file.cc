@@ -115,6 +115,8 @@ const Schema& KgeSchema() {
           {"conve_variant", false, "ConvE: dettmers, tiepin or libkge"},
           {"embedding_height", false, "ConvE; so embedding_width, output_channels, kernel_height, kernel_width"},
           {"feature_map_dropout", false, "ConvE; so output_dropout"},
+          {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
+          {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
           {"loss", false, "best of the run: the value that decided, validation loss or metric"},
       }};

@@ -92,6 +92,11 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
   return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, bf16));
 }
 
+void KgeTask::SynchroniseNorms(BatchSum sum) {
+  meets_in_batches_ = shape_.is_conve();
+  kernel_.SetBatchSum(std::move(sum));
+}
+
 absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
   examples_.FillBatch(examples, epoch_, batch);
   return absl::OkStatus();

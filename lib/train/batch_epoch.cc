@@ -59,13 +59,14 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
-    if (!loader_.examples().empty()) {
+    const bool meets = context_.task.MeetsInBatches();
+    if (meets || !loader_.examples().empty()) {
       const ProfileScope scope(Stage::kStep);
       scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
       RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
     }
     work->Add(context_.task, loader_.all_examples());
-    if (!loss_.IsFinite()) break;  // here the batch at fault is known
+    if (!meets && !loss_.IsFinite()) break;  // here the batch at fault is known
   }
   const ProfileScope scope(Stage::kOptimizer);  // its first pass over the gradient
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);

@@ -34,12 +34,10 @@ absl::Status Check(const std::string& path) {
       return absl::InvalidArgumentError(absl::StrFormat("%s: a span ends at %g s of %g", path, end, data.wall_s));
     }
   }
-  std::cout << absl::StrFormat("%s status=%d sum=%.1f%% other=%.1f%% spans=%d operators=%d threads=%s\n", record.tool,
-                               record.exit_status, 100 * sum / data.wall_s, 100 * other / data.wall_s,
-                               data.spans.size(), record.operators.size(),
-                               absl::StrJoin(data.threads, ",", [](std::string* out, const ProfileThread& thread) {
-                                 *out += thread.name;
-                               }));
+  std::cout << absl::StrFormat(
+      "%s status=%d sum=%.1f%% other=%.1f%% spans=%d operators=%d threads=%s\n", record.tool, record.exit_status,
+      100 * sum / data.wall_s, 100 * other / data.wall_s, data.spans.size(), record.operators.size(),
+      absl::StrJoin(data.threads, ",", [](std::string* out, const ProfileThread& thread) { *out += thread.name; }));
   if (std::abs(sum - data.wall_s) > 0.03 * data.wall_s) {
     return absl::InvalidArgumentError(absl::StrFormat("%s: stages add up to %g s of %g", path, sum, data.wall_s));
   }

@@ -12,7 +12,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
@@ -79,6 +81,21 @@ int ExitStatus(const absl::Status& status) {
   if (absl::IsFailedPrecondition(status)) return 2;
   if (absl::IsInternal(status)) return 3;
   return 1;
+}
+
+// The first of `arguments` that is one of these flags: its message, else "".
+std::string FindForeign(absl::Span<const Argument> arguments, absl::Span<const ForeignFlag> foreign) {
+  for (const Argument& argument : arguments) {
+    absl::string_view name = argument.text;
+    if (name == "--") return "";
+    if (!absl::ConsumePrefix(&name, "-")) continue;
+    absl::ConsumePrefix(&name, "-");
+    const std::string plain = absl::StrReplaceAll(name.substr(0, name.find('=')), {{"-", "_"}});
+    for (const ForeignFlag& flag : foreign) {
+      if (plain == flag.name) return absl::StrCat("--", name.substr(0, name.find('=')), ": ", flag.why);
+    }
+  }
+  return "";
 }
 
 absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& run)) {
@@ -154,6 +171,10 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
       ExpandFlagFiles(std::vector<std::string>(argv + 1, argv + argc));
   if (!arguments.ok()) {
     PrintMessage(arguments.status().message());
+    return 1;
+  }
+  if (const std::string message = FindForeign(*arguments, info.foreign); !message.empty()) {
+    PrintMessage(message);
     return 1;
   }
   for (const Argument& argument : *arguments) run.command.push_back(argument.text);

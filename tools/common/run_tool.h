@@ -17,10 +17,17 @@
 
 namespace rutile {
 
+// A flag that other programs for the same task have and this one has not, with the reason or what to use instead.
+struct ForeignFlag {
+  const char* name;  // "enable_multi_gpu"; users may write - for _
+  const char* why;   // "--enable_multi_gpu: WHY"
+};
+
 struct ToolInfo {
-  const char* name;      // "featurize"
-  const char* summary;   // one line
-  const char* synopsis;  // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
+  const char* name;                            // "featurize"
+  const char* summary;                         // one line
+  const char* synopsis;                        // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
+  absl::Span<const ForeignFlag> foreign = {};  // refused with their reasons, not as unknown
 };
 
 struct ToolRun {
