@@ -86,7 +86,7 @@ $untrained big.safetensors big-model.safetensors conve dettmers 32 8 1 1-N || fa
 long="--learning_rate=1 --loss=ce --train=big.safetensors --test=big-tests.txt --progress=false"
 stopped=
 for delay in 2 1 0.5 4 8; do
-  rm -f l.partial.safetensors
+  rm -f l.safetensors l.partial.safetensors
   $tracin $long --output=l.safetensors big-model.safetensors > l.tsv 2> log &
   pid=$!
   sleep $delay
