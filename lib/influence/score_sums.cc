@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "lib/base/logging.h"
+#include "lib/influence/score_kernel.h"
 
 namespace rutile {
 namespace {
@@ -12,36 +12,6 @@ namespace {
 // Scores that are summed and compared at once: in L1 with their bounds, and far more than a register holds.
 constexpr int64_t kBlock = 256;
 using Block = std::array<double, kBlock>;
-constexpr int64_t kLanes = 4;
-using Vec = double __attribute__((vector_size(kLanes * sizeof(double))));
-using Mask = int64_t __attribute__((vector_size(kLanes * sizeof(int64_t))));
-
-// sum[i] += factor * product[i], or with a factor for each.
-void AddScaled(const double* __restrict product, double factor, int64_t n, double* __restrict sum) {
-  for (int64_t i = 0; i < n; ++i) sum[i] += factor * product[i];
-}
-void AddScaled(const double* __restrict product, const double* __restrict train, const double* __restrict test,
-               int64_t n, double* __restrict sum) {
-  for (int64_t i = 0; i < n; ++i) sum[i] += train[i] * (product[i] * test[i]);
-}
-
-// Whether some score is not strictly between its bounds. The vectors are spelled out: the compiler
-// makes none of comparisons whose results are or-ed.
-bool AnyOutside(const Block& score, const Block& low, const Block& high, int64_t n) {
-  Mask outside = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    Vec s, l, h;
-    std::memcpy(&s, &score[i], sizeof(s));
-    std::memcpy(&l, &low[i], sizeof(l));
-    std::memcpy(&h, &high[i], sizeof(h));
-    outside |= ~((l < s) & (s < h));
-  }
-  int64_t any = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) any |= outside[lane];
-  for (; i < n; ++i) any |= low[i] < score[i] && score[i] < high[i] ? 0 : 1;
-  return any != 0;
-}
 
 // A number for each of `rows` rows of `width`, and for each of `width` columns of as many rows.
 void RepeatInRows(const double* from, double factor, int64_t rows, int64_t width, double* out) {
@@ -76,7 +46,7 @@ class ColumnScan {
     for (int64_t row = 0; row < num_train_; row += rows_) {
       const int64_t rows = std::min(rows_, num_train_ - row), n = rows * width_;
       Sum(row, rows);
-      if (AnyOutside(score_, low_, high_, n) && !Report(row, n)) return false;
+      if (AnyOutside(score_.data(), low_.data(), high_.data(), n) && !Report(row, n)) return false;
     }
     return true;
   }
@@ -91,16 +61,16 @@ class ColumnScan {
 
   void Sum(int64_t row, int64_t rows) {
     const int64_t n = rows * width_;
-    std::fill_n(score_.begin(), n, 0.0);
-    for (const ScoreTerm& term : terms_) {
+    for (size_t t = 0; t < terms_.size(); ++t) {
+      const ScoreTerm& term = terms_[t];
       const double* product = term.product + row * num_tests_ + first_;
       if (term.train_scale == nullptr && term.test_scale == nullptr) {
-        AddScaled(product, term.factor, n, score_.data());
+        AddScaled(t == 0, product, term.factor, n, score_.data());
       } else {
         RepeatInRows(term.train_scale == nullptr ? nullptr : term.train_scale + row, term.factor, rows, width_,
                      train_.data());
         RepeatRow(term.test_scale == nullptr ? nullptr : term.test_scale + first_, rows, width_, test_.data());
-        AddScaled(product, train_.data(), test_.data(), n, score_.data());
+        AddScaled(t == 0, product, train_.data(), test_.data(), n, score_.data());
       }
     }
   }
@@ -128,6 +98,7 @@ void FindScores(absl::Span<const ScoreTerm> terms, int64_t num_train, int64_t nu
                 absl::Span<ScoreBounds> bounds, const std::function<bool(int64_t b, int64_t h, double score)>& found) {
   CHECK(0 <= first && first <= last && last <= num_tests) << first << " to " << last << " of " << num_tests;
   CHECK_EQ(bounds.size(), last - first);
+  CHECK(!terms.empty());
   for (int64_t h = first; h < last; h += kBlock) {
     const int64_t width = std::min(kBlock, last - h);
     if (!ColumnScan(terms, num_train, num_tests, h, width, bounds.data() + (h - first), found).Run()) return;
