@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh machine to a trained potential: installs what is missing, builds the tools into bin/, and runs
-# cache-neighbors | train | evaluate on the DFT data in data/tio2-pbe, with forces. What is up to date is not done again.
+# From a fresh machine to a trained potential, and to embeddings of a knowledge graph: installs what is missing, builds the
+# tools into bin/, runs cache-neighbors | train | evaluate on the DFT data in data/tio2-pbe, with forces, and featurize |
+# train | evaluate on the periodic table in data/elements. What is up to date is not done again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/bootstrap.sh build
@@ -19,9 +20,16 @@ for tool in cache-neighbors featurize train evaluate; do
   cmp -s "$binary" "bin/$tool" || install -m 755 "$binary" "bin/$tool"
 done
 
-make=(make --no-print-directory -f docs/tutorial-tio2/Makefile DATA=data/tio2-pbe/tio2-pbe.extxyz OUT=quickstart)
-PATH=$PWD/bin:$PATH "${make[@]}"
-cat quickstart/summary.txt
+PATH=$PWD/bin:$PATH
+potential=(-f docs/tutorial-tio2/Makefile DATA=data/tio2-pbe/tio2-pbe.extxyz OUT=quickstart)
+graph=(-f docs/tutorial-elements/Makefile DATA=data/elements OUT=quickstart/elements)
+make --no-print-directory "${potential[@]}"
+make --no-print-directory "${graph[@]}"
+cat quickstart/summary.txt quickstart/elements/summary.txt
 echo
 echo 'The commands, to repeat on files of your own (after export PATH=$PWD/bin:$PATH):'
-"${make[@]}" --always-make --dry-run all | grep -E '^(cache-neighbors|train|evaluate) ' | sed 's/^/  /; s| > /dev/null$||'
+for example in potential graph; do
+  declare -n arguments=$example
+  make --no-print-directory --always-make --dry-run "${arguments[@]}" all |
+    grep -E '^(cache-neighbors|featurize|train|evaluate) ' | sed 's/^/  /; s| > /dev/null$||; s| > \(.*\)\.part$| > \1|'
+done

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/kg/matrix_view.h"
+#include "lib/kg/conv_example_passes.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -10,8 +10,8 @@ namespace {
 
 // Examples that a thread takes at a time.
 constexpr int64_t kPiece = 16;
-// Bytes of the gradients of maps that exist at one time: they stay in the second cache.
-constexpr int64_t kMapBytes = 512 << 10;
+// Channels that a pass works on well, and whose gradients exist at one time.
+constexpr int64_t kChannels = 8;
 
 ConvShape MakeConvShape(const KgeShape& shape) {
   ConvShape conv;
@@ -47,21 +47,31 @@ void ForRowsOfImage(const KgeShape& shape, const Body& body) {
 }  // namespace
 
 template <typename T>
-ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, ThreadPool* pool, bool bf16)
+ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, ThreadPool* pool)
     : shape_(shape),
       at_(shape.offsets()),
       columns_(shape),
       conv_(MakeConvShape(shape)),
       parameters_(parameters),
       pool_(pool),
-      // Whole cache lines; and beside what a pass needs the gradients of a channel's weights and of an image.
-      scratch_size_((ConvScratchSize(conv_) + conv_.channels * (conv_.taps() + 1) + 2 * shape.dim() + 15) / 16 * 16),
-      products_(bf16),
+      // Whole cache lines; beside what a pass needs the sums of a piece.
+      scratch_size_((ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1) + 15) / 16 * 16),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()) {
   Take<T>(&scratch_, NumWorkers(pool) * scratch_size_);
   FoldNorms();
+  const int64_t d = shape.dim(), features = shape.num_features(), group = kChannels * conv_.map_size();
+  const T* const fc = parameters + at_.fc_weight;
+  fc_tiles_ = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(d, features)});
+  PackSparseTiles<T>(fc, d, features, fc_tiles_.mutable_values<T>().data());
+  const int64_t width = SparsePanelColumns<T>();
+  group_size_ = NumPieces(group, width) * width * d;
+  fc_panels_ = Tensor::Zeros(DTypeOf<T>(), {NumPieces(features, group) * group_size_});
+  for (int64_t first = 0; first < features; first += group) {
+    PackSparsePanels<T>(fc + first, d, std::min(group, features - first), features,
+                        fc_panels_.mutable_values<T>().data() + first / group * group_size_);
+  }
 }
 
 template <typename T>
@@ -78,6 +88,9 @@ void ConveEvaluation<T>::FoldNorms() {
       weight_.push_back(static_cast<T>(static_cast<double>(p[at_.conv_weight + c * taps + k]) * bn1_.gain()[c]));
     }
     const double bias = at_.conv_bias < 0 ? 0 : static_cast<double>(p[at_.conv_bias + c]);
+    gain_.push_back(static_cast<T>(bn1_.gain()[c]));
+    inverse_.push_back(static_cast<T>(bn1_.inverse()[c]));
+    center_.push_back(static_cast<T>(bias - bn1_.mean()[c]));
     bias_.push_back(static_cast<T>((bias - bn1_.mean()[c]) * bn1_.gain()[c] + bn1_.shift()[c]));
   }
 }
@@ -109,12 +122,16 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
                    Scratch(worker), maps + begin * features);
   });
   fc_ = Take<T>(&fc_memory_, size * d);
-  const MatrixView<T> weight = {parameters_ + at_.fc_weight, d, features, features};
-  products_.SetRounding(false);
-  products_.Multiply({maps, size, features, features}, weight.Transposed(), /*add=*/false, fc_, d);
+  const int64_t padded = SparseColumns<T>(d);
+  T* const sums = Take<T>(&sum_memory_, size * padded);
+  // A row's bits do not depend on the cut, and each piece reads all weights.
+  ForPieces(pool_, size, NumPieces(size, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
+    MultiplySparse<T>(maps + begin * features, end - begin, features, fc_tiles_.values<T>().data(), d,
+                      sums + begin * padded);
+  });
   const T* const bias = parameters_ + at_.fc_bias;
   for (int64_t e = 0; e < size; ++e) {
-    for (int64_t j = 0; j < d; ++j) fc_[e * d + j] += bias[j];
+    for (int64_t j = 0; j < d; ++j) fc_[e * d + j] = sums[e * padded + j] + bias[j];
   }
   bn2_.Forward(fc_, size, v);
   for (int64_t i = 0; i < size * d; ++i) v[i] = v[i] < 0 ? T(0) : v[i];  // NaN stays NaN
@@ -145,55 +162,63 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
     }
   });
   if (gradients.d_head == nullptr) return;
-  products_.SetRounding(true);
-  const int64_t map_bytes = conv_.map_size() * static_cast<int64_t>(sizeof(T));
-  const int64_t step = std::clamp<int64_t>(kMapBytes / (std::max<int64_t>(size, 1) * map_bytes), 1, conv_.channels);
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   std::fill_n(d_images_, size * 2 * d, T(0));
-  d_maps_ = Take<T>(&d_map_memory_, size * step * conv_.map_size());
-  for (int64_t first = 0; first < conv_.channels; first += step) {
-    const int64_t channels = std::min(step, conv_.channels - first), columns = channels * conv_.map_size();
-    const MatrixView<T> weight = {parameters_ + at_.fc_weight + first * conv_.map_size(), d, columns,
-                                  shape_.num_features()};
-    products_.Multiply({gradients.d_fc, size, d, d}, weight, /*add=*/false, d_maps_, columns);
-    BackwardChannels(key, maps, first, channels, gradients);
+  slopes_.Clear();
+  for (int64_t e = 0, end = 0; e < size; e = end) {
+    while (end < size && key[end] == key[e]) ++end;
+    slopes_.Add(v + key[e] * d, gradients.d_fc + e * d, end - e, d, d);
   }
+  for (int64_t first = 0; first < conv_.channels; first += kChannels) BackwardChannels(key, maps, first, gradients);
   BackwardImages(key, gradients);
 }
 
 template <typename T>
-void ConveEvaluation<T>::BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first, int64_t channels,
+void ConveEvaluation<T>::BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first,
                                           const ConveGradients<T>& gradients) {
-  const int64_t d = shape_.dim(), taps = conv_.taps(), positions = conv_.map_size(), features = shape_.num_features();
+  const int64_t size = static_cast<int64_t>(key.size()), d = shape_.dim(), taps = conv_.taps();
+  const int64_t positions = conv_.map_size(), channels = std::min(kChannels, conv_.channels - first);
+  const int64_t width = SparsePanelColumns<T>(), panels = NumPieces(channels * positions, width);
+  const int64_t stride = panels * width;
+  T* const d_maps = Take<T>(&d_map_memory_, size * stride);
+  const T* const weights = fc_panels_.values<T>().data() + first / kChannels * group_size_;
+  ForPieces(pool_, panels, NumPieces(panels, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
+    MultiplySparseRows<T>(slopes_, weights, d, begin, end, d_maps, stride);
+  });
   ConvShape some = conv_;
   some.channels = channels;
-  const T *const weight = parameters_ + at_.conv_weight, *const conv_bias = At(parameters_, at_.conv_bias);
-  ForPieces(pool_, static_cast<int64_t>(key.size()), kPiece, [&](int64_t begin, int64_t end, int worker) {
-    T* const sums_of_weights = Scratch(worker) + ConvScratchSize(conv_);
-    T *const sums = sums_of_weights + channels * taps, *const d_image = sums + channels;
+  ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
+    T* const weight_sums = Scratch(worker) + ConvScratchSize(conv_);
+    T* const sums = weight_sums + kPiece * channels * taps;
+    ConvBackwardEach<T>(some, end - begin, key.data() + begin, images_, weight_.data() + first * taps,
+                        maps + first * positions, shape_.num_features(), d_maps + begin * stride, stride,
+                        Scratch(worker), weight_sums, sums, d_images_ + begin * 2 * d);
     for (int64_t e = begin; e < end; ++e) {
-      ConvBackward<T>(some, 1, images_ + key[e] * 2 * d, weight_.data() + first * taps, /*scales=*/nullptr,
-                      maps + key[e] * features + first * positions, d_maps_ + e * channels * positions, Scratch(worker),
-                      sums_of_weights, sums, d_image);
-      T* const all = d_images_ + e * 2 * d;
-      for (int64_t i = 0; i < 2 * d; ++i) all[i] += d_image[i];
-      T* const small = gradients.small + e * columns_.size;
-      for (int64_t k = 0; k < channels; ++k) {
-        const int64_t c = first + k;
-        const double gain = bn1_.gain()[c], dy = static_cast<double>(sums[k]);
-        const double offset = (conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c])) - bn1_.mean()[c];
-        double dy_z = offset * dy;
-        for (int64_t t = 0; t < taps; ++t) {
-          const double dy_x = static_cast<double>(sums_of_weights[k * taps + t]);
-          dy_z += static_cast<double>(weight[c * taps + t]) * dy_x;
-          small[columns_.conv_weight + c * taps + t] = static_cast<T>(gain * dy_x);
-        }
-        if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = static_cast<T>(gain * dy);
-        if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = static_cast<T>(dy_z * bn1_.inverse()[c]);
-        if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = sums[k];
-      }
+      AddSmallGradients(first, channels, weight_sums + (e - begin) * channels * taps, sums + (e - begin) * channels,
+                        gradients.small + e * columns_.size);
     }
   });
+}
+
+// With z = sum_k w_k x_k + bias: sums of dy x_k and of dy say all.
+template <typename T>
+void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums,
+                                           T* small) const {
+  const int64_t taps = conv_.taps();
+  for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
+    const int64_t c = first + k;
+    const T gain = gain_[c], dy = sums[k];
+    const T* const weight = parameters_ + at_.conv_weight + c * taps;
+    T* const d_weight = small + columns_.conv_weight + c * taps;
+    T dy_z = center_[c] * dy;
+    for (int64_t t = 0; t < taps; ++t) {
+      dy_z += weight[t] * weight_sums[t];
+      d_weight[t] = gain * weight_sums[t];
+    }
+    if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = gain * dy;
+    if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = dy_z * inverse_[c];
+    if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = dy;
+  }
 }
 
 // Sums are in fp64, in lanes that the compiler makes vectors of.

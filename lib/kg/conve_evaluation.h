@@ -15,7 +15,7 @@
 #include "lib/kg/conv_passes.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/kge_shape.h"
-#include "lib/kg/matrix_products.h"
+#include "lib/kg/sparse_products.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -33,9 +33,8 @@ struct ConveGradients {
 template <typename T>
 class ConveEvaluation {
  public:
-  // parameters: flat [P], outlive this. bf16: factors of the backward product with fc's weight are rounded to bfloat16;
-  // the forward one stays as it is, as a unit that turns on or off moves gradients by a whole step.
-  ConveEvaluation(const KgeShape& shape, const T* parameters, ThreadPool* pool, bool bf16);
+  // parameters: flat [P], outlive this. Takes fc's weight twice more.
+  ConveEvaluation(const KgeShape& shape, const T* parameters, ThreadPool* pool);
 
   // maps [K, F] (fc's input) and v [K, d] of K keys. Keeps what Backward needs, but for these two.
   void Forward(absl::Span<const int32_t> head, absl::Span<const int32_t> relation, T* maps, T* v);
@@ -46,9 +45,11 @@ class ConveEvaluation {
  private:
   void FoldNorms();
   void StackImages(absl::Span<const int32_t> head, absl::Span<const int32_t> relation);
-  // For the channels [first, first + channels): their gradients, and what they add to those of the images.
-  void BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first, int64_t channels,
+  // For a group of channels from `first` on: their gradients, and what they add to those of the images.
+  void BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first,
                         const ConveGradients<T>& gradients);
+  // Of one example, from the sums that ConvBackwardEach gives.
+  void AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums, T* small) const;
   // Of one example: d_image is at bn0's result, then at the image x before it.
   void BackwardInputNorm(const T* x, T* small, T* d_image) const;
   void BackwardImages(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
@@ -61,12 +62,15 @@ class ConveEvaluation {
   const T* const parameters_;
   ThreadPool* const pool_;
   const int64_t scratch_size_;
-  MatrixProducts<T> products_;
+  int64_t group_size_ = 0;  // numbers of fc_panels_ for a group of channels
   BatchNorm<T> bn0_, bn1_, bn2_;
-  std::vector<T> weight_, bias_;                               // conv and bn1 in one: [C, K], [C]
-  T *raw_ = nullptr, *images_ = nullptr;                       // [K, 2 d] before and after bn0
-  T *fc_ = nullptr, *d_images_ = nullptr, *d_maps_ = nullptr;  // [K, d], [B, 2 d], [B, some channels]
-  Tensor scratch_, raw_memory_, image_memory_, fc_memory_, d_image_memory_, d_map_memory_;
+  std::vector<T> weight_, bias_;            // conv and bn1 in one: [C, K], [C]
+  std::vector<T> gain_, inverse_, center_;  // [C] of bn1; conv's bias less its mean
+  T *raw_ = nullptr, *images_ = nullptr;    // [K, 2 d] before and after bn0
+  T *fc_ = nullptr, *d_images_ = nullptr;   // [K, d], [B, 2 d]
+  SparseRows<T> slopes_;                    // gradients at fc's result
+  Tensor fc_tiles_, fc_panels_;             // fc's weight, packed for the forward and the backward product
+  Tensor scratch_, raw_memory_, image_memory_, fc_memory_, sum_memory_, d_image_memory_, d_map_memory_;
 };
 
 extern template class ConveEvaluation<float>;

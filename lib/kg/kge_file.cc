@@ -13,6 +13,7 @@
 #include "lib/kg/kge_options_text.h"
 #include "lib/kg/name_lines.h"
 #include "lib/kg/triples_file.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
@@ -114,6 +115,8 @@ const Schema& KgeSchema() {
           {"conve_variant", false, "ConvE: dettmers, tiepin or libkge"},
           {"embedding_height", false, "ConvE; so embedding_width, output_channels, kernel_height, kernel_width"},
           {"feature_map_dropout", false, "ConvE; so output_dropout"},
+          {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
+          {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
           {"loss", false, "best of the run: the value that decided, validation loss or metric"},
       }};
@@ -157,6 +160,7 @@ absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model) {
 }
 
 absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path) {
+  const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   RETURN_IF_ERROR(CheckSchema(KgeSchema(), file).status());
   TrainedKge model;

@@ -32,8 +32,8 @@ struct KgeInfluenceOptions {
   KgeQuantity quantity = KgeQuantity::kLoss;
   // kOneToN, kKvsAll: the tail of a test triple is true, too, beside the known ones.
   bool label_test_tails = false;
-  // Factors of products of large matrices (backward through fc, of pairs of fc's factors, of scores) are rounded to
-  // bfloat16. The forward pass of a hidden vector, the small layers and the embedding rows stay in fp32.
+  // Factors of products of pairs (of fc's factors, of hidden vectors, of errors over entities) and of scores are
+  // rounded to bfloat16. Forward and backward passes, the small layers and matching embedding rows stay in fp32.
   bool bf16 = false;
 };
 

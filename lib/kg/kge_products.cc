@@ -23,7 +23,7 @@ namespace {
 
 // Triples of a tile; and examples whose factors exist at one time, where their errors over entities fit.
 constexpr int64_t kTile = 1024;
-constexpr int64_t kExamples = 256;
+constexpr int64_t kExamples = 128;
 constexpr int64_t kFewestExamples = 8;
 constexpr int64_t kErrorBytes = 32 << 20;
 

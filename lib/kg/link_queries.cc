@@ -7,6 +7,7 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/name_ids.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -31,6 +32,7 @@ absl::StatusOr<LinkQuery> ParseQuery(absl::string_view line, const NameIds& enti
 }  // namespace
 
 absl::StatusOr<std::vector<LinkQuery>> ReadLinkQueries(absl::string_view path, const KnowledgeGraph& names) {
+  const ProfileScope scope(Stage::kRead);
   const NameIds entities("entity", names.entities, names.entity_labels);
   const NameIds relations("relation", names.relations, names.relation_labels);
   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));

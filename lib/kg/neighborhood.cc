@@ -10,6 +10,7 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {
@@ -73,6 +74,7 @@ std::vector<bool> EntityNeighbors::Within(absl::Span<const int32_t> entities, in
 
 absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::Span<const int32_t> entities,
                                              int hops) {
+  const ProfileScope scope(Stage::kGraph);
   if (hops < 0) return absl::InvalidArgumentError(absl::StrCat("hops is ", hops, ", expected 0 or more"));
   if (entities.empty()) return absl::InvalidArgumentError("no entity to start from");
   Neighborhood result;

@@ -10,18 +10,8 @@
 #include "lib/structure/cell.h"
 
 namespace rutile {
-namespace {
-
-template <typename T>
-std::vector<T> Converted(const std::vector<double>& values) {
-  return std::vector<T>(values.begin(), values.end());
-}
-
-}  // namespace
-
-template <typename T>
-GradientFormulas<T>::GradientFormulas(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
-                                      AngularMethod method)
+GradientFormulas::GradientFormulas(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
+                                   AngularMethod method)
     : potential(potential),
       weights(weights),
       energy_loss(loss.kind, loss.energy_delta),
@@ -29,24 +19,21 @@ GradientFormulas<T>::GradientFormulas(const Potential& potential, const LossOpti
       stress_loss(loss.kind, loss.stress_delta),
       num_features(potential.shape.num_features),
       num_species(potential.shape.num_species),
-      derivatives(MakeDescriptorDerivatives<T>(potential.descriptor, method)),
-      parameters(Converted<T>(potential.parameters.ToDoubles())),
-      mean(Converted<T>(potential.feature_scaling.mean)),
-      scale(Converted<T>(potential.feature_scaling.scale)) {
+      derivatives(MakeDescriptorDerivatives<double>(potential.descriptor, method)),
+      parameters(potential.parameters.ToDoubles()),
+      mean(potential.feature_scaling.mean),
+      scale(potential.feature_scaling.scale) {
   for (const double each : potential.feature_scaling.scale) {
-    energy_slope.push_back(static_cast<T>(each / potential.energy_scaling.scale));
+    energy_slope.push_back(each / potential.energy_scaling.scale);
   }
 }
 
-template <typename T>
-GradientRows<T>::GradientRows(const GradientFormulas<T>& formulas)
+GradientRows::GradientRows(const GradientFormulas& formulas)
     : formulas_(formulas), kernel_(formulas.potential.shape), state_(formulas.derivatives->MakeState()) {}
 
-template <typename T>
-GradientRows<T>::~GradientRows() = default;
+GradientRows::~GradientRows() = default;
 
-template <typename T>
-void GradientRows<T>::PlaceAtoms(const AtomicData& data, int64_t s) {
+void GradientRows::PlaceAtoms(const AtomicData& data, int64_t s) {
   const absl::Span<const uint8_t> species = data.species(s);
   const int64_t n = data.num_atoms(s);
   species_offset_.assign(formulas_.num_species + 1, 0);
@@ -61,19 +48,17 @@ void GradientRows<T>::PlaceAtoms(const AtomicData& data, int64_t s) {
   species_offset_[0] = 0;
 }
 
-template <typename T>
 template <typename U>
-void GradientRows<T>::Standardise(absl::Span<const uint8_t> species, const U* features) {
+void GradientRows::Standardise(absl::Span<const uint8_t> species, const U* features) {
   const int f = formulas_.num_features;
   for (size_t i = 0; i < species.size(); ++i, features += f) {
-    const T *const mean = &formulas_.mean[species[i] * f], *const scale = &formulas_.scale[species[i] * f];
-    T* const out = &x_[int64_t{row_[i]} * f];
-    for (int k = 0; k < f; ++k) out[k] = (static_cast<T>(features[k]) - mean[k]) * scale[k];
+    const double *const mean = &formulas_.mean[species[i] * f], *const scale = &formulas_.scale[species[i] * f];
+    double* const out = &x_[int64_t{row_[i]} * f];
+    for (int k = 0; k < f; ++k) out[k] = (features[k] - mean[k]) * scale[k];
   }
 }
 
-template <typename T>
-absl::Status GradientRows<T>::PrepareEnergy(const AtomicData& data, int64_t s) {
+absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
   ready_data_ = nullptr;
   PlaceAtoms(data, s);
   if (!data.has_features()) {
@@ -90,8 +75,7 @@ absl::Status GradientRows<T>::PrepareEnergy(const AtomicData& data, int64_t s) {
   return absl::OkStatus();
 }
 
-template <typename T>
-absl::Status GradientRows<T>::PrepareDerivatives(const AtomicData& data, int64_t s, bool stress) {
+absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s, bool stress) {
   if (ready_data_ == &data && ready_structure_ == s && ready_stress_ == stress) return absl::OkStatus();
   ready_data_ = nullptr;
   if (stress) {
@@ -114,8 +98,8 @@ absl::Status GradientRows<T>::PrepareDerivatives(const AtomicData& data, int64_t
   kernel_.ForwardWithInputGradients(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1),
                                     absl::MakeSpan(x_gradient_));
   for (size_t i = 0; i < species.size(); ++i) {
-    const T* const gradient = &x_gradient_[int64_t{row_[i]} * f];
-    const T* const slope = &formulas_.energy_slope[species[i] * f];
+    const double* const gradient = &x_gradient_[int64_t{row_[i]} * f];
+    const double* const slope = &formulas_.energy_slope[species[i] * f];
     for (int k = 0; k < f; ++k) features_[i * f + k] = gradient[k] * slope[k];
   }
   formulas_.derivatives->Vjp(state_.get(), features_, {}, absl::MakeSpan(force_), stress ? strain_gradient_ : nullptr);
@@ -125,8 +109,7 @@ absl::Status GradientRows<T>::PrepareDerivatives(const AtomicData& data, int64_t
   return absl::OkStatus();
 }
 
-template <typename T>
-double GradientRows<T>::EnergySlope(const AtomicData& data, const GradientExample& example) const {
+double GradientRows::EnergySlope(const AtomicData& data, const GradientExample& example) const {
   const EnergyScaling& scaling = formulas_.potential.energy_scaling;
   if (example.quantity == PotentialQuantity::kEnergy) return 1 / scaling.scale;
   const int64_t s = example.structure;
@@ -135,31 +118,29 @@ double GradientRows<T>::EnergySlope(const AtomicData& data, const GradientExampl
   return data.weight(s) * formulas_.weights.energy * formulas_.energy_loss.Slope(error) / (scaling.scale * n);
 }
 
-template <typename T>
-void GradientRows<T>::ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts) {
-  std::fill(direction_.begin(), direction_.end(), T(0));
+void GradientRows::ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts) {
+  std::fill(direction_.begin(), direction_.end(), 0.0);
   if (!counts) return;
   const int64_t s = example.structure;
-  const auto error = [&](int64_t c) { return static_cast<double>(force_[c]) - data.force(s)[c]; };
+  const auto error = [&](int64_t c) { return force_[c] - data.force(s)[c]; };
   const int64_t first = 3 * example.atom;
   switch (example.quantity) {
     case PotentialQuantity::kForceComponent:
       direction_[first + example.component] = 1;
       return;
     case PotentialQuantity::kAtomForce:
-      for (int64_t c = first; c < first + 3; ++c) direction_[c] = static_cast<T>(2 * error(c));
+      for (int64_t c = first; c < first + 3; ++c) direction_[c] = 2 * error(c);
       return;
     default:
       break;
   }
   const double weight = data.weight(s) * formulas_.weights.force;
   for (size_t c = 0; c < direction_.size(); ++c) {
-    direction_[c] = static_cast<T>(weight * formulas_.force_loss.Slope(error(c)));
+    direction_[c] = weight * formulas_.force_loss.Slope(error(c));
   }
 }
 
-template <typename T>
-void GradientRows<T>::StressSlopes(const AtomicData& data, int64_t s, double* strain) const {
+void GradientRows::StressSlopes(const AtomicData& data, int64_t s, double* strain) const {
   const double weight = data.weight(s) * formulas_.weights.stress / volume_;
   const absl::Span<const double> reference = data.stress(s);
   double along[3][3];
@@ -175,24 +156,22 @@ void GradientRows<T>::StressSlopes(const AtomicData& data, int64_t s, double* st
   }
 }
 
-template <typename T>
-void GradientRows<T>::StoreTangents(absl::Span<const uint8_t> species, const double* strain) {
+void GradientRows::StoreTangents(absl::Span<const uint8_t> species, const double* strain) {
   const int f = formulas_.num_features;
   // Forces are minus the derivative by positions.
-  for (T& each : direction_) each = -each;
+  for (double& each : direction_) each = -each;
   formulas_.derivatives->Jvp(state_.get(), direction_, {}, strain, absl::MakeSpan(features_));
   tangents_.resize(x_.size());
   for (size_t i = 0; i < species.size(); ++i) {
-    const T* const slope = &formulas_.energy_slope[species[i] * f];
-    T* const out = &tangents_[int64_t{row_[i]} * f];
+    const double* const slope = &formulas_.energy_slope[species[i] * f];
+    double* const out = &tangents_[int64_t{row_[i]} * f];
     for (int k = 0; k < f; ++k) out[k] = features_[i * f + k] * slope[k];
   }
 }
 
-template <typename T>
-absl::Status GradientRows<T>::Compute(const AtomicData& data, const GradientExample& example, absl::Span<T> row) {
+absl::Status GradientRows::Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row) {
   CHECK_EQ(row.size(), formulas_.parameters.size());
-  std::fill(row.begin(), row.end(), T(0));
+  std::fill(row.begin(), row.end(), 0.0);
   const int64_t s = example.structure;
   const ExampleTerms terms = TermsOf(data, example, formulas_.weights);
   if (!terms.any()) return absl::OkStatus();
@@ -215,10 +194,5 @@ absl::Status GradientRows<T>::Compute(const AtomicData& data, const GradientExam
   kernel_.AddEnergyAndTangentGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), tangents_, row);
   return absl::OkStatus();
 }
-
-template struct GradientFormulas<float>;
-template struct GradientFormulas<double>;
-template class GradientRows<float>;
-template class GradientRows<double>;
 
 }  // namespace rutile

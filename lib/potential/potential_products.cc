@@ -21,9 +21,9 @@ namespace {
 
 // Rows that a thread makes before it multiplies them: a few groups of the product's, and no more than some MB, so that
 // they are still in the cache.
-constexpr int64_t kMinRows = 8, kMaxRows = 32, kRowBytes = int64_t{1} << 22;
-// Training structures in a tile: work for many threads.
-constexpr int64_t kTileSize = 256;
+constexpr int64_t kMinRows = 8, kMaxRows = 64, kRowBytes = int64_t{1} << 22;
+// A tile has several such chunks of rows for each thread.
+constexpr int64_t kChunks = 4;
 // Rows that are added up at a time.
 constexpr int64_t kSumRows = 32;
 
@@ -105,16 +105,16 @@ class PotentialProducts : public GradientProducts {
     held_squares_.clear();
     if (projection_ == nullptr) return;
     // Before the projection: 0 for what does not count, else the root of the preconditioner, on both sides.
-    factor_.assign(num_parameters_, T(0));
+    factor_.assign(num_parameters_, 0.0);
     for (const ColumnRange& range : parts_[0]) {
       for (int64_t p = range.begin; p < range.end; ++p) {
-        factor_[p] = static_cast<T>(preconditioner_.empty() ? 1.0 : std::sqrt(preconditioner_[p]));
+        factor_[p] = preconditioner_.empty() ? 1.0 : std::sqrt(preconditioner_[p]);
       }
     }
     parts_ = {{{0, projection_->dim()}}};
   }
 
-  int64_t tile_size() const override { return kTileSize; }
+  int64_t tile_size() const override { return kChunks * max_rows_ * options_.num_threads; }
   int64_t bytes_per_test() const override {
     return num_columns() * static_cast<int64_t>(sizeof(T)) + num_parts() * static_cast<int64_t>(sizeof(double));
   }
@@ -194,12 +194,13 @@ class PotentialProducts : public GradientProducts {
   // What one thread needs.
   struct Worker {
     explicit Worker(const PotentialProducts& owner)
-        : gradients(owner.formulas_), rows(owner.max_rows_ * owner.num_parameters_) {
+        : gradients(owner.formulas_), gradient(owner.num_parameters_), rows(owner.max_rows_ * owner.num_parameters_) {
       if (owner.projection_ != nullptr) projected.resize(owner.max_rows_ * owner.projection_->dim());
     }
-    GradientRows<T> gradients;
-    std::vector<T> rows;       // [max_rows_, P]
-    std::vector<T> projected;  // [max_rows_, dim], or empty
+    GradientRows gradients;
+    std::vector<double> gradient;  // [P]
+    std::vector<T> rows;           // [max_rows_, P]
+    std::vector<T> projected;      // [max_rows_, dim], or empty
   };
 
   int64_t num_parts() const { return static_cast<int64_t>(parts_.size()); }
@@ -244,10 +245,12 @@ class PotentialProducts : public GradientProducts {
   }
 
   absl::Status MakeRow(const AtomicData& data, const GradientExample& example, Worker* worker, T* row) const {
-    RETURN_IF_ERROR(worker->gradients.Compute(data, example, absl::MakeSpan(row, num_parameters_)));
+    std::vector<double>& gradient = worker->gradient;
+    RETURN_IF_ERROR(worker->gradients.Compute(data, example, absl::MakeSpan(gradient)));
     if (projection_ != nullptr) {
-      for (int64_t p = 0; p < num_parameters_; ++p) row[p] *= factor_[p];
+      for (int64_t p = 0; p < num_parameters_; ++p) gradient[p] *= factor_[p];
     }
+    std::copy(gradient.begin(), gradient.end(), row);
     return absl::OkStatus();
   }
 
@@ -297,10 +300,10 @@ class PotentialProducts : public GradientProducts {
   const PotentialProductsOptions options_;
   const int64_t num_parameters_, max_rows_;
   const std::vector<ParameterSlice> slices_;
-  const GradientFormulas<T> formulas_;
+  const GradientFormulas formulas_;
   const std::vector<double> preconditioner_;                 // [P], or empty
   std::unique_ptr<const GradientProjection<T>> projection_;  // or null
-  std::vector<T> factor_;                                    // [P], with a projection
+  std::vector<double> factor_;                               // [P], with a projection
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::vector<ColumnRange>> parts_;  // columns of rows, projected or not

@@ -37,7 +37,8 @@ struct PotentialProductsOptions {
   // where that is empty each counts once, and the energy not at all if its weight is 0.
   LossOptions loss;
   PotentialTestOptions test;
-  DType precision = DType::kF32;  // of gradients and their products, F32 or F64
+  // Of the rows that are multiplied, F32 or F64. Gradients are computed in fp64 and then rounded.
+  DType precision = DType::kF32;
   AngularMethod angular = AngularMethod::kMoments;
   ProjectionOptions projection;  // of the gradients; then there is one part
   int num_threads = 1;

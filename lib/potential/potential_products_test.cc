@@ -1,6 +1,8 @@
 #include "lib/potential/potential_products.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,6 +151,56 @@ TEST(PotentialProductsTest, ErrorOfTheForceOnAnAtom) {
   const AtomicData data = AwkwardStructures();
   EXPECT_THAT(MakePotentialProducts(Model(), data, data, Point(), options).status().message(),
               HasSubstr("has no forces"));
+}
+
+// Gradients do not lose the digits of an error that is small beside the energy, as those of a trained potential are.
+TEST(PotentialProductsTest, SmallErrorsKeepTheirDigits) {
+  const AtomicData data = AwkwardStructures();
+  const int64_t s = 4;  // without forces
+  Potential potential = Model();
+  const auto squares = [&](DType precision) {
+    InfluencePoint point;
+    point.parameters = potential.parameters;
+    PotentialProductsOptions options = Options(precision);
+    options.test.quantity = PotentialQuantity::kEnergy;
+    auto products = *MakePotentialProducts(potential, data, data, point, options);
+    Hold(products.get(), {s});
+    const ProductTile tile = All(products.get(), {s});
+    // 2 error / N times the gradient of the energy.
+    const double error = 0.5 * tile.product[0] / products->HeldSquares()[0] * static_cast<double>(data.num_atoms(s));
+    return std::pair(tile.train_square[0], error);
+  };
+  const double error = squares(DType::kF64).second;
+  ASSERT_GT(std::abs(error), 0.1);
+  potential.energy_scaling.shift -= error * (1 - 1e-5);
+  const auto [square, small] = squares(DType::kF64);
+  EXPECT_NEAR(small, 1e-5 * error, 1e-10 * std::abs(error));
+  EXPECT_NEAR(squares(DType::kF32).first, square, 1e-6 * square);
+}
+
+// Rows of several MB: few of them at a time.
+TEST(PotentialProductsTest, LargeNetworks) {
+  const Potential potential = AwkwardPotential({400, 300}, Activation::kTanh);
+  const AtomicData data = AwkwardStructures();
+  InfluencePoint point;
+  point.parameters = potential.parameters;
+  PotentialProductsOptions options = Options();
+  options.num_threads = 2;
+  auto products = *MakePotentialProducts(potential, data, data, point, options);
+  EXPECT_EQ(products->bytes_per_test(), 8 * (potential.shape.num_parameters() + 1));
+  Hold(products.get(), {7, 2});
+  std::vector<int64_t> train;
+  for (int i = 0; i < 3; ++i) {
+    for (int64_t s = 0; s < kNumAwkward; ++s) train.push_back(s);
+  }
+  const ProductTile tile = All(products.get(), train);
+  const std::vector<std::vector<double>> rows = ReferenceRows(products.get(), true);
+  for (size_t i = 0; i < train.size(); ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const std::vector<double>&a = rows[train[i]], &b = rows[j == 0 ? 7 : 2];
+      EXPECT_NEAR(tile.product[2 * i + j], Dot(a, b), 1e-10 * std::sqrt(Dot(a, a) * Dot(b, b)));
+    }
+  }
 }
 
 // Weights of the point: each term once where it says nothing, in the order of the terms that there are.

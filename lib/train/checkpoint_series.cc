@@ -23,12 +23,11 @@ constexpr char kParameters[] = "parameters.";
 
 using Json = nlohmann::ordered_json;
 
-std::map<std::string, std::string> TextOf(const std::string& config) {
+std::map<std::string, std::string> TextOf(const Json& json) {
   std::map<std::string, std::string> course;
-  const Json json = Json::parse(config, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return course;
   for (const auto& [key, value] : json.items()) {
-    course[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!value.is_object()) course[key] = value.is_string() ? value.get<std::string>() : value.dump();
   }
   return course;
 }
@@ -100,9 +99,18 @@ absl::StatusOr<double> NumberOf(const CheckpointSummary& checkpoint, const char*
   return Error(checkpoint, absl::StrCat("its config has no number \"", option, "\""));
 }
 
+// v: of the learned parameters alone, as optimisers keep it. Buffers have no gradient: 1.
 template <typename T>
-void Precondition(absl::Span<const double> v, double correction, double epsilon, absl::Span<T> out) {
-  for (size_t i = 0; i < v.size(); ++i) out[i] = static_cast<T>(1 / (std::sqrt(v[i] / correction) + epsilon));
+void Precondition(absl::Span<const double> v, double correction, double epsilon,
+                  absl::Span<const ParameterSlice> slices, absl::Span<T> out) {
+  std::fill(out.begin(), out.end(), T{1});
+  const double* next = v.data();
+  for (const ParameterSlice& slice : slices) {
+    if (slice.buffer) continue;
+    for (int64_t i = 0; i < slice.num_elements(); ++i) {
+      out[slice.offset + i] = static_cast<T>(1 / (std::sqrt(*next++ / correction) + epsilon));
+    }
+  }
 }
 
 }  // namespace
@@ -117,7 +125,9 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   summary.learning_rate = file.tensors.At("learning_rate").values<double>()[0];
   summary.loss_weight = file.tensors.At("loss_weight").ToDoubles();
   summary.data = file.tensors.At("data").values<uint64_t>()[0];
-  summary.course = TextOf(file.metadata.at("config"));
+  const Json config = Json::parse(file.metadata.at("config"), nullptr, /*allow_exceptions=*/false);
+  summary.course = TextOf(config);
+  if (config.is_object() && config.contains("task")) summary.task = TextOf(config["task"]);
   const auto data = file.metadata.find("data_sha256");
   if (data != file.metadata.end()) summary.data_sha256 = data->second;
   for (const auto& [name, tensor] : file.tensors) {
@@ -218,14 +228,20 @@ absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, a
   ASSIGN_OR_RETURN(const double beta2, NumberOf(checkpoint, "beta2"));
   ASSIGN_OR_RETURN(const double epsilon, NumberOf(checkpoint, "epsilon"));
   ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(checkpoint.path, /*verify=*/true));
-  int64_t size = 0;
-  for (const ParameterSlice& slice : slices) size = std::max(size, slice.offset + slice.num_elements());
+  std::vector<ParameterSlice> ordered(slices.begin(), slices.end());
+  std::sort(ordered.begin(), ordered.end(),
+            [](const ParameterSlice& a, const ParameterSlice& b) { return a.offset < b.offset; });
+  int64_t size = 0, learned = 0;
+  for (const ParameterSlice& slice : ordered) {
+    size = std::max(size, slice.offset + slice.num_elements());
+    if (!slice.buffer) learned += slice.num_elements();
+  }
   NamedTensors state;
   for (const char* key : {"exp_avg_sq", "step"}) {
     const Tensor* const found = file.tensors.Find(absl::StrCat("optimizer.", key));
     if (found != nullptr) state.Set(key, *found);
   }
-  for (const absl::Status& status : {CheckStateTensor(state, "exp_avg_sq", Tensor::Zeros(checkpoint.dtype, {size})),
+  for (const absl::Status& status : {CheckStateTensor(state, "exp_avg_sq", Tensor::Zeros(checkpoint.dtype, {learned})),
                                      CheckStateTensor(state, "step", Tensor::Scalar<int64_t>(0))}) {
     if (!status.ok()) return Error(checkpoint, absl::StrCat("its optimizer's state: ", status.message()));
   }
@@ -238,9 +254,9 @@ absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, a
   const double correction = 1 - std::pow(beta2, static_cast<double>(steps));
   Tensor result = Tensor::Zeros(dtype, {size});
   if (dtype == DType::kF32) {
-    Precondition(absl::MakeConstSpan(v), correction, epsilon, result.mutable_values<float>());
+    Precondition(absl::MakeConstSpan(v), correction, epsilon, ordered, result.mutable_values<float>());
   } else {
-    Precondition(absl::MakeConstSpan(v), correction, epsilon, result.mutable_values<double>());
+    Precondition(absl::MakeConstSpan(v), correction, epsilon, ordered, result.mutable_values<double>());
   }
   return result;
 }

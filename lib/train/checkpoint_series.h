@@ -28,7 +28,8 @@ struct CheckpointSummary {
   std::vector<double> loss_weight;            // [T]; zeros before the end of the first epoch
   uint64_t data = 0;                          // Fingerprint of the split
   std::string data_sha256;                    // of the inputs; empty: nobody knows
-  std::map<std::string, std::string> course;  // the options of the run that are text or numbers, as text
+  std::map<std::string, std::string> course;  // the options of the run, as text
+  std::map<std::string, std::string> task;    // those of its task (Task::Course)
   // Of the parameters, in the order of the file: name, shape. All have the type dtype.
   std::vector<std::pair<std::string, std::vector<int64_t>>> parameters;
   DType dtype = DType::kF32;

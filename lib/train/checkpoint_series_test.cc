@@ -16,7 +16,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kConfig[] = R"({"optimizer":"adam","beta2":0.99,"epsilon":0.001,"hidden":"4,4","shuffle":true})";
+constexpr char kConfig[] =
+    R"({"optimizer":"adam","beta2":0.99,"epsilon":0.001,"shuffle":true,"task":{"hidden":"4,4"}})";
 
 const std::vector<ParameterSlice>& Slices() {
   static const auto* slices = new std::vector<ParameterSlice>{{"net.weight", 0, {2, 2}}, {"net.bias", 4, {}}};
@@ -73,7 +74,8 @@ TEST(CheckpointSeriesTest, SummaryIsWhatWasSaved) {
   EXPECT_EQ(summary->data, 42u);
   EXPECT_EQ(summary->data_sha256, "0a");
   EXPECT_EQ(summary->dtype, DType::kF32);
-  EXPECT_EQ(summary->course.at("hidden"), "4,4");
+  EXPECT_EQ(summary->task.at("hidden"), "4,4");
+  EXPECT_EQ(summary->course.count("task"), 0);
   EXPECT_EQ(summary->course.at("beta2"), "0.99");
   EXPECT_EQ(summary->course.at("shuffle"), "true");
   EXPECT_EQ(CheckSameParameters(*summary, Slices()), absl::OkStatus());
@@ -161,6 +163,19 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_NEAR(weights->values<double>()[i], 1 / (i / std::sqrt(1 - std::pow(0.99, 10)) + 0.001), 1e-9) << i;
   }
+  // Buffers are among the parameters, and not in the optimiser's state.
+  Checkpoint buffered = Example();
+  buffered.parameters = buffered.best_parameters = Tensor::Of<float>({1, 2, 3, 4, 5, 6, 7});
+  const std::vector<ParameterSlice> slices = {{"a", 4, {3}}, {"mean", 2, {2}, /*buffer=*/true}, {"b", 0, {2}}};
+  const absl::StatusOr<CheckpointSummary> with_buffer = ReadCheckpointSummary(Save("buffer", buffered, slices));
+  ASSERT_TRUE(with_buffer.ok()) << with_buffer.status();
+  const absl::StatusOr<Tensor> spread = AdamPreconditioner(*with_buffer, slices, DType::kF64);
+  ASSERT_TRUE(spread.ok()) << spread.status();
+  const std::vector<double> expected = {
+      weights->values<double>()[0], weights->values<double>()[1], 1, 1, weights->values<double>()[2],
+      weights->values<double>()[3], weights->values<double>()[4]};
+  EXPECT_EQ(spread->ToDoubles(), expected);
+
   summary->course["optimizer"] = "sgd";
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("--optimizer=sgd"));
   summary->course["optimizer"] = "adamw";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -18,9 +19,11 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/flag_file.h"
 #include "tools/common/given_flags.h"
+#include "tools/common/profile_run.h"
 
 namespace rutile {
 namespace {
@@ -123,10 +126,15 @@ void PrintError(const absl::Status& status) {
                                                      : absl::StrCat(rank, ": ", status.message()));
 }
 
+void PrintNotProfiled(const absl::Status& status) {
+  PrintWarning(absl::StrCat("no profile was written: ", status.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
                                         absl::Span<const std::string> inputs) {
+  const ProfileScope scope(Stage::kHash);
   Provenance provenance;
   provenance.tool = run.name;
   provenance.arguments.assign(run.command.begin() + 1, run.command.end());
@@ -144,6 +152,13 @@ void SetMessageRank(int rank) {
   message_rank = rank;
   if (rank > 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
     PrintError(absl::InternalError("cannot open /dev/null"));
+}
+
+void ExitTool(const ToolRun& run, int exit_status) {
+  // The table is for the others to print.
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, exit_status);
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  std::exit(exit_status);
 }
 
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
@@ -186,8 +201,12 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   }
   run.args.assign(argv + 1, argv + argc);
   InstallInterruptHandlers();
+  StartProfiledRun();
   const absl::Status status = RunGuarded(run, body);
   if (!status.ok()) PrintError(status);
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, ExitStatus(status));
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  if (message_rank == 0) std::fputs(profiled.table.c_str(), stderr);
   return ExitStatus(status);
 }
 

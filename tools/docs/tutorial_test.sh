@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# tutorial_test.sh TOOL...: the tutorial's Makefile makes a report, then nothing, then again what depends on what changed.
+# tutorial_test.sh TOOL...: each tutorial's Makefile makes a report, then nothing, then again what depends on what changed.
 set -euo pipefail
 mkdir -p "$TEST_TMPDIR/bin"
 for tool in "$@"; do ln -s "$PWD/$tool" "$TEST_TMPDIR/bin/"; done
 cp data/tio2-pbe/tio2-pbe.extxyz docs/tutorial-tio2/Makefile "$TEST_TMPDIR"
+cp -rL data/elements docs/tutorial-elements "$TEST_TMPDIR"
 export PATH=$TEST_TMPDIR/bin:$PATH
 cd "$TEST_TMPDIR"
 run() { make DATA=tio2-pbe.extxyz OUT=out TRAINING="--max_epochs=$1" "${@:2}"; }
@@ -22,3 +23,12 @@ run 3 energies > log
 grep -q '^featurize ' log
 if grep -q '^cache-neighbors ' log; then exit 1; fi
 grep -q 'energy .*meV/atom' out/energies/summary.txt
+
+graph() { make -C tutorial-elements DATA=../elements OUT=../graph TRAINING="--max_epochs=$1 --seed=1 --threads=1" "${@:2}"; }
+graph 60
+grep -q 'Ti *element_below *Zr' graph/summary.txt || { cat graph/summary.txt; exit 1; }
+[ "$(grep -cE '^  (both|tail|head) ' graph/summary.txt)" = 3 ]
+graph 60 --question
+touch -d '2000-01-01' graph/triples.safetensors
+if graph 60 --question; then exit 1; fi
+[ "$(graph 60 --always-make --dry-run all | grep -cE '^(featurize|train|evaluate) ')" = 4 ]

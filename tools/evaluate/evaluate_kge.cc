@@ -18,6 +18,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/kg/embedding_export.h"
 #include "lib/kg/kge_file.h"
+#include "lib/kg/kge_import.h"
+#include "lib/kg/kge_options.h"
 #include "lib/kg/known_file.h"
 #include "lib/kg/known_tails.h"
 #include "lib/kg/link_prediction.h"
@@ -57,6 +59,11 @@ DEFINE_bool(probabilities, false,
             "Knowledge graphs: a column of probabilities in the answers: of a softmax over all entities for models "
             "trained with one, else the sigmoid of the score.");
 DEFINE_string(known, "keep", "Knowledge graphs: keep or drop answers that are triples of any split.");
+DEFINE_int64(
+    embedding_height, 0,
+    "Knowledge graphs: of the image, for a model of TiePin or PyKEEN whose shapes leave it open. 0: they tell.");
+DEFINE_string(output_model, "",
+              "Knowledge graphs: write the model, of TiePin or PyKEEN, as a file of ours (kind kge/1).");
 DEFINE_string(export_embeddings, "",
               "Knowledge graphs: write the model's embeddings with their names to this file, .tsv or .safetensors.");
 
@@ -91,6 +98,38 @@ absl::Status CheckFlags() {
   if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
   return RefuseFlags("with --queries", {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation",
                                         "min_mrr", "output_dir"});
+}
+
+// A model of ours, or another project's with the names of the triples.
+absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run) {
+  const std::string& path = run.args[0];
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  if (!IsForeignKge(file)) {
+    RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height", "output_model"}));
+    return ReadKgeModel(path);
+  }
+  if (FLAGS_embedding_height < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--embedding_height=", FLAGS_embedding_height, ": expected at least 1"));
+  }
+  ASSIGN_OR_RETURN(const ForeignKge foreign, ReadForeignKge(file, FLAGS_embedding_height));
+  if (run.args.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": a model of ", foreign.project,
+                     " has no names: name the file of triples behind it whose ids it was trained with"));
+  }
+  ASSIGN_OR_RETURN(const KnowledgeGraph graph, ReadTriples(run.args[1]));
+  ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, graph));
+  PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
+                            ConveVariantName(model.shape.options.variant), ") of ", model.shape.dim(),
+                            " numbers; its ids are taken to be those of ", run.args[1]));
+  if (!FLAGS_output_model.empty()) {
+    ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, {path, run.args[1]}));
+    model.metadata.insert(metadata.begin(), metadata.end());
+    RETURN_IF_ERROR(WriteKgeModel(FLAGS_output_model, model));
+    PrintMessage(absl::StrCat("wrote ", FLAGS_output_model));
+  }
+  return model;
 }
 
 absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
@@ -188,6 +227,7 @@ bool IsKgeModel(const std::string& path) {
   if (!LooksLikeTensorFile(path)) return false;
   const absl::StatusOr<TensorFile> file = ReadTensorFile(path);
   if (!file.ok()) return false;
+  if (IsForeignKge(*file)) return true;
   const absl::StatusOr<FileKind> kind = GetFileKind(*file);
   return kind.ok() && kind->name == "kge";
 }
@@ -200,7 +240,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
         "needs MODEL, a file of kind kg.triples/1 and perhaps its known tails, of kind kg.known/1; see evaluate "
         "--help");
   }
-  ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(run.args[0]));
+  ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run));
   if (exports) {
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
@@ -221,8 +261,9 @@ absl::Status EvaluateKge(const ToolRun& run) {
 }
 
 absl::Status RefuseKgeFlags(absl::string_view why) {
-  return RefuseFlags(why, {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation", "min_mrr",
-                           "queries", "top_k", "probabilities", "known", "export_embeddings"});
+  return RefuseFlags(
+      why, {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation", "min_mrr", "queries",
+            "top_k", "probabilities", "known", "export_embeddings", "embedding_height", "output_model"});
 }
 
 }  // namespace rutile

@@ -100,6 +100,7 @@ expect_error 1 '--max_force_rmse has no effect with a knowledge-graph model' $ev
 expect_error 1 '--split has no effect with an interatomic potential' $evaluate --split=valid none.safetensors g.safetensors
 expect_error 1 '--filter=train+valid' $evaluate --ranking_convention=tiepin --filter=all m.safetensors g.safetensors
 expect_error 1 'leave out --direction=both' $evaluate --ranking_convention=original --direction=both tails.safetensors plain.safetensors
+expect_error 1 'output_model has no effect with a model of ours' $evaluate --output_model=o.safetensors m.safetensors g.safetensors
 expect_error 1 '.tsv or .safetensors' $evaluate --export_embeddings=e.csv m.safetensors
 printf 'p99\tlikes\t?\n' > unknown.tsv
 expect_error 1 'unknown.tsv:1: no entity is called "p99"' $evaluate --queries=unknown.tsv m.safetensors g.safetensors

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -268,6 +269,7 @@ absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const Ou
     RETURN_IF_ERROR(CheckInterrupt());
     absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(p);
     if (!made.ok()) {
+      if (absl::StartsWith(made.status().message(), points.paths[p])) return made.status();
       return absl::Status(made.status().code(), absl::StrCat(points.paths[p], ": ", made.status().message()));
     }
     products.push_back(std::move(*made));

@@ -35,7 +35,7 @@ void AddNumbers(absl::Span<const double> numbers, std::string* row) {
 std::string Unit(const TracinResult& result) {
   if (result.description.normalisation == InfluenceNormalisation::kCosine || result.domain == nullptr) return "";
   const std::string unit = result.domain->score_unit();
-  return unit.empty() ? "" : absl::StrCat(" [", unit, "]");
+  return unit.empty() ? "" : absl::StrCat("[", unit, "]");
 }
 
 absl::Span<const double> PartsOf(const std::vector<double>& values, const Influence& influence, int64_t row) {

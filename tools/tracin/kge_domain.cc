@@ -234,7 +234,7 @@ absl::StatusOr<KgeShape> ShapeOf(const TracinPoints& points, const std::optional
                                  const KnowledgeGraph& graph) {
   if (points.are_models()) return model->shape;
   KgeShape shape;
-  const absl::StatusOr<KgeOptions> options = ParseKgeOptions(points.checkpoints[0].course);
+  const absl::StatusOr<KgeOptions> options = ParseKgeOptions(points.checkpoints[0].task);
   if (!options.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(points.paths[0], ": config: ", options.status().message()));
   }
@@ -271,7 +271,7 @@ absl::Status CheckModels(const TracinPoints& points, const KgeShape& shape, cons
 
 absl::Status CheckSameTriples(const TracinFlags& flags, const TracinPoints& points, const KgeData& data) {
   if (points.are_models() || data.triples_sha256.empty()) return absl::OkStatus();
-  const auto& course = points.checkpoints[0].course;
+  const auto& course = points.checkpoints[0].task;
   const auto found = course.find("triples_sha256");
   if (found == course.end() || found->second == data.triples_sha256) return absl::OkStatus();
   return WarnOrRefuse(flags, absl::StrCat(flags.train[0], ": these are not the triples that ", points.paths[0],

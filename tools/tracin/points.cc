@@ -39,7 +39,7 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, TracinPoints*
   for (const std::string& message : series.messages) PrintMessage(message);
   points->checkpoints = std::move(series.checkpoints);
   for (const CheckpointSummary& checkpoint : points->checkpoints) points->paths.push_back(checkpoint.path);
-  points->is_kge = points->checkpoints[0].course.count("kge_model") > 0;
+  points->is_kge = points->checkpoints[0].task.count("kge_model") > 0;
   return absl::OkStatus();
 }
 

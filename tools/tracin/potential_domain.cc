@@ -196,7 +196,7 @@ class PotentialDomain : public InfluenceDomain {
     return MakePotentialProducts(potential_, train_, test_, at, options_);
   }
 
-  double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 1e-3; }
+  double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
   void Describe(InfluenceDescription* description) const override {
     description->model = "atomistic";
@@ -325,7 +325,7 @@ absl::Status PotentialDomain::SetWeights() {
     }
     loss.kind = LossKind::kMse;
   } else {
-    absl::StatusOr<LossOptions> trained = LossOfCourse(points_->checkpoints[0].course);
+    absl::StatusOr<LossOptions> trained = LossOfCourse(points_->checkpoints[0].task);
     if (!trained.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(points_->paths[0], ": config: ", trained.status().message()));
     }

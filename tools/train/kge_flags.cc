@@ -12,8 +12,11 @@
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options_text.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/communicator.h"
 #include "lib/train/optimizer_options.h"
 #include "tools/common/given_flags.h"
+
+DECLARE_bool(sync_batchnorm);
 
 DEFINE_string(kge_model, "conve", "Embeddings of a knowledge graph: conve, distmult or complex.");
 DEFINE_string(
@@ -86,12 +89,39 @@ absl::Status SetImage(KgeOptions* options) {
   return absl::OkStatus();
 }
 
+// A flag that was given must say what the model is.
+absl::Status CheckAsInitial(const char* flag, absl::string_view initial, absl::string_view given) {
+  if (!FlagGiven(flag) || initial == given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", given, ": the model of --init_from has ", initial, "; leave the flag out"));
+}
+
+absl::Status TakeSizes(const KgeOptions& initial, KgeOptions* options) {
+  for (const auto& [flag, size] :
+       {std::pair("embedding_dim", &KgeOptions::embedding_dim),
+        std::pair("embedding_height", &KgeOptions::embedding_height),
+        std::pair("embedding_width", &KgeOptions::embedding_width),
+        std::pair("output_channels", &KgeOptions::output_channels),
+        std::pair("kernel_height", &KgeOptions::kernel_height), std::pair("kernel_width", &KgeOptions::kernel_width)}) {
+    RETURN_IF_ERROR(CheckAsInitial(flag, absl::StrCat(initial.*size), absl::StrCat((*options).*size)));
+    (*options).*size = initial.*size;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<KgeOptions> KgeOptionsFromFlags() {
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
   KgeOptions options;
   RETURN_IF_ERROR(ParseFlag("kge_model", FLAGS_kge_model, ParseKgeModel, &options.model));
   RETURN_IF_ERROR(ParseFlag("conve_variant", FLAGS_conve_variant, ParseConveVariant, &options.variant));
+  if (initial != nullptr) {
+    RETURN_IF_ERROR(CheckAsInitial("kge_model", KgeModelName(initial->model), KgeModelName(options.model)));
+    RETURN_IF_ERROR(
+        CheckAsInitial("conve_variant", ConveVariantName(initial->variant), ConveVariantName(options.variant)));
+    options.model = initial->model;
+    options.variant = initial->variant;
+  }
   if (options.model != KgeModel::kConvE) {
     RETURN_IF_ERROR(RefuseFlags(absl::StrCat("with ", KgeModelFlag(options)),
                                 {"conve_variant", "embedding_height", "embedding_width", "output_channels",
@@ -101,6 +131,7 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags() {
   options.output_channels = FLAGS_output_channels;
   options.kernel_height = FLAGS_kernel_height;
   options.kernel_width = FLAGS_kernel_width;
+  if (initial != nullptr) RETURN_IF_ERROR(TakeSizes(*initial, &options));
   options.input_dropout = FLAGS_input_dropout;
   options.feature_map_dropout = FLAGS_feature_map_dropout;
   options.output_dropout = FLAGS_output_dropout;
@@ -119,6 +150,19 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags() {
   if (options.label_smoothing == 0) RETURN_IF_ERROR(RefuseFlags("without --label_smoothing", {"label_smoothing_form"}));
   RETURN_IF_ERROR(CheckKgeOptions(options));
   return options;
+}
+
+absl::StatusOr<bool> SyncNormsFromFlags(const Communicator* communicator, const KgeOptions& model,
+                                        const TrainerOptions& options) {
+  if (!FLAGS_sync_batchnorm || communicator == nullptr) return false;
+  if (model.model != KgeModel::kConvE) {
+    RETURN_IF_ERROR(
+        RefuseFlags(absl::StrCat("with ", KgeModelFlag(model), ", which has no batch norms"), {"sync_batchnorm"}));
+  }
+  if (options.compile_mode != CompileMode::kCompile) {
+    RETURN_IF_ERROR(RefuseFlags("with --compile_mode=none, whose norms are LibTorch's own", {"sync_batchnorm"}));
+  }
+  return true;
 }
 
 absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options) {
@@ -169,7 +213,7 @@ absl::Status RefuseKgeFlags() {
   return RefuseFlags("on structures, features and neighbors: it is for triples",
                      {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width",
                       "output_channels", "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout",
-                      "output_dropout", "kge_loss", "label_smoothing", "label_smoothing_form"});
+                      "output_dropout", "kge_loss", "label_smoothing", "label_smoothing_form", "sync_batchnorm"});
 }
 
 absl::Status RefusePotentialFlags() {
@@ -203,7 +247,6 @@ absl::Status RefusePotentialFlags() {
                                                           "compile_cache_dir",
                                                           "save_energies",
                                                           "save_forces",
-                                                          "init_from",
                                                           "species",
                                                           "rad_order",
                                                           "rad_cutoff",

@@ -3,10 +3,12 @@
 #include <ATen/Parallel.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_file.h"
@@ -31,6 +33,8 @@
 #include "tools/common/given_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
+#include "tools/train/init_flags.h"
+#include "tools/train/init_kge.h"
 #include "tools/train/kge_flags.h"
 #include "tools/train/memory_flags.h"
 #include "tools/train/precision_flags.h"
@@ -140,7 +144,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(RefusePotentialFlags());
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
-  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags());
+  ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
+  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const bool bf16, Bf16KernelsFromFlags(options));
   RETURN_IF_ERROR(SetEagerFromFlags(bf16, &options, &messages));
@@ -149,10 +154,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
-  if (communicator != nullptr && model.model == KgeModel::kConvE) {
+  ASSIGN_OR_RETURN(const bool synchronise, SyncNormsFromFlags(communicator.get(), model, options));
+  if (communicator != nullptr && model.model == KgeModel::kConvE && !synchronise) {
     messages.push_back(
         "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
-        "with smaller batches for the norms");
+        "with smaller batches for the norms (--sync_batchnorm makes it the same)");
   }
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
@@ -160,7 +166,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
+  RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   options.data_sha256 = DataSha256(metadata, inputs);
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
@@ -171,7 +178,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ResolveKgeFlags(model, options, &settings);
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
-  if (bf16 && options.check_gradient) {
+  // Norms of the reference see one process's batch.
+  if ((bf16 || synchronise) && options.check_gradient) {
     RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, options));
     options.check_gradient = false;
   }
@@ -180,6 +188,10 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, bf16));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
+    if (synchronise) {
+      task->SynchroniseNorms([&](absl::Span<double> values) { return communicator->Sum(values); });
+    }
+    if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
                          task->examples().TestExamples()};
     RETURN_IF_ERROR(RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata).status());

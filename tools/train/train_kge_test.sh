@@ -115,7 +115,23 @@ $train --threads=1 --embedding_dim=24 --embedding_height=6 --max_steps=1 --overw
 expect_error 1 'what fits: 1 x 30' $train --embedding_dim=30 --embedding_height=8 --output_dir=z t.safetensors
 expect_error 1 'larger than the image' $train --kernel_height=41 --output_dir=z t.safetensors
 expect_error 1 'hidden has no effect on triples' $train --hidden=8 --output_dir=z t.safetensors
-expect_error 1 'init_from has no effect on triples' $train --init_from=a/best.safetensors --output_dir=z t.safetensors
+# From a model: sizes are its own, rows go by name, and a graph that has grown begins with what was learned.
+$train --init_from=a/best.safetensors --learning_rate=1e-30 --max_epochs=1 --threads=1 --output_dir=tuned t.safetensors > /dev/null 2> log ||
+  fail "init_from: $(cat log)"
+entities=$(cut -f 1,3 train.txt valid.txt test.txt | tr '\t' '\n' | sort -u | wc -l)
+grep -q "starts from a/best.safetensors: rows of $entities entities and 6 relations; from random numbers: 0 and 0" log || fail "what was taken: $(cat log)"
+[ "$(config tuned embedding_dim)" = 32 ] || fail "the model's sizes"
+$info tuned/last.safetensors | grep -q 'a/best.safetensors' || fail "init_from in the metadata"
+best=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR > 1 && $c > m {m = $c} END {print m}' a/log.tsv)
+tuned=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR == 2 {print $c}' tuned/log.tsv)
+at_least "$tuned" "$(awk -v b="$best" 'BEGIN {print b / 2}')" || fail "the run starts at $tuned, the model has $best"
+(cat train.txt && printf 'g0\tparent\tbaby\n') > grown.txt
+$featurize --train=grown.txt --valid=valid.txt --test=test.txt --output=grown.safetensors 2> /dev/null || fail "grown graph"
+$train --init_from=a/best.safetensors --max_epochs=1 --threads=1 --output_dir=grown grown.safetensors > /dev/null 2> log || fail "grown: $(cat log)"
+grep -q "rows of $entities entities and 6 relations; from random numbers: 1 and 0" log || fail "what was taken: $(cat log)"
+expect_error 1 'the model of --init_from has 32' $train --init_from=a/best.safetensors --embedding_dim=16 --output_dir=z t.safetensors
+expect_error 1 'the model of --init_from has conve' $train --init_from=a/best.safetensors --kge_model=complex --output_dir=z t.safetensors
+expect_error 1 'init_from has no effect with --resume' $train --init_from=a/best.safetensors --resume --output_dir=tuned t.safetensors
 expect_error 1 'validation_fraction has no effect on triples' $train --validation_fraction=0.2 --output_dir=z t.safetensors
 expect_error 1 'kernel_height has no effect with --kge_model=distmult' $train --kge_model=distmult --kernel_height=2 --output_dir=z t.safetensors
 expect_error 1 'label_smoothing_form has no effect' $train --label_smoothing=0 --label_smoothing_form=pykeen --output_dir=z t.safetensors
