@@ -372,9 +372,14 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  if (points_ == nullptr) return absl::OkStatus();
-  RETURN_IF_ERROR(SetWeights());
   ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags());
+  if (points_ == nullptr) {
+    if (!flags_.test.empty()) {
+      ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
+    }
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(SetWeights());
   ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
   options_.num_threads = ThreadsFromFlags();
   const DType own = points_->are_models() ? potential_.parameters.dtype() : points_->checkpoints[0].dtype;
@@ -437,8 +442,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
 
 absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
   if (points == nullptr) {
-    RETURN_IF_ERROR(RefuseFlags("with --merge", {"test_quantity", "test_atom", "test_component", "term_weights",
-                                                 "train_frames", "projection_dim", "projection_type"}));
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "projection_dim", "projection_type"}));
   }
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
