@@ -5,6 +5,7 @@
 #include "lib/base/logging.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/row_dot.h"
+#include "lib/kg/sparse_products.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -35,13 +36,14 @@ KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& pl
       plan_(plan),
       pool_(pool),
       small_columns_(SmallColumns(shape).size),
+      bf16_(bf16),
       rounded_(bf16),
       exact_(/*bf16=*/false) {
   rounded_.SetRounding(bf16);
 }
 
 template <typename T>
-void KgePairProducts<T>::Hold(const KgeFactors<T>* held) {
+void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
   held_ = held;
   Add(held->head, &by_head_);
   Add(held->relation, &by_relation_);
@@ -49,6 +51,12 @@ void KgePairProducts<T>::Hold(const KgeFactors<T>* held) {
   const int64_t d = shape_.dim();
   held_v_.resize(held->size * d);
   for (int64_t j = 0; j < held->size; ++j) std::copy_n(held->v + held->key[j] * d, d, held_v_.data() + j * d);
+  if (plan_.fc_weight < 0 || bf16_ || held->keys == 0) return;
+  const int64_t features = shape_.num_features();
+  T* const packed = Take<T>(&held_maps_, SparseTilesSize<T>(held->keys, features));
+  PackSparseTiles<T>(held->maps, held->keys, features, packed);
+  held->maps = nullptr;
+  held->map_memory = Tensor();
 }
 
 template <typename T>
@@ -70,6 +78,25 @@ void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products
   }
 }
 
+// Half of a map's numbers are 0, which is worth more than BLAS.
+template <typename T>
+const T* KgePairProducts<T>::MultiplyMaps(const KgeFactors<T>& factors, int64_t* stride) {
+  const int64_t features = shape_.num_features(), keys = factors.keys, held_keys = held_->keys;
+  *stride = bf16_ ? held_keys : SparseColumns<T>(held_keys);
+  T* const products = Take<T>(&of_maps_, keys * *stride);
+  if (bf16_) {
+    const MatrixView<T> others = {held_->maps, held_keys, features, features};
+    rounded_.Multiply({factors.maps, keys, features, features}, others.Transposed(), /*add=*/false, products,
+                      held_keys);
+    return products;
+  }
+  ForPieces(pool_, keys, NumPieces(keys, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
+    MultiplySparse<T>(factors.maps + begin * features, end - begin, features, held_maps_.values<T>().data(), held_keys,
+                      products + begin * *stride);
+  });
+  return products;
+}
+
 template <typename T>
 void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
   if (plan_.fc_weight < 0 && plan_.fc_bias < 0) return;
@@ -80,14 +107,11 @@ void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
     for (int64_t i = 0; i < size * held; ++i) out[i] += slopes[i];
   }
   if (plan_.fc_weight < 0) return;
-  const int64_t features = shape_.num_features(), held_keys = held_->keys;
-  T* const maps = Take<T>(&of_maps_, factors.keys * held_keys);
-  const MatrixView<T> others = {held_->maps, held_keys, features, features};
-  rounded_.Multiply({factors.maps, factors.keys, features, features}, others.Transposed(), /*add=*/false, maps,
-                    held_keys);
+  int64_t stride = 0;
+  const T* const maps = MultiplyMaps(factors, &stride);
   T* const out = products + plan_.fc_weight * size * held;
   for (int64_t e = 0; e < size; ++e) {
-    const T* const row = maps + factors.key[e] * held_keys;
+    const T* const row = maps + factors.key[e] * stride;
     for (int64_t j = 0; j < held; ++j) out[e * held + j] += slopes[e * held + j] * row[held_->key[j]];
   }
 }

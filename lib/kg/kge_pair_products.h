@@ -23,8 +23,9 @@ class KgePairProducts {
   // bf16: factors of the large products are rounded to bfloat16.
   KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
 
-  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch.
-  void Hold(const KgeFactors<T>* held);
+  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch; may take its
+  // maps away, which are kept in another order.
+  void Hold(KgeFactors<T>* held);
 
   // products: [parts, B, H], overwritten. Errors over entities are of all losses or of none; held scores have none.
   void Multiply(const KgeFactors<T>& factors, T* products);
@@ -34,6 +35,8 @@ class KgePairProducts {
 
   void MultiplySmall(const KgeFactors<T>& factors, T* products);
   void MultiplyFc(const KgeFactors<T>& factors, T* products);
+  // <a_i, a_j> of keys [K, their], rows *stride apart.
+  const T* MultiplyMaps(const KgeFactors<T>& factors, int64_t* stride);
   void MultiplyRelations(const KgeFactors<T>& factors, T* products) const;
   // Where errors are those of single tails.
   void MatchEntities(const KgeFactors<T>& factors, T* products) const;
@@ -46,10 +49,12 @@ class KgePairProducts {
   const KgePartPlan& plan_;
   ThreadPool* const pool_;
   const int64_t small_columns_;
+  const bool bf16_;
   MatrixProducts<T> rounded_, exact_;
   const KgeFactors<T>* held_ = nullptr;
   Index by_head_, by_relation_, by_tail_;  // places in held, ascending
   std::vector<T> held_v_;                  // [H, d] of examples, not of keys
+  Tensor held_maps_;                       // packed for sparse_products.h
   Tensor of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
 };
 
