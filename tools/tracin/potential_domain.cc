@@ -173,6 +173,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
   absl::Status CacheNeighbors();
   absl::Status CheckModels() const;
+  absl::Status CheckTests() const;
 
   const TracinFlags& flags_;
   const TracinPoints* const points_;
@@ -310,8 +311,26 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(CacheNeighbors());
   if (flags_.has_tests()) {
     ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
+    RETURN_IF_ERROR(CheckTests());
   }
   return CheckData(run, flags_.train);
+}
+
+// A loss of nothing has no gradient, and every score of it would be 0.
+absl::Status PotentialDomain::CheckTests() const {
+  if (options_.test.quantity != PotentialQuantity::kLoss) return absl::OkStatus();
+  for (const PotentialTest& test : tests_) {
+    const int64_t s = test.structure;
+    if (test_.has_energy(s) || (options_.loss.force_weight > 0 && !test_.force(s).empty()) ||
+        (options_.loss.stress_weight > 0 && test_.has_stress(s))) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        test_.name(s), ": has nothing that the run learned (energy", options_.loss.force_weight > 0 ? ", forces" : "",
+        options_.loss.stress_weight > 0 ? ", stress" : "",
+        "), so its loss is of nothing: --test_quantity=energy asks for what is predicted"));
+  }
+  return absl::OkStatus();
 }
 
 // Neighbours that no file has are found once, not at each checkpoint, where memory allows.

@@ -113,6 +113,9 @@ head -n 1 sum.tsv | grep -q '^test	test_name	place' || fail "--aggregate: $(cat 
 sed 's/:forces:R:3//' bad.extxyz | awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' > noforce.extxyz
 refuses 'force' --train=f.safetensors,n.safetensors --test=noforce.extxyz --test_quantity=atom-force $points
 refuses 'atom' $data --test_quantity=atom-force --test_atom=99 $points
+sed 's/ energy=[^ ]*//; s/:forces:R:3//' bad.extxyz | awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' > nothing.extxyz
+refuses 'nothing.extxyz#0: has nothing that the run learned (energy, forces)' --train=f.safetensors,n.safetensors --test=nothing.extxyz $points
+ok nothing.tsv --train=f.safetensors,n.safetensors --test=nothing.extxyz --test_quantity=energy --top_k=1 $points
 refuses '--test_atom has no effect without' $data --test_atom=1 $points
 refuses '--test_component has no effect without' $data --test_component=y $points
 refuses '--test_component=w: expected x, y or z' $data --test_quantity=force-component --test_component=w $points
