@@ -49,8 +49,8 @@ class GradientRows {
   ~GradientRows();
 
   // row: [P], overwritten with the gradient of the example. What several examples of one structure share is done once
-  // where they follow each other. INVALID_ARGUMENT naming the structure: AtomicData::FindPairs, a stress that counts
-  // and no volume.
+  // where they follow each other, so `data` stays where and as it is between calls. INVALID_ARGUMENT naming the
+  // structure: AtomicData::FindPairs, a stress that counts and no volume.
   absl::Status Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row);
 
  private:

@@ -169,7 +169,11 @@ class PotentialProducts : public GradientProducts {
     if (h == 0 && !squares) return absl::OkStatus();
     train_.Prefetch(train);
     return ForRows(
-        b, max_rows_, train_, [&](int64_t k) { return GradientExample{train[k]}; },
+        b, max_rows_, train_,
+        [&](int64_t k) {
+          CHECK(train[k] >= 0 && train[k] < num_train()) << train[k];
+          return GradientExample{train[k]};
+        },
         [&](int64_t begin, int64_t count, T* rows) {
           if (squares) AddSquares(begin, count, rows, b, tile->train_square.data());
           int64_t column = 0;
@@ -220,8 +224,8 @@ class PotentialProducts : public GradientProducts {
     return {tests_[test].structure, options_.test.quantity, tests_[test].atom, options_.test.component};
   }
 
-  // Calls use(first, count, rows [count, row_size()]) for all n examples, `grain` after each other by one
-  // thread, max_rows_ at most at once. The first error.
+  // Calls use(first, count, rows [count, row_size()]) for all n examples, `grain` after each other by one thread,
+  // max_rows_ at most at once. The first error; rows of examples with errors may be anything.
   template <typename Example, typename Use>
   absl::Status ForRows(int64_t n, int64_t grain, const AtomicData& data, const Example& example, const Use& use) {
     std::vector<absl::Status> status(n);
