@@ -3,7 +3,7 @@ set terminal svg size 560,360 font "sans-serif,13" background "white"
 set datafile separator tab
 set xlabel "training triples removed for each target"
 set ylabel "mean of 1/rank of the targets' tails"
-set xrange [-0.5:*]
+set offsets 0, 0.5, 0, 0
 set yrange [0:1.02]
 set key bottom left
 set grid lc rgb "#dddddd"
