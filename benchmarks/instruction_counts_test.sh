@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # instruction_counts.sh with a valgrind that pretends: 3 % are let pass, more is not, and --update writes the counts.
+# shellcheck disable=SC2016 # what programs are made of
 set -uo pipefail
 script=$(realpath "$1")
 scratch=${TEST_TMPDIR:-$(mktemp -d)}/counts
 rm -rf "$scratch" && mkdir -p "$scratch/bin" && cd "$scratch" || exit 1
-# shellcheck disable=SC2016 # what programs are made of
 printf '#!/bin/sh\n[ "$1" = --version ] && echo valgrind-0 && exit\nfor name; do :; done\n. ./counted\n' > bin/valgrind
 printf '#!/bin/sh\nprintf "a\\nb\\n"\n' > program
 chmod +x bin/valgrind program
