@@ -73,7 +73,7 @@ def main():
 
             run(1)
             epochs = arguments.epochs if size > 1 else max(1, arguments.epochs // 10)
-            flags = [f'--hidden={width},{width}', f'--batch_size={size}', '--val_fraction=0.0025', '--loss=rmse']
+            flags = [f'--hidden={width},{width}', f'--batch_size={size}', '--validation_fraction=0.0025', '--loss=rmse']
             long = 40000 // width if size > 1 else 300
             table.measure(f'{width}-{width}, batches of {size}', arguments.rounds,
                           lambda: rivals.train_epochs(features, 10, long, flags, scratch) * 1e3,
