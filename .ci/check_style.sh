@@ -48,6 +48,11 @@ lib/train/sgd.cc                            lib/train/optimizer_test.cc
 lib/kg/conve_layers.cc                      lib/kg/conve_kernel_test.cc
 lib/kg/product_layers.cc                    lib/kg/conve_kernel_test.cc
 lib/kg/kge_task_reference.cc                lib/kg/kge_task_test.cc
+lib/kg/conve_evaluation.cc                  lib/kg/kge_products_test.cc
+lib/kg/kge_directions.cc                    lib/kg/kge_products_test.cc
+lib/kg/kge_factors.cc                       lib/kg/kge_products_test.cc
+lib/kg/kge_influence_reference.cc           lib/kg/kge_products_golden_test.cc
+lib/kg/kge_pair_products.cc                 lib/kg/kge_products_test.cc
 lib/train/agreement.cc                      lib/train/trainer_processes_test.cc
 lib/train/communicator.cc                   lib/train/gloo_communicator_test.cc
 lib/train/gradient_reducer.cc               lib/train/trainer_processes_test.cc

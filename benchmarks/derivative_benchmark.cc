@@ -13,7 +13,6 @@
 
 #include "absl/types/span.h"
 #include "benchmark/benchmark.h"
-#include "benchmarks/fma_peak.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev_options.h"
@@ -23,6 +22,7 @@
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_view.h"
 #include "lib/neighbor/triplets.h"
+#include "lib/profile/fma_peak.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {

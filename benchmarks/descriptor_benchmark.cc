@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "benchmarks/fma_peak.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev.h"
 #include "lib/descriptor/chebyshev_descriptor.h"
 #include "lib/neighbor/neighbor_list.h"
+#include "lib/profile/fma_peak.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {

@@ -15,7 +15,7 @@ if ! bazel build --noshow_progress --show_result=0 //:tools > "$log" 2>&1; then
   exit 1
 fi
 mkdir -p bin
-for tool in cache-neighbors featurize train evaluate; do
+for tool in cache-neighbors featurize train evaluate tracin profile; do
   binary=bazel-bin/tools/$tool/$tool
   cmp -s "$binary" "bin/$tool" || install -m 755 "$binary" "bin/$tool"
 done

@@ -61,7 +61,7 @@ def program(name):
     """The path of one of rutile's programs, from PATH or bin/."""
     path = shutil.which(name) or shutil.which(name, path=str(ROOT / 'bin'))
     if path is None:
-        sys.exit(f'{name}: neither on PATH nor in bin/; build it with: tools/bootstrap.sh && bazel build //:tools')
+        sys.exit(f'{name}: neither on PATH nor in bin/; tools/quickstart.sh builds bin/')
     return path
 
 

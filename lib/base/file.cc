@@ -15,6 +15,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -176,6 +177,7 @@ absl::Status AtomicFile::AppendFile(int fd, int64_t size) {
 }
 
 absl::Status AtomicFile::Commit() {
+  const ProfileScope scope(Stage::kWrite);  // waiting for the disk
   // A pipe or a terminal cannot be flushed to a device (EINVAL); a file must be before it takes the name.
   if (!temporary_.empty() && ::fsync(fd_) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   if (::close(std::exchange(fd_, -1)) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -131,6 +132,7 @@ void ThreadPool::For(int64_t n, int64_t grain, const std::function<void(int64_t,
   ++shared_->generation;
   shared_->Notify(&shared_->wake);
   shared_->TakePieces(0);
+  const ProfileScope scope(Stage::kWaitForThreads);
   shared_->Wait(&shared_->done, [this] { return shared_->working == 0; });
 }
 

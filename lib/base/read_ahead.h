@@ -7,6 +7,7 @@
 #include <future>
 
 #include "absl/status/status.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
@@ -23,10 +24,15 @@ absl::Status ForEachChunk(bool ahead, const std::function<absl::Status(Chunk*)>&
     Chunk& chunk = chunks[current];
     Chunk& next = chunks[current ^ 1];
     std::future<absl::Status> reading;
-    if (!chunk.last && ahead) reading = std::async(std::launch::async, [&] { return read(&next); });
+    if (!chunk.last && ahead)
+      reading = std::async(std::launch::async, [&] {
+        SetProfileThreadName("reader");
+        return read(&next);
+      });
     absl::Status status = compute(&chunk);
     if (reading.valid()) {
       // What comes first in the input is reported first, with or without another thread.
+      const ProfileScope scope(Stage::kWaitForData);
       const absl::Status read_status = reading.get();
       if (status.ok()) status = read_status;
     }

@@ -7,10 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor.h"
+#include "lib/descriptor/descriptor_cost.h"
 #include "lib/descriptor/descriptor_factory.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_vectors.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/species_map.h"
 
 namespace rutile {
@@ -52,6 +54,7 @@ class Featurizer : public StructureConsumer {
       : options_(options),
         sink_(sink),
         descriptor_(MakeDescriptor(options.descriptor, options.angular)),
+        cost_(options.descriptor, options.angular, options.precision == DType::kF64 ? 8 : 4, descriptor_->cutoff()),
         species_map_(options.descriptor.species) {
     for (int t = 0; t < options.num_threads; ++t) workers_.emplace_back(*descriptor_);
   }
@@ -82,13 +85,10 @@ class Featurizer : public StructureConsumer {
     Slot& out = slots_[slot];
     Worker& worker = workers_[thread];
     RETURN_IF_ERROR(species_map_.Map(structure, &out.species));
-    if (in.neighbors != nullptr) {
-      ListFromPairs(structure.position, structure.cell, in.neighbors->pairs(in.index), descriptor_->cutoff(),
-                    &worker.neighbors);
-    } else if (absl::Status status = worker.search.Compute(structure, &worker.neighbors); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat(structure.name, ": ", status.message()));
-    }
+    RETURN_IF_ERROR(FindNeighbors(in, &worker));
+    const ProfileScope scope(Stage::kFeatures);
     out.pairs = worker.neighbors.num_pairs();
+    if (scope.is_on()) CountFeatures(scope, structure.size(), out.pairs);
     out.too_close = HasPairAtOrBelow(worker.neighbors, options_.descriptor.min_cutoff);
     if (options_.precision == DType::kF64) {
       ComputeFeatures(&worker, out.species, &out.features64);
@@ -107,6 +107,29 @@ class Featurizer : public StructureConsumer {
   }
 
  private:
+  absl::Status FindNeighbors(const StreamedStructure& in, Worker* worker) {
+    const ProfileScope scope(Stage::kSearch);
+    const Structure& structure = in.structure;
+    if (in.neighbors != nullptr) {
+      ListFromPairs(structure.position, structure.cell, in.neighbors->pairs(in.index), descriptor_->cutoff(),
+                    &worker->neighbors);
+    } else if (absl::Status status = worker->search.Compute(structure, &worker->neighbors); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(structure.name, ": ", status.message()));
+    }
+    scope.Add(Counter::kAtoms, structure.size());
+    scope.Add(Counter::kPairs, worker->neighbors.num_pairs());
+    return absl::OkStatus();
+  }
+
+  // Neighbours stay in the cache: positions and species come in, features go out.
+  void CountFeatures(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
+    const int64_t number = options_.precision == DType::kF64 ? 8 : 4;
+    scope.Add(Counter::kAtoms, atoms);
+    scope.Add(Counter::kPairs, pairs);
+    scope.Add(Counter::kFlop, cost_.Features(atoms, pairs));
+    scope.Add(Counter::kBytes, atoms * (3 * 8 + 1 + descriptor_->num_features() * number));
+  }
+
   template <typename T>
   void ComputeFeatures(Worker* worker, absl::Span<const uint8_t> species, std::vector<T>* features) const {
     features->resize(species.size() * descriptor_->num_features());
@@ -116,6 +139,7 @@ class Featurizer : public StructureConsumer {
   const FeaturizeOptions& options_;
   const Sink& sink_;
   const std::unique_ptr<const Descriptor> descriptor_;
+  const DescriptorCost cost_;
   const SpeciesMap species_map_;
   std::vector<Worker> workers_;
   std::vector<Slot> slots_;
@@ -147,6 +171,7 @@ absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, a
   Metadata metadata = provenance;
   metadata["config_key"] = options.config_key;
   if (!options.weight_key.empty()) metadata["weight_key"] = options.weight_key;
+  const ProfileScope scope(Stage::kWrite);
   RETURN_IF_ERROR(writer.Finish(metadata));
   return stats;
 }

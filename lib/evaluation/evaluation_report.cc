@@ -10,6 +10,7 @@
 #include "lib/evaluation/learning_curve.h"
 #include "lib/plot/html_report.h"
 #include "lib/plot/plots.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {
@@ -161,6 +162,7 @@ absl::Status AddLearningCurve(absl::string_view directory, const EvaluationRepor
 }  // namespace
 
 absl::Status WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report) {
+  const ProfileScope scope(Stage::kReport);
   HtmlReport html(report.title);
   html.AddSection("Errors");
   if (FindError(report.errors, "energy") == nullptr && FindError(report.errors, "force") == nullptr) {

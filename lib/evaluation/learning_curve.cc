@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/plot/plots.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -57,6 +58,7 @@ std::optional<double> Marked(const Curve& curve, const std::vector<double>& x, c
 bool HasLearningCurve(const TrainingLog& log) { return !Curves(log, *log.Find("epoch")).empty(); }
 
 absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, std::optional<double> best_epoch) {
+  const ProfileScope scope(Stage::kReport);
   const std::vector<double>& epoch = *log.Find("epoch");  // ReadTrainingLog saw to it
   const bool over_steps = SeveralRowsInAnEpoch(epoch) && log.Find("step") != nullptr;
   const std::vector<double>& x = over_steps ? *log.Find("step") : epoch;

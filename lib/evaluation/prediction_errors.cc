@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {
@@ -104,6 +105,7 @@ void AppendRows(const char* grouping, const std::string& group, const GroupSums&
 }  // namespace
 
 std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predictions) {
+  const ProfileScope scope(Stage::kMetrics);
   GroupSums all;
   std::map<std::string, GroupSums> by_config, by_composition, by_species;
   for (const StructurePrediction& p : predictions) {

@@ -10,6 +10,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/evaluation/prediction_errors.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {
@@ -48,6 +49,7 @@ double ErrorOfStress(const StructurePrediction& p) {
 }  // namespace
 
 std::string PredictionsToTsv(absl::Span<const StructurePrediction> predictions) {
+  const ProfileScope scope(Stage::kWrite);
   std::string tsv =
       "name\tconfig_type\tcomposition\tatoms\treference_energy[eV]\tpredicted_energy[eV]\terror[meV/atom]\t"
       "energy_spread[meV/atom]\tforce_rmse[eV/Å]\tforce_max[eV/Å]\tnet_force[eV/Å]\tforce_spread_max[eV/Å]\t"
@@ -68,6 +70,7 @@ std::string PredictionsToTsv(absl::Span<const StructurePrediction> predictions) 
 }
 
 absl::Status WriteForcesTsv(absl::string_view path, absl::Span<const StructurePrediction> predictions) {
+  const ProfileScope scope(Stage::kWrite);
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   std::string buffer =
       "structure\tname\tatom\telement\treference_fx[eV/Å]\treference_fy[eV/Å]\treference_fz[eV/Å]\t"

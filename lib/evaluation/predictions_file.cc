@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "nlohmann/json.hpp"
@@ -99,6 +100,7 @@ const Schema& PredictionsSchema() {
 
 absl::Status WritePredictions(absl::string_view path, absl::Span<const StructurePrediction> predictions,
                               const Metadata& provenance) {
+  const ProfileScope scope(Stage::kWrite);
   Column predicted({}), reference({}), spread({}), atom_energy({});
   Column predicted_force({3}), reference_force({3}), force_spread({});
   Column predicted_stress({3, 3}), reference_stress({3, 3});

@@ -13,13 +13,19 @@ void BatchNorm<T>::AddUp(std::vector<double>* sums) const {
 }
 
 template <typename T>
-void BatchNorm<T>::UseBatch(const T* x, int64_t rows, const T* weight, const T* bias) {
-  const double n = static_cast<double>(rows * columns_ / channels_);
+void BatchNorm<T>::UseBatch(const T* x, int64_t rows, const T* weight, const T* bias, const SumOfAll& sum) {
+  double n = static_cast<double>(rows * columns_ / channels_);
   std::vector<double> mean(columns_, 0), variance(columns_, 0);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns_; ++c) mean[c] += static_cast<double>(x[r * columns_ + c]);
   }
   AddUp(&mean);
+  if (sum) {
+    mean.push_back(n);
+    sum(absl::MakeSpan(mean));
+    n = mean.back();
+    mean.pop_back();
+  }
   for (double& value : mean) value /= n;
   std::vector<double> of_columns(columns_);
   for (int64_t c = 0; c < columns_; ++c) of_columns[c] = OfColumn(mean, c);
@@ -30,6 +36,7 @@ void BatchNorm<T>::UseBatch(const T* x, int64_t rows, const T* weight, const T* 
     }
   }
   AddUp(&variance);
+  if (sum) sum(absl::MakeSpan(variance));
   for (double& value : variance) value /= n;
   Use(mean, variance, n, /*of_batch=*/true, weight, bias);
 }
@@ -73,7 +80,8 @@ void BatchNorm<T>::Forward(const T* x, int64_t rows, T* y) const {
 
 // dx = gain (dy - mean(dy) - xhat mean(dy xhat)) of a batch, gain dy else; xhat = (x - mean) inverse.
 template <typename T>
-void BatchNorm<T>::Backward(const T* x, const T* dy, int64_t rows, T* d_weight, T* d_bias, T* dx) const {
+void BatchNorm<T>::Backward(const T* x, const T* dy, int64_t rows, T* d_weight, T* d_bias, T* dx,
+                            const SumOfAll& sum) const {
   std::vector<double> sums(columns_, 0), products(columns_, 0), mean(columns_);
   for (int64_t c = 0; c < columns_; ++c) mean[c] = OfColumn(mean_, c);
   for (int64_t r = 0; r < rows; ++r) {
@@ -90,6 +98,10 @@ void BatchNorm<T>::Backward(const T* x, const T* dy, int64_t rows, T* d_weight, 
     products[c] *= inverse_[c];
     if (d_weight != nullptr) d_weight[c] += static_cast<T>(products[c]);
     if (d_bias != nullptr) d_bias[c] += static_cast<T>(sums[c]);
+  }
+  if (sum && of_batch_) {
+    sum(absl::MakeSpan(sums));
+    sum(absl::MakeSpan(products));
   }
   std::vector<T> center(columns_), gain(columns_), constant(columns_, T(0)), slope(columns_, T(0));
   for (int64_t c = 0; c < columns_; ++c) {

@@ -8,8 +8,10 @@
 #define RUTILE_LIB_KG_BATCH_NORM_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "lib/kg/batch_statistics.h"
 
 namespace rutile {
@@ -20,8 +22,11 @@ class BatchNorm {
   // x is [rows, columns]; channels is columns or 1.
   BatchNorm(int64_t columns, int64_t channels) : columns_(columns), channels_(channels) {}
 
-  // weight, bias: [channels], or null for 1 and 0.
-  void UseBatch(const T* x, int64_t rows, const T* weight, const T* bias);
+  // What several processes have of a batch is added up in place; may be empty.
+  using SumOfAll = std::function<void(absl::Span<double> values)>;
+
+  // weight, bias: [channels], or null for 1 and 0. sum: the batch is that of all processes, of which x is a share.
+  void UseBatch(const T* x, int64_t rows, const T* weight, const T* bias, const SumOfAll& sum = nullptr);
   void UseRunning(const T* mean, const T* variance, const T* weight, const T* bias);
   // Of statistics that are known: [channels] of n values each, the variance over n.
   void Use(const std::vector<double>& mean, const std::vector<double>& variance, double n, bool of_batch,
@@ -29,8 +34,10 @@ class BatchNorm {
 
   // y may be x.
   void Forward(const T* x, int64_t rows, T* y) const;
-  // d_weight, d_bias: [channels], added to; null: there are none. dx may be dy.
-  void Backward(const T* x, const T* dy, int64_t rows, T* d_weight, T* d_bias, T* dx) const;
+  // d_weight, d_bias: [channels], added to, with this process's share; null: there are none. dx may be dy. sum: as
+  // UseBatch had it.
+  void Backward(const T* x, const T* dy, int64_t rows, T* d_weight, T* d_bias, T* dx,
+                const SumOfAll& sum = nullptr) const;
 
   // [channels]
   const std::vector<double>& mean() const { return mean_; }

@@ -15,6 +15,7 @@
 #include "lib/kg/kgx_nodes.h"
 #include "lib/kg/triple_reader.h"
 #include "lib/kg/vocabulary.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {
@@ -350,6 +351,7 @@ absl::Status CheckBuildGraphOptions(const BuildGraphOptions& options) {
 }
 
 absl::StatusOr<BuiltGraph> BuildGraph(const BuildGraphOptions& options) {
+  const ProfileScope scope(Stage::kGraph);
   RETURN_IF_ERROR(CheckBuildGraphOptions(options));
   return Builder(options).Build();
 }

@@ -17,18 +17,9 @@
 
 #include <cstdint>
 
+#include "lib/kg/conv_shape.h"
+
 namespace rutile {
-
-struct ConvShape {
-  int64_t image_height = 0, image_width = 0, kernel_height = 0, kernel_width = 0;
-  int64_t channels = 0;  // C
-
-  int64_t image_size() const { return image_height * image_width; }
-  int64_t map_height() const { return image_height - kernel_height + 1; }
-  int64_t map_width() const { return image_width - kernel_width + 1; }
-  int64_t map_size() const { return map_height() * map_width(); }  // P
-  int64_t taps() const { return kernel_height * kernel_width; }    // K
-};
 
 // Numbers of scratch memory that a pass needs, aligned to 64 bytes.
 int64_t ConvScratchSize(const ConvShape& shape);

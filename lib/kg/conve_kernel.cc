@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lib/base/logging.h"
@@ -9,6 +10,7 @@
 #include "lib/kg/entity_scores.h"
 #include "lib/kg/product_layers.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
@@ -19,6 +21,8 @@ class ConveKernel::Impl {
                                    BatchStatistics* statistics) = 0;
   virtual void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                       Tensor* hidden) = 0;
+  virtual void SetBatchSum(BatchSum sum) = 0;
+  virtual absl::Status status() const = 0;
 };
 
 namespace {
@@ -63,6 +67,7 @@ class ConveKernel::ImplOf : public Impl {
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
     *loss_sum += scores_.AddLosses(batch, arrays);
     if (g == nullptr) return;
+    const ProfileScope scope(Stage::kBackward);
     if (conve_) {
       conve_->Backward(p, batch, v, arrays.d_v, g);
     } else {
@@ -81,8 +86,14 @@ class ConveKernel::ImplOf : public Impl {
     ForwardInChunks(parameters.values<T>().data(), batch, hidden->mutable_values<T>().data());
   }
 
+  void SetBatchSum(BatchSum sum) override {
+    if (conve_) conve_->SetBatchSum(std::move(sum));
+  }
+  absl::Status status() const override { return conve_ ? conve_->status() : absl::OkStatus(); }
+
  private:
   void Forward(const T* parameters, const KgeBatch& batch, T* v) {
+    const ProfileScope scope(Stage::kForward);
     if (conve_) {
       conve_->Forward(parameters, batch, v);
     } else {
@@ -122,8 +133,10 @@ ConveKernel::~ConveKernel() = default;
 absl::Status ConveKernel::AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient,
                                               double* loss_sum, BatchStatistics* statistics) {
   impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics);
-  return absl::OkStatus();
+  return impl_->status();
 }
+
+void ConveKernel::SetBatchSum(BatchSum sum) { impl_->SetBatchSum(std::move(sum)); }
 
 void ConveKernel::Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                          Tensor* hidden) {

@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kg/batch_statistics.h"
+#include "lib/kg/batch_sum.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -37,11 +38,15 @@ class ConveKernel {
   ConveKernel(const ConveKernel&) = delete;
   ConveKernel& operator=(const ConveKernel&) = delete;
 
+  // Norms see the batches of all processes from now on (conve_layers.h); nothing else changes for DistMult and ComplEx.
+  void SetBatchSum(BatchSum sum);
+
   // Adds to loss_sum the sum over the batch of each query's loss: binary cross-entropy is the mean over entities,
   // softmax cross-entropy is with labels normalised to a sum of 1. gradient [P]: d loss_sum / d parameters is added,
   // also where batch.training is false; null: only the loss is wanted. statistics: overwritten with what the norms saw,
   // empty where batch.training is false or a norm saw one value alone; may be null.
-  // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range.
+  // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a sum
+  // over processes.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
                                    BatchStatistics* statistics);
 

@@ -1,10 +1,12 @@
 #include "lib/kg/conve_layers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/kg/dropout.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -73,6 +75,18 @@ ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
 }
 
 template <typename T>
+void ConveLayers<T>::SetBatchSum(BatchSum sum) {
+  sum_ = std::move(sum);
+  norm_sum_ = nullptr;
+  if (sum_) norm_sum_ = [this](absl::Span<double> values) { SumOfAll(values); };
+}
+
+template <typename T>
+void ConveLayers<T>::SumOfAll(absl::Span<double> values) {
+  if (sum_ && status_.ok()) status_ = sum_(values);
+}
+
+template <typename T>
 void ConveLayers<T>::DrawMasks(const KgeBatch& batch) {
   masks_ = Masks();
   if (!batch.training) return;
@@ -118,7 +132,7 @@ void ConveLayers<T>::NormImages(const T* parameters, const KgeBatch& batch) {
   }
   const T *const weight = At(parameters, at_.bn0_weight), *const bias = At(parameters, at_.bn0_bias);
   if (batch.training) {
-    bn0_.UseBatch(raw_, batch.size(), weight, bias);
+    bn0_.UseBatch(raw_, batch.size(), weight, bias, norm_sum_);
   } else {
     bn0_.UseRunning(parameters + at_.bn0_mean, parameters + at_.bn0_variance, weight, bias);
   }
@@ -131,23 +145,25 @@ template <typename T>
 void ConveLayers<T>::FindMoments(int64_t size) {
   const int64_t taps = conv_.taps(), image = conv_.image_size(), stride = taps + taps * taps;
   // Products are of distances from about the mean, so that their differences lose nothing.
-  double origin = 0;
-  for (int64_t i = 0; i < size * image; ++i) origin += static_cast<double>(images_[i]);
-  origin = static_cast<double>(static_cast<T>(origin / static_cast<double>(size * image)));
+  double total[] = {0, static_cast<double>(size * image)};
+  for (int64_t i = 0; i < size * image; ++i) total[0] += static_cast<double>(images_[i]);
+  SumOfAll(absl::MakeSpan(total));
+  const double origin = static_cast<double>(static_cast<T>(total[0] / total[1]));
   piece_moments_.resize(NumPieces(size, kPiece) * stride);
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
     double* const sums = piece_moments_.data() + begin / kPiece * stride;
     PatchMoments(conv_, end - begin, images_ + begin * image, static_cast<T>(origin), Scratch(worker), sums,
                  sums + taps);
   });
-  const double n = static_cast<double>(size * conv_.map_size());
-  moments_.mean.assign(taps, 0);
-  moments_.covariance.assign(taps * taps, 0);
+  std::vector<double> sums(stride, 0);
   for (int64_t piece = 0; piece < NumPieces(size, kPiece); ++piece) {
-    const double* const sums = piece_moments_.data() + piece * stride;
-    for (int64_t k = 0; k < taps; ++k) moments_.mean[k] += sums[k] / n;
-    for (int64_t k = 0; k < taps * taps; ++k) moments_.covariance[k] += sums[taps + k] / n;
+    for (int64_t k = 0; k < stride; ++k) sums[k] += piece_moments_[piece * stride + k];
   }
+  SumOfAll(absl::MakeSpan(sums));
+  const double n = moments_.n = total[1] / static_cast<double>(image) * static_cast<double>(conv_.map_size());
+  for (double& sum : sums) sum /= n;
+  moments_.mean.assign(sums.begin(), sums.begin() + taps);
+  moments_.covariance.assign(sums.begin() + taps, sums.end());
   for (int64_t k = 0; k < taps; ++k) {
     for (int64_t l = 0; l < taps; ++l) moments_.covariance[k * taps + l] -= moments_.mean[k] * moments_.mean[l];
   }
@@ -173,7 +189,7 @@ void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
       }
       variance[c] = std::max(variance[c], 0.0);
     }
-    bn1_.Use(mean, variance, static_cast<double>(batch.size() * conv_.map_size()), /*of_batch=*/true, gain, shift);
+    bn1_.Use(mean, variance, moments_.n, /*of_batch=*/true, gain, shift);
   } else {
     bn1_.UseRunning(parameters + at_.bn1_mean, parameters + at_.bn1_variance, gain, shift);
   }
@@ -189,12 +205,18 @@ void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
 }
 
 template <typename T>
-void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
-  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
-  products_.SetRounding(batch.training);
+void ConveLayers<T>::MakeImages(const T* parameters, const KgeBatch& batch) {
+  const ProfileScope scope(Stage::kEmbedding);
   DrawMasks(batch);
   GatherImages(parameters, batch);
   NormImages(parameters, batch);
+}
+
+template <typename T>
+void ConveLayers<T>::MakeMaps(const T* parameters, const KgeBatch& batch) {
+  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  const ProfileScope scope(Stage::kConv);
+  scope.Add(Counter::kFlop, 2 * size * features * conv_.taps());
   NormMaps(parameters, batch);
   maps_ = Take<T>(&map_memory_, size * features);
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
@@ -202,6 +224,16 @@ void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
     ConvForward(conv_, end - begin, images_ + begin * 2 * d, weight_.data(), bias_.data(), scales, Scratch(worker),
                 maps_ + begin * features);
   });
+}
+
+template <typename T>
+void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
+  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  products_.SetRounding(batch.training);
+  MakeImages(parameters, batch);
+  MakeMaps(parameters, batch);
+  const ProfileScope scope(Stage::kFc);
+  scope.Add(Counter::kFlop, 2 * size * features * d);
   hidden_ = Take<T>(&hidden_memory_, size * d);
   const MatrixView<T> fc = {parameters + at_.fc_weight, d, features, features};
   products_.Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
@@ -212,7 +244,7 @@ void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
   Scale(masks_.output, size * d, hidden_);
   const T *const weight = At(parameters, at_.bn2_weight), *const bias = At(parameters, at_.bn2_bias);
   if (batch.training) {
-    bn2_.UseBatch(hidden_, size, weight, bias);
+    bn2_.UseBatch(hidden_, size, weight, bias, norm_sum_);
   } else {
     bn2_.UseRunning(parameters + at_.bn2_mean, parameters + at_.bn2_variance, weight, bias);
   }
@@ -234,16 +266,22 @@ void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const 
   const int64_t size = batch.size(), d = shape_.dim();
   T* const d_hidden = Take<T>(&d_hidden_memory_, size * d);
   for (int64_t i = 0; i < size * d; ++i) d_hidden[i] = v[i] > 0 ? d_v[i] : T(0);
-  bn2_.Backward(hidden_, d_hidden, size, At(gradient, at_.bn2_weight), At(gradient, at_.bn2_bias), d_hidden);
+  bn2_.Backward(hidden_, d_hidden, size, At(gradient, at_.bn2_weight), At(gradient, at_.bn2_bias), d_hidden, norm_sum_);
   Scale(masks_.output, size * d, d_hidden);
   BackwardMaps(parameters, size, d_hidden, gradient);
-  BackwardConv(parameters, size, gradient);
+  {
+    const ProfileScope scope(Stage::kConv);
+    BackwardConv(parameters, size, gradient);
+  }
+  const ProfileScope scope(Stage::kEmbedding);
   BackwardImages(parameters, batch, gradient);
 }
 
 template <typename T>
 void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient) {
   const int64_t d = shape_.dim(), features = shape_.num_features(), taps = conv_.taps(), channels = conv_.channels;
+  const ProfileScope fc_scope(Stage::kFc);  // without the conv inside
+  fc_scope.Add(Counter::kFlop, 4 * size * features * d);
   for (int64_t j = 0; j < d; ++j) {
     double sum = 0;
     for (int64_t e = 0; e < size; ++e) sum += static_cast<double>(d_fc[e * d + j]);
@@ -262,6 +300,8 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
     const int64_t here = std::min(kChunk, size - first);
     products_.Multiply({d_fc + first * d, here, d, d}, {parameters + at_.fc_weight, d, features, features},
                        /*add=*/false, d_maps, features);
+    const ProfileScope scope(Stage::kConv);
+    scope.Add(Counter::kFlop, 4 * here * features * taps);
     ForPieces(pool_, here, kPiece, [&](int64_t begin, int64_t end, int worker) {
       const int64_t e = first + begin;
       T* const of_piece = piece_sums + begin / kPiece * sums;
@@ -276,46 +316,70 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
   }
 }
 
-// What conv_passes.h derives from sums of dy x_k and of dy. With statistics of the batch all is taken relative to the
-// mean patch, which is subtracted from z by the norm.
+// Of channel c, from sums of dy x_k and of dy: the sums of dy and of dy zhat. With statistics of the batch all is taken
+// relative to the mean patch, which is subtracted from z by the norm.
+template <typename T>
+typename ConveLayers<T>::MapSlopes ConveLayers<T>::SlopesOf(const T* parameters, const std::vector<double>& sums,
+                                                            int64_t c) const {
+  const int64_t taps = conv_.taps();
+  const bool of_batch = bn1_.of_batch();
+  const T *const w = parameters + at_.conv_weight + c * taps, *const conv_bias = At(parameters, at_.conv_bias);
+  const double* const dy_x = sums.data() + c * taps;
+  const double dy = sums[conv_.channels * taps + c];
+  const double offset = (conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c])) - bn1_.mean()[c];
+  double dy_z = of_batch ? 0 : offset * dy;
+  for (int64_t k = 0; k < taps; ++k) {
+    dy_z += static_cast<double>(w[k]) * (dy_x[k] - (of_batch ? dy * moments_.mean[k] : 0));
+  }
+  return {dy, dy_z * bn1_.inverse()[c]};
+}
+
+// What conv_passes.h derives from these. Gradients are linear in the sums: each process adds those of its share, while
+// what the norm subtracts is of the whole batch.
 template <typename T>
 void ConveLayers<T>::BackwardConv(const T* parameters, int64_t size, T* gradient) {
   const int64_t taps = conv_.taps(), channels = conv_.channels;
-  const double n = static_cast<double>(size * conv_.map_size());
   const bool of_batch = bn1_.of_batch();
-  const T *const weight = parameters + at_.conv_weight, *const conv_bias = At(parameters, at_.conv_bias);
-  std::vector<double> matrix(taps * taps, 0), constant(taps, 0);
   for (int64_t c = 0; c < channels; ++c) {
-    const T* const w = weight + c * taps;
+    const T* const w = parameters + at_.conv_weight + c * taps;
     const double* const dy_x = map_sums_.data() + c * taps;
-    const double dy = map_sums_[channels * taps + c], gain = bn1_.gain()[c], inverse = bn1_.inverse()[c];
-    const double offset = (conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c])) - bn1_.mean()[c];
-    double dy_z = of_batch ? 0 : offset * dy, mean_z = 0;
-    for (int64_t k = 0; k < taps; ++k) {
-      const double w_k = static_cast<double>(w[k]);
-      dy_z += w_k * (dy_x[k] - (of_batch ? dy * moments_.mean[k] : 0));
-      if (of_batch) mean_z += w_k * moments_.mean[k];
-    }
-    const double dy_zhat = dy_z * inverse;
-    if (at_.bn1_weight >= 0) gradient[at_.bn1_weight + c] += static_cast<T>(dy_zhat);
-    if (at_.bn1_bias >= 0) gradient[at_.bn1_bias + c] += static_cast<T>(dy);
-    if (at_.conv_bias >= 0 && !of_batch) gradient[at_.conv_bias + c] += static_cast<T>(gain * dy);
+    const double gain = bn1_.gain()[c], inverse = bn1_.inverse()[c];
+    const MapSlopes slopes = SlopesOf(parameters, map_sums_, c);
+    if (at_.bn1_weight >= 0) gradient[at_.bn1_weight + c] += static_cast<T>(slopes.dy_zhat);
+    if (at_.bn1_bias >= 0) gradient[at_.bn1_bias + c] += static_cast<T>(slopes.dy);
+    if (at_.conv_bias >= 0 && !of_batch) gradient[at_.conv_bias + c] += static_cast<T>(gain * slopes.dy);
     for (int64_t k = 0; k < taps; ++k) {
       double d_weight = dy_x[k];
       if (of_batch) {
         double cov_z = 0;
         for (int64_t l = 0; l < taps; ++l) cov_z += moments_.covariance[k * taps + l] * static_cast<double>(w[l]);
-        d_weight -= dy * moments_.mean[k] + dy_zhat * inverse * cov_z;
-        const double w_gain = static_cast<double>(w[k]) * gain / n;
-        constant[k] += w_gain * (dy - dy_zhat * inverse * mean_z);
-        for (int64_t l = 0; l < taps; ++l) {
-          matrix[k * taps + l] += w_gain * inverse * dy_zhat * static_cast<double>(w[l]);
-        }
+        d_weight -= slopes.dy * moments_.mean[k] + slopes.dy_zhat * inverse * cov_z;
       }
       gradient[at_.conv_weight + c * taps + k] += static_cast<T>(gain * d_weight);
     }
   }
-  if (!of_batch) return;
+  if (of_batch) SubtractNorm(parameters, size);
+}
+
+template <typename T>
+void ConveLayers<T>::SubtractNorm(const T* parameters, int64_t size) {
+  const int64_t taps = conv_.taps();
+  SumOfAll(absl::MakeSpan(map_sums_));
+  std::vector<double> matrix(taps * taps, 0), constant(taps, 0);
+  for (int64_t c = 0; c < conv_.channels; ++c) {
+    const T* const w = parameters + at_.conv_weight + c * taps;
+    const double gain = bn1_.gain()[c], inverse = bn1_.inverse()[c];
+    const MapSlopes slopes = SlopesOf(parameters, map_sums_, c);
+    double mean_z = 0;
+    for (int64_t k = 0; k < taps; ++k) mean_z += static_cast<double>(w[k]) * moments_.mean[k];
+    for (int64_t k = 0; k < taps; ++k) {
+      const double w_gain = static_cast<double>(w[k]) * gain / moments_.n;
+      constant[k] += w_gain * (slopes.dy - slopes.dy_zhat * inverse * mean_z);
+      for (int64_t l = 0; l < taps; ++l) {
+        matrix[k * taps + l] += w_gain * inverse * slopes.dy_zhat * static_cast<double>(w[l]);
+      }
+    }
+  }
   const std::vector<T> of_patches(matrix.begin(), matrix.end()), of_none(constant.begin(), constant.end());
   const int64_t image = conv_.image_size();
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
@@ -330,7 +394,8 @@ void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, 
   const bool norm_first = shape_.options.variant == ConveVariant::kDettmers;
   if (norm_first) Scale(masks_.input, n, d_images_);
   if (shape_.has_input_norm()) {
-    bn0_.Backward(raw_, d_images_, batch.size(), At(gradient, at_.bn0_weight), At(gradient, at_.bn0_bias), d_images_);
+    bn0_.Backward(raw_, d_images_, batch.size(), At(gradient, at_.bn0_weight), At(gradient, at_.bn0_bias), d_images_,
+                  norm_sum_);
   }
   if (!norm_first) Scale(masks_.input, n, d_images_);
   // In order: two examples may have one head.

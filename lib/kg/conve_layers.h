@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kg/batch_norm.h"
 #include "lib/kg/batch_statistics.h"
+#include "lib/kg/batch_sum.h"
 #include "lib/kg/conv_passes.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
@@ -24,6 +26,12 @@ class ConveLayers {
  public:
   // bf16: factors of matrix products (of fc) are rounded to bfloat16 in training.
   ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16);
+
+  // From now on norms see the batch of all processes, of which a training batch is this one's share, perhaps of no
+  // example: all must call Forward and Backward. Gradients are the share's part.
+  void SetBatchSum(BatchSum sum);
+  // The first error of a sum; after it results mean nothing.
+  const absl::Status& status() const { return status_; }
 
   // v [B, d]; only head, relation, example, epoch and training of the batch are read. Keeps what Backward needs.
   void Forward(const T* parameters, const KgeBatch& batch, T* v);
@@ -41,18 +49,31 @@ class ConveLayers {
   };
   // Sums of patches over the batch, from those of pieces.
   struct Moments {
+    double n = 0;                    // how many patches
     std::vector<double> mean;        // [K]
     std::vector<double> covariance;  // [K, K]
   };
 
+  // Sums over all positions of a channel.
+  struct MapSlopes {
+    double dy;       // of the gradient after the norm
+    double dy_zhat;  // of it times the normalised value
+  };
+
+  // images_, and from them maps_.
+  void MakeImages(const T* parameters, const KgeBatch& batch);
+  void MakeMaps(const T* parameters, const KgeBatch& batch);
   void DrawMasks(const KgeBatch& batch);
+  void SumOfAll(absl::Span<double> values);
   void GatherImages(const T* parameters, const KgeBatch& batch);
   void NormImages(const T* parameters, const KgeBatch& batch);
   void FindMoments(int64_t size);
   void NormMaps(const T* parameters, const KgeBatch& batch);
   // Gradients of fc and below from that of fc's result [B, d].
   void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient);
+  MapSlopes SlopesOf(const T* parameters, const std::vector<double>& sums, int64_t c) const;
   void BackwardConv(const T* parameters, int64_t size, T* gradient);
+  void SubtractNorm(const T* parameters, int64_t size);
   void BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient);
   T* Scratch(int worker) { return scratch_.mutable_values<T>().data() + worker * scratch_size_; }
 
@@ -63,6 +84,9 @@ class ConveLayers {
   const int64_t scratch_size_;
   MatrixProducts<T> products_;
   BatchNorm<T> bn0_, bn1_, bn2_;
+  BatchSum sum_;
+  typename BatchNorm<T>::SumOfAll norm_sum_;  // sum_ for norms, with its errors in status_; empty with it
+  absl::Status status_;
   Masks masks_;
   Moments moments_;
   std::vector<T> weight_, bias_;          // conv and bn1 in one: [C, K], [C]

@@ -6,6 +6,7 @@
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -80,8 +81,21 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   products_.Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
 }
 
+// A matrix product for the scores, twice where a softmax needs their sum first, and two for the gradients.
+template <typename T>
+void EntityScores<T>::CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const {
+  const int64_t scores = gradients && IsSoftmaxLoss(shape_.options.loss) ? 2 : 1;
+  const int64_t products = scores + (gradients ? 2 : 0);
+  const int64_t table = shape_.num_entities * shape_.dim() * static_cast<int64_t>(sizeof(T));
+  scope.Add(Counter::kExamples, queries);
+  scope.Add(Counter::kFlop, products * 2 * queries * shape_.num_entities * shape_.dim());
+  scope.Add(Counter::kBytes, (scores + (gradients ? 2 : 0)) * table);  // gradients of entities are read and written
+}
+
 template <typename T>
 double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays) {
+  const ProfileScope scope(Stage::kScores);
+  if (scope.is_on()) CountScores(scope, batch.size(), arrays.d_entities != nullptr);
   products_.SetRounding(batch.training);
   SetLabels(batch);
   const auto for_all = [&](Sweep sweep) {

@@ -13,6 +13,7 @@
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/matrix_products.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -48,6 +49,7 @@ class EntityScores {
   void SetLabels(const KgeBatch& batch);
   void ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query, int64_t queries,
                 int64_t first_entity, int64_t entities);
+  void CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const;
   void LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries, ScoreBlock<T> block);
 
   const KgeShape shape_;

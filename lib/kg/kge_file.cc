@@ -13,6 +13,7 @@
 #include "lib/kg/kge_options_text.h"
 #include "lib/kg/name_lines.h"
 #include "lib/kg/triples_file.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
@@ -159,6 +160,7 @@ absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model) {
 }
 
 absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path) {
+  const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   RETURN_IF_ERROR(CheckSchema(KgeSchema(), file).status());
   TrainedKge model;

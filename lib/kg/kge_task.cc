@@ -17,6 +17,7 @@
 #include "lib/kg/running_statistics.h"
 #include "lib/kg/score_sweep.h"
 #include "lib/kg/triples_file.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -78,6 +79,7 @@ KgeTask::~KgeTask() = default;
 absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads, bool bf16) {
+  const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckKgeOptions(options));
   if (bf16 && options.precision == DType::kF64) {
     return absl::InvalidArgumentError("bf16-mixed goes with fp32 parameters, not with fp64");
@@ -88,6 +90,11 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
   }
   if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
   return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, bf16));
+}
+
+void KgeTask::SynchroniseNorms(BatchSum sum) {
+  meets_in_batches_ = shape_.is_conve();
+  kernel_.SetBatchSum(std::move(sum));
 }
 
 absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {

@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kg/batch_statistics.h"
+#include "lib/kg/batch_sum.h"
 #include "lib/kg/conve_kernel.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_options.h"
@@ -42,6 +43,11 @@ class KgeTask : public Task {
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads, bool bf16 = false);
   ~KgeTask() override;
+
+  // ConvE: batch norms see the batches of all processes from now on, as one process with all examples would. All
+  // processes must then call AccumulateGradients for each training batch.
+  void SynchroniseNorms(BatchSum sum);
+  bool MeetsInBatches() const override { return meets_in_batches_; }
 
   const KgeShape& shape() const { return shape_; }
   const KgeExamples& examples() const { return examples_; }
@@ -99,6 +105,7 @@ class KgeTask : public Task {
   ConveKernel kernel_;
   Tensor hidden_;  // [Q, d] of the queries that are ranked
   int64_t epoch_ = -1;
+  bool meets_in_batches_ = false;
   // Of the batches since FinishStep. The eager path, which knows only a constant task, adds to it too; one thread.
   mutable std::vector<BatchStatistics> seen_;
 };

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/triples_file.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
@@ -75,11 +76,13 @@ const Schema& KnownSchema() {
 }
 
 KnownTails AllKnownTails(const KnowledgeGraph& graph) {
+  const ProfileScope scope(Stage::kGraph);
   return KnownTails::Build({graph.train, graph.valid, graph.test}, graph.num_relations(), graph.inverse_relations);
 }
 
 absl::Status WriteKnownTails(absl::string_view path, const KnowledgeGraph& graph, const KnownTails& known,
                              const Metadata& metadata) {
+  const ProfileScope scope(Stage::kWrite);
   Metadata all = metadata;
   all["kind"] = KnownSchema().kind;
   all["triples_sha256"] = TriplesSha256(graph);
@@ -92,6 +95,7 @@ absl::Status WriteKnownTails(absl::string_view path, const KnowledgeGraph& graph
 }
 
 absl::StatusOr<KnownTails> ReadKnownTails(absl::string_view path, const KnowledgeGraph& graph) {
+  const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   RETURN_IF_ERROR(CheckSchema(KnownSchema(), file).status());
   if (const std::string expected = TriplesSha256(graph); file.metadata.at("triples_sha256") != expected) {

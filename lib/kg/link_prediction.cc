@@ -13,6 +13,7 @@
 #include "lib/kg/rank_triples.h"
 #include "lib/kg/score_sweep.h"
 #include "lib/kg/top_entities.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -146,6 +147,7 @@ absl::Status Predict(const KgeScorer& scorer, const KnowledgeGraph& graph, absl:
 absl::StatusOr<std::vector<std::vector<LinkAnswer>>> PredictLinks(const KgeScorer& scorer, const KnowledgeGraph& graph,
                                                                   absl::Span<const LinkQuery> queries,
                                                                   const LinkPredictionOptions& options) {
+  const ProfileScope scope(Stage::kPredict);
   RETURN_IF_ERROR(CheckScorer(scorer, graph));
   std::vector<std::vector<LinkAnswer>> answers(queries.size());
   RETURN_IF_ERROR(scorer.entities.dtype() == DType::kF64 ? Predict<double>(scorer, graph, queries, options, &answers)

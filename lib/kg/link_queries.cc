@@ -1,50 +1,18 @@
 #include "lib/kg/link_queries.h"
 
-#include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/kg/name_ids.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
 
-constexpr int32_t kSeveral = -1;
-
-// Ids by name, and by label where that is no name.
-class Names {
- public:
-  Names(absl::string_view what, const std::vector<std::string>& names, const std::vector<std::string>& labels)
-      : what_(what) {
-    for (size_t i = 0; i < names.size(); ++i) ids_.emplace(names[i], static_cast<int32_t>(i));
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const auto [at, is_new] = labels_.emplace(labels[i], static_cast<int32_t>(i));
-      if (!is_new) at->second = kSeveral;
-    }
-  }
-
-  absl::StatusOr<int32_t> Find(absl::string_view name) const {
-    if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
-    const auto labelled = labels_.find(name);
-    if (labelled == labels_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("no ", what_, " is called \"", name, "\""));
-    }
-    if (labelled->second == kSeveral) {
-      return absl::InvalidArgumentError(absl::StrCat("several ", what_ == "entity" ? "entities" : "relations",
-                                                     " have the label \"", name, "\": give the name"));
-    }
-    return labelled->second;
-  }
-
- private:
-  const absl::string_view what_;
-  absl::flat_hash_map<absl::string_view, int32_t> ids_, labels_;
-};
-
-absl::StatusOr<LinkQuery> ParseQuery(absl::string_view line, const Names& entities, const Names& relations) {
+absl::StatusOr<LinkQuery> ParseQuery(absl::string_view line, const NameIds& entities, const NameIds& relations) {
   const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
   if (columns.size() != 3 && columns.size() != 2) {
     return absl::InvalidArgumentError(
@@ -64,8 +32,9 @@ absl::StatusOr<LinkQuery> ParseQuery(absl::string_view line, const Names& entiti
 }  // namespace
 
 absl::StatusOr<std::vector<LinkQuery>> ReadLinkQueries(absl::string_view path, const KnowledgeGraph& names) {
-  const Names entities("entity", names.entities, names.entity_labels);
-  const Names relations("relation", names.relations, names.relation_labels);
+  const ProfileScope scope(Stage::kRead);
+  const NameIds entities("entity", names.entities, names.entity_labels);
+  const NameIds relations("relation", names.relations, names.relation_labels);
   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));
   std::vector<LinkQuery> queries;
   absl::string_view line;

@@ -10,6 +10,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/kg/conv_passes.h"
 #include "lib/kg/score_kernel.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -32,6 +33,13 @@ class Model {
   }
 
   void Hidden(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
+    const ProfileScope scope(Stage::kForward);
+    const auto queries = static_cast<int64_t>(heads.size());
+    scope.Add(Counter::kExamples, queries);
+    if (shape_.is_conve()) {
+      const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
+      scope.Add(Counter::kFlop, 2 * queries * shape_.num_features() * (taps + shape_.dim()));
+    }
     switch (shape_.options.model) {
       case KgeModel::kConvE:
         return Conve(heads, relations, hidden);

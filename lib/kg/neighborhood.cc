@@ -10,33 +10,11 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {
 namespace {
-
-// Entities that a training triple joins, as CSR: those of entity e are neighbor[begin[e] .. begin[e + 1]).
-struct Adjacency {
-  std::vector<int64_t> begin;
-  std::vector<int32_t> neighbor;
-};
-
-Adjacency Join(const KnowledgeGraph& graph) {
-  Adjacency result;
-  result.begin.assign(graph.entities.size() + 1, 0);
-  for (const Triple& triple : graph.train) {
-    ++result.begin[triple.head + 1];
-    ++result.begin[triple.tail + 1];
-  }
-  for (size_t e = 1; e < result.begin.size(); ++e) result.begin[e] += result.begin[e - 1];
-  result.neighbor.resize(result.begin.back());
-  std::vector<int64_t> next(result.begin.begin(), result.begin.end() - 1);
-  for (const Triple& triple : graph.train) {
-    result.neighbor[next[triple.head]++] = triple.tail;
-    result.neighbor[next[triple.tail]++] = triple.head;
-  }
-  return result;
-}
 
 // Gives those that are wanted the ids 0, 1, ... in their old order, and takes their names along. -1: not wanted.
 std::vector<int32_t> Renumber(const std::vector<bool>& wanted, const std::vector<std::string>& names,
@@ -54,34 +32,53 @@ std::vector<int32_t> Renumber(const std::vector<bool>& wanted, const std::vector
 
 }  // namespace
 
-absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::Span<const int32_t> entities,
-                                             int hops) {
-  if (hops < 0) return absl::InvalidArgumentError(absl::StrCat("hops is ", hops, ", expected 0 or more"));
-  if (entities.empty()) return absl::InvalidArgumentError("no entity to start from");
-  Neighborhood result;
-  std::vector<bool> reached(graph.entities.size(), false);
+EntityNeighbors::EntityNeighbors(const KnowledgeGraph& graph) : begin_(graph.entities.size() + 1, 0) {
+  for (const Triple& triple : graph.train) {
+    ++begin_[triple.head + 1];
+    ++begin_[triple.tail + 1];
+  }
+  for (size_t e = 1; e < begin_.size(); ++e) begin_[e] += begin_[e - 1];
+  neighbor_.resize(begin_.back());
+  std::vector<int64_t> next(begin_.begin(), begin_.end() - 1);
+  for (const Triple& triple : graph.train) {
+    neighbor_[next[triple.head]++] = triple.tail;
+    neighbor_[next[triple.tail]++] = triple.head;
+  }
+}
+
+std::vector<bool> EntityNeighbors::Within(absl::Span<const int32_t> entities, int hops,
+                                          std::vector<int64_t>* by_hop) const {
+  std::vector<bool> reached(begin_.size() - 1, false);
   std::vector<int32_t> front;
   for (const int32_t entity : entities) {
-    CHECK(entity >= 0 && entity < graph.num_entities()) << entity;
+    CHECK(entity >= 0 && entity < static_cast<int64_t>(reached.size())) << entity;
     if (reached[entity]) continue;
     reached[entity] = true;
     front.push_back(entity);
   }
-  result.entities_by_hop.push_back(static_cast<int64_t>(front.size()));
-  const Adjacency joined = hops > 0 ? Join(graph) : Adjacency();
+  if (by_hop != nullptr) *by_hop = {static_cast<int64_t>(front.size())};
   for (int hop = 1; hop <= hops; ++hop) {
     std::vector<int32_t> next;
     for (const int32_t entity : front) {
-      for (int64_t i = joined.begin[entity]; i < joined.begin[entity + 1]; ++i) {
-        const int32_t neighbor = joined.neighbor[i];
-        if (reached[neighbor]) continue;
-        reached[neighbor] = true;
-        next.push_back(neighbor);
+      for (int64_t i = begin_[entity]; i < begin_[entity + 1]; ++i) {
+        if (reached[neighbor_[i]]) continue;
+        reached[neighbor_[i]] = true;
+        next.push_back(neighbor_[i]);
       }
     }
     front = std::move(next);
-    result.entities_by_hop.push_back(static_cast<int64_t>(front.size()));
+    if (by_hop != nullptr) by_hop->push_back(static_cast<int64_t>(front.size()));
   }
+  return reached;
+}
+
+absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::Span<const int32_t> entities,
+                                             int hops) {
+  const ProfileScope scope(Stage::kGraph);
+  if (hops < 0) return absl::InvalidArgumentError(absl::StrCat("hops is ", hops, ", expected 0 or more"));
+  if (entities.empty()) return absl::InvalidArgumentError("no entity to start from");
+  Neighborhood result;
+  const std::vector<bool> reached = EntityNeighbors(graph).Within(entities, hops, &result.entities_by_hop);
 
   const std::pair<const std::vector<Triple>*, std::vector<Triple>*> splits[] = {
       {&graph.train, &result.graph.train}, {&graph.valid, &result.graph.valid}, {&graph.test, &result.graph.test}};

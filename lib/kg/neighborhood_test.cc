@@ -71,6 +71,15 @@ TEST(NeighborhoodTest, NoHopKeepsTriplesAmongTheEntities) {
   EXPECT_FALSE(cut->graph.inverse_relations);
 }
 
+TEST(NeighborhoodTest, NeighborsAreAskedForTwice) {
+  const EntityNeighbors neighbors(Chain());
+  std::vector<int64_t> by_hop;
+  EXPECT_THAT(neighbors.Within({3}, 1, &by_hop), ElementsAre(false, false, true, true, false, false));
+  EXPECT_THAT(by_hop, ElementsAre(1, 1));
+  EXPECT_THAT(neighbors.Within({}, 2), ElementsAre(false, false, false, false, false, false));
+  EXPECT_THAT(neighbors.Within({3}, 0), ElementsAre(false, false, false, true, false, false));
+}
+
 TEST(NeighborhoodTest, Errors) {
   EXPECT_THAT(std::string(CutNeighborhood(Chain(), {5}, 3).status().message()),
               HasSubstr("no training triple joins the 1 entities within 3 hops"));

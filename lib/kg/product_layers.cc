@@ -5,6 +5,7 @@
 #include "absl/types/span.h"
 #include "lib/kg/dropout.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
@@ -12,6 +13,7 @@ namespace rutile {
 // other, 0 where there is one part alone. m, n: masks of head and relation.
 template <typename T>
 void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
+  const ProfileScope scope(Stage::kEmbedding);
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   T* masks = Take<T>(&masks_, batch.size() * 2 * d);
   const bool masked = batch.training && shape_.options.input_dropout > 0;
@@ -38,6 +40,7 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v)
 
 template <typename T>
 void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient) {
+  const ProfileScope scope(Stage::kEmbedding);
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   const T* masks = masks_.values<T>().data();
   for (int64_t e = 0; e < batch.size(); ++e, masks += 2 * d, d_v += d) {

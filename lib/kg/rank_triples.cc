@@ -1,6 +1,7 @@
 #include "lib/kg/rank_triples.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "lib/kg/score_kernel.h"
 #include "lib/kg/score_sweep.h"
 #include "lib/kg/sort_position.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -92,7 +94,9 @@ class Ranker {
     std::vector<T> hidden;
     while (!asked.empty()) {
       RETURN_IF_ERROR(CheckInterrupt());
+      const ProfileScope scope(Stage::kRank);
       const QueryBlock block = TakeQueries(kBlockQueries, &asked);
+      scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
       hidden.resize(block.first.size() * scorer_.dim());
       RETURN_IF_ERROR(FillHidden<T>(scorer_, block.first, block.relation, absl::MakeSpan(hidden)));
       const std::vector<RankingQuery> queries = block.Queries(known);
@@ -115,6 +119,7 @@ class Ranker {
   // Targets are heads of one relation, scored as <v(head, relation), row of the tail>; the tail's bias is the same for
   // all. asked: sorted, `first` is the tail.
   absl::Status RankHeads(absl::Span<const Asked> asked, const KnownTails& known) {
+    const ProfileScope scope(Stage::kRank);
     const int32_t relation = asked[0].relation;
     const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
     // A head that is a target has one vector, kept: its score has the bits of the row that it is compared in, though a
@@ -148,6 +153,7 @@ class Ranker {
 
     while (!asked.empty()) {
       const QueryBlock block = TakeQueries(kBlockQueries, &asked);
+      scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
       std::vector<T> tails(block.first.size() * dim), own;
       for (size_t q = 0; q < block.first.size(); ++q) {
         std::copy_n(table_.entity.begin() + block.first[q] * dim, dim, tails.begin() + q * dim);
@@ -220,6 +226,7 @@ absl::Status RankSplit(const KgeScorer& scorer, const KnowledgeGraph& graph, con
   const bool heads = !ranks->head.empty();
   const std::vector<absl::Span<const Triple>> splits = FilterSplits(graph, options.filter);
   KnownTails built;
+  std::optional<ProfileScope> scope(Stage::kGraph);
   if (all_known == nullptr || options.filter != RankingFilter::kAll) {
     built = KnownTails::Build(splits, num_relations, inverses);
     all_known = &built;
@@ -232,6 +239,7 @@ absl::Status RankSplit(const KgeScorer& scorer, const KnowledgeGraph& graph, con
     if (heads && inverses) asked.push_back({t.tail, num_relations + t.relation, t.head, static_cast<int64_t>(i), true});
   }
   SortAsked(&asked);
+  scope.reset();
   Ranker<T> ranker(scorer, options, ranks);
   RETURN_IF_ERROR(ranker.RankTails(asked, *all_known));
   if (!heads || inverses) return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -107,6 +108,7 @@ std::vector<RelationCategory> RelationCategories(absl::Span<const Triple> train,
 
 std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
                                            absl::Span<const int64_t> hits_at, const RankingGroups& groups) {
+  const ProfileScope scope(Stage::kMetrics);
   CHECK(ranks.tail.empty() || ranks.tail.size() == triples.size()) << ranks.tail.size() << " vs. " << triples.size();
   CHECK(ranks.head.empty() || ranks.head.size() == triples.size()) << ranks.head.size() << " vs. " << triples.size();
   Directions all;

@@ -5,6 +5,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/kg/score_kernel.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -27,6 +28,10 @@ void SweepScores(const ScoreTable<T>& table, absl::Span<const T> hidden, ThreadP
   CHECK(hidden.size() % dim == 0) << hidden.size() << " numbers of " << dim << " dimensions";
   const int64_t num_queries = static_cast<int64_t>(hidden.size()) / dim;
   if (num_queries == 0 || table.num == 0) return;
+  const ProfileScope scope(Stage::kScores);
+  scope.Add(Counter::kExamples, num_queries);
+  scope.Add(Counter::kFlop, 2 * num_queries * table.num * dim);
+  scope.Add(Counter::kBytes, table.num * dim * static_cast<int64_t>(sizeof(T)));
 
   const int64_t width = PanelWidth<T>();
   const int64_t tile = TileQueries<T>();

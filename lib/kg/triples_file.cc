@@ -13,6 +13,7 @@
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/name_lines.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -132,6 +133,7 @@ absl::Status CheckGraph(const KnowledgeGraph& graph) {
 }
 
 absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, const Metadata& metadata) {
+  const ProfileScope scope(Stage::kWrite);
   if (absl::Status status = CheckGraph(graph); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": not written: ", status.message()));
   }
@@ -150,6 +152,7 @@ absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, c
 }
 
 absl::StatusOr<KnowledgeGraph> ReadTriples(absl::string_view path) {
+  const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   return DecodeTriples(file);
 }

@@ -9,6 +9,7 @@
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_vectors.h"
 #include "lib/neighbor/triplets.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -44,9 +45,11 @@ class Cacher : public StructureConsumer {
 
   absl::Status Compute(const StreamedStructure& in, int64_t slot, int thread) override {
     Slot& out = slots_[slot];
-    absl::Status status = searches_[thread].Compute(in.structure, &out.list);
+    absl::Status status = Search(in.structure, thread, &out.list);
     if (status.ok() && options_.triplet_cutoff > 0) {
+      const ProfileScope scope(Stage::kTriplets);
       status = FindTriplets(out.list, options_.triplet_cutoff, &out.triplets);
+      scope.Add(Counter::kTriplets, out.triplets.num_triplets());
     }
     if (!status.ok()) return absl::Status(status.code(), absl::StrCat(in.structure.name, ": ", status.message()));
     out.too_close = options_.min_cutoff > 0 && HasPairAtOrBelow(out.list, options_.min_cutoff);
@@ -64,6 +67,14 @@ class Cacher : public StructureConsumer {
   }
 
  private:
+  absl::Status Search(const Structure& structure, int thread, NeighborList* list) {
+    const ProfileScope scope(Stage::kSearch);
+    RETURN_IF_ERROR(searches_[thread].Compute(structure, list));
+    scope.Add(Counter::kAtoms, structure.size());
+    scope.Add(Counter::kPairs, list->num_pairs());
+    return absl::OkStatus();
+  }
+
   const CacheNeighborsOptions& options_;
   NeighborWriter* const writer_;
   std::vector<NeighborSearch> searches_;  // one for each thread
@@ -102,6 +113,7 @@ absl::StatusOr<CacheNeighborsStats> CacheNeighbors(absl::Span<const std::string>
   Metadata metadata = provenance;
   metadata["config_key"] = options.config_key;
   if (!options.weight_key.empty()) metadata["weight_key"] = options.weight_key;
+  const ProfileScope scope(Stage::kWrite);
   RETURN_IF_ERROR(writer.Finish(metadata));
   return stats;
 }

@@ -11,6 +11,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_reader.h"
 
 namespace rutile {
@@ -51,9 +52,21 @@ class ChunkReader {
       : inputs_(inputs), options_(options), chunk_atoms_(chunk_atoms), consumer_(consumer) {}
 
   absl::Status Read(Chunk* chunk) {
-    chunk->count = 0;
+    const ProfileScope scope(Stage::kRead);
     int64_t atoms = 0;
-    while (atoms < chunk_atoms_) {
+    RETURN_IF_ERROR(Fill(chunk, &atoms));
+    scope.Add(Counter::kStructures, chunk->count);
+    scope.Add(Counter::kAtoms, atoms);
+    return absl::OkStatus();
+  }
+
+  int64_t number() const { return number_; }
+  int64_t filtered() const { return filtered_; }
+
+ private:
+  absl::Status Fill(Chunk* chunk, int64_t* atoms) {
+    chunk->count = 0;
+    while (*atoms < chunk_atoms_) {
       if (static_cast<int64_t>(chunk->structures.size()) == chunk->count) chunk->structures.emplace_back();
       StreamedStructure& next = chunk->structures[chunk->count];
       ASSIGN_OR_RETURN(const bool more, Next(&next));
@@ -67,16 +80,12 @@ class ChunkReader {
         ++filtered_;
         continue;
       }
-      atoms += next.structure.size();
+      *atoms += next.structure.size();
       ++chunk->count;
     }
     return absl::OkStatus();
   }
 
-  int64_t number() const { return number_; }
-  int64_t filtered() const { return filtered_; }
-
- private:
   absl::Status Open(const std::string& path) {
     if (!LooksLikeTensorFile(path)) {
       ASSIGN_OR_RETURN(reader_, StructureReader::Open(path, options_.reader));
@@ -115,6 +124,7 @@ class ChunkReader {
       next->neighbors = neighbors_;
       next->has_weight = false;
       if (reader_ != nullptr) {
+        const ProfileScope scope(Stage::kParse);
         ASSIGN_OR_RETURN(const bool more, reader_->Next(&next->structure));
         if (more) return true;
         reader_.reset();
@@ -183,6 +193,7 @@ class Pipeline {
 
   // Hands the chunk on, in order, and counts.
   absl::Status Emit(const Chunk& chunk, StructureStreamStats* stats) {
+    const ProfileScope scope(Stage::kWrite);
     for (int64_t s = 0; s < chunk.count; ++s) {
       const Structure& structure = chunk.structures[s].structure;
       RETURN_IF_ERROR(consumer_->Emit(chunk.structures[s], s));

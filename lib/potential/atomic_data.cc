@@ -14,6 +14,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/atomic_block.h"
 #include "lib/potential/pair_cache.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -245,6 +246,7 @@ struct AtomicData::Impl {
 };
 
 absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs, const AtomicDataOptions& options) {
+  const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(AtomicInputs read, ReadAtomicInputs(inputs, options));
   auto impl = std::make_shared<Impl>();
   impl->descriptor = std::move(read.descriptor);
@@ -380,6 +382,7 @@ TripletView AtomicData::triplets(int64_t s) const { return impl_->at(s).triplets
 
 absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_dir, int64_t max_bytes,
                                         int num_threads) {
+  const ProfileScope scope(Stage::kSearch);
   if (has_pairs() && (!triplets || has_triplets())) return absl::OkStatus();
   auto impl = std::make_shared<Impl>(*impl_);
   PairCacheOptions options;

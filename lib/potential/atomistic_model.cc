@@ -7,6 +7,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/potential_file.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {
@@ -14,6 +15,7 @@ namespace rutile {
 absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, const FeatureSource& features,
                                                       const AtomisticTaskOptions& options,
                                                       absl::Span<const int64_t> train) {
+  const ProfileScope scope(Stage::kScale);
   if (train.empty()) return absl::InvalidArgumentError("no structure to train on");
   for (const int64_t s : train) CHECK(data.has_energy(s)) << data.name(s);
   AtomisticModel model;

@@ -10,6 +10,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/kernel_tuner.h"
+#include "lib/potential/network_cost.h"
+#include "lib/profile/scope.h"
 #include "lib/task/batch_memory.h"
 
 namespace rutile {
@@ -21,6 +23,17 @@ template <typename T>
 AtomRows<T> Rows(const NamedTensors& batch) {
   return {batch.At("x").values<T>(), batch.At("species_offset").values<int64_t>(),
           batch.At("structure").values<int32_t>()};
+}
+
+// part: of the networks, what is done in the scope. Each row of features is read once.
+void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const NetworkShape& shape,
+                int64_t NetworkCost::*part) {
+  if (!scope.is_on()) return;
+  const int64_t atoms = batch.At("species_offset").values<int64_t>()[shape.num_species];
+  const int64_t number = batch.At("x").dtype() == DType::kF64 ? 8 : 4;
+  scope.Add(Counter::kAtoms, atoms);
+  scope.Add(Counter::kFlop, atoms * (NetworkCost(shape).*part));
+  scope.Add(Counter::kBytes, atoms * shape.num_features * number);
 }
 
 }  // namespace
@@ -45,6 +58,7 @@ AtomisticTask::~AtomisticTask() = default;
 absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const AtomicData& data,
                                                                      const AtomisticTaskOptions& options,
                                                                      absl::Span<const int64_t> train) {
+  const ProfileScope scope(Stage::kSetup);
   CHECK(options.loss.force_weight == 0 && options.loss.stress_weight == 0) << "that is ForceTask's";
   // Kept standardised, in rows_: the source computes them once for the statistics and once for the rows.
   ASSIGN_OR_RETURN(const FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
@@ -247,6 +261,8 @@ std::vector<double> AtomisticTask::ExampleCounts(const NamedTensors& batch) cons
 
 template <typename T>
 void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const {
+  const ProfileScope scope(Stage::kForward);
+  CountAtoms(scope, batch, model_.shape(), &NetworkCost::forward);
   const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
   const absl::Span<const double> target = batch.At("target").values<double>();
   native->sums.resize(target.size());
@@ -266,6 +282,8 @@ template <typename T>
 void AtomisticTask::AccumulateNative(Native<T>* native, const Tensor& parameters, const NamedTensors& batch,
                                      Tensor* gradient, TermSums* sums) {
   Errors(native, parameters, batch, /*keep=*/true);
+  const ProfileScope scope(Stage::kBackward);
+  CountAtoms(scope, batch, model_.shape(), &NetworkCost::backward);
   const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
   const absl::Span<const double> weight = batch.At("weight").values<double>();
   for (size_t e = 0; e < native->errors.size(); ++e) {

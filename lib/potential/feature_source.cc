@@ -6,9 +6,11 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/descriptor/descriptor_cost.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/descriptor_factory.h"
 #include "lib/potential/geometry.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -30,6 +32,7 @@ class FeatureComputer {
   FeatureComputer(const AtomicData& data, AngularMethod method, int num_threads)
       : data_(data),
         derivatives_(MakeDescriptorDerivatives<T>(data.descriptor(), method)),
+        cost_(data.descriptor(), method, sizeof(T), derivatives_->cutoff()),
         pool_(num_threads),
         workers_(num_threads) {
     for (Worker<T>& worker : workers_) worker.state = derivatives_->MakeState();
@@ -40,11 +43,13 @@ class FeatureComputer {
     data_.Prefetch(structures);
     status_.assign(structures.size(), absl::OkStatus());
     pool_.For(structures.size(), 4, [&](int64_t begin, int64_t end, int w) {
+      const ProfileScope scope(Stage::kFeatures);
       for (int64_t k = begin; k < end; ++k) {
         const int64_t s = structures[k];
         const absl::StatusOr<StructureGeometry> geometry = GeometryOf(data_, s, &workers_[w].memory);
         status_[k] = geometry.status();
         if (!geometry.ok()) continue;
+        if (scope.is_on()) Count(scope, data_.num_atoms(s), geometry->pairs.num_pairs());
         derivatives_->Features(*geometry, workers_[w].state.get(),
                                absl::MakeSpan(rows[k], data_.num_atoms(s) * derivatives_->num_features()));
       }
@@ -54,8 +59,16 @@ class FeatureComputer {
   }
 
  private:
+  void Count(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
+    scope.Add(Counter::kStructures, 1);
+    scope.Add(Counter::kAtoms, atoms);
+    scope.Add(Counter::kPairs, pairs);
+    scope.Add(Counter::kFlop, cost_.Features(atoms, pairs));
+  }
+
   const AtomicData& data_;
   const std::unique_ptr<const DescriptorDerivatives<T>> derivatives_;
+  const DescriptorCost cost_;
   ThreadPool pool_;
   std::vector<Worker<T>> workers_;
   std::vector<absl::Status> status_;

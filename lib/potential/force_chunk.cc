@@ -41,6 +41,8 @@ ForceFormulas<T>::ForceFormulas(const AtomisticModel& model, const LossOptions& 
       num_features(model.shape().num_features),
       num_species(model.shape().num_species),
       derivatives(MakeDescriptorDerivatives<T>(model.descriptor(), method)),
+      descriptor_cost(model.descriptor(), method, sizeof(T), derivatives->cutoff()),
+      network_cost(model.shape()),
       mean(model.feature_scaling().mean.begin(), model.feature_scaling().mean.end()),
       scale(model.feature_scaling().scale.begin(), model.feature_scaling().scale.end()) {
   for (const double each : model.feature_scaling().scale) {
@@ -85,6 +87,23 @@ void ForceChunk<T>::PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int6
 }
 
 template <typename T>
+void ForceChunk<T>::CountNetworks(const ProfileScope& scope, int64_t flop_of_atom) const {
+  if (!scope.is_on()) return;
+  const auto atoms = static_cast<int64_t>(structure_.size());
+  scope.Add(Counter::kAtoms, atoms);
+  scope.Add(Counter::kFlop, atoms * flop_of_atom);
+}
+
+template <typename T>
+void ForceChunk<T>::CountDescriptor(const ProfileScope& scope, const Place& place,
+                                    int64_t (DescriptorCost::*part)(int64_t, int64_t) const) const {
+  if (!scope.is_on()) return;
+  scope.Add(Counter::kAtoms, place.atoms);
+  scope.Add(Counter::kPairs, place.pairs);
+  scope.Add(Counter::kFlop, (formulas_.descriptor_cost.*part)(place.atoms, place.pairs));
+}
+
+template <typename T>
 void ForceChunk<T>::StandardiseAtoms(const ForceBatch<T>& batch, const Place& place, const T* features) {
   const int f = formulas_.num_features;
   for (int64_t i = 0; i < place.atoms; ++i, features += f) {
@@ -104,6 +123,16 @@ void ForceChunk<T>::ComputeFeatures(const ForceBatch<T>& batch, State* state, Pl
   features_.resize(place->atoms * f);
   formulas_.derivatives->Features(geometry, state, absl::MakeSpan(features_));
   StandardiseAtoms(batch, *place, features_.data());
+}
+
+template <typename T>
+void ForceChunk<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool forces) {
+  const ProfileScope scope(Stage::kDescriptor);
+  for (size_t k = 0; k < places_.size(); ++k) {
+    if (k + 1 < places_.size() && batch.has_geometry[places_[k + 1].s]) Fetch(batch.geometry(places_[k + 1].s));
+    ComputeFeatures(batch, states_[forces ? k : 0].get(), &places_[k]);
+    if (batch.has_geometry[places_[k].s]) CountDescriptor(scope, places_[k], &DescriptorCost::Features);
+  }
 }
 
 template <typename T>
@@ -207,10 +236,16 @@ void ForceChunk<T>::ComputeForces(const ForceBatch<T>& batch, const Place& place
   }
   double strain_gradient[9];
   const DescriptorDerivatives<T>& derivatives = *formulas_.derivatives;
-  derivatives.Vjp(state, features_, sampled, absl::MakeSpan(force_), stress ? strain_gradient : nullptr);
+  {
+    const ProfileScope scope(Stage::kVjp);
+    CountDescriptor(scope, place, &DescriptorCost::Vjp);
+    derivatives.Vjp(state, features_, sampled, absl::MakeSpan(force_), stress ? strain_gradient : nullptr);
+  }
   if (force) {
     AddForceErrors(batch, place, sums);
     if (train) {
+      const ProfileScope scope(Stage::kJvp);
+      CountDescriptor(scope, place, &DescriptorCost::Jvp);
       derivatives.Jvp(state, direction_, sampled, nullptr, absl::MakeSpan(features_));
       StoreTangents(batch, place, features_.data(), T(-1), &force_tangent_);
     }
@@ -221,6 +256,8 @@ void ForceChunk<T>::ComputeForces(const ForceBatch<T>& batch, const Place& place
     const std::array<double, 9> strain = AddStressErrors(batch, place, strain_gradient, sums);
     if (train) {
       std::fill(direction_.begin(), direction_.end(), T(0));
+      const ProfileScope scope(Stage::kJvp);
+      CountDescriptor(scope, place, &DescriptorCost::Jvp);
       derivatives.Jvp(state, direction_, {}, strain.data(), absl::MakeSpan(features_));
       StoreTangents(batch, place, features_.data(), T(1), &stress_tangent_);
     }
@@ -238,13 +275,13 @@ void ForceChunk<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& bat
   PlaceAtoms(batch, structures);
   const size_t num_states = forces ? structures.size() : 1;
   while (states_.size() < num_states) states_.push_back(formulas_.derivatives->MakeState());
-  for (size_t k = 0; k < places_.size(); ++k) {
-    if (k + 1 < places_.size() && batch.has_geometry[places_[k + 1].s]) Fetch(batch.geometry(places_[k + 1].s));
-    ComputeFeatures(batch, states_[forces ? k : 0].get(), &places_[k]);
-  }
+  ComputeAllFeatures(batch, forces);
   const AtomRows<T> rows = Rows();
   const absl::Span<double> network_sums = absl::MakeSpan(network_sums_);
+  const NetworkCost& cost = formulas_.network_cost;
   if (!forces) {
+    const ProfileScope scope(Stage::kNetwork);
+    CountNetworks(scope, cost.forward + (train ? cost.backward : 0));
     if (!train) {
       kernel_.Evaluate(parameters, rows, network_sums);
       return ComputeEnergies(batch, sums);
@@ -254,16 +291,23 @@ void ForceChunk<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& bat
     return kernel_.Backward(parameters, rows, slopes_, gradients->energy);
   }
   gradient_.resize(x_.size());
-  kernel_.ForwardWithInputGradients(parameters, rows, network_sums, absl::MakeSpan(gradient_));
-  ComputeEnergies(batch, sums);
   const bool force_term = train && formulas_.loss.force_weight > 0;
   const bool stress_term = train && formulas_.loss.stress_weight > 0;
-  if (train) kernel_.AddEnergyGradients(parameters, rows, slopes_, gradients->energy);
+  {
+    const ProfileScope scope(Stage::kNetwork);
+    CountNetworks(scope, cost.forward + cost.input_gradients + (train ? cost.backward : 0));
+    kernel_.ForwardWithInputGradients(parameters, rows, network_sums, absl::MakeSpan(gradient_));
+    ComputeEnergies(batch, sums);
+    if (train) kernel_.AddEnergyGradients(parameters, rows, slopes_, gradients->energy);
+  }
   if (force_term) force_tangent_.resize(x_.size());
   if (stress_term) stress_tangent_.resize(x_.size());
   for (size_t k = 0; k < places_.size(); ++k) {
     ComputeForces(batch, places_[k], states_[k].get(), train, &sums[places_[k].s]);
   }
+  if (!force_term && !stress_term) return;
+  const ProfileScope scope(Stage::kTangents);
+  CountNetworks(scope, (force_term + stress_term) * cost.tangent_gradients);
   if (force_term) kernel_.AddTangentGradients(parameters, rows, force_tangent_, gradients->force);
   if (stress_term) kernel_.AddTangentGradients(parameters, rows, stress_tangent_, gradients->stress);
 }

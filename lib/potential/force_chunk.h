@@ -9,13 +9,16 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/descriptor/descriptor_cost.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/force_batch.h"
 #include "lib/potential/kernel_plan.h"
 #include "lib/potential/loss_function.h"
+#include "lib/potential/network_cost.h"
 #include "lib/potential/task_options.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
@@ -62,8 +65,10 @@ struct ForceFormulas {
   const ErrorLoss energy_loss, force_loss, stress_loss;
   const int num_features, num_species;
   const std::unique_ptr<const DescriptorDerivatives<T>> derivatives;
-  std::vector<T> mean, scale;   // [species, F]: x = (G - mean) scale
-  std::vector<T> energy_slope;  // [species, F]: dE/dG = energy_slope dx, eV
+  const DescriptorCost descriptor_cost;  // for profiles
+  const NetworkCost network_cost;        // of one atom
+  std::vector<T> mean, scale;            // [species, F]: x = (G - mean) scale
+  std::vector<T> energy_slope;           // [species, F]: dE/dG = energy_slope dx, eV
 };
 
 // d sums of each term's losses / d parameters: flat, added to. Empty for terms without weight.
@@ -105,8 +110,13 @@ class ForceChunk {
 
   void PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int64_t> structures);
   void ComputeFeatures(const ForceBatch<T>& batch, State* state, Place* place);
+  void ComputeAllFeatures(const ForceBatch<T>& batch, bool forces);
   void ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums);
   void ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train, StructureSums* sums);
+  // For profiles: what was done to the atoms of the chunk, or of one place.
+  void CountNetworks(const ProfileScope& scope, int64_t flop_of_atom) const;
+  void CountDescriptor(const ProfileScope& scope, const Place& place,
+                       int64_t (DescriptorCost::*part)(int64_t, int64_t) const) const;
   // Errors of force_, and in direction_ what they change the loss by.
   void AddForceErrors(const ForceBatch<T>& batch, const Place& place, StructureSums* sums);
   // Errors of the stress; returns d loss / d strain gradient.

@@ -9,6 +9,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/kernel_tuner.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/cell.h"
 
 namespace rutile {
@@ -44,6 +45,7 @@ absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::
 absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& data,
                                                              const AtomisticTaskOptions& options,
                                                              absl::Span<const int64_t> train) {
+  const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
   ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                  options.cached_features, options.num_threads));

@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/structure_file.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -59,7 +60,13 @@ absl::Status PairFinder::Find(int64_t s, const LoadStructure& load,
   }
   if (scratch == nullptr) scratch = std::make_unique<Scratch>(cutoff_);
   load(s, &scratch->structure);
-  absl::Status status = scratch->search.Compute(scratch->structure, &scratch->list);
+  absl::Status status;
+  {
+    const ProfileScope scope(Stage::kSearch);
+    status = scratch->search.Compute(scratch->structure, &scratch->list);
+    scope.Add(Counter::kAtoms, scratch->structure.size());
+    scope.Add(Counter::kPairs, scratch->list.num_pairs());
+  }
   if (status.ok()) status = use(scratch->structure, &scratch->list);
   if (!status.ok()) {
     status = absl::Status(status.code(), absl::StrCat(scratch->structure.name, ": ", status.message()));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
@@ -200,6 +201,7 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
 }
 
 absl::StatusOr<Potential> ReadPotential(absl::string_view path) {
+  const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   RETURN_IF_ERROR(CheckSchema(PotentialSchema(), file).status());
   absl::StatusOr<Potential> potential = Decode(file);

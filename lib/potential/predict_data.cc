@@ -11,6 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/force_predictor.h"
 #include "lib/potential/geometry.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {
@@ -36,6 +37,8 @@ std::string Composition(absl::Span<const uint8_t> elements, absl::Span<const uin
 
 absl::Status PredictOne(const AtomicData& data, int64_t s, bool forces, Worker* worker, StructurePrediction* result) {
   RETURN_IF_ERROR(CheckInterrupt());
+  const ProfileScope scope(Stage::kPredict);
+  scope.Add(Counter::kAtoms, data.num_atoms(s));
   AtomicPrediction& prediction = worker->prediction;
   if (!forces && data.has_features()) {
     if (data.feature_dtype() == DType::kF64) {

@@ -13,10 +13,13 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
+#include "lib/descriptor/descriptor_cost.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/potential/force_predictor.h"
+#include "lib/potential/network_cost.h"
 #include "lib/potential/prediction_source.h"
 #include "lib/potential/same_structures.h"
+#include "lib/profile/scope.h"
 #include "lib/structure/element.h"
 #include "lib/structure/species_map.h"
 
@@ -47,6 +50,7 @@ class ChunkReader {
   }
 
   absl::Status Read(Chunk* chunk) {
+    const ProfileScope scope(Stage::kRead);
     chunk->count = 0;
     for (int64_t atoms = 0; atoms < kChunkAtoms;) {
       if (static_cast<int64_t>(chunk->items.size()) == chunk->count) chunk->items.emplace_back();
@@ -57,6 +61,8 @@ class ChunkReader {
         return absl::OkStatus();
       }
       atoms += item.structure.size();
+      scope.Add(Counter::kStructures, 1);
+      scope.Add(Counter::kAtoms, item.structure.size());
       ++chunk->count;
       ++chosen_;
     }
@@ -118,9 +124,15 @@ struct Worker {
 class Pipeline {
  public:
   Pipeline(absl::Span<const Potential> models, const PredictOptions& options)
-      : model_(models[0]), options_(options), species_map_(models[0].descriptor.species), pool_(options.num_threads) {
+      : model_(models[0]),
+        options_(options),
+        species_map_(models[0].descriptor.species),
+        descriptor_cost_(models[0].descriptor, AngularMethod::kMoments,
+                         CommitteePrecision(models) == DType::kF64 ? 8 : 4, models[0].descriptor.cutoff()),
+        network_cost_(models[0].shape),
+        num_models_(static_cast<int64_t>(models.size())),
+        pool_(options.num_threads) {
     for (int t = 0; t < pool_.num_threads(); ++t) workers_.emplace_back(models);
-    committee_ = models.size() > 1;
   }
 
   absl::Status Compute(Chunk* chunk) {
@@ -153,11 +165,15 @@ class Pipeline {
       if (item.has_pairs) {
         geometry.pairs = item.pairs;
       } else {
+        const ProfileScope scope(Stage::kSearch);
+        scope.Add(Counter::kAtoms, structure.size());
         if (absl::Status status = worker->search.Compute(structure, &worker->neighbors); !status.ok()) {
           return absl::Status(status.code(), absl::StrCat(structure.name, ": ", status.message()));
         }
         geometry.pairs = {worker->neighbors.offset, worker->neighbors.j.data(), worker->neighbors.shift.data(), 0};
       }
+      const ProfileScope scope(Stage::kPredict);
+      if (scope.is_on()) Count(scope, structure.size(), geometry.pairs.num_pairs());
       worker->predictor.Predict(geometry, structure.pbc, options_.forces, &p);
     }
     result->name = structure.name;
@@ -174,10 +190,21 @@ class Pipeline {
       result->reference_stress = structure.stress;
       result->predicted_stress = p.stress;
     }
-    if (committee_) result->energy_spread = p.energy_spread;
+    if (num_models_ > 1) result->energy_spread = p.energy_spread;
     result->force_spread = p.force_spread;
     if (!p.outside.empty()) result->atoms_outside = std::accumulate(p.outside.begin(), p.outside.end(), int64_t{0});
     return absl::OkStatus();
+  }
+
+  void Count(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
+    int64_t network = network_cost_.forward, flop = descriptor_cost_.Features(atoms, pairs);
+    if (options_.forces) {
+      network += network_cost_.input_gradients;
+      flop += num_models_ * descriptor_cost_.Vjp(atoms, pairs);
+    }
+    scope.Add(Counter::kAtoms, atoms);
+    scope.Add(Counter::kPairs, pairs);
+    scope.Add(Counter::kFlop, flop + num_models_ * atoms * network);
   }
 
   std::string Composition(absl::Span<const uint8_t> species) const {
@@ -195,9 +222,11 @@ class Pipeline {
   const Potential& model_;
   const PredictOptions& options_;
   const SpeciesMap species_map_;
+  const DescriptorCost descriptor_cost_;
+  const NetworkCost network_cost_;
+  const int64_t num_models_;
   ThreadPool pool_;
   std::deque<Worker> workers_;
-  bool committee_ = false;
 };
 
 }  // namespace

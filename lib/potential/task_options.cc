@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -103,6 +104,44 @@ std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options)
     course["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
   }
   return course;
+}
+
+absl::StatusOr<LossOptions> LossOfCourse(const std::map<std::string, std::string>& course) {
+  LossOptions loss;
+  const auto kind = course.find("loss");
+  if (kind == course.end()) return absl::InvalidArgumentError("there is no \"loss\"");
+  bool known = false;
+  for (const LossKind each : {LossKind::kRmse, LossKind::kMse, LossKind::kHuber}) {
+    if (kind->second != LossKindName(each)) continue;
+    loss.kind = each;
+    known = true;
+  }
+  if (!known) {
+    return absl::InvalidArgumentError(absl::StrCat("\"loss\" is \"", kind->second, "\", expected rmse, mse or huber"));
+  }
+  struct Number {
+    const char* name;
+    double* value;
+    bool required;
+  };
+  for (const Number& number :
+       {Number{"energy_weight", &loss.energy_weight, true}, Number{"force_weight", &loss.force_weight, true},
+        Number{"stress_weight", &loss.stress_weight, true}, Number{"huber_delta", &loss.energy_delta, false},
+        Number{"huber_delta_force", &loss.force_delta, false},
+        Number{"huber_delta_stress", &loss.stress_delta, false}}) {
+    const auto found = course.find(number.name);
+    if (found == course.end()) {
+      if (!number.required) continue;
+      return absl::InvalidArgumentError(absl::StrCat("there is no \"", number.name, "\""));
+    }
+    if (!absl::SimpleAtod(found->second, number.value) || !(*number.value >= 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", number.name, "\" is \"", found->second, "\", expected a number that is not negative"));
+    }
+  }
+  const auto unbiased = course.find("force_scale_unbiased");
+  loss.force_scale_unbiased = unbiased != course.end() && unbiased->second == "true";
+  return loss;
 }
 
 }  // namespace rutile

@@ -1,5 +1,8 @@
 #include "lib/potential/task_options.h"
 
+#include <map>
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -42,6 +45,36 @@ TEST(CourseOfTest, LeavesOutHowTheWorkIsDone) {
   other.cached_features = true;
   other.num_threads = 7;
   EXPECT_EQ(CourseOf(options), CourseOf(other));
+}
+
+TEST(LossOfCourseTest, IsTheReverse) {
+  AtomisticTaskOptions options;
+  options.loss.kind = LossKind::kHuber;
+  options.loss.energy_weight = 0.9;
+  options.loss.force_weight = 0.1;
+  options.loss.force_delta = 0.3;
+  options.loss.force_scale_unbiased = true;
+  options.force_sampling.fraction = 0.5;
+  const auto loss = LossOfCourse(CourseOf(options));
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  EXPECT_EQ(loss->kind, LossKind::kHuber);
+  EXPECT_EQ(loss->energy_weight, 0.9);
+  EXPECT_EQ(loss->force_weight, 0.1);
+  EXPECT_EQ(loss->stress_weight, 0);
+  EXPECT_EQ(loss->force_delta, 0.3);
+  EXPECT_EQ(loss->energy_delta, LossOptions().energy_delta);
+  EXPECT_TRUE(loss->force_scale_unbiased);
+
+  const auto error_with = [&](const std::string& key, const std::string& value) {
+    std::map<std::string, std::string> course = CourseOf(options);
+    course[key] = value;
+    return std::string(LossOfCourse(course).status().message());
+  };
+  EXPECT_EQ(error_with("loss", "l1"), "\"loss\" is \"l1\", expected rmse, mse or huber");
+  EXPECT_EQ(error_with("force_weight", "x"), "\"force_weight\" is \"x\", expected a number that is not negative");
+  EXPECT_EQ(error_with("huber_delta", "-1"), "\"huber_delta\" is \"-1\", expected a number that is not negative");
+  EXPECT_EQ(std::string(LossOfCourse({}).status().message()), "there is no \"loss\"");
+  EXPECT_EQ(std::string(LossOfCourse({{"loss", "mse"}}).status().message()), "there is no \"energy_weight\"");
 }
 
 TEST(CompileOptionsTest, NamesGoBothWays) {

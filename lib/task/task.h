@@ -126,6 +126,10 @@ class Task {
   virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                            absl::Span<Tensor> gradients, TermSums* sums);
 
+  // Whether processes wait for each other in AccumulateGradients of training batches, so that one whose share of a
+  // batch is empty must call it, too, with a batch of no examples. Default: no.
+  virtual bool MeetsInBatches() const { return false; }
+
   // Parameters that do not move for now, so that work on their gradients can be saved: [slices], true for each of
   // parameter_slices() that rests; empty: none. Afterwards AccumulateGradients may leave anything in their parts of
   // the gradients, also NaN, and nobody reads these; sums and all other gradients are as ever. Called between steps.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/gradient_step.h"
 #include "lib/train/grouped_optimizer.h"
@@ -57,10 +59,16 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
-    if (!loader_.examples().empty()) RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
+    const bool meets = context_.task.MeetsInBatches();
+    if (meets || !loader_.examples().empty()) {
+      const ProfileScope scope(Stage::kStep);
+      scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
+      RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
+    }
     work->Add(context_.task, loader_.all_examples());
-    if (!loss_.IsFinite()) break;  // here the batch at fault is known
+    if (!meets && !loss_.IsFinite()) break;  // here the batch at fault is known
   }
+  const ProfileScope scope(Stage::kOptimizer);  // its first pass over the gradient
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);
 }
 
@@ -68,6 +76,8 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   Checkpoint& state = context_.state;
   const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
   ASSIGN_OR_RETURN(const double loss, AddBatches(end, work));
+  std::optional<ProfileScope> scope(Stage::kOptimizer);
+  if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes());
   if (!loss_.overflowed()) {
     ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
     ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
@@ -79,13 +89,25 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   RETURN_IF_ERROR(AverageBuffers());
   if (!loss_.overflowed() && context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
 
+  scope.reset();
+
   state.epoch_sums.Add(loss_.sums());
   state.batch = end;
   if (context_.options.on_step) {
+    const ProfileScope log(Stage::kLog);
     context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss, state.learning_rate,
                               loss_.norm(), work->cost});
   }
   return absl::OkStatus();
+}
+
+// The gradient is read, parameters and the optimiser's averages are read and written.
+int64_t BatchEpoch::StepBytes() {
+  if (step_bytes_ == 0) {
+    step_bytes_ = loss_.gradient().num_bytes() + 2 * context_.state.parameters.num_bytes();
+    for (const auto& [name, tensor] : optimizer_->State()) step_bytes_ += 2 * tensor.num_bytes();
+  }
+  return step_bytes_;
 }
 
 absl::Status BatchEpoch::AverageBuffers() {

@@ -33,6 +33,8 @@ class BatchEpoch : public EpochTrainer {
   // Of the task's buffers: each process has seen its share of the batch, all go on with the mean of what they saw.
   absl::Status AverageBuffers();
   absl::Status Step(EpochWork* work);
+  // That the optimiser moves between memory and processor in a step, for profiles.
+  int64_t StepBytes();
   // The loss of the batches of a step, up to batch number `end`, and its gradient.
   absl::StatusOr<double> AddBatches(int64_t end, EpochWork* work);
 
@@ -40,7 +42,8 @@ class BatchEpoch : public EpochTrainer {
   DataLoader loader_;
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
-  bool started_ = false;  // the loader, in this epoch
+  int64_t step_bytes_ = 0;  // 0: not counted yet
+  bool started_ = false;    // the loader, in this epoch
 };
 
 }  // namespace rutile

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "lib/train/state_tensor.h"
@@ -235,6 +236,7 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
 
 absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
                                           int num_terms) {
+  const ProfileScope scope(Stage::kCheckpoint);
   TensorReadOptions options;
   options.verify_checksums = true;
   ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, options));

@@ -15,6 +15,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/train/bucketing.h"
 #include "lib/train/work_share.h"
 
@@ -93,7 +94,9 @@ struct DataLoader::Impl {
   absl::Status Make(int64_t b, Slot* slot) const {
     if (options.num_ranks > 1) slot->share = WorkShare(task, ExamplesOf(b), options.rank, options.num_ranks);
     const absl::Span<const int64_t> own = OwnOf(b, *slot);
-    return own.empty() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
+    const ProfileScope scope(Stage::kMakeBatch);
+    scope.Add(Counter::kExamples, static_cast<int64_t>(own.size()));
+    return own.empty() && !task.MeetsInBatches() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
   }
 
   Slot& SlotOf(int64_t b) { return slots[b % static_cast<int64_t>(slots.size())]; }
@@ -103,6 +106,7 @@ struct DataLoader::Impl {
   }
 
   void Work() {
+    SetProfileThreadName("loader");
     std::unique_lock<std::mutex> lock(mutex);
     while (true) {
       may_make.wait(lock, [this] { return stop || CanMake(); });
@@ -172,6 +176,7 @@ struct DataLoader::Impl {
         released = b;
         may_make.notify_one();
       }
+      const ProfileScope scope(Stage::kWaitForData);
       made.wait(lock, [&slot] { return slot.ready; });
     }
     ++next_to_take;

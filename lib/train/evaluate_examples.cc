@@ -8,11 +8,13 @@
 #include "absl/types/span.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
 absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
                                                   int64_t epoch, Agreement* agreement) {
+  const ProfileScope scope(Stage::kValidation);
   const bool alone = agreement == nullptr || agreement->alone();
   EvaluationResult result;
   result.sums = TermSums(static_cast<int>(task.terms().size()));
@@ -26,6 +28,7 @@ absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& para
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader->Next());
     if (batch == nullptr) break;
     if (loader->examples().empty()) continue;
+    scope.Add(Counter::kExamples, static_cast<int64_t>(loader->examples().size()));
     RETURN_IF_ERROR(task.Evaluate(parameters, *batch, &result.sums, absl::MakeSpan(metric_sums)));
   }
   if (!alone) RETURN_IF_ERROR(agreement->Sum(&result.sums, absl::MakeSpan(metric_sums)));

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/gradient_comparison.h"
@@ -57,6 +58,7 @@ constexpr int kAttempts = 3;
 
 absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
                              const TrainerOptions& options, int64_t epoch) {
+  const ProfileScope scope(Stage::kSetup);
   task.StartEpoch(epoch, /*training=*/true);
   const absl::Span<const int64_t> first = ExamplesToCheck(task, examples, options);
   const absl::Status status = CheckExamples(task, parameters, first, options);

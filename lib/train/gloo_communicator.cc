@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 #ifdef USE_C10D_GLOO
 #include <netdb.h>
@@ -161,6 +162,8 @@ class GlooCommunicator : public Communicator {
   }
 
   absl::Status Reduce(at::Tensor values) {
+    const ProfileScope scope(Stage::kAllReduce);
+    scope.Add(Counter::kBytes, static_cast<int64_t>(values.nbytes()));
     return Guarded("adding up", [&] {
       std::vector<at::Tensor> tensors = {std::move(values)};
       const auto work = group_->allreduce(tensors);

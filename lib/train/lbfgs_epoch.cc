@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -34,6 +35,7 @@ absl::Status LbfgsEpoch::Train(EpochWork* work) {
   context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimise stays the same
   work_ = work;
   state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
+  const ProfileScope scope(Stage::kOptimizer);
   ASSIGN_OR_RETURN(const Lbfgs::Result result, lbfgs_.Step(state.learning_rate));
   state.epoch_sums = loss_.sums();  // of the last evaluation, which is that of the parameters reached
   state.batch = loader_.num_batches();
@@ -56,7 +58,11 @@ absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gr
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader_.Next());
     if (batch == nullptr) break;
     last = *batch;
-    if (!loader_.examples().empty()) RETURN_IF_ERROR(loss_.Add(parameters, *batch));
+    if (!loader_.examples().empty()) {
+      const ProfileScope scope(Stage::kStep);
+      scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
+      RETURN_IF_ERROR(loss_.Add(parameters, *batch));
+    }
     work_->Add(context_.task, loader_.all_examples());
     if (!loss_.IsFinite()) break;  // here the batch at fault is known
   }

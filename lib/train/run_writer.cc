@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -37,6 +38,7 @@ RunWriter::~RunWriter() {
 }
 
 absl::Status RunWriter::WriteBestModel(const Checkpoint& state) const {
+  const ProfileScope scope(Stage::kCheckpoint);
   Metadata extra = provenance_;
   extra["epoch"] = absl::StrCat(state.best_epoch);
   if (state.best_step > 0) extra["step"] = absl::StrCat(state.best_step);
@@ -45,6 +47,7 @@ absl::Status RunWriter::WriteBestModel(const Checkpoint& state) const {
 }
 
 absl::Status RunWriter::WriteLastModel(const Checkpoint& state, const Tensor& parameters, double loss) const {
+  const ProfileScope scope(Stage::kCheckpoint);
   Metadata extra = provenance_;
   extra["epoch"] = absl::StrCat(state.epoch);
   extra["step"] = absl::StrCat(state.step);
@@ -53,6 +56,7 @@ absl::Status RunWriter::WriteLastModel(const Checkpoint& state, const Tensor& pa
 }
 
 absl::Status RunWriter::WriteCheckpoint(const Checkpoint& state, const std::vector<std::string>& former) const {
+  const ProfileScope scope(Stage::kCheckpoint);
   if (options_.before_checkpoint) RETURN_IF_ERROR(options_.before_checkpoint());
   RETURN_IF_ERROR(MakeDirectories(directory_.path() + "/recovery"));
   // A process that dies between the checkpoint and the removal leaves this to the next.
@@ -84,6 +88,7 @@ absl::Status RunWriter::Finished(const Job& job, const absl::Status& status) {
 
 absl::Status RunWriter::Wait() {
   if (!result_.valid()) return absl::OkStatus();
+  const ProfileScope scope(Stage::kCheckpoint);
   return Tolerate(Finished(job_, result_.get()));
 }
 
@@ -133,6 +138,7 @@ absl::Status RunWriter::WriteModels(const Checkpoint& state, const Tensor& param
 
 absl::Status RunWriter::WriteAverage(const Checkpoint& state, const Tensor& parameters, double loss) {
   RETURN_IF_ERROR(Wait());
+  const ProfileScope scope(Stage::kCheckpoint);
   Metadata extra = provenance_;
   extra["epoch"] = absl::StrCat(state.epoch);
   extra["step"] = absl::StrCat(state.step);
@@ -150,6 +156,7 @@ absl::Status RunWriter::WriteLastCheckpoint(const Checkpoint& state) {
 }
 
 absl::Status RunWriter::ReplaceLastCheckpoint(const Checkpoint& state) {
+  const ProfileScope scope(Stage::kCheckpoint);
   RETURN_IF_ERROR(MakeDirectories(directory_.path() + "/recovery"));
   RETURN_IF_ERROR(SaveCheckpoint(directory_.next(), state, slices_, provenance_));
   return directory_.Replace();
@@ -171,6 +178,7 @@ absl::Status RunWriter::Save(const Checkpoint& state, const Tensor& parameters, 
     job_.parameters = parameters;
     return Tolerate(Finished(job_, Write(job_)));
   }
+  const ProfileScope scope(Stage::kCheckpoint);
   CopyCheckpoint(state, &job_.state);
   // Mostly one of those that have been copied.
   if (parameters.data() == state.parameters.data()) {
@@ -181,12 +189,16 @@ absl::Status RunWriter::Save(const Checkpoint& state, const Tensor& parameters, 
     job_.parameters = Tensor::Zeros(parameters.dtype(), parameters.shape());
     std::memcpy(job_.parameters.mutable_data(), parameters.data(), parameters.num_bytes());
   }
-  result_ = std::async(std::launch::async, [this] { return Write(job_); });
+  result_ = std::async(std::launch::async, [this] {
+    SetProfileThreadName("writer");
+    return Write(job_);
+  });
   return absl::OkStatus();
 }
 
 absl::Status RunWriter::Keep(const Checkpoint& state, absl::string_view path) {
   RETURN_IF_ERROR(Wait());
+  const ProfileScope scope(Stage::kCheckpoint);
   return Tolerate(SaveCheckpoint(path, state, slices_, provenance_));
 }
 

@@ -35,6 +35,16 @@ TEST(ScheduleCurveTest, MultistepDropsAtItsMilestones) {
   ExpectCurve(options, 1, {1, 1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001});
 }
 
+// A learning-rate range test: from 1e-8 to 1 in a hundred steps.
+TEST(ScheduleCurveTest, ExponentialGrowsWithAFactorAboveOne) {
+  ScheduleOptions options = OfKind(ScheduleKind::kExponential);
+  options.factor = std::pow(10.0, 0.08);
+  ASSERT_TRUE(CheckScheduleOptions(options).ok());
+  EXPECT_EQ(ScheduleCurve(options, 1e-8, 0), 1e-8);
+  EXPECT_NEAR(ScheduleCurve(options, 1e-8, 50), 1e-4, 1e-16);
+  EXPECT_NEAR(ScheduleCurve(options, 1e-8, 100), 1, 1e-12);
+}
+
 TEST(ScheduleCurveTest, LinearStaysAtItsEnd) {
   ExpectCurve(OfKind(ScheduleKind::kLinear, 4), 1, {1, 0.75, 0.5, 0.25, 0, 0, 0});
 }

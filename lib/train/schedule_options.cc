@@ -59,8 +59,8 @@ absl::Status CheckKind(const ScheduleOptions& options) {
     case ScheduleKind::kMultistep:
       RETURN_IF_ERROR(factor());
       return CheckMilestones(options);
-    case ScheduleKind::kExponential:
-      return factor();
+    case ScheduleKind::kExponential:  // may grow, as a learning-rate range test does
+      return Require(options.factor > 0 && options.factor <= 10, "factor", options.factor, "0 < factor <= 10");
     case ScheduleKind::kLinear:
       RETURN_IF_ERROR(Require(Within(options.start_factor, 0, 1), "start_factor", options.start_factor, "0 to 1"));
       return Require(Within(options.end_factor, 0, 1), "end_factor", options.end_factor, "0 to 1");

@@ -51,7 +51,8 @@ absl::StatusOr<Anneal> ParseAnneal(absl::string_view name);  // INVALID_ARGUMENT
 //                    momentum and betas stay as they are (cycle_momentum=False)
 //   plateau          lr factor each time the loss has not improved by the relative `threshold` for more than `patience`
 //                    validations in a row; then `cooldown` validations are not counted     ReduceLROnPlateau
-// step, multistep, exponential, linear and plateau are cut off at min from below.
+// step, multistep, exponential, linear and plateau are cut off at min from below. A factor is above 0 and at most 1, of
+// plateau below 1; that of exponential may be up to 10: then the rate grows, as in a learning-rate range test.
 //
 // Warm-up multiplies the result in the first warmup_steps steps by
 //   warmup_start + (1 - warmup_start) step / warmup_steps                                   LinearLR

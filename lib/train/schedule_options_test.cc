@@ -46,7 +46,8 @@ TEST(ScheduleOptionsTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(message(K::kMultistep, [](O*) {}), HasSubstr("needs milestones"));
   EXPECT_THAT(message(K::kMultistep, [](O* o) { o->milestones = {30, 20}; }), HasSubstr("30,20, expected rising"));
   EXPECT_THAT(message(K::kMultistep, [](O* o) { o->milestones = {0, 20}; }), HasSubstr("expected rising"));
-  EXPECT_THAT(message(K::kExponential, [](O* o) { o->factor = 1.5; }), HasSubstr("factor is 1.5"));
+  EXPECT_THAT(message(K::kExponential, [](O* o) { o->factor = 10.5; }), HasSubstr("0 < factor <= 10"));
+  EXPECT_THAT(message(K::kStep, [](O* o) { o->factor = 1.5; }), HasSubstr("factor is 1.5"));
   EXPECT_THAT(message(K::kPlateau, [](O* o) { o->factor = 1; }), HasSubstr("expected below 1"));
   EXPECT_THAT(message(K::kLinear, [](O* o) { o->start_factor = 1.1; }), HasSubstr("start_factor is 1.1"));
   EXPECT_THAT(message(K::kLinear, [](O* o) { o->end_factor = -1; }), HasSubstr("end_factor is -1"));

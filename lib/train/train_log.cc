@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -74,6 +75,7 @@ absl::Status TrainLog::Append(absl::Span<const double> row) {
 }
 
 absl::Status TrainLog::Flush() {
+  const ProfileScope scope(Stage::kLog);
   absl::Status status;
   for (File& file : files_) {
     absl::string_view rest = file.pending;

@@ -23,6 +23,7 @@
 #include "lib/base/interrupt.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "tools/common/run_tool.h"
 
 extern char** environ;
@@ -128,6 +129,7 @@ absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, i
   bool handed_on = false;
   absl::Time kill_at = absl::InfiniteFuture();
   int status = 0;
+  const ProfileScope scope(Stage::kWaitForProcesses);
   while (processes.running()) {
     absl::SleepFor(absl::Milliseconds(10));
     if (InterruptSignal() != 0 && !std::exchange(handed_on, true)) processes.Signal(InterruptSignal());

@@ -5,20 +5,25 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
+#include "lib/profile/scope.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/flag_file.h"
 #include "tools/common/given_flags.h"
+#include "tools/common/profile_run.h"
 
 namespace rutile {
 namespace {
@@ -78,6 +83,21 @@ int ExitStatus(const absl::Status& status) {
   return 1;
 }
 
+// The first of `arguments` that is one of these flags: its message, else "".
+std::string FindForeign(absl::Span<const Argument> arguments, absl::Span<const ForeignFlag> foreign) {
+  for (const Argument& argument : arguments) {
+    absl::string_view name = argument.text;
+    if (name == "--") return "";
+    if (!absl::ConsumePrefix(&name, "-")) continue;
+    absl::ConsumePrefix(&name, "-");
+    const std::string plain = absl::StrReplaceAll(name.substr(0, name.find('=')), {{"-", "_"}});
+    for (const ForeignFlag& flag : foreign) {
+      if (plain == flag.name) return absl::StrCat("--", name.substr(0, name.find('=')), ": ", flag.why);
+    }
+  }
+  return "";
+}
+
 absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& run)) {
   try {
     absl::Status status = body(run);
@@ -106,10 +126,15 @@ void PrintError(const absl::Status& status) {
                                                      : absl::StrCat(rank, ": ", status.message()));
 }
 
+void PrintNotProfiled(const absl::Status& status) {
+  PrintWarning(absl::StrCat("no profile was written: ", status.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
                                         absl::Span<const std::string> inputs) {
+  const ProfileScope scope(Stage::kHash);
   Provenance provenance;
   provenance.tool = run.name;
   provenance.arguments.assign(run.command.begin() + 1, run.command.end());
@@ -129,6 +154,13 @@ void SetMessageRank(int rank) {
     PrintError(absl::InternalError("cannot open /dev/null"));
 }
 
+void ExitTool(const ToolRun& run, int exit_status) {
+  // The table is for the others to print.
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, exit_status);
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  std::exit(exit_status);
+}
+
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
   tool_name = info.name;
   ToolRun run{info.name, {argv[0]}, {}};
@@ -139,6 +171,10 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
       ExpandFlagFiles(std::vector<std::string>(argv + 1, argv + argc));
   if (!arguments.ok()) {
     PrintMessage(arguments.status().message());
+    return 1;
+  }
+  if (const std::string message = FindForeign(*arguments, info.foreign); !message.empty()) {
+    PrintMessage(message);
     return 1;
   }
   for (const Argument& argument : *arguments) run.command.push_back(argument.text);
@@ -165,8 +201,12 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   }
   run.args.assign(argv + 1, argv + argc);
   InstallInterruptHandlers();
+  StartProfiledRun();
   const absl::Status status = RunGuarded(run, body);
   if (!status.ok()) PrintError(status);
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, ExitStatus(status));
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  if (message_rank == 0) std::fputs(profiled.table.c_str(), stderr);
   return ExitStatus(status);
 }
 

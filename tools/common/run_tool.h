@@ -17,10 +17,17 @@
 
 namespace rutile {
 
+// A flag that other programs for the same task have and this one has not, with the reason or what to use instead.
+struct ForeignFlag {
+  const char* name;  // "enable_multi_gpu"; users may write - for _
+  const char* why;   // "--enable_multi_gpu: WHY"
+};
+
 struct ToolInfo {
-  const char* name;      // "featurize"
-  const char* summary;   // one line
-  const char* synopsis;  // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
+  const char* name;                            // "featurize"
+  const char* summary;                         // one line
+  const char* synopsis;                        // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
+  absl::Span<const ForeignFlag> foreign = {};  // refused with their reasons, not as unknown
 };
 
 struct ToolRun {
@@ -31,12 +38,16 @@ struct ToolRun {
 
 // Parses flags, prints --help (only flags defined under tools/) or --version, installs the signal handlers, runs `body`
 // and turns its status into the exit status: FAILED_PRECONDITION is 2, INTERNAL and exceptions are 3, CANCELLED after a
-// signal is 128 + signal, any other error is 1. A flag that is not of this tool is an error.
+// signal is 128 + signal, any other error is 1. A flag that is not of this tool is an error. With --timing or the
+// environment's RUTILE_PROFILE_DIR it profiles `body`, whatever its status (profile_run.h).
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run));
 
 // The metadata of an output of this run: kind, tool, version, command, and a SHA-256 of each input.
 absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
                                         absl::Span<const std::string> inputs);
+
+// Ends the process with this status, as when the tool's body returns: for one that others did the work of.
+[[noreturn]] void ExitTool(const ToolRun& run, int exit_status);
 
 // "tool: warning: what" on stderr.
 void PrintWarning(absl::string_view what);

@@ -3,15 +3,13 @@
 #include <gflags/gflags.h>
 
 #include <cmath>
-#include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "lib/base/shards.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/atomic_energies.h"
+#include "tools/common/parse_shard.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/selection_flags.h"
 #include "tools/common/structure_flags.h"
@@ -30,15 +28,6 @@ namespace {
 // Energies per atom, less the atomic energies, lie within a few eV of each other in any sensible set.
 constexpr double kWideSpread = 10;   // eV
 constexpr double kFarFromZero = 50;  // eV
-
-absl::Status ParseShard(const std::string& text, int* shard, int* num_shards) {
-  const std::vector<std::string> parts = absl::StrSplit(text, '/');
-  if (parts.size() == 2 && absl::SimpleAtoi(parts[0], shard) && absl::SimpleAtoi(parts[1], num_shards) && *shard >= 1 &&
-      *shard <= *num_shards && *num_shards <= 99999) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("--shard=", text, ": expected i/n with 1 <= i <= n, as in 3/16"));
-}
 
 }  // namespace
 

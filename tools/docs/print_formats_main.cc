@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/influence/influence_file.h"
 #include "lib/kg/embedding_export.h"
 #include "lib/kg/kge_file.h"
 #include "lib/kg/known_file.h"
@@ -73,7 +74,8 @@ int main() {
   for (const rutile::Schema* schema :
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
         &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
-        &rutile::KgeSchema(), &rutile::EmbeddingsSchema()}) {
+        &rutile::KgeSchema(), &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(),
+        &rutile::PartialInfluenceSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

@@ -12,8 +12,11 @@
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options_text.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/communicator.h"
 #include "lib/train/optimizer_options.h"
 #include "tools/common/given_flags.h"
+
+DECLARE_bool(sync_batchnorm);
 
 DEFINE_string(kge_model, "conve", "Embeddings of a knowledge graph: conve, distmult or complex.");
 DEFINE_string(
@@ -149,6 +152,19 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
   return options;
 }
 
+absl::StatusOr<bool> SyncNormsFromFlags(const Communicator* communicator, const KgeOptions& model,
+                                        const TrainerOptions& options) {
+  if (!FLAGS_sync_batchnorm || communicator == nullptr) return false;
+  if (model.model != KgeModel::kConvE) {
+    RETURN_IF_ERROR(
+        RefuseFlags(absl::StrCat("with ", KgeModelFlag(model), ", which has no batch norms"), {"sync_batchnorm"}));
+  }
+  if (options.compile_mode != CompileMode::kCompile) {
+    RETURN_IF_ERROR(RefuseFlags("with --compile_mode=none, whose norms are LibTorch's own", {"sync_batchnorm"}));
+  }
+  return true;
+}
+
 absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options) {
   const bool tiepin = model.model == KgeModel::kConvE && model.variant == ConveVariant::kTiepin;
   if (!FlagGiven("batch_size")) options->batch_size = tiepin ? 256 : 128;
@@ -197,7 +213,7 @@ absl::Status RefuseKgeFlags() {
   return RefuseFlags("on structures, features and neighbors: it is for triples",
                      {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width",
                       "output_channels", "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout",
-                      "output_dropout", "kge_loss", "label_smoothing", "label_smoothing_form"});
+                      "output_dropout", "kge_loss", "label_smoothing", "label_smoothing_form", "sync_batchnorm"});
 }
 
 absl::Status RefusePotentialFlags() {

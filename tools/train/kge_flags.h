@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/kg/kge_options.h"
+#include "lib/train/communicator.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
 
@@ -15,6 +16,10 @@ namespace rutile {
 // Kind, variant and sizes are `initial`'s, where a model is what the run starts from, else null. INVALID_ARGUMENT
 // naming the flag: a value out of range, without effect beside the others, or other than `initial`'s.
 absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial);
+
+// Whether norms see the batch of all processes (--sync_batchnorm). INVALID_ARGUMENT where that means nothing.
+absl::StatusOr<bool> SyncNormsFromFlags(const Communicator* communicator, const KgeOptions& model,
+                                        const TrainerOptions& options);
 
 // Batch size, learning rate and what is monitored where the flags leave them open. INVALID_ARGUMENT for what the model
 // cannot be trained with.

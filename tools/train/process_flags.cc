@@ -36,6 +36,11 @@ DEFINE_string(dist_interface, "",
               "Network interface over which processes of several machines meet, as eth0. Empty: the one that the "
               "machine's name leads to.");
 
+DEFINE_bool(
+    sync_batchnorm, false,
+    "Batch norms of ConvE see the batch of all processes, so that the run is that of one process; else each sees "
+    "its own share of the batch.");
+
 namespace rutile {
 namespace {
 
@@ -67,10 +72,10 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
   RETURN_IF_ERROR(CheckSize(settings));
   if (!settings.has_value() && FLAGS_num_processes > 1) {
     ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, FLAGS_num_processes, options.timeout));
-    std::exit(status);
+    ExitTool(run, status);
   }
   if (!settings.has_value() || FLAGS_strategy == "single") {
-    RETURN_IF_ERROR(RefuseFlags("there is one process alone", {"dist_timeout", "dist_interface"}));
+    RETURN_IF_ERROR(RefuseFlags("there is one process alone", {"dist_timeout", "dist_interface", "sync_batchnorm"}));
     return nullptr;
   }
   SetMessageRank(settings->rank);

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/machine.h"
-#include "lib/base/sha256.h"
 #include "lib/base/version.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/network_shape.h"
@@ -100,17 +99,6 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   resolve("energy_weight", task.loss.energy_weight);
   resolve("cached_features", task.cached_features ? "true" : "false");
   return settings;
-}
-
-std::string DataSha256(const Metadata& metadata, absl::Span<const std::string> inputs) {
-  const Json hashes = Json::parse(metadata.at("inputs"), nullptr, /*allow_exceptions=*/false);
-  std::string all;
-  for (const std::string& input : inputs) {
-    const std::string hash = hashes.is_object() ? hashes.value(input, "") : "";
-    if (hash.empty()) return "";
-    absl::StrAppend(&all, hash, "\n");
-  }
-  return Sha256Hex(all);
 }
 
 void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options) {

@@ -3,13 +3,9 @@
 #ifndef RUTILE_TOOLS_TRAIN_RUN_RECORD_H_
 #define RUTILE_TOOLS_TRAIN_RUN_RECORD_H_
 
-#include <string>
-
-#include "absl/types/span.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/task_options.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/tensorfile/tensor_file.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
 #include "tools/common/run_tool.h"
@@ -21,10 +17,6 @@ void ResolveTrainer(const TrainerOptions& options, DType precision, int num_thre
 
 // What the flags mean in the run of a potential where they leave it open, or where the inputs decide.
 FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task, const TrainerOptions& options);
-
-// What stands for the content of the inputs, in their order, from the hashes in `metadata` (OutputMetadata's); "" when
-// one of them was a stream.
-std::string DataSha256(const Metadata& metadata, absl::Span<const std::string> inputs);
 
 // Sets options->config_json and options->flag_file:
 //   flags      every flag of the tool: {"value": in effect, "origin": "default" | "command line" | "flagfile PATH" |

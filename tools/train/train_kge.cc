@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_file.h"
@@ -27,6 +28,7 @@
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
+#include "tools/common/data_sha256.h"
 #include "tools/common/flag_settings.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/thread_flags.h"
@@ -152,10 +154,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
-  if (communicator != nullptr && model.model == KgeModel::kConvE) {
+  ASSIGN_OR_RETURN(const bool synchronise, SyncNormsFromFlags(communicator.get(), model, options));
+  if (communicator != nullptr && model.model == KgeModel::kConvE && !synchronise) {
     messages.push_back(
         "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
-        "with smaller batches for the norms");
+        "with smaller batches for the norms (--sync_batchnorm makes it the same)");
   }
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
@@ -175,7 +178,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ResolveKgeFlags(model, options, &settings);
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
-  if (bf16 && options.check_gradient) {
+  // Norms of the reference see one process's batch.
+  if ((bf16 || synchronise) && options.check_gradient) {
     RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, options));
     options.check_gradient = false;
   }
@@ -184,6 +188,9 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, bf16));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
+    if (synchronise) {
+      task->SynchroniseNorms([&](absl::Span<double> values) { return communicator->Sum(values); });
+    }
     if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
                          task->examples().TestExamples()};

@@ -6,6 +6,7 @@
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/run_tool.h"
+#include "tools/train/operator_flags.h"
 #include "tools/train/train_kge.h"
 #include "tools/train/train_potential.h"
 
@@ -13,6 +14,7 @@ namespace rutile {
 namespace {
 
 absl::Status RunTrain(const ToolRun& run) {
+  RETURN_IF_ERROR(StartOperatorsFromFlags());
   if (run.args.empty()) {
     return absl::InvalidArgumentError("needs structures, features, neighbors or triples to train on; see train --help");
   }

@@ -14,6 +14,7 @@
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
+#include "tools/common/data_sha256.h"
 #include "tools/common/split_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"

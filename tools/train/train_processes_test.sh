@@ -2,6 +2,7 @@
 # Several processes that train one model: the run of one process to rounding, stopped, resumed, and what goes wrong.
 set -uo pipefail
 train=$PWD/tools/train/train
+featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 cp data/tio2-pbe/tio2-pbe.extxyz "$TEST_TMPDIR/set.extxyz"
 . tools/common/tool_test.sh
@@ -98,6 +99,22 @@ cat rank0.err rank1.err | grep -qE 'another process has (gone|not answered)' || 
 port=$((port + 1))
 rank 0 --dist_timeout=1s --output_dir=alone && fail "one of two is enough"
 grep -q 'not all of 2 processes met at 127.0.0.1' rank0.err || fail "alone: $(cat rank0.err)"
+
+# Batch norms that see the batch of all: the run is that of one process; the last batch has an example for one alone.
+awk 'BEGIN {for (k = 0; k < 49; ++k) print "e" k "\tnext\te" (k + 1) % 49 > "kg.txt"; for (k = 0; k < 8; ++k) print "e" k "\tfar\te" k + 9 > "kv.txt"}'
+(cat kg.txt; head -n 1 kv.txt) > kt.txt
+$featurize --inverse_relations=false --train=kt.txt --valid=kv.txt --output=kg.safetensors 2> log || fail "triples: $(cat log)"
+kge="--embedding_dim=24 --embedding_height=6 --embedding_width=4 --output_channels=4 --batch_size=7 --kge_loss=1-of-N --precision=fp64 --max_epochs=3 --seed=2 --threads=1"
+for n in 1 2; do
+  sync=$([ $n = 1 ] || echo "--num_processes=$n --sync_batchnorm")
+  # shellcheck disable=SC2086
+  $train $kge $sync --output_dir=kge$n kg.safetensors > kge$n.out 2> kge$n.err || fail "embeddings with $n processes: $(cat kge$n.err)"
+done
+same kge1 kge2
+expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
+# shellcheck disable=SC2086
+$train $kge --num_processes=2 --sync_batchnorm --compile_mode=none --output_dir=z kg.safetensors > /dev/null 2> log
+grep -q 'sync_batchnorm has no effect with --compile_mode=none' log || fail "eager: $(cat log)"
 
 expect_error 1 '--strategy=single is one process' "$train" --strategy=single --num_processes=2 set.extxyz
 expect_error 1 'needs several processes' "$train" --strategy=ddp set.extxyz

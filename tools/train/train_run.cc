@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
 #include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
 #include "tools/common/checkpoint_flags.h"
@@ -61,6 +62,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
   options.on_epoch = [&](const EpochReport& report) {
     if (others_report) return;
+    const ProfileScope scope(Stage::kLog);
     cost_per_s = report.cost_per_s;
     progress.OnEpoch(report);
     plot.OnEpoch(report);
@@ -74,6 +76,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   const bool keeps_files = options.files != RunFiles::kNone;
   if (keeps_files && run.write_beside) RETURN_IF_ERROR(run.write_beside());
   RETURN_IF_ERROR(result.status());
+  const ProfileScope scope(Stage::kReport);
   const bool plotted = plot.Finish(result->best_epoch);
   PrintOutcome(directory, options, *result, run.task->loss_unit(), run.cost_unit, cost_per_s, plotted);
   if (result->averaged > 0) {

@@ -1,0 +1,59 @@
+#include "lib/descriptor/descriptor_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rutile {
+namespace {
+
+double ShareWithin(double cutoff, double list_cutoff) { return std::min(1.0, std::pow(cutoff / list_cutoff, 3)); }
+
+}  // namespace
+
+DescriptorCost::DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff)
+    : radial_share_(ShareWithin(options.rad_cutoff, list_cutoff)),
+      angular_share_(ShareWithin(options.ang_cutoff, list_cutoff)) {
+  const int rows = options.rad_order + 1, order = options.ang_order, harmonics = (order + 1) * (order + 1);
+  const int sums = options.species.size() > 1 ? 2 : 1;  // with and without the weight of the species
+  const double fit = bytes == 8 ? 7 : 4;                // FMAs of the polynomial in f_c
+  const double cutoff = 2 + 2 + 2 * fit + 2;            // s, (1 - s) above 0, polynomial, square
+  const double cutoff_slope = cutoff + 2 * (fit - 1) + 2 + 4;
+  // r_ij, its length and unit vector, the Chebyshev recurrence.
+  features_.radial = 5 + 1 + 1 + 3 + 9 + cutoff + 2 + (1 + sums) * rows;
+  vjp_.radial = cutoff_slope + 2 + (2 + 2 * sums) * rows + 4 + 6 + 6;  // P, dP/dr, to j and to i
+  jvp_.radial = cutoff_slope + 3 + 2 + (2 + 2 * sums) * rows + 3 + 5;
+  if (method == AngularMethod::kTriplets) {
+    const double polynomials = 3.0 * (order + 1);
+    features_.angular = cutoff;
+    features_.triplet = 7 + polynomials + sums * (order + 1);
+    vjp_.angular = jvp_.angular = cutoff_slope;
+    vjp_.triplet = 7 + 2 * polynomials + 2 * sums * (order + 1) + 30;
+    jvp_.triplet = 7 + 2 * polynomials + 2 * sums * (order + 1) + 24;
+    features_.atom = vjp_.atom = jvp_.atom = 4.0 * sums * rows;
+    return;
+  }
+  // The recurrence of q_lm, the powers of x + iy, and harmonics with l > m, whose slopes in z do not vanish.
+  double degrees = 0, tilted = 0;
+  for (int m = 0; m <= order; ++m) {
+    degrees += (order - m >= 2 ? 2 : 0) + 3 * std::max(0, order - m - 2);
+    tilted += (m == 0 ? 1 : 2) * (order - m);
+  }
+  const double powers = order > 0 ? 2 + 6 * (order - 1) : 0;
+  features_.angular = cutoff + 2 + 1 + powers + degrees + sums * harmonics;
+  vjp_.angular = cutoff_slope + 1 + powers + degrees + sums * (harmonics + tilted) + 14 * order + 20;
+  jvp_.angular = cutoff_slope + 10 + 3 * powers + degrees + tilted / 2 + sums * (harmonics + tilted) + 2;
+  features_.atom = sums * (harmonics * 3 + rows) + 2 * sums * (rows + harmonics);
+  vjp_.atom = 2 * sums * harmonics + sums * (harmonics * 3 + rows * 4);
+  jvp_.atom = sums * (harmonics * 3 + rows) + sums * (4 * rows + 2 * harmonics);
+}
+
+int64_t DescriptorCost::Count(const Operations& operations, int64_t atoms, int64_t pairs) const {
+  if (atoms == 0) return 0;
+  const auto n = static_cast<double>(atoms), p = static_cast<double>(pairs);
+  const double angular = p * angular_share_, each = angular / n;
+  const double triplets = 0.5 * angular * std::max(0.0, each - 1);
+  return static_cast<int64_t>(operations.atom * n + operations.radial * p * radial_share_ +
+                              operations.angular * angular + operations.triplet * triplets);
+}
+
+}  // namespace rutile

@@ -1,0 +1,37 @@
+// How many floating-point operations descriptors need, for profiles: closed forms, not what the hardware counted.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_COST_H_
+#define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_COST_H_
+
+#include <cstdint>
+
+#include "lib/descriptor/chebyshev_options.h"
+
+namespace rutile {
+
+// Additions, multiplications, divisions and square roots count one each, an FMA two. With N atoms and P pairs in lists
+// that reach to list_cutoff. How many of the pairs are within each of the descriptor's cutoffs follows from volumes,
+// as if the density were the same everywhere: good to 20 % in crystals, too many at surfaces of molecules.
+class DescriptorCost {
+ public:
+  // bytes: of a number, 4 or 8.
+  DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
+
+  // Of one structure. Vjp and Jvp: DescriptorDerivatives, after Features.
+  int64_t Features(int64_t atoms, int64_t pairs) const { return Count(features_, atoms, pairs); }
+  int64_t Vjp(int64_t atoms, int64_t pairs) const { return Count(vjp_, atoms, pairs); }
+  int64_t Jvp(int64_t atoms, int64_t pairs) const { return Count(jvp_, atoms, pairs); }
+
+ private:
+  struct Operations {
+    double atom = 0, radial = 0, angular = 0, triplet = 0;
+  };
+  int64_t Count(const Operations& operations, int64_t atoms, int64_t pairs) const;
+
+  double radial_share_, angular_share_;  // of the pairs
+  Operations features_, vjp_, jvp_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_COST_H_

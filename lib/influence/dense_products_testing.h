@@ -1,0 +1,54 @@
+// Products of given dense gradients: what tests and benchmarks of the driver put in a domain's place.
+
+#ifndef RUTILE_LIB_INFLUENCE_DENSE_PRODUCTS_TESTING_H_
+#define RUTILE_LIB_INFLUENCE_DENSE_PRODUCTS_TESTING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lib/task/gradient_products.h"
+
+namespace rutile {
+
+// Gradients are rows of P = 12 numbers in slices "a" [3], "b" [2, 2], "count" [1] (a buffer) and "c" [4].
+class DenseProducts : public GradientProducts {
+ public:
+  static constexpr int64_t kNumParameters = 12;
+
+  // Random gradients in (-1, 1), zero in the buffer; `checkpoint` makes them others.
+  DenseProducts(int64_t num_train, int64_t num_tests, int checkpoint);
+
+  // Rows to change: [num_train, P] and [num_tests, P].
+  std::vector<double> train, tests;
+  std::vector<double> preconditioner;  // [P], empty: 1
+  int64_t tile = 7;
+  int64_t test_bytes = 100;
+  int64_t calls = 0;  // of Products
+
+  int64_t num_train() const override { return static_cast<int64_t>(train.size()) / kNumParameters; }
+  int64_t num_tests() const override { return static_cast<int64_t>(tests.size()) / kNumParameters; }
+  const std::vector<ParameterSlice>& slices() const override { return slices_; }
+  void SetParts(const std::vector<ProductPart>& parts) override { parts_ = parts; }
+  int64_t tile_size() const override { return tile; }
+  int64_t bytes_per_test() const override { return test_bytes; }
+  absl::Status HoldTests(absl::Span<const int64_t> tests) override;
+  absl::Status HoldWeightedTests(absl::Span<const double> weights) override;
+  int64_t num_held() const override { return static_cast<int64_t>(held_.size()) / kNumParameters; }
+  std::vector<double> HeldSquares() override;
+  absl::Status Products(absl::Span<const int64_t> examples, bool squares, ProductTile* tile) override;
+  absl::Status ReferenceTrainGradient(int64_t example, absl::Span<double> gradient) override;
+  absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override;
+
+ private:
+  double Product(const ProductPart& part, const double* a, const double* b) const;
+
+  std::vector<ParameterSlice> slices_;
+  std::vector<ProductPart> parts_;
+  std::vector<double> held_;  // [H, P]
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_INFLUENCE_DENSE_PRODUCTS_TESTING_H_

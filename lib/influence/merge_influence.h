@@ -1,0 +1,21 @@
+// Influence of shares of the training examples, put together.
+
+#ifndef RUTILE_LIB_INFLUENCE_MERGE_INFLUENCE_H_
+#define RUTILE_LIB_INFLUENCE_MERGE_INFLUENCE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/influence/tracin.h"
+#include "lib/influence/tracin_options.h"
+
+namespace rutile {
+
+// The influence of several disjoint shares of the training examples on the same tests, as if computed at once.
+// top_k: of the shares and of the result. INVALID_ARGUMENT, naming the shares by their numbers from 1 on: tests, parts
+// or what is there differ, or a training example is in two shares.
+absl::StatusOr<Influence> MergeInfluence(absl::Span<const Influence* const> shares, InfluenceRanking ranking,
+                                         int64_t top_k);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_INFLUENCE_MERGE_INFLUENCE_H_

@@ -1,0 +1,389 @@
+#include "lib/influence/tracin.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/logging.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/influence/influence_state.h"
+#include "lib/influence/score_sums.h"
+#include "lib/influence/top_scores.h"
+#include "lib/influence/tracin_inputs.h"
+
+namespace rutile {
+namespace {
+
+constexpr int64_t kTestsPerPiece = 256;  // of a thread's work on a tile
+
+// One computation: passes over the training examples, each for as many tests as memory allows, in tiles.
+class Computation {
+ public:
+  Computation(const InfluenceInputs& inputs, const TracInOptions& options, const InfluenceHooks& hooks)
+      : train_(inputs.train), allowed_(inputs.allowed), options_(options), hooks_(hooks), pool_(options.threads) {
+    // What counts for nothing is not computed.
+    for (size_t c = 0; c < inputs.rates.size(); ++c) {
+      if (inputs.rates[c] == 0) continue;
+      checkpoints_.push_back({inputs.checkpoints[c], inputs.rates[c], static_cast<int>(c) + 1, {}, {}, {}});
+    }
+    if (options.scores || options.test_self) {
+      tests_.assign(inputs.tests.begin(), inputs.tests.end());
+      if (!options.test_weight.empty()) tests_ = {-1};
+    }
+    for (const ProductPart& part : options.parts) result_.part_names.push_back(part.name);
+    if (options.parts.empty()) result_.part_names = {"all"};
+    parts_ = static_cast<int64_t>(result_.part_names.size());
+    kept_parts_ = options.part_scores ? parts_ : 0;
+    result_.offset = {0};
+  }
+
+  absl::StatusOr<Influence> Run() {
+    SetParts();
+    RETURN_IF_ERROR(ChooseTestsPerPass());
+    last_save_ = std::chrono::steady_clock::now();
+    if (hooks_.resume != nullptr) RETURN_IF_ERROR(Restore(*hooks_.resume));
+    for (; pass_ == 0 || pass_ * tests_per_pass_ < num_tests(); ++pass_, position_ = 0) RETURN_IF_ERROR(RunPass());
+    result_.train_order.assign(train_.begin(), train_.end());
+    return std::move(result_);
+  }
+
+ private:
+  struct Point {
+    GradientProducts* products;
+    double rate;
+    int number;                       // among those given, from 1 on
+    ProductTile tile;                 // of the training examples at hand
+    std::vector<double> train_scale;  // [B] 1 / |g| of these, where scores are divided by it
+    std::vector<double> test_scale;   // [H] of the tests that are held, likewise
+  };
+
+  int64_t num_tests() const { return static_cast<int64_t>(tests_.size()); }
+  bool needs_squares() const { return options_.train_self || options_.normalisation != InfluenceNormalisation::kNone; }
+  bool goes_through_training() const { return options_.scores || (options_.train_self && pass_ == 0); }
+
+  void SetParts() {
+    std::vector<ProductPart> parts = options_.parts;
+    if (parts.empty()) {
+      const std::vector<ParameterSlice>& slices = checkpoints_[0].products->slices();
+      parts = {{"all", {}}};
+      for (size_t s = 0; s < slices.size(); ++s) {
+        if (!slices[s].buffer) parts[0].slices.push_back(static_cast<int>(s));
+      }
+    }
+    for (Point& point : checkpoints_) point.products->SetParts(parts);
+  }
+
+  absl::Status ChooseTestsPerPass() {
+    tile_size_ = 1;
+    for (const Point& point : checkpoints_) tile_size_ = std::max(tile_size_, point.products->tile_size());
+    tests_per_pass_ = std::max<int64_t>(1, num_tests());
+    if (options_.memory_limit == 0 || !options_.test_weight.empty() || tests_.empty()) return absl::OkStatus();
+    int64_t bytes = 0;  // of a test: what is held, and its products with a tile
+    for (const Point& point : checkpoints_) {
+      bytes += point.products->bytes_per_test() + 8 * parts_ * std::min<int64_t>(tile_size_, train_.size());
+    }
+    if (bytes > options_.memory_limit) {
+      return absl::InvalidArgumentError(absl::StrCat("memory_limit: ", options_.memory_limit,
+                                                     " bytes, but one test takes ", bytes, " at ", checkpoints_.size(),
+                                                     " checkpoints"));
+    }
+    tests_per_pass_ = std::min(tests_per_pass_, options_.memory_limit / bytes);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunPass() {
+    const int64_t first = pass_ * tests_per_pass_;
+    held_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
+    RETURN_IF_ERROR(Hold());
+    if (goes_through_training()) {
+      if (lists_.empty()) MakeLists();
+      while (position_ < static_cast<int64_t>(train_.size())) {
+        RETURN_IF_ERROR(RunTile());
+        RETURN_IF_ERROR(AfterTile());
+      }
+    }
+    for (const int64_t test : held_) result_.tests.push_back(test);
+    for (size_t h = 0; h < held_.size(); ++h) {
+      if (options_.scores) lists_[h].AppendSorted(&result_.train, &result_.score, &result_.part_score);
+      result_.offset.push_back(static_cast<int64_t>(result_.train.size()));
+    }
+    lists_.clear();
+    return absl::OkStatus();
+  }
+
+  absl::Status Hold() {
+    const int64_t num_held = static_cast<int64_t>(held_.size());
+    const bool cosine = options_.scores && options_.normalisation == InfluenceNormalisation::kCosine;
+    std::vector<double> self(num_held), self_part(num_held * parts_);
+    for (Point& point : checkpoints_) {
+      const bool weighted = num_held > 0 && !options_.test_weight.empty();
+      RETURN_IF_ERROR(weighted ? point.products->HoldWeightedTests(options_.test_weight)
+                               : point.products->HoldTests(held_));
+      if (cosine || options_.test_self) {
+        const std::vector<double> squares = point.products->HeldSquares();
+        CHECK_EQ(squares.size(), parts_ * num_held);
+        if (cosine) SetScale(squares, num_held, &point.test_scale);
+        for (int64_t h = 0; h < num_held; ++h) {
+          RETURN_IF_ERROR(AddSelf(point, squares, num_held, h, absl::StrCat("test ", held_[h]), &self, &self_part));
+        }
+      }
+      if (!options_.scores && options_.test_self && goes_through_training()) {
+        RETURN_IF_ERROR(point.products->HoldTests({}));
+      }
+    }
+    if (options_.test_self) {
+      result_.test_self.insert(result_.test_self.end(), self.begin(), self.end());
+      if (kept_parts_ > 0) {
+        result_.test_self_part.insert(result_.test_self_part.end(), self_part.begin(), self_part.end());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // 1 / |g| of n examples; 0 where |g| is 0, as the product is.
+  void SetScale(const std::vector<double>& squares, int64_t n, std::vector<double>* scale) const {
+    scale->assign(n, 0);
+    for (int64_t p = 0; p < parts_; ++p) {
+      for (int64_t i = 0; i < n; ++i) (*scale)[i] += squares[p * n + i];
+    }
+    for (double& value : *scale) value = value == 0 ? 0 : 1 / std::sqrt(value);
+  }
+
+  // Adds the point's share of the self-influence of the i-th of n examples.
+  absl::Status AddSelf(const Point& point, const std::vector<double>& squares, int64_t n, int64_t i,
+                       absl::string_view name, std::vector<double>* self, std::vector<double>* self_part) const {
+    double sum = 0;
+    for (int64_t p = 0; p < parts_; ++p) {
+      sum += squares[p * n + i];
+      (*self_part)[i * parts_ + p] += point.rate * squares[p * n + i];
+    }
+    (*self)[i] += point.rate * sum;
+    if (std::isfinite(sum)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(name, ": the square of its gradient is ", sum, " at checkpoint ",
+                                                   point.number, "; is it a state that diverged?"));
+  }
+
+  void MakeLists() {
+    if (!options_.scores) return;
+    for (size_t h = 0; h < held_.size(); ++h) lists_.emplace_back(options_.ranking, options_.top_k, kept_parts_);
+  }
+
+  absl::Status RunTile() {
+    const absl::Span<const int64_t> examples = train_.subspan(position_, tile_size_);
+    const int64_t n = static_cast<int64_t>(examples.size());
+    for (Point& point : checkpoints_) {
+      RETURN_IF_ERROR(point.products->Products(examples, needs_squares(), &point.tile));
+      if (options_.scores) CHECK_EQ(point.tile.product.size(), parts_ * n * held_.size());
+      if (needs_squares()) CHECK_EQ(point.tile.train_square.size(), parts_ * n);
+      if (options_.scores && options_.normalisation != InfluenceNormalisation::kNone) {
+        SetScale(point.tile.train_square, n, &point.train_scale);
+      }
+    }
+    if (options_.train_self && pass_ == 0) RETURN_IF_ERROR(AddTrainSelf(examples));
+    if (options_.scores) RETURN_IF_ERROR(AddScores(examples));
+    position_ += n;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddTrainSelf(absl::Span<const int64_t> examples) {
+    const int64_t n = static_cast<int64_t>(examples.size());
+    std::vector<double> self(n), self_part(n * parts_);
+    for (const Point& point : checkpoints_) {
+      for (int64_t b = 0; b < n; ++b) {
+        RETURN_IF_ERROR(AddSelf(point, point.tile.train_square, n, b, absl::StrCat("training example ", examples[b]),
+                                &self, &self_part));
+      }
+    }
+    result_.train_self.insert(result_.train_self.end(), self.begin(), self.end());
+    if (kept_parts_ > 0) {
+      result_.train_self_part.insert(result_.train_self_part.end(), self_part.begin(), self_part.end());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddScores(absl::Span<const int64_t> examples) {
+    const int64_t n = static_cast<int64_t>(examples.size()), num_held = static_cast<int64_t>(held_.size());
+    terms_.clear();
+    for (const Point& point : checkpoints_) {
+      for (int64_t p = 0; p < parts_; ++p) {
+        terms_.push_back({point.tile.product.data() + p * n * num_held, point.rate,
+                          point.train_scale.empty() ? nullptr : point.train_scale.data(),
+                          point.test_scale.empty() ? nullptr : point.test_scale.data()});
+      }
+    }
+    const int64_t pieces = (num_held + kTestsPerPiece - 1) / kTestsPerPiece;
+    std::vector<absl::Status> status(pieces);
+    pool_.For(pieces, 1, [&](int64_t piece, int64_t, int) {
+      const int64_t first = piece * kTestsPerPiece;
+      status[piece] = AddScoresOf(examples, first, std::min(num_held, first + kTestsPerPiece));
+    });
+    for (const absl::Status& one : status) RETURN_IF_ERROR(one);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddScoresOf(absl::Span<const int64_t> examples, int64_t first, int64_t last) {
+    const int64_t num_held = static_cast<int64_t>(held_.size());
+    std::vector<ScoreBounds> bounds;
+    for (int64_t h = first; h < last; ++h) bounds.push_back({lists_[h].low(), lists_[h].high()});
+    int64_t at_b = 0, at_h = 0;
+    const std::function<double(int64_t)> part = [&](int64_t p) {
+      double sum = 0;
+      for (size_t term = p; term < terms_.size(); term += parts_) sum += terms_[term].At(num_held, at_b, at_h);
+      return sum;
+    };
+    absl::Status status;
+    FindScores(terms_, examples.size(), num_held, first, last, absl::MakeSpan(bounds),
+               [&](int64_t b, int64_t h, double score) {
+                 if (!std::isfinite(score)) {
+                   status = NotFinite(examples[b], b, h, score);
+                   return false;
+                 }
+                 if (allowed_ && !allowed_(held_[h], examples[b])) return true;
+                 at_b = b;
+                 at_h = h;
+                 lists_[h].Add(score, examples[b], part);
+                 bounds[h - first] = {lists_[h].low(), lists_[h].high()};
+                 return true;
+               });
+    return status;
+  }
+
+  // The error for a score: it says where the first product is that is not finite.
+  absl::Status NotFinite(int64_t train, int64_t b, int64_t h, double score) const {
+    const int64_t num_held = static_cast<int64_t>(held_.size());
+    std::string where;
+    for (size_t t = 0; t < terms_.size() && where.empty(); ++t) {
+      const Point& point = checkpoints_[t / parts_];
+      if (!std::isfinite(terms_[t].At(num_held, b, h))) where = absl::StrCat(" at checkpoint ", point.number);
+    }
+    const std::string test = held_[h] < 0 ? "the weighted tests" : absl::StrCat("test ", held_[h]);
+    return absl::InvalidArgumentError(absl::StrCat("training example ", train, " and ", test, ": the score is ", score,
+                                                   where, "; is it a state that diverged?"));
+  }
+
+  absl::Status AfterTile() {
+    absl::Status status;
+    if (hooks_.progress) {
+      const int64_t n = static_cast<int64_t>(train_.size());
+      const int64_t passes = options_.scores ? (num_tests() + tests_per_pass_ - 1) / tests_per_pass_ : 1;
+      status = hooks_.progress(pass_ * n + position_, passes * n);
+    }
+    if (!hooks_.save) return status;
+    const auto now = std::chrono::steady_clock::now();
+    if (status.ok() && std::chrono::duration<double>(now - last_save_).count() < hooks_.save_seconds) return status;
+    RETURN_IF_ERROR(hooks_.save(State()));
+    last_save_ = std::chrono::steady_clock::now();
+    return status;
+  }
+
+  // Of what decides the result and how it is cut into tiles and passes.
+  std::string Fingerprint() const {
+    Sha256 sha;
+    const auto add_numbers = [&sha](const auto& values) {
+      const int64_t size = static_cast<int64_t>(values.size());
+      sha.Update(absl::string_view(reinterpret_cast<const char*>(&size), sizeof(size)));
+      sha.Update(absl::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])));
+    };
+    std::string text =
+        absl::StrCat(tile_size_, " ", tests_per_pass_, " ", InfluenceNormalisationName(options_.normalisation), " ",
+                     InfluenceRankingName(options_.ranking), " ", options_.top_k, " ", options_.scores,
+                     options_.train_self, options_.test_self, options_.part_scores, allowed_ ? 1 : 0, "\n");
+    for (const ProductPart& part : options_.parts) {
+      absl::StrAppend(&text, part.name);
+      for (const int slice : part.slices) absl::StrAppend(&text, " ", slice);
+      absl::StrAppend(&text, "\n");
+    }
+    sha.Update(text);
+    std::vector<double> rates;
+    for (const Point& point : checkpoints_) {
+      rates.push_back(point.number);
+      rates.push_back(point.rate);
+    }
+    add_numbers(rates);
+    add_numbers(train_);
+    add_numbers(tests_);
+    add_numbers(options_.test_weight);
+    return sha.HexDigest();
+  }
+
+  InfluenceState State() {
+    InfluenceProgress progress = {pass_, position_, result_, {}};
+    Influence& done = progress.done;  // whole passes, but for the training examples' self-influence
+    const int64_t first = pass_ * tests_per_pass_;
+    if (options_.test_self) {
+      done.test_self.resize(first);
+      done.test_self_part.resize(first * kept_parts_);
+    }
+    done.train_order.assign(train_.begin(), train_.begin() + result_.train_self.size());
+    Influence& open = progress.open;
+    open.part_names = result_.part_names;
+    open.tests.assign(held_.begin(), held_.end());
+    open.offset = {0};
+    for (size_t h = 0; h < held_.size(); ++h) {
+      if (options_.scores) lists_[h].AppendSorted(&open.train, &open.score, &open.part_score);
+      open.offset.push_back(static_cast<int64_t>(open.train.size()));
+    }
+    return PackInfluenceState(Fingerprint(), progress);
+  }
+
+  absl::Status Restore(const InfluenceState& state) {
+    ASSIGN_OR_RETURN(InfluenceProgress progress, UnpackInfluenceState(state, Fingerprint(), result_.part_names));
+    Influence& done = progress.done;
+    const Influence& open = progress.open;
+    pass_ = progress.pass;
+    position_ = progress.position;
+    const int64_t n = static_cast<int64_t>(train_.size()), first = pass_ * tests_per_pass_;
+    bool fits = pass_ >= 0 && (pass_ == 0 || first < num_tests()) && position_ >= 0 && position_ <= n &&
+                (position_ == n || position_ % tile_size_ == 0);
+    if (fits) held_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
+    fits = fits && static_cast<int64_t>(done.tests.size()) == first && absl::MakeConstSpan(open.tests) == held_ &&
+           done.train_self.size() == (options_.train_self ? (pass_ > 0 ? n : position_) : 0) &&
+           done.train_self_part.size() == done.train_self.size() * kept_parts_ &&
+           done.test_self.size() == (options_.test_self ? first : 0) &&
+           done.test_self_part.size() == done.test_self.size() * kept_parts_ &&
+           done.part_score.size() == done.score.size() * kept_parts_ &&
+           open.part_score.size() == open.score.size() * kept_parts_;
+    if (!fits) return absl::InvalidArgumentError("the state's place does not fit what else it holds");
+    MakeLists();
+    for (size_t h = 0; h < lists_.size(); ++h) {
+      for (int64_t i = open.offset[h]; i < open.offset[h + 1]; ++i) {
+        lists_[h].Add(open.score[i], open.train[i], [&](int64_t p) { return open.part_score[i * parts_ + p]; });
+      }
+    }
+    done.train_order.clear();
+    result_ = std::move(done);
+    return absl::OkStatus();
+  }
+
+  const absl::Span<const int64_t> train_;
+  const std::function<bool(int64_t, int64_t)> allowed_;
+  const TracInOptions& options_;
+  const InfluenceHooks& hooks_;
+  ThreadPool pool_;
+  std::vector<Point> checkpoints_;  // those whose rate is not 0
+  std::vector<int64_t> tests_;      // {-1}: the weighted sum
+  int64_t parts_ = 1, kept_parts_ = 0;
+  int64_t tile_size_ = 1, tests_per_pass_ = 1;
+
+  int64_t pass_ = 0, position_ = 0;  // of training examples in this pass
+  absl::Span<const int64_t> held_;   // tests of this pass
+  std::vector<TopScores> lists_;     // of each of them
+  std::vector<ScoreTerm> terms_;     // [checkpoints, parts] of the tile
+  Influence result_;                 // of passes done
+  std::chrono::steady_clock::time_point last_save_;
+};
+
+}  // namespace
+
+absl::StatusOr<Influence> ComputeInfluence(const InfluenceInputs& inputs, const TracInOptions& options,
+                                           const InfluenceHooks& hooks) {
+  RETURN_IF_ERROR(CheckInfluenceInputs(inputs, options));
+  return Computation(inputs, options, hooks).Run();
+}
+
+}  // namespace rutile

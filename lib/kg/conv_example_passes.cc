@@ -1,0 +1,159 @@
+#include "lib/kg/conv_example_passes.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/kg/conv_example_passes.cc"
+#include <hwy/foreach_target.h>
+
+#include <algorithm>
+
+#include "lib/base/simd.h"
+#include "lib/kg/conv_tiles-inl.h"
+#include "lib/kg/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rutile {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Sums over positions of rows of dy with the patches.
+template <typename T>
+struct ExampleSumTile {
+  const Scratch<T>& scratch;
+  int64_t taps, positions;
+  T* out;  // [C, K]
+
+  template <int R>
+  HWY_INLINE void Run(int64_t c) const {
+    int64_t k = 0;
+    for (; k + kTaps <= taps; k += kTaps) At<R, kTaps>(c, k);
+    for (; k < taps; ++k) At<R, 1>(c, k);
+  }
+
+  template <int R, int K>
+  HWY_INLINE void At(int64_t c, int64_t first) const {
+    const hn::ScalableTag<T> d;
+    const int64_t lanes = hn::Lanes(d);
+    VecOf<T> acc[R][K];
+    for (int r = 0; r < R; ++r) {
+      for (int k = 0; k < K; ++k) acc[r][k] = hn::Zero(d);
+    }
+    for (int64_t p = 0; p < positions; p += lanes) {
+      VecOf<T> x[K];
+      for (int k = 0; k < K; ++k) x[k] = hn::Load(d, scratch.patches + (first + k) * scratch.stride + p);
+      for (int r = 0; r < R; ++r) {
+        const auto y = hn::Load(d, scratch.dy + (c + r) * scratch.stride + p);
+        for (int k = 0; k < K; ++k) acc[r][k] = hn::MulAdd(y, x[k], acc[r][k]);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      for (int k = 0; k < K; ++k) out[(c + r) * taps + first + k] = SumOf<T>(acc[r][k]);
+    }
+  }
+};
+
+// dy and its sums over positions [C].
+template <typename T>
+HWY_INLINE void FillSlopes(const ConvShape& shape, const T* maps, const T* d_maps, const Scratch<T>& scratch, T* sums) {
+  const hn::ScalableTag<T> d;
+  const auto zero = hn::Zero(d);
+  const int64_t positions = shape.map_size();
+  for (int64_t c = 0; c < shape.channels; ++c) {
+    T* const row = scratch.dy + c * scratch.stride;
+    auto sum = zero;
+    ForVectors<T>(0, positions, [&](const auto& part, int64_t p) {
+      const auto on = hn::Gt(part.Load(maps + c * positions + p), zero);
+      const auto dy = hn::IfThenElseZero(on, part.Load(d_maps + c * positions + p));
+      hn::StoreU(dy, d, row + p);  // zeros after the last
+      sum = hn::Add(sum, dy);
+    });
+    sums[c] = SumOf<T>(sum);
+  }
+}
+
+// image[q] += sum over k of d_patches_k[q - k]: a row of the image at a time, whose sum stays in registers, as the
+// maps' rows overlap. Numbers beside a row of the map are read, within scratch memory, and not used.
+template <typename T>
+HWY_INLINE void GatherPatches(const ConvShape& shape, const Scratch<T>& scratch, T* image) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = hn::Lanes(d), width = shape.map_width();
+  for (int64_t first = 0; first < shape.image_width; first += lanes) {
+    const int64_t columns = std::min(lanes, shape.image_width - first);
+    for (int64_t y = 0; y < shape.image_height; ++y) {
+      auto sum = hn::Zero(d);
+      const int64_t begin = std::max<int64_t>(0, y - shape.map_height() + 1);
+      const int64_t end = std::min(shape.kernel_height, y + 1);
+      for (int64_t j = 0; j < shape.kernel_width; ++j) {
+        const int64_t from = std::clamp<int64_t>(j - first, 0, lanes), to = std::clamp(width + j - first, from, lanes);
+        const auto there = hn::AndNot(hn::FirstN(d, from), hn::FirstN(d, to));
+        for (int64_t i = begin; i < end; ++i) {
+          const T* const row = scratch.d_patches + (i * shape.kernel_width + j) * scratch.stride;
+          sum = hn::Add(sum, hn::IfThenElseZero(there, hn::LoadU(d, row + (y - i) * width + first - j)));
+        }
+      }
+      T* const out = image + y * shape.image_width + first;
+      if (columns == lanes) {
+        hn::StoreU(hn::Add(hn::LoadU(d, out), sum), d, out);
+      } else {
+        const PartOfVector part = {static_cast<int>(columns)};
+        part.Store(hn::Add(part.Load(out), sum), out);
+      }
+    }
+  }
+}
+
+template <typename T>
+void BackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const T* images, const T* weight,
+                  const T* maps, int64_t map_stride, const T* d_maps, int64_t d_map_stride, T* memory, T* weight_sums,
+                  T* sums, T* d_images) {
+  const Scratch<T> scratch(shape, memory);
+  const int64_t taps = shape.taps(), channels = shape.channels, positions = shape.map_size();
+  for (int64_t e = 0; e < examples; ++e) {
+    if (e == 0 || key[e] != key[e - 1]) FillPatches(shape, images + key[e] * shape.image_size(), T(0), scratch);
+    FillSlopes(shape, maps + key[e] * map_stride, d_maps + e * d_map_stride, scratch, sums + e * channels);
+    ForRows<kRows>(channels, ExampleSumTile<T>{scratch, taps, positions, weight_sums + e * channels * taps});
+    ForRows<kTaps>(taps, PatchTile<T>{scratch, positions, channels, 1, taps, weight, nullptr, scratch.dy});
+    GatherPatches(shape, scratch, d_images + e * shape.image_size());
+  }
+}
+
+void BackwardEachF32(const ConvShape& shape, int64_t examples, const int32_t* key, const float* images,
+                     const float* weight, const float* maps, int64_t map_stride, const float* d_maps,
+                     int64_t d_map_stride, float* scratch, float* weight_sums, float* sums, float* d_images) {
+  BackwardEach(shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums,
+               d_images);
+}
+void BackwardEachF64(const ConvShape& shape, int64_t examples, const int32_t* key, const double* images,
+                     const double* weight, const double* maps, int64_t map_stride, const double* d_maps,
+                     int64_t d_map_stride, double* scratch, double* weight_sums, double* sums, double* d_images) {
+  BackwardEach(shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums,
+               d_images);
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace rutile
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rutile {
+
+HWY_EXPORT(BackwardEachF32);
+HWY_EXPORT(BackwardEachF64);
+
+template <>
+void ConvBackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const float* images,
+                      const float* weight, const float* maps, int64_t map_stride, const float* d_maps,
+                      int64_t d_map_stride, float* scratch, float* weight_sums, float* sums, float* d_images) {
+  HWY_DYNAMIC_DISPATCH(BackwardEachF32)
+  (shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums, d_images);
+}
+template <>
+void ConvBackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const double* images,
+                      const double* weight, const double* maps, int64_t map_stride, const double* d_maps,
+                      int64_t d_map_stride, double* scratch, double* weight_sums, double* sums, double* d_images) {
+  HWY_DYNAMIC_DISPATCH(BackwardEachF64)
+  (shape, examples, key, images, weight, maps, map_stride, d_maps, d_map_stride, scratch, weight_sums, sums, d_images);
+}
+
+}  // namespace rutile
+#endif  // HWY_ONCE

@@ -1,0 +1,61 @@
+// Products of the gradients of some examples with those of held ones, of factors (kge_products.h has the formulas).
+
+#ifndef RUTILE_LIB_KG_KGE_PAIR_PRODUCTS_H_
+#define RUTILE_LIB_KG_KGE_PAIR_PRODUCTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kg/kge_factors.h"
+#include "lib/kg/kge_part_plan.h"
+#include "lib/kg/kge_shape.h"
+#include "lib/kg/matrix_products.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// One thread at a time.
+template <typename T>
+class KgePairProducts {
+ public:
+  // bf16: factors of the large products are rounded to bfloat16.
+  KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
+
+  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch.
+  void Hold(const KgeFactors<T>* held);
+
+  // products: [parts, B, H], overwritten. Errors over entities are of all losses or of none; held scores have none.
+  void Multiply(const KgeFactors<T>& factors, T* products);
+
+ private:
+  using Index = absl::flat_hash_map<int32_t, std::vector<int32_t>>;
+
+  void MultiplySmall(const KgeFactors<T>& factors, T* products);
+  void MultiplyFc(const KgeFactors<T>& factors, T* products);
+  void MultiplyRelations(const KgeFactors<T>& factors, T* products) const;
+  // Where errors are those of single tails.
+  void MatchEntities(const KgeFactors<T>& factors, T* products) const;
+  // Where the examples' errors are of all entities.
+  void MultiplyEntities(const KgeFactors<T>& factors, T* products);
+  // a [rows, columns] b [H, columns]^T.
+  T* Gram(const T* a, const T* b, int64_t rows, int64_t columns, Tensor* memory);
+
+  const KgeShape shape_;
+  const KgePartPlan& plan_;
+  ThreadPool* const pool_;
+  const int64_t small_columns_;
+  MatrixProducts<T> rounded_, exact_;
+  const KgeFactors<T>* held_ = nullptr;
+  Index by_head_, by_relation_, by_tail_;  // places in held, ascending
+  std::vector<T> held_v_;                  // [H, d] of examples, not of keys
+  Tensor of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
+};
+
+extern template class KgePairProducts<float>;
+extern template class KgePairProducts<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_KGE_PAIR_PRODUCTS_H_

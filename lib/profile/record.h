@@ -1,0 +1,69 @@
+// What a process leaves behind when it is profiled: DIR/<tool>-<pid>.json where RUTILE_PROFILE_DIR=DIR is set.
+//
+// {"kind": "rutile.profile/1", "tool": "train", "version": "0.3.0", "command": ["train", ...], "pid": 7, "parent_pid":
+// 6,
+//  "start_unix_ns": ..., "wall_s": ..., "cpu_s": ..., "peak_rss_bytes": ..., "exit_status": 0,
+//  "threads": [{"id": 0, "name": "main"}, ...],
+//  "stages": [{"name": "forward", "path": "validation/forward", "thread": 0, "calls": ..., "self_s": ..., "total_s":
+//  ...,
+//              "counters": {"atoms": ..., "flop": ...}, "peak_rss_bytes": ..., "allocations": ...}, ...],
+//  "spans": [[index into stages, thread, start in ns since the process began, duration in ns], ...], "spans_dropped":
+//  0, "operators": [{"name": "aten::mm", "calls": ..., "self_s": ...}, ...], "machine": MachineFactsJson}
+//
+// One entry of "stages" is one place (stages around it and itself) of one thread, so that a name can occur several
+// times: self_s may be added up by name, total_s only by path. self_s of thread 0 add up to wall_s; stage "other" of it
+// is what lies in no scope. Counters that are 0, peak_rss_bytes and allocations that were not looked at, and
+// "operators" without --operators are left out. Keys that a reader does not know are to be skipped.
+
+#ifndef RUTILE_LIB_PROFILE_RECORD_H_
+#define RUTILE_LIB_PROFILE_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/profile/machine_facts.h"
+#include "lib/profile/session.h"
+
+namespace rutile {
+
+constexpr char kProfileKind[] = "rutile.profile/1";
+constexpr char kProfileDirectoryVariable[] = "RUTILE_PROFILE_DIR";
+
+struct ProfileOperator {
+  std::string name;
+  int64_t calls = 0;
+  double self_s = 0;
+};
+
+struct ProfileRecord {
+  std::string tool, version;
+  std::vector<std::string> command;
+  int64_t pid = 0, parent_pid = 0;
+  int64_t start_unix_ns = 0;
+  double cpu_s = 0;  // of all threads, and of processes that were waited for
+  int64_t peak_rss_bytes = 0;
+  int exit_status = 0;
+  ProfileData data;
+  std::vector<ProfileOperator> operators;  // by self_s, the largest first
+  MachineFacts machine;
+};
+
+// Of this process: what the system says of it, and its machine.
+ProfileRecord MakeProfileRecord(absl::string_view tool, const std::vector<std::string>& command, int exit_status,
+                                ProfileData data);
+
+std::string ProfileRecordJson(const ProfileRecord& record);
+
+// INVALID_ARGUMENT naming what is wrong.
+absl::StatusOr<ProfileRecord> ParseProfileRecord(absl::string_view json);
+
+// Writes <directory>/<tool>-<pid>.json, which appears whole or not at all. The directory is made where it is missing.
+absl::Status WriteProfileRecord(const std::string& directory, const ProfileRecord& record);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_PROFILE_RECORD_H_

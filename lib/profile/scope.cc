@@ -1,0 +1,253 @@
+#include "lib/profile/scope.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "lib/profile/peak_rss.h"
+#include "lib/profile/thread_log.h"
+
+namespace rutile {
+
+absl::string_view StageName(Stage stage) {
+  static constexpr absl::string_view kNames[kNumStages] = {"other",
+                                                           "startup",
+                                                           "read",
+                                                           "parse",
+                                                           "hash",
+                                                           "search",
+                                                           "triplets",
+                                                           "features",
+                                                           "scale",
+                                                           "graph",
+                                                           "setup",
+                                                           "wait_for_data",
+                                                           "wait_for_threads",
+                                                           "wait_for_processes",
+                                                           "make_batch",
+                                                           "forward",
+                                                           "backward",
+                                                           "step",
+                                                           "descriptor",
+                                                           "network",
+                                                           "vjp",
+                                                           "jvp",
+                                                           "tangents",
+                                                           "embedding",
+                                                           "conv",
+                                                           "fc",
+                                                           "scores",
+                                                           "optimizer",
+                                                           "all_reduce",
+                                                           "validation",
+                                                           "checkpoint",
+                                                           "log",
+                                                           "predict",
+                                                           "rank",
+                                                           "gradients",
+                                                           "products",
+                                                           "metrics",
+                                                           "report",
+                                                           "write"};
+  return kNames[static_cast<int>(stage)];
+}
+
+absl::string_view CounterName(Counter counter) {
+  static constexpr absl::string_view kNames[kNumCounters] = {"examples", "structures", "atoms", "pairs",
+                                                             "triplets", "triples",    "flop",  "bytes"};
+  return kNames[static_cast<int>(counter)];
+}
+
+namespace profile_internal {
+
+Settings settings;
+
+namespace {
+
+#if defined(__x86_64__)
+bool HasConstantTsc() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
+}
+const bool kHasConstantTsc = HasConstantTsc();
+#endif
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<ThreadLog>> logs;
+};
+
+// Never destroyed: threads may end after static objects.
+Registry& GetRegistry() {
+  static Registry* const registry = new Registry;
+  return *registry;
+}
+
+thread_local const char* thread_name = "worker";
+// Beside the owner below, whose destructor makes each access dearer.
+thread_local ThreadLog* this_thread_log = nullptr;
+
+struct Owner {
+  ThreadLog* log = nullptr;
+  ~Owner() {
+    this_thread_log = nullptr;
+    const std::lock_guard<std::mutex> lock(GetRegistry().mutex);
+    if (log != nullptr) log->in_use = false;
+  }
+};
+
+ThreadLog* TakeLog() {
+  thread_local Owner owner;
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  for (const std::unique_ptr<ThreadLog>& log : registry.logs) {
+    if (!log->in_use && std::strcmp(log->name, thread_name) == 0) owner.log = log.get();
+  }
+  if (owner.log == nullptr) {
+    registry.logs.push_back(std::make_unique<ThreadLog>());
+    owner.log = registry.logs.back().get();
+    owner.log->name = thread_name;
+  }
+  owner.log->in_use = true;
+  owner.log->innermost = nullptr;
+  return owner.log;
+}
+
+// Only this thread writes.
+template <typename T>
+void Increase(std::atomic<T>* value, T n) {
+  value->store(value->load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+uint64_t Ticks() {
+#if defined(__x86_64__)
+  if (kHasConstantTsc) return __rdtsc();
+#endif
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+ThreadLog* LogOfThisThread() {
+  if (this_thread_log == nullptr) this_thread_log = TakeLog();
+  return this_thread_log;
+}
+
+void ForEachLog(const std::function<void(ThreadLog*)>& visit) {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  for (const std::unique_ptr<ThreadLog>& log : registry.logs) visit(log.get());
+}
+
+int ThreadLog::Enter(int outer, Stage stage) {
+  uint8_t& inner = nodes[outer].inner[static_cast<int>(stage)];
+  if (inner != 0) return inner;
+  const int node = num_nodes.load(std::memory_order_relaxed);
+  if (node == kMaxNodes) return -1;
+  nodes[node].stage = stage;
+  nodes[node].outer = outer;
+  inner = static_cast<uint8_t>(node);
+  num_nodes.store(node + 1, std::memory_order_release);
+  return node;
+}
+
+void DropShorterHalf(std::vector<Span>* spans, uint64_t* least_span, int64_t* dropped) {
+  const auto middle = spans->begin() + spans->size() / 2;
+  std::nth_element(spans->begin(), middle, spans->end(),
+                   [](const Span& a, const Span& b) { return a.duration > b.duration; });
+  *least_span = middle == spans->end() ? *least_span : middle->duration + 1;
+  *dropped += spans->end() - middle;
+  spans->erase(middle, spans->end());
+}
+
+void ThreadLog::AddSpan(const Span& span) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (span.duration < least_span) {
+    ++spans_dropped;
+    return;
+  }
+  spans.push_back(span);
+  if (static_cast<int64_t>(spans.size()) > settings.max_spans.load(std::memory_order_relaxed)) {
+    DropShorterHalf(&spans, &least_span, &spans_dropped);
+  }
+}
+
+void ThreadLog::Clear() {
+  for (Node& node : nodes) {
+    node.inner.fill(0);
+    node.calls = 0, node.self = 0, node.total = 0, node.peak_rss = 0;
+    for (std::atomic<int64_t>& counter : node.counters) counter = 0;
+  }
+  num_nodes = 1;
+  inside = 0;
+  const std::lock_guard<std::mutex> lock(mutex);
+  spans.clear();
+  least_span = 0;
+  spans_dropped = 0;
+}
+
+}  // namespace profile_internal
+
+using profile_internal::Increase;
+using profile_internal::LogOfThisThread;
+using profile_internal::Node;
+using profile_internal::settings;
+using profile_internal::ThreadLog;
+using profile_internal::Ticks;
+
+void ProfileScope::Begin(Stage stage) {
+  ThreadLog* const log = LogOfThisThread();
+  node_ = log->Enter(log->innermost == nullptr ? 0 : log->innermost->node_, stage);
+  if (node_ < 0) return;
+  log_ = log;
+  outer_ = log->innermost;
+  log->innermost = this;
+  inside_ = 0;
+  start_ = Ticks();
+}
+
+void ProfileScope::End() {
+  const uint64_t now = Ticks();
+  // The clocks of two processors may differ by a little.
+  const uint64_t elapsed = now > start_ ? now - start_ : 0;
+  Node& node = log_->nodes[node_];
+  Increase<int64_t>(&node.calls, 1);
+  Increase(&node.total, elapsed);
+  Increase(&node.self, elapsed > inside_ ? elapsed - inside_ : 0);
+  log_->innermost = outer_;
+  if (outer_ != nullptr) {
+    outer_->inside_ += elapsed;
+  } else {
+    Increase(&log_->inside, elapsed);
+  }
+  if (settings.spans.load(std::memory_order_relaxed) && ProfilingIsOn()) log_->AddSpan({start_, elapsed, node_});
+  if (elapsed > settings.rss_ticks.load(std::memory_order_relaxed)) {
+    node.peak_rss.store(PeakRssBytes(), std::memory_order_relaxed);
+  }
+}
+
+void ProfileScope::AddToNode(Counter counter, int64_t n) const {
+  Increase(&log_->nodes[node_].counters[static_cast<int>(counter)], n);
+}
+
+void ProfileCount(Counter counter, int64_t n) {
+  if (!ProfilingIsOn()) return;
+  ThreadLog* const log = LogOfThisThread();
+  if (log->innermost != nullptr) return log->innermost->Add(counter, n);
+  Increase(&log->nodes[0].counters[static_cast<int>(counter)], n);
+}
+
+void SetProfileThreadName(const char* name) {
+  profile_internal::thread_name = name;
+  if (profile_internal::this_thread_log != nullptr) profile_internal::this_thread_log->name = name;
+}
+
+}  // namespace rutile

@@ -1,0 +1,207 @@
+#include "lib/profile/session.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/profile/thread_log.h"
+
+namespace rutile {
+namespace {
+
+using profile_internal::Node;
+using profile_internal::settings;
+using profile_internal::Span;
+using profile_internal::ThreadLog;
+using profile_internal::Ticks;
+
+int64_t NanosecondsOf(clockid_t clock) {
+  timespec time = {};
+  ::clock_gettime(clock, &time);
+  return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
+}
+
+// How long this process has existed: the kernel tells in steps of 10 ms, between which its processor time decides.
+int64_t AgeOfProcess() {
+  const int64_t cpu = NanosecondsOf(CLOCK_PROCESS_CPUTIME_ID);
+  FILE* const file = std::fopen("/proc/self/stat", "re");
+  if (file == nullptr) return cpu;
+  char text[2048];
+  text[std::fread(text, 1, sizeof(text) - 1, file)] = '\0';
+  std::fclose(file);
+  // The name, in parentheses, may hold anything. The 20th number after the state is the start.
+  const char* const end = std::strrchr(text, ')');
+  unsigned long long start = 0;
+  if (end == nullptr ||
+      std::sscanf(end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                  &start) != 1) {
+    return cpu;
+  }
+  const int64_t step = 1000000000 / std::max<int64_t>(1, ::sysconf(_SC_CLK_TCK));
+  const int64_t age = NanosecondsOf(CLOCK_BOOTTIME) - static_cast<int64_t>(start) * step;
+  // A shell that became this program after a minute's work is not the loading of libraries.
+  constexpr int64_t kMost = int64_t{30} * 1000000000;
+  if (age < 0 || age > kMost) return cpu;
+  return std::clamp(cpu, std::max<int64_t>(0, age - step), age);
+}
+
+// Of the session in progress.
+struct Session {
+  ThreadLog* main = nullptr;
+  uint64_t start_ticks = 0;
+  int64_t start_ns = 0;    // CLOCK_MONOTONIC
+  int64_t startup_ns = 0;  // before it
+  ProfileOptions options;
+};
+Session session;
+bool startup_is_counted = false;
+
+// For the moment; StopProfile measures over the whole session.
+double RoughTicksPerNanosecond() {
+  const int64_t begin = NanosecondsOf(CLOCK_MONOTONIC);
+  const uint64_t ticks = Ticks();
+  int64_t now = begin;
+  while (now - begin < 100000) now = NanosecondsOf(CLOCK_MONOTONIC);
+  return static_cast<double>(Ticks() - ticks) / static_cast<double>(now - begin);
+}
+
+struct Scale {
+  double ns_per_tick = 1;
+  double Seconds(uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick * 1e-9; }
+};
+
+// Appends the places in `node`, itself before those inside it. `index` becomes the stage of each node.
+void AddStages(const ThreadLog& log, int node, const std::string& path, int thread, const Scale& scale,
+               ProfileData* data, std::vector<int>* index) {
+  const Node& from = log.nodes[node];
+  ProfileStage stage;
+  stage.name = std::string(StageName(from.stage));
+  stage.path = path;
+  stage.thread = thread;
+  stage.calls = from.calls;
+  stage.self_s = scale.Seconds(from.self);
+  stage.total_s = scale.Seconds(from.total);
+  for (int c = 0; c < kNumCounters; ++c) stage.counters[c] = from.counters[c];
+  stage.peak_rss_bytes = from.peak_rss;
+  (*index)[node] = static_cast<int>(data->stages.size());
+  // A place that is only about to be left for the first time has nothing to tell, but places inside it may.
+  data->stages.push_back(std::move(stage));
+  for (size_t inner = 1; inner < index->size(); ++inner) {
+    if (log.nodes[inner].outer != node) continue;
+    AddStages(log, static_cast<int>(inner), absl::StrCat(path, "/", StageName(log.nodes[inner].stage)), thread, scale,
+              data, index);
+  }
+}
+
+void AddThread(ThreadLog* log, const Scale& scale, ProfileData* data) {
+  const int thread = static_cast<int>(data->threads.size());
+  const int num_nodes = log->num_nodes.load(std::memory_order_acquire);
+  data->threads.push_back({thread, log == session.main ? "main" : log->name});
+  std::vector<int> index(num_nodes, 0);
+  const Node& root = log->nodes[0];
+  const bool has_root = log == session.main || std::any_of(root.counters.begin(), root.counters.end(),
+                                                           [](const auto& counter) { return counter.load() != 0; });
+  if (has_root) {
+    ProfileStage other;
+    other.name = other.path = std::string(StageName(Stage::kOther));
+    other.thread = thread;
+    other.calls = 1;
+    for (int c = 0; c < kNumCounters; ++c) other.counters[c] = root.counters[c];
+    data->stages.push_back(std::move(other));
+  }
+  for (int node = 1; node < num_nodes; ++node) {
+    if (log->nodes[node].outer != 0) continue;
+    AddStages(*log, node, std::string(StageName(log->nodes[node].stage)), thread, scale, data, &index);
+  }
+  const std::lock_guard<std::mutex> lock(log->mutex);
+  data->spans_dropped += log->spans_dropped;
+  for (const Span& span : log->spans) {
+    if (span.node >= num_nodes || span.start < session.start_ticks) continue;
+    const double start = static_cast<double>(span.start - session.start_ticks) * scale.ns_per_tick;
+    data->spans.push_back({index[span.node], thread, session.startup_ns + static_cast<int64_t>(start),
+                           static_cast<int64_t>(static_cast<double>(span.duration) * scale.ns_per_tick)});
+  }
+}
+
+// "worker", "worker" -> "worker 1", "worker 2"
+void NumberNames(std::vector<ProfileThread>* threads) {
+  std::map<std::string, int> count, seen;
+  for (const ProfileThread& thread : *threads) ++count[thread.name];
+  for (ProfileThread& thread : *threads) {
+    if (count[thread.name] > 1) thread.name = absl::StrCat(thread.name, " ", ++seen[thread.name]);
+  }
+}
+
+void KeepLongest(int64_t most, ProfileData* data) {
+  if (const int64_t too_many = static_cast<int64_t>(data->spans.size()) - most; too_many > 0) {
+    std::nth_element(data->spans.begin(), data->spans.begin() + most, data->spans.end(),
+                     [](const ProfileSpan& a, const ProfileSpan& b) { return a.duration_ns > b.duration_ns; });
+    data->spans.resize(most);
+    data->spans_dropped += too_many;
+  }
+  std::sort(data->spans.begin(), data->spans.end(), [](const ProfileSpan& a, const ProfileSpan& b) {
+    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.duration_ns > b.duration_ns;
+  });
+}
+
+}  // namespace
+
+void StartProfile(const ProfileOptions& options) {
+  profile_internal::is_on = false;
+  profile_internal::ForEachLog([](ThreadLog* log) { log->Clear(); });
+  session = Session();
+  session.options = options;
+  session.main = profile_internal::LogOfThisThread();
+  CHECK(session.main->innermost == nullptr) << "StartProfile inside a scope";
+  constexpr double kLooksAtMemory = 20e6;  // ns: looking takes 0.02 ms
+  settings.rss_ticks = static_cast<uint64_t>(kLooksAtMemory * RoughTicksPerNanosecond());
+  settings.spans = options.spans;
+  settings.max_spans = std::max<int64_t>(2, options.max_spans);
+  session.startup_ns = startup_is_counted ? 0 : AgeOfProcess();
+  startup_is_counted = true;
+  session.start_ns = NanosecondsOf(CLOCK_MONOTONIC);
+  session.start_ticks = Ticks();
+  profile_internal::is_on = true;
+}
+
+ProfileData StopProfile() {
+  CHECK(session.main != nullptr) << "StopProfile without StartProfile";
+  CHECK(session.main == profile_internal::LogOfThisThread()) << "StopProfile from another thread than StartProfile";
+  CHECK(session.main->innermost == nullptr) << "StopProfile inside a scope";
+  profile_internal::is_on = false;
+  const uint64_t ticks = Ticks() - session.start_ticks;
+  const int64_t elapsed_ns = NanosecondsOf(CLOCK_MONOTONIC) - session.start_ns;
+  const Scale scale = {static_cast<double>(elapsed_ns) / static_cast<double>(std::max<uint64_t>(1, ticks))};
+  ProfileData data;
+  AddThread(session.main, scale, &data);
+  profile_internal::ForEachLog([&](ThreadLog* log) {
+    if (log != session.main && (log->num_nodes > 1 || log->inside > 0)) AddThread(log, scale, &data);
+  });
+  data.wall_s = static_cast<double>(session.startup_ns + elapsed_ns) * 1e-9;
+  ProfileStage& other = data.stages[0];
+  other.total_s = data.wall_s;
+  other.self_s = std::max(0.0, static_cast<double>(elapsed_ns) * 1e-9 - scale.Seconds(session.main->inside));
+  if (session.startup_ns > 0) {
+    ProfileStage startup;
+    startup.name = startup.path = std::string(StageName(Stage::kStartup));
+    startup.calls = 1;
+    startup.self_s = startup.total_s = static_cast<double>(session.startup_ns) * 1e-9;
+    data.stages.push_back(std::move(startup));
+    if (session.options.spans) {
+      data.spans.push_back({static_cast<int>(data.stages.size()) - 1, 0, 0, session.startup_ns});
+    }
+  }
+  NumberNames(&data.threads);
+  KeepLongest(std::max<int64_t>(2, session.options.max_spans), &data);
+  return data;
+}
+
+}  // namespace rutile

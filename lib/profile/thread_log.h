@@ -1,0 +1,78 @@
+// What scope.cc and session.cc share: the memory that each thread records into. Nobody else includes this.
+
+#ifndef RUTILE_LIB_PROFILE_THREAD_LOG_H_
+#define RUTILE_LIB_PROFILE_THREAD_LOG_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "lib/profile/scope.h"
+
+namespace rutile {
+namespace profile_internal {
+
+// Places in one thread; scopes beyond count for the place that they lie in. Ten times what a tool has.
+constexpr int kMaxNodes = 128;
+
+// Written by its thread alone (so that plain loads and stores do), read by another at the end.
+struct Node {
+  Stage stage = Stage::kOther;
+  int outer = -1;
+  std::array<uint8_t, kNumStages> inner = {};  // node of each stage inside, 0: none yet
+  std::atomic<int64_t> calls{0};
+  std::atomic<uint64_t> self{0}, total{0};  // ticks
+  std::atomic<int64_t> peak_rss{0};
+  std::array<std::atomic<int64_t>, kNumCounters> counters = {};
+};
+
+struct Span {
+  uint64_t start, duration;  // ticks
+  int node;
+};
+
+struct ThreadLog {
+  const char* name = "worker";
+  bool in_use = false;  // under the registry's mutex
+  std::atomic<int> num_nodes{1};
+  std::array<Node, kMaxNodes> nodes;  // the first is the thread itself, outside of any scope
+  ProfileScope* innermost = nullptr;
+  std::atomic<uint64_t> inside{0};  // ticks in outermost scopes
+  std::mutex mutex;                 // of the spans
+  std::vector<Span> spans;
+  uint64_t least_span = 0;  // shorter ones are dropped
+  int64_t spans_dropped = 0;
+
+  // The node of a stage inside `outer`, made at its first time; -1 when there is no room.
+  int Enter(int outer, Stage stage);
+  void AddSpan(const Span& span);
+  void Clear();
+};
+
+// Chosen by StartProfile, read by scopes.
+struct Settings {
+  std::atomic<bool> spans{false};
+  std::atomic<int64_t> max_spans{0};
+  std::atomic<uint64_t> rss_ticks{0};  // scopes that take longer look at the process's memory
+};
+extern Settings settings;
+
+// The processor's clock where it runs at a constant rate, which takes a third of the system's: of this machine's start.
+uint64_t Ticks();
+
+// The calling thread's log, made or taken over from a thread of the same name that has ended.
+ThreadLog* LogOfThisThread();
+
+// Calls visit with each log under the registry's mutex.
+void ForEachLog(const std::function<void(ThreadLog*)>& visit);
+
+// Keeps the longer half, and says from what length on.
+void DropShorterHalf(std::vector<Span>* spans, uint64_t* least_span, int64_t* dropped);
+
+}  // namespace profile_internal
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_PROFILE_THREAD_LOG_H_

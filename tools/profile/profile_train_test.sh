@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# profile with the tools themselves, at small size: stages add up, and what is recommended runs.
+set -uo pipefail
+profile=$PWD/tools/profile/profile
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+elements=$PWD/data/elements
+export PATH=$PWD/tools/train:$PWD/tools/featurize:$PATH
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+# A pipeline: both tools recorded, the stages of each within 3 % of its wall time.
+cat > pipeline.sh << END
+featurize --species=Ti,O --output=f.safetensors $tio2
+train --hidden=8,8 --max_epochs=200 --plot=false --output_dir=run f.safetensors
+END
+$profile --peaks=false --output_dir=report -- sh -e pipeline.sh > metrics 2> page || fail "pipeline: $(cat page)"
+grep -q '2 processes recorded' page || fail "not two processes: $(cat page)"
+grep -q 'more than 3 % off' page && fail "stages do not add up: $(cat page)"
+head -n 1 metrics | grep -q 'energy_rmse' || fail "train's own output: $(cat metrics)"
+for stage in features optimizer validation; do
+  cut -f 5 report/stages.tsv | grep -q "$stage" || fail "no stage $stage: $(cat report/stages.tsv)"
+done
+$profile --peaks=false --max_time=3s -- train --hidden=8,8 --max_epochs=100000000 --plot=false --output_dir=long f.safetensors > /dev/null 2> page || fail "cut: $(cat page)"
+grep -q 'cut short by --max_time' page || fail "not said that it was cut: $(cat page)"
+grep -q '^train (' page || fail "no record after SIGTERM: $(cat page)"
+
+$profile --find_lr --lr_steps=60 --output_dir=lr -- train --hidden=8,8 f.safetensors > out 2> log || fail "find_lr: $(cat log)"
+grep -q '^suggested: --learning_rate=' out || fail "find_lr: $(cat out)"
+$profile --find_batch_size --time_budget=15s -- train --hidden=8,8 f.safetensors > out 2> log || fail "find_batch_size: $(cat log)"
+grep -q '^suggested: --batch_size=' out || fail "find_batch_size: $(cat out)"
+
+$profile --tune --time_budget=20s --allow=course --flagfile_output=tuned -- train --hidden=8,8 --max_epochs=3 --output_dir=tuned-run f.safetensors > out 2> log || fail "tune: $(cat log)"
+grep -q '^num_workers	left_out' out || fail "workers of cached features: $(cat out)"
+[ -e tuned-run ] && fail "trials write to the run's directory"
+train --flagfile=tuned > /dev/null 2> log || fail "train --flagfile: $(cat log)"
+[ -s tuned-run/best.safetensors ] || fail "the tuned run wrote nothing"
+
+featurize --output=t.safetensors --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" 2> /dev/null
+$profile --tune --time_budget=15s -- train --embedding_dim=16 --embedding_height=4 --embedding_width=4 t.safetensors > out 2> log || fail "tune of triples: $(cat log)"
+grep -q '^batch_size=512	measured' out || fail "tune of triples: $(cat out)"
+finish

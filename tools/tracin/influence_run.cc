@@ -1,0 +1,340 @@
+#include "tools/tracin/influence_run.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/file.h"
+#include "lib/base/input_files.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/line_reader.h"
+#include "lib/base/progress.h"
+#include "lib/base/status_macros.h"
+#include "lib/influence/influence_file.h"
+#include "lib/influence/tracin.h"
+#include "tools/common/given_flags.h"
+#include "tools/tracin/influence_tables.h"
+#include "tools/tracin/parameter_flags.h"
+#include "tools/tracin/verify.h"
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<std::vector<int64_t>> ChooseTests(const TracinFlags& flags, int64_t num_tests) {
+  if (!flags.has_tests()) return std::vector<int64_t>();
+  std::vector<int64_t> tests = flags.test_indices;
+  for (const int64_t test : tests) {
+    if (test < num_tests) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--test_indices: ", test, ": there are ", num_tests, " tests, counted from 0"));
+  }
+  if (flags.mode == TracinMode::kSingle) return tests;
+  if (flags.max_tests > num_tests && FlagGiven("max_tests")) {
+    PrintMessage(absl::StrCat("--max_tests=", flags.max_tests, ": there are ", num_tests));
+  }
+  const int64_t count = flags.max_tests == 0 ? num_tests : std::min(num_tests, flags.max_tests);
+  for (int64_t test = 0; test < count; ++test) tests.push_back(test);
+  return tests;
+}
+
+// Numbers of a text file, for people to write: white space between, # to the end of a line is a comment.
+absl::StatusOr<std::vector<double>> ReadNumbers(const std::string& path) {
+  ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+  std::vector<double> numbers;
+  for (absl::string_view line; lines.Next(&line);) {
+    line = line.substr(0, line.find('#'));
+    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty())) {
+      double number = 0;
+      if (!absl::SimpleAtod(word, &number)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(lines.path(), ":", lines.line_number(), ": \"", word, "\" is no number"));
+      }
+      numbers.push_back(number);
+    }
+  }
+  RETURN_IF_ERROR(lines.status());
+  return numbers;
+}
+
+// [num_tests] of the tests that count: what is given, or 1.
+absl::StatusOr<std::vector<double>> AggregateWeights(const TracinFlags& flags, const std::vector<int64_t>& tests,
+                                                     int64_t num_tests) {
+  std::vector<double> weights(num_tests, 0.0);
+  std::vector<double> given(tests.size(), 1.0);
+  if (!flags.test_weights.empty()) {
+    ASSIGN_OR_RETURN(given, ReadNumbers(flags.test_weights));
+    if (given.size() != tests.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flags.test_weights, ": ", given.size(), " numbers for ", tests.size(), " tests"));
+    }
+  }
+  for (size_t t = 0; t < tests.size(); ++t) weights[tests[t]] = given[t];
+  return weights;
+}
+
+struct Plan {
+  ParameterChoice parameters;
+  std::vector<int64_t> train, tests;
+  std::function<bool(int64_t test, int64_t train)> near;
+  TracInOptions options;
+  InfluenceDescription description;
+};
+
+absl::Status ChooseTrain(const TracinFlags& flags, const InfluenceDomain& domain, Plan* plan) {
+  plan->train = domain.TrainExamples();
+  const size_t all = plan->train.size();
+  plan->near = domain.Near(plan->tests, &plan->train);
+  if (plan->train.empty()) {
+    return absl::InvalidArgumentError("--hops: no training example is within them of a test");
+  }
+  if (plan->train.size() < all) {
+    PrintMessage(absl::StrCat(plan->train.size(), " of ", all, " training examples are near a test"));
+  }
+  if (flags.sampling.rate < 1) {
+    std::vector<int64_t> strata;
+    if (!flags.stratify_by.empty()) {
+      ASSIGN_OR_RETURN(strata, domain.Strata(flags.stratify_by, plan->train));
+    }
+    plan->train = SampleTraining(plan->train, strata, flags.sampling);
+  }
+  if (FlagGiven("top_k") && flags.options.top_k > static_cast<int64_t>(plan->train.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("--top_k=", flags.options.top_k, ": there are ", plan->train.size(),
+                                                   " training examples to list (0 lists all)"));
+  }
+  plan->train = domain.StreamOrder(std::move(plan->train));
+  if (flags.num_shards > static_cast<int64_t>(plan->train.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("--shard=", flags.shard, "/", flags.num_shards, ": there are ",
+                                                   plan->train.size(), " training examples"));
+  }
+  const absl::Span<const int64_t> part = TrainShard(plan->train, flags.shard, flags.num_shards);
+  plan->train = std::vector<int64_t>(part.begin(), part.end());
+  return absl::OkStatus();
+}
+
+void Describe(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain, Plan* plan) {
+  InfluenceDescription& description = plan->description;
+  domain.Describe(&description);
+  description.checkpoints = points.paths;
+  description.checkpoint_sha256 = points.sha256;
+  description.rates = points.rates;
+  description.normalisation = flags.options.normalisation;
+  description.ranking = flags.options.ranking;
+  description.top_k = flags.options.top_k;
+  description.shard = flags.shard;
+  description.num_shards = flags.num_shards;
+  auto& settings = description.settings;
+  if (flags.adam) settings["precondition"] = "adam";
+  if (!plan->parameters.description.empty()) settings["parameters"] = plan->parameters.description;
+  if (flags.sampling.rate < 1) {
+    settings["sample_rate"] = absl::StrCat(flags.sampling.rate);
+    settings["seed"] = absl::StrCat(flags.seed);
+    if (!flags.stratify_by.empty()) settings["stratify_by"] = flags.stratify_by;
+  }
+  if (flags.aggregate) {
+    description.test_names = {absl::StrCat("sum of ", plan->tests.size(), " tests")};
+    if (!flags.test_weights.empty()) settings["test_weights"] = absl::StrJoin(plan->options.test_weight, " ");
+  } else {
+    for (const int64_t test : plan->tests) {
+      description.test_names.push_back(absl::StrJoin(domain.TestCells(test), " "));
+    }
+  }
+}
+
+absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outputs, const TracinPoints& points,
+                              const InfluenceDomain& domain) {
+  Plan plan;
+  ASSIGN_OR_RETURN(plan.parameters, ParametersFromFlags(domain.slices(), [&](const ParameterSlice& slice) {
+                     return domain.Place(slice);
+                   }));
+  if (plan.parameters.part_scores && FlagGiven("projection_dim")) {
+    return absl::InvalidArgumentError(
+        "--blocks and --projection_dim exclude each other: a projection mixes the parameters");
+  }
+  ASSIGN_OR_RETURN(plan.tests, ChooseTests(flags, domain.num_tests()));
+  plan.tests = TestsToDo(outputs, plan.tests);
+  RETURN_IF_ERROR(ChooseTrain(flags, domain, &plan));
+  plan.options = flags.options;
+  plan.options.parts = plan.parameters.parts;
+  plan.options.part_scores = plan.parameters.part_scores;
+  if (flags.aggregate) {
+    ASSIGN_OR_RETURN(plan.options.test_weight, AggregateWeights(flags, plan.tests, domain.num_tests()));
+    plan.near = nullptr;  // training examples that are near no test are left out already
+  }
+  RETURN_IF_ERROR(CheckTracInOptions(plan.options));
+  Describe(flags, points, domain, &plan);
+  return plan;
+}
+
+absl::Status Verify(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain,
+                    const Plan& plan, absl::Span<const std::unique_ptr<GradientProducts>> products) {
+  if (flags.verify == 0) return absl::OkStatus();
+  for (size_t p = 0; p < products.size(); ++p) {
+    Tensor preconditioner = Tensor::Zeros(DType::kF64, {0});
+    if (flags.adam) {
+      ASSIGN_OR_RETURN(preconditioner, AdamPreconditioner(points.checkpoints[p], domain.slices(), DType::kF64));
+    }
+    products[p]->SetParts(plan.options.parts);
+    const absl::StatusOr<std::string> found =
+        VerifyProducts(plan.train, plan.tests, plan.options.parts, preconditioner,
+                       {flags.verify, flags.seed, domain.tolerance()}, products[p].get());
+    if (absl::IsFailedPrecondition(found.status())) {
+      return absl::FailedPreconditionError(absl::StrCat(points.paths[p], ": ", found.status().message()));
+    }
+    RETURN_IF_ERROR(found.status());
+    PrintMessage(absl::StrCat("verify: ", points.paths[p], ": ", *found));
+  }
+  return absl::OkStatus();
+}
+
+// Goes on from, and keeps, what stands beside the output.
+class PartialRun {
+ public:
+  PartialRun(const OutputFlags& outputs, const InfluenceDescription& description, Metadata provenance)
+      : path_(outputs.has_file() ? outputs.partial() : ""),
+        description_(description),
+        provenance_(std::move(provenance)) {}
+
+  absl::Status Open(bool resume, InfluenceHooks* hooks) {
+    if (path_.empty()) return absl::OkStatus();
+    if (FileExists(path_) && resume) {
+      ASSIGN_OR_RETURN(state_, ReadPartialInfluence(path_, description_));
+      hooks->resume = &*state_;
+      PrintMessage(absl::StrCat("goes on from ", path_));
+    } else if (FileExists(path_)) {
+      PrintMessage(absl::StrCat(path_,
+                                " is left from a run that was stopped; --resume would go on there, this one "
+                                "starts anew"));
+    } else if (resume) {
+      PrintMessage(absl::StrCat("there is no ", path_, ": starts anew"));
+    }
+    hooks->save = [this](const InfluenceState& state) {
+      saved_ = true;
+      return WritePartialInfluence(path_, state, description_, provenance_);
+    };
+    return absl::OkStatus();
+  }
+
+  absl::Status Stopped(const absl::Status& status) const {
+    if (!saved_ || !absl::IsCancelled(status)) return status;
+    return absl::CancelledError(
+        absl::StrCat(status.message(), "; what was done is in ", path_, ": the same command with --resume goes on"));
+  }
+
+  void Remove() const {
+    if (!path_.empty()) std::remove(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+  const InfluenceDescription& description_;
+  const Metadata provenance_;
+  std::optional<InfluenceState> state_;
+  bool saved_ = false;
+};
+
+absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs, const Metadata& metadata) {
+  RETURN_IF_ERROR(WriteTiepinFiles(result, outputs));
+  if (!outputs.output.empty()) {
+    RETURN_IF_ERROR(WriteInfluence(outputs.output, result.influence, result.description, metadata));
+  }
+  if (outputs.output != "-") std::cout << ResultToTsv(result);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
+                          const TracinPoints& points, const InfluenceDomain& domain) {
+  if (AllExist(outputs)) {
+    PrintMessage("--skip_existing: all output files are there already");
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, points, domain));
+  if (flags.has_tests() && plan.tests.empty()) {
+    PrintMessage("--skip_existing: the files of all tests are there already");
+    return absl::OkStatus();
+  }
+  std::vector<std::unique_ptr<GradientProducts>> products;
+  std::vector<GradientProducts*> pointers;
+  for (size_t p = 0; p < points.size(); ++p) {
+    RETURN_IF_ERROR(CheckInterrupt());
+    absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(p);
+    if (!made.ok()) {
+      if (absl::StartsWith(made.status().message(), points.paths[p])) return made.status();
+      return absl::Status(made.status().code(), absl::StrCat(points.paths[p], ": ", made.status().message()));
+    }
+    products.push_back(std::move(*made));
+    pointers.push_back(products.back().get());
+  }
+  RETURN_IF_ERROR(Verify(flags, points, domain, plan, products));
+
+  std::vector<std::string> files = points.paths;
+  files.insert(files.end(), flags.train.begin(), flags.train.end());
+  files.insert(files.end(), flags.test.begin(), flags.test.end());
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, InfluenceSchema().kind, files));
+
+  InfluenceHooks hooks;
+  std::optional<ProgressBar> progress;
+  int64_t shown = 0;
+  hooks.progress = [&](int64_t done, int64_t total) {
+    if (!progress.has_value()) progress.emplace("tracin", total, flags.progress);
+    progress->Add(done - shown);
+    shown = done;
+    return CheckInterrupt();
+  };
+  PartialRun partial(outputs, plan.description, metadata);
+  RETURN_IF_ERROR(partial.Open(flags.resume, &hooks));
+  TracinResult result;
+  absl::StatusOr<Influence> influence =
+      ComputeInfluence({pointers, points.rates, plan.train, plan.tests, plan.near}, plan.options, hooks);
+  if (progress.has_value()) progress->Finish();
+  if (!influence.ok()) return partial.Stopped(influence.status());
+  result.influence = *std::move(influence);
+  result.description = plan.description;
+  result.single = flags.mode == TracinMode::kSingle;
+  result.domain = &domain;
+  RETURN_IF_ERROR(WriteResult(result, outputs, metadata));
+  partial.Remove();
+  return absl::OkStatus();
+}
+
+absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const InfluenceDomain* domain) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, ExpandInputs(run.args));
+  std::vector<InfluenceFile> files;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(InfluenceFile file, ReadInfluence(path));
+    files.push_back(std::move(file));
+  }
+  TracinResult result;
+  ASSIGN_OR_RETURN(InfluenceFile merged, MergeInfluenceFiles(files));
+  result.influence = std::move(merged.influence);
+  result.description = std::move(merged.description);
+  result.domain = domain;
+  for (const int64_t example : result.influence.train_order) {
+    if (domain == nullptr || example < domain->num_train()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(paths[0], ": training example ", example,
+                                                   " is not in --train, which "
+                                                   "has ",
+                                                   domain->num_train()));
+  }
+  for (const int64_t test : result.influence.tests) {
+    if (domain == nullptr || domain->num_tests() == 0 || test < domain->num_tests()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(paths[0], ": test ", test, " is not in --test, which has ", domain->num_tests()));
+  }
+  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, InfluenceSchema().kind, paths));
+  return WriteResult(result, outputs, metadata);
+}
+
+}  // namespace rutile

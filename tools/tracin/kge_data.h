@@ -1,0 +1,42 @@
+// The triples that tracin is about, with their names.
+
+#ifndef RUTILE_TOOLS_TRACIN_KGE_DATA_H_
+#define RUTILE_TOOLS_TRACIN_KGE_DATA_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/kg/kge_file.h"
+#include "lib/kg/knowledge_graph.h"
+#include "lib/kg/triple.h"
+#include "tools/tracin/influence_domain.h"
+
+namespace rutile {
+
+struct KgeData {
+  KnowledgeGraph graph;        // names, and the training triples
+  std::vector<Triple> train;   // examples: the training triples, then, where wanted, their inverses
+  std::vector<Triple> tests;   // examples: inverses where heads are asked for
+  std::string triples_sha256;  // TriplesSha256 of the whole graph; "": training triples are a part, from text
+  bool has_entity_labels = false, has_relation_labels = false;
+
+  // The triple behind an example: (h, r, t) of (t, R + r, h).
+  Triple Plain(const Triple& example) const;
+  bool IsInverse(const Triple& example) const { return example.relation >= graph.num_relations(); }
+  NamedTriple Named(const Triple& example) const;
+  // Columns head, relation, tail, and their labels where there are some; the relation of an inverse is "inverse of r".
+  std::vector<std::string> Columns() const;
+  std::vector<std::string> Cells(const Triple& example) const;
+};
+
+// From --train, --test and their flags. model: for names, where the training triples have none.
+absl::StatusOr<KgeData> ReadKgeData(absl::Span<const std::string> train, absl::Span<const std::string> test,
+                                    const std::optional<TrainedKge>& model, const std::string& model_path);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_KGE_DATA_H_

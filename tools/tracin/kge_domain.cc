@@ -1,0 +1,317 @@
+#include "tools/tracin/kge_domain.h"
+
+#include <ATen/Parallel.h>
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/kg/kge_file.h"
+#include "lib/kg/kge_influence_options.h"
+#include "lib/kg/kge_options_text.h"
+#include "lib/kg/kge_products.h"
+#include "lib/kg/kge_shape.h"
+#include "lib/kg/known_tails.h"
+#include "lib/kg/neighborhood.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/thread_flags.h"
+#include "tools/tracin/kge_data.h"
+
+DECLARE_string(test_quantity);
+DEFINE_string(
+    loss, "triple",
+    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's), 1n "
+    "(binary cross-entropy over all entities, all known tails true), 1ofn (its own tail true), ce (softmax, its "
+    "own tail), kvsall (softmax, all known tails), or trained: that of the run.");
+DEFINE_bool(label_test_tails, false, "Triples: with --loss=1n or kvsall, the tail of a test is true, too.");
+DEFINE_int32(hops, -1,
+             "Triples: only training triples of which at most so many others separate head and tail from those of the "
+             "test. -1: all.");
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<KgeInfluenceLoss> LossFromFlags(KgeLoss trained) {
+  static const auto* names = new std::map<std::string, KgeInfluenceLoss>{{"triple", KgeInfluenceLoss::kTriple},
+                                                                         {"1n", KgeInfluenceLoss::kOneToN},
+                                                                         {"1ofn", KgeInfluenceLoss::kOneOfN},
+                                                                         {"ce", KgeInfluenceLoss::kCrossEntropy},
+                                                                         {"kvsall", KgeInfluenceLoss::kKvsAll}};
+  if (FLAGS_loss == "trained") return TrainedInfluenceLoss(trained);
+  const auto found = names->find(FLAGS_loss);
+  if (found != names->end()) return found->second;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--loss=", FLAGS_loss, ": expected triple, 1n, 1ofn, ce, kvsall or trained"));
+}
+
+absl::StatusOr<KgeQuantity> QuantityFromFlags() {
+  if (FLAGS_test_quantity == "loss") return KgeQuantity::kLoss;
+  if (FLAGS_test_quantity == "score") return KgeQuantity::kScore;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--test_quantity=", FLAGS_test_quantity, ": expected loss or score with triples"));
+}
+
+// Where parameters of the models stand: in the order of a pass forwards.
+struct Place {
+  const char* prefix;
+  const char* block;
+  int depth;
+};
+constexpr Place kPlaces[] = {{"entity.weight", "entity", -1},
+                             {"entity.bias", "scoring", 5},
+                             {"relation.", "relation", -1},
+                             {"bn0.", "norms", 0},
+                             {"conv.", "conv", 1},
+                             {"bn1.", "norms", 2},
+                             {"fc.", "fc", 3},
+                             {"bn2.", "norms", 4}};
+
+// Threads of BLAS wait by spinning, and take longer than they save where products are small (see train).
+constexpr int64_t kWeightsWorthThreads = 500000;
+
+class KgeDomain : public InfluenceDomain {
+ public:
+  KgeDomain(const TracinFlags& flags, const TracinPoints* points, KgeData data, const KgeShape& shape)
+      : flags_(flags), points_(points), data_(std::move(data)), shape_(shape) {}
+
+  absl::Status Start() {
+    ASSIGN_OR_RETURN(options_.loss, LossFromFlags(shape_.options.loss));
+    ASSIGN_OR_RETURN(options_.quantity, QuantityFromFlags());
+    options_.label_test_tails = FLAGS_label_test_tails;
+    options_.bf16 = flags_.precision == TracinPrecision::kBf16;
+    const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
+                            (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
+    const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
+    at::set_num_threads(threads);
+    pool_.emplace(threads);
+    if (NeedsKnownTails(options_.loss)) {
+      known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
+                                 data_.graph.inverse_relations);
+    }
+    return CheckKgeInfluenceOptions(options_, precision_);
+  }
+  void set_precision(DType precision) { precision_ = precision; }
+
+  int64_t num_train() const override { return static_cast<int64_t>(data_.train.size()); }
+  int64_t num_tests() const override { return static_cast<int64_t>(data_.tests.size()); }
+
+  std::vector<int64_t> TrainExamples() const override {
+    std::vector<int64_t> examples(data_.train.size());
+    for (size_t i = 0; i < examples.size(); ++i) examples[i] = static_cast<int64_t>(i);
+    return examples;
+  }
+
+  std::vector<int64_t> StreamOrder(std::vector<int64_t> train) const override {
+    std::vector<Triple> triples;
+    for (const int64_t i : train) triples.push_back(data_.train[i]);
+    std::vector<int64_t> ordered;
+    for (const int64_t place : PreferredOrder(triples)) ordered.push_back(train[place]);
+    return ordered;
+  }
+
+  absl::StatusOr<std::vector<int64_t>> Strata(const std::string& property,
+                                              absl::Span<const int64_t> train) const override {
+    std::vector<int64_t> strata;
+    for (const int64_t i : train) {
+      const Triple& triple = data_.train[i];
+      if (property == "relation") {
+        strata.push_back(triple.relation);
+      } else if (property == "head") {
+        strata.push_back(triple.head);
+      } else if (property == "tail") {
+        strata.push_back(triple.tail);
+      } else {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--stratify_by=", property, ": expected relation, head or tail with triples"));
+      }
+    }
+    return strata;
+  }
+
+  std::function<bool(int64_t, int64_t)> Near(absl::Span<const int64_t> tests,
+                                             std::vector<int64_t>* train) const override {
+    if (FLAGS_hops < 0) return nullptr;
+    const EntityNeighbors neighbors(data_.graph);
+    auto near = std::make_shared<absl::flat_hash_map<int64_t, std::vector<bool>>>();
+    for (const int64_t test : tests) {
+      const Triple& triple = data_.tests[test];
+      near->emplace(test, neighbors.Within({triple.head, triple.tail}, FLAGS_hops));
+    }
+    const auto is_near = [this, near](int64_t test, int64_t example) {
+      const std::vector<bool>& entities = near->at(test);
+      const Triple& triple = data_.train[example];
+      return entities[triple.head] && entities[triple.tail];
+    };
+    train->erase(std::remove_if(train->begin(), train->end(),
+                                [&](int64_t example) {
+                                  return std::none_of(tests.begin(), tests.end(),
+                                                      [&](int64_t test) { return is_near(test, example); });
+                                }),
+                 train->end());
+    return is_near;
+  }
+
+  std::vector<ParameterSlice> slices() const override { return shape_.Slices(); }
+
+  ParameterPlace Place(const ParameterSlice& slice) const override {
+    for (const rutile::Place& place : kPlaces) {
+      if (slice.name.rfind(place.prefix, 0) != 0) continue;
+      return {place.block, slice.name.substr(0, slice.name.rfind('.')), shape_.is_conve() ? place.depth : -1};
+    }
+    return {"other", slice.name, -1};
+  }
+
+  absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const override {
+    InfluencePoint at;
+    if (points_->are_models()) {
+      ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(points_->paths[point]));
+      at.parameters = ConvertTensor(model.parameters, precision_);
+    } else {
+      ASSIGN_OR_RETURN(at, ReadPoint(*points_, point, shape_.Slices(), precision_, flags_.adam));
+    }
+    return MakeKgeProducts(shape_, at, {data_.train, data_.tests, NeedsKnownTails(options_.loss) ? &known_ : nullptr},
+                           options_, &*pool_);
+  }
+
+  double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }
+
+  void Describe(InfluenceDescription* description) const override {
+    description->model = std::string(KgeModelName(shape_.options.model));
+    description->train_quantity = absl::StrCat("loss ", KgeInfluenceLossName(options_.loss));
+    description->test_quantity = options_.quantity == KgeQuantity::kLoss ? description->train_quantity : "score";
+    description->train_sha256 = Hash(data_.train);
+    description->test_sha256 = Hash(data_.tests);
+    auto& settings = description->settings;
+    settings["precision"] = options_.bf16 ? "bf16" : precision_ == DType::kF64 ? "fp64" : "fp32";
+    if (FLAGS_hops >= 0) settings["hops"] = absl::StrCat(FLAGS_hops);
+    if (options_.label_test_tails) settings["label_test_tails"] = "true";
+    if (FLAGS_loss == "trained" || IsOverEntities(options_.loss)) {
+      settings["label_smoothing"] = absl::StrCat(shape_.options.label_smoothing);
+    }
+  }
+
+  std::vector<std::string> train_columns() const override { return data_.Columns(); }
+  std::vector<std::string> test_columns() const override { return data_.Columns(); }
+  std::vector<std::string> TrainCells(int64_t train) const override { return data_.Cells(data_.train[train]); }
+  std::vector<std::string> TestCells(int64_t test) const override { return data_.Cells(data_.tests[test]); }
+  std::string score_unit() const override { return ""; }
+  bool TrainTriple(int64_t train, NamedTriple* triple) const override {
+    *triple = data_.Named(data_.train[train]);
+    return true;
+  }
+  bool TestTriple(int64_t test, NamedTriple* triple) const override {
+    *triple = data_.Named(data_.tests[test]);
+    return true;
+  }
+
+ private:
+  std::string Hash(const std::vector<Triple>& triples) const {
+    Sha256 hash;
+    hash.Update(VocabularySha256(data_.graph));
+    for (const Triple& t : triples) hash.Update(absl::StrCat(t.head, " ", t.relation, " ", t.tail, "\n"));
+    return hash.HexDigest();
+  }
+
+  const TracinFlags& flags_;
+  const TracinPoints* const points_;
+  const KgeData data_;
+  const KgeShape shape_;
+  DType precision_ = DType::kF32;
+  KgeInfluenceOptions options_;
+  KnownTails known_;
+  mutable std::optional<ThreadPool> pool_;
+};
+
+// The shape that the points have with the names of this graph.
+absl::StatusOr<KgeShape> ShapeOf(const TracinPoints& points, const std::optional<TrainedKge>& model,
+                                 const KnowledgeGraph& graph) {
+  if (points.are_models()) return model->shape;
+  KgeShape shape;
+  const absl::StatusOr<KgeOptions> options = ParseKgeOptions(points.checkpoints[0].task);
+  if (!options.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(points.paths[0], ": config: ", options.status().message()));
+  }
+  shape.options = *options;
+  shape.num_entities = graph.num_entities();
+  shape.num_relations = graph.num_query_relations();
+  for (const CheckpointSummary& checkpoint : points.checkpoints) {
+    const absl::Status status = CheckSameParameters(checkpoint, shape.Slices());
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(status.message(), ", with the ", graph.num_entities(),
+                                                     " entities and ", graph.num_relations(), " relations of --train"));
+    }
+  }
+  return shape;
+}
+
+absl::Status CheckModels(const TracinPoints& points, const KgeShape& shape, const KnowledgeGraph& graph) {
+  for (const std::string& path : points.paths) {
+    ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(path));
+    const std::map<std::string, std::string> here = DescribeKgeOptions(model.shape.options);
+    for (const auto& [key, value] : DescribeKgeOptions(shape.options)) {
+      const auto found = here.find(key);
+      if (found != here.end() && found->second == value) continue;
+      return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", points.paths[0], ": ", key,
+                                                     " is ", found == here.end() ? "not there" : found->second,
+                                                     ", there it is ", value));
+    }
+    if (const absl::Status status = CheckSameVocabulary(model, graph); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSameTriples(const TracinFlags& flags, const TracinPoints& points, const KgeData& data) {
+  if (points.are_models() || data.triples_sha256.empty()) return absl::OkStatus();
+  const auto& course = points.checkpoints[0].task;
+  const auto found = course.find("triples_sha256");
+  if (found == course.end() || found->second == data.triples_sha256) return absl::OkStatus();
+  return WarnOrRefuse(flags, absl::StrCat(flags.train[0], ": these are not the triples that ", points.paths[0],
+                                          " was trained on: they have changed since"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points) {
+  if (!flags.has_tests()) {
+    RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",
+                                {"hops", "test_quantity", "label_test_tails"}));
+  }
+  if (flags.mode == TracinMode::kSelf) RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
+  if (points == nullptr) RETURN_IF_ERROR(RefuseFlags("with --merge", {"loss"}));
+  if (FLAGS_hops < -1) {
+    return absl::InvalidArgumentError(absl::StrCat("--hops=", FLAGS_hops, ": expected 0 or more, or -1 for all"));
+  }
+  std::optional<TrainedKge> model;
+  const std::string path = points != nullptr ? ModelPath(*points, flags) : flags.model;
+  if (!path.empty()) {
+    ASSIGN_OR_RETURN(model, ReadKgeModel(path));
+  }
+  ASSIGN_OR_RETURN(KgeData data, ReadKgeData(flags.train, flags.test, model, path));
+  if (points == nullptr) {
+    return std::unique_ptr<InfluenceDomain>(std::make_unique<KgeDomain>(flags, points, std::move(data), KgeShape()));
+  }
+  ASSIGN_OR_RETURN(const KgeShape shape, ShapeOf(*points, model, data.graph));
+  if (points->are_models()) RETURN_IF_ERROR(CheckModels(*points, shape, data.graph));
+  RETURN_IF_ERROR(CheckSameTriples(flags, *points, data));
+  const DType own = points->are_models() ? model->parameters.dtype() : points->checkpoints[0].dtype;
+  auto domain = std::make_unique<KgeDomain>(flags, points, std::move(data), shape);
+  domain->set_precision(PointPrecision(flags, own));
+  RETURN_IF_ERROR(domain->Start());
+  return std::unique_ptr<InfluenceDomain>(std::move(domain));
+}
+
+absl::Status RefuseKgeFlags(absl::string_view why) {
+  return RefuseFlags(why, {"loss", "label_test_tails", "hops", "test_split", "inverse_examples", "test_direction",
+                           "edge_map", "node_name_dict"});
+}
+
+}  // namespace rutile

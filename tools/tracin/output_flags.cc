@@ -1,0 +1,102 @@
+#include "tools/tracin/output_flags.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/file.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/given_flags.h"
+
+DEFINE_string(output, "", "influence.safetensors: scores, listed examples, self-influence. - is standard output.");
+DEFINE_string(csv_output, "",
+              "Triples: CSV file with the 14 columns of TiePin; of several tests one each, NAME_test_I.csv.");
+DEFINE_string(json_output, "", "Triples: JSON file in TiePin's forms.");
+DEFINE_bool(output_per_triple, false,
+            "One JSON file for each test, tracin_test_I.json in the folder of --json_output.");
+DEFINE_bool(skip_existing, false,
+            "Leave out tests whose files are there already (--output_per_triple, --csv_output of several tests); do "
+            "nothing where all output files are.");
+
+namespace rutile {
+namespace {
+
+// Path without extension, and the extension with its dot: as Python's pathlib tells them apart.
+std::pair<absl::string_view, absl::string_view> SplitExtension(absl::string_view path) {
+  const size_t slash = path.rfind('/');
+  const size_t begin = slash == absl::string_view::npos ? 0 : slash + 1;
+  const size_t dot = path.rfind('.');
+  if (dot == absl::string_view::npos || dot <= begin) return {path, ""};
+  return {path.substr(0, dot), path.substr(dot)};
+}
+
+}  // namespace
+
+std::string OutputFlags::partial() const {
+  const auto [stem, extension] = SplitExtension(output);
+  return absl::StrCat(stem, ".partial", extension);
+}
+
+std::string OutputFlags::CsvOf(int64_t test, bool single) const {
+  if (single) return csv_output;
+  const auto [stem, extension] = SplitExtension(csv_output);
+  return absl::StrCat(stem, "_test_", test, extension);
+}
+
+std::string OutputFlags::JsonOf(int64_t test) const {
+  const size_t slash = json_output.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : json_output.substr(0, slash + 1);
+  return absl::StrCat(folder, "tracin_test_", test, ".json");
+}
+
+absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
+  OutputFlags outputs = {FLAGS_output, FLAGS_csv_output, FLAGS_json_output, FLAGS_output_per_triple,
+                         FLAGS_skip_existing};
+  if (flags.mode == TracinMode::kSelf) {
+    RETURN_IF_ERROR(RefuseFlags("with --self", {"csv_output", "output_per_triple"}));
+  }
+  if (flags.aggregate) {
+    RETURN_IF_ERROR(RefuseFlags("with --aggregate, where there is one test", {"csv_output", "output_per_triple"}));
+    RETURN_IF_ERROR(RefuseFlags("with --aggregate: the sum of tests is no triple", {"json_output"}));
+  }
+  if (outputs.json_output.empty()) RETURN_IF_ERROR(RefuseFlags("without --json_output", {"output_per_triple"}));
+  if (outputs.output.empty() && outputs.csv_output.empty() && outputs.json_output.empty()) {
+    RETURN_IF_ERROR(RefuseFlags("without an output file", {"skip_existing"}));
+  }
+  if (flags.resume && !outputs.has_file()) {
+    return absl::InvalidArgumentError("--resume needs --output: what was done is kept beside it");
+  }
+  if (flags.num_shards > 1 && !outputs.output.empty()) return outputs;
+  if (flags.num_shards > 1) {
+    return absl::InvalidArgumentError("--shard needs --output: a file that --merge can read");
+  }
+  return outputs;
+}
+
+std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests) {
+  if (!outputs.skip_existing) return tests;
+  const bool json = outputs.per_triple, csv = !outputs.csv_output.empty() && tests.size() > 1;
+  if (!json && !csv) return tests;
+  std::vector<int64_t> left;
+  for (const int64_t test : tests) {
+    if (json && !FileExists(outputs.JsonOf(test))) {
+      left.push_back(test);
+    } else if (csv && !FileExists(outputs.CsvOf(test, false))) {
+      left.push_back(test);
+    }
+  }
+  return left;
+}
+
+bool AllExist(const OutputFlags& outputs) {
+  if (!outputs.skip_existing || outputs.per_triple) return false;
+  bool any = false;
+  for (const std::string& path : {outputs.output, outputs.csv_output, outputs.json_output}) {
+    if (path.empty()) continue;
+    if (!FileExists(path)) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace rutile

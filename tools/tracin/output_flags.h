@@ -1,0 +1,45 @@
+// What tracin writes beside the table on standard output, and where.
+
+#ifndef RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_
+#define RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/tracin/tracin_flags.h"
+
+namespace rutile {
+
+struct OutputFlags {
+  std::string output;       // influence.safetensors; "": none; "-": standard output, in place of the table
+  std::string csv_output;   // "": none
+  std::string json_output;  // "": none
+  bool per_triple = false;  // one JSON file for each test, in the folder of json_output
+  bool skip_existing = false;
+
+  bool has_file() const { return !output.empty() && output != "-"; }
+  // Where a computation that was stopped goes on: "x.partial.safetensors" of "x.safetensors".
+  std::string partial() const;
+  // "x_test_3.csv" of "x.csv"; x.csv itself of a single test.
+  std::string CsvOf(int64_t test, bool single) const;
+  // "folder/tracin_test_3.json".
+  std::string JsonOf(int64_t test) const;
+};
+
+// From --output, --csv_output, --json_output, --output_per_triple, --skip_existing. INVALID_ARGUMENT: a flag without
+// effect beside the others, or --resume without a file.
+absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags);
+
+// Those of `tests` that are still to be done: with --skip_existing not those whose files of their own are there.
+// Empty: nothing is.
+std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests);
+
+// With --skip_existing: every file that is written once for all is there already, and there is one.
+bool AllExist(const OutputFlags& outputs);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_

@@ -1,0 +1,484 @@
+#include "tools/tracin/potential_domain.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/file.h"
+#include "lib/base/memory.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/atomic_data.h"
+#include "lib/potential/atomic_inputs.h"
+#include "lib/potential/potential_file.h"
+#include "lib/potential/potential_products.h"
+#include "lib/potential/task_options.h"
+#include "lib/structure/element.h"
+#include "lib/train/checkpoint.h"
+#include "lib/train/split.h"
+#include "tools/common/data_sha256.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/structure_flags.h"
+#include "tools/common/thread_flags.h"
+
+DEFINE_string(
+    test_quantity, "loss",
+    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
+    "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
+    "--test_component).");
+DEFINE_string(test_atom, "all",
+              "Structures: number of the atom, from 0 in each structure, or all: each atom is a test.");
+DEFINE_string(test_component, "x", "Structures: x, y or z, for --test_quantity=force-component.");
+DEFINE_string(
+    term_weights, "",
+    "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
+    "at each checkpoint. Needed for model files.");
+DEFINE_string(train_frames, "auto",
+              "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "
+              "train_frames.txt of the run, where it is.");
+DEFINE_int64(
+    projection_dim, 0,
+    "Structures: gradients are projected to so many random directions before they are multiplied: approximate. "
+    "0: exact.");
+DEFINE_string(projection_type, "gaussian", "Structures: gaussian, rademacher or sparse.");
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags() {
+  PotentialTestOptions options;
+  const absl::StatusOr<PotentialQuantity> quantity = ParsePotentialQuantity(FLAGS_test_quantity);
+  if (!quantity.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", FLAGS_test_quantity,
+                                                   ": expected loss, energy, atom-force or force-component with "
+                                                   "structures"));
+  }
+  options.quantity = *quantity;
+  const bool component = *quantity == PotentialQuantity::kForceComponent;
+  if (!component) RETURN_IF_ERROR(RefuseFlags("without --test_quantity=force-component", {"test_component"}));
+  if (!component && *quantity != PotentialQuantity::kAtomForce) {
+    RETURN_IF_ERROR(RefuseFlags("without --test_quantity=atom-force or force-component", {"test_atom"}));
+  }
+  if (FLAGS_test_atom == "all") {
+    options.atom = kAllAtoms;
+  } else if (!absl::SimpleAtoi(FLAGS_test_atom, &options.atom) || options.atom < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--test_atom=", FLAGS_test_atom, ": expected a number from 0 on, or all"));
+  }
+  const size_t axis = std::string("xyz").find(FLAGS_test_component);
+  if (FLAGS_test_component.size() != 1 || axis == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("--test_component=", FLAGS_test_component, ": expected x, y or z"));
+  }
+  options.component = static_cast<int>(axis);
+  return options;
+}
+
+absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags) {
+  ProjectionOptions options;
+  if (FLAGS_projection_dim < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--projection_dim=", FLAGS_projection_dim, ": expected 1 or more, or 0 for exact products"));
+  }
+  if (FLAGS_projection_dim == 0) {
+    RETURN_IF_ERROR(RefuseFlags("without --projection_dim", {"projection_type"}));
+    return options;
+  }
+  RETURN_IF_ERROR(RefuseFlags("with --projection_dim, whose products are meant to be off", {"verify"}));
+  const absl::StatusOr<ProjectionKind> kind = ParseProjectionKind(FLAGS_projection_type);
+  if (!kind.ok() || *kind == ProjectionKind::kNone) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--projection_type=", FLAGS_projection_type, ": expected gaussian, rademacher or sparse"));
+  }
+  options.kind = *kind;
+  options.dim = FLAGS_projection_dim;
+  options.seed = flags.seed;
+  return options;
+}
+
+absl::StatusOr<std::vector<double>> TermWeightsFromFlags() {
+  std::vector<double> weights;
+  if (FLAGS_term_weights.empty()) return weights;
+  for (const absl::string_view text : absl::StrSplit(FLAGS_term_weights, ',')) {
+    double weight = -1;
+    if (!absl::SimpleAtod(text, &weight) || !(weight >= 0) || weight > 1e300 || weights.size() == 3) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--term_weights=", FLAGS_term_weights,
+          ": expected up to three numbers that are not negative: of energy, force and stress, as in 1,0.1"));
+    }
+    weights.push_back(weight);
+  }
+  if (weights[0] == 0 && *std::max_element(weights.begin(), weights.end()) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--term_weights=", FLAGS_term_weights, ": nothing counts"));
+  }
+  return weights;
+}
+
+// The terms that exist under the loss, energy always: of [energy, force, stress].
+std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& by_quantity) {
+  std::vector<double> weights = {by_quantity[0]};
+  if (loss.force_weight > 0) weights.push_back(by_quantity.size() > 1 ? by_quantity[1] : 0);
+  if (loss.stress_weight > 0) weights.push_back(by_quantity.size() > 2 ? by_quantity[2] : 0);
+  return weights;
+}
+
+std::vector<ParameterSlice> SlicesOf(const Potential& potential) {
+  std::vector<ParameterSlice> slices;
+  const NetworkShape& shape = potential.shape;
+  for (int species = 0; species < shape.num_species; ++species) {
+    for (int layer = 0; layer < shape.num_layers(); ++layer) {
+      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
+      slices.push_back(
+          {WeightName(potential.descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
+      slices.push_back({BiasName(potential.descriptor, species, layer), shape.bias_offset(species, layer), {out}});
+    }
+  }
+  return slices;
+}
+
+class PotentialDomain : public InfluenceDomain {
+ public:
+  PotentialDomain(const TracinFlags& flags, const TracinPoints* points, Potential potential, AtomicData train,
+                  AtomicData test)
+      : flags_(flags),
+        points_(points),
+        potential_(std::move(potential)),
+        train_(std::move(train)),
+        test_(std::move(test)) {}
+
+  absl::Status Start(const ToolRun& run);
+
+  int64_t num_train() const override { return train_.num_structures(); }
+  int64_t num_tests() const override { return static_cast<int64_t>(tests_.size()); }
+  std::vector<int64_t> TrainExamples() const override { return examples_; }
+
+  absl::StatusOr<std::vector<int64_t>> Strata(const std::string& property,
+                                              absl::Span<const int64_t> train) const override {
+    if (property != "config_type") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--stratify_by=", property, ": expected config_type with structures"));
+    }
+    std::map<std::string, int64_t> numbers;
+    std::vector<int64_t> strata;
+    for (const int64_t s : train) {
+      strata.push_back(numbers.emplace(train_.config_type(s), static_cast<int64_t>(numbers.size())).first->second);
+    }
+    return strata;
+  }
+
+  std::vector<ParameterSlice> slices() const override { return slices_; }
+
+  ParameterPlace Place(const ParameterSlice& slice) const override {
+    // network.Ti.0.weight
+    const std::vector<std::string> words = absl::StrSplit(slice.name, '.');
+    ParameterPlace place;
+    if (words.size() != 4 || !absl::SimpleAtoi(words[2], &place.depth)) return {"other", slice.name, -1};
+    place.block = words[1];
+    place.layer = absl::StrCat(words[1], ".", words[2]);
+    return place;
+  }
+
+  absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const override {
+    InfluencePoint at;
+    if (points_->are_models()) {
+      ASSIGN_OR_RETURN(const Potential model, ReadPotential(points_->paths[point]));
+      at.parameters = ConvertTensor(model.parameters, options_.precision);
+    } else {
+      ASSIGN_OR_RETURN(at, ReadPoint(*points_, point, slices_, options_.precision, flags_.adam));
+    }
+    at.loss_weight = weights_[point];
+    return MakePotentialProducts(potential_, train_, test_, at, options_);
+  }
+
+  double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
+
+  void Describe(InfluenceDescription* description) const override {
+    description->model = "atomistic";
+    description->train_quantity = "loss";
+    description->test_quantity = std::string(PotentialQuantityName(options_.test.quantity));
+    description->train_sha256 = train_sha256_;
+    description->test_sha256 = test_sha256_;
+    auto& settings = description->settings;
+    settings["precision"] = options_.precision == DType::kF64 ? "fp64" : "fp32";
+    settings["loss"] = std::string(LossKindName(options_.loss.kind));
+    if (options_.test.quantity == PotentialQuantity::kForceComponent) settings["test_component"] = FLAGS_test_component;
+    if (options_.projection.kind != ProjectionKind::kNone) {
+      settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
+                                            " seed ", options_.projection.seed);
+    }
+    for (size_t p = 0; p < weights_.size(); ++p) {
+      settings[absl::StrCat("term_weights.", p)] = absl::StrJoin(weights_[p], ",");
+    }
+  }
+
+  std::vector<std::string> train_columns() const override { return {"structure", "config_type", "atoms"}; }
+  std::vector<std::string> TrainCells(int64_t s) const override { return Cells(train_, s); }
+  std::vector<std::string> test_columns() const override {
+    std::vector<std::string> columns = {"structure", "config_type", "atoms"};
+    if (of_atoms()) columns.push_back("atom");
+    return columns;
+  }
+  std::vector<std::string> TestCells(int64_t test) const override {
+    std::vector<std::string> cells = Cells(test_, tests_[test].structure);
+    if (of_atoms()) cells.push_back(absl::StrCat(tests_[test].atom));
+    return cells;
+  }
+  std::string score_unit() const override {
+    switch (options_.test.quantity) {
+      case PotentialQuantity::kEnergy:
+        return "eV";
+      case PotentialQuantity::kAtomForce:
+        return "(eV/Å)^2";
+      case PotentialQuantity::kForceComponent:
+        return "eV/Å";
+      case PotentialQuantity::kLoss:
+        break;
+    }
+    return "loss";
+  }
+
+ private:
+  bool of_atoms() const {
+    return options_.test.quantity == PotentialQuantity::kAtomForce ||
+           options_.test.quantity == PotentialQuantity::kForceComponent;
+  }
+  static std::vector<std::string> Cells(const AtomicData& data, int64_t s) {
+    return {data.name(s), data.config_type(s), absl::StrCat(data.num_atoms(s))};
+  }
+  absl::Status ChooseExamples();
+  absl::Status SetWeights();
+  absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
+  absl::Status CacheNeighbors();
+  absl::Status CheckModels() const;
+
+  const TracinFlags& flags_;
+  const TracinPoints* const points_;
+  const Potential potential_;
+  AtomicData train_, test_;
+  PotentialProductsOptions options_;
+  std::vector<int64_t> examples_;
+  std::vector<PotentialTest> tests_;
+  std::vector<ParameterSlice> slices_;
+  std::vector<std::vector<double>> weights_;  // [points, terms]
+  std::string train_sha256_, test_sha256_;
+};
+
+// Which structures trained: those that the run wrote down, if they are these.
+absl::Status PotentialDomain::ChooseExamples() {
+  std::string path = FLAGS_train_frames;
+  std::string directory;
+  if (points_ != nullptr && !points_->are_models()) directory = RunDirectoryOf(points_->paths[0]);
+  if (path == "auto") {
+    path = directory.empty() ? "" : directory + "/train_frames.txt";
+    if (path.empty() || !FileExists(path)) path = "all";
+  }
+  const int64_t n = train_.num_structures();
+  if (path == "all") {
+    for (int64_t s = 0; s < n; ++s) examples_.push_back(s);
+  } else {
+    ASSIGN_OR_RETURN(examples_, ReadIndexFile(path));
+    std::sort(examples_.begin(), examples_.end());
+    if (std::adjacent_find(examples_.begin(), examples_.end()) != examples_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": a structure is there twice"));
+    }
+    if (!examples_.empty() && (examples_[0] < 0 || examples_.back() >= n)) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": structure ",
+                                                     examples_[0] < 0 ? examples_[0] : examples_.back(), " of ", n,
+                                                     " in --train: give the data of the run, or --train_frames=all"));
+    }
+    const std::string validation = directory + "/validation_frames.txt";
+    if (FLAGS_train_frames == "auto" && FileExists(validation)) {
+      ASSIGN_OR_RETURN(const std::vector<int64_t> others, ReadIndexFile(validation));
+      if (Fingerprint(n, examples_, others) != points_->checkpoints[0].data) {
+        RETURN_IF_ERROR(
+            WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
+                                              " is of another run: --train_frames says which "
+                                              "structures count")));
+      }
+    }
+  }
+  const auto end = std::remove_if(examples_.begin(), examples_.end(), [&](int64_t s) { return !train_.has_energy(s); });
+  if (end != examples_.end()) {
+    PrintMessage(absl::StrCat(examples_.end() - end, " structures of --train have no energy and are left out"));
+    examples_.erase(end, examples_.end());
+  }
+  if (examples_.empty()) return absl::InvalidArgumentError("--train: no structure with an energy");
+  return absl::OkStatus();
+}
+
+// A checkpoint's weights are of sums over the training set; times its size, the run's loss is the mean of the
+// examples'.
+absl::Status PotentialDomain::SetWeights() {
+  ASSIGN_OR_RETURN(const std::vector<double> given, TermWeightsFromFlags());
+  LossOptions& loss = options_.loss;
+  if (points_->are_models()) {
+    if (given.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(points_->paths[0],
+                                                     ": a model file does not say what its errors counted in training: "
+                                                     "give --term_weights, as in 1,0.1 for energy and force"));
+    }
+    loss.kind = LossKind::kMse;
+  } else {
+    absl::StatusOr<LossOptions> trained = LossOfCourse(points_->checkpoints[0].task);
+    if (!trained.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(points_->paths[0], ": config: ", trained.status().message()));
+    }
+    loss = *trained;
+  }
+  if (!given.empty()) {
+    loss.energy_weight = given[0];
+    loss.force_weight = given.size() > 1 ? given[1] : 0;
+    loss.stress_weight = given.size() > 2 ? given[2] : 0;
+    weights_.assign(points_->size(), TermsOf(loss, given));
+    return absl::OkStatus();
+  }
+  const auto size = static_cast<double>(examples_.size());
+  for (const CheckpointSummary& checkpoint : points_->checkpoints) {
+    std::vector<double> weights = checkpoint.loss_weight;
+    const size_t terms = 1 + (loss.force_weight > 0) + (loss.stress_weight > 0);
+    if (weights.size() != terms) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(checkpoint.path, ": has ", weights.size(), " weights of terms of the loss, expected ", terms));
+    }
+    if (*std::max_element(weights.begin(), weights.end()) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(checkpoint.path,
+                       ": is from within the first epoch, before anything is known of what errors count: leave it out, "
+                       "or give --term_weights"));
+    }
+    for (double& weight : weights) weight *= size;
+    weights_.push_back(std::move(weights));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<std::string>& inputs) {
+  const std::string& then = points_->are_models() ? "" : points_->checkpoints[0].data_sha256;
+  ASSIGN_OR_RETURN(const Metadata train, OutputMetadata(run, InfluenceSchema().kind, inputs));
+  const std::string now = DataSha256(train, inputs);
+  train_sha256_ = Sha256Hex(absl::StrCat(now, "\n", absl::StrJoin(examples_, " ")));
+  ASSIGN_OR_RETURN(const Metadata test, OutputMetadata(run, InfluenceSchema().kind, flags_.test));
+  test_sha256_ = DataSha256(test, flags_.test);
+  if (then.empty() || now.empty() || then == now) return absl::OkStatus();
+  return WarnOrRefuse(flags_, absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ",
+                                           points_->paths[0], " was trained on, or they have changed since"));
+}
+
+absl::Status PotentialDomain::Start(const ToolRun& run) {
+  RETURN_IF_ERROR(ChooseExamples());
+  if (points_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(SetWeights());
+  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags());
+  ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
+  options_.num_threads = ThreadsFromFlags();
+  const DType own = points_->are_models() ? potential_.parameters.dtype() : points_->checkpoints[0].dtype;
+  options_.precision = PointPrecision(flags_, own);
+  RETURN_IF_ERROR(CheckPotentialProductsOptions(options_));
+  slices_ = SlicesOf(potential_);
+  for (const CheckpointSummary& checkpoint : points_->checkpoints) {
+    RETURN_IF_ERROR(CheckSameParameters(checkpoint, slices_));
+  }
+  if (points_->are_models()) RETURN_IF_ERROR(CheckModels());
+  RETURN_IF_ERROR(CacheNeighbors());
+  if (flags_.has_tests()) {
+    ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
+  }
+  return CheckData(run, flags_.train);
+}
+
+// Neighbours that no file has are found once, not at each checkpoint, where memory allows.
+absl::Status PotentialDomain::CacheNeighbors() {
+  const bool forces = options_.loss.force_weight > 0 || options_.loss.stress_weight > 0;
+  if (!forces && options_.test.quantity != PotentialQuantity::kAtomForce &&
+      options_.test.quantity != PotentialQuantity::kForceComponent) {
+    return absl::OkStatus();
+  }
+  for (AtomicData* data : {&train_, &test_}) {
+    if (data->has_pairs()) continue;
+    const absl::Status status = data->CacheNeighbors(/*triplets=*/false, "", MemoryLimit() / 4, options_.num_threads);
+    if (!absl::IsResourceExhausted(status)) RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+// Models that are given in place of checkpoints must differ in their parameters alone.
+absl::Status PotentialDomain::CheckModels() const {
+  for (const std::string& path : points_->paths) {
+    ASSIGN_OR_RETURN(const Potential model, ReadPotential(path));
+    if (model.descriptor == potential_.descriptor && model.shape.hidden == potential_.shape.hidden &&
+        model.shape.activation == potential_.shape.activation &&
+        model.parameters.dtype() == potential_.parameters.dtype() &&
+        model.feature_scaling.mean == potential_.feature_scaling.mean &&
+        model.feature_scaling.scale == potential_.feature_scaling.scale &&
+        model.energy_scaling.scale == potential_.energy_scaling.scale &&
+        model.energy_scaling.shift == potential_.energy_scaling.shift &&
+        model.atomic_energies == potential_.atomic_energies) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": of another model than ", points_->paths[0], ": another descriptor, network or scaling"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential) {
+  AtomicDataOptions options;
+  if (potential.has_value()) options.descriptor = potential->descriptor;
+  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  options.num_threads = options.preload.num_threads = ThreadsFromFlags();
+  return AtomicData::Read(inputs, options);
+}
+
+absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
+  if (points == nullptr) {
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"test_quantity", "test_atom", "test_component", "term_weights",
+                                                 "train_frames", "projection_dim", "projection_type"}));
+  }
+  if (flags.mode == TracinMode::kSelf) {
+    RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
+  }
+  if (flags.precision == TracinPrecision::kBf16) {
+    return absl::InvalidArgumentError(
+        "--precision=bf16: networks of potentials are too narrow to gain from it: leave it out");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
+                                                                     const TracinPoints* points) {
+  RETURN_IF_ERROR(CheckFlags(flags, points));
+  const std::string path = points != nullptr ? ModelPath(*points, flags) : flags.model;
+  std::optional<Potential> potential;
+  if (!path.empty()) {
+    ASSIGN_OR_RETURN(potential, ReadPotential(path));
+  } else if (points != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(points->paths[0],
+                     ": a checkpoint does not hold the descriptor and the scales of its potential, and there is no ",
+                     "best.safetensors beside its folder: give --model"));
+  }
+  ASSIGN_OR_RETURN(AtomicData train, ReadData(flags.train, potential));
+  AtomicData test = train;
+  if (!flags.test.empty()) {
+    ASSIGN_OR_RETURN(test, ReadData(flags.test, potential));
+  }
+  auto domain = std::make_unique<PotentialDomain>(flags, points, potential.value_or(Potential()), std::move(train),
+                                                  std::move(test));
+  RETURN_IF_ERROR(domain->Start(run));
+  return std::unique_ptr<InfluenceDomain>(std::move(domain));
+}
+
+absl::Status RefusePotentialFlags(absl::string_view why) {
+  return RefuseFlags(why, {"test_atom", "test_component", "term_weights", "train_frames", "projection_dim",
+                           "projection_type", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"});
+}
+
+}  // namespace rutile

@@ -1,0 +1,28 @@
+// Influence between structures of an interatomic potential.
+
+#ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_DOMAIN_H_
+#define RUTILE_TOOLS_TRACIN_POTENTIAL_DOMAIN_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tools/common/run_tool.h"
+#include "tools/tracin/influence_domain.h"
+#include "tools/tracin/points.h"
+#include "tools/tracin/tracin_flags.h"
+
+namespace rutile {
+
+// points: null with --merge; then there are names and no products. INVALID_ARGUMENT: no model file, data of another
+// descriptor, tests without what is asked for, and with --strict data that are not those of the run.
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
+                                                                     const TracinPoints* points);
+
+// INVALID_ARGUMENT where a flag of structures is given; `why`: "with triples".
+absl::Status RefusePotentialFlags(absl::string_view why);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_POTENTIAL_DOMAIN_H_

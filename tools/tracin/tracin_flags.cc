@@ -1,0 +1,276 @@
+#include "tools/tracin/tracin_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/cpu_bf16.h"
+#include "lib/base/input_files.h"
+#include "lib/base/memory.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/parse_shard.h"
+#include "tools/common/run_tool.h"
+#include "tools/common/thread_flags.h"
+
+DEFINE_string(train, "",
+              "Training data, a file or several with commas between: what the run was trained on, or a part of it.");
+DEFINE_string(test, "",
+              "Tests, a file or several with commas between: triples (a .safetensors file, or TSV), or structures in "
+              "any form.");
+DEFINE_string(model, "",
+              "Model file of the run, for names, descriptor and scales. Empty: best.safetensors or last.safetensors in "
+              "the checkpoints' run directory, or the models that are given in their place.");
+DEFINE_string(mode, "",
+              "test: influence on each test; single: on those of --test_indices alone; self: of each training example "
+              "on itself. Empty: test, or what --self and --test_indices imply.");
+DEFINE_bool(self, false, "Short for --mode=self: finds training data that is mislabelled or out of place.");
+DEFINE_bool(merge, false,
+            "Arguments are influence files: the shards of one computation become one, and the tables are written.");
+DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
+DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
+DEFINE_int64(max_test_triples, 0, "The same as --max_tests.");
+DEFINE_int64(top_k, 10, "Training examples listed for each test (with --self: in all). 0: all.");
+DEFINE_string(rank, "absolute",
+              "Which are listed: absolute (largest by absolute value), proponents (highest), opponents (lowest), or "
+              "both (so many of each).");
+DEFINE_string(normalize, "none",
+              "none: TracIn; cosine: by both gradients' lengths, at each checkpoint; relatif: by the training "
+              "example's.");
+DEFINE_string(
+    precondition, "none",
+    "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
+    "its steps were.");
+DEFINE_double(learning_rate, std::numeric_limits<double>::quiet_NaN(),
+              "What each checkpoint's products are multiplied by, in place of the learning rate that it holds. Needed "
+              "for model files, which hold none.");
+DEFINE_bool(aggregate, false, "Influence on the sum over all tests, as one.");
+DEFINE_string(test_weights, "",
+              "File with a number for each test, its weight in that sum (white space between, # comments). Implies "
+              "--aggregate.");
+DEFINE_double(sample_rate, 1, "Share of the training examples to go through, drawn by --seed.");
+DEFINE_string(stratify_by, "",
+              "Draws that share of each relation, head or tail (triples), or config_type (structures).");
+DEFINE_uint64(seed, 0, "Of drawn training examples, of projections and of --verify.");
+DEFINE_string(shard, "1/1", "i/n: only the i-th of n parts of the training examples; --merge joins their outputs.");
+DEFINE_string(precision, "auto",
+              "auto (as the parameters), fp32, fp64, or bf16 (triples: factors of large products are rounded): of "
+              "gradients and products. Sums over checkpoints are fp64.");
+DEFINE_bool(use_mixed_precision, false, "Short for --precision=bf16, where the processor has it; else fp32.");
+DEFINE_string(device, "cpu", "cpu.");
+DEFINE_int64(max_bytes, 0,
+             "Memory for what is held of tests; more tests take further passes over the training data. 0: a quarter of "
+             "the machine's.");
+DEFINE_bool(strict, false, "What is warned of (data that changed since training) is an error.");
+DEFINE_int64(
+    verify, 0,
+    "First compare so many products of gradients, of pairs drawn by --seed, with one backward pass of LibTorch "
+    "for each example. Exit with status 2 if they differ.");
+DEFINE_bool(resume, false, "Go on where a run with this --output was stopped; start where there is none.");
+DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
+
+namespace rutile {
+namespace {
+
+absl::Status Expected(const char* flag, absl::string_view value, absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": expected ", expected));
+}
+
+absl::StatusOr<TracinMode> ModeFromFlags() {
+  if (FLAGS_merge) {
+    RETURN_IF_ERROR(RefuseFlags("with --merge, which computes nothing", {"mode", "self"}));
+    return TracinMode::kMerge;
+  }
+  const std::string& mode = FLAGS_mode;
+  if (FLAGS_self && !mode.empty() && mode != "self") {
+    return absl::InvalidArgumentError(absl::StrCat("--self and --mode=", mode, " exclude each other"));
+  }
+  if (FLAGS_self || mode == "self") return TracinMode::kSelf;
+  if (mode == "single" || (mode.empty() && FlagGiven("test_indices"))) return TracinMode::kSingle;
+  if (mode.empty() || mode == "test") return TracinMode::kTests;
+  return Expected("mode", mode, "test, single or self");
+}
+
+// What each mode has no use for.
+absl::Status RefuseOfMode(TracinMode mode) {
+  switch (mode) {
+    case TracinMode::kMerge:
+      return RefuseFlags("with --merge, which computes nothing",
+                         {"test_indices", "max_tests",    "max_test_triples", "top_k",
+                          "rank",         "normalize",    "precondition",     "learning_rate",
+                          "aggregate",    "test_weights", "sample_rate",      "stratify_by",
+                          "seed",         "shard",        "precision",        "use_mixed_precision",
+                          "device",       "max_bytes",    "verify",           "resume"});
+    case TracinMode::kSelf:
+      return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
+                                         "aggregate", "test_weights", "max_bytes"});
+    case TracinMode::kSingle:
+      return RefuseFlags("with --mode=single, where --test_indices chooses tests", {"max_tests", "max_test_triples"});
+    case TracinMode::kTests:
+      return RefuseFlags("with --mode=test: --mode=single takes single tests", {"test_indices"});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int64_t>> TestIndices() {
+  std::vector<int64_t> indices;
+  if (FLAGS_test_indices.empty()) return std::vector<int64_t>{0};
+  for (const absl::string_view text : absl::StrSplit(FLAGS_test_indices, ',')) {
+    int64_t index = -1;
+    if (!absl::SimpleAtoi(text, &index) || index < 0) {
+      return Expected("test_indices", FLAGS_test_indices, "numbers from 0 on with commas between");
+    }
+    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+      return Expected("test_indices", FLAGS_test_indices, absl::StrCat("each once, but ", index, " comes twice"));
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+absl::Status SetScoring(TracinFlags* flags) {
+  TracInOptions& options = flags->options;
+  const std::string& rank = FLAGS_rank;
+  if (rank == "absolute") {
+    options.ranking = InfluenceRanking::kAbsolute;
+  } else if (rank == "proponents") {
+    options.ranking = InfluenceRanking::kHighest;
+  } else if (rank == "opponents") {
+    options.ranking = InfluenceRanking::kLowest;
+  } else if (rank == "both") {
+    options.ranking = InfluenceRanking::kBoth;
+  } else {
+    return Expected("rank", rank, "absolute, proponents, opponents or both");
+  }
+  if (FLAGS_normalize == "none") {
+    options.normalisation = InfluenceNormalisation::kNone;
+  } else if (FLAGS_normalize == "cosine") {
+    options.normalisation = InfluenceNormalisation::kCosine;
+  } else if (FLAGS_normalize == "relatif") {
+    options.normalisation = InfluenceNormalisation::kTrainNorm;
+  } else {
+    return Expected("normalize", FLAGS_normalize, "none, cosine or relatif");
+  }
+  if (FLAGS_precondition != "none" && FLAGS_precondition != "adam") {
+    return Expected("precondition", FLAGS_precondition, "none or adam");
+  }
+  flags->adam = FLAGS_precondition == "adam";
+  if (FLAGS_top_k < 0) return Expected("top_k", absl::StrCat(FLAGS_top_k), "1 or more, or 0 for all");
+  options.top_k = FLAGS_top_k;
+  if (FlagGiven("learning_rate")) {
+    if (!std::isfinite(FLAGS_learning_rate) || FLAGS_learning_rate <= 0) {
+      return Expected("learning_rate", absl::StrCat(FLAGS_learning_rate), "a number above 0");
+    }
+    flags->learning_rate = FLAGS_learning_rate;
+  }
+  if (FLAGS_max_bytes < 0) return Expected("max_bytes", absl::StrCat(FLAGS_max_bytes), "bytes, or 0");
+  options.memory_limit = FLAGS_max_bytes > 0 ? FLAGS_max_bytes : MemoryLimit() / 4;
+  options.threads = ThreadsFromFlags();
+  options.scores = options.test_self = flags->has_tests();
+  options.train_self = flags->mode == TracinMode::kSelf;
+  return absl::OkStatus();
+}
+
+absl::Status SetPrecision(TracinFlags* flags) {
+  if (FLAGS_device != "cpu") {
+    return Expected(
+        "device", FLAGS_device,
+        "cpu: products of gradients are computed by kernels for the processor, which need no GPU to be done "
+        "in seconds");
+  }
+  const std::string& name = FLAGS_precision;
+  if (name == "fp32") {
+    flags->precision = TracinPrecision::kFp32;
+  } else if (name == "fp64") {
+    flags->precision = TracinPrecision::kFp64;
+  } else if (name == "bf16") {
+    flags->precision = TracinPrecision::kBf16;
+  } else if (name != "auto") {
+    return Expected("precision", name, "auto, fp32, fp64 or bf16");
+  }
+  if (!FLAGS_use_mixed_precision) return absl::OkStatus();
+  RETURN_IF_ERROR(RefuseFlags("with --use_mixed_precision", {"precision"}));
+  const std::string instructions = CpuBf16Instructions();
+  flags->precision = instructions.empty() ? TracinPrecision::kFp32 : TracinPrecision::kBf16;
+  PrintMessage(instructions.empty()
+                   ? "--use_mixed_precision: the processor has no instructions for bfloat16: fp32 is used"
+                   : absl::StrCat("--use_mixed_precision: --precision=bf16, with ", instructions));
+  return absl::OkStatus();
+}
+
+absl::Status SetSampling(TracinFlags* flags) {
+  flags->sampling.rate = FLAGS_sample_rate;
+  flags->sampling.seed = flags->seed = FLAGS_seed;
+  if (!(FLAGS_sample_rate > 0 && FLAGS_sample_rate <= 1)) {
+    return Expected("sample_rate", absl::StrCat(FLAGS_sample_rate), "a share above 0, at most 1");
+  }
+  if (FLAGS_sample_rate == 1) RETURN_IF_ERROR(RefuseFlags("without --sample_rate below 1", {"stratify_by"}));
+  flags->stratify_by = FLAGS_stratify_by;
+  return ParseShard(FLAGS_shard, &flags->shard, &flags->num_shards);
+}
+
+absl::StatusOr<std::vector<std::string>> Files(const std::string& text) {
+  if (text.empty()) return std::vector<std::string>();
+  return ExpandInputs(std::vector<std::string>(absl::StrSplit(text, ',', absl::SkipEmpty())));
+}
+
+absl::Status SetTests(TracinFlags* flags) {
+  if (flags->mode == TracinMode::kSingle) {
+    ASSIGN_OR_RETURN(flags->test_indices, TestIndices());
+  }
+  if (FlagGiven("max_tests") && FlagGiven("max_test_triples")) {
+    return absl::InvalidArgumentError("--max_tests and --max_test_triples are the same: leave one out");
+  }
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"max_tests", FLAGS_max_tests},
+                                    std::pair<const char*, int64_t>{"max_test_triples", FLAGS_max_test_triples}}) {
+    if (value < 0) return Expected(name, absl::StrCat(value), "1 or more, or 0 for all");
+    flags->max_tests = std::max(flags->max_tests, value);
+  }
+  flags->test_weights = FLAGS_test_weights;
+  flags->aggregate = FLAGS_aggregate || !FLAGS_test_weights.empty();
+  if (!FLAGS_test_weights.empty() && FlagGiven("aggregate") && !FLAGS_aggregate) {
+    return absl::InvalidArgumentError("--test_weights and --aggregate=false exclude each other");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TracinFlags> TracinFlagsFromFlags() {
+  TracinFlags flags;
+  ASSIGN_OR_RETURN(flags.mode, ModeFromFlags());
+  RETURN_IF_ERROR(RefuseOfMode(flags.mode));
+  RETURN_IF_ERROR(SetTests(&flags));
+  RETURN_IF_ERROR(SetScoring(&flags));
+  RETURN_IF_ERROR(SetPrecision(&flags));
+  RETURN_IF_ERROR(SetSampling(&flags));
+  if (FLAGS_verify < 0) return Expected("verify", absl::StrCat(FLAGS_verify), "a number of pairs, or 0");
+  flags.verify = FLAGS_verify;
+  flags.model = FLAGS_model;
+  flags.resume = FLAGS_resume;
+  flags.strict = FLAGS_strict;
+  flags.progress = FLAGS_progress;
+  if (flags.mode != TracinMode::kMerge && FLAGS_train.empty()) {
+    return absl::InvalidArgumentError("needs --train: the data that the run was trained on");
+  }
+  if (flags.has_tests() && FLAGS_test.empty()) {
+    return absl::InvalidArgumentError("needs --test (or --self, for the training data's influence on itself)");
+  }
+  ASSIGN_OR_RETURN(flags.train, Files(FLAGS_train));
+  ASSIGN_OR_RETURN(flags.test, Files(FLAGS_test));
+  return flags;
+}
+
+absl::Status WarnOrRefuse(const TracinFlags& flags, const std::string& what) {
+  if (flags.strict) return absl::InvalidArgumentError(what);
+  PrintWarning(what);
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,32 @@
+// Products of gradients against their definition: one backward pass of LibTorch for each example.
+
+#ifndef RUTILE_TOOLS_TRACIN_VERIFY_H_
+#define RUTILE_TOOLS_TRACIN_VERIFY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/task/gradient_products.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+struct VerifyOptions {
+  int64_t pairs = 0;  // drawn at each checkpoint
+  uint64_t seed = 0;
+  double tolerance = 0;  // of the lengths of both gradients
+};
+
+// Compares <g, g'> of random pairs of train x tests, and |g|^2 (with no tests: |g|^2 alone). preconditioner: [P] or
+// without elements. What was found, for people. FAILED_PRECONDITION naming the pair that differs most, if it is by more
+// than the tolerance; the errors of the products. Leaves `products` without tests.
+absl::StatusOr<std::string> VerifyProducts(absl::Span<const int64_t> train, absl::Span<const int64_t> tests,
+                                           const std::vector<ProductPart>& parts, const Tensor& preconditioner,
+                                           const VerifyOptions& options, GradientProducts* products);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_VERIFY_H_
