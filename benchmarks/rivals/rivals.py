@@ -40,6 +40,8 @@ def load(name):
     try:
         return importlib.import_module(name)
     except ImportError as error:
+        if '--help' in sys.argv:
+            print(sys.modules['__main__'].__doc__)
         print(f'skipped: {name} cannot be loaded ({error}); benchmarks/rivals/README.md says how to install it')
         sys.exit(0)
 
