@@ -15,7 +15,7 @@ packages=(bazel-bootstrap bazel-rules-java bazel-platforms g++ pkg-config make c
 case $level in
   build) ;;
   test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3) ;;&
-  ci) packages+=(clang clang-format-14 libclang-rt-14-dev git) ;;
+  ci) packages+=(clang clang-format-14 libclang-rt-14-dev git valgrind) ;;
   test) ;;
   *) echo "bootstrap.sh: $level: expected build, test or ci" >&2; exit 1 ;;
 esac
