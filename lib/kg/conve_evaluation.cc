@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/kg/conv_example_passes.h"
+#include "lib/kg/conve_image.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -13,37 +14,6 @@ constexpr int64_t kPiece = 16;
 // Channels that a pass works on well, and whose gradients exist at one time.
 constexpr int64_t kChannels = 8;
 
-ConvShape MakeConvShape(const KgeShape& shape) {
-  ConvShape conv;
-  conv.image_height = shape.image_height();
-  conv.image_width = shape.image_width();
-  conv.kernel_height = shape.options.kernel_height;
-  conv.kernel_width = shape.options.kernel_width;
-  conv.channels = shape.options.output_channels;
-  return conv;
-}
-
-// Null where the model has none of it.
-template <typename T>
-const T* At(const T* parameters, int64_t offset) {
-  return offset < 0 ? nullptr : parameters + offset;
-}
-
-// Calls body(of the relation's row?, part of the image, part of the row, numbers) for each run of numbers.
-template <typename Body>
-void ForRowsOfImage(const KgeShape& shape, const Body& body) {
-  const int64_t d = shape.dim(), width = shape.options.embedding_width;
-  if (!shape.stacked_in_width()) {
-    body(/*relation=*/false, 0, 0, d);
-    body(/*relation=*/true, d, 0, d);
-    return;
-  }
-  for (int64_t y = 0; y < shape.options.embedding_height; ++y) {
-    body(/*relation=*/false, 2 * y * width, y * width, width);
-    body(/*relation=*/true, (2 * y + 1) * width, y * width, width);
-  }
-}
-
 }  // namespace
 
 template <typename T>
@@ -51,7 +21,7 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
     : shape_(shape),
       at_(shape.offsets()),
       columns_(shape),
-      conv_(MakeConvShape(shape)),
+      conv_(ConvShapeOf(shape)),
       parameters_(parameters),
       pool_(pool),
       // Whole cache lines; beside what a pass needs the sums of a piece.
@@ -78,10 +48,11 @@ template <typename T>
 void ConveEvaluation<T>::FoldNorms() {
   const T* const p = parameters_;
   if (shape_.has_input_norm()) {
-    bn0_.UseRunning(p + at_.bn0_mean, p + at_.bn0_variance, At(p, at_.bn0_weight), At(p, at_.bn0_bias));
+    bn0_.UseRunning(p + at_.bn0_mean, p + at_.bn0_variance, ParameterAt(p, at_.bn0_weight),
+                    ParameterAt(p, at_.bn0_bias));
   }
-  bn1_.UseRunning(p + at_.bn1_mean, p + at_.bn1_variance, At(p, at_.bn1_weight), At(p, at_.bn1_bias));
-  bn2_.UseRunning(p + at_.bn2_mean, p + at_.bn2_variance, At(p, at_.bn2_weight), At(p, at_.bn2_bias));
+  bn1_.UseRunning(p + at_.bn1_mean, p + at_.bn1_variance, ParameterAt(p, at_.bn1_weight), ParameterAt(p, at_.bn1_bias));
+  bn2_.UseRunning(p + at_.bn2_mean, p + at_.bn2_variance, ParameterAt(p, at_.bn2_weight), ParameterAt(p, at_.bn2_bias));
   const int64_t taps = conv_.taps();
   for (int64_t c = 0; c < conv_.channels; ++c) {
     for (int64_t k = 0; k < taps; ++k) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/kg/conve_image.h"
 #include "lib/kg/dropout.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
@@ -16,45 +17,10 @@ constexpr int64_t kPiece = 16;
 // Examples whose gradients of maps exist at one time.
 constexpr int64_t kChunk = 256;
 
-ConvShape MakeConvShape(const KgeShape& shape) {
-  ConvShape conv;
-  conv.image_height = shape.image_height();
-  conv.image_width = shape.image_width();
-  conv.kernel_height = shape.options.kernel_height;
-  conv.kernel_width = shape.options.kernel_width;
-  conv.channels = shape.options.output_channels;
-  return conv;
-}
-
-// Null where the model has none of it.
-template <typename T>
-const T* At(const T* parameters, int64_t offset) {
-  return offset < 0 ? nullptr : parameters + offset;
-}
-template <typename T>
-T* At(T* gradient, int64_t offset) {
-  return offset < 0 ? nullptr : gradient + offset;
-}
-
 // x *= mask, where there is one.
 template <typename T>
 void Scale(const T* mask, int64_t n, T* x) {
   for (int64_t i = 0; mask != nullptr && i < n; ++i) x[i] *= mask[i];
-}
-
-// Calls body(part of the image, part of head's or relation's row, numbers) for each run of numbers.
-template <typename Body>
-void ForRowsOfImage(const KgeShape& shape, const Body& body) {
-  const int64_t d = shape.dim(), width = shape.options.embedding_width;
-  if (!shape.stacked_in_width()) {
-    body(/*relation=*/false, 0, 0, d);
-    body(/*relation=*/true, d, 0, d);
-    return;
-  }
-  for (int64_t y = 0; y < shape.options.embedding_height; ++y) {
-    body(/*relation=*/false, 2 * y * width, y * width, width);
-    body(/*relation=*/true, (2 * y + 1) * width, y * width, width);
-  }
 }
 
 }  // namespace
@@ -63,7 +29,7 @@ template <typename T>
 ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
     : shape_(shape),
       at_(shape.offsets()),
-      conv_(MakeConvShape(shape)),
+      conv_(ConvShapeOf(shape)),
       pool_(pool),
       // Whole cache lines.
       scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
@@ -119,7 +85,7 @@ void ConveLayers<T>::GatherImages(const T* parameters, const KgeBatch& batch) {
       ForRowsOfImage(shape_, [&](bool of_relation, int64_t to, int64_t from, int64_t n) {
         std::copy_n((of_relation ? relation : head) + from, n, image + to);
       });
-      if (mask_first) Scale(At(masks_.input, masks_.input == nullptr ? -1 : e * 2 * d), 2 * d, image);
+      if (mask_first) Scale(ParameterAt(masks_.input, masks_.input == nullptr ? -1 : e * 2 * d), 2 * d, image);
     }
   });
 }
@@ -130,7 +96,7 @@ void ConveLayers<T>::NormImages(const T* parameters, const KgeBatch& batch) {
     images_ = raw_;
     return;
   }
-  const T *const weight = At(parameters, at_.bn0_weight), *const bias = At(parameters, at_.bn0_bias);
+  const T *const weight = ParameterAt(parameters, at_.bn0_weight), *const bias = ParameterAt(parameters, at_.bn0_bias);
   if (batch.training) {
     bn0_.UseBatch(raw_, batch.size(), weight, bias, norm_sum_);
   } else {
@@ -173,8 +139,8 @@ void ConveLayers<T>::FindMoments(int64_t size) {
 template <typename T>
 void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
   const int64_t taps = conv_.taps(), channels = conv_.channels;
-  const T *const weight = parameters + at_.conv_weight, *const conv_bias = At(parameters, at_.conv_bias);
-  const T *const gain = At(parameters, at_.bn1_weight), *const shift = At(parameters, at_.bn1_bias);
+  const T *const weight = parameters + at_.conv_weight, *const conv_bias = ParameterAt(parameters, at_.conv_bias);
+  const T *const gain = ParameterAt(parameters, at_.bn1_weight), *const shift = ParameterAt(parameters, at_.bn1_bias);
   if (batch.training) {
     FindMoments(batch.size());
     std::vector<double> mean(channels), variance(channels);
@@ -242,7 +208,7 @@ void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
     for (int64_t j = 0; j < d; ++j) hidden_[e * d + j] += fc_bias[j];
   }
   Scale(masks_.output, size * d, hidden_);
-  const T *const weight = At(parameters, at_.bn2_weight), *const bias = At(parameters, at_.bn2_bias);
+  const T *const weight = ParameterAt(parameters, at_.bn2_weight), *const bias = ParameterAt(parameters, at_.bn2_bias);
   if (batch.training) {
     bn2_.UseBatch(hidden_, size, weight, bias, norm_sum_);
   } else {
@@ -266,7 +232,8 @@ void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const 
   const int64_t size = batch.size(), d = shape_.dim();
   T* const d_hidden = Take<T>(&d_hidden_memory_, size * d);
   for (int64_t i = 0; i < size * d; ++i) d_hidden[i] = v[i] > 0 ? d_v[i] : T(0);
-  bn2_.Backward(hidden_, d_hidden, size, At(gradient, at_.bn2_weight), At(gradient, at_.bn2_bias), d_hidden, norm_sum_);
+  bn2_.Backward(hidden_, d_hidden, size, ParameterAt(gradient, at_.bn2_weight), ParameterAt(gradient, at_.bn2_bias),
+                d_hidden, norm_sum_);
   Scale(masks_.output, size * d, d_hidden);
   BackwardMaps(parameters, size, d_hidden, gradient);
   {
@@ -323,7 +290,7 @@ typename ConveLayers<T>::MapSlopes ConveLayers<T>::SlopesOf(const T* parameters,
                                                             int64_t c) const {
   const int64_t taps = conv_.taps();
   const bool of_batch = bn1_.of_batch();
-  const T *const w = parameters + at_.conv_weight + c * taps, *const conv_bias = At(parameters, at_.conv_bias);
+  const T *const w = parameters + at_.conv_weight + c * taps, *const conv_bias = ParameterAt(parameters, at_.conv_bias);
   const double* const dy_x = sums.data() + c * taps;
   const double dy = sums[conv_.channels * taps + c];
   const double offset = (conv_bias == nullptr ? 0 : static_cast<double>(conv_bias[c])) - bn1_.mean()[c];
@@ -394,8 +361,8 @@ void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, 
   const bool norm_first = shape_.options.variant == ConveVariant::kDettmers;
   if (norm_first) Scale(masks_.input, n, d_images_);
   if (shape_.has_input_norm()) {
-    bn0_.Backward(raw_, d_images_, batch.size(), At(gradient, at_.bn0_weight), At(gradient, at_.bn0_bias), d_images_,
-                  norm_sum_);
+    bn0_.Backward(raw_, d_images_, batch.size(), ParameterAt(gradient, at_.bn0_weight),
+                  ParameterAt(gradient, at_.bn0_bias), d_images_, norm_sum_);
   }
   if (!norm_first) Scale(masks_.input, n, d_images_);
   // In order: two examples may have one head.
