@@ -15,6 +15,42 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The sum of a vector's blocks of 16 bytes.
+template <class D, class V>
+HWY_INLINE void StoreBlockSum(D d, V v, hn::TFromD<D>* sum) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) > 16) {
+    const hn::Half<D> half;
+    StoreBlockSum(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), sum);
+  } else {
+    hn::StoreU(v, d, sum);
+  }
+#endif
+}
+
+// The sums of the lanes of four vectors, of which each takes four times as many instructions alone.
+template <typename T>
+HWY_INLINE void SumsOfFour(const VecOf<T> (&v)[4], T* sums) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 4; ++i) sums[i] = SumOf<T>(v[i]);
+#else
+  const hn::ScalableTag<T> d;
+  // a and b in turns, in each block of 16 bytes.
+  const auto pair = [&](const VecOf<T>& a, const VecOf<T>& b) {
+    return hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  };
+  if constexpr (sizeof(T) == sizeof(float)) {
+    const hn::Repartition<double, decltype(d)> dd;
+    const auto x = hn::BitCast(dd, pair(v[0], v[1])), y = hn::BitCast(dd, pair(v[2], v[3]));
+    StoreBlockSum(
+        d, hn::Add(hn::BitCast(d, hn::InterleaveLower(dd, x, y)), hn::BitCast(d, hn::InterleaveUpper(dd, x, y))), sums);
+  } else {
+    StoreBlockSum(d, pair(v[0], v[1]), sums);
+    StoreBlockSum(d, pair(v[2], v[3]), sums + 2);
+  }
+#endif
+}
+
 // Sums over positions of rows of dy with the patches.
 template <typename T>
 struct ExampleSumTile {
@@ -45,8 +81,17 @@ struct ExampleSumTile {
         for (int k = 0; k < K; ++k) acc[r][k] = hn::MulAdd(y, x[k], acc[r][k]);
       }
     }
-    for (int r = 0; r < R; ++r) {
-      for (int k = 0; k < K; ++k) out[(c + r) * taps + first + k] = SumOf<T>(acc[r][k]);
+    for (int k = 0; k < K; ++k) {
+      for (int r = 0; r < R; r += 4) {
+        if constexpr (R % 4 == 0) {
+          const VecOf<T> four[4] = {acc[r][k], acc[r + 1][k], acc[r + 2][k], acc[r + 3][k]};
+          T sums[4];
+          SumsOfFour<T>(four, sums);
+          for (int i = 0; i < 4; ++i) out[(c + r + i) * taps + first + k] = sums[i];
+        } else {
+          for (int i = 0; i < R; ++i) out[(c + i) * taps + first + k] = SumOf<T>(acc[i][k]);
+        }
+      }
     }
   }
 };

@@ -64,7 +64,7 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
   const int64_t d = shape.dim(), features = shape.num_features(), group = kChannels * conv_.map_size();
   const T* const fc = parameters + at_.fc_weight;
   fc_tiles_ = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(d, features)});
-  PackSparseTiles<T>(fc, d, features, fc_tiles_.mutable_values<T>().data());
+  PackSparseTiles<T>(fc, d, features, features, fc_tiles_.mutable_values<T>().data());
   const int64_t width = SparsePanelColumns<T>();
   group_size_ = NumPieces(group, width) * width * d;
   fc_panels_ = Tensor::Zeros(DTypeOf<T>(), {NumPieces(features, group) * group_size_});
@@ -126,7 +126,7 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
   T* const sums = Take<T>(&sum_memory_, size * padded);
   // A row's bits do not depend on the cut, and each piece reads all weights.
   ForPieces(pool_, size, NumPieces(size, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
-    MultiplySparse<T>(maps + begin * features, end - begin, features, fc_tiles_.values<T>().data(), d,
+    MultiplySparse<T>(maps + begin * features, end - begin, features, features, fc_tiles_.values<T>().data(), d,
                       sums + begin * padded);
   });
   const T* const bias = parameters_ + at_.fc_bias;

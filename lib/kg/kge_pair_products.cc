@@ -5,6 +5,7 @@
 #include "lib/base/logging.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/row_dot.h"
+#include "lib/kg/sparse_products.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -31,24 +32,55 @@ void ForMatches(const Index& index, int32_t id, const Body& body) {
 
 template <typename T>
 KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool)
-    : shape_(shape),
-      plan_(plan),
-      pool_(pool),
-      small_columns_(SmallColumns(shape).size),
-      rounded_(bf16),
-      exact_(/*bf16=*/false) {
+    : shape_(shape), plan_(plan), pool_(pool), small_columns_(SmallColumns(shape).size), bf16_(bf16), rounded_(bf16) {
   rounded_.SetRounding(bf16);
 }
 
 template <typename T>
-void KgePairProducts<T>::Hold(const KgeFactors<T>* held) {
+void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
   held_ = held;
+  if (held->size == 0) return;
   Add(held->head, &by_head_);
   Add(held->relation, &by_relation_);
   Add(held->tail, &by_tail_);
   const int64_t d = shape_.dim();
   held_v_.resize(held->size * d);
   for (int64_t j = 0; j < held->size; ++j) std::copy_n(held->v + held->key[j] * d, d, held_v_.data() + j * d);
+  held_small_.clear();
+  for (const KgePartPlan::Columns& columns : plan_.small) {
+    held_small_.push_back(Pack(held->small + columns.begin, held->size, columns.end - columns.begin, small_columns_));
+  }
+  if (bf16_) return;
+  if (plan_.fc_weight >= 0 || plan_.fc_bias >= 0) held_fc_ = Pack(held->d_fc, held->size, d, d);
+  if (plan_.fc_weight < 0) return;
+  held_maps_ = Pack(held->maps, held->keys, shape_.num_features(), shape_.num_features());
+  held->maps = nullptr;
+  held->map_memory = Tensor();
+}
+
+template <typename T>
+typename KgePairProducts<T>::Packed KgePairProducts<T>::Pack(const T* rows, int64_t n, int64_t columns,
+                                                             int64_t stride) {
+  Packed packed;
+  packed.rows = n;
+  packed.columns = columns;
+  packed.numbers = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(n, columns)});
+  PackSparseTiles<T>(rows, n, columns, stride, packed.numbers.template mutable_values<T>().data());
+  return packed;
+}
+
+// Half of the numbers of maps and of fc's slopes are 0, which is worth more than BLAS; and an example's products have
+// the same bits in any tile.
+template <typename T>
+const T* KgePairProducts<T>::MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held,
+                                            int64_t* stride) {
+  *stride = SparseColumns<T>(held.rows);
+  T* const products = Take<T>(&packed_products_, n * *stride);
+  ForPieces(pool_, n, NumPieces(n, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
+    MultiplySparse<T>(rows + begin * row_stride, end - begin, held.columns, row_stride,
+                      held.numbers.template values<T>().data(), held.rows, products + begin * *stride);
+  });
+  return products;
 }
 
 template <typename T>
@@ -61,33 +93,53 @@ T* KgePairProducts<T>::Gram(const T* a, const T* b, int64_t rows, int64_t column
 
 template <typename T>
 void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products) {
-  const int64_t q = small_columns_, held = held_->size;
-  for (const KgePartPlan::Columns& columns : plan_.small) {
-    const int64_t n = columns.end - columns.begin;
-    const MatrixView<T> others = {held_->small + columns.begin, held, n, q};
-    exact_.Multiply({factors.small + columns.begin, factors.size, n, q}, others.Transposed(), /*add=*/true,
-                    products + columns.part * factors.size * held, held);
+  const int64_t held = held_->size;
+  for (size_t c = 0; c < plan_.small.size(); ++c) {
+    const KgePartPlan::Columns& columns = plan_.small[c];
+    int64_t stride = 0;
+    const T* const sums =
+        MultiplyPacked(factors.small + columns.begin, factors.size, small_columns_, held_small_[c], &stride);
+    T* const out = products + columns.part * factors.size * held;
+    for (int64_t e = 0; e < factors.size; ++e) {
+      for (int64_t j = 0; j < held; ++j) out[e * held + j] += sums[e * stride + j];
+    }
   }
 }
 
 template <typename T>
 void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
   if (plan_.fc_weight < 0 && plan_.fc_bias < 0) return;
-  const int64_t held = held_->size, size = factors.size;
-  const T* const slopes = Gram(factors.d_fc, held_->d_fc, size, shape_.dim(), &of_fc_);
+  const int64_t held = held_->size, size = factors.size, d = shape_.dim();
+  const T* slopes = nullptr;  // [B, H]
+  if (bf16_) {
+    slopes = Gram(factors.d_fc, held_->d_fc, size, d, &of_fc_);
+  } else {
+    int64_t stride = 0;
+    const T* const sums = MultiplyPacked(factors.d_fc, size, d, held_fc_, &stride);
+    T* const rows = Take<T>(&of_fc_, size * held);
+    for (int64_t e = 0; e < size; ++e) std::copy_n(sums + e * stride, held, rows + e * held);
+    slopes = rows;
+  }
   if (plan_.fc_bias >= 0) {
     T* const out = products + plan_.fc_bias * size * held;
     for (int64_t i = 0; i < size * held; ++i) out[i] += slopes[i];
   }
   if (plan_.fc_weight < 0) return;
   const int64_t features = shape_.num_features(), held_keys = held_->keys;
-  T* const maps = Take<T>(&of_maps_, factors.keys * held_keys);
-  const MatrixView<T> others = {held_->maps, held_keys, features, features};
-  rounded_.Multiply({factors.maps, factors.keys, features, features}, others.Transposed(), /*add=*/false, maps,
-                    held_keys);
+  int64_t stride = held_keys;
+  const T* maps = nullptr;  // [K, keys of the held]
+  if (bf16_) {
+    T* const products_of_maps = Take<T>(&of_maps_, factors.keys * held_keys);
+    const MatrixView<T> others = {held_->maps, held_keys, features, features};
+    rounded_.Multiply({factors.maps, factors.keys, features, features}, others.Transposed(), /*add=*/false,
+                      products_of_maps, held_keys);
+    maps = products_of_maps;
+  } else {
+    maps = MultiplyPacked(factors.maps, factors.keys, features, held_maps_, &stride);
+  }
   T* const out = products + plan_.fc_weight * size * held;
   for (int64_t e = 0; e < size; ++e) {
-    const T* const row = maps + factors.key[e] * held_keys;
+    const T* const row = maps + factors.key[e] * stride;
     for (int64_t j = 0; j < held; ++j) out[e * held + j] += slopes[e * held + j] * row[held_->key[j]];
   }
 }

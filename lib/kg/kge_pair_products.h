@@ -23,8 +23,9 @@ class KgePairProducts {
   // bf16: factors of the large products are rounded to bfloat16.
   KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
 
-  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch.
-  void Hold(const KgeFactors<T>* held);
+  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch; may take its
+  // maps away, which are kept in another order.
+  void Hold(KgeFactors<T>* held);
 
   // products: [parts, B, H], overwritten. Errors over entities are of all losses or of none; held scores have none.
   void Multiply(const KgeFactors<T>& factors, T* products);
@@ -32,8 +33,16 @@ class KgePairProducts {
  private:
   using Index = absl::flat_hash_map<int32_t, std::vector<int32_t>>;
 
+  // Held rows, packed for sparse_products.h.
+  struct Packed {
+    int64_t rows = 0, columns = 0;
+    Tensor numbers;
+  };
+  static Packed Pack(const T* rows, int64_t n, int64_t columns, int64_t stride);
   void MultiplySmall(const KgeFactors<T>& factors, T* products);
   void MultiplyFc(const KgeFactors<T>& factors, T* products);
+  // Products of `n` rows with held rows, which lie `*stride` apart: [n, H or its keys].
+  const T* MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held, int64_t* stride);
   void MultiplyRelations(const KgeFactors<T>& factors, T* products) const;
   // Where errors are those of single tails.
   void MatchEntities(const KgeFactors<T>& factors, T* products) const;
@@ -46,11 +55,14 @@ class KgePairProducts {
   const KgePartPlan& plan_;
   ThreadPool* const pool_;
   const int64_t small_columns_;
-  MatrixProducts<T> rounded_, exact_;
+  const bool bf16_;
+  MatrixProducts<T> rounded_;
   const KgeFactors<T>* held_ = nullptr;
   Index by_head_, by_relation_, by_tail_;  // places in held, ascending
   std::vector<T> held_v_;                  // [H, d] of examples, not of keys
-  Tensor of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
+  Packed held_maps_, held_fc_;
+  std::vector<Packed> held_small_;  // of the plan's ranges of columns
+  Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
 };
 
 extern template class KgePairProducts<float>;

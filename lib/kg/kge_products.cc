@@ -21,10 +21,11 @@
 namespace rutile {
 namespace {
 
-// Triples of a tile; and examples whose factors exist at one time, where their errors over entities fit.
+// Triples of a tile; and examples whose factors exist at one time: as many as have their maps, and errors over
+// entities, in these bytes.
 constexpr int64_t kTile = 1024;
-constexpr int64_t kExamples = 128;
 constexpr int64_t kFewestExamples = 8;
+constexpr int64_t kMapBytes = 6 << 20;
 constexpr int64_t kErrorBytes = 32 << 20;
 
 template <typename T>
@@ -174,9 +175,11 @@ class KgeProducts final : public GradientProducts {
   bool OverEntities(bool of_tests) const { return IsOverEntities(options_.loss) && !(of_tests && IsScore()); }
 
   int64_t MaxExamples() const {
-    if (!IsOverEntities(options_.loss)) return kExamples;
-    const int64_t row = shape_.num_entities * static_cast<int64_t>(sizeof(T));
-    return std::clamp(kErrorBytes / row, kFewestExamples, kExamples);
+    const int64_t size = static_cast<int64_t>(sizeof(T));
+    int64_t examples = kTile;
+    if (shape_.is_conve()) examples = std::min(examples, kMapBytes / (shape_.num_features() * size));
+    if (IsOverEntities(options_.loss)) examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
+    return std::max(examples, kFewestExamples);
   }
 
   void SetPlan() {

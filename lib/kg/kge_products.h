@@ -42,8 +42,11 @@ struct KgeInfluenceData {
 // of 0 .. train.size() - 1.
 std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train);
 
+// Products of kTriple in fp32 and fp64 have the same bits in any tile and with any number of threads; those of the
+// other losses, of bf16 and of directions (preconditioner, weighted tests) but for rounding, as they go through BLAS.
+//
 // shape.options give the model and the smoothing of labels; its loss and precision do not matter. point.parameters: in
-// the order of shape.Slices(); F32 or F64, in which all is computed (sums of products of rows in fp64). A loss weight
+// the order of shape.Slices(); F32 or F64, in which all is computed. A loss weight
 // is of the one loss, and of tests where the quantity is the loss. data and pool (null: one thread) must outlive the
 // result; parameters are shared, not copied.
 //

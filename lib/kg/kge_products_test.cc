@@ -277,6 +277,29 @@ TEST_P(KgeProductsTest, DoNotDependOnTilesThreadsAndWhatElseIsHeld) {
   }
 }
 
+// So a resumed or sharded run gives what one run gives.
+TEST_P(KgeProductsTest, OfTriplesHaveTheSameBitsInAnyTileAndWithAnyThreads) {
+  Problem problem(GetParam());
+  ThreadPool two(2);
+  problem.point.parameters = Parameters<float>(problem.shape);
+  const std::unique_ptr<GradientProducts> products = problem.Make(), threaded = problem.Make(&two);
+  const std::vector<int64_t> all = Numbers(products->num_train());
+  ProductTile whole, tile;
+  ASSERT_TRUE(products->HoldTests(Numbers(7)).ok());
+  ASSERT_TRUE(threaded->HoldTests(Numbers(7)).ok());
+  ASSERT_TRUE(products->Products(all, true, &whole).ok());
+  for (const int64_t step : {1, 7, 64}) {
+    for (size_t first = 0; first < all.size(); first += step) {
+      const absl::Span<const int64_t> some = absl::MakeConstSpan(all).subspan(first, step);
+      ASSERT_TRUE(threaded->Products(some, true, &tile).ok());
+      for (size_t b = 0; b < some.size(); ++b) {
+        EXPECT_EQ(tile.train_square[b], whole.train_square[some[b]]);
+        for (int64_t j = 0; j < 7; ++j) EXPECT_EQ(tile.product[b * 7 + j], whole.product[some[b] * 7 + j]);
+      }
+    }
+  }
+}
+
 // Tests that are the training triples: a matrix of products is symmetric, its diagonal are the squares, and any sum of
 // gradients has a norm.
 TEST_P(KgeProductsTest, AreAScalarProduct) {

@@ -17,8 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Vectors of a panel: 200 rows of it stay in the first cache.
 constexpr int64_t kPanelVecs = 2;
-// Sums at one time, which hide the latency of multiply-adds.
-constexpr int kSums = 8;
+// Sums of one number of the result, whatever rows are beside it: they hide the latency of multiply-adds.
+constexpr int kUnroll = 2;
 // Numbers of the left factor whose rows of the right one stay in the first cache.
 constexpr int64_t kBlock = 32;
 // Vectors of sums in registers, the most and the choices below.
@@ -45,12 +45,9 @@ void PackPanels(const T* w, int64_t rows, int64_t columns, int64_t stride, T* pa
   }
 }
 
-// R rows: as many chains of sums as there are registers' worth of latency.
 template <int R, typename T>
 HWY_INLINE void PanelRows(const T* HWY_RESTRICT panel, const int32_t* HWY_RESTRICT place, int64_t n,
                           const T* HWY_RESTRICT value, T* HWY_RESTRICT out, int64_t stride) {
-  constexpr int kUnroll =
-      kSums / (R * static_cast<int>(kPanelVecs)) > 0 ? kSums / (R * static_cast<int>(kPanelVecs)) : 1;
   const hn::ScalableTag<T> d;
   const int64_t lanes = Lanes<T>(), width = PanelColumns<T>();
   VecOf<T> sum[kUnroll][R][kPanelVecs];
@@ -118,11 +115,11 @@ int64_t PaddedColumns(int64_t columns) {
 }
 
 template <typename T>
-void PackTiles(const T* w, int64_t columns, int64_t depth, T* packed) {
+void PackTiles(const T* w, int64_t columns, int64_t depth, int64_t stride, T* packed) {
   const int64_t tile = TileVecs<T>(columns) * Lanes<T>();
   for (int64_t first = 0; first < columns; first += tile, packed += depth * tile) {
     for (int64_t c = 0; c < tile; ++c) {
-      const T* const row = first + c < columns ? w + (first + c) * depth : nullptr;
+      const T* const row = first + c < columns ? w + (first + c) * stride : nullptr;
       for (int64_t i = 0; i < depth; ++i) packed[i * tile + c] = row == nullptr ? T(0) : row[i];
     }
   }
@@ -146,52 +143,65 @@ HWY_INLINE uint32_t BitsOf(const T* a, int64_t n) {
 
 template <int V, typename T>
 HWY_INLINE void SparseBlock(const T* HWY_RESTRICT a, uint32_t bits, const T* HWY_RESTRICT w, T* HWY_RESTRICT out) {
+  // As many chains of sums as hide the latency.
+  constexpr int kChains = V >= 4 ? 1 : 4 / V;
   const hn::ScalableTag<T> d;
   const int64_t lanes = Lanes<T>();
-  VecOf<T> sum[V];
-  for (int v = 0; v < V; ++v) sum[v] = hn::LoadU(d, out + v * lanes);
-  for (; bits != 0; bits &= bits - 1) {
-    const int i = __builtin_ctz(bits);
-    const auto x = hn::Set(d, a[i]);
-    const T* const row = w + i * V * lanes;
-    for (int v = 0; v < V; ++v) sum[v] = hn::MulAdd(x, hn::LoadU(d, row + v * lanes), sum[v]);
+  VecOf<T> sum[kChains][V];
+  for (int v = 0; v < V; ++v) {
+    sum[0][v] = hn::LoadU(d, out + v * lanes);
+    for (int u = 1; u < kChains; ++u) sum[u][v] = hn::Zero(d);
   }
-  for (int v = 0; v < V; ++v) hn::StoreU(sum[v], d, out + v * lanes);
+  while (bits != 0) {
+    for (int u = 0; u < kChains; ++u) {
+      if (bits == 0) break;
+      const int i = __builtin_ctz(bits);
+      bits &= bits - 1;
+      const auto x = hn::Set(d, a[i]);
+      const T* const row = w + i * V * lanes;
+      for (int v = 0; v < V; ++v) sum[u][v] = hn::MulAdd(x, hn::LoadU(d, row + v * lanes), sum[u][v]);
+    }
+  }
+  for (int v = 0; v < V; ++v) {
+    for (int u = 1; u < kChains; ++u) sum[0][v] = hn::Add(sum[0][v], sum[u][v]);
+    hn::StoreU(sum[0][v], d, out + v * lanes);
+  }
 }
 
 template <int V, typename T>
-HWY_INLINE void SparseTiles(const T* a, int64_t rows, int64_t depth, const T* packed, int64_t padded, T* out) {
+HWY_INLINE void SparseTiles(const T* a, int64_t rows, int64_t depth, int64_t stride, const T* packed, int64_t padded,
+                            T* out) {
   const int64_t tile = V * Lanes<T>();
   for (int64_t first = 0; first < padded; first += tile, packed += depth * tile) {
     for (int64_t i = 0; i < depth; i += kBlock) {
       const int64_t n = std::min(kBlock, depth - i);
       for (int64_t r = 0; r < rows; ++r) {
         // The next row's numbers are in another page.
-        hwy::Prefetch(a + (r + 1) * depth + i);
-        hwy::Prefetch(a + (r + 1) * depth + i + 16);
-        SparseBlock<V>(a + r * depth + i, BitsOf(a + r * depth + i, n), packed + i * tile, out + r * padded + first);
+        hwy::Prefetch(a + (r + 1) * stride + i);
+        hwy::Prefetch(a + (r + 1) * stride + i + 16);
+        SparseBlock<V>(a + r * stride + i, BitsOf(a + r * stride + i, n), packed + i * tile, out + r * padded + first);
       }
     }
   }
 }
 
 template <typename T>
-void Tiles(const T* a, int64_t rows, int64_t depth, const T* packed, int64_t columns, T* out) {
+void Tiles(const T* a, int64_t rows, int64_t depth, int64_t stride, const T* packed, int64_t columns, T* out) {
   const int64_t padded = PaddedColumns<T>(columns);
   std::fill_n(out, rows * padded, T(0));
   switch (TileVecs<T>(columns)) {
     case 1:
-      return SparseTiles<1>(a, rows, depth, packed, padded, out);
+      return SparseTiles<1>(a, rows, depth, stride, packed, padded, out);
     case 2:
-      return SparseTiles<2>(a, rows, depth, packed, padded, out);
+      return SparseTiles<2>(a, rows, depth, stride, packed, padded, out);
     case 4:
-      return SparseTiles<4>(a, rows, depth, packed, padded, out);
+      return SparseTiles<4>(a, rows, depth, stride, packed, padded, out);
     case 7:
-      return SparseTiles<7>(a, rows, depth, packed, padded, out);
+      return SparseTiles<7>(a, rows, depth, stride, packed, padded, out);
     case 8:
-      return SparseTiles<8>(a, rows, depth, packed, padded, out);
+      return SparseTiles<8>(a, rows, depth, stride, packed, padded, out);
     default:
-      return SparseTiles<kMostVecs>(a, rows, depth, packed, padded, out);
+      return SparseTiles<kMostVecs>(a, rows, depth, stride, packed, padded, out);
   }
 }
 
@@ -213,17 +223,19 @@ void MultiplyF64(const SparseRows<double>& a, const double* panels, int64_t dept
 }
 int64_t PaddedColumnsF32(int64_t columns) { return PaddedColumns<float>(columns); }
 int64_t PaddedColumnsF64(int64_t columns) { return PaddedColumns<double>(columns); }
-void PackTilesF32(const float* w, int64_t columns, int64_t depth, float* packed) {
-  PackTiles(w, columns, depth, packed);
+void PackTilesF32(const float* w, int64_t columns, int64_t depth, int64_t stride, float* packed) {
+  PackTiles(w, columns, depth, stride, packed);
 }
-void PackTilesF64(const double* w, int64_t columns, int64_t depth, double* packed) {
-  PackTiles(w, columns, depth, packed);
+void PackTilesF64(const double* w, int64_t columns, int64_t depth, int64_t stride, double* packed) {
+  PackTiles(w, columns, depth, stride, packed);
 }
-void TilesF32(const float* a, int64_t rows, int64_t depth, const float* packed, int64_t columns, float* out) {
-  Tiles(a, rows, depth, packed, columns, out);
+void TilesF32(const float* a, int64_t rows, int64_t depth, int64_t stride, const float* packed, int64_t columns,
+              float* out) {
+  Tiles(a, rows, depth, stride, packed, columns, out);
 }
-void TilesF64(const double* a, int64_t rows, int64_t depth, const double* packed, int64_t columns, double* out) {
-  Tiles(a, rows, depth, packed, columns, out);
+void TilesF64(const double* a, int64_t rows, int64_t depth, int64_t stride, const double* packed, int64_t columns,
+              double* out) {
+  Tiles(a, rows, depth, stride, packed, columns, out);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -323,20 +335,22 @@ int64_t SparseTilesSize<double>(int64_t columns, int64_t depth) {
   return SparseColumns<double>(columns) * depth;
 }
 template <>
-void PackSparseTiles(const float* w, int64_t columns, int64_t depth, float* packed) {
-  HWY_DYNAMIC_DISPATCH(PackTilesF32)(w, columns, depth, packed);
+void PackSparseTiles(const float* w, int64_t columns, int64_t depth, int64_t stride, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackTilesF32)(w, columns, depth, stride, packed);
 }
 template <>
-void PackSparseTiles(const double* w, int64_t columns, int64_t depth, double* packed) {
-  HWY_DYNAMIC_DISPATCH(PackTilesF64)(w, columns, depth, packed);
+void PackSparseTiles(const double* w, int64_t columns, int64_t depth, int64_t stride, double* packed) {
+  HWY_DYNAMIC_DISPATCH(PackTilesF64)(w, columns, depth, stride, packed);
 }
 template <>
-void MultiplySparse(const float* a, int64_t rows, int64_t depth, const float* packed, int64_t columns, float* out) {
-  HWY_DYNAMIC_DISPATCH(TilesF32)(a, rows, depth, packed, columns, out);
+void MultiplySparse(const float* a, int64_t rows, int64_t depth, int64_t stride, const float* packed, int64_t columns,
+                    float* out) {
+  HWY_DYNAMIC_DISPATCH(TilesF32)(a, rows, depth, stride, packed, columns, out);
 }
 template <>
-void MultiplySparse(const double* a, int64_t rows, int64_t depth, const double* packed, int64_t columns, double* out) {
-  HWY_DYNAMIC_DISPATCH(TilesF64)(a, rows, depth, packed, columns, out);
+void MultiplySparse(const double* a, int64_t rows, int64_t depth, int64_t stride, const double* packed, int64_t columns,
+                    double* out) {
+  HWY_DYNAMIC_DISPATCH(TilesF64)(a, rows, depth, stride, packed, columns, out);
 }
 
 }  // namespace rutile

@@ -43,18 +43,19 @@ template <typename T>
 void MultiplySparseRows(const SparseRows<T>& a, const T* panels, int64_t depth, int64_t first, int64_t last, T* out,
                         int64_t stride);
 
-// Numbers that w [columns, depth] takes when it is packed for MultiplySparse; and columns of its result, padded.
+// Numbers that w [columns, depth], rows `stride` apart, takes when it is packed for MultiplySparse; and columns of its
+// result, padded.
 template <typename T>
 int64_t SparseTilesSize(int64_t columns, int64_t depth);
 template <typename T>
 int64_t SparseColumns(int64_t columns);
 template <typename T>
-void PackSparseTiles(const T* w, int64_t columns, int64_t depth, T* packed);
+void PackSparseTiles(const T* w, int64_t columns, int64_t depth, int64_t stride, T* packed);
 
-// out[r, c] = sum over i of a[r, i] w[c, i], where a is not 0. a: [rows, depth]; out: [rows, SparseColumns], zeros in
-// padding. A row has the same bits whatever rows are beside it.
+// out[r, c] = sum over i of a[r, i] w[c, i], where a is not 0. a: [rows, depth], `stride` apart; out: [rows,
+// SparseColumns], zeros in padding. A row has the same bits whatever rows are beside it.
 template <typename T>
-void MultiplySparse(const T* a, int64_t rows, int64_t depth, const T* packed, int64_t columns, T* out);
+void MultiplySparse(const T* a, int64_t rows, int64_t depth, int64_t stride, const T* packed, int64_t columns, T* out);
 
 }  // namespace rutile
 

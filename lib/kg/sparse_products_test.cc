@@ -68,11 +68,11 @@ void ExpectSparse(int64_t depth, int64_t columns) {
   constexpr int64_t kRows = 5;
   const std::vector<T> a = Values<T>(kRows * depth, "a", true), w = Values<T>(columns * depth, "w", false);
   std::vector<T> packed(SparseTilesSize<T>(columns, depth));
-  PackSparseTiles<T>(w.data(), columns, depth, packed.data());
+  PackSparseTiles<T>(w.data(), columns, depth, depth, packed.data());
   const int64_t padded = SparseColumns<T>(columns);
   ASSERT_GE(padded, columns);
   std::vector<T> out(kRows * padded, T(-7)), one(padded);
-  MultiplySparse<T>(a.data(), kRows, depth, packed.data(), columns, out.data());
+  MultiplySparse<T>(a.data(), kRows, depth, depth, packed.data(), columns, out.data());
   const double tolerance = 8 * std::numeric_limits<T>::epsilon() * static_cast<double>(depth + 1);
   for (int64_t r = 0; r < kRows; ++r) {
     for (int64_t c = 0; c < padded; ++c) {
@@ -82,7 +82,7 @@ void ExpectSparse(int64_t depth, int64_t columns) {
       }
       ASSERT_NEAR(out[r * padded + c], expected, tolerance) << r << " " << c;
     }
-    MultiplySparse<T>(a.data() + r * depth, 1, depth, packed.data(), columns, one.data());
+    MultiplySparse<T>(a.data() + r * depth, 1, depth, depth + 1, packed.data(), columns, one.data());
     for (int64_t c = 0; c < padded; ++c) ASSERT_EQ(one[c], out[r * padded + c]) << "alone";
   }
 }
@@ -105,8 +105,8 @@ TEST(SparseProductsTest, AreThoseOfDenseMatrices) {
 TEST(SparseProductsTest, NanIsNotZero) {
   const std::vector<float> a = {0, std::nanf(""), 1}, w = {1, 1, 1};
   std::vector<float> packed(SparseTilesSize<float>(1, 3)), out(SparseColumns<float>(1));
-  PackSparseTiles<float>(w.data(), 1, 3, packed.data());
-  MultiplySparse<float>(a.data(), 1, 3, packed.data(), 1, out.data());
+  PackSparseTiles<float>(w.data(), 1, 3, 3, packed.data());
+  MultiplySparse<float>(a.data(), 1, 3, 3, packed.data(), 1, out.data());
   EXPECT_TRUE(std::isnan(out[0]));
 }
 

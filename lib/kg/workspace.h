@@ -25,6 +25,7 @@ inline int NumWorkers(const ThreadPool* pool) { return pool == nullptr ? 1 : poo
 // Calls body(begin, end, worker) for pieces of `grain` indices; without a pool in order.
 template <typename Body>
 void ForPieces(ThreadPool* pool, int64_t n, int64_t grain, const Body& body) {
+  if (n == 0) return;  // a grain made of n may be 0
   if (pool != nullptr) return pool->For(n, grain, body);
   for (int64_t begin = 0; begin < n; begin += grain) body(begin, std::min(begin + grain, n), 0);
 }

@@ -223,13 +223,19 @@ class Checks {
 std::vector<Advice> Advise(const ProfileRecord& record, const StageTable& table) { return Checks(record, table).Run(); }
 
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table) {
+  // Loading libraries is no work of the tool's, and waiting for helpers belongs to the stage that they help with.
+  const std::string wait = absl::StrCat("/", StageName(Stage::kWaitForThreads));
   const StageRow* largest = nullptr;
   for (const StageRow& row : table.rows) {
-    if (row.path == StageName(Stage::kStartup)) continue;  // no work of the tool's
-    if (row.main && (largest == nullptr || row.self_s > largest->self_s)) largest = &row;
+    if (!row.main || row.path == StageName(Stage::kStartup) || absl::EndsWith(row.path, wait)) continue;
+    if (largest == nullptr || row.rate_s > largest->rate_s) largest = &row;
   }
-  if (largest == nullptr || largest->self_s <= 0) return absl::StrCat(record.tool, " recorded no stages");
-  std::string text = absl::StrCat(record.tool, " spends ", Percent(largest->share), " of its time in ", largest->path);
+  const double startup = ShareOfStage(table, Stage::kStartup);
+  if (largest == nullptr || largest->rate_s <= 0) return absl::StrCat(record.tool, " recorded no stages");
+  std::string text = absl::StrCat(record.tool, " spends ", Percent(largest->rate_s / (table.wall_s * (1 - startup))),
+                                  " of its time", startup > 0.01 ? " after startup" : "", " in ", largest->path);
+  const double waits = 1 - largest->self_s / largest->rate_s;
+  if (waits > 0.1) absl::StrAppend(&text, " (", Percent(waits), " of that waits for other threads)");
   const std::string rates = RatesText(*largest);
   if (!rates.empty()) absl::StrAppend(&text, ", ", rates);
   if (largest->roofline.share > 0) {

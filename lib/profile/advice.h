@@ -22,7 +22,7 @@ struct Advice {
 // (the loading of libraries).
 std::vector<Advice> Advise(const ProfileRecord& record, const StageTable& table);
 
-// Of the largest stage but startup:
+// Of the largest stage but startup, with its waiting for helpers:
 // "train spends 62 % of its time in step/network, 46 Gflop/s, 40 % of what fp32 on 2 processors could do".
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table);
 

@@ -97,7 +97,8 @@ TEST(AdviceTest, SharesAreOfTheTimeAfterStartup) {
   record.data.wall_s += 2.5;
   EXPECT_THAT(Said(record, "wait_for_data"), HasSubstr("6.0 %"));
   EXPECT_THAT(Said(record, "startup"), HasSubstr("56 % of 4.5 s"));
-  EXPECT_THAT(BottleneckText(record, MakeStageTable(record, PlainPeaks())), HasSubstr("in step/network"));
+  EXPECT_THAT(BottleneckText(record, MakeStageTable(record, PlainPeaks())),
+              HasSubstr("train spends 50 % of its time after startup in step/network"));
 }
 
 TEST(AdviceTest, WarningsOfTheMachineComeFirst) {
@@ -123,6 +124,10 @@ TEST(AdviceTest, TheBottleneckIsTheLargestStage) {
             "train spends 50 % of its time in step/network, 500 k atoms/s, 40 Gflop/s, 10 GB/s, 50 % of the limit "
             "that memory sets (fp32, 2 processors)");
   EXPECT_EQ(BottleneckText(ProfileRecord(), StageTable()), " recorded no stages");
+  ProfileRecord waiting = TrainRecord();
+  SetSelfTime("validation/network/wait_for_threads", 0.7, &waiting);
+  EXPECT_EQ(BottleneckText(waiting, MakeStageTable(waiting, MachinePeaks())),
+            "train spends 60 % of its time in validation/network (58 % of that waits for other threads)");
 }
 
 }  // namespace

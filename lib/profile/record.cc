@@ -44,6 +44,20 @@ Json StageJson(const ProfileStage& stage) {
   return json;
 }
 
+constexpr char kSpansGoHere[] = "spans go here";
+
+std::string SpansJson(const std::vector<ProfileSpan>& spans) {
+  std::string text = "[";
+  text.reserve(40 * spans.size() + 2);
+  for (const ProfileSpan& span : spans) {
+    absl::StrAppend(&text, text.size() > 1 ? "," : "", "[", span.stage, ",", span.thread, ",", span.start_ns, ",",
+                    span.duration_ns);
+    text += ']';
+  }
+  text += ']';
+  return text;
+}
+
 // Reads values of known keys and remembers the first that is missing or of another type.
 class Reader {
  public:
@@ -154,22 +168,24 @@ std::string ProfileRecordJson(const ProfileRecord& record) {
                {"exit_status", record.exit_status},
                {"threads", Json::array()},
                {"stages", Json::array()},
-               {"spans", Json::array()},
+               {"spans", kSpansGoHere},
                {"spans_dropped", record.data.spans_dropped}};
   for (const ProfileThread& thread : record.data.threads) {
     json["threads"].push_back({{"id", thread.id}, {"name", thread.name}});
   }
   for (const ProfileStage& stage : record.data.stages) json["stages"].push_back(StageJson(stage));
-  for (const ProfileSpan& span : record.data.spans) {
-    json["spans"].push_back(Json::array({span.stage, span.thread, span.start_ns, span.duration_ns}));
-  }
   if (!record.operators.empty()) {
     for (const ProfileOperator& op : record.operators) {
       json["operators"].push_back({{"name", op.name}, {"calls", op.calls}, {"self_s", op.self_s}});
     }
   }
   json["machine"] = Json::parse(MachineFactsJson(record.machine));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  // There can be tens of thousands of spans, for each of which the JSON library would allocate.
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string mark = absl::StrCat("\"", kSpansGoHere, "\"");
+  const size_t at = text.find(absl::StrCat("\"spans\":", mark)) + absl::string_view("\"spans\":").size();
+  return absl::StrCat(absl::string_view(text).substr(0, at), SpansJson(record.data.spans),
+                      absl::string_view(text).substr(at + mark.size()), "\n");
 }
 
 absl::StatusOr<ProfileRecord> ParseProfileRecord(absl::string_view text) {

@@ -46,8 +46,8 @@ struct ProfileData {
 };
 
 struct ProfileOptions {
-  bool spans = false;          // when each scope began and ended, not only sums
-  int64_t max_spans = 200000;  // the longest are kept
+  bool spans = false;         // when each scope began and ended, not only sums
+  int64_t max_spans = 50000;  // the longest are kept; more would not stay in the cache
 };
 
 // The calling thread becomes the main thread, in no scope. What was recorded before is forgotten. The time between the

@@ -211,7 +211,8 @@ class Search {
         continue;
       }
       const double seconds = TrialSeconds(kCombining * options_.budget_s, 4);
-      if (!HasTimeFor(2 * seconds + 2 * overhead_s_)) break;
+      // The last stage needs a pair of trials, too.
+      if (Left() < 2 * (seconds + overhead_s_) + 2 * (options_.min_trial_s + overhead_s_)) break;
       TuneFlags with = FlagsOf(chosen);
       with.insert(with.end(), choices_[c].flags.begin(), choices_[c].flags.end());
       const absl::StatusOr<double> more = Compare(with, FlagsOf(chosen), seconds);

@@ -37,5 +37,6 @@ train --flagfile=tuned > /dev/null 2> log || fail "train --flagfile: $(cat log)"
 
 featurize --output=t.safetensors --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" 2> /dev/null
 $profile --tune --time_budget=15s -- train --embedding_dim=16 --embedding_height=4 --embedding_width=4 t.safetensors > out 2> log || fail "tune of triples: $(cat log)"
-grep -q '^batch_size=512	measured' out || fail "tune of triples: $(cat out)"
+# On a busy machine not all of it is tried in that time.
+grep -q '^as_given	measured' out && grep -q '^batch_size=512	' out && grep -q '^precision=bf16-mixed	.*costs accuracy\|^precision=bf16-mixed	[nrf]' out || fail "tune of triples: $(cat out)"
 finish

@@ -73,10 +73,11 @@ std::string LastMessage(const std::string& path) {
   return std::string(absl::StripPrefix(last, "train: "));
 }
 
-bool HasContent(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  return !error && size > 0;
+// After the line of units.
+bool HasRow(const std::string& path) {
+  std::ifstream file(path);
+  std::string units, row;
+  return std::getline(file, units) && std::getline(file, row);
 }
 
 absl::Status StatusOf(const ChildResult& child, const std::string& message) {
@@ -111,16 +112,18 @@ void Measure(const std::string& directory, TrialResult* result) {
     training_s = std::max(training_s, Number(steps.back(), "time"));
   }
   result->overhead_s = std::max(0.0, result->wall_s - training_s);
+  if (result->steps > 0) result->step_s = training_s / static_cast<double>(result->steps);
   // The first epoch has the first touch of everything in it.
-  if (rates.size() > 1) rates.erase(rates.begin());
-  if (rates.size() > 1 || (rates.size() == 1 && steps.size() < 4)) {
+  const bool whole_epochs = rates.size() > 1;
+  if (whole_epochs) rates.erase(rates.begin());
+  if (whole_epochs || (rates.size() == 1 && steps.size() < 3)) {
     result->examples_per_s = Median(rates);
     std::vector<double> deviations;
     for (const double rate : rates) deviations.push_back(std::abs(rate / result->examples_per_s - 1));
     result->spread = Median(deviations);
     return;
   }
-  // Not even an epoch: whole batches, by their number.
+  // Not even two epochs: whole batches, by their number.
   if (steps.size() < 2) return;
   const double batch = Setting(*result, "batch_size", 0) * Setting(*result, "accumulate_grad_batches", 1);
   const double time = Number(steps.back(), "time") - Number(steps.front(), "time");
@@ -177,10 +180,9 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   command.Set("output_dir", directory);
   command.Set("overwrite", "true");
   command.Set("max_epochs", "1000000");  // a limit, as schedules that span the run need one
-  command.Set("max_time", absl::StrFormat("%dms", std::max(1, static_cast<int>(1000 * seconds))));
   command.Set("check_val_every_n_epoch", "1000000");
   command.Set("logger", "jsonl");
-  command.Set("log_every_n_steps", "4");
+  command.Set("log_every_n_steps", absl::StrCat(log_every_));
   command.Set("plot", "false");
   command.Set("progress", "false");
   command.Set("save_interval", "1000000");
@@ -190,19 +192,20 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   options.messages = scratch_.path("messages");
   options.memory_limit = memory_limit;
   options.grace = absl::Seconds(5);
-  // At its end train looks at all of the validation set and writes models: not our business, once there are epochs.
+  // Killed once it has said enough: how it would end, with a look at all of the validation set, is not our business.
+  // (Its --max_time would count what comes before the first step.)
   const absl::Time start = absl::Now();
   absl::Time begun = absl::InfiniteFuture();
   bool late = false;
   options.done = [&] {
-    if (begun == absl::InfiniteFuture() &&
-        (HasContent(directory + "/steps.jsonl") || HasContent(directory + "/log.jsonl"))) {
+    if (begun == absl::InfiniteFuture() && (HasRow(directory + "/steps.jsonl") || HasRow(directory + "/log.jsonl"))) {
       begun = absl::Now();
     }
     late = begun == absl::InfiniteFuture() && absl::Now() - start > absl::Seconds(longest_start_s_ + seconds);
-    const absl::Duration trained = absl::Now() - begun;
-    if (late || trained > absl::Seconds(seconds + std::max(1.0, 0.5 * seconds))) return true;
-    return trained > absl::Seconds(seconds + 0.2) && ReadRows(directory + "/log.jsonl").size() >= 3;
+    const double trained_s = absl::ToDoubleSeconds(absl::Now() - begun);
+    if (late || trained_s > 4 * seconds + 2) return true;
+    return trained_s > seconds &&
+           (ReadRows(directory + "/log.jsonl").size() >= 3 || ReadRows(directory + "/steps.jsonl").size() >= 3);
   };
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
@@ -221,6 +224,8 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   }
   // What is computed before training differs from trial to trial, but not beyond all measure.
   longest_start_s_ = std::min(longest_start_s_, 4 + 4 * result.overhead_s);
+  // A row costs 5 us.
+  if (result.step_s > 0) log_every_ = static_cast<int64_t>(std::clamp(0.01 / result.step_s, 1.0, 1000.0));
   return result;
 }
 

@@ -19,6 +19,7 @@ struct TrialResult {
   double examples_per_s = 0;  // of training, validation left out
   double spread = 0;          // relative: median deviation of epochs from their median
   int64_t steps = 0;
+  double step_s = 0;            // of one, with its part of validation
   int64_t steps_per_epoch = 0;  // 0: not even one epoch
   double wall_s = 0;
   double overhead_s = 0;  // of wall_s: what is not training
@@ -52,6 +53,7 @@ class TrialRunner {
 
   TrainCommand command_;
   ScratchDirectory scratch_;
+  int64_t log_every_ = 1;         // steps
   double longest_start_s_ = 600;  // a trial that has no step after so long is stopped
 };
 

@@ -167,6 +167,7 @@ absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions
   TuneOptions search;
   search.budget_s = options.budget_s - now();
   search.overhead_s = first.overhead_s;
+  search.min_trial_s = std::max(search.min_trial_s, 8 * first.step_s);  // fewer steps say little
   search.now = now;
   search.on_message = PrintMessage;
   const TuneMeasure measure = [&runner](const TuneFlags& flags, double seconds) -> absl::StatusOr<double> {

@@ -25,7 +25,7 @@ class Lister {
   TuneCandidates List() {
     forces_ = !data_.triples && (Number("force_weight") > 0 || Number("stress_weight") > 0);
     // Without forces, features are all that a step needs.
-    cached_features_ = data_.features || (!forces_ && Is("cached_features", "true"));
+    cached_features_ = !data_.triples && (data_.features || (!forces_ && Is("cached_features", "true")));
     // What may be recommended without asking comes first, the reference last.
     Threads();
     if (!data_.triples) Kept();

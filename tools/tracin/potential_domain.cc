@@ -27,98 +27,14 @@
 #include "tools/common/given_flags.h"
 #include "tools/common/structure_flags.h"
 #include "tools/common/thread_flags.h"
+#include "tools/tracin/potential_flags.h"
 
-DEFINE_string(
-    test_quantity, "loss",
-    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
-    "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-    "--test_component).");
-DEFINE_string(test_atom, "all",
-              "Structures: number of the atom, from 0 in each structure, or all: each atom is a test.");
-DEFINE_string(test_component, "x", "Structures: x, y or z, for --test_quantity=force-component.");
-DEFINE_string(
-    term_weights, "",
-    "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
-    "at each checkpoint. Needed for model files.");
 DEFINE_string(train_frames, "auto",
               "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "
               "train_frames.txt of the run, where it is.");
-DEFINE_int64(
-    projection_dim, 0,
-    "Structures: gradients are projected to so many random directions before they are multiplied: approximate. "
-    "0: exact.");
-DEFINE_string(projection_type, "gaussian", "Structures: gaussian, rademacher or sparse.");
 
 namespace rutile {
 namespace {
-
-absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags() {
-  PotentialTestOptions options;
-  const absl::StatusOr<PotentialQuantity> quantity = ParsePotentialQuantity(FLAGS_test_quantity);
-  if (!quantity.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", FLAGS_test_quantity,
-                                                   ": expected loss, energy, atom-force or force-component with "
-                                                   "structures"));
-  }
-  options.quantity = *quantity;
-  const bool component = *quantity == PotentialQuantity::kForceComponent;
-  if (!component) RETURN_IF_ERROR(RefuseFlags("without --test_quantity=force-component", {"test_component"}));
-  if (!component && *quantity != PotentialQuantity::kAtomForce) {
-    RETURN_IF_ERROR(RefuseFlags("without --test_quantity=atom-force or force-component", {"test_atom"}));
-  }
-  if (FLAGS_test_atom == "all") {
-    options.atom = kAllAtoms;
-  } else if (!absl::SimpleAtoi(FLAGS_test_atom, &options.atom) || options.atom < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--test_atom=", FLAGS_test_atom, ": expected a number from 0 on, or all"));
-  }
-  const size_t axis = std::string("xyz").find(FLAGS_test_component);
-  if (FLAGS_test_component.size() != 1 || axis == std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("--test_component=", FLAGS_test_component, ": expected x, y or z"));
-  }
-  options.component = static_cast<int>(axis);
-  return options;
-}
-
-absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags) {
-  ProjectionOptions options;
-  if (FLAGS_projection_dim < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--projection_dim=", FLAGS_projection_dim, ": expected 1 or more, or 0 for exact products"));
-  }
-  if (FLAGS_projection_dim == 0) {
-    RETURN_IF_ERROR(RefuseFlags("without --projection_dim", {"projection_type"}));
-    return options;
-  }
-  RETURN_IF_ERROR(RefuseFlags("with --projection_dim, whose products are meant to be off", {"verify"}));
-  const absl::StatusOr<ProjectionKind> kind = ParseProjectionKind(FLAGS_projection_type);
-  if (!kind.ok() || *kind == ProjectionKind::kNone) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--projection_type=", FLAGS_projection_type, ": expected gaussian, rademacher or sparse"));
-  }
-  options.kind = *kind;
-  options.dim = FLAGS_projection_dim;
-  options.seed = flags.seed;
-  return options;
-}
-
-absl::StatusOr<std::vector<double>> TermWeightsFromFlags() {
-  std::vector<double> weights;
-  if (FLAGS_term_weights.empty()) return weights;
-  for (const absl::string_view text : absl::StrSplit(FLAGS_term_weights, ',')) {
-    double weight = -1;
-    if (!absl::SimpleAtod(text, &weight) || !(weight >= 0) || weight > 1e300 || weights.size() == 3) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--term_weights=", FLAGS_term_weights,
-          ": expected up to three numbers that are not negative: of energy, force and stress, as in 1,0.1"));
-    }
-    weights.push_back(weight);
-  }
-  if (weights[0] == 0 && *std::max_element(weights.begin(), weights.end()) == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--term_weights=", FLAGS_term_weights, ": nothing counts"));
-  }
-  return weights;
-}
 
 // The terms that exist under the loss, energy always: of [energy, force, stress].
 std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& by_quantity) {
@@ -207,7 +123,8 @@ class PotentialDomain : public InfluenceDomain {
     auto& settings = description->settings;
     settings["precision"] = options_.precision == DType::kF64 ? "fp64" : "fp32";
     settings["loss"] = std::string(LossKindName(options_.loss.kind));
-    if (options_.test.quantity == PotentialQuantity::kForceComponent) settings["test_component"] = FLAGS_test_component;
+    if (options_.test.quantity == PotentialQuantity::kForceComponent)
+      settings["test_component"] = std::string(1, "xyz"[options_.test.component]);
     if (options_.projection.kind != ProjectionKind::kNone) {
       settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
                                             " seed ", options_.projection.seed);
@@ -256,6 +173,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
   absl::Status CacheNeighbors();
   absl::Status CheckModels() const;
+  absl::Status CheckTests() const;
 
   const TracinFlags& flags_;
   const TracinPoints* const points_;
@@ -372,9 +290,14 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  if (points_ == nullptr) return absl::OkStatus();
-  RETURN_IF_ERROR(SetWeights());
   ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags());
+  if (points_ == nullptr) {
+    if (!flags_.test.empty()) {
+      ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
+    }
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(SetWeights());
   ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
   options_.num_threads = ThreadsFromFlags();
   const DType own = points_->are_models() ? potential_.parameters.dtype() : points_->checkpoints[0].dtype;
@@ -388,8 +311,26 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(CacheNeighbors());
   if (flags_.has_tests()) {
     ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
+    RETURN_IF_ERROR(CheckTests());
   }
   return CheckData(run, flags_.train);
+}
+
+// A loss of nothing has no gradient, and every score of it would be 0.
+absl::Status PotentialDomain::CheckTests() const {
+  if (options_.test.quantity != PotentialQuantity::kLoss) return absl::OkStatus();
+  for (const PotentialTest& test : tests_) {
+    const int64_t s = test.structure;
+    if (test_.has_energy(s) || (options_.loss.force_weight > 0 && !test_.force(s).empty()) ||
+        (options_.loss.stress_weight > 0 && test_.has_stress(s))) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        test_.name(s), ": has nothing that the run learned (energy", options_.loss.force_weight > 0 ? ", forces" : "",
+        options_.loss.stress_weight > 0 ? ", stress" : "",
+        "), so its loss is of nothing: --test_quantity=energy asks for what is predicted"));
+  }
+  return absl::OkStatus();
 }
 
 // Neighbours that no file has are found once, not at each checkpoint, where memory allows.
@@ -437,8 +378,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
 
 absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
   if (points == nullptr) {
-    RETURN_IF_ERROR(RefuseFlags("with --merge", {"test_quantity", "test_atom", "test_component", "term_weights",
-                                                 "train_frames", "projection_dim", "projection_type"}));
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "projection_dim", "projection_type"}));
   }
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));

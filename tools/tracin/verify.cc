@@ -46,6 +46,7 @@ struct Worst {
   double error = -1;
   std::string what;
   void See(double error_here, const std::string& what_here) {
+    if (std::isnan(error)) return;  // nothing is worse
     if (!(error_here <= error)) *this = {error_here, what_here};
   }
 };

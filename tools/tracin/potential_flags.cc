@@ -1,0 +1,104 @@
+#include "tools/tracin/potential_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/given_flags.h"
+
+DEFINE_string(
+    test_quantity, "loss",
+    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
+    "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
+    "--test_component).");
+DEFINE_string(test_atom, "all",
+              "Structures: number of the atom, from 0 in each structure, or all: each atom is a test.");
+DEFINE_string(test_component, "x", "Structures: x, y or z, for --test_quantity=force-component.");
+DEFINE_string(
+    term_weights, "",
+    "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
+    "at each checkpoint. Needed for model files.");
+DEFINE_int64(
+    projection_dim, 0,
+    "Structures: gradients are projected to so many random directions before they are multiplied: approximate. "
+    "0: exact.");
+DEFINE_string(projection_type, "gaussian", "Structures: gaussian, rademacher or sparse.");
+
+namespace rutile {
+
+absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags() {
+  PotentialTestOptions options;
+  const absl::StatusOr<PotentialQuantity> quantity = ParsePotentialQuantity(FLAGS_test_quantity);
+  if (!quantity.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", FLAGS_test_quantity,
+                                                   ": expected loss, energy, atom-force or force-component with "
+                                                   "structures"));
+  }
+  options.quantity = *quantity;
+  const bool component = *quantity == PotentialQuantity::kForceComponent;
+  if (!component) RETURN_IF_ERROR(RefuseFlags("without --test_quantity=force-component", {"test_component"}));
+  if (!component && *quantity != PotentialQuantity::kAtomForce) {
+    RETURN_IF_ERROR(RefuseFlags("without --test_quantity=atom-force or force-component", {"test_atom"}));
+  }
+  if (FLAGS_test_atom == "all") {
+    options.atom = kAllAtoms;
+  } else if (!absl::SimpleAtoi(FLAGS_test_atom, &options.atom) || options.atom < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--test_atom=", FLAGS_test_atom, ": expected a number from 0 on, or all"));
+  }
+  const size_t axis = std::string("xyz").find(FLAGS_test_component);
+  if (FLAGS_test_component.size() != 1 || axis == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("--test_component=", FLAGS_test_component, ": expected x, y or z"));
+  }
+  options.component = static_cast<int>(axis);
+  return options;
+}
+
+absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags) {
+  ProjectionOptions options;
+  if (FLAGS_projection_dim < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--projection_dim=", FLAGS_projection_dim, ": expected 1 or more, or 0 for exact products"));
+  }
+  if (FLAGS_projection_dim == 0) {
+    RETURN_IF_ERROR(RefuseFlags("without --projection_dim", {"projection_type"}));
+    return options;
+  }
+  RETURN_IF_ERROR(RefuseFlags("with --projection_dim, whose products are meant to be off", {"verify"}));
+  const absl::StatusOr<ProjectionKind> kind = ParseProjectionKind(FLAGS_projection_type);
+  if (!kind.ok() || *kind == ProjectionKind::kNone) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--projection_type=", FLAGS_projection_type, ": expected gaussian, rademacher or sparse"));
+  }
+  options.kind = *kind;
+  options.dim = FLAGS_projection_dim;
+  options.seed = flags.seed;
+  return options;
+}
+
+absl::StatusOr<std::vector<double>> TermWeightsFromFlags() {
+  std::vector<double> weights;
+  if (FLAGS_term_weights.empty()) return weights;
+  for (const absl::string_view text : absl::StrSplit(FLAGS_term_weights, ',')) {
+    double weight = -1;
+    if (!absl::SimpleAtod(text, &weight) || !(weight >= 0) || weight > 1e300 || weights.size() == 3) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--term_weights=", FLAGS_term_weights,
+          ": expected up to three numbers that are not negative: of energy, force and stress, as in 1,0.1"));
+    }
+    weights.push_back(weight);
+  }
+  if (weights[0] == 0 && *std::max_element(weights.begin(), weights.end()) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--term_weights=", FLAGS_term_weights, ": nothing counts"));
+  }
+  return weights;
+}
+
+}  // namespace rutile

@@ -1,0 +1,25 @@
+// Flags of tracin about structures, as options of their products.
+
+#ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_FLAGS_H_
+#define RUTILE_TOOLS_TRACIN_POTENTIAL_FLAGS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/potential/potential_products.h"
+#include "tools/tracin/tracin_flags.h"
+
+namespace rutile {
+
+// From --test_quantity, --test_atom, --test_component.
+absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags();
+
+// From --projection_dim, --projection_type and --seed.
+absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags);
+
+// --term_weights: of energy, force and stress, as many as are given; empty: none are.
+absl::StatusOr<std::vector<double>> TermWeightsFromFlags();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_POTENTIAL_FLAGS_H_

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Bad input and flags of tracin on triples: one line that says what is wrong.
+. tools/tracin/kge_testing.sh
+
+$train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist g.safetensors > /dev/null 2> log || fail "distmult: $(cat log)"
+ok a.tsv $data --output=i.safetensors $points
+
+# Bad input, one line each.
+refuses 'needs --train' --test=t.tsv $points
+refuses 'needs --test' --train=g.safetensors $points
+refuses 'needs checkpoints' $data
+refuses 'No such file\|no such file' $data none.safetensors
+refuses 'is of kind kg.triples/1, expected checkpoints' $data g.safetensors
+refuses 'a model file has no learning rate: give --learning_rate' $data run/best.safetensors
+refuses 'is of kind kge' $data --learning_rate=1 run/checkpoints/last.safetensors run/best.safetensors
+refuses 'epoch-00002.safetensors: is of step .* give each checkpoint once' $data run/checkpoints/epoch-00004.safetensors run/checkpoints/epoch-00002.safetensors
+refuses 'give each checkpoint once' $data $points $points
+refuses 'of another run than .* another seed' $data run/checkpoints/epoch-00002.safetensors other/checkpoints/last.safetensors
+refuses 'of another model' $data run/checkpoints/epoch-00002.safetensors dist/checkpoints/last.safetensors
+refuses 'of another model' $data --learning_rate=1 run/best.safetensors dist/best.safetensors
+cp run/best.safetensors copy.safetensors
+refuses 'has the content of run/best.safetensors' $data --learning_rate=1 run/best.safetensors copy.safetensors
+head -c 3000 run/checkpoints/last.safetensors > cut.safetensors
+refuses 'cut.safetensors' $data cut.safetensors
+printf 'Fe\tis_a\tmetal\nFe\tis_a\tnosuch\n' > bad.tsv
+refuses 'bad.tsv:2: no entity is called "nosuch"' --train=g.safetensors --test=bad.tsv $points
+printf 'Fe\tis_not\tmetal\n' > bad.tsv
+refuses 'bad.tsv:1: no relation is called "is_not"' --train=g.safetensors --test=bad.tsv $points
+refuses 'bad.tsv:1: .*(names are those of run/best.safetensors)' --train=bad.tsv --test=t.tsv $points
+refuses '--top_k=3000: there are 2497 training examples' $data --top_k=3000 $points
+refuses '--test_indices: 9: there are 4 tests' $data --test_indices=9 $points
+refuses 'but 1 comes twice' $data --test_indices=1,1 $points
+head -n 100 "$elements/train.txt" > fewer.txt
+$featurize --train=fewer.txt --valid="$elements/valid.txt" --test="$elements/test.txt" --output=fewer.safetensors 2> /dev/null
+refuses 'fewer.safetensors' --train=fewer.safetensors --test=t.tsv $points
+sed '$d' "$elements/train.txt" > changed.txt
+$featurize --train=changed.txt --valid="$elements/valid.txt" --test="$elements/test.txt" --output=changed.safetensors 2> log || fail "featurize: $(cat log)"
+ok changed.tsv --train=changed.safetensors --test=t.tsv $points
+grep -q 'warning: changed.safetensors: these are not the triples that .* was trained on' log || fail "changed data: $(cat log)"
+refuses 'they have changed since' --train=changed.safetensors --test=t.tsv --strict $points
+printf '1 2\n' > w2
+refuses 'w2: 2 numbers for 4 tests' $data --test_weights=w2 $points
+printf '1 2 x 3\n' > w2
+refuses 'w2:1: "x" is no number' $data --test_weights=w2 $points
+refuses 'no parameter is called fcc.*; there are entity.weight' $data --params='fcc.*' $points
+refuses 'no parameter is left' $data --exclude_params='*' $points
+refuses '--hops: no training example' $data --hops=0 --max_tests=1 $points
+
+# Values out of range, and flags without effect beside the others.
+for bad in --mode=all --rank=best --normalize=l2 --precondition=sgd --top_k=-1 --max_tests=-1 --sample_rate=0 --shard=3/2 --precision=fp8 \
+  --device=cuda --max_bytes=-1 --verify=-1 --learning_rate=0 --test_indices=x --loss=bce --hops=-2 --test_split=dev --test_direction=up \
+  --test_quantity=energy --blocks=all --stratify_by=colour; do
+  extra=
+  case $bad in --stratify_by*) extra=--sample_rate=0.5 ;; --test_split*) extra=--test=g.safetensors ;; --shard*) extra=--output=x.safetensors ;; esac
+  refuses "$(echo "$bad" | sed 's/=.*//').*expected\|$bad.*expected" $data $extra "$bad" $points
+done
+refuses '--test has no effect with --self' --self $data $points
+refuses '--csv_output has no effect with --self' --self --train=g.safetensors --csv_output=x.csv $points
+refuses '--self and --mode=test exclude' --self --mode=test --train=g.safetensors $points
+refuses '--test_indices has no effect with --mode=test' --mode=test --test_indices=1 $data $points
+refuses '--max_tests has no effect with --mode=single' --mode=single --max_tests=1 $data $points
+refuses 'are the same' --max_test_triples=1 --max_tests=1 $data $points
+refuses '--stratify_by has no effect without --sample_rate' --stratify_by=head $data $points
+refuses '--num_last_layers has no effect without --use_last_layers_only' --num_last_layers=1 $data $points
+refuses '--params has no effect with --use_last_layers_only' --use_last_layers_only --params='*' $data $points
+refuses '--num_last_layers has no effect with --last_layer_names' --use_last_layers_only --last_layer_names='*' --num_last_layers=1 $data $points
+refuses '--num_last_layers=9: expected 1 to 6' --use_last_layers_only --num_last_layers=9 $data $points
+refuses '--output_per_triple has no effect without --json_output' --output_per_triple $data $points
+refuses '--skip_existing has no effect without' --skip_existing $data $points
+refuses '--resume needs --output' --resume $data $points
+refuses '--shard needs --output' --shard=1/2 $data $points
+refuses '--json_output has no effect with --aggregate' --aggregate --json_output=x $data $points
+refuses '--test_split has no effect' --test_split=valid $data $points
+refuses '--label_test_tails\|label_test_tails' --label_test_tails $data $points
+refuses '--precondition=adam: .* is a model file' --precondition=adam --learning_rate=1 $data run/best.safetensors
+refuses '--term_weights has no effect with triples' --term_weights=1 $data $points
+refuses '--projection_dim has no effect with triples' --projection_dim=10 $data $points
+refuses '--precision has no effect with --use_mixed_precision' --use_mixed_precision --precision=fp32 $data $points
+refuses '--top_k has no effect with --merge' --merge --top_k=3 i.safetensors
+refuses '--merge needs influence files' --merge
+refuses 'give --train, too' --merge --csv_output=x.csv i.safetensors
+ok mixed.tsv --use_mixed_precision $data $points
+grep -q -- '--use_mixed_precision: ' log || fail "--use_mixed_precision says nothing: $(cat log)"
+# Flags of others: with dashes, too; each says why.
+for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu --use_optimized_tracin \
+  --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup; do
+  refuses "$(echo "$foreign" | sed 's/=.*//'): ..*" $data $foreign $points
+done
+ok dashes.tsv --train=g.safetensors --test=t.tsv --top-k=10 --max-test-triples=4 $points && cmp a.tsv dashes.tsv || fail "flags with dashes"
+finish

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Scores of triples, from train to tracin with nothing converted. That they are exact is tested in lib/kg, and here by
+# --verify and by scores that must agree with each other.
+. tools/tracin/kge_testing.sh
+
+# The headline: a glob of the folder, in which last is epoch 4 again.
+ok a.tsv $data run/checkpoints/*.safetensors
+grep -q 'last.safetensors is left out: run/checkpoints/epoch-00004.safetensors is of the same step' log || fail "last: $(cat log)"
+[ "$(head -n 1 a.tsv)" = "$(printf 'test\ttest_head\ttest_relation\ttest_tail\tplace\ttrain\ttrain_head\ttrain_relation\ttrain_tail\tscore')" ] || fail "header: $(head -n 1 a.tsv)"
+[ "$(wc -l < a.tsv)" = 41 ] || fail "4 tests with 10 each: $(wc -l < a.tsv)"
+[ "$(awk 'NR == 1' t.tsv)" = "$(awk -F'\t' 'NR == 2 { print $2 "\t" $3 "\t" $4 }' a.tsv)" ] || fail "names of the test: $(sed -n 2p a.tsv)"
+awk -F'\t' 'NR > 1 { print $7 "\t" $8 "\t" $9 }' a.tsv | sort -u > listed
+[ "$(grep -cxFf listed "$elements/train.txt")" = "$(wc -l < listed)" ] || fail "listed triples are not of the training set"
+ok b.tsv $data $points && cmp a.tsv b.tsv || fail "the glob and the names differ"
+ok b.tsv --threads=2 $data $points && close a.tsv b.tsv || fail "threads differ"
+
+# Every loss, precision and preconditioner against a backward pass for each example.
+for loss in triple 1n 1ofn ce kvsall trained; do
+  ok v.tsv $data --loss=$loss --verify=4 --precision=fp64 $points
+  [ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] || fail "--verify --loss=$loss: $(cat log)"
+done
+for flags in --precision=fp32 --precision=bf16 --precondition=adam --test_quantity=score --inverse_examples --test_direction=head \
+  "--loss=1n --label_test_tails" "--params=fc.*" --use_last_layers_only --self; do
+  test=--test=t.tsv
+  [ $flags = --self ] 2> /dev/null && test=
+  ok v.tsv --train=g.safetensors $test $flags --verify=3 $points
+  grep -q 'verify: .*3 pairs agree' log || fail "--verify $flags: $(cat log)"
+done
+
+# Sums: of checkpoints with their rates, of blocks, of shards; symmetric; self is the diagonal.
+ok one.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00002.safetensors
+ok two.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00004.safetensors
+ok both.tsv $data --top_k=0 --learning_rate=0.5 $points
+sort -t"$(printf '\t')" -k1,1n -k6,6n one.tsv > one; sort -t"$(printf '\t')" -k1,1n -k6,6n two.tsv > two; sort -t"$(printf '\t')" -k1,1n -k6,6n both.tsv > both
+paste one two both | awk -F'\t' 'NR > 1 { d = ($10 + $20) / 2 - $30; if (d < 0) d = -d; if (!(d < 1e-6)) { print; exit 1 } }' || fail "checkpoints do not add up"
+[ "$(wc -l < both)" = $((4 * 2497 + 1)) ] || fail "--top_k=0 does not list all"
+ok blocks.tsv $data --blocks $points
+[ "$(head -n 1 blocks.tsv | cut -f 10-)" = "$(printf 'score\tentity\tscoring\trelation\tnorms\tconv\tfc')" ] || fail "blocks: $(head -n 1 blocks.tsv)"
+cut -f 1-10 blocks.tsv > scores && close a.tsv scores || fail "blocks change the scores"
+awk -F'\t' 'NR > 1 { s = 0; for (i = 11; i <= NF; ++i) s += $i; d = s - $10; if (d < 0) d = -d; if (!(d < 1e-6)) exit 1 }' blocks.tsv || fail "blocks do not add up"
+ok layers.tsv $data --blocks=layers --top_k=1 $points
+grep -q 'bn0.*bn1.*fc.*bn2' layers.tsv || fail "--blocks=layers: $(head -n 1 layers.tsv)"
+ok names.tsv $data --blocks=parameters --top_k=1 --exclude_params=bn*.bias $points
+grep -q 'fc.weight' names.tsv && ! grep -q 'bn1.bias' names.tsv || fail "--blocks=parameters: $(head -n 1 names.tsv)"
+ok fc.tsv $data --top_k=1 --use_last_layers_only --num_last_layers=3 --blocks=parameters $points
+[ "$(head -n 1 fc.tsv | cut -f 10-)" = "$(printf 'score\tentity.bias\tfc.weight\tfc.bias\tbn2.weight\tbn2.bias')" ] || fail "last layers: $(head -n 1 fc.tsv)"
+ok fc.tsv $data --top_k=1 --use_last_layers_only --last_layer_names=fc.weight,fc.bias --blocks=parameters $points
+[ "$(head -n 1 fc.tsv | cut -f 10-)" = "$(printf 'score\tfc.weight\tfc.bias')" ] || fail "--last_layer_names: $(head -n 1 fc.tsv)"
+ok fc2.tsv $data --top_k=1 --params='fc.*' --blocks=parameters $points && cmp fc.tsv fc2.tsv || fail "--params=fc.*"
+ok self.tsv --self --top_k=0 --train=g.safetensors $points
+[ "$(head -n 1 self.tsv)" = "$(printf 'place\ttrain\thead\trelation\ttail\tself_influence')" ] && [ "$(wc -l < self.tsv)" = 2498 ] || fail "--self: $(head -n 2 self.tsv)"
+awk -F'\t' 'NR > 2 && $6 > last { exit 1 } { last = $6 }' self.tsv || fail "--self is not sorted"
+awk -F'\t' 'NR == 2 || NR == 900 { print $3 "\t" $4 "\t" $5 }' self.tsv > own.tsv
+ok own --train=g.safetensors --test=own.tsv --top_k=0 $points
+awk -F'\t' 'NR == FNR { if (FNR > 1) self[$2] = $6; next } FNR > 1 && $2 == $7 && $3 == $8 && $4 == $9 { d = $10 - self[$6]; if (d < 0) d = -d
+  if (!(d < 1e-5 * $10)) exit 1; ++n } END { exit n != 2 }' self.tsv own || fail "self-influence is not the diagonal"
+
+# Ranking and normalisation.
+ok abs.tsv $data --top_k=40 --max_tests=1 $points
+awk -F'\t' 'function a(x) { return x < 0 ? -x : x } NR > 2 && a($10) > a(last) { exit 1 } { last = $10 }' abs.tsv || fail "--rank=absolute"
+ok pro.tsv $data --rank=proponents --top_k=3 --max_tests=1 $points
+ok con.tsv $data --rank=opponents --top_k=3 --max_test_triples=1 $points
+ok mixed.tsv $data --rank=both --top_k=3 --max_tests=1 $points
+[ "$(column train pro.tsv; column train con.tsv | tac)" = "$(column train mixed.tsv)" ] || fail "--rank=both is not proponents and opponents: $(cat pro.tsv con.tsv mixed.tsv)"
+ok cos.tsv $data --normalize=cosine --learning_rate=1 --top_k=0 $points
+awk -F'\t' 'NR > 1 && ($10 > 2.0001 || $10 < -2.0001) { exit 1 }' cos.tsv || fail "cosines beyond 1"
+ok relatif.tsv $data --normalize=relatif $points
+cmp -s relatif.tsv a.tsv && fail "--normalize=relatif does nothing"
+
+# Tests: chosen, summed, weighted.
+ok single.tsv $data --mode=single --test_indices=2,0 $points
+[ "$(column test single.tsv | uniq | paste -sd ,)" = 2,0 ] || fail "--test_indices: $(column test single.tsv | uniq)"
+ok single.tsv $data --test_indices=1 $points && awk -F'\t' 'NR == 1 || $1 == 1' a.tsv > expected && close expected single.tsv || fail "--test_indices alone"
+ok sum.tsv $data --aggregate --top_k=0 $points
+ok all.tsv $data --top_k=0 $points
+awk -F'\t' 'NR == FNR { if (FNR > 1) sum[$6] += $10; next } FNR > 1 { d = sum[$4] - $8; if (d < 0) d = -d; if (!(d < 1e-5)) { print $4, sum[$4], $8; exit 1 } }' all.tsv sum.tsv || fail "--aggregate is not the sum: $(head -n 2 sum.tsv)"
+printf '1 0 # the others do not count\n0\n0\n' > w
+ok weighted.tsv $data --test_weights=w --top_k=5 $points
+awk -F'\t' 'NR > 1 && $1 == 0 && ++n <= 5 { print $6 }' all.tsv > expected && [ "$(column train weighted.tsv)" = "$(cat expected)" ] || fail "--test_weights: $(cat weighted.tsv)"
+
+# A part of the training data.
+ok part.tsv $data --sample_rate=0.1 --top_k=0 --max_tests=1 $points
+[ "$(wc -l < part.tsv)" = 251 ] || fail "--sample_rate: $(wc -l < part.tsv)"
+ok again.tsv $data --sample_rate=0.1 --top_k=0 --max_tests=1 $points && cmp part.tsv again.tsv || fail "--sample_rate is not by the seed"
+ok again.tsv $data --sample_rate=0.1 --seed=1 --top_k=0 --max_tests=1 $points && ! cmp -s part.tsv again.tsv || fail "--seed does nothing"
+ok strata.tsv $data --sample_rate=0.1 --stratify_by=relation --top_k=0 --max_tests=1 $points
+[ "$(column train_relation strata.tsv | sort -u | wc -l)" = "$(cut -f 2 "$elements/train.txt" | sort -u | wc -l)" ] || fail "--stratify_by=relation leaves one out"
+ok hops.tsv $data --hops=1 --top_k=0 --max_tests=1 $points
+[ "$(wc -l < hops.tsv)" -gt 2 ] && [ "$(wc -l < hops.tsv)" -lt 2497 ] || fail "--hops=1: $(wc -l < hops.tsv)"
+awk -F'\t' 'NR == FNR { s[$1 " " $6] = $10; next } FNR > 1 { d = s[$1 " " $6] - $10; if (d < 0) d = -d; if (!(d < 1e-6)) exit 1 }' all.tsv hops.tsv || fail "--hops changes scores"
+finish
