@@ -15,6 +15,7 @@
 #include "lib/influence/score_sums.h"
 #include "lib/influence/top_scores.h"
 #include "lib/influence/tracin_inputs.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -122,6 +123,7 @@ class Computation {
     std::vector<double> self(num_held), self_part(num_held * parts_);
     for (Point& point : checkpoints_) {
       const bool weighted = num_held > 0 && !options_.test_weight.empty();
+      const ProfileScope scope(Stage::kGradients);  // of the tests
       RETURN_IF_ERROR(weighted ? point.products->HoldWeightedTests(options_.test_weight)
                                : point.products->HoldTests(held_));
       if (cosine || options_.test_self) {
@@ -185,7 +187,10 @@ class Computation {
       }
     }
     if (options_.train_self && pass_ == 0) RETURN_IF_ERROR(AddTrainSelf(examples));
-    if (options_.scores) RETURN_IF_ERROR(AddScores(examples));
+    if (options_.scores) {
+      const ProfileScope scope(Stage::kRank);
+      RETURN_IF_ERROR(AddScores(examples));
+    }
     position_ += n;
     return absl::OkStatus();
   }

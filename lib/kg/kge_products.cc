@@ -17,6 +17,7 @@
 #include "lib/kg/kge_pair_products.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/workspace.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -226,9 +227,23 @@ class KgeProducts final : public GradientProducts {
   }
 
   // products_ [parts, examples, H], squares_ [parts, examples].
+  // Of an example, nominally: fc and convolution once forward, once backward to their inputs; the latter's weights,
+  // too.
+  int64_t GradientFlop() const {
+    const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
+    return shape_.is_conve() ? shape_.num_features() * (4 * shape_.dim() + 6 * taps) : 0;
+  }
+
   void MultiplyChunk(const KgeFactorInput& input, bool squares) {
     const int64_t size = static_cast<int64_t>(input.triples.size());
-    factorizer_.Factorize(input, *plan_, /*score=*/false, &train_);
+    {
+      const ProfileScope scope(Stage::kGradients);
+      scope.Add(Counter::kExamples, size);
+      scope.Add(Counter::kFlop, size * GradientFlop());
+      factorizer_.Factorize(input, *plan_, /*score=*/false, &train_);
+    }
+    const ProfileScope scope(Stage::kProducts);
+    scope.Add(Counter::kFlop, 2 * size * num_held_ * (shape_.is_conve() ? shape_.num_features() : shape_.dim()));
     T* const products = Take<T>(&products_, plan_->num_parts * size * std::max<int64_t>(num_held_, 1));
     if (num_held_ > 0 && held_directions_.empty()) pairs_->Multiply(train_, products);
     for (size_t j = 0; j < held_directions_.size(); ++j) {

@@ -15,6 +15,7 @@
 #include "lib/potential/gradient_reference.h"
 #include "lib/potential/gradient_rows.h"
 #include "lib/potential/row_products.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 namespace {
@@ -167,6 +168,8 @@ class PotentialProducts : public GradientProducts {
     tile->product.assign(num_parts() * b * h, 0.0);
     tile->train_square.assign(squares ? num_parts() * b : 0, 0.0);
     if (h == 0 && !squares) return absl::OkStatus();
+    const ProfileScope scope(Stage::kGradients);
+    scope.Add(Counter::kExamples, b);
     train_.Prefetch(train);
     return ForRows(
         b, max_rows_, train_,
@@ -175,6 +178,8 @@ class PotentialProducts : public GradientProducts {
           return GradientExample{train[k]};
         },
         [&](int64_t begin, int64_t count, T* rows) {
+          const ProfileScope products(Stage::kProducts);
+          products.Add(Counter::kFlop, 2 * count * h * row_size());
           if (squares) AddSquares(begin, count, rows, b, tile->train_square.data());
           int64_t column = 0;
           for (int64_t part = 0; part < num_parts(); ++part) {

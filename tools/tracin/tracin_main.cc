@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
 #include "lib/influence/influence_file.h"
+#include "lib/profile/scope.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/tracin/foreign_flags.h"
@@ -65,8 +66,11 @@ absl::Status RunTracin(const ToolRun& run) {
   ASSIGN_OR_RETURN(const OutputFlags outputs, OutputFlagsFromFlags(flags));
   if (flags.mode == TracinMode::kMerge) return Merge(run, flags, outputs);
   ASSIGN_OR_RETURN(const TracinPoints points, PointsFromArguments(run.args, flags));
-  ASSIGN_OR_RETURN(const std::unique_ptr<InfluenceDomain> domain,
-                   MakeDomain(run, flags, points.is_kge, outputs, &points));
+  std::unique_ptr<InfluenceDomain> domain;
+  {
+    const ProfileScope scope(Stage::kSetup);
+    ASSIGN_OR_RETURN(domain, MakeDomain(run, flags, points.is_kge, outputs, &points));
+  }
   return RunInfluence(run, flags, outputs, points, *domain);
 }
 
