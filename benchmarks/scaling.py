@@ -43,10 +43,13 @@ def cells(path, structures, repeats, spacing=2.1):
 
 
 def graph(folder, entities, triples, relations=20):
+    """Random triples; each entity is the head of one to train on."""
     rng = random.Random(1)
-    lines = [f'e{k % entities}\tr{k % relations}\te{rng.randrange(entities)}\n' for k in range(triples)]
+    count = max(triples, entities) + 320
+    lines = [f'e{k % entities}\tr{rng.randrange(relations)}\te{rng.randrange(entities)}\n' for k in range(count)]
+    lines = list(dict.fromkeys(lines))
     folder.mkdir(exist_ok=True)
-    for name, part in (('train', lines), ('valid', lines[:64]), ('test', lines[64:320])):
+    for name, part in (('train', lines[:-320]), ('valid', lines[-320:-256]), ('test', lines[-256:])):
         (folder / f'{name}.txt').write_text(''.join(part))
     return [str(folder / f'{name}.txt') for name in ('train', 'valid', 'test')]
 
