@@ -13,10 +13,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_options.h"
 #include "lib/task/parameter_slice.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 
 namespace rutile {
 namespace {
@@ -158,16 +158,6 @@ absl::Status FindImage(const TensorFile& file, int64_t features, int64_t given_h
       fitting[0].first, " or another of these"));
 }
 
-void Store(absl::Span<const double> values, int64_t offset, Tensor* parameters) {
-  for (size_t k = 0; k < values.size(); ++k) {
-    if (parameters->dtype() == DType::kF64) {
-      parameters->mutable_values<double>()[offset + k] = values[k];
-    } else {
-      parameters->mutable_values<float>()[offset + k] = static_cast<float>(values[k]);
-    }
-  }
-}
-
 }  // namespace
 
 bool IsForeignKge(const TensorFile& file) {
@@ -209,7 +199,7 @@ absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedd
       {"entity.weight", names.entity},     {"relation.weight", names.relation}, {"conv.weight", names.conv + ".weight"},
       {"conv.bias", names.conv + ".bias"}, {"fc.weight", names.fc + ".weight"}, {"fc.bias", names.fc + ".bias"},
   };
-  foreign.parameters = Tensor::Zeros(options.precision, {shape.offsets().size});
+  std::vector<double> parameters(shape.offsets().size, 0);
   for (const ParameterSlice& slice : shape.Slices()) {
     std::string source;
     if (const auto found = sources.find(slice.name); found != sources.end()) {
@@ -229,8 +219,9 @@ absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedd
       ASSIGN_OR_RETURN(const std::vector<double> bias, reader.Values(names.conv + ".bias", slice.num_elements()));
       for (size_t c = 0; c < values.size(); ++c) values[c] -= bias[c];
     }
-    Store(values, slice.offset, &foreign.parameters);
+    std::copy(values.begin(), values.end(), parameters.begin() + slice.offset);
   }
+  foreign.parameters = TensorOfDoubles(options.precision, parameters);
   return foreign;
 }
 
@@ -256,7 +247,6 @@ absl::StatusOr<TrainedKge> NameForeignKge(const ForeignKge& foreign, const Knowl
   model.names.valid.clear();
   model.names.test.clear();
   model.metadata["imported_from"] = foreign.project;
-  model.parameters = Tensor::Zeros(foreign.parameters.dtype(), foreign.parameters.shape());
   std::vector<double> values = foreign.parameters.ToDoubles();
   if (foreign.interleaved && graph.inverse_relations) {
     const std::vector<double> from = values;
@@ -267,7 +257,7 @@ absl::StatusOr<TrainedKge> NameForeignKge(const ForeignKge& foreign, const Knowl
       std::copy(begin + row * d, begin + (row + 1) * d, out + (row / 2 + (row % 2) * r) * d);
     }
   }
-  Store(values, 0, &model.parameters);
+  model.parameters = TensorOfDoubles(foreign.parameters.dtype(), values);
   return model;
 }
 

@@ -6,23 +6,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
+#include "lib/kg/parse_choice.h"
 
 namespace rutile {
-namespace {
-
-template <typename T>
-absl::StatusOr<T> Parse(absl::string_view what, absl::string_view name, absl::Span<const T> choices,
-                        absl::string_view (*name_of)(T)) {
-  std::vector<absl::string_view> names;
-  for (const T choice : choices) {
-    if (name_of(choice) == name) return choice;
-    names.push_back(name_of(choice));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no ", what, " has the name \"", name, "\"; there are ", absl::StrJoin(names, ", ")));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 absl::string_view KgeInfluenceLossName(KgeInfluenceLoss loss) {
   switch (loss) {
@@ -51,15 +38,15 @@ absl::string_view KgeQuantityName(KgeQuantity quantity) {
 }
 
 absl::StatusOr<KgeInfluenceLoss> ParseKgeInfluenceLoss(absl::string_view name) {
-  return Parse<KgeInfluenceLoss>("loss of influence", name,
-                                 {KgeInfluenceLoss::kTriple, KgeInfluenceLoss::kOneToN, KgeInfluenceLoss::kOneOfN,
-                                  KgeInfluenceLoss::kCrossEntropy, KgeInfluenceLoss::kKvsAll},
-                                 KgeInfluenceLossName);
+  return ParseChoice<KgeInfluenceLoss>("loss of influence", name,
+                                       {KgeInfluenceLoss::kTriple, KgeInfluenceLoss::kOneToN, KgeInfluenceLoss::kOneOfN,
+                                        KgeInfluenceLoss::kCrossEntropy, KgeInfluenceLoss::kKvsAll},
+                                       KgeInfluenceLossName);
 }
 
 absl::StatusOr<KgeQuantity> ParseKgeQuantity(absl::string_view name) {
-  return Parse<KgeQuantity>("quantity of a test triple", name, {KgeQuantity::kLoss, KgeQuantity::kScore},
-                            KgeQuantityName);
+  return ParseChoice<KgeQuantity>("quantity of a test triple", name, {KgeQuantity::kLoss, KgeQuantity::kScore},
+                                  KgeQuantityName);
 }
 
 KgeInfluenceLoss TrainedInfluenceLoss(KgeLoss loss) {

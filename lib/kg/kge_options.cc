@@ -7,23 +7,12 @@
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/kg/parse_choice.h"
 
 namespace rutile {
 namespace {
 
 // The one of `choices` whose name it is.
-template <typename T>
-absl::StatusOr<T> Parse(absl::string_view what, absl::string_view name, absl::Span<const T> choices,
-                        absl::string_view (*name_of)(T)) {
-  std::vector<absl::string_view> names;
-  for (const T choice : choices) {
-    if (name_of(choice) == name) return choice;
-    names.push_back(name_of(choice));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no ", what, " has the name \"", name, "\"; there are ", absl::StrJoin(names, ", ")));
-}
-
 absl::Status CheckAtLeastOne(absl::string_view name, int64_t value) {
   if (value >= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " = ", value, ": expected at least 1"));
@@ -120,23 +109,25 @@ absl::string_view LabelSmoothingName(LabelSmoothing form) {
 }
 
 absl::StatusOr<KgeModel> ParseKgeModel(absl::string_view name) {
-  return Parse<KgeModel>("model", name, {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}, KgeModelName);
+  return ParseChoice<KgeModel>("model", name, {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx},
+                               KgeModelName);
 }
 
 absl::StatusOr<ConveVariant> ParseConveVariant(absl::string_view name) {
-  return Parse<ConveVariant>("variant of ConvE", name,
-                             {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}, ConveVariantName);
+  return ParseChoice<ConveVariant>("variant of ConvE", name,
+                                   {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge},
+                                   ConveVariantName);
 }
 
 absl::StatusOr<KgeLoss> ParseKgeLoss(absl::string_view name) {
-  return Parse<KgeLoss>("loss", name, {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll},
-                        KgeLossName);
+  return ParseChoice<KgeLoss>("loss", name, {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll},
+                              KgeLossName);
 }
 
 absl::StatusOr<LabelSmoothing> ParseLabelSmoothing(absl::string_view name) {
-  return Parse<LabelSmoothing>("label smoothing", name,
-                               {LabelSmoothing::kDettmers, LabelSmoothing::kStandard, LabelSmoothing::kPykeen},
-                               LabelSmoothingName);
+  return ParseChoice<LabelSmoothing>("label smoothing", name,
+                                     {LabelSmoothing::kDettmers, LabelSmoothing::kStandard, LabelSmoothing::kPykeen},
+                                     LabelSmoothingName);
 }
 
 absl::Status CheckKgeOptions(const KgeOptions& options) {

@@ -18,6 +18,7 @@
 #include "lib/kg/score_sweep.h"
 #include "lib/kg/triples_file.h"
 #include "lib/profile/scope.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 
 namespace rutile {
 namespace {
@@ -108,9 +109,7 @@ absl::Status KgeTask::SetState(const NamedTensors& state) {
 }
 
 Tensor KgeTask::InitialParameters(uint64_t seed) const {
-  const std::vector<double> values = InitialKgeParameters(shape_, seed);
-  if (parameter_dtype() == DType::kF64) return Tensor::Of(values);
-  return Tensor::Of(std::vector<float>(values.begin(), values.end()));
+  return TensorOfDoubles(parameter_dtype(), InitialKgeParameters(shape_, seed));
 }
 
 std::vector<LossTerm> KgeTask::terms() const {

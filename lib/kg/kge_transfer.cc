@@ -11,6 +11,7 @@
 #include "lib/kg/kge_options.h"
 #include "lib/kg/vocabulary.h"
 #include "lib/task/parameter_slice.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 
 namespace rutile {
 namespace {
@@ -90,11 +91,7 @@ absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& 
       if (taken >= 0) std::copy(begin + taken * width, begin + (taken + 1) * width, out + row * width);
     }
   }
-  if (shape.options.precision == DType::kF64) {
-    transfer.parameters = Tensor::Of<double>(values);
-  } else {
-    transfer.parameters = Tensor::Of<float>(std::vector<float>(values.begin(), values.end()));
-  }
+  transfer.parameters = TensorOfDoubles(shape.options.precision, values);
   return transfer;
 }
 

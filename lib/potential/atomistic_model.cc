@@ -9,6 +9,7 @@
 #include "lib/potential/potential_file.h"
 #include "lib/profile/scope.h"
 #include "lib/structure/element.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 
 namespace rutile {
 
@@ -89,17 +90,7 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
   return absl::OkStatus();
 }
 
-std::vector<ParameterSlice> AtomisticModel::parameter_slices() const {
-  std::vector<ParameterSlice> slices;
-  for (int species = 0; species < shape_.num_species; ++species) {
-    for (int layer = 0; layer < shape_.num_layers(); ++layer) {
-      const int64_t in = shape_.layer_inputs(layer), out = shape_.layer_outputs(layer);
-      slices.push_back({WeightName(descriptor_, species, layer), shape_.weight_offset(species, layer), {out, in}});
-      slices.push_back({BiasName(descriptor_, species, layer), shape_.bias_offset(species, layer), {out}});
-    }
-  }
-  return slices;
-}
+std::vector<ParameterSlice> AtomisticModel::parameter_slices() const { return NetworkSlices(descriptor_, shape_); }
 
 std::vector<bool> AtomisticModel::RestingNetworks(const std::vector<bool>& slices) const {
   const int per_species = 2 * shape_.num_layers();  // in the order of parameter_slices
@@ -111,9 +102,7 @@ std::vector<bool> AtomisticModel::RestingNetworks(const std::vector<bool>& slice
 }
 
 Tensor AtomisticModel::InitialParameters(uint64_t seed) const {
-  const std::vector<double> values = InitialNetworkParameters(shape_, seed);
-  if (precision_ == DType::kF64) return Tensor::Of(values);
-  return Tensor::Of(std::vector<float>(values.begin(), values.end()));
+  return TensorOfDoubles(precision_, InitialNetworkParameters(shape_, seed));
 }
 
 Potential AtomisticModel::WithParameters(const Tensor& parameters) const {

@@ -11,6 +11,7 @@
 #include "lib/potential/atom_networks.h"
 #include "lib/potential/extrapolation.h"
 #include "lib/structure/cell.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 
 namespace rutile {
 
@@ -35,12 +36,7 @@ Potential WithPrecision(const Potential& potential, DType dtype) {
   CHECK(dtype == DType::kF32 || dtype == DType::kF64);
   Potential result = potential;
   if (potential.parameters.dtype() == dtype) return result;
-  const std::vector<double> values = potential.parameters.ToDoubles();
-  if (dtype == DType::kF64) {
-    result.parameters = Tensor::Of(values);
-  } else {
-    result.parameters = Tensor::Of(std::vector<float>(values.begin(), values.end()));
-  }
+  result.parameters = TensorOfDoubles(dtype, potential.parameters.ToDoubles());
   return result;
 }
 

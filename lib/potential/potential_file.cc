@@ -108,14 +108,8 @@ absl::StatusOr<Potential> Decode(const TensorFile& file) {
   const Tensor* first = tensors.Find(WeightName(potential.descriptor, 0, 0));
   const DType dtype = first != nullptr && first->dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   potential.parameters = Tensor::Zeros(dtype, {shape.num_parameters()});
-  for (int species = 0; species < shape.num_species; ++species) {
-    for (int layer = 0; layer < shape.num_layers(); ++layer) {
-      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
-      RETURN_IF_ERROR(CopyParameters(file, WeightName(potential.descriptor, species, layer), {out, in},
-                                     shape.weight_offset(species, layer), &potential.parameters));
-      RETURN_IF_ERROR(CopyParameters(file, BiasName(potential.descriptor, species, layer), {out},
-                                     shape.bias_offset(species, layer), &potential.parameters));
-    }
+  for (const ParameterSlice& slice : NetworkSlices(potential.descriptor, shape)) {
+    RETURN_IF_ERROR(CopyParameters(file, slice.name, slice.shape, slice.offset, &potential.parameters));
   }
   return potential;
 }
@@ -167,6 +161,18 @@ std::string BiasName(const ChebyshevOptions& descriptor, int species, int layer)
   return LayerName(descriptor, species, layer, "bias");
 }
 
+std::vector<ParameterSlice> NetworkSlices(const ChebyshevOptions& descriptor, const NetworkShape& shape) {
+  std::vector<ParameterSlice> slices;
+  for (int species = 0; species < shape.num_species; ++species) {
+    for (int layer = 0; layer < shape.num_layers(); ++layer) {
+      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
+      slices.push_back({WeightName(descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
+      slices.push_back({BiasName(descriptor, species, layer), shape.bias_offset(species, layer), {out}});
+    }
+  }
+  return slices;
+}
+
 absl::Status WritePotential(absl::string_view path, const Potential& potential) {
   const NetworkShape& shape = potential.shape;
   CHECK_EQ(potential.parameters.num_elements(), shape.num_parameters());
@@ -182,14 +188,8 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
   tensors.Set("atomic_energy", Tensor::Of(potential.atomic_energies));
   tensors.Set("energy_scale", Tensor::Scalar(potential.energy_scaling.scale));
   tensors.Set("energy_shift", Tensor::Scalar(potential.energy_scaling.shift));
-  for (int species = 0; species < shape.num_species; ++species) {
-    for (int layer = 0; layer < shape.num_layers(); ++layer) {
-      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
-      tensors.Set(WeightName(potential.descriptor, species, layer),
-                  potential.parameters.Slice(shape.weight_offset(species, layer), {out, in}));
-      tensors.Set(BiasName(potential.descriptor, species, layer),
-                  potential.parameters.Slice(shape.bias_offset(species, layer), {out}));
-    }
+  for (const ParameterSlice& slice : NetworkSlices(potential.descriptor, shape)) {
+    tensors.Set(slice.name, potential.parameters.Slice(slice.offset, slice.shape));
   }
   Metadata metadata = potential.metadata;
   metadata["kind"] = PotentialSchema().kind;

@@ -12,6 +12,7 @@
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/network_shape.h"
 #include "lib/potential/scaling.h"
+#include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -36,6 +37,8 @@ const Schema& PotentialSchema();
 // "network.Ti.0.weight" and "network.Ti.0.bias".
 std::string WeightName(const ChebyshevOptions& descriptor, int species, int layer);
 std::string BiasName(const ChebyshevOptions& descriptor, int species, int layer);
+// All of them, with their places in the flat parameters: species by species, layer by layer, weights before biases.
+std::vector<ParameterSlice> NetworkSlices(const ChebyshevOptions& descriptor, const NetworkShape& shape);
 
 // Atomic; potential.metadata joins the file's own keys. CHECK-fails when sizes disagree.
 absl::Status WritePotential(absl::string_view path, const Potential& potential);

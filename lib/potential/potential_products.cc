@@ -28,19 +28,6 @@ constexpr int64_t kChunks = 4;
 // Rows that are added up at a time.
 constexpr int64_t kSumRows = 32;
 
-std::vector<ParameterSlice> SlicesOf(const Potential& potential) {
-  const NetworkShape& shape = potential.shape;
-  std::vector<ParameterSlice> slices;
-  for (int s = 0; s < shape.num_species; ++s) {
-    for (int l = 0; l < shape.num_layers(); ++l) {
-      const int64_t in = shape.layer_inputs(l), out = shape.layer_outputs(l);
-      slices.push_back({WeightName(potential.descriptor, s, l), shape.weight_offset(s, l), {out, in}});
-      slices.push_back({BiasName(potential.descriptor, s, l), shape.bias_offset(s, l), {out}});
-    }
-  }
-  return slices;
-}
-
 // Neighbouring columns in one range.
 std::vector<ColumnRange> RangesOf(const std::vector<ParameterSlice>& slices, const ProductPart& part) {
   std::vector<ColumnRange> ranges;
@@ -73,7 +60,7 @@ class PotentialProducts : public GradientProducts {
         options_(options),
         num_parameters_(potential.shape.num_parameters()),
         max_rows_(std::clamp(kRowBytes / static_cast<int64_t>(num_parameters_ * sizeof(T)), kMinRows, kMaxRows)),
-        slices_(SlicesOf(potential)),
+        slices_(NetworkSlices(potential.descriptor, potential.shape)),
         formulas_(potential, options.loss, weights, options.angular),
         preconditioner_(preconditioner.ToDoubles()),
         pool_(options.num_threads) {

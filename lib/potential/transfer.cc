@@ -13,6 +13,7 @@
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/network_shape.h"
 #include "lib/structure/element.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 
 namespace rutile {
 namespace {
@@ -99,11 +100,7 @@ class Network {
   std::vector<double> values_;
 };
 
-Tensor Copy(const Tensor& parameters) {
-  const std::vector<double> values = parameters.ToDoubles();
-  if (parameters.dtype() == DType::kF64) return Tensor::Of(values);
-  return Tensor::Of(std::vector<float>(values.begin(), values.end()));
-}
+Tensor Copy(const Tensor& parameters) { return TensorOfDoubles(parameters.dtype(), parameters.ToDoubles()); }
 
 }  // namespace
 

@@ -24,6 +24,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
+#include "tools/common/exec_words.h"
 #include "tools/common/run_tool.h"
 
 extern char** environ;
@@ -61,16 +62,9 @@ std::vector<std::string> Environment(int rank, int size, int port) {
   return variables;
 }
 
-std::vector<char*> Pointers(std::vector<std::string>* words) {
-  std::vector<char*> pointers;
-  for (std::string& word : *words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Between fork and exec nothing is allocated: this process may have threads.
 absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::string> environment) {
-  const std::vector<char*> argv = Pointers(&command), envp = Pointers(&environment);
+  const std::vector<char*> argv = ExecWords(&command), envp = ExecWords(&environment);
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) return SystemError("fork");

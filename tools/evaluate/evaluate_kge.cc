@@ -100,8 +100,8 @@ absl::Status CheckFlags() {
                                         "min_mrr", "output_dir"});
 }
 
-// A model of ours, or another project's with the names of the triples.
-absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run) {
+// A model of ours, or another project's with the names of the triples, which `graph` then holds.
+absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<KnowledgeGraph>* graph) {
   const std::string& path = run.args[0];
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   if (!IsForeignKge(file)) {
@@ -118,8 +118,8 @@ absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run) {
         absl::StrCat(path, ": a model of ", foreign.project,
                      " has no names: name the file of triples behind it whose ids it was trained with"));
   }
-  ASSIGN_OR_RETURN(const KnowledgeGraph graph, ReadTriples(run.args[1]));
-  ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, graph));
+  ASSIGN_OR_RETURN(*graph, ReadTriples(run.args[1]));
+  ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, **graph));
   PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
                             ConveVariantName(model.shape.options.variant), ") of ", model.shape.dim(),
                             " numbers; its ids are taken to be those of ", run.args[1]));
@@ -240,24 +240,27 @@ absl::Status EvaluateKge(const ToolRun& run) {
         "needs MODEL, a file of kind kg.triples/1 and perhaps its known tails, of kind kg.known/1; see evaluate "
         "--help");
   }
-  ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run));
+  std::optional<KnowledgeGraph> graph;
+  ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run, &graph));
   if (exports) {
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
     PrintMessage(absl::StrCat("wrote ", FLAGS_export_embeddings));
     if (run.args.size() == 1) return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const KnowledgeGraph graph, ReadTriples(run.args[1]));
-  if (const absl::Status status = CheckSameVocabulary(model, graph); !status.ok()) {
+  if (!graph.has_value()) {
+    ASSIGN_OR_RETURN(graph, ReadTriples(run.args[1]));
+  }
+  if (const absl::Status status = CheckSameVocabulary(model, *graph); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", status.message()));
   }
   std::optional<KnownTails> known;
   if (run.args.size() == 3) {
-    ASSIGN_OR_RETURN(known, ReadKnownTails(run.args[2], graph));
+    ASSIGN_OR_RETURN(known, ReadKnownTails(run.args[2], *graph));
   }
   const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
-  if (!FLAGS_queries.empty()) return Predict(model, scorer, graph);
-  return Rank(run, model, scorer, graph, known.has_value() ? &*known : nullptr);
+  if (!FLAGS_queries.empty()) return Predict(model, scorer, *graph);
+  return Rank(run, model, scorer, *graph, known.has_value() ? &*known : nullptr);
 }
 
 absl::Status RefuseKgeFlags(absl::string_view why) {

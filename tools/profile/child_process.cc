@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/interrupt.h"
+#include "tools/common/exec_words.h"
 
 extern char** environ;
 
@@ -35,13 +36,6 @@ std::vector<std::string> Environment(const std::vector<std::pair<std::string, st
     if (!replaced) variables.emplace_back(*variable);
   }
   return variables;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>* words) {
-  std::vector<char*> pointers;
-  for (std::string& word : *words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // Opens files before the fork, so that an error can be told.
@@ -62,8 +56,8 @@ absl::Status Open(const std::string& path, int* fd) {
 // Between fork and exec nothing is allocated.
 absl::StatusOr<pid_t> Start(std::vector<std::string> command, const ChildOptions& options, const Files& files) {
   std::vector<std::string> environment = Environment(options.environment);
-  const std::vector<char*> argv = Pointers(&command);
-  std::vector<char*> envp = Pointers(&environment);
+  const std::vector<char*> argv = ExecWords(&command);
+  std::vector<char*> envp = ExecWords(&environment);
   int failure[2];
   if (::pipe2(failure, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot start a process");
   const pid_t pid = ::fork();

@@ -173,25 +173,35 @@ absl::StatusOr<TrialRunner> TrialRunner::Create(TrainCommand command) {
   return TrialRunner(std::move(command), std::move(scratch));
 }
 
-absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seconds, int64_t memory_limit) {
+TrainCommand TrialRunner::CommandWith(const TuneFlags& flags, const std::string& directory, int64_t log_every) const {
   TrainCommand command = command_;
   for (const auto& [name, value] : flags) command.Set(name, value);
-  const std::string directory = scratch_.path("run");
   command.Set("output_dir", directory);
-  command.Set("overwrite", "true");
-  command.Set("max_epochs", "1000000");  // a limit, as schedules that span the run need one
   command.Set("check_val_every_n_epoch", "1000000");
   command.Set("logger", "jsonl");
-  command.Set("log_every_n_steps", absl::StrCat(log_every_));
+  command.Set("log_every_n_steps", absl::StrCat(log_every));
   command.Set("plot", "false");
   command.Set("progress", "false");
   command.Set("save_interval", "1000000");
+  return command;
+}
 
+ChildOptions TrialRunner::QuietChild() const {
   ChildOptions options;
   options.output = "/dev/null";
   options.messages = scratch_.path("messages");
-  options.memory_limit = memory_limit;
   options.grace = absl::Seconds(5);
+  return options;
+}
+
+absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seconds, int64_t memory_limit) {
+  const std::string directory = scratch_.path("run");
+  TrainCommand command = CommandWith(flags, directory, log_every_);
+  command.Set("overwrite", "true");
+  command.Set("max_epochs", "1000000");  // a limit, as schedules that span the run need one
+
+  ChildOptions options = QuietChild();
+  options.memory_limit = memory_limit;
   // Killed once it has said enough: how it would end, with a look at all of the validation set, is not our business.
   // (Its --max_time would count what comes before the first step.)
   const absl::Time start = absl::Now();
@@ -230,23 +240,12 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
 }
 
 absl::StatusOr<std::vector<StepRow>> TrialRunner::RunSteps(const TuneFlags& flags, int64_t steps, double max_seconds) {
-  TrainCommand command = command_;
-  for (const auto& [name, value] : flags) command.Set(name, value);
   const std::string directory = scratch_.path("steps");
-  command.Set("output_dir", directory);
+  TrainCommand command = CommandWith(flags, directory, /*log_every=*/1);
   command.Set("max_epochs", "-1");
   command.Set("max_steps", absl::StrCat(steps));
-  command.Set("check_val_every_n_epoch", "1000000");
-  command.Set("logger", "jsonl");
-  command.Set("log_every_n_steps", "1");
-  command.Set("plot", "false");
-  command.Set("progress", "false");
-  command.Set("save_interval", "1000000");
-  ChildOptions options;
-  options.output = "/dev/null";
-  options.messages = scratch_.path("messages");
+  ChildOptions options = QuietChild();
   options.max_time = absl::Seconds(max_seconds);
-  options.grace = absl::Seconds(5);
   const std::string log = directory + "/steps.jsonl";
   options.done = [&, steps] {  // what comes after the last step does not count
     const std::vector<Json> rows = ReadRows(log);

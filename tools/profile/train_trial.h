@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/profile/tune_search.h"
+#include "tools/profile/child_process.h"
 #include "tools/profile/scratch_directory.h"
 #include "tools/profile/train_command.h"
 
@@ -50,6 +51,10 @@ class TrialRunner {
  private:
   TrialRunner(TrainCommand command, ScratchDirectory scratch)
       : command_(std::move(command)), scratch_(std::move(scratch)) {}
+
+  // The command with `flags`, that writes to `directory` and does nothing but train and log.
+  TrainCommand CommandWith(const TuneFlags& flags, const std::string& directory, int64_t log_every) const;
+  ChildOptions QuietChild() const;
 
   TrainCommand command_;
   ScratchDirectory scratch_;

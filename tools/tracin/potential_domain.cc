@@ -44,20 +44,6 @@ std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& 
   return weights;
 }
 
-std::vector<ParameterSlice> SlicesOf(const Potential& potential) {
-  std::vector<ParameterSlice> slices;
-  const NetworkShape& shape = potential.shape;
-  for (int species = 0; species < shape.num_species; ++species) {
-    for (int layer = 0; layer < shape.num_layers(); ++layer) {
-      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
-      slices.push_back(
-          {WeightName(potential.descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
-      slices.push_back({BiasName(potential.descriptor, species, layer), shape.bias_offset(species, layer), {out}});
-    }
-  }
-  return slices;
-}
-
 class PotentialDomain : public InfluenceDomain {
  public:
   PotentialDomain(const TracinFlags& flags, const TracinPoints* points, Potential potential, AtomicData train,
@@ -303,7 +289,7 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   const DType own = points_->are_models() ? potential_.parameters.dtype() : points_->checkpoints[0].dtype;
   options_.precision = PointPrecision(flags_, own);
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options_));
-  slices_ = SlicesOf(potential_);
+  slices_ = NetworkSlices(potential_.descriptor, potential_.shape);
   for (const CheckpointSummary& checkpoint : points_->checkpoints) {
     RETURN_IF_ERROR(CheckSameParameters(checkpoint, slices_));
   }

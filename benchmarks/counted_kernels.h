@@ -1,0 +1,20 @@
+// Kernels without LibTorch, on fixed data, whose instructions are counted.
+
+#ifndef RUTILE_BENCHMARKS_COUNTED_KERNELS_H_
+#define RUTILE_BENCHMARKS_COUNTED_KERNELS_H_
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+struct CountedKernel {
+  const char* name;
+  // Makes data, runs the kernel once to warm memory, and once inside MeasuredCalls(), which is what callgrind collects.
+  void (*measure)();
+};
+
+absl::Span<const CountedKernel> CountedKernels();
+
+}  // namespace rutile
+
+#endif  // RUTILE_BENCHMARKS_COUNTED_KERNELS_H_
