@@ -10,10 +10,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
 
@@ -53,7 +56,24 @@ std::string Directory(absl::string_view path) {
   return std::string(slash == 0 ? absl::string_view("/") : path.substr(0, slash));
 }
 
+// What was looked at and put back.
+struct Unread {
+  absl::Mutex mutex;
+  std::optional<FileContents> contents ABSL_GUARDED_BY(mutex);
+};
+
+Unread& UnreadInput() {
+  static auto* unread = new Unread();
+  return *unread;
+}
+
 }  // namespace
+
+void UnreadStandardInput(FileContents contents) {
+  Unread& unread = UnreadInput();
+  const absl::MutexLock lock(&unread.mutex);
+  unread.contents = std::move(contents);
+}
 
 absl::Status ErrnoStatus(int error_number, absl::string_view what) {
   const std::string message = absl::StrCat(what, ": ", std::strerror(error_number));
@@ -83,7 +103,12 @@ absl::StatusOr<FileContents> FileContents::Open(absl::string_view path) {
   FileContents contents;
   contents.path_ = std::string(path);
   const bool is_stdin = path == "-";
-  if (is_stdin) contents.path_ = "standard input";
+  if (is_stdin) {
+    contents.path_ = "standard input";
+    Unread& unread = UnreadInput();
+    const absl::MutexLock lock(&unread.mutex);
+    if (unread.contents.has_value()) return *std::exchange(unread.contents, std::nullopt);
+  }
   const int fd = is_stdin ? ::dup(STDIN_FILENO) : ::open(contents.path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return ErrnoStatus(errno, contents.path_);
   const absl::Cleanup close_fd = [fd] { ::close(fd); };

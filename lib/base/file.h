@@ -36,6 +36,9 @@ class FileContents {
   std::shared_ptr<const void> owner_;
 };
 
+// The next Open("-") gives these bytes instead of reading: for who had to look at a stream to know who shall read it.
+void UnreadStandardInput(FileContents contents);
+
 // An output file. Bytes go to a temporary name in the same directory; Commit() flushes and renames it to `path`, and an
 // object destroyed before that removes it. What is not a regular file (a pipe, /dev/null) is written directly, and "-"
 // is standard output.

@@ -100,6 +100,23 @@ TEST(FileContentsTest, ReadsStandardInput) {
   EXPECT_EQ(contents->path(), "standard input");
 }
 
+// Once: what follows is the stream again.
+TEST(FileContentsTest, StandardInputMayBePutBack) {
+  const auto bytes = std::make_shared<const std::string>("hello");
+  UnreadStandardInput(FileContents("standard input", *bytes, bytes));
+  const auto contents = FileContents::Open("-");
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  EXPECT_EQ(contents->data(), "hello");
+  EXPECT_EQ(contents->path(), "standard input");
+  const int saved = ::dup(STDIN_FILENO), null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, STDIN_FILENO);
+  const auto rest = FileContents::Open("-");
+  ::dup2(saved, STDIN_FILENO);
+  for (const int fd : {saved, null}) ::close(fd);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(rest->data(), "");
+}
+
 TEST(FileContentsTest, Errors) {
   const std::string directory = TestDirectory();
   const absl::Status missing = FileContents::Open(directory + "/none").status();
