@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_errors.h"
 #include "lib/evaluation/training_log.h"
+#include "lib/potential/aenet_file.h"
 #include "lib/potential/force_check.h"
 #include "lib/potential/force_predictor.h"
 #include "lib/potential/predict_inputs.h"
@@ -38,12 +39,23 @@ DEFINE_double(max_force_rmse, std::numeric_limits<double>::infinity(),
               "Exit with status 2 if the RMSE of force components is above this, in eV/Å.");
 DEFINE_double(max_stress_rmse, std::numeric_limits<double>::infinity(),
               "Exit with status 2 if the RMSE of stress components is above this, in eV/Å^3.");
+DEFINE_string(export_aenet, "",
+              "Write the model as aenet reads it, SPECIES.nn.ascii, into this directory. Then no data need be given.");
 DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 
 namespace rutile {
 namespace {
 
 constexpr int kCheckedStructures = 3;
+
+absl::Status ExportToAenet(const Models& models) {
+  if (models.potentials.size() > 1) {
+    return absl::InvalidArgumentError("--export_aenet writes one model: export the members of a committee one by one");
+  }
+  RETURN_IF_ERROR(WriteAenetPotentials(FLAGS_export_aenet, models.potentials[0]));
+  PrintMessage(absl::StrCat("wrote ", FLAGS_export_aenet, "/SPECIES.nn.ascii"));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<PredictOptions> PredictOptionsFromFlags() {
   PredictOptions options;
@@ -64,7 +76,8 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags() {
 absl::Status RunEvaluate(const ToolRun& run) {
   if (!run.args.empty() && IsKgeModel(run.args[0])) return EvaluateKge(run);
   RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
-  if (run.args.size() < 2) {
+  const bool exports = !FLAGS_export_aenet.empty();
+  if (run.args.size() < (exports ? 1 : 2)) {
     return absl::InvalidArgumentError("needs a model and at least one file of data; see evaluate --help");
   }
   ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags());
@@ -76,6 +89,10 @@ absl::Status RunEvaluate(const ToolRun& run) {
     ASSIGN_OR_RETURN(log, ReadTrainingLog(FLAGS_train_log));
   }
   ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
+  if (exports) {
+    RETURN_IF_ERROR(ExportToAenet(models));
+    if (run.args.size() == 1) return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
