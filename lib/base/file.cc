@@ -183,11 +183,18 @@ absl::Status AtomicFile::Append(absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status AtomicFile::AppendFile(int fd, int64_t size) {
-  off_t offset = 0;
+absl::Status AtomicFile::AppendFile(int fd, int64_t size, bool drain) {
+  // Memory that was used a moment ago is cheaper to the system than fresh memory, so pieces are small.
+  const int64_t piece = drain ? int64_t{1} << 20 : int64_t{1} << 26;
+  const auto drain_up_to = [&](off_t* begin, off_t end) {  // where the file system can
+    if (drain) ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, *begin, end - *begin);
+    *begin = end;
+  };
+  off_t offset = 0, drained = 0;
   while (offset < size) {
-    const ssize_t n = ::copy_file_range(fd, &offset, fd_, nullptr, std::min<int64_t>(size - offset, kPiece), 0);
+    const ssize_t n = ::copy_file_range(fd, &offset, fd_, nullptr, std::min<int64_t>(size - offset, piece), 0);
     if (n <= 0) break;  // across file systems or into a pipe: the loop below
+    drain_up_to(&drained, offset);
   }
   std::string buffer;
   while (offset < size) {
@@ -197,6 +204,7 @@ absl::Status AtomicFile::AppendFile(int fd, int64_t size) {
     if (n <= 0) return ErrnoStatus(n == 0 ? EIO : errno, absl::StrCat("cannot read back what was spooled for ", path_));
     RETURN_IF_ERROR(Append(absl::string_view(buffer.data(), n)));
     offset += n;
+    drain_up_to(&drained, offset);
   }
   return absl::OkStatus();
 }

@@ -229,6 +229,30 @@ TEST(AtomicFileTest, AppendFileFromItsStart) {
   ::close(fd);
 }
 
+TEST(AtomicFileTest, AppendFileThatIsDrained) {
+  const std::string directory = TestDirectory();
+  std::string text(3000000, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i % 251);
+  for (const char* to : {"/to", "/dev/null"}) {  // inside the kernel, and not
+    ASSERT_TRUE(WriteFileAtomically(directory + "/from", text).ok());
+    const int fd = ::open((directory + "/from").c_str(), O_RDWR);
+    const bool is_file = std::string(to) == "/to";
+    auto file = AtomicFile::Create(is_file ? directory + to : std::string(to));
+    ASSERT_TRUE(file.ok() && file->AppendFile(fd, text.size(), /*drain=*/true).ok() && file->Commit().ok());
+    if (is_file) {
+      EXPECT_TRUE(Contents(directory + to) == text);
+    }
+    struct stat info;
+    ASSERT_EQ(::fstat(fd, &info), 0);
+    EXPECT_EQ(info.st_size, static_cast<off_t>(text.size()));
+    // Not every file system can make holes; at most the last, partial block is left where it can.
+    if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0) {
+      EXPECT_LE(512 * info.st_blocks, 3 * info.st_blksize) << "its space is given back";
+    }
+    ::close(fd);
+  }
+}
+
 TEST(AtomicFileTest, AppendFileIntoAPipe) {
   const std::string directory = TestDirectory();
   ASSERT_TRUE(WriteFileAtomically(directory + "/from", std::string(200000, 'x')).ok());
