@@ -12,7 +12,7 @@ constexpr char kNames[] =
 constexpr char kNoFilter[] =
     "all training triples are gone through, fast; --hops=N restricts a test to its neighbourhood";
 constexpr char kProcessor[] =
-    "products are computed on the processor; --shard=i/n and --merge spread them over processes";
+    "products are computed on the processor; --num_processes=N, or --shard=i/n and --merge, spread them over processes";
 
 constexpr ForeignFlag kForeign[] = {
     {"model_path", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
@@ -44,7 +44,6 @@ constexpr ForeignFlag kForeign[] = {
     {"disable_memory_cleanup", "memory is taken once and used again: there is no cleanup; leave it out"},
     {"memory_cleanup", "memory is taken once and used again: there is nothing to clean up; leave it out"},
     {"enable_multi_gpu", kProcessor},
-    {"num_processes", kProcessor},
     {"no_gpu", "products are computed on the processor in any case; leave it out"},
     {"num_threads", "--threads=N"},
     {"num_workers", "--threads=N"},
