@@ -20,6 +20,7 @@
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/influence/influence_file.h"
+#include "lib/influence/lazy_products.h"
 #include "lib/influence/tracin.h"
 #include "tools/common/given_flags.h"
 #include "tools/tracin/influence_tables.h"
@@ -174,6 +175,12 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
     ASSIGN_OR_RETURN(plan.options.test_weight, AggregateWeights(flags, plan.tests, domain.num_tests()));
     plan.near = nullptr;  // training examples that are near no test are left out already
   }
+  const int64_t fit = std::max<int64_t>(1, plan.options.memory_limit / std::max<int64_t>(1, domain.bytes_per_point()));
+  if (fit < static_cast<int64_t>(points.size())) {
+    plan.options.checkpoints_at_once = fit;
+    PrintMessage(absl::StrCat("memory for ", fit, " of ", points.size(),
+                              " checkpoints at a time: they take turns (--max_bytes=", plan.options.memory_limit, ")"));
+  }
   RETURN_IF_ERROR(CheckTracInOptions(plan.options));
   Describe(flags, points, domain, &plan);
   return plan;
@@ -273,9 +280,17 @@ absl::StatusOr<Influence> Compute(const TracinFlags& flags, const TracinPoints& 
                                   const Plan& plan, const std::string& path, const Metadata& metadata) {
   std::vector<std::unique_ptr<GradientProducts>> products;
   std::vector<GradientProducts*> pointers;
+  const int64_t at_once = plan.options.checkpoints_at_once;
   for (size_t p = 0; p < points.size(); ++p) {
-    ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, OpenPoint(points, domain, p));
-    products.push_back(std::move(made));
+    if (at_once == 0) {
+      ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, OpenPoint(points, domain, p));
+      products.push_back(std::move(made));
+    } else {
+      const auto open = [&points, &domain, p] { return OpenPoint(points, domain, p); };
+      ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, LazyProducts::Create(open));
+      made->Release();
+      products.push_back(std::move(made));
+    }
     pointers.push_back(products.back().get());
   }
   InfluenceHooks hooks;

@@ -21,6 +21,7 @@
 #include "lib/kg/known_tails.h"
 #include "lib/kg/neighborhood.h"
 #include "tools/common/given_flags.h"
+#include "tools/common/run_tool.h"
 #include "tools/common/thread_flags.h"
 #include "tools/tracin/kge_data.h"
 
@@ -76,6 +77,9 @@ constexpr Place kPlaces[] = {{"entity.weight", "entity", -1},
 // Threads of BLAS wait by spinning, and take longer than they save where products are small (see train).
 constexpr int64_t kWeightsWorthThreads = 500000;
 
+// What products of a checkpoint take beside its parameters, about; and where losses are over entities.
+constexpr int64_t kWorkspaceBytes = int64_t{32} << 20, kErrorBytes = int64_t{96} << 20;
+
 class KgeDomain : public InfluenceDomain {
  public:
   KgeDomain(const TracinFlags& flags, const TracinPoints* points, KgeData data, const KgeShape& shape)
@@ -84,6 +88,14 @@ class KgeDomain : public InfluenceDomain {
   absl::Status Start() {
     ASSIGN_OR_RETURN(options_.loss, LossFromFlags(shape_.options.loss));
     ASSIGN_OR_RETURN(options_.quantity, QuantityFromFlags());
+    const KgeInfluenceLoss trained = TrainedInfluenceLoss(shape_.options.loss);
+    if (options_.loss == KgeInfluenceLoss::kTriple &&
+        (trained == KgeInfluenceLoss::kCrossEntropy || trained == KgeInfluenceLoss::kKvsAll)) {
+      PrintWarning(absl::StrCat(
+          "--loss=triple takes a score for a log-odds, but the run's loss, ", KgeLossName(shape_.options.loss),
+          ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
+          "vanish, and influence is of the others; --loss=trained takes the gradients that the run followed"));
+    }
     options_.label_test_tails = FLAGS_label_test_tails;
     options_.bf16 = flags_.precision == TracinPrecision::kBf16;
     const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
@@ -178,6 +190,13 @@ class KgeDomain : public InfluenceDomain {
     }
     return MakeKgeProducts(shape_, at, {data_.train, data_.tests, NeedsKnownTails(options_.loss) ? &known_ : nullptr},
                            options_, &*pool_);
+  }
+
+  int64_t bytes_per_point() const override {
+    int64_t numbers = 0;
+    for (const ParameterSlice& slice : slices()) numbers += slice.num_elements();
+    return numbers * (flags_.adam ? 2 : 1) * (precision_ == DType::kF64 ? 8 : 4) + kWorkspaceBytes +
+           (IsOverEntities(options_.loss) ? kErrorBytes : 0);
   }
 
   double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }

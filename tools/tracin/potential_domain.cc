@@ -44,6 +44,9 @@ std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& 
   return weights;
 }
 
+// What products of a checkpoint take for each thread, at most.
+constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
+
 class PotentialDomain : public InfluenceDomain {
  public:
   PotentialDomain(const TracinFlags& flags, const TracinPoints* points, Potential potential, AtomicData train,
@@ -98,6 +101,10 @@ class PotentialDomain : public InfluenceDomain {
     return MakePotentialProducts(potential_, train_, test_, at, options_);
   }
 
+  int64_t bytes_per_point() const override {
+    const int64_t numbers = slices_.empty() ? 0 : slices_.back().offset + slices_.back().num_elements();
+    return 8 * numbers + options_.num_threads * kWorkspaceBytes;
+  }
   double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
   void Describe(InfluenceDescription* description) const override {

@@ -69,9 +69,10 @@ DEFINE_string(precision, "auto",
               "gradients and products. Sums over checkpoints are fp64.");
 DEFINE_bool(use_mixed_precision, false, "Short for --precision=bf16, where the processor has it; else fp32.");
 DEFINE_string(device, "cpu", "cpu.");
-DEFINE_int64(max_bytes, 0,
-             "Memory for what is held of tests; more tests take further passes over the training data. 0: a quarter of "
-             "the machine's.");
+DEFINE_int64(
+    max_bytes, 0,
+    "Memory for checkpoints, and as much again for what is held of tests: more checkpoints take turns, more tests "
+    "take further passes over the training data. 0: a quarter of the machine's.");
 DEFINE_bool(strict, false, "What is warned of (data that changed since training) is an error.");
 DEFINE_int64(
     verify, 0,
@@ -115,7 +116,7 @@ absl::Status RefuseOfMode(TracinMode mode) {
                           "resume"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
-                                         "aggregate", "test_weights", "max_bytes"});
+                                         "aggregate", "test_weights"});
     case TracinMode::kSingle:
       return RefuseFlags("with --mode=single, where --test_indices chooses tests", {"max_tests", "max_test_triples"});
     case TracinMode::kTests:

@@ -81,6 +81,12 @@ refuses '--merge needs influence files' --merge
 refuses 'give --train, too' --merge --csv_output=x.csv i.safetensors
 ok mixed.tsv --use_mixed_precision $data $points
 grep -q -- '--use_mixed_precision: ' log || fail "--use_mixed_precision says nothing: $(cat log)"
+# A softmax leaves open where scores begin: its triples' own loss says little, and the tool says so.
+$train --kge_loss=KvsAll $small --max_epochs=1 --output_dir=soft g.safetensors > /dev/null 2> log || fail "train --loss=KvsAll: $(cat log)"
+ok soft.tsv $data soft/checkpoints/last.safetensors
+grep -q 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log || fail "no warning of a softmax: $(cat log)"
+ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] || fail "--loss=trained warns: $(cat log)"
+ok soft.tsv $data $points && ! grep -q softmax log || fail "a warning of no softmax: $(cat log)"
 # Flags of others: with dashes, too; each says why.
 for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu --use_optimized_tracin \
   --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup; do
