@@ -47,7 +47,7 @@ constexpr ForeignFlag kForeign[] = {
     {"no_gpu", "products are computed on the processor in any case; leave it out"},
     {"num_threads", "--threads=N"},
     {"num_workers", "--threads=N"},
-    {"use_projection", "--projection_dim=N projects gradients of potentials; leave it out"},
+    {"use_projection", "--projection_dim=N projects gradients, or their long factors; leave it out"},
     {"filter_method", kNoFilter},
     {"n_hops", "--hops=N"},
     {"min_degree", kNoFilter},

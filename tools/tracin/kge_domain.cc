@@ -24,6 +24,7 @@
 #include "tools/common/run_tool.h"
 #include "tools/common/thread_flags.h"
 #include "tools/tracin/kge_data.h"
+#include "tools/tracin/projection_flags.h"
 
 DECLARE_string(test_quantity);
 DEFINE_string(
@@ -97,6 +98,11 @@ class KgeDomain : public InfluenceDomain {
           "vanish, and influence is of the others; --loss=trained takes the gradients that the run followed"));
     }
     options_.label_test_tails = FLAGS_label_test_tails;
+    ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
+    if (flags_.aggregate) {
+      RETURN_IF_ERROR(
+          RefuseFlags("with --aggregate of triples: the sum's gradient has no factors to project", {"projection_dim"}));
+    }
     options_.bf16 = flags_.precision == TracinPrecision::kBf16;
     const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
@@ -209,6 +215,10 @@ class KgeDomain : public InfluenceDomain {
     description->test_sha256 = Hash(data_.tests);
     auto& settings = description->settings;
     settings["precision"] = options_.bf16 ? "bf16" : precision_ == DType::kF64 ? "fp64" : "fp32";
+    if (options_.projection.kind != ProjectionKind::kNone) {
+      settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
+                                            " seed ", options_.projection.seed);
+    }
     if (FLAGS_hops >= 0) settings["hops"] = absl::StrCat(FLAGS_hops);
     if (options_.label_test_tails) settings["label_test_tails"] = "true";
     if (FLAGS_loss == "trained" || IsOverEntities(options_.loss)) {
@@ -304,7 +314,10 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
     RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",
                                 {"hops", "test_quantity", "label_test_tails"}));
   }
-  if (flags.mode == TracinMode::kSelf) RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
+  if (flags.mode == TracinMode::kSelf) {
+    RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
+    RETURN_IF_ERROR(RefuseFlags("with --self of triples, whose squares are exact and as fast", {"projection_dim"}));
+  }
   if (points == nullptr) RETURN_IF_ERROR(RefuseFlags("with --merge", {"loss"}));
   if (FLAGS_hops < -1) {
     return absl::InvalidArgumentError(absl::StrCat("--hops=", FLAGS_hops, ": expected 0 or more, or -1 for all"));

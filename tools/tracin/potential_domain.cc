@@ -28,6 +28,7 @@
 #include "tools/common/structure_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/tracin/potential_flags.h"
+#include "tools/tracin/projection_flags.h"
 
 DEFINE_string(train_frames, "auto",
               "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "
@@ -371,7 +372,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
 
 absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
   if (points == nullptr) {
-    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "projection_dim", "projection_type"}));
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames"}));
   }
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
@@ -410,8 +411,8 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
 }
 
 absl::Status RefusePotentialFlags(absl::string_view why) {
-  return RefuseFlags(why, {"test_atom", "test_component", "term_weights", "train_frames", "projection_dim",
-                           "projection_type", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"});
+  return RefuseFlags(why, {"test_atom", "test_component", "term_weights", "train_frames", "energy_key", "force_key",
+                           "stress_key", "virial_key", "runner_units"});
 }
 
 }  // namespace rutile

@@ -108,12 +108,12 @@ absl::Status RefuseOfMode(TracinMode mode) {
   switch (mode) {
     case TracinMode::kMerge:
       return RefuseFlags("with --merge, which computes nothing",
-                         {"test_indices", "max_tests",    "max_test_triples", "top_k",
-                          "rank",         "normalize",    "precondition",     "learning_rate",
-                          "aggregate",    "test_weights", "sample_rate",      "stratify_by",
-                          "seed",         "shard",        "num_processes",    "precision",
-                          "device",       "max_bytes",    "verify",           "use_mixed_precision",
-                          "resume"});
+                         {"test_indices", "max_tests",      "max_test_triples", "top_k",
+                          "rank",         "normalize",      "precondition",     "learning_rate",
+                          "aggregate",    "test_weights",   "sample_rate",      "stratify_by",
+                          "seed",         "shard",          "num_processes",    "precision",
+                          "device",       "max_bytes",      "verify",           "use_mixed_precision",
+                          "resume",       "projection_dim", "projection_type"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
                                          "aggregate", "test_weights"});

@@ -74,7 +74,16 @@ refuses '--test_split has no effect' --test_split=valid $data $points
 refuses '--label_test_tails\|label_test_tails' --label_test_tails $data $points
 refuses '--precondition=adam: .* is a model file' --precondition=adam --learning_rate=1 $data run/best.safetensors
 refuses '--term_weights has no effect with triples' --term_weights=1 $data $points
-refuses '--projection_dim has no effect with triples' --projection_dim=10 $data $points
+refuses 'expected fewer' --projection_dim=100000 $data $points
+refuses '--projection_dim has no effect with --aggregate' --projection_dim=10 --aggregate $data $points
+refuses '--projection_dim has no effect with --self' --projection_dim=10 --self --train=g.safetensors $points
+refuses 'with a preconditioner' --projection_dim=10 --precondition=adam $data $points
+refuses 'choose one of them' --projection_dim=10 --precision=bf16 $data $points
+refuses 'a projection mixes the parameters' --projection_dim=10 --blocks $data $points
+refuses '--projection_type has no effect without --projection_dim' --projection_type=sparse $data $points
+refuses '--projection_type=haar: expected' --projection_dim=10 --projection_type=haar $data $points
+refuses '--verify has no effect with --projection_dim' --projection_dim=10 --verify=2 $data $points
+refuses 'gradients of distmult with the loss triple are a few embedding rows' --projection_dim=10 $data dist/checkpoints/last.safetensors
 refuses '--precision has no effect with --use_mixed_precision' --use_mixed_precision --precision=fp32 $data $points
 refuses '--top_k has no effect with --merge' --merge --top_k=3 i.safetensors
 refuses '--merge needs influence files' --merge
