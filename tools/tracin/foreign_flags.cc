@@ -17,6 +17,7 @@ constexpr char kProcessor[] =
 constexpr ForeignFlag kForeign[] = {
     {"model_path", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
     {"model_dir", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
+    {"o", "--output=FILE has all of it, --json_output=FILE TiePin's JSON"},
     {"entity_to_id", kNames},
     {"relation_to_id", kNames},
     {"entity_labels", "--node_name_dict=FILE has names for people"},

@@ -98,7 +98,7 @@ ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log
 ok soft.tsv $data $points && ! grep -q softmax log || fail "a warning of no softmax: $(cat log)"
 # Flags of others: with dashes, too; each says why.
 for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu --use_optimized_tracin \
-  --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup; do
+  --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup -o; do
   refuses "$(echo "$foreign" | sed 's/=.*//'): ..*" $data $foreign $points
 done
 ok dashes.tsv --train=g.safetensors --test=t.tsv --top-k=10 --max-test-triples=4 $points && cmp a.tsv dashes.tsv || fail "flags with dashes"
