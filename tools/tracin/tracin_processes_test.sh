@@ -44,7 +44,7 @@ $featurize --train=big.txt --output=big.safetensors 2> log || fail "featurize: $
 $untrained big.safetensors big-model.safetensors conve dettmers 32 8 1 1-N || fail "model"
 long="--learning_rate=1 --loss=ce --train=big.safetensors --test=big-tests.txt --progress=false --num_processes=2 --output=l.safetensors"
 stopped=
-for delay in 4 3 2 6 9; do
+for delay in 4 3 2 1.5 1 6 9 15 25 40 60; do
   rm -f l.*safetensors
   $tracin $long big-model.safetensors > l.tsv 2> log &
   pid=$!
