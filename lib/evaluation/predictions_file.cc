@@ -1,10 +1,15 @@
 #include "lib/evaluation/predictions_file.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_writer.h"
@@ -59,6 +64,36 @@ std::string Dump(const std::vector<std::string>& strings) {
   return nlohmann::json(strings).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+absl::StatusOr<std::vector<std::string>> Strings(const TensorFile& file, const char* key, int64_t size) {
+  const auto json = nlohmann::json::parse(file.metadata.at(key), nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> strings;
+  if (json.is_array()) {
+    for (const auto& item : json) {
+      if (item.is_string()) strings.push_back(item.get<std::string>());
+    }
+  }
+  if (json.is_array() && strings.size() == json.size() && static_cast<int64_t>(strings.size()) == size) return strings;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file.path, ": metadata \"", key, "\" is not a JSON list of ", size, " strings"));
+}
+
+// Rows [begin, end) of a tensor of `width` numbers each; empty where it is not there, or NaN throughout.
+std::vector<double> Rows(const TensorFile& file, const char* name, int64_t begin, int64_t end, int64_t width) {
+  const Tensor* tensor = file.tensors.Find(name);
+  if (tensor == nullptr) return {};
+  const auto rows = tensor->values<double>().subspan(begin * width, (end - begin) * width);
+  if (std::all_of(rows.begin(), rows.end(), [](double value) { return std::isnan(value); })) return {};
+  return {rows.begin(), rows.end()};
+}
+
+std::optional<std::array<double, 9>> Matrix(const TensorFile& file, const char* name, int64_t s) {
+  const std::vector<double> values = Rows(file, name, s, s + 1, 9);
+  if (values.empty()) return std::nullopt;
+  std::array<double, 9> matrix;
+  std::copy(values.begin(), values.end(), matrix.begin());
+  return matrix;
+}
+
 }  // namespace
 
 const Schema& PredictionsSchema() {
@@ -94,6 +129,9 @@ const Schema& PredictionsSchema() {
           {"config_types", true, "JSON list, one for each structure"},
           {"compositions", true, "JSON list, one for each structure, as Ti2O4"},
           {"units", true, "eV, eV/Å, eV/Å³"},
+          {"members", false, "models of the committee, 1 for a model alone"},
+          {"shard", false, "\"i/n\": of n parts the i-th, which has every n-th structure from number i on"},
+          {"selection", false, "of a part: the flags and frames that chose structures and what is predicted of them"},
       }};
   return schema;
 }
@@ -146,6 +184,52 @@ absl::Status WritePredictions(absl::string_view path, absl::Span<const Structure
   metadata["compositions"] = Dump(compositions);
   metadata["units"] = "energy eV, force eV/Å, stress eV/Å³";
   return WriteTensorFile(path, metadata, tensors);
+}
+
+absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorFile& file) {
+  const ProfileScope scope(Stage::kRead);
+  ASSIGN_OR_RETURN(const auto sizes, CheckSchema(PredictionsSchema(), file));
+  const int64_t num = sizes.at("S"), num_all_atoms = sizes.at("A");
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, Strings(file, "names", num));
+  ASSIGN_OR_RETURN(const std::vector<std::string> config_types, Strings(file, "config_types", num));
+  ASSIGN_OR_RETURN(const std::vector<std::string> compositions, Strings(file, "compositions", num));
+  const absl::Span<const int64_t> offset = file.tensors.At("atom_offset").values<int64_t>();
+  const absl::Span<const int64_t> num_atoms = file.tensors.At("num_atoms").values<int64_t>();
+  const absl::Span<const uint8_t> element = file.tensors.At("element").values<uint8_t>();
+  const absl::Span<const double> atom_energy = file.tensors.At("predicted_atom_energy").values<double>();
+  const Tensor* const force = file.tensors.Find("predicted_force");
+  const Tensor* const spread = file.tensors.Find("energy_spread");
+  const Tensor* const outside = file.tensors.Find("atoms_outside");
+  std::vector<StructurePrediction> predictions(num);
+  for (int64_t s = 0; s < num; ++s) {
+    const int64_t begin = offset[s], end = offset[s + 1];
+    if (begin < 0 || end <= begin || end > num_all_atoms || end - begin != num_atoms[s]) {
+      return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"atom_offset\": structure ", s, " has ",
+                                                     num_atoms[s], " atoms, from ", begin, " to ", end));
+    }
+    StructurePrediction& p = predictions[s];
+    p.name = names[s];
+    p.config_type = config_types[s];
+    p.composition = compositions[s];
+    p.num_atoms = num_atoms[s];
+    p.reference_energy = file.tensors.At("reference_energy").values<double>()[s];
+    p.predicted_energy = file.tensors.At("predicted_energy").values<double>()[s];
+    p.element.assign(element.begin() + begin, element.begin() + end);
+    p.atom_energy.assign(atom_energy.begin() + begin, atom_energy.begin() + end);
+    p.reference_force = Rows(file, "reference_force", begin, end, 3);
+    if (force != nullptr) {
+      const absl::Span<const double> values = force->values<double>().subspan(3 * begin, 3 * (end - begin));
+      p.predicted_force.assign(values.begin(), values.end());
+    }
+    p.reference_stress = Matrix(file, "reference_stress", s);
+    p.predicted_stress = Matrix(file, "predicted_stress", s);
+    if (spread != nullptr) p.energy_spread = spread->values<double>()[s];
+    p.force_spread = Rows(file, "force_spread", begin, end, 1);
+    if (outside != nullptr) p.atoms_outside = outside->values<int64_t>()[s];
+  }
+  if (offset[num] == num_all_atoms && offset[0] == 0) return predictions;
+  return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"atom_offset\": runs from ", offset[0], " to ",
+                                                 offset[num], ", expected 0 to ", num_all_atoms));
 }
 
 }  // namespace rutile

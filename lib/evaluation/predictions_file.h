@@ -3,7 +3,10 @@
 #ifndef RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_
 #define RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/evaluation/structure_prediction.h"
@@ -17,6 +20,11 @@ const Schema& PredictionsSchema();
 // Tensors of forces and stress are there when some structure has predicted ones, spreads when some has them.
 absl::Status WritePredictions(absl::string_view path, absl::Span<const StructurePrediction> predictions,
                               const Metadata& provenance);
+
+// What WritePredictions wrote: the same structures to the bit, but for names that were not UTF-8. What is NaN
+// throughout was not there; forces are predicted for all structures or for none. INVALID_ARGUMENT naming file, tensor
+// and rule.
+absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorFile& file);
 
 }  // namespace rutile
 

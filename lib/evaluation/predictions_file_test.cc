@@ -1,16 +1,21 @@
 #include "lib/evaluation/predictions_file.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 
 namespace rutile {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -73,6 +78,74 @@ TEST(PredictionsFileTest, ForcesStressAndSpread) {
   EXPECT_EQ(file.tensors.At("force_spread").values<double>()[2], 0.25);
   EXPECT_THAT(file.tensors.At("atoms_outside").values<int64_t>(), ElementsAre(0, 1));
   EXPECT_THAT(file.tensors.At("element").values<uint8_t>(), ElementsAre(8, 8, 8));
+}
+
+void ExpectSame(const StructurePrediction& a, const StructurePrediction& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.config_type, b.config_type);
+  EXPECT_EQ(a.composition, b.composition);
+  EXPECT_EQ(a.num_atoms, b.num_atoms);
+  EXPECT_TRUE(a.reference_energy == b.reference_energy ||
+              (std::isnan(a.reference_energy) && std::isnan(b.reference_energy)));
+  EXPECT_EQ(a.predicted_energy, b.predicted_energy);
+  EXPECT_EQ(a.element, b.element);
+  EXPECT_EQ(a.atom_energy, b.atom_energy);
+  EXPECT_EQ(a.reference_force, b.reference_force);
+  EXPECT_EQ(a.predicted_force, b.predicted_force);
+  EXPECT_EQ(a.reference_stress, b.reference_stress);
+  EXPECT_EQ(a.predicted_stress, b.predicted_stress);
+  EXPECT_EQ(a.energy_spread, b.energy_spread);
+  EXPECT_EQ(a.force_spread, b.force_spread);
+  EXPECT_EQ(a.atoms_outside, b.atoms_outside);
+}
+
+TEST(PredictionsFileTest, ReadsBackToTheBit) {
+  StructurePrediction p = Example("b", 2, 1.0 / 3, -2), q = Example("\xc3\xa5", 1, kNaN, 1e-300);
+  p.element = {8, 22};
+  p.predicted_force = {1, 2, 3, 0.1, 0.2, 0.3};
+  p.reference_force = {4, 5, 6, 7, 8, 9};
+  p.reference_stress = std::array<double, 9>{1, 2, 3, 2, 4, 5, 3, 5, 6};
+  p.predicted_stress = std::array<double, 9>{1, 2, 3, 2, 4, 5, 3, 5, 7};
+  p.energy_spread = 0.5;
+  p.force_spread = {0.25, 0.125};
+  p.atoms_outside = 1;
+  q.predicted_force = {kNaN, kNaN, kNaN};  // of a model that diverged: it was predicted
+  q.energy_spread = 0;
+  q.force_spread = {0};
+  q.atoms_outside = 0;
+  auto found = DecodePredictions(WriteAndRead({p, q}));
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);
+  ExpectSame((*found)[0], p);
+  EXPECT_EQ((*found)[1].predicted_force.size(), 3u);
+  q.predicted_force.clear();
+  (*found)[1].predicted_force.clear();
+  ExpectSame((*found)[1], q);
+  const StructurePrediction bare = Example("a", 3, -1, -2);
+  ExpectSame(DecodePredictions(WriteAndRead({bare})).value()[0], bare);
+}
+
+TEST(PredictionsFileTest, RefusesDamage) {
+  const auto refused = [](const std::function<void(TensorFile*)>& damage) {
+    TensorFile file = WriteAndRead({Example("a", 2, -1, -2), Example("b", 1, -1, -2)});
+    damage(&file);
+    const auto found = DecodePredictions(file);
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(found.status().message());
+  };
+  const auto offset = [&](std::vector<int64_t> values) {
+    return refused([&](TensorFile* file) { file->tensors.Set("atom_offset", Tensor::Of(values)); });
+  };
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  EXPECT_THAT(offset({0, 2, 4}), HasSubstr("structure 1 has 1 atoms, from 2 to 4"));
+  EXPECT_THAT(offset({1, 3, 3}), HasSubstr("\"atom_offset\""));
+  EXPECT_THAT(offset({0, 2, kMin}), HasSubstr("\"atom_offset\""));
+  EXPECT_THAT(offset({-2, 0, 1}), HasSubstr("\"atom_offset\""));
+  EXPECT_THAT(refused([](TensorFile* file) { file->metadata["names"] = "[\"a\"]"; }),
+              HasSubstr("\"names\" is not a JSON list of 2 strings"));
+  EXPECT_THAT(refused([](TensorFile* file) { file->metadata["compositions"] = "[1, 2]"; }), HasSubstr("compositions"));
+  EXPECT_THAT(refused([](TensorFile* file) { file->metadata["config_types"] = "{"; }), HasSubstr("config_types"));
+  EXPECT_THAT(refused([](TensorFile* file) { file->metadata["kind"] = "potential/1"; }), HasSubstr("potential/1"));
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "lib/kg/rank_options.h"
 
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/logging.h"
@@ -66,6 +71,19 @@ absl::Span<const Triple> SplitTriples(const KnowledgeGraph& graph, GraphSplit sp
       return graph.test;
   }
   LOG(FATAL) << "no such split";
+}
+
+std::vector<int64_t> RankShard(absl::Span<const Triple> triples, int shard, int num_shards) {
+  CHECK(shard >= 1 && shard <= num_shards) << "shard " << shard << " of " << num_shards;
+  const int64_t size = static_cast<int64_t>(triples.size());
+  std::vector<int64_t> order(size);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return std::tie(triples[a].relation, triples[a].head, a) < std::tie(triples[b].relation, triples[b].head, b);
+  });
+  std::vector<int64_t> part(order.begin() + size * (shard - 1) / num_shards, order.begin() + size * shard / num_shards);
+  std::sort(part.begin(), part.end());
+  return part;
 }
 
 absl::Status CheckRankTriplesOptions(const RankTriplesOptions& options, bool model_has_inverses) {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,9 +50,16 @@ struct RankTriplesOptions {
   RankingFilter filter = RankingFilter::kAll;
   RankingDirection direction = RankingDirection::kAuto;
   RankingConvention convention = RankingConvention::kStandard;
+  // Only these triples of the split, ascending; nothing: all.
+  std::optional<std::vector<int64_t>> triples;
   int num_threads = 1;
   std::function<void(int64_t triples)> on_progress;  // may be empty; adds up to the triples times directions
 };
+
+// Of triples that are dealt out in num_shards parts, those of the shard-th (from 1), ascending: like numbers of them,
+// and what a relation's share has in common (its queries, hidden vectors of all heads) mostly in one part. All parts
+// have each triple once.
+std::vector<int64_t> RankShard(absl::Span<const Triple> triples, int shard, int num_shards);
 
 // INVALID_ARGUMENT: kTiepin with another filter or direction than its own, kOriginal with another filter or with heads
 // of a model without inverses.

@@ -1,5 +1,10 @@
 #include "lib/kg/rank_options.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -38,6 +43,24 @@ TEST(RankOptionsTest, SplitTriplesIsTheNamedSplit) {
   EXPECT_EQ(SplitTriples(graph, GraphSplit::kTrain).size(), 1);
   EXPECT_EQ(SplitTriples(graph, GraphSplit::kValid).size(), 2);
   EXPECT_TRUE(SplitTriples(graph, GraphSplit::kTest).empty());
+}
+
+TEST(RankOptionsTest, ShardsOfTriplesKeepRelationsTogether) {
+  std::vector<Triple> triples;
+  for (int32_t i = 0; i < 20; ++i) triples.push_back({i % 3, i % 2, i});
+  std::vector<int64_t> all;
+  for (int shard = 1; shard <= 3; ++shard) {
+    const std::vector<int64_t> part = RankShard(triples, shard, 3);
+    EXPECT_TRUE(std::is_sorted(part.begin(), part.end()));
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<int64_t> expected(20);
+  std::iota(expected.begin(), expected.end(), int64_t{0});
+  EXPECT_EQ(all, expected);
+  for (const int64_t i : RankShard(triples, 1, 2)) EXPECT_EQ(triples[i].relation, 0);
+  // More parts than triples leave some empty.
+  EXPECT_EQ(RankShard({triples.data(), 1}, 1, 2).size() + RankShard({triples.data(), 1}, 2, 2).size(), 1);
 }
 
 }  // namespace

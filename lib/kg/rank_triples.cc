@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/interrupt.h"
+#include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/rank_counts.h"
@@ -218,9 +219,8 @@ void SortAsked(std::vector<Asked>* asked) {
 }
 
 template <typename T>
-absl::Status RankSplit(const KgeScorer& scorer, const KnowledgeGraph& graph, const KnownTails* all_known,
-                       const RankTriplesOptions& options, TripleRanks* ranks) {
-  const absl::Span<const Triple> triples = SplitTriples(graph, options.split);
+absl::Status RankSplit(const KgeScorer& scorer, const KnowledgeGraph& graph, absl::Span<const Triple> triples,
+                       const KnownTails* all_known, const RankTriplesOptions& options, TripleRanks* ranks) {
   const int32_t num_relations = static_cast<int32_t>(graph.num_relations());
   const bool inverses = scorer.num_relations == 2 * num_relations;
   const bool heads = !ranks->head.empty();
@@ -279,10 +279,18 @@ absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const Knowledge
   RETURN_IF_ERROR(CheckScorer(scorer, graph));
   const bool inverses = scorer.num_relations == 2 * graph.num_relations();
   RETURN_IF_ERROR(CheckRankTriplesOptions(options, inverses));
-  const absl::Span<const Triple> triples = SplitTriples(graph, options.split);
+  absl::Span<const Triple> triples = SplitTriples(graph, options.split);
   if (triples.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no ", GraphSplitName(options.split), " triples to rank: choose another --split"));
+  }
+  std::vector<Triple> chosen;
+  if (options.triples.has_value()) {
+    for (const int64_t i : *options.triples) {
+      CHECK(i >= 0 && i < static_cast<int64_t>(triples.size())) << i << " of " << triples.size();
+      chosen.push_back(triples[i]);
+    }
+    triples = chosen;
   }
   const bool heads =
       options.convention != RankingConvention::kTiepin &&
@@ -290,8 +298,9 @@ absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const Knowledge
   TripleRanks ranks;
   ranks.tail.resize(triples.size());
   if (heads) ranks.head.resize(triples.size());
-  RETURN_IF_ERROR(scorer.entities.dtype() == DType::kF64 ? RankSplit<double>(scorer, graph, known, options, &ranks)
-                                                         : RankSplit<float>(scorer, graph, known, options, &ranks));
+  RETURN_IF_ERROR(scorer.entities.dtype() == DType::kF64
+                      ? RankSplit<double>(scorer, graph, triples, known, options, &ranks)
+                      : RankSplit<float>(scorer, graph, triples, known, options, &ranks));
   return ranks;
 }
 

@@ -17,9 +17,11 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT: the model has other numbers of entities or relations than the graph; the split is empty; what
-// CheckRankTriplesOptions says. known: of all splits with the scorer's inverses, used for the filter kAll; null: built
-// here. CANCELLED after a signal.
+// Of options.triples, or of all triples of the split. A rank does not depend on which others are ranked beside it, but
+// for rounding in a scorer whose hidden vectors do. INVALID_ARGUMENT: the model has other numbers of entities or
+// relations than the graph; the split is empty; what CheckRankTriplesOptions says. known: of all splits with the
+// scorer's inverses, used for the filter kAll; null: built here. CANCELLED after a signal. CHECK-fails for a triple
+// that the split does not have.
 absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const KnowledgeGraph& graph, const KnownTails* known,
                                         const RankTriplesOptions& options);
 

@@ -108,6 +108,35 @@ TYPED_TEST(RankTriplesTest, EqualsTheDefinition) {
   }
 }
 
+// Whatever is ranked beside a triple, and by which model; parts have each triple once.
+TYPED_TEST(RankTriplesTest, PartsHaveTheRanksOfTheWhole) {
+  for (const bool inverses : {true, false}) {
+    const KnowledgeGraph graph = TestGraph(40, 3, inverses);
+    const TestModel<TypeParam> model(40, inverses ? 6 : 3, 4);
+    RankTriplesOptions options;
+    options.split = GraphSplit::kTrain;
+    options.direction = RankingDirection::kBoth;
+    const auto whole = RankTriples(model.Scorer(), graph, nullptr, options);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    std::vector<int> times(graph.train.size());
+    for (int shard = 1; shard <= 4; ++shard) {
+      options.triples = RankShard(graph.train, shard, 4);
+      EXPECT_NEAR(static_cast<double>(options.triples->size()), static_cast<double>(graph.train.size()) / 4, 1);
+      const auto part = RankTriples(model.Scorer(), graph, nullptr, options);
+      ASSERT_TRUE(part.ok()) << part.status();
+      ASSERT_EQ(part->tail.size(), options.triples->size());
+      ASSERT_EQ(part->head.size(), options.triples->size());
+      for (size_t k = 0; k < options.triples->size(); ++k) {
+        const int64_t i = (*options.triples)[k];
+        ++times[i];
+        ExpectSame(part->tail[k], whole->tail[i], "tail", i);
+        ExpectSame(part->head[k], whole->head[i], "head", i);
+      }
+    }
+    EXPECT_THAT(times, ::testing::Each(1));
+  }
+}
+
 TYPED_TEST(RankTriplesTest, ThreadsAndAGivenIndexChangeNothing) {
   const KnowledgeGraph graph = TestGraph(50, 2, true);
   const TestModel<TypeParam> model(50, 4, 6);

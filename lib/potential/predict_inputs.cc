@@ -64,7 +64,6 @@ class ChunkReader {
       scope.Add(Counter::kStructures, 1);
       scope.Add(Counter::kAtoms, item.structure.size());
       ++chunk->count;
-      ++chosen_;
     }
     return absl::OkStatus();
   }
@@ -76,7 +75,11 @@ class ChunkReader {
       return absl::InvalidArgumentError(
           absl::StrCat("--frames names structure ", bad, ", but the data has ", number_, ", counted from 0"));
     }
-    if (chosen_ > 0) return absl::OkStatus();
+    if (chosen_ >= options_.shard) return absl::OkStatus();
+    if (chosen_ > 0) {
+      return absl::InvalidArgumentError(absl::StrCat("shard ", options_.shard, "/", options_.num_shards, " of ",
+                                                     chosen_, " structures has none: make at most ", chosen_));
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("none of the ", number_, " structures in the data is chosen by --frames and --config_type"));
   }
@@ -85,7 +88,10 @@ class ChunkReader {
   bool Wants(const std::string& config_type) {
     const int64_t number = number_++;
     if (options_.frames.has_value() && !std::binary_search(frames_.begin(), frames_.end(), number)) return false;
-    return options_.config_type.empty() || fnmatch(options_.config_type.c_str(), config_type.c_str(), 0) == 0;
+    if (!options_.config_type.empty() && fnmatch(options_.config_type.c_str(), config_type.c_str(), 0) != 0) {
+      return false;
+    }
+    return chosen_++ % options_.num_shards == options_.shard - 1;
   }
 
   absl::StatusOr<bool> Next(SourceStructure* item) {
@@ -108,7 +114,7 @@ class ChunkReader {
   std::shared_ptr<PredictionSource> source_;
   size_t next_input_ = 0;
   int64_t number_ = 0;  // of the next structure, counted over all inputs
-  int64_t chosen_ = 0;
+  int64_t chosen_ = 0;  // by --frames and --config_type, of all shards
 };
 
 // What one thread needs.

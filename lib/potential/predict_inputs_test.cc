@@ -186,6 +186,32 @@ TEST(PredictInputsTest, ChoosesByFrameAndConfigType) {
   for (const StructurePrediction& p : *rutile) EXPECT_EQ(p.config_type, "rutile");
 }
 
+// Every third of what frames and config type leave, whatever the kind of input.
+TEST(PredictInputsTest, ShardsAreDealtOut) {
+  const Potential model = SmallTiO2Potential(3);
+  PredictOptions options;
+  options.forces = false;
+  options.config_type = "rutile";
+  const auto all = Predict(model, {kTio2}, options);
+  ASSERT_TRUE(all.ok()) << all.status();
+  options.num_shards = 3;
+  for (options.shard = 1; options.shard <= 3; ++options.shard) {
+    for (const std::string& input : {std::string(kTio2), FeaturePath(model.descriptor)}) {
+      const auto part = Predict(model, {input}, options);
+      ASSERT_TRUE(part.ok()) << part.status();
+      ASSERT_EQ(part->size(), (all->size() + 3 - options.shard) / 3);
+      for (size_t k = 0; k < part->size(); ++k) {
+        EXPECT_EQ((*part)[k].name, (*all)[3 * k + options.shard - 1].name);
+      }
+    }
+  }
+  options.shard = 5;
+  options.num_shards = 6;
+  options.frames = std::vector<int64_t>{0, 1, 2};
+  options.config_type = "";
+  EXPECT_EQ(Predict(model, {kTio2}, options).status().message(), "shard 5/6 of 3 structures has none: make at most 3");
+}
+
 TEST(PredictInputsTest, RefusesWhatDoesNotFit) {
   const Potential model = SmallTiO2Potential(1);
   PredictOptions options;

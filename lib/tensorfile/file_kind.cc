@@ -19,6 +19,7 @@ constexpr Maker kMakers[] = {
     {"atomistic.neighbors", "cache-neighbors"},
     {"kg.triples", "featurize"},
     {"kg.known", "cache-neighbors"},
+    {"kg.ranks", "evaluate"},
     {"potential", "train"},
     {"kge", "train"},
     {"checkpoint", "train"},

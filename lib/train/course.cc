@@ -26,6 +26,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Has no default: runs of versions that did not write it can be resumed, too.
+constexpr char kSpecies[] = "species";
+
 std::string Text(absl::string_view text) { return std::string(text); }
 
 void DescribeOptimizer(const OptimizerOptions& optimizer, Json* json) {
@@ -187,7 +190,9 @@ Json Course(const TrainerOptions& options, const std::map<std::string, std::stri
   DescribeEma(options, &json);
   DescribeValidation(options, &json);
   DescribePrecision(options.eager, &json);
-  for (const auto& [key, value] : task) json["task"][key] = value;
+  for (const auto* texts : {&task, &options.course}) {
+    for (const auto& [key, value] : *texts) json["task"][key] = value;
+  }
   return json;
 }
 
@@ -234,7 +239,9 @@ absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, 
   AddChanges(before, after, /*of_task=*/false, &changes);
   // Runs of versions that did not write the task's options can be resumed.
   if (before.contains("task") && after.contains("task")) {
-    AddChanges(before["task"], after["task"], /*of_task=*/true, &changes);
+    Json known = after["task"];
+    if (!before["task"].contains(kSpecies)) known.erase(kSpecies);
+    AddChanges(before["task"], known, /*of_task=*/true, &changes);
   }
   return changes;
 }

@@ -16,7 +16,7 @@
 
 namespace rutile {
 
-// Of the options that decide the course of a run, and of Task::Course, as JSON, for checkpoints.
+// Of the options that decide the course of a run, the caller's and Task::Course among them, as JSON, for checkpoints.
 std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task = {});
 
 // An option of the course that a run to resume had otherwise. "not set" is the default of what is written only where it

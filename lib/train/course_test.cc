@@ -160,6 +160,25 @@ TEST(CourseTest, ChangesAreAllTold) {
   EXPECT_EQ(CheckChanges(changes, {"seed", "loss", "batch_size", "bucket_window"}), absl::OkStatus());
 }
 
+// What the tool made of its inputs counts like what the task says, and nothing else does.
+TEST(CourseTest, TheCallersSettingsAreOfTheCourse) {
+  TrainerOptions then, now;
+  now.course["config_weights"] = "bulk=2";
+  const std::string before = CourseJson(then, {{"loss", "mse"}});
+  const std::vector<CourseChange> changes = CourseChanges(before, CourseJson(now, {{"loss", "mse"}})).value();
+  ASSERT_EQ(changes.size(), 1);
+  EXPECT_EQ(changes[0].before, "not set");
+  EXPECT_EQ(changes[0].after, "\"bulk=2\"");
+  EXPECT_TRUE(PartsChangedBy(changes).judgement);
+  EXPECT_EQ(CheckOverrides(before, CourseJson(now, {{"loss", "mse"}}), {"config_weights"}), absl::OkStatus());
+  EXPECT_EQ(CourseJson(now), CourseJson(TrainerOptions(), {{"config_weights", "bulk=2"}}));
+  // Older runs do not say their species, and have no default.
+  then.course["species"] = "Ti,O";
+  EXPECT_THAT(CourseChanges(before, CourseJson(then, {{"loss", "mse"}})).value(), ::testing::IsEmpty());
+  now.course = {{"species", "O,Ti"}};
+  EXPECT_EQ(CourseChanges(CourseJson(then), CourseJson(now)).value().size(), 1);
+}
+
 TEST(CourseTest, OverridesThatNameNothing) {
   const std::string then = CourseJson(TrainerOptions(), {{"loss", "mse"}});
   EXPECT_EQ(CheckOverrides(then, then, {"loss", "seed", "data", "all"}), absl::OkStatus());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -101,6 +102,9 @@ struct TrainerOptions {
   BatchLimit overfit_batches;
   // mixed and matmul decide the course, not device; script is the mode's. Plain with kCompile.
   EagerOptions eager;
+  // What the caller made of the inputs and of the task, by the names of its flags, only where it is not the default
+  // (but "species", which has none): joins Task::Course.
+  std::map<std::string, std::string> course;
 
   // These may change when a run is resumed.
   StopOptions stop;

@@ -11,6 +11,7 @@
 #include "lib/kg/embedding_export.h"
 #include "lib/kg/kge_file.h"
 #include "lib/kg/known_file.h"
+#include "lib/kg/ranks_file.h"
 #include "lib/kg/triples_file.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/potential/potential_file.h"
@@ -74,7 +75,7 @@ int main() {
   for (const rutile::Schema* schema :
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
         &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
-        &rutile::KgeSchema(), &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(),
+        &rutile::KgeSchema(), &rutile::RanksSchema(), &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(),
         &rutile::PartialInfluenceSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }

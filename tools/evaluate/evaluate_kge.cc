@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/file.h"
+#include "lib/base/input_files.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/embedding_export.h"
@@ -28,12 +29,15 @@
 #include "lib/kg/rank_options.h"
 #include "lib/kg/rank_triples.h"
 #include "lib/kg/ranking_metrics.h"
+#include "lib/kg/ranks_file.h"
+#include "lib/kg/triple.h"
 #include "lib/kg/triples_file.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/evaluate/kge_outputs.h"
+#include "tools/evaluate/shards.h"
 
 DECLARE_string(output_dir);
 DECLARE_bool(progress);
@@ -83,7 +87,7 @@ absl::StatusOr<std::vector<int64_t>> HitsFromFlag() {
   return hits_at;
 }
 
-absl::Status CheckFlags() {
+absl::Status CheckFlags(const EvaluateShard& shard) {
   if (FLAGS_known != "keep" && FLAGS_known != "drop") {
     return absl::InvalidArgumentError(absl::StrCat("--known=", FLAGS_known, ": expected keep or drop"));
   }
@@ -91,13 +95,16 @@ absl::Status CheckFlags() {
   if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
   }
-  RETURN_IF_ERROR(
-      RefuseFlags("with a knowledge-graph model",
-                  {"frames", "config_type", "forces", "check", "train_log", "max_energy_rmse", "max_force_rmse",
-                   "max_stress_rmse", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+  RETURN_IF_ERROR(RefuseFlags(
+      "with a knowledge-graph model",
+      {"export_aenet", "frames", "config_type", "forces", "check", "train_log", "max_energy_rmse", "max_force_rmse",
+       "max_stress_rmse", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+  if (shard.is_part()) {
+    RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing", {"hits_at", "per_relation", "min_mrr"}));
+  }
   if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
-  return RefuseFlags("with --queries", {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation",
-                                        "min_mrr", "output_dir"});
+  return RefuseFlags("with --queries", {"shard", "split", "filter", "direction", "ranking_convention", "hits_at",
+                                        "per_relation", "min_mrr", "output_dir"});
 }
 
 // A model of ours, or another project's with the names of the triples, which `graph` then holds.
@@ -187,18 +194,32 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge
   return notes;
 }
 
-absl::Status Rank(const ToolRun& run, const TrainedKge& model, const KgeScorer& scorer, const KnowledgeGraph& graph,
-                  const KnownTails* known) {
-  KgeEvaluation evaluation;
-  ASSIGN_OR_RETURN(evaluation.options, RankOptionsFromFlags());
-  ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
-  if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
+// Ranks the triples, or those of a shard.
+absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const KnownTails* known,
+                  const EvaluateShard& shard, KgeEvaluation* evaluation) {
+  ASSIGN_OR_RETURN(evaluation->options, RankOptionsFromFlags());
+  if (shard.is_part()) {
+    const absl::Span<const Triple> triples = SplitTriples(graph, evaluation->options.split);
+    evaluation->options.triples = RankShard(triples, shard.shard, shard.num_shards);
+    if (evaluation->options.triples->empty() && !triples.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("shard ", shard.shard, "/", shard.num_shards, " of ",
+                                                     triples.size(), " triples has none: make at most ",
+                                                     triples.size()));
+    }
+  }
+  const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
   ProgressBar progress("evaluate", -1, FLAGS_progress);
-  RankTriplesOptions options = evaluation.options;
+  RankTriplesOptions options = evaluation->options;
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
-  ASSIGN_OR_RETURN(evaluation.ranks, RankTriples(scorer, graph, known, options));
+  ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
+  return absl::OkStatus();
+}
 
+// inputs: that the ranks were made of, files.
+absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, const TrainedKge& model,
+                   const KnowledgeGraph& graph, KgeEvaluation evaluation) {
+  const RankTriplesOptions& options = evaluation.options;
   const RankingGroups groups = {RelationCategories(graph.train, graph.num_relations()), graph.relations};
   evaluation.rows =
       ComputeRankingRows(SplitTriples(graph, options.split), evaluation.ranks, evaluation.hits_at, groups);
@@ -210,7 +231,7 @@ absl::Status Rank(const ToolRun& run, const TrainedKge& model, const KgeScorer& 
   }
   std::cout << MetricsTable(evaluation, printed);
   if (!FLAGS_output_dir.empty()) {
-    RETURN_IF_ERROR(WriteKgeOutputs(FLAGS_output_dir, run, model, graph, evaluation));
+    RETURN_IF_ERROR(WriteKgeOutputs(FLAGS_output_dir, run, inputs, model, graph, evaluation));
     PrintMessage(absl::StrCat("wrote ", FLAGS_output_dir, "/report.html, metrics.tsv and ranks.tsv"));
   }
   const double mrr = evaluation.rows[0].sums.mrr();
@@ -233,12 +254,18 @@ bool IsKgeModel(const std::string& path) {
 }
 
 absl::Status EvaluateKge(const ToolRun& run) {
-  RETURN_IF_ERROR(CheckFlags());
+  ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());
+  RETURN_IF_ERROR(CheckFlags(shard));
   const bool exports = !FLAGS_export_embeddings.empty();
-  if (run.args.size() > 3 || (run.args.size() < 2 && !exports)) {
+  std::vector<std::string> more;  // known tails, or ranks
+  if (run.args.size() > 2) {
+    ASSIGN_OR_RETURN(more, ExpandInputs(std::vector<std::string>(run.args.begin() + 2, run.args.end())));
+  }
+  ASSIGN_OR_RETURN(const bool ranked, AreResults(more, "kg.ranks"));
+  if ((more.size() > 1 && !ranked) || (run.args.size() < 2 && !exports)) {
     return absl::InvalidArgumentError(
-        "needs MODEL, a file of kind kg.triples/1 and perhaps its known tails, of kind kg.known/1; see evaluate "
-        "--help");
+        "needs MODEL, a file of kind kg.triples/1 and perhaps its known tails, of kind kg.known/1, or ranks, of kind "
+        "kg.ranks/1; see evaluate --help");
   }
   std::optional<KnowledgeGraph> graph;
   ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run, &graph));
@@ -255,12 +282,32 @@ absl::Status EvaluateKge(const ToolRun& run) {
     return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", status.message()));
   }
   std::optional<KnownTails> known;
-  if (run.args.size() == 3) {
-    ASSIGN_OR_RETURN(known, ReadKnownTails(run.args[2], *graph));
+  if (!more.empty() && !ranked) {
+    ASSIGN_OR_RETURN(known, ReadKnownTails(more[0], *graph));
   }
-  const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
-  if (!FLAGS_queries.empty()) return Predict(model, scorer, *graph);
-  return Rank(run, model, scorer, *graph, known.has_value() ? &*known : nullptr);
+  if (!FLAGS_queries.empty()) {
+    if (ranked) return absl::InvalidArgumentError(absl::StrCat(more[0], ": ranks have no effect with --queries"));
+    return Predict(model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph);
+  }
+  KgeEvaluation evaluation;
+  ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
+  if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
+  std::vector<std::string> inputs = {run.args[1]};
+  if (ranked) {
+    RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
+                                {"shard", "split", "filter", "direction", "ranking_convention", "threads"}));
+    ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, run.args[0]));
+    evaluation.options = std::move(stored.options);
+    evaluation.ranks = std::move(stored.ranks);
+    inputs.insert(inputs.end(), more.begin(), more.end());
+  } else {
+    RETURN_IF_ERROR(Rank(model, *graph, known.has_value() ? &*known : nullptr, shard, &evaluation));
+  }
+  if (!shard.is_part()) return Judge(run, inputs, model, *graph, std::move(evaluation));
+  RETURN_IF_ERROR(WriteRanksOfShard(FLAGS_output_dir, run, inputs, shard, *graph, evaluation));
+  PrintMessage(
+      absl::StrCat("wrote ", shard.Path(FLAGS_output_dir, "ranks"), ": ", evaluation.ranks.tail.size(), " triples"));
+  return absl::OkStatus();
 }
 
 absl::Status RefuseKgeFlags(absl::string_view why) {

@@ -63,6 +63,32 @@ grep -q '^relation	likes	both' table && grep -q '^category	1-1	tail' table || fa
 awk -F'\t' -v mr="$(value tail mr table)" 'NR > 1 { sum += $4 } END { d = sum / (NR - 1) - mr; exit !(d < 0.001 && d > -0.001) }' out/ranks.tsv || fail "mean rank: $(head -n 3 out/ranks.tsv)"
 grep -qE '(src|href)="[^#d]' out/report.html && fail "report.html refers to other files"
 
+# In parts: named together, whatever the order, they give what one run gives; heads through inverses and by scoring all.
+for run in "m g auto" "tails plain both"; do
+  set -- $run
+  rm -rf parts whole merged
+  $evaluate --direction=$3 --per_relation --output_dir=whole $1.safetensors $2.safetensors > whole.tsv 2> log || fail "whole: $(cat log)"
+  for i in 1 2 3; do
+    $evaluate --shard=$i/3 --direction=$3 --output_dir=parts $1.safetensors $2.safetensors > part.tsv 2> log || fail "shard $i: $(cat log)"
+    [ ! -s part.tsv ] || fail "a part prints a table"
+  done
+  grep -q 'wrote parts/ranks-00003-of-00003.safetensors: 3 triples' log || fail "a part says: $(cat log)"
+  $evaluate --per_relation --output_dir=merged $1.safetensors $2.safetensors parts/ranks-00003* parts/ranks-0000[12]* > merged.tsv 2> log || fail "merge: $(cat log)"
+  cmp whole.tsv merged.tsv && cmp whole/ranks.tsv merged/ranks.tsv || fail "parts give other ranks than the whole"
+  $evaluate --per_relation $1.safetensors $2.safetensors whole/ranks.safetensors 2> /dev/null | cmp - whole.tsv || fail "ranks read back"
+done
+[ "$(value tail 'hits@30' <($evaluate --hits_at=1,30 tails.safetensors plain.safetensors parts/*.safetensors))" = 1.000000 ] || fail "other hits of the same ranks"
+expect_error 1 'ranks-00002-of-00003.safetensors is missing' $evaluate tails.safetensors plain.safetensors parts/ranks-0000[13]*
+expect_error 1 'shard 1/3 of' $evaluate tails.safetensors plain.safetensors parts/ranks-00002*
+expect_error 1 'was not made from the model' $evaluate softmax.safetensors g.safetensors out/ranks.safetensors
+expect_error 1 'out/ranks.safetensors: is a whole result' $evaluate m.safetensors g.safetensors out/ranks.safetensors parts/ranks-00002*
+expect_error 1 'other triples' $evaluate m.safetensors g.safetensors parts/ranks-*
+expect_error 1 'split has no effect on ranks' $evaluate --split=valid tails.safetensors plain.safetensors parts/ranks-*
+expect_error 1 'shard=1/2 writes a part' $evaluate --shard=1/2 m.safetensors g.safetensors
+expect_error 1 'min_mrr has no effect with --shard' $evaluate --shard=1/2 --min_mrr=0.1 --output_dir=x m.safetensors g.safetensors
+expect_error 1 'shard has no effect with --queries' $evaluate --shard=1/2 --queries=all.txt --output_dir=x m.safetensors g.safetensors
+expect_error 1 'has none: make at most 9' $evaluate --shard=1/10 --output_dir=x m.safetensors g.safetensors
+
 # Answers.
 printf 'p03\tlikes\t?\n?\tknows\tp09\n' > queries.tsv
 $evaluate --queries=queries.tsv --top_k=30 --probabilities m.safetensors g.safetensors > answers.tsv 2> log || fail "queries: $(cat log)"

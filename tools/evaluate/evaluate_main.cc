@@ -2,32 +2,33 @@
 
 #include <gflags/gflags.h>
 
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
-#include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_errors.h"
 #include "lib/evaluation/training_log.h"
 #include "lib/potential/force_check.h"
 #include "lib/potential/force_predictor.h"
-#include "lib/potential/predict_inputs.h"
-#include "lib/train/split.h"
+#include "lib/structure/structure.h"
+#include "tools/common/given_flags.h"
 #include "tools/common/run_tool.h"
-#include "tools/common/structure_flags.h"
-#include "tools/common/thread_flags.h"
 #include "tools/evaluate/evaluate_kge.h"
+#include "tools/evaluate/export_aenet.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/outputs.h"
+#include "tools/evaluate/predictions.h"
+#include "tools/evaluate/shards.h"
+
+DECLARE_bool(forces);
 
 DEFINE_string(output_dir, "", "Directory for tables, predictions, plots and report.html. Empty: none are written.");
-DEFINE_string(frames, "", "File with the numbers of the structures to evaluate, from 0 over all of DATA. Empty: all.");
-DEFINE_string(config_type, "", "Glob: only structures whose config type fits. Empty: all.");
-DEFINE_bool(forces, true, "Predict forces and stress as well, at several times the cost of energies alone.");
 DEFINE_bool(check, false,
             "Compare forces and stress of the first 3 structures with finite differences of the energy, and see that "
             "the forces of each structure add up to zero. Exit with status 2 if not.");
@@ -45,34 +46,30 @@ namespace {
 
 constexpr int kCheckedStructures = 3;
 
-absl::StatusOr<PredictOptions> PredictOptionsFromFlags() {
-  PredictOptions options;
-  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
-  options.num_threads = ThreadsFromFlags();
-  options.forces = FLAGS_forces;
-  options.config_type = FLAGS_config_type;
-  if (!FLAGS_frames.empty()) {
-    ASSIGN_OR_RETURN(options.frames, ReadIndexFile(FLAGS_frames));
-  }
+absl::Status CheckFlags(const EvaluateShard& shard) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (!FLAGS_forces && (FLAGS_check || FLAGS_max_force_rmse < infinity || FLAGS_max_stress_rmse < infinity)) {
     return absl::InvalidArgumentError("--check, --max_force_rmse and --max_stress_rmse need --forces");
   }
-  return options;
+  if (shard.is_part()) {
+    return RefuseFlags("with --shard, which judges nothing",
+                       {"train_log", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"});
+  }
+  if (FLAGS_train_log.empty() || !FLAGS_output_dir.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("--train_log draws a learning curve in the report: give --output_dir as well");
 }
 
 absl::Status RunEvaluate(const ToolRun& run) {
   if (!run.args.empty() && IsKgeModel(run.args[0])) return EvaluateKge(run);
   RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
+  if (WantsAenet()) return ExportToAenet(run);
   if (run.args.size() < 2) {
     return absl::InvalidArgumentError("needs a model and at least one file of data; see evaluate --help");
   }
-  ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags());
+  ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());
+  RETURN_IF_ERROR(CheckFlags(shard));
   std::optional<TrainingLog> log;
   if (!FLAGS_train_log.empty()) {
-    if (FLAGS_output_dir.empty()) {
-      return absl::InvalidArgumentError("--train_log draws a learning curve in the report: give --output_dir as well");
-    }
     ASSIGN_OR_RETURN(log, ReadTrainingLog(FLAGS_train_log));
   }
   ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
@@ -80,26 +77,25 @@ absl::Status RunEvaluate(const ToolRun& run) {
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
 
-  ProgressBar progress("evaluate", options.frames.has_value() ? static_cast<int64_t>(options.frames->size()) : -1,
-                       FLAGS_progress);
-  options.on_progress = [&](int64_t structures) { progress.Add(structures); };
   std::optional<ForceCheck> check;
   int checked = 0;
+  std::function<absl::Status(const Structure&)> on_structure;
   if (FLAGS_check) {
     check.emplace(models.potentials);
-    options.on_structure = [&](const Structure& s) {
+    on_structure = [&](const Structure& s) {
       return checked++ < kCheckedStructures ? check->Add(s) : absl::OkStatus();
     };
   }
   ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
-                   PredictInputs(models.potentials, inputs, options));
-  progress.Finish();
+                   PredictionsFromFlags(models, inputs, shard, std::move(on_structure)));
 
   const std::vector<ErrorRow> errors = ComputeErrors(predictions);
-  std::cout << ErrorsToTsv(errors);
+  if (!shard.is_part()) std::cout << ErrorsToTsv(errors);
   const std::string warning = ExtrapolationWarning(predictions);
   if (!warning.empty()) PrintWarning(warning);
-  if (!FLAGS_output_dir.empty()) {
+  if (shard.is_part()) {
+    RETURN_IF_ERROR(WritePredictionsPart(run, models, inputs, shard, predictions));
+  } else if (!FLAGS_output_dir.empty()) {
     RETURN_IF_ERROR(WriteOutputs(FLAGS_output_dir, run, models, inputs, predictions, errors, std::move(log)));
     PrintMessage(absl::StrCat("wrote ", FLAGS_output_dir, "/report.html, predictions.tsv and metrics.tsv"));
   }
@@ -118,9 +114,11 @@ absl::Status RunEvaluate(const ToolRun& run) {
 }  // namespace rutile
 
 int main(int argc, char** argv) {
-  return rutile::RunTool(argc, argv,
-                         {"evaluate", "errors and predictions of a model",
-                          "evaluate [flags] MODEL[,MODEL...] DATA...    (features, neighbors, or structures)\n"
-                          "       evaluate [flags] MODEL TRIPLES [KNOWN]       (a knowledge graph)"},
-                         rutile::RunEvaluate);
+  return rutile::RunTool(
+      argc, argv,
+      {"evaluate", "errors and predictions of a model",
+       "evaluate [flags] MODEL[,MODEL...] DATA...    (features, neighbors, structures, or predictions)\n"
+       "       evaluate [flags] MODEL TRIPLES [KNOWN]       (a knowledge graph)\n"
+       "       evaluate [flags] MODEL TRIPLES RANKS..."},
+      rutile::RunEvaluate);
 }

@@ -68,6 +68,41 @@ $evaluate run/best.safetensors,run/best.safetensors f.safetensors > twice.tsv ||
 [ "$(value all '' force eV/Å 6 twice.tsv)" = "$(value all '' force eV/Å 6 features.tsv)" ] || fail "a model twice"
 [ "$(value all '' force_spread eV/Å 8 twice.tsv)" = 0.000000 ] || fail "spread of a model with itself"
 
+# In parts, by several processes: named together they give every file of one run, to the byte but for the command.
+for members in run/best.safetensors run/best.safetensors,other/best.safetensors; do
+  [ ! -d whole ] || mv whole whole1
+  rm -rf parts merged
+  chosen="--frames=run/test_frames.txt"
+  $evaluate $chosen --output_dir=whole $members f.safetensors > whole.tsv 2> log || fail "whole: $(cat log)"
+  for i in 3 1 2; do
+    $evaluate $chosen --shard=$i/3 --output_dir=parts $members f.safetensors > part.tsv 2> log || fail "shard $i: $(cat log)"
+    [ ! -s part.tsv ] || fail "a part prints a table"
+  done
+  grep -q 'wrote parts/predictions-00002-of-00003.safetensors: 1[34] structures' log || fail "a part says: $(cat log)"
+  $evaluate --output_dir=merged $members parts/predictions-*-of-00003.safetensors > merged.tsv 2> log || fail "merge: $(cat log)"
+  grep -q 'the predictions were made with --frames=' log || fail "the choice of the parts: $(cat log)"
+  cmp whole.tsv merged.tsv || fail "parts give other errors than the whole"
+  for file in metrics.tsv predictions.tsv predictions_forces.tsv parity_force.svg; do
+    cmp whole/$file merged/$file || fail "parts give another $file"
+  done
+  $evaluate $members merged/predictions.safetensors | cmp - whole.tsv || fail "predictions read back"
+done
+expect_error 1 'shard 2/3 of parts/predictions-00001-of-00003.safetensors and 1 more are missing' \
+  $evaluate $members parts/predictions-00001-of-00003.safetensors
+expect_error 1 'parts/predictions-00003-of-00003.safetensors is missing' $evaluate $members parts/predictions-0000[12]-of-00003.safetensors
+expect_error 1 'of 2 models, but 1 are given' $evaluate run/best.safetensors parts/*.safetensors
+$evaluate --shard=2/3 --forces=false --output_dir=otherparts $members f.safetensors 2> log || fail "energies in parts: $(cat log)"
+ls parts/predictions-0000[13]* otherparts/* > mixed.txt
+expect_error 1 'they are not parts of one result' $evaluate $members list:mixed.txt
+expect_error 1 'was not made from the model other/best' $evaluate other/best.safetensors whole1/predictions.safetensors
+expect_error 1 'does not go with' $evaluate $members f.safetensors parts/*.safetensors
+expect_error 1 'shard=2/3 writes a part' $evaluate --shard=2/3 $members f.safetensors
+expect_error 1 'shard=4/3' $evaluate --shard=4/3 --output_dir=parts $members f.safetensors
+expect_error 1 'max_energy_rmse has no effect with --shard' $evaluate --shard=2/3 --output_dir=parts --max_energy_rmse=1 $members f.safetensors
+expect_error 1 'config_type has no effect on predictions' $evaluate --config_type=rutile $members parts/*.safetensors
+$evaluate --max_energy_rmse=0.001 $members parts/*.safetensors > /dev/null 2> err
+[ $? = 2 ] && grep -q 'meV/atom is above' err || fail "a limit on parts: $(cat err)"
+
 printf '1\n\nO 0 0 0\n' > bare.xyz
 $evaluate --output_dir=bare run/best.safetensors bare.xyz > table 2> log || fail "no energies: $(cat log)"
 [ "$(cut -f 3 table | paste -sd ,)" = quantity,net_force ] || fail "rows without energies: $(cat table)"
@@ -101,4 +136,11 @@ expect_error 1 'Fe' $evaluate run/best.safetensors iron.xyz
 expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safetensors f.safetensors
 expect_error 1 'output_dir' $evaluate --train_log=run/log.tsv run/best.safetensors f.safetensors
 expect_error 1 '--config_type' $evaluate --config_type=nothing run/best.safetensors f.safetensors
+
+# For aenet. What the numbers must be is aenet_file_test's.
+$evaluate --export_aenet=aenet run/best.safetensors 2> err || fail "--export_aenet: $(cat err)"
+[ "$(head -n 1 aenet/Ti.nn.ascii)" = 4 ] && grep -qx Chebyshev aenet/O.nn.ascii || fail "aenet's files"
+expect_error 1 'a model and nothing else' $evaluate --export_aenet=aenet run/best.safetensors f.safetensors
+expect_error 1 '--check has no effect' $evaluate --export_aenet=aenet --check run/best.safetensors
+expect_error 1 'one by one' $evaluate --export_aenet=aenet run/best.safetensors,other/best.safetensors
 finish

@@ -8,6 +8,7 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/rank_tables.h"
+#include "lib/kg/ranks_file.h"
 #include "lib/plot/html_report.h"
 #include "lib/tensorfile/provenance.h"
 
@@ -83,8 +84,19 @@ std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const Ranki
   return marked;
 }
 
-absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const TrainedKge& model,
-                             const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
+absl::Status WriteRanksOfShard(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
+                               const EvaluateShard& shard, const KnowledgeGraph& graph,
+                               const KgeEvaluation& evaluation) {
+  std::vector<std::string> files = {run.args[0]};
+  files.insert(files.end(), inputs.begin(), inputs.end());
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, RanksSchema().kind, files));
+  shard.Describe(&metadata);
+  return WriteRanks(shard.Path(directory, "ranks"), graph, evaluation.options, evaluation.ranks, metadata);
+}
+
+absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
+                             const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
+  RETURN_IF_ERROR(WriteRanksOfShard(directory, run, inputs, {}, graph, evaluation));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", MetricsTable(evaluation, evaluation.rows)));
   RETURN_IF_ERROR(
       WriteRanksTsv(directory + "/ranks.tsv", graph, SplitTriples(graph, evaluation.options.split), evaluation.ranks));

@@ -14,6 +14,7 @@
 #include "lib/kg/rank_options.h"
 #include "lib/kg/ranking_metrics.h"
 #include "tools/common/run_tool.h"
+#include "tools/evaluate/shards.h"
 
 namespace rutile {
 
@@ -25,9 +26,15 @@ struct KgeEvaluation {
   std::vector<std::string> notes;
 };
 
-// metrics.tsv, ranks.tsv and report.html, into a directory that exists.
-absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const TrainedKge& model,
-                             const KnowledgeGraph& graph, const KgeEvaluation& evaluation);
+// metrics.tsv, ranks.tsv, ranks.safetensors and report.html, into a directory that exists. inputs: files of triples or
+// ranks.
+absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
+                             const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation);
+
+// ranks.safetensors alone, or where these are the ranks of part `shard`, that part of it. inputs: the same.
+absl::Status WriteRanksOfShard(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
+                               const EvaluateShard& shard, const KnowledgeGraph& graph,
+                               const KgeEvaluation& evaluation);
 
 // As printed: the table, with a last column that says so where the convention or the filter is not the usual one.
 std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const RankingRow> rows);

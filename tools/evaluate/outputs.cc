@@ -19,7 +19,8 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
                           const std::vector<ErrorRow>& errors, std::optional<TrainingLog> log) {
   std::vector<std::string> files = models.paths;
   files.insert(files.end(), inputs.begin(), inputs.end());
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
+  metadata["members"] = absl::StrCat(models.paths.size());
   RETURN_IF_ERROR(WritePredictions(directory + "/predictions.safetensors", predictions, metadata));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/predictions.tsv", PredictionsToTsv(predictions)));
   const bool forces = std::any_of(predictions.begin(), predictions.end(),

@@ -11,10 +11,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/memory.h"
 #include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/structure/element.h"
 #include "tools/common/descriptor_flags.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/run_tool.h"
@@ -184,6 +187,31 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
     PrintMessage(absl::StrCat(data.num_filtered(), " structures are left out by --max_energy and --max_forces"));
   }
   return data;
+}
+
+std::map<std::string, std::string> DataCourse(const AtomicData& data) {
+  std::map<std::string, std::string> course;
+  for (const char* name : {"config_weights", "weight_key", "energy_key", "force_key", "stress_key", "virial_key",
+                           "runner_units", "max_energy", "max_forces"}) {
+    const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name);
+    if (flag.current_value != flag.default_value) course[name] = flag.current_value;
+  }
+  // Features were made with theirs, and hashed.
+  if (data.has_features()) return course;
+  const ChebyshevOptions& descriptor = data.descriptor();
+  const ChebyshevOptions usual;
+  const auto describe = [&course](const char* name, auto value, auto default_value) {
+    if (value != default_value) course[name] = absl::StrCat(value);
+  };
+  // Elements are in the order that features know them by.
+  course["species"] = absl::StrJoin(
+      descriptor.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+  describe("rad_order", descriptor.rad_order, usual.rad_order);
+  describe("rad_cutoff", descriptor.rad_cutoff, usual.rad_cutoff);
+  describe("ang_order", descriptor.ang_order, usual.ang_order);
+  describe("ang_cutoff", descriptor.ang_cutoff, usual.ang_cutoff);
+  describe("min_cutoff", descriptor.min_cutoff, usual.min_cutoff);
+  return course;
 }
 
 absl::StatusOr<std::vector<std::string>> CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options) {

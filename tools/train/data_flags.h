@@ -20,6 +20,10 @@ namespace rutile {
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
                                             const std::map<uint8_t, double>& atomic_energies);
 
+// Of the flags that ReadTrainingData goes by, those that decide what is learned from the same files, for
+// TrainerOptions::course: only what differs from the default, by the flags' names.
+std::map<std::string, std::string> DataCourse(const AtomicData& data);
+
 // By --cached_features, --cache_neighbors, --cache_triplets, --cache_max_bytes, --cache_dir: finds neighbours and keeps
 // them in the data, and sets options->cached_features. What is not said is kept where it saves time and there is room.
 // The result is what there is to say of it, a message each. INVALID_ARGUMENT: a cache that was asked for and would

@@ -156,6 +156,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   options.communicator = communicator.get();
   ASSIGN_OR_RETURN(const bool synchronise, SyncNormsFromFlags(communicator.get(), model, options));
   if (communicator != nullptr && model.model == KgeModel::kConvE && !synchronise) {
+    options.course["sync_batchnorm"] = absl::StrCat("false with ", communicator->size(), " processes");
     messages.push_back(
         "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
         "with smaller batches for the norms (--sync_batchnorm makes it the same)");

@@ -87,6 +87,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   options.data_sha256 = DataSha256(metadata, inputs);
+  options.course = DataCourse(data);
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);

@@ -112,6 +112,12 @@ for n in 1 2; do
 done
 same kge1 kge2
 expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
+# Norms that see other shares than before make another run; synchronised, the number of processes may change.
+# shellcheck disable=SC2086
+$train $kge --num_processes=2 --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log
+grep -q 'sync_batchnorm is "false with 2 processes", but the run to resume has not set' log || fail "other norms: $(cat log)"
+# shellcheck disable=SC2086
+$train $kge --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log || fail "synchronised, then alone: $(cat log)"
 # shellcheck disable=SC2086
 $train $kge --num_processes=2 --sync_batchnorm --compile_mode=none --output_dir=z kg.safetensors > /dev/null 2> log
 grep -q 'sync_batchnorm has no effect with --compile_mode=none' log || fail "eager: $(cat log)"

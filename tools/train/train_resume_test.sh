@@ -75,6 +75,11 @@ refuses 'the inputs are not the files that the run to resume had, though they ho
   $train $short --output_dir=b --max_epochs=7 --resume other.safetensors
 run b --max_epochs=7 --resume --override=data other.safetensors
 grep -q 'what is best is judged anew' log || fail "override=data: $(cat log)"
+# What the flags make of the same files.
+$train $short --species=Ti,O --config_weights=rutile=2 --output_dir=w --max_epochs=1 "$tio2" > stdout 2> log || fail "structures: $(cat log)"
+refuses 'rad_cutoff is "5", but the run to resume has not set; config_weights is not set, but the run to resume has "rutile=2"; give the same' \
+  $train $short --species=Ti,O --rad_cutoff=5 --output_dir=w --max_epochs=2 --resume "$tio2"
+run w --species=Ti,O --config_weights=rutile=2 --max_epochs=2 --resume "$tio2"
 cp f.safetensors moved.safetensors
 run b --max_epochs=8 --resume other.safetensors
 run whole --max_epochs=7 --resume moved.safetensors # the same content in another place

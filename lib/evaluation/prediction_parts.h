@@ -1,0 +1,28 @@
+// Predictions that were made in parts, by processes that each took a share of the structures.
+
+#ifndef RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_
+#define RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/evaluation/structure_prediction.h"
+
+namespace rutile {
+
+struct MergedPredictions {
+  std::vector<StructurePrediction> predictions;  // in the order of the data
+  std::string selection;                         // what the parts say of it (predictions_file.h)
+};
+
+// paths: files of kind predictions/1, all parts of one set in any order, or one that is whole. models: the files that
+// made them. INVALID_ARGUMENT: the errors of OrderParts, CheckMadeFrom and DecodePredictions; parts whose sizes do not
+// fit together.
+absl::StatusOr<MergedPredictions> ReadPredictionParts(absl::Span<const std::string> paths,
+                                                      absl::Span<const std::string> models);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_

@@ -1,0 +1,102 @@
+#include "tools/evaluate/predictions.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/progress.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/evaluation/prediction_parts.h"
+#include "lib/evaluation/predictions_file.h"
+#include "lib/potential/predict_inputs.h"
+#include "lib/tensorfile/provenance.h"
+#include "lib/train/split.h"
+#include "tools/common/given_flags.h"
+#include "tools/common/structure_flags.h"
+#include "tools/common/thread_flags.h"
+
+DECLARE_string(output_dir);
+DECLARE_bool(progress);
+
+DEFINE_string(frames, "", "File with the numbers of the structures to evaluate, from 0 over all of DATA. Empty: all.");
+DEFINE_string(config_type, "", "Glob: only structures whose config type fits. Empty: all.");
+DEFINE_bool(forces, true, "Predict forces and stress as well, at several times the cost of energies alone.");
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const EvaluateShard& shard) {
+  PredictOptions options;
+  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  options.num_threads = ThreadsFromFlags();
+  options.forces = FLAGS_forces;
+  options.config_type = FLAGS_config_type;
+  options.shard = shard.shard;
+  options.num_shards = shard.num_shards;
+  if (!FLAGS_frames.empty()) {
+    ASSIGN_OR_RETURN(options.frames, ReadIndexFile(FLAGS_frames));
+  }
+  return options;
+}
+
+// What parts must have in common beside their inputs, as flags; frames by their numbers, wherever the file lies.
+absl::StatusOr<std::string> Selection() {
+  std::vector<std::string> words;
+  for (const char* name :
+       {"config_type", "forces", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}) {
+    const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name);
+    if (flag.current_value != flag.default_value) words.push_back(absl::StrCat("--", name, "=", flag.current_value));
+  }
+  if (!FLAGS_frames.empty()) {
+    ASSIGN_OR_RETURN(std::vector<int64_t> frames, ReadIndexFile(FLAGS_frames));
+    std::sort(frames.begin(), frames.end());
+    words.push_back(absl::StrCat("--frames=sha256:", Sha256Hex(absl::StrJoin(frames, ",")).substr(0, 16)));
+  }
+  return ShellCommand(words);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
+    const Models& models, absl::Span<const std::string> inputs, const EvaluateShard& shard,
+    std::function<absl::Status(const Structure&)> on_structure) {
+  ASSIGN_OR_RETURN(const bool predicted, AreResults(inputs, "predictions"));
+  if (predicted) {
+    RETURN_IF_ERROR(RefuseFlags("on predictions, which are made already",
+                                {"frames", "config_type", "forces", "check", "shard", "energy_key", "force_key",
+                                 "stress_key", "virial_key", "runner_units"}));
+    ASSIGN_OR_RETURN(MergedPredictions merged, ReadPredictionParts(inputs, models.paths));
+    if (!merged.selection.empty()) PrintMessage(absl::StrCat("the predictions were made with ", merged.selection));
+    return std::move(merged.predictions);
+  }
+  ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags(shard));
+  ProgressBar progress(
+      "evaluate", options.frames.has_value() && !shard.is_part() ? static_cast<int64_t>(options.frames->size()) : -1,
+      FLAGS_progress);
+  options.on_progress = [&](int64_t structures) { progress.Add(structures); };
+  options.on_structure = std::move(on_structure);
+  ASSIGN_OR_RETURN(std::vector<StructurePrediction> predictions, PredictInputs(models.potentials, inputs, options));
+  progress.Finish();
+  return predictions;
+}
+
+absl::Status WritePredictionsPart(const ToolRun& run, const Models& models, absl::Span<const std::string> inputs,
+                                  const EvaluateShard& shard, absl::Span<const StructurePrediction> predictions) {
+  std::vector<std::string> files = models.paths;
+  files.insert(files.end(), inputs.begin(), inputs.end());
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
+  metadata["members"] = absl::StrCat(models.paths.size());
+  shard.Describe(&metadata);
+  ASSIGN_OR_RETURN(metadata["selection"], Selection());
+  const std::string path = shard.Path(FLAGS_output_dir, "predictions");
+  RETURN_IF_ERROR(WritePredictions(path, predictions, metadata));
+  PrintMessage(absl::StrCat("wrote ", path, ": ", predictions.size(), " structures"));
+  return absl::OkStatus();
+}
+
+}  // namespace rutile
