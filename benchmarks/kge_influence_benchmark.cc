@@ -29,6 +29,7 @@
 #include "lib/kg/triple.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
+#include "lib/task/projection_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 // Last: lib/base/logging.h says why.
@@ -208,8 +209,23 @@ BENCHMARK(BM_TripleLoss)
     ->Args({200, 1, 0})
     ->Args({200, 100, 0})
     ->Args({200, 100, 1})
+    ->Args({200, 2000, 0})
     ->Args({32, 1, 0})
     ->Args({32, 100, 0})
+    ->Unit(benchmark::kMillisecond);
+
+// Products of maps that are projected to `numbers` each.
+void BM_Projected(benchmark::State& state) {
+  KgeInfluenceOptions options;
+  options.projection = {state.range(3) != 0 ? ProjectionKind::kSparse : ProjectionKind::kGaussian, state.range(2), 0};
+  Run(state, options);
+}
+BENCHMARK(BM_Projected)
+    ->ArgNames({"dim", "tests", "numbers", "sparse"})
+    ->Args({200, 100, 64, 1})
+    ->Args({200, 2000, 64, 0})
+    ->Args({200, 2000, 64, 1})
+    ->Args({200, 2000, 256, 1})
     ->Unit(benchmark::kMillisecond);
 
 void BM_OneToN(benchmark::State& state) {

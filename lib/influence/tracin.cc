@@ -11,10 +11,12 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/influence/block_sums.h"
 #include "lib/influence/influence_state.h"
 #include "lib/influence/score_sums.h"
 #include "lib/influence/top_scores.h"
 #include "lib/influence/tracin_inputs.h"
+#include "lib/influence/tracin_passes.h"
 #include "lib/profile/scope.h"
 
 namespace rutile {
@@ -45,7 +47,7 @@ class Computation {
 
   absl::StatusOr<Influence> Run() {
     SetParts();
-    RETURN_IF_ERROR(ChooseTestsPerPass());
+    RETURN_IF_ERROR(SetPasses());
     last_save_ = std::chrono::steady_clock::now();
     if (hooks_.resume != nullptr) RETURN_IF_ERROR(Restore(*hooks_.resume));
     for (; pass_ == 0 || pass_ * tests_per_pass_ < num_tests(); ++pass_, position_ = 0) RETURN_IF_ERROR(RunPass());
@@ -79,33 +81,33 @@ class Computation {
     for (Point& point : checkpoints_) point.products->SetParts(parts);
   }
 
-  absl::Status ChooseTestsPerPass() {
-    tile_size_ = 1;
-    for (const Point& point : checkpoints_) tile_size_ = std::max(tile_size_, point.products->tile_size());
-    tests_per_pass_ = std::max<int64_t>(1, num_tests());
-    if (options_.memory_limit == 0 || !options_.test_weight.empty() || tests_.empty()) return absl::OkStatus();
-    int64_t bytes = 0;  // of a test: what is held, and its products with a tile
-    for (const Point& point : checkpoints_) {
-      bytes += point.products->bytes_per_test() + 8 * parts_ * std::min<int64_t>(tile_size_, train_.size());
-    }
-    if (bytes > options_.memory_limit) {
-      return absl::InvalidArgumentError(absl::StrCat("memory_limit: ", options_.memory_limit,
-                                                     " bytes, but one test takes ", bytes, " at ", checkpoints_.size(),
-                                                     " checkpoints"));
-    }
-    tests_per_pass_ = std::min(tests_per_pass_, options_.memory_limit / bytes);
+  absl::Status SetPasses() {
+    std::vector<const GradientProducts*> products;
+    for (const Point& point : checkpoints_) products.push_back(point.products);
+    ASSIGN_OR_RETURN(const TracInPasses passes, ChoosePasses(products, train_.size(), num_tests(), options_));
+    tile_size_ = passes.tile_size;
+    tests_per_pass_ = passes.tests_per_pass;
+    at_once_ = passes.at_once;
+    block_size_ = passes.block_size;
     return absl::OkStatus();
   }
+
+  bool in_turns() const { return at_once_ < static_cast<int64_t>(checkpoints_.size()); }
+  // The checkpoints of a turn, which begins with the first.
+  absl::Span<Point> Turn(int64_t first) { return absl::MakeSpan(checkpoints_).subspan(first, at_once_); }
+  int64_t num_turns() const { return (static_cast<int64_t>(checkpoints_.size()) + at_once_ - 1) / at_once_; }
 
   absl::Status RunPass() {
     const int64_t first = pass_ * tests_per_pass_;
     held_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
-    RETURN_IF_ERROR(Hold());
-    if (goes_through_training()) {
-      if (lists_.empty()) MakeLists();
-      while (position_ < static_cast<int64_t>(train_.size())) {
-        RETURN_IF_ERROR(RunTile());
-        RETURN_IF_ERROR(AfterTile());
+    if (goes_through_training() && lists_.empty()) MakeLists();
+    test_self_.assign(held_.size(), 0);
+    test_self_part_.assign(held_.size() * parts_, 0);
+    RETURN_IF_ERROR(in_turns() ? RunInTurns() : RunTogether());
+    if (options_.test_self) {
+      result_.test_self.insert(result_.test_self.end(), test_self_.begin(), test_self_.end());
+      if (kept_parts_ > 0) {
+        result_.test_self_part.insert(result_.test_self_part.end(), test_self_part_.begin(), test_self_part_.end());
       }
     }
     for (const int64_t test : held_) result_.tests.push_back(test);
@@ -117,11 +119,72 @@ class Computation {
     return absl::OkStatus();
   }
 
-  absl::Status Hold() {
+  // All checkpoints are in memory: tile by tile.
+  absl::Status RunTogether() {
+    RETURN_IF_ERROR(Hold(absl::MakeSpan(checkpoints_), /*add_self=*/true));
+    while (goes_through_training() && position_ < static_cast<int64_t>(train_.size())) {
+      RETURN_IF_ERROR(RunTile());
+      RETURN_IF_ERROR(AfterTile(Progress(position_)));
+    }
+    return absl::OkStatus();
+  }
+
+  // Some are: block by block, each turn of checkpoints adding what it has to say of the block.
+  absl::Status RunInTurns() {
+    const int64_t n = goes_through_training() ? static_cast<int64_t>(train_.size()) : 0;
+    bool add_self = true;  // by the first block
+    do {
+      const int64_t rows = std::min(block_size_, n - position_);
+      RETURN_IF_ERROR(RunBlock(train_.subspan(position_, rows), add_self));
+      add_self = false;
+      position_ += rows;
+      if (n > 0) RETURN_IF_ERROR(AfterTile(Progress(position_)));
+    } while (position_ < n);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunBlock(absl::Span<const int64_t> examples, bool add_self) {
+    const int64_t n = static_cast<int64_t>(examples.size());
+    const bool self = options_.train_self && pass_ == 0;
+    std::vector<double> train_self(self ? n : 0), train_self_part(self ? n * parts_ : 0);
+    BlockSums sums(options_.scores ? n : 0, held_.size(), parts_, kept_parts_ > 0);
+    for (int64_t turn = 0; turn < num_turns(); ++turn) {
+      const absl::Span<Point> points = Turn(turn * at_once_);
+      RETURN_IF_ERROR(Hold(points, add_self));
+      for (int64_t at = 0; at < n; at += tile_size_) {
+        const absl::Span<const int64_t> tile = examples.subspan(at, tile_size_);
+        RETURN_IF_ERROR(FillTiles(points, tile));
+        if (self) {
+          RETURN_IF_ERROR(AddTrainSelf(points, tile, &train_self[at], &train_self_part[at * parts_]));
+        }
+        if (options_.scores) {
+          SetTerms(points, tile.size());
+          sums.Add(terms_, turn == 0, at, tile.size());
+        }
+        const int64_t done = position_ + (turn * n + at) / num_turns();
+        if (const absl::Status status = Progress(done); !status.ok()) return AfterTile(status);
+      }
+      for (Point& point : points) {
+        point.products->Release();
+        point.tile = {};
+      }
+    }
+    if (self) KeepTrainSelf(train_self, train_self_part);
+    if (!options_.scores) return absl::OkStatus();
+    terms_ = {sums.total()};
+    sums_ = &sums;
+    const ProfileScope scope(Stage::kRank);
+    const absl::Status status = AddScores(examples);
+    sums_ = nullptr;
+    return status;
+  }
+
+  // add_self: of the tests.
+  absl::Status Hold(absl::Span<Point> points, bool add_self) {
     const int64_t num_held = static_cast<int64_t>(held_.size());
     const bool cosine = options_.scores && options_.normalisation == InfluenceNormalisation::kCosine;
-    std::vector<double> self(num_held), self_part(num_held * parts_);
-    for (Point& point : checkpoints_) {
+    add_self = add_self && options_.test_self;
+    for (Point& point : points) {
       const bool weighted = num_held > 0 && !options_.test_weight.empty();
       const ProfileScope scope(Stage::kGradients);  // of the tests
       RETURN_IF_ERROR(weighted ? point.products->HoldWeightedTests(options_.test_weight)
@@ -130,18 +193,13 @@ class Computation {
         const std::vector<double> squares = point.products->HeldSquares();
         CHECK_EQ(squares.size(), parts_ * num_held);
         if (cosine) SetScale(squares, num_held, &point.test_scale);
-        for (int64_t h = 0; h < num_held; ++h) {
-          RETURN_IF_ERROR(AddSelf(point, squares, num_held, h, absl::StrCat("test ", held_[h]), &self, &self_part));
+        for (int64_t h = 0; add_self && h < num_held; ++h) {
+          RETURN_IF_ERROR(AddSelf(point, squares, num_held, h, absl::StrCat("test ", held_[h]), &test_self_[h],
+                                  &test_self_part_[h * parts_]));
         }
       }
       if (!options_.scores && options_.test_self && goes_through_training()) {
         RETURN_IF_ERROR(point.products->HoldTests({}));
-      }
-    }
-    if (options_.test_self) {
-      result_.test_self.insert(result_.test_self.end(), self.begin(), self.end());
-      if (kept_parts_ > 0) {
-        result_.test_self_part.insert(result_.test_self_part.end(), self_part.begin(), self_part.end());
       }
     }
     return absl::OkStatus();
@@ -156,15 +214,15 @@ class Computation {
     for (double& value : *scale) value = value == 0 ? 0 : 1 / std::sqrt(value);
   }
 
-  // Adds the point's share of the self-influence of the i-th of n examples.
+  // Adds the point's share of the self-influence of the i-th of n examples: *self, self_part [parts].
   absl::Status AddSelf(const Point& point, const std::vector<double>& squares, int64_t n, int64_t i,
-                       absl::string_view name, std::vector<double>* self, std::vector<double>* self_part) const {
+                       absl::string_view name, double* self, double* self_part) const {
     double sum = 0;
     for (int64_t p = 0; p < parts_; ++p) {
       sum += squares[p * n + i];
-      (*self_part)[i * parts_ + p] += point.rate * squares[p * n + i];
+      self_part[p] += point.rate * squares[p * n + i];
     }
-    (*self)[i] += point.rate * sum;
+    *self += point.rate * sum;
     if (std::isfinite(sum)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(name, ": the square of its gradient is ", sum, " at checkpoint ",
                                                    point.number, "; is it a state that diverged?"));
@@ -178,7 +236,25 @@ class Computation {
   absl::Status RunTile() {
     const absl::Span<const int64_t> examples = train_.subspan(position_, tile_size_);
     const int64_t n = static_cast<int64_t>(examples.size());
-    for (Point& point : checkpoints_) {
+    const absl::Span<Point> points = absl::MakeSpan(checkpoints_);
+    RETURN_IF_ERROR(FillTiles(points, examples));
+    if (options_.train_self && pass_ == 0) {
+      std::vector<double> self(n), self_part(n * parts_);
+      RETURN_IF_ERROR(AddTrainSelf(points, examples, self.data(), self_part.data()));
+      KeepTrainSelf(self, self_part);
+    }
+    if (options_.scores) {
+      const ProfileScope scope(Stage::kRank);
+      SetTerms(points, n);
+      RETURN_IF_ERROR(AddScores(examples));
+    }
+    position_ += n;
+    return absl::OkStatus();
+  }
+
+  absl::Status FillTiles(absl::Span<Point> points, absl::Span<const int64_t> examples) {
+    const int64_t n = static_cast<int64_t>(examples.size());
+    for (Point& point : points) {
       RETURN_IF_ERROR(point.products->Products(examples, needs_squares(), &point.tile));
       if (options_.scores) CHECK_EQ(point.tile.product.size(), parts_ * n * held_.size());
       if (needs_squares()) CHECK_EQ(point.tile.train_square.size(), parts_ * n);
@@ -186,41 +262,44 @@ class Computation {
         SetScale(point.tile.train_square, n, &point.train_scale);
       }
     }
-    if (options_.train_self && pass_ == 0) RETURN_IF_ERROR(AddTrainSelf(examples));
-    if (options_.scores) {
-      const ProfileScope scope(Stage::kRank);
-      RETURN_IF_ERROR(AddScores(examples));
-    }
-    position_ += n;
     return absl::OkStatus();
   }
 
-  absl::Status AddTrainSelf(absl::Span<const int64_t> examples) {
+  // Adds to self [n] and self_part [n, parts] of the examples of a tile.
+  absl::Status AddTrainSelf(absl::Span<const Point> points, absl::Span<const int64_t> examples, double* self,
+                            double* self_part) {
     const int64_t n = static_cast<int64_t>(examples.size());
-    std::vector<double> self(n), self_part(n * parts_);
-    for (const Point& point : checkpoints_) {
+    for (const Point& point : points) {
       for (int64_t b = 0; b < n; ++b) {
         RETURN_IF_ERROR(AddSelf(point, point.tile.train_square, n, b, absl::StrCat("training example ", examples[b]),
-                                &self, &self_part));
+                                self + b, self_part + b * parts_));
       }
-    }
-    result_.train_self.insert(result_.train_self.end(), self.begin(), self.end());
-    if (kept_parts_ > 0) {
-      result_.train_self_part.insert(result_.train_self_part.end(), self_part.begin(), self_part.end());
     }
     return absl::OkStatus();
   }
 
-  absl::Status AddScores(absl::Span<const int64_t> examples) {
-    const int64_t n = static_cast<int64_t>(examples.size()), num_held = static_cast<int64_t>(held_.size());
+  void KeepTrainSelf(const std::vector<double>& self, const std::vector<double>& self_part) {
+    result_.train_self.insert(result_.train_self.end(), self.begin(), self.end());
+    if (kept_parts_ == 0) return;
+    result_.train_self_part.insert(result_.train_self_part.end(), self_part.begin(), self_part.end());
+  }
+
+  // Of the n examples in the points' tiles.
+  void SetTerms(absl::Span<const Point> points, int64_t n) {
+    const int64_t num_held = static_cast<int64_t>(held_.size());
     terms_.clear();
-    for (const Point& point : checkpoints_) {
+    for (const Point& point : points) {
       for (int64_t p = 0; p < parts_; ++p) {
         terms_.push_back({point.tile.product.data() + p * n * num_held, point.rate,
                           point.train_scale.empty() ? nullptr : point.train_scale.data(),
                           point.test_scale.empty() ? nullptr : point.test_scale.data()});
       }
     }
+  }
+
+  // Lists what terms_ say of the examples.
+  absl::Status AddScores(absl::Span<const int64_t> examples) {
+    const int64_t num_held = static_cast<int64_t>(held_.size());
     const int64_t pieces = (num_held + kTestsPerPiece - 1) / kTestsPerPiece;
     std::vector<absl::Status> status(pieces);
     pool_.For(pieces, 1, [&](int64_t piece, int64_t, int) {
@@ -237,6 +316,7 @@ class Computation {
     for (int64_t h = first; h < last; ++h) bounds.push_back({lists_[h].low(), lists_[h].high()});
     int64_t at_b = 0, at_h = 0;
     const std::function<double(int64_t)> part = [&](int64_t p) {
+      if (sums_ != nullptr) return sums_->Part(p, at_b, at_h);
       double sum = 0;
       for (size_t term = p; term < terms_.size(); term += parts_) sum += terms_[term].At(num_held, at_b, at_h);
       return sum;
@@ -262,7 +342,7 @@ class Computation {
   absl::Status NotFinite(int64_t train, int64_t b, int64_t h, double score) const {
     const int64_t num_held = static_cast<int64_t>(held_.size());
     std::string where;
-    for (size_t t = 0; t < terms_.size() && where.empty(); ++t) {
+    for (size_t t = 0; sums_ == nullptr && t < terms_.size() && where.empty(); ++t) {
       const Point& point = checkpoints_[t / parts_];
       if (!std::isfinite(terms_[t].At(num_held, b, h))) where = absl::StrCat(" at checkpoint ", point.number);
     }
@@ -271,13 +351,16 @@ class Computation {
                                                    where, "; is it a state that diverged?"));
   }
 
-  absl::Status AfterTile() {
-    absl::Status status;
-    if (hooks_.progress) {
-      const int64_t n = static_cast<int64_t>(train_.size());
-      const int64_t passes = options_.scores ? (num_tests() + tests_per_pass_ - 1) / tests_per_pass_ : 1;
-      status = hooks_.progress(pass_ * n + position_, passes * n);
-    }
+  // Of the training examples of this pass, so many are done.
+  absl::Status Progress(int64_t position) const {
+    if (!hooks_.progress) return absl::OkStatus();
+    const int64_t n = static_cast<int64_t>(train_.size());
+    const int64_t passes = options_.scores ? (num_tests() + tests_per_pass_ - 1) / tests_per_pass_ : 1;
+    return hooks_.progress(pass_ * n + position, passes * n);
+  }
+
+  // Saves when it is time, or when `status` ends the computation.
+  absl::Status AfterTile(const absl::Status& status) {
     if (!hooks_.save) return status;
     const auto now = std::chrono::steady_clock::now();
     if (status.ok() && std::chrono::duration<double>(now - last_save_).count() < hooks_.save_seconds) return status;
@@ -298,6 +381,7 @@ class Computation {
         absl::StrCat(tile_size_, " ", tests_per_pass_, " ", InfluenceNormalisationName(options_.normalisation), " ",
                      InfluenceRankingName(options_.ranking), " ", options_.top_k, " ", options_.scores,
                      options_.train_self, options_.test_self, options_.part_scores, allowed_ ? 1 : 0, "\n");
+    if (in_turns()) absl::StrAppend(&text, "blocks of ", block_size_, "\n");
     for (const ProductPart& part : options_.parts) {
       absl::StrAppend(&text, part.name);
       for (const int slice : part.slices) absl::StrAppend(&text, " ", slice);
@@ -344,7 +428,7 @@ class Computation {
     position_ = progress.position;
     const int64_t n = static_cast<int64_t>(train_.size()), first = pass_ * tests_per_pass_;
     bool fits = pass_ >= 0 && (pass_ == 0 || first < num_tests()) && position_ >= 0 && position_ <= n &&
-                (position_ == n || position_ % tile_size_ == 0);
+                (position_ == n || position_ % (in_turns() ? block_size_ : tile_size_) == 0);
     if (fits) held_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
     fits = fits && static_cast<int64_t>(done.tests.size()) == first && absl::MakeConstSpan(open.tests) == held_ &&
            done.train_self.size() == (options_.train_self ? (pass_ > 0 ? n : position_) : 0) &&
@@ -374,12 +458,15 @@ class Computation {
   std::vector<int64_t> tests_;      // {-1}: the weighted sum
   int64_t parts_ = 1, kept_parts_ = 0;
   int64_t tile_size_ = 1, tests_per_pass_ = 1;
+  int64_t at_once_ = 1, block_size_ = 1;  // where fewer checkpoints than there are take turns
 
-  int64_t pass_ = 0, position_ = 0;  // of training examples in this pass
-  absl::Span<const int64_t> held_;   // tests of this pass
-  std::vector<TopScores> lists_;     // of each of them
-  std::vector<ScoreTerm> terms_;     // [checkpoints, parts] of the tile
-  Influence result_;                 // of passes done
+  int64_t pass_ = 0, position_ = 0;                 // of training examples in this pass
+  absl::Span<const int64_t> held_;                  // tests of this pass
+  std::vector<TopScores> lists_;                    // of each of them
+  std::vector<double> test_self_, test_self_part_;  // [H], [H, parts]
+  std::vector<ScoreTerm> terms_;                    // [checkpoints, parts] of the tile, or the total of a block
+  const BlockSums* sums_ = nullptr;                 // of that block
+  Influence result_;                                // of passes done
   std::chrono::steady_clock::time_point last_save_;
 };
 

@@ -24,7 +24,7 @@
 namespace rutile {
 
 struct InfluenceInputs {
-  absl::Span<GradientProducts* const> checkpoints;  // at least one; of the same examples, all in memory at once
+  absl::Span<GradientProducts* const> checkpoints;  // at least one; of the same examples
   absl::Span<const double> rates;                   // one for each: the learning rate in force there; finite, >= 0
   absl::Span<const int64_t> train;                  // training examples to go through, in this order, each once
   absl::Span<const int64_t> tests;                  // in the order of the result, each once; with test_weight: unused

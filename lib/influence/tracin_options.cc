@@ -76,6 +76,9 @@ absl::Status CheckTracInOptions(const TracInOptions& options) {
   if (options.memory_limit < 0) {
     return error(absl::StrCat("memory_limit: ", options.memory_limit, " bytes, expected 0 (none) or more"));
   }
+  if (options.checkpoints_at_once < 0) {
+    return error(absl::StrCat("checkpoints_at_once: ", options.checkpoints_at_once, ", expected 0 (all) or more"));
+  }
   if (options.threads < 1) return error(absl::StrCat("threads: ", options.threads, ", expected 1 or more"));
   if (absl::Status status = CheckParts(options.parts); !status.ok()) return status;
   return CheckWeights(options.test_weight);

@@ -50,7 +50,11 @@ struct TracInOptions {
   bool part_scores = false;        // also the parts' contributions to each listed score and to each self-influence
 
   int64_t memory_limit = 0;  // bytes for what the checkpoints hold of tests, more tests taking further passes; 0: none
-  int threads = 1;           // of the driver; the products have their own
+  // Checkpoints in memory at once (GradientProducts::Release), 0: all. Fewer than there are take turns: for each block
+  // of the training examples, as many as scores of them fit in half of memory_limit, each holds the tests anew. The
+  // result is the same to the bit, where products are.
+  int64_t checkpoints_at_once = 0;
+  int threads = 1;  // of the driver; the products have their own
 };
 
 // INVALID_ARGUMENT naming option, value and range, or two options that exclude each other.

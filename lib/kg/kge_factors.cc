@@ -202,6 +202,7 @@ void KgeFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan&
                                  KgeFactors<T>* factors) {
   factors->maps = factors->d_fc = factors->small = factors->d_head = factors->d_relation = nullptr;
   factors->error = factors->errors = nullptr;
+  factors->short_maps = factors->short_errors = nullptr;
   FindKeys(input, factors);
   FillHidden(factors);
   const T* const d_v = FillErrors(input, score, factors);

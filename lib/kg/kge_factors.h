@@ -41,8 +41,12 @@ struct KgeFactors {
   const T *d_head = nullptr, *d_relation = nullptr;  // [B, d]
   const T* error = nullptr;                          // [B] d l / d score of the tail; or
   const T* errors = nullptr;                         // [B, N] of all entities
+  // Maps and errors, projected, in their place in products of pairs; or null: those themselves.
+  const T *short_maps = nullptr, *short_errors = nullptr;  // [K, .] and [B, .] numbers a row
+  int64_t short_map_width = 0, short_error_width = 0;
 
   Tensor map_memory, v_memory, d_v_memory, d_fc_memory, small_memory, d_head_memory, d_relation_memory, error_memory;
+  Tensor short_map_memory, short_error_memory;
 };
 
 // One thread at a time.

@@ -6,11 +6,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
 #include "lib/kg/parse_choice.h"
 
 namespace rutile {
-namespace {}  // namespace
-
 absl::string_view KgeInfluenceLossName(KgeInfluenceLoss loss) {
   switch (loss) {
     case KgeInfluenceLoss::kTriple:
@@ -67,6 +66,11 @@ absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType 
   if (options.bf16 && precision != DType::kF32) {
     return absl::InvalidArgumentError(absl::StrCat("bf16 = true rounds factors of fp32 products, but parameters are ",
                                                    DTypeName(precision), "; give parameters of type F32"));
+  }
+  RETURN_IF_ERROR(CheckProjectionOptions(options.projection));
+  if (options.bf16 && options.projection.kind != ProjectionKind::kNone) {
+    return absl::InvalidArgumentError(
+        "bf16 = true rounds factors of large products, which a projection makes small: choose one of them");
   }
   if (options.label_test_tails && !NeedsKnownTails(options.loss)) {
     return absl::InvalidArgumentError(

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/kg/kge_options.h"
+#include "lib/task/projection_options.h"
 
 namespace rutile {
 
@@ -35,6 +36,12 @@ struct KgeInfluenceOptions {
   // Factors of products of pairs (of fc's factors, of hidden vectors, of errors over entities) and of scores are
   // rounded to bfloat16. Forward and backward passes, the small layers and matching embedding rows stay in fp32.
   bool bf16 = false;
+  // Of the long factors of gradients, in products of pairs: ConvE's maps, which fc multiplies, and errors over
+  // entities. All that is beside them stays exact, embedding rows, fc's other factor, conv and norms: for fc's weights
+  // this is a projection 1 (x) R, the Kronecker form of LoGra (S. Choe et al., arXiv 2405.13954 (2024)) with nothing
+  // done to the short side. Not for weighted tests, whose sum is no product, nor for squares of gradients: they are
+  // exact.
+  ProjectionOptions projection;
 };
 
 absl::string_view KgeInfluenceLossName(KgeInfluenceLoss loss);  // "triple", "1-N", "1-of-N", "1vsAll", "KvsAll"
@@ -52,8 +59,8 @@ inline bool NeedsKnownTails(KgeInfluenceLoss loss) {
   return loss == KgeInfluenceLoss::kOneToN || loss == KgeInfluenceLoss::kKvsAll;
 }
 
-// INVALID_ARGUMENT: option, value and what would fit (bf16 is of fp32; label_test_tails is of losses of known tails,
-// and of the loss as the quantity).
+// INVALID_ARGUMENT: option, value and what would fit (bf16 is of fp32 and without a projection; label_test_tails is of
+// losses of known tails, and of the loss as the quantity).
 absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType precision);
 
 }  // namespace rutile

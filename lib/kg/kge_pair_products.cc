@@ -58,7 +58,11 @@ void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
   if (bf16_) return;
   if (plan_.fc_weight >= 0 || plan_.fc_bias >= 0) held_fc_ = Pack(held->d_fc, held->size, d, d);
   if (plan_.fc_weight < 0) return;
-  held_maps_ = Pack(held->maps, held->keys, shape_.num_features(), shape_.num_features());
+  if (held->short_maps != nullptr) {
+    held_maps_ = Pack(held->short_maps, held->keys, held->short_map_width, held->short_map_width);
+  } else {
+    held_maps_ = Pack(held->maps, held->keys, shape_.num_features(), shape_.num_features());
+  }
   held->maps = nullptr;
   held->map_memory = Tensor();
 }
@@ -140,7 +144,8 @@ void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
                       products_of_maps, held_keys);
     maps = products_of_maps;
   } else {
-    maps = MultiplyPacked(factors.maps, factors.keys, features, held_maps_, &stride);
+    const T* const rows = factors.short_maps != nullptr ? factors.short_maps : factors.maps;
+    maps = MultiplyPacked(rows, factors.keys, held_maps_.columns, held_maps_, &stride);
   }
   T* const out = products + plan_.fc_weight * size * held;
   for (int64_t e = 0; e < size; ++e) {
@@ -194,7 +199,9 @@ void KgePairProducts<T>::MultiplyEntities(const KgeFactors<T>& factors, T* produ
   if (plan_.entity < 0 && plan_.entity_bias < 0) return;
   const int64_t d = shape_.dim(), n = shape_.num_entities, held = held_->size, size = factors.size;
   const T* of_errors = nullptr;  // [B, H] <D_i, D_j>
-  if (held_->errors != nullptr) {
+  if (held_->short_errors != nullptr) {
+    of_errors = Gram(factors.short_errors, held_->short_errors, size, held_->short_error_width, &of_errors_);
+  } else if (held_->errors != nullptr) {
     of_errors = Gram(factors.errors, held_->errors, size, n, &of_errors_);
   } else {
     T* const out = Take<T>(&of_errors_, size * held);

@@ -16,6 +16,7 @@
 #include "lib/kg/kge_influence_reference.h"
 #include "lib/kg/kge_pair_products.h"
 #include "lib/kg/kge_part_plan.h"
+#include "lib/kg/row_projection.h"
 #include "lib/kg/workspace.h"
 #include "lib/profile/scope.h"
 
@@ -51,6 +52,14 @@ class KgeProducts final : public GradientProducts {
     }
     parts_ = {all};
     SetPlan();
+    if (options.projection.kind == ProjectionKind::kNone) return;
+    const int64_t dim = options.projection.dim;
+    if (shape.is_conve() && dim < shape.num_features()) {
+      map_projection_.emplace(options.projection, shape.num_features(), "projection of maps");
+    }
+    if (OverEntities(/*of_tests=*/true) && dim < shape.num_entities) {
+      error_projection_.emplace(options.projection, shape.num_entities, "projection of errors");
+    }
   }
 
   int64_t num_train() const override { return static_cast<int64_t>(data_.train.size()); }
@@ -62,7 +71,8 @@ class KgeProducts final : public GradientProducts {
   std::vector<double> HeldSquares() override { return held_squares_; }
 
   int64_t bytes_per_test() const override {
-    const int64_t features = shape_.is_conve() ? shape_.num_features() : 0;
+    const int64_t maps = shape_.is_conve() ? shape_.num_features() : 0;
+    const int64_t features = map_projection_.has_value() ? map_projection_->width() : maps;
     const int64_t errors = OverEntities(/*of_tests=*/true) ? shape_.num_entities : 1;
     const int64_t numbers = metric_ != nullptr ? parameters_.num_elements()
                                                : features + 5 * shape_.dim() + SmallColumns(shape_).size + errors;
@@ -76,6 +86,7 @@ class KgeProducts final : public GradientProducts {
     if (metric_ == nullptr) {
       factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), &held_);
       directions_->Squares(held_, nullptr, num_held_, held_squares_.data());
+      Shorten(&held_);
       pairs_->Hold(&held_);
       return absl::OkStatus();
     }
@@ -226,6 +237,23 @@ class KgeProducts final : public GradientProducts {
     for (int64_t i = 0; metric_ != nullptr && i < parameters_.num_elements(); ++i) direction[i] *= metric_[i];
   }
 
+  // Projects the long factors, where this is asked for.
+  void Shorten(KgeFactors<T>* factors) const {
+    const ProfileScope scope(Stage::kProducts);
+    if (map_projection_.has_value() && factors->maps != nullptr && plan_->fc_weight >= 0) {
+      factors->short_map_width = map_projection_->width();
+      T* const maps = Take<T>(&factors->short_map_memory, factors->keys * factors->short_map_width);
+      map_projection_->Apply(factors->maps, factors->keys, pool_, maps);
+      factors->short_maps = maps;
+    }
+    if (error_projection_.has_value() && factors->errors != nullptr) {
+      factors->short_error_width = error_projection_->width();
+      T* const errors = Take<T>(&factors->short_error_memory, factors->size * factors->short_error_width);
+      error_projection_->Apply(factors->errors, factors->size, pool_, errors);
+      factors->short_errors = errors;
+    }
+  }
+
   // products_ [parts, examples, H], squares_ [parts, examples].
   // Of an example, nominally: fc and convolution once forward, once backward to their inputs; the latter's weights,
   // too.
@@ -242,8 +270,12 @@ class KgeProducts final : public GradientProducts {
       scope.Add(Counter::kFlop, size * GradientFlop());
       factorizer_.Factorize(input, *plan_, /*score=*/false, &train_);
     }
+    if (num_held_ > 0 && held_directions_.empty()) Shorten(&train_);
     const ProfileScope scope(Stage::kProducts);
-    scope.Add(Counter::kFlop, 2 * size * num_held_ * (shape_.is_conve() ? shape_.num_features() : shape_.dim()));
+    const int64_t depth = map_projection_.has_value() ? map_projection_->width()
+                          : shape_.is_conve()         ? shape_.num_features()
+                                                      : shape_.dim();
+    scope.Add(Counter::kFlop, 2 * size * num_held_ * depth);
     T* const products = Take<T>(&products_, plan_->num_parts * size * std::max<int64_t>(num_held_, 1));
     if (num_held_ > 0 && held_directions_.empty()) pairs_->Multiply(train_, products);
     for (size_t j = 0; j < held_directions_.size(); ++j) {
@@ -285,6 +317,7 @@ class KgeProducts final : public GradientProducts {
   std::vector<ProductPart> parts_;
   std::optional<KgePartPlan> plan_;
   KgeFactorizer<T> factorizer_;
+  std::optional<RowProjection<T>> map_projection_, error_projection_;
   std::optional<KgeDirections<T>> directions_;
   std::optional<KgePairProducts<T>> pairs_;
   int64_t num_held_ = 0;
@@ -308,6 +341,26 @@ absl::Status CheckTriples(absl::string_view what, absl::Span<const Triple> tripl
         shape.num_entities, " entities and ", shape.num_relations, " relations, with inverses, numbered from 0"));
   }
   return absl::OkStatus();
+}
+
+// A projection of what the products are made of.
+absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& options, bool preconditioned) {
+  if (options.projection.kind == ProjectionKind::kNone) return absl::OkStatus();
+  if (preconditioned) {
+    return absl::InvalidArgumentError(
+        "with a preconditioner gradients have no factors that could be projected: choose one of them");
+  }
+  const bool over_entities = IsOverEntities(options.loss) && options.quantity == KgeQuantity::kLoss;
+  const int64_t longest = std::max(shape.is_conve() ? shape.num_features() : 0, over_entities ? shape.num_entities : 0);
+  if (options.projection.dim < longest) return absl::OkStatus();
+  if (longest == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a projection has no effect: gradients of ", KgeModelName(shape.options.model), " with the loss ",
+        KgeInfluenceLossName(options.loss), " are a few embedding rows, whose products are exact and as fast"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("a projection to ", options.projection.dim,
+                                                 " numbers has no effect: the longest factor of a gradient has ",
+                                                 longest, "; expected fewer"));
 }
 
 absl::Status CheckTensor(absl::string_view what, const Tensor& tensor, DType dtype, int64_t size) {
@@ -337,6 +390,7 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape
     return absl::InvalidArgumentError(absl::StrCat("parameters are ", DTypeName(dtype), "; expected F32 or F64"));
   }
   RETURN_IF_ERROR(CheckKgeInfluenceOptions(options, dtype));
+  RETURN_IF_ERROR(CheckProjection(shape, options, point.preconditioner.num_elements() > 0));
   RETURN_IF_ERROR(CheckTensor("parameters", point.parameters, dtype, shape.offsets().size));
   if (point.preconditioner.num_elements() > 0) {
     RETURN_IF_ERROR(CheckTensor("preconditioners", point.preconditioner, dtype, shape.offsets().size));

@@ -10,8 +10,10 @@
 //
 // A loss of one triple has D = 0 but at its tail, and then only pairs that share a head or a tail count. Whatever
 // depends on (h, r) alone is computed once for all training triples of a tile that share them. DistMult and ComplEx
-// have the entity and relation rows only. With a preconditioner nothing factors: products are those of directions of P
-// numbers, made for one held test at a time, and cost about what 2 P multiplications for each key and test do.
+// have the entity and relation rows only. With a projection (KgeInfluenceOptions) a_i and D_i are made short first, in
+// <a_i, a_j> and <D_i, D_j>, and products are right on average only. With a preconditioner nothing factors: products
+// are those of directions of P numbers, made for one held test at a time, and cost about what 2 P multiplications for
+// each key and test do.
 
 #ifndef RUTILE_LIB_KG_KGE_PRODUCTS_H_
 #define RUTILE_LIB_KG_KGE_PRODUCTS_H_
@@ -51,7 +53,8 @@ std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train);
 // result; parameters are shared, not copied.
 //
 // INVALID_ARGUMENT: CheckKgeInfluenceOptions; tensors of another size or type; a loss weight that is negative or not of
-// one loss; a triple whose ids are out of range; no known tails where they are needed.
+// one loss; a triple whose ids are out of range; no known tails where they are needed; a projection with a
+// preconditioner, or to more numbers than there are.
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
                                                                   const KgeInfluenceData& data,
                                                                   const KgeInfluenceOptions& options, ThreadPool* pool);

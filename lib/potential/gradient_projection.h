@@ -9,33 +9,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lib/potential/row_products.h"
+#include "lib/task/projection_options.h"
 
 namespace rutile {
-
-enum class ProjectionKind {
-  kNone,
-  kGaussian,    // R ~ N(0, 1 / dim)
-  kRademacher,  // R = +-1 / sqrt(dim)
-  kSparse       // one +-1 in each row: a count sketch (M. Charikar et al., ICALP 2002), P additions for each gradient
-};
-
-// As flags say them: none, gaussian, rademacher, sparse.
-absl::string_view ProjectionKindName(ProjectionKind kind);
-// INVALID_ARGUMENT with the names there are.
-absl::StatusOr<ProjectionKind> ParseProjectionKind(absl::string_view name);
-
-struct ProjectionOptions {
-  ProjectionKind kind = ProjectionKind::kNone;
-  int64_t dim = 512;  // 1 to 1048576
-  uint64_t seed = 0;
-};
-
-// INVALID_ARGUMENT naming --projection_dim and its range.
-absl::Status CheckProjectionOptions(const ProjectionOptions& options);
 
 // R of the options for gradients of P numbers. T is float or double. Thread-safe. Holds P dim numbers, or 2 P of a
 // sparse one.

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/task/projection_options.h"
 
 namespace rutile {
 namespace {

@@ -12,6 +12,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/gradient_example.h"
+#include "lib/potential/gradient_projection.h"
 #include "lib/potential/gradient_reference.h"
 #include "lib/potential/gradient_rows.h"
 #include "lib/potential/row_products.h"

@@ -22,11 +22,11 @@
 #include "absl/status/statusor.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/atomic_data.h"
-#include "lib/potential/gradient_projection.h"
 #include "lib/potential/potential_file.h"
 #include "lib/potential/potential_tests.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/gradient_products.h"
+#include "lib/task/projection_options.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

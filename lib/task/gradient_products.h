@@ -73,6 +73,10 @@ class GradientProducts {
   // wanted. INVALID_ARGUMENT naming a training example that cannot be read.
   virtual absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) = 0;
 
+  // Gives back what the checkpoint takes of memory, and the tests, until the next call of HoldTests or
+  // HoldWeightedTests, which takes it again. Does nothing where there is no way to get it again.
+  virtual void Release() {}
+
   // The definition, by one backward pass of LibTorch: gradient [P] of one example, overwritten; buffers' parts are 0.
   virtual absl::Status ReferenceTrainGradient(int64_t train, absl::Span<double> gradient) = 0;
   virtual absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) = 0;

@@ -113,7 +113,8 @@ class Processes {
 
 }  // namespace
 
-absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, int size, absl::Duration grace) {
+absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, int size, absl::Duration grace,
+                                      int failure_signal) {
   ASSIGN_OR_RETURN(const int port, FreePort());
   Processes processes;
   for (int rank = 0; rank < size; ++rank) {
@@ -129,7 +130,10 @@ absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, i
     if (InterruptSignal() != 0 && !std::exchange(handed_on, true)) processes.Signal(InterruptSignal());
     const bool failed_before = status != 0;
     status = processes.Collect();
-    if (status != 0 && !failed_before) kill_at = absl::Now() + grace;
+    if (status != 0 && !failed_before) {
+      kill_at = absl::Now() + grace;
+      if (failure_signal != 0 && !handed_on) processes.Signal(failure_signal);
+    }
     if (absl::Now() >= kill_at) processes.Signal(SIGKILL);
   }
   return status;

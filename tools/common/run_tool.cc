@@ -31,6 +31,7 @@ namespace {
 constexpr int kHelpWidth = 100;
 const char* tool_name = "rutile";
 int message_rank = 0;
+bool quiet = false;  // of all but errors
 
 // Flags of gflags itself that are part of every tool. Everything else that LibTorch, glog and gflags register is not.
 bool IsCommonFlag(absl::string_view name) { return name == "flagfile" || name == "help" || name == "version"; }
@@ -118,7 +119,7 @@ void PrintLine(absl::string_view what) {
 }
 
 void PrintError(const absl::Status& status) {
-  if (message_rank == 0) return PrintLine(status.message());
+  if (!quiet) return PrintLine(status.message());
   // Each of them has the same signal to tell of.
   if (absl::IsCancelled(status)) return;
   const std::string rank = absl::StrCat("rank ", message_rank);
@@ -158,12 +159,13 @@ absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view ki
 void PrintWarning(absl::string_view what) { PrintMessage(absl::StrCat("warning: ", what)); }
 
 void PrintMessage(absl::string_view what) {
-  if (message_rank == 0) PrintLine(what);
+  if (!quiet) PrintLine(what);
 }
 
-void SetMessageRank(int rank) {
+void SetMessageRank(int rank, bool rank_0_leads) {
   message_rank = rank;
-  if (rank > 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
+  quiet = rank > 0 || !rank_0_leads;
+  if (quiet && std::freopen("/dev/null", "w", stdout) == nullptr)
     PrintError(absl::InternalError("cannot open /dev/null"));
 }
 

@@ -54,8 +54,9 @@ void PrintWarning(absl::string_view what);
 // "tool: what" on stderr.
 void PrintMessage(absl::string_view what);
 // This process is one of several that do the same. Other than rank 0 they print nothing from now on, but that error,
-// with their rank, which RunTool's body returns.
-void SetMessageRank(int rank);
+// with their rank, which RunTool's body returns. Where none leads (another process started them and speaks for all),
+// rank 0 is as quiet.
+void SetMessageRank(int rank, bool rank_0_leads = true);
 
 }  // namespace rutile
 

@@ -12,11 +12,12 @@ constexpr char kNames[] =
 constexpr char kNoFilter[] =
     "all training triples are gone through, fast; --hops=N restricts a test to its neighbourhood";
 constexpr char kProcessor[] =
-    "products are computed on the processor; --shard=i/n and --merge spread them over processes";
+    "products are computed on the processor; --num_processes=N, or --shard=i/n and --merge, spread them over processes";
 
 constexpr ForeignFlag kForeign[] = {
     {"model_path", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
     {"model_dir", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
+    {"o", "--output=FILE has all of it, --json_output=FILE TiePin's JSON"},
     {"entity_to_id", kNames},
     {"relation_to_id", kNames},
     {"entity_labels", "--node_name_dict=FILE has names for people"},
@@ -44,11 +45,10 @@ constexpr ForeignFlag kForeign[] = {
     {"disable_memory_cleanup", "memory is taken once and used again: there is no cleanup; leave it out"},
     {"memory_cleanup", "memory is taken once and used again: there is nothing to clean up; leave it out"},
     {"enable_multi_gpu", kProcessor},
-    {"num_processes", kProcessor},
     {"no_gpu", "products are computed on the processor in any case; leave it out"},
     {"num_threads", "--threads=N"},
     {"num_workers", "--threads=N"},
-    {"use_projection", "--projection_dim=N projects gradients of potentials; leave it out"},
+    {"use_projection", "--projection_dim=N projects gradients, or their long factors; leave it out"},
     {"filter_method", kNoFilter},
     {"n_hops", "--hops=N"},
     {"min_degree", kNoFilter},

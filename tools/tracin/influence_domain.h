@@ -59,6 +59,8 @@ class InfluenceDomain {
   virtual ParameterPlace Place(const ParameterSlice& slice) const = 0;
   // Of the `point`-th checkpoint or model.
   virtual absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const = 0;
+  // Bytes of memory that the products of a checkpoint take, beside what they hold of tests.
+  virtual int64_t bytes_per_point() const = 0;
   // Relative to the lengths of both gradients: by how much a product may be wrong in this precision.
   virtual double tolerance() const = 0;
   // Quantities, hashes, settings.

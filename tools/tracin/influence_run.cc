@@ -20,10 +20,12 @@
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/influence/influence_file.h"
+#include "lib/influence/lazy_products.h"
 #include "lib/influence/tracin.h"
 #include "tools/common/given_flags.h"
 #include "tools/tracin/influence_tables.h"
 #include "tools/tracin/parameter_flags.h"
+#include "tools/tracin/shard_processes.h"
 #include "tools/tracin/verify.h"
 
 namespace rutile {
@@ -111,6 +113,10 @@ absl::Status ChooseTrain(const TracinFlags& flags, const InfluenceDomain& domain
                                                    " training examples to list (0 lists all)"));
   }
   plan->train = domain.StreamOrder(std::move(plan->train));
+  if (flags.num_processes > static_cast<int64_t>(plan->train.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("--num_processes=", flags.num_processes, ": there are ",
+                                                   plan->train.size(), " training examples"));
+  }
   if (flags.num_shards > static_cast<int64_t>(plan->train.size())) {
     return absl::InvalidArgumentError(absl::StrCat("--shard=", flags.shard, "/", flags.num_shards, ": there are ",
                                                    plan->train.size(), " training examples"));
@@ -169,23 +175,37 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
     ASSIGN_OR_RETURN(plan.options.test_weight, AggregateWeights(flags, plan.tests, domain.num_tests()));
     plan.near = nullptr;  // training examples that are near no test are left out already
   }
+  const int64_t fit = std::max<int64_t>(1, plan.options.memory_limit / std::max<int64_t>(1, domain.bytes_per_point()));
+  if (fit < static_cast<int64_t>(points.size())) {
+    plan.options.checkpoints_at_once = fit;
+    PrintMessage(absl::StrCat("memory for ", fit, " of ", points.size(),
+                              " checkpoints at a time: they take turns (--max_bytes=", plan.options.memory_limit, ")"));
+  }
   RETURN_IF_ERROR(CheckTracInOptions(plan.options));
   Describe(flags, points, domain, &plan);
   return plan;
 }
 
+absl::StatusOr<std::unique_ptr<GradientProducts>> OpenPoint(const TracinPoints& points, const InfluenceDomain& domain,
+                                                            size_t point) {
+  RETURN_IF_ERROR(CheckInterrupt());
+  absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(point);
+  if (made.ok() || absl::StartsWith(made.status().message(), points.paths[point])) return made;
+  return absl::Status(made.status().code(), absl::StrCat(points.paths[point], ": ", made.status().message()));
+}
+
 absl::Status Verify(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain,
-                    const Plan& plan, absl::Span<const std::unique_ptr<GradientProducts>> products) {
-  if (flags.verify == 0) return absl::OkStatus();
-  for (size_t p = 0; p < products.size(); ++p) {
+                    const Plan& plan) {
+  for (size_t p = 0; flags.verify > 0 && p < points.size(); ++p) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products, OpenPoint(points, domain, p));
     Tensor preconditioner = Tensor::Zeros(DType::kF64, {0});
     if (flags.adam) {
       ASSIGN_OR_RETURN(preconditioner, AdamPreconditioner(points.checkpoints[p], domain.slices(), DType::kF64));
     }
-    products[p]->SetParts(plan.options.parts);
+    products->SetParts(plan.options.parts);
     const absl::StatusOr<std::string> found =
         VerifyProducts(plan.train, plan.tests, plan.options.parts, preconditioner,
-                       {flags.verify, flags.seed, domain.tolerance()}, products[p].get());
+                       {flags.verify, flags.seed, domain.tolerance()}, products.get());
     if (absl::IsFailedPrecondition(found.status())) {
       return absl::FailedPreconditionError(absl::StrCat(points.paths[p], ": ", found.status().message()));
     }
@@ -198,10 +218,9 @@ absl::Status Verify(const TracinFlags& flags, const TracinPoints& points, const 
 // Goes on from, and keeps, what stands beside the output.
 class PartialRun {
  public:
-  PartialRun(const OutputFlags& outputs, const InfluenceDescription& description, Metadata provenance)
-      : path_(outputs.has_file() ? outputs.partial() : ""),
-        description_(description),
-        provenance_(std::move(provenance)) {}
+  // path: of the output, or "", where nothing is kept.
+  PartialRun(const std::string& path, const InfluenceDescription& description, Metadata provenance)
+      : path_(path.empty() ? "" : PartialPath(path)), description_(description), provenance_(std::move(provenance)) {}
 
   absl::Status Open(bool resume, InfluenceHooks* hooks) {
     if (path_.empty()) return absl::OkStatus();
@@ -229,10 +248,6 @@ class PartialRun {
         absl::StrCat(status.message(), "; what was done is in ", path_, ": the same command with --resume goes on"));
   }
 
-  void Remove() const {
-    if (!path_.empty()) std::remove(path_.c_str());
-  }
-
  private:
   const std::string path_;
   const InfluenceDescription& description_;
@@ -250,6 +265,123 @@ absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs,
   return absl::OkStatus();
 }
 
+// What an output of this run says of where it comes from.
+absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flags, const TracinPoints& points) {
+  std::vector<std::string> files = points.paths;
+  files.insert(files.end(), flags.train.begin(), flags.train.end());
+  files.insert(files.end(), flags.test.begin(), flags.test.end());
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return OutputMetadata(run, InfluenceSchema().kind, files);
+}
+
+// path: of the output that a stopped computation is kept beside, until that output is written; or "".
+absl::StatusOr<Influence> Compute(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain,
+                                  const Plan& plan, const std::string& path, const Metadata& metadata) {
+  std::vector<std::unique_ptr<GradientProducts>> products;
+  std::vector<GradientProducts*> pointers;
+  const int64_t at_once = plan.options.checkpoints_at_once;
+  for (size_t p = 0; p < points.size(); ++p) {
+    if (at_once == 0) {
+      ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, OpenPoint(points, domain, p));
+      products.push_back(std::move(made));
+    } else {
+      const auto open = [&points, &domain, p] { return OpenPoint(points, domain, p); };
+      ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, LazyProducts::Create(open));
+      made->Release();
+      products.push_back(std::move(made));
+    }
+    pointers.push_back(products.back().get());
+  }
+  InfluenceHooks hooks;
+  std::optional<ProgressBar> progress;
+  int64_t shown = 0;
+  hooks.progress = [&](int64_t done, int64_t total) {
+    const bool show = flags.progress && (flags.part.empty() || flags.shard == 1);
+    if (!progress.has_value()) progress.emplace("tracin", total, show);
+    progress->Add(done - shown);
+    shown = done;
+    return CheckInterrupt();
+  };
+  PartialRun partial(path, plan.description, metadata);
+  RETURN_IF_ERROR(partial.Open(flags.resume, &hooks));
+  absl::StatusOr<Influence> influence =
+      ComputeInfluence({pointers, points.rates, plan.train, plan.tests, plan.near}, plan.options, hooks);
+  if (progress.has_value()) progress->Finish();
+  if (!influence.ok()) return partial.Stopped(influence.status());
+  return influence;
+}
+
+// INVALID_ARGUMENT: a part, or what is to become one, is of another computation.
+absl::Status CheckPartsToResume(const ShardParts& parts, InfluenceDescription description) {
+  description.num_shards = static_cast<int>(parts.paths().size());
+  for (description.shard = 1; description.shard <= description.num_shards; ++description.shard) {
+    const std::string& path = parts.paths()[description.shard - 1];
+    if (FileExists(path)) {
+      ASSIGN_OR_RETURN(const InfluenceFile done, ReadInfluence(path));
+      const std::string difference = DescriptionDifference(done.description, description, /*with_shard=*/true);
+      if (difference.empty()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(path, ": was left by another computation, which differs in ",
+                                                     difference, "; remove it to begin anew"));
+    }
+    if (FileExists(PartialPath(path))) RETURN_IF_ERROR(ReadPartialInfluence(PartialPath(path), description).status());
+  }
+  return absl::OkStatus();
+}
+
+// The part of a process that was started for a shard.
+absl::Status ComputePart(const TracinFlags& flags, const OutputFlags& outputs, const TracinPoints& points,
+                         const InfluenceDomain& domain, const Plan& plan, const Metadata& metadata) {
+  if (flags.resume && FileExists(flags.part)) return absl::OkStatus();  // CheckPartsToResume has seen it
+  // Else one that is left from before would be taken for this run's.
+  std::remove(flags.part.c_str());
+  ASSIGN_OR_RETURN(const Influence influence,
+                   Compute(flags, points, domain, plan, outputs.has_file() ? flags.part : "", metadata));
+  RETURN_IF_ERROR(WriteInfluence(flags.part, influence, plan.description, metadata));
+  std::remove(PartialPath(flags.part).c_str());
+  return absl::OkStatus();
+}
+
+absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
+                                const InfluenceDescription& description, const Metadata& metadata,
+                                TracinResult* result) {
+  ASSIGN_OR_RETURN(std::optional<ShardParts> parts,
+                   ShardParts::Create(outputs.has_file() ? outputs.output : "", flags.num_processes));
+  const std::string beside = absl::StrCat("parts beside ", outputs.output);
+  if (flags.resume) {
+    RETURN_IF_ERROR(CheckPartsToResume(*parts, description));
+    PrintMessage(absl::StrCat("goes on from ", parts->NumFound(), " ", beside, ", of ", flags.num_processes));
+  } else if (outputs.has_file() && parts->NumFound() > 0) {
+    PrintMessage(absl::StrCat(beside,
+                              " are left from a run that was stopped; --resume would go on there, this one "
+                              "starts anew"));
+  }
+  ASSIGN_OR_RETURN(const int status, parts->Run(run));
+  if (status != 0) {
+    const std::string kept =
+        outputs.has_file() && parts->NumFound() > 0
+            ? absl::StrCat("what was done is in ", beside, ": the same command with --resume goes on")
+            : "";
+    parts.reset();  // and its folder
+    const absl::Status interrupt = CheckInterrupt();
+    if (!interrupt.ok() && kept.empty()) return interrupt;
+    if (!interrupt.ok()) return absl::CancelledError(absl::StrCat(interrupt.message(), "; ", kept));
+    if (!kept.empty()) PrintMessage(kept);
+    ExitTool(run, status);
+  }
+  std::vector<InfluenceFile> files;
+  for (const std::string& path : parts->paths()) {
+    ASSIGN_OR_RETURN(InfluenceFile file, ReadInfluence(path));
+    files.push_back(std::move(file));
+  }
+  ASSIGN_OR_RETURN(InfluenceFile merged, MergeInfluenceFiles(files));
+  result->influence = std::move(merged.influence);
+  result->description = std::move(merged.description);
+  RETURN_IF_ERROR(WriteResult(*result, outputs, metadata));
+  parts->Remove();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
@@ -263,49 +395,18 @@ absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const Ou
     PrintMessage("--skip_existing: the files of all tests are there already");
     return absl::OkStatus();
   }
-  std::vector<std::unique_ptr<GradientProducts>> products;
-  std::vector<GradientProducts*> pointers;
-  for (size_t p = 0; p < points.size(); ++p) {
-    RETURN_IF_ERROR(CheckInterrupt());
-    absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(p);
-    if (!made.ok()) {
-      if (absl::StartsWith(made.status().message(), points.paths[p])) return made.status();
-      return absl::Status(made.status().code(), absl::StrCat(points.paths[p], ": ", made.status().message()));
-    }
-    products.push_back(std::move(*made));
-    pointers.push_back(products.back().get());
-  }
-  RETURN_IF_ERROR(Verify(flags, points, domain, plan, products));
-
-  std::vector<std::string> files = points.paths;
-  files.insert(files.end(), flags.train.begin(), flags.train.end());
-  files.insert(files.end(), flags.test.begin(), flags.test.end());
-  std::sort(files.begin(), files.end());
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, InfluenceSchema().kind, files));
-
-  InfluenceHooks hooks;
-  std::optional<ProgressBar> progress;
-  int64_t shown = 0;
-  hooks.progress = [&](int64_t done, int64_t total) {
-    if (!progress.has_value()) progress.emplace("tracin", total, flags.progress);
-    progress->Add(done - shown);
-    shown = done;
-    return CheckInterrupt();
-  };
-  PartialRun partial(outputs, plan.description, metadata);
-  RETURN_IF_ERROR(partial.Open(flags.resume, &hooks));
+  RETURN_IF_ERROR(Verify(flags, points, domain, plan));
+  ASSIGN_OR_RETURN(const Metadata metadata, RunMetadata(run, flags, points));
+  if (!flags.part.empty()) return ComputePart(flags, outputs, points, domain, plan, metadata);
   TracinResult result;
-  absl::StatusOr<Influence> influence =
-      ComputeInfluence({pointers, points.rates, plan.train, plan.tests, plan.near}, plan.options, hooks);
-  if (progress.has_value()) progress->Finish();
-  if (!influence.ok()) return partial.Stopped(influence.status());
-  result.influence = *std::move(influence);
-  result.description = plan.description;
   result.single = flags.mode == TracinMode::kSingle;
   result.domain = &domain;
+  if (flags.num_processes > 1) return ComputeInProcesses(run, flags, outputs, plan.description, metadata, &result);
+  const std::string path = outputs.has_file() ? outputs.output : "";
+  ASSIGN_OR_RETURN(result.influence, Compute(flags, points, domain, plan, path, metadata));
+  result.description = plan.description;
   RETURN_IF_ERROR(WriteResult(result, outputs, metadata));
-  partial.Remove();
+  if (!path.empty()) std::remove(PartialPath(path).c_str());
   return absl::OkStatus();
 }
 

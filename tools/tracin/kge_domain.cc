@@ -21,8 +21,10 @@
 #include "lib/kg/known_tails.h"
 #include "lib/kg/neighborhood.h"
 #include "tools/common/given_flags.h"
+#include "tools/common/run_tool.h"
 #include "tools/common/thread_flags.h"
 #include "tools/tracin/kge_data.h"
+#include "tools/tracin/projection_flags.h"
 
 DECLARE_string(test_quantity);
 DEFINE_string(
@@ -76,6 +78,9 @@ constexpr Place kPlaces[] = {{"entity.weight", "entity", -1},
 // Threads of BLAS wait by spinning, and take longer than they save where products are small (see train).
 constexpr int64_t kWeightsWorthThreads = 500000;
 
+// What products of a checkpoint take beside its parameters, about; and where losses are over entities.
+constexpr int64_t kWorkspaceBytes = int64_t{32} << 20, kErrorBytes = int64_t{96} << 20;
+
 class KgeDomain : public InfluenceDomain {
  public:
   KgeDomain(const TracinFlags& flags, const TracinPoints* points, KgeData data, const KgeShape& shape)
@@ -84,7 +89,20 @@ class KgeDomain : public InfluenceDomain {
   absl::Status Start() {
     ASSIGN_OR_RETURN(options_.loss, LossFromFlags(shape_.options.loss));
     ASSIGN_OR_RETURN(options_.quantity, QuantityFromFlags());
+    const KgeInfluenceLoss trained = TrainedInfluenceLoss(shape_.options.loss);
+    if (options_.loss == KgeInfluenceLoss::kTriple &&
+        (trained == KgeInfluenceLoss::kCrossEntropy || trained == KgeInfluenceLoss::kKvsAll)) {
+      PrintWarning(absl::StrCat(
+          "--loss=triple takes a score for a log-odds, but the run's loss, ", KgeLossName(shape_.options.loss),
+          ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
+          "vanish, and influence is of the others; --loss=trained takes the gradients that the run followed"));
+    }
     options_.label_test_tails = FLAGS_label_test_tails;
+    ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
+    if (flags_.aggregate) {
+      RETURN_IF_ERROR(
+          RefuseFlags("with --aggregate of triples: the sum's gradient has no factors to project", {"projection_dim"}));
+    }
     options_.bf16 = flags_.precision == TracinPrecision::kBf16;
     const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
@@ -180,6 +198,13 @@ class KgeDomain : public InfluenceDomain {
                            options_, &*pool_);
   }
 
+  int64_t bytes_per_point() const override {
+    int64_t numbers = 0;
+    for (const ParameterSlice& slice : slices()) numbers += slice.num_elements();
+    return numbers * (flags_.adam ? 2 : 1) * (precision_ == DType::kF64 ? 8 : 4) + kWorkspaceBytes +
+           (IsOverEntities(options_.loss) ? kErrorBytes : 0);
+  }
+
   double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }
 
   void Describe(InfluenceDescription* description) const override {
@@ -190,6 +215,10 @@ class KgeDomain : public InfluenceDomain {
     description->test_sha256 = Hash(data_.tests);
     auto& settings = description->settings;
     settings["precision"] = options_.bf16 ? "bf16" : precision_ == DType::kF64 ? "fp64" : "fp32";
+    if (options_.projection.kind != ProjectionKind::kNone) {
+      settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
+                                            " seed ", options_.projection.seed);
+    }
     if (FLAGS_hops >= 0) settings["hops"] = absl::StrCat(FLAGS_hops);
     if (options_.label_test_tails) settings["label_test_tails"] = "true";
     if (FLAGS_loss == "trained" || IsOverEntities(options_.loss)) {
@@ -285,7 +314,10 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
     RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",
                                 {"hops", "test_quantity", "label_test_tails"}));
   }
-  if (flags.mode == TracinMode::kSelf) RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
+  if (flags.mode == TracinMode::kSelf) {
+    RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
+    RETURN_IF_ERROR(RefuseFlags("with --self of triples, whose squares are exact and as fast", {"projection_dim"}));
+  }
   if (points == nullptr) RETURN_IF_ERROR(RefuseFlags("with --merge", {"loss"}));
   if (FLAGS_hops < -1) {
     return absl::InvalidArgumentError(absl::StrCat("--hops=", FLAGS_hops, ": expected 0 or more, or -1 for all"));

@@ -32,11 +32,6 @@ std::pair<absl::string_view, absl::string_view> SplitExtension(absl::string_view
 
 }  // namespace
 
-std::string OutputFlags::partial() const {
-  const auto [stem, extension] = SplitExtension(output);
-  return absl::StrCat(stem, ".partial", extension);
-}
-
 std::string OutputFlags::CsvOf(int64_t test, bool single) const {
   if (single) return csv_output;
   const auto [stem, extension] = SplitExtension(csv_output);
@@ -66,8 +61,7 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
   if (flags.resume && !outputs.has_file()) {
     return absl::InvalidArgumentError("--resume needs --output: what was done is kept beside it");
   }
-  if (flags.num_shards > 1 && !outputs.output.empty()) return outputs;
-  if (flags.num_shards > 1) {
+  if (flags.num_shards > 1 && flags.part.empty() && outputs.output.empty()) {
     return absl::InvalidArgumentError("--shard needs --output: a file that --merge can read");
   }
   return outputs;

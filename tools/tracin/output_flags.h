@@ -21,8 +21,6 @@ struct OutputFlags {
   bool skip_existing = false;
 
   bool has_file() const { return !output.empty() && output != "-"; }
-  // Where a computation that was stopped goes on: "x.partial.safetensors" of "x.safetensors".
-  std::string partial() const;
   // "x_test_3.csv" of "x.csv"; x.csv itself of a single test.
   std::string CsvOf(int64_t test, bool single) const;
   // "folder/tracin_test_3.json".

@@ -28,6 +28,7 @@
 #include "tools/common/structure_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/tracin/potential_flags.h"
+#include "tools/tracin/projection_flags.h"
 
 DEFINE_string(train_frames, "auto",
               "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "
@@ -43,6 +44,9 @@ std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& 
   if (loss.stress_weight > 0) weights.push_back(by_quantity.size() > 2 ? by_quantity[2] : 0);
   return weights;
 }
+
+// What products of a checkpoint take for each thread, at most.
+constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 
 class PotentialDomain : public InfluenceDomain {
  public:
@@ -98,6 +102,10 @@ class PotentialDomain : public InfluenceDomain {
     return MakePotentialProducts(potential_, train_, test_, at, options_);
   }
 
+  int64_t bytes_per_point() const override {
+    const int64_t numbers = slices_.empty() ? 0 : slices_.back().offset + slices_.back().num_elements();
+    return 8 * numbers + options_.num_threads * kWorkspaceBytes;
+  }
   double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
   void Describe(InfluenceDescription* description) const override {
@@ -364,7 +372,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
 
 absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
   if (points == nullptr) {
-    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "projection_dim", "projection_type"}));
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames"}));
   }
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
@@ -403,8 +411,8 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
 }
 
 absl::Status RefusePotentialFlags(absl::string_view why) {
-  return RefuseFlags(why, {"test_atom", "test_component", "term_weights", "train_frames", "projection_dim",
-                           "projection_type", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"});
+  return RefuseFlags(why, {"test_atom", "test_component", "term_weights", "train_frames", "energy_key", "force_key",
+                           "stress_key", "virial_key", "runner_units"});
 }
 
 }  // namespace rutile

@@ -25,11 +25,6 @@ DEFINE_string(
     term_weights, "",
     "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
     "at each checkpoint. Needed for model files.");
-DEFINE_int64(
-    projection_dim, 0,
-    "Structures: gradients are projected to so many random directions before they are multiplied: approximate. "
-    "0: exact.");
-DEFINE_string(projection_type, "gaussian", "Structures: gaussian, rademacher or sparse.");
 
 namespace rutile {
 
@@ -58,28 +53,6 @@ absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags() {
     return absl::InvalidArgumentError(absl::StrCat("--test_component=", FLAGS_test_component, ": expected x, y or z"));
   }
   options.component = static_cast<int>(axis);
-  return options;
-}
-
-absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags) {
-  ProjectionOptions options;
-  if (FLAGS_projection_dim < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--projection_dim=", FLAGS_projection_dim, ": expected 1 or more, or 0 for exact products"));
-  }
-  if (FLAGS_projection_dim == 0) {
-    RETURN_IF_ERROR(RefuseFlags("without --projection_dim", {"projection_type"}));
-    return options;
-  }
-  RETURN_IF_ERROR(RefuseFlags("with --projection_dim, whose products are meant to be off", {"verify"}));
-  const absl::StatusOr<ProjectionKind> kind = ParseProjectionKind(FLAGS_projection_type);
-  if (!kind.ok() || *kind == ProjectionKind::kNone) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--projection_type=", FLAGS_projection_type, ": expected gaussian, rademacher or sparse"));
-  }
-  options.kind = *kind;
-  options.dim = FLAGS_projection_dim;
-  options.seed = flags.seed;
   return options;
 }
 

@@ -7,15 +7,11 @@
 
 #include "absl/status/statusor.h"
 #include "lib/potential/potential_products.h"
-#include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
 
 // From --test_quantity, --test_atom, --test_component.
 absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags();
-
-// From --projection_dim, --projection_type and --seed.
-absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags);
 
 // --term_weights: of energy, force and stress, as many as are given; empty: none are.
 absl::StatusOr<std::vector<double>> TermWeightsFromFlags();

@@ -18,6 +18,7 @@
 #include "tools/common/parse_shard.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/thread_flags.h"
+#include "tools/tracin/shard_processes.h"
 
 DEFINE_string(train, "",
               "Training data, a file or several with commas between: what the run was trained on, or a part of it.");
@@ -59,14 +60,19 @@ DEFINE_string(stratify_by, "",
               "Draws that share of each relation, head or tail (triples), or config_type (structures).");
 DEFINE_uint64(seed, 0, "Of drawn training examples, of projections and of --verify.");
 DEFINE_string(shard, "1/1", "i/n: only the i-th of n parts of the training examples; --merge joins their outputs.");
+DEFINE_int32(num_processes, 1,
+             "Processes to start on this machine, each for a shard of the training examples. Their outputs become one, "
+             "as of --shard and --merge.");
+DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
 DEFINE_string(precision, "auto",
               "auto (as the parameters), fp32, fp64, or bf16 (triples: factors of large products are rounded): of "
               "gradients and products. Sums over checkpoints are fp64.");
 DEFINE_bool(use_mixed_precision, false, "Short for --precision=bf16, where the processor has it; else fp32.");
 DEFINE_string(device, "cpu", "cpu.");
-DEFINE_int64(max_bytes, 0,
-             "Memory for what is held of tests; more tests take further passes over the training data. 0: a quarter of "
-             "the machine's.");
+DEFINE_int64(
+    max_bytes, 0,
+    "Memory for checkpoints, and as much again for what is held of tests: more checkpoints take turns, more tests "
+    "take further passes over the training data. 0: a quarter of the machine's.");
 DEFINE_bool(strict, false, "What is warned of (data that changed since training) is an error.");
 DEFINE_int64(
     verify, 0,
@@ -102,14 +108,15 @@ absl::Status RefuseOfMode(TracinMode mode) {
   switch (mode) {
     case TracinMode::kMerge:
       return RefuseFlags("with --merge, which computes nothing",
-                         {"test_indices", "max_tests",    "max_test_triples", "top_k",
-                          "rank",         "normalize",    "precondition",     "learning_rate",
-                          "aggregate",    "test_weights", "sample_rate",      "stratify_by",
-                          "seed",         "shard",        "precision",        "use_mixed_precision",
-                          "device",       "max_bytes",    "verify",           "resume"});
+                         {"test_indices", "max_tests",      "max_test_triples", "top_k",
+                          "rank",         "normalize",      "precondition",     "learning_rate",
+                          "aggregate",    "test_weights",   "sample_rate",      "stratify_by",
+                          "seed",         "shard",          "num_processes",    "precision",
+                          "device",       "max_bytes",      "verify",           "use_mixed_precision",
+                          "resume",       "projection_dim", "projection_type"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
-                                         "aggregate", "test_weights", "max_bytes"});
+                                         "aggregate", "test_weights"});
     case TracinMode::kSingle:
       return RefuseFlags("with --mode=single, where --test_indices chooses tests", {"max_tests", "max_test_triples"});
     case TracinMode::kTests:
@@ -171,6 +178,7 @@ absl::Status SetScoring(TracinFlags* flags) {
   }
   if (FLAGS_max_bytes < 0) return Expected("max_bytes", absl::StrCat(FLAGS_max_bytes), "bytes, or 0");
   options.memory_limit = FLAGS_max_bytes > 0 ? FLAGS_max_bytes : MemoryLimit() / 4;
+  options.memory_limit = std::max<int64_t>(1, options.memory_limit / FLAGS_num_processes);
   options.threads = ThreadsFromFlags();
   options.scores = options.test_self = flags->has_tests();
   options.train_self = flags->mode == TracinMode::kSelf;
@@ -212,7 +220,28 @@ absl::Status SetSampling(TracinFlags* flags) {
   }
   if (FLAGS_sample_rate == 1) RETURN_IF_ERROR(RefuseFlags("without --sample_rate below 1", {"stratify_by"}));
   flags->stratify_by = FLAGS_stratify_by;
-  return ParseShard(FLAGS_shard, &flags->shard, &flags->num_shards);
+  return absl::OkStatus();
+}
+
+// Part of the work, or processes that each do a part.
+absl::Status SetShares(TracinFlags* flags) {
+  RETURN_IF_ERROR(ParseShard(FLAGS_shard, &flags->shard, &flags->num_shards));
+  if (FLAGS_num_processes == 1) return absl::OkStatus();
+  RETURN_IF_ERROR(RefuseFlags("with --num_processes, each of which takes a shard", {"shard"}));
+  const std::optional<ShardProcess> process = ThisShardProcess();
+  if (!process.has_value()) {
+    flags->num_processes = FLAGS_num_processes;
+    std::vector<std::string> inputs = flags->train;
+    inputs.insert(inputs.end(), flags->test.begin(), flags->test.end());
+    inputs.push_back(FLAGS_test_weights);
+    return CheckReadableByAll(inputs);
+  }
+  SetMessageRank(process->shard - 1, /*rank_0_leads=*/false);
+  ShareProcessors(FLAGS_num_processes);
+  flags->part = process->part;
+  flags->shard = process->shard;
+  flags->num_shards = FLAGS_num_processes;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> Files(const std::string& text) {
@@ -246,16 +275,6 @@ absl::StatusOr<TracinFlags> TracinFlagsFromFlags() {
   TracinFlags flags;
   ASSIGN_OR_RETURN(flags.mode, ModeFromFlags());
   RETURN_IF_ERROR(RefuseOfMode(flags.mode));
-  RETURN_IF_ERROR(SetTests(&flags));
-  RETURN_IF_ERROR(SetScoring(&flags));
-  RETURN_IF_ERROR(SetPrecision(&flags));
-  RETURN_IF_ERROR(SetSampling(&flags));
-  if (FLAGS_verify < 0) return Expected("verify", absl::StrCat(FLAGS_verify), "a number of pairs, or 0");
-  flags.verify = FLAGS_verify;
-  flags.model = FLAGS_model;
-  flags.resume = FLAGS_resume;
-  flags.strict = FLAGS_strict;
-  flags.progress = FLAGS_progress;
   if (flags.mode != TracinMode::kMerge && FLAGS_train.empty()) {
     return absl::InvalidArgumentError("needs --train: the data that the run was trained on");
   }
@@ -264,6 +283,17 @@ absl::StatusOr<TracinFlags> TracinFlagsFromFlags() {
   }
   ASSIGN_OR_RETURN(flags.train, Files(FLAGS_train));
   ASSIGN_OR_RETURN(flags.test, Files(FLAGS_test));
+  RETURN_IF_ERROR(SetShares(&flags));
+  RETURN_IF_ERROR(SetTests(&flags));
+  RETURN_IF_ERROR(SetScoring(&flags));
+  RETURN_IF_ERROR(SetPrecision(&flags));
+  RETURN_IF_ERROR(SetSampling(&flags));
+  if (FLAGS_verify < 0) return Expected("verify", absl::StrCat(FLAGS_verify), "a number of pairs, or 0");
+  flags.verify = flags.part.empty() ? FLAGS_verify : 0;  // done by who started this process
+  flags.model = FLAGS_model;
+  flags.resume = FLAGS_resume;
+  flags.strict = FLAGS_strict;
+  flags.progress = FLAGS_progress;
   return flags;
 }
 

@@ -37,6 +37,8 @@ struct TracinFlags {
   TrainSampling sampling;
   std::string stratify_by;  // "": not
   int shard = 1, num_shards = 1;
+  int num_processes = 1;                // to start, each for a shard
+  std::string part;                     // of a process that was started so: its shard goes there, and nowhere else
   bool adam = false;                    // precondition
   std::optional<double> learning_rate;  // in place of the checkpoints'
   TracinPrecision precision = TracinPrecision::kAuto;

@@ -74,16 +74,31 @@ refuses '--test_split has no effect' --test_split=valid $data $points
 refuses '--label_test_tails\|label_test_tails' --label_test_tails $data $points
 refuses '--precondition=adam: .* is a model file' --precondition=adam --learning_rate=1 $data run/best.safetensors
 refuses '--term_weights has no effect with triples' --term_weights=1 $data $points
-refuses '--projection_dim has no effect with triples' --projection_dim=10 $data $points
+refuses 'expected fewer' --projection_dim=100000 $data $points
+refuses '--projection_dim has no effect with --aggregate' --projection_dim=10 --aggregate $data $points
+refuses '--projection_dim has no effect with --self' --projection_dim=10 --self --train=g.safetensors $points
+refuses 'with a preconditioner' --projection_dim=10 --precondition=adam $data $points
+refuses 'choose one of them' --projection_dim=10 --precision=bf16 $data $points
+refuses 'a projection mixes the parameters' --projection_dim=10 --blocks $data $points
+refuses '--projection_type has no effect without --projection_dim' --projection_type=sparse $data $points
+refuses '--projection_type=haar: expected' --projection_dim=10 --projection_type=haar $data $points
+refuses '--verify has no effect with --projection_dim' --projection_dim=10 --verify=2 $data $points
+refuses 'gradients of distmult with the loss triple are a few embedding rows' --projection_dim=10 $data dist/checkpoints/last.safetensors
 refuses '--precision has no effect with --use_mixed_precision' --use_mixed_precision --precision=fp32 $data $points
 refuses '--top_k has no effect with --merge' --merge --top_k=3 i.safetensors
 refuses '--merge needs influence files' --merge
 refuses 'give --train, too' --merge --csv_output=x.csv i.safetensors
 ok mixed.tsv --use_mixed_precision $data $points
 grep -q -- '--use_mixed_precision: ' log || fail "--use_mixed_precision says nothing: $(cat log)"
+# A softmax leaves open where scores begin: its triples' own loss says little, and the tool says so.
+$train --kge_loss=KvsAll $small --max_epochs=1 --output_dir=soft g.safetensors > /dev/null 2> log || fail "train --loss=KvsAll: $(cat log)"
+ok soft.tsv $data soft/checkpoints/last.safetensors
+grep -q 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log || fail "no warning of a softmax: $(cat log)"
+ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] || fail "--loss=trained warns: $(cat log)"
+ok soft.tsv $data $points && ! grep -q softmax log || fail "a warning of no softmax: $(cat log)"
 # Flags of others: with dashes, too; each says why.
 for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu --use_optimized_tracin \
-  --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup; do
+  --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup -o; do
   refuses "$(echo "$foreign" | sed 's/=.*//'): ..*" $data $foreign $points
 done
 ok dashes.tsv --train=g.safetensors --test=t.tsv --top-k=10 --max-test-triples=4 $points && cmp a.tsv dashes.tsv || fail "flags with dashes"

@@ -55,6 +55,30 @@ ok own --train=g.safetensors --test=own.tsv --top_k=0 $points
 awk -F'\t' 'NR == FNR { if (FNR > 1) self[$2] = $6; next } FNR > 1 && $2 == $7 && $3 == $8 && $4 == $9 { d = $10 - self[$6]; if (d < 0) d = -d
   if (!(d < 1e-5 * $10)) exit 1; ++n } END { exit n != 2 }' self.tsv own || fail "self-influence is not the diagonal"
 
+# Checkpoints that take turns in memory: the same bits.
+for flags in "" --blocks --normalize=cosine "--aggregate --top_k=0" --precondition=adam --loss=1n --self; do
+  these="$data $flags"
+  [ "$flags" = --self ] && these="--train=g.safetensors $flags"
+  ok all.tsv $these $points
+  grep -q 'take turns' log && fail "turns without need: $(cat log)"
+  ok turns.tsv $these --max_bytes=40000000 --threads=1 $points
+  grep -q 'memory for 1 of 2 checkpoints at a time: they take turns' log || fail "no turns: $(cat log)"
+  close all.tsv turns.tsv || fail "turns change scores: $flags"
+done
+
+# Projections: near the exact scores (correlation of all that are not 0), the same of the same seed.
+for loss in triple 1n; do
+  ok exact.tsv $data --loss=$loss --top_k=0 --max_tests=1 $points
+  awk -F'\t' 'NR > 1 { print $6 "\t" $10 }' exact.tsv | sort -n > exact
+  for kind in gaussian rademacher sparse; do
+    ok near.tsv $data --loss=$loss --top_k=0 --max_tests=1 --projection_dim=32 --projection_type=$kind $points
+    cmp -s exact.tsv near.tsv && fail "--projection_dim does nothing"
+    awk -F'\t' 'NR > 1 { print $6 "\t" $10 }' near.tsv | sort -n | paste exact - | awk '{ xy += $2 * $4; xx += $2 * $2; yy += $4 * $4 } END { exit !(xy / sqrt(xx * yy) > 0.95) }' || fail "--projection_type=$kind --loss=$loss is far off"
+  done
+  ok again.tsv $data --loss=$loss --top_k=0 --max_tests=1 --projection_dim=32 --projection_type=sparse --threads=2 $points && close near.tsv again.tsv || fail "projections differ by threads"
+  ok again.tsv $data --loss=$loss --top_k=0 --max_tests=1 --projection_dim=32 --projection_type=sparse --seed=1 $points && cmp -s near.tsv again.tsv && fail "--seed does not change the projection"
+done
+
 # Ranking and normalisation.
 ok abs.tsv $data --top_k=40 --max_tests=1 $points
 awk -F'\t' 'function a(x) { return x < 0 ? -x : x } NR > 2 && a($10) > a(last) { exit 1 } { last = $10 }' abs.tsv || fail "--rank=absolute"
