@@ -23,8 +23,8 @@ absl::StatusOr<MergedPredictions> ReadPredictionParts(absl::Span<const std::stri
   ASSIGN_OR_RETURN(const std::vector<size_t> order, OrderParts(files, {"kind", "selection", "members"}));
   const auto members = files[0].metadata.find("members");
   if (members != files[0].metadata.end() && members->second != absl::StrCat(models.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(files[0].path, ": predictions of ", members->second,
-                                                   " models, but ", models.size(), " are given: name all of them"));
+    return absl::InvalidArgumentError(absl::StrCat(files[0].path, ": predictions of ", members->second, " models, but ",
+                                                   models.size(), " are given: name all of them"));
   }
   for (const std::string& model : models) RETURN_IF_ERROR(CheckMadeFrom(files[0], "model", model));
   std::vector<std::vector<StructurePrediction>> parts;

@@ -102,8 +102,8 @@ struct TrainerOptions {
   BatchLimit overfit_batches;
   // mixed and matmul decide the course, not device; script is the mode's. Plain with kCompile.
   EagerOptions eager;
-  // What the caller made of the inputs and of the task, by the names of its flags, only where it is not the default (but
-  // "species", which has none): joins Task::Course.
+  // What the caller made of the inputs and of the task, by the names of its flags, only where it is not the default
+  // (but "species", which has none): joins Task::Course.
   std::map<std::string, std::string> course;
 
   // These may change when a run is resumed.
