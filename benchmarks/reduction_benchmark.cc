@@ -1,8 +1,7 @@
 // What it takes two processes on one machine to add up their gradients.
 //
 // 1500 fp64 values (a potential's two terms go so, with the sums), 50 000 and 5 million fp32 (embeddings in 200
-// dimensions of 25 000 entities: 20 MB). sum: as training adds them, in pieces where they are large. whole: in one call
-// of c10d's allreduce, the reference. copy: the same bytes, from memory to memory.
+// dimensions of 25 000 entities: 20 MB). sum: as training adds them. copy: the same bytes, from memory to memory.
 //
 // best_us, median_us: of single calls, each right after a little work; a call that waits for the other process counts
 // that, too, so on a machine with other work the best tells. Each benchmark is run by both processes in lockstep; the
@@ -11,7 +10,6 @@
 #include <arpa/inet.h>
 #include <benchmark/benchmark.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -27,18 +25,11 @@
 #include <memory>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "lib/base/logging.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/communicator.h"
 #include "lib/train/gloo_communicator.h"
 #include "lib/train/rank_settings.h"
-
-#ifdef USE_C10D_GLOO
-#include "lib/tensorfile/tensorfile_torch.h"
-#include "torch/csrc/distributed/c10d/ProcessGroupGloo.hpp"
-#include "torch/csrc/distributed/c10d/TCPStore.hpp"
-#endif
 
 namespace rutile {
 namespace {
@@ -96,33 +87,6 @@ void BM_Copy(benchmark::State& state) {
   });
 }
 
-#ifdef USE_C10D_GLOO
-c10d::ProcessGroupGloo* whole = nullptr;
-
-void BM_Whole(benchmark::State& state) {
-  Tensor values = Values(state);
-  Time(state, values.num_bytes(), [&] {
-    std::vector<at::Tensor> tensors = {ToTorch(values)};
-    const auto work = whole->allreduce(tensors);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
-    while (!work->isCompleted() && std::chrono::steady_clock::now() < end) ::sched_yield();
-    work->wait();
-  });
-}
-
-c10::intrusive_ptr<c10d::ProcessGroupGloo> JoinWhole(int rank, int port) {
-  c10d::TCPStoreOptions options;
-  options.port = static_cast<uint16_t>(port);
-  options.isServer = rank == 0;
-  options.numWorkers = 2;
-  auto group = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(30));
-  group->threads = 1;
-  group->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options), rank, 2,
-                                                     group);
-}
-#endif
-
 // The same numbers of calls in both processes.
 void Register(const char* name, void (*run)(benchmark::State&)) {
   for (const int64_t size : {1500, 50000, 5000000}) {
@@ -135,7 +99,7 @@ void Register(const char* name, void (*run)(benchmark::State&)) {
 }
 
 int Run(int argc, char** argv) {
-  const int port = FreePort(), whole_port = FreePort();
+  const int port = FreePort();
   const pid_t child = ::fork();  // before anything of LibTorch runs
   CHECK_GE(child, 0);
   const int rank = child == 0 ? 1 : 0;
@@ -152,11 +116,6 @@ int Run(int argc, char** argv) {
   CHECK(joined.ok()) << joined.status();
   communicator = joined->get();
   Register("sum", BM_Sum);
-#ifdef USE_C10D_GLOO
-  const auto group = JoinWhole(rank, whole_port);
-  whole = group.get();
-  Register("whole", BM_Whole);
-#endif
   Register("copy", BM_Copy);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
