@@ -10,10 +10,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
 
@@ -53,7 +56,24 @@ std::string Directory(absl::string_view path) {
   return std::string(slash == 0 ? absl::string_view("/") : path.substr(0, slash));
 }
 
+// What was looked at and put back.
+struct Unread {
+  absl::Mutex mutex;
+  std::optional<FileContents> contents ABSL_GUARDED_BY(mutex);
+};
+
+Unread& UnreadInput() {
+  static auto* unread = new Unread();
+  return *unread;
+}
+
 }  // namespace
+
+void UnreadStandardInput(FileContents contents) {
+  Unread& unread = UnreadInput();
+  const absl::MutexLock lock(&unread.mutex);
+  unread.contents = std::move(contents);
+}
 
 absl::Status ErrnoStatus(int error_number, absl::string_view what) {
   const std::string message = absl::StrCat(what, ": ", std::strerror(error_number));
@@ -83,7 +103,12 @@ absl::StatusOr<FileContents> FileContents::Open(absl::string_view path) {
   FileContents contents;
   contents.path_ = std::string(path);
   const bool is_stdin = path == "-";
-  if (is_stdin) contents.path_ = "standard input";
+  if (is_stdin) {
+    contents.path_ = "standard input";
+    Unread& unread = UnreadInput();
+    const absl::MutexLock lock(&unread.mutex);
+    if (unread.contents.has_value()) return *std::exchange(unread.contents, std::nullopt);
+  }
   const int fd = is_stdin ? ::dup(STDIN_FILENO) : ::open(contents.path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return ErrnoStatus(errno, contents.path_);
   const absl::Cleanup close_fd = [fd] { ::close(fd); };
@@ -158,11 +183,18 @@ absl::Status AtomicFile::Append(absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status AtomicFile::AppendFile(int fd, int64_t size) {
-  off_t offset = 0;
+absl::Status AtomicFile::AppendFile(int fd, int64_t size, bool drain) {
+  // Memory that was used a moment ago is cheaper to the system than fresh memory, so pieces are small.
+  const int64_t piece = drain ? int64_t{1} << 20 : int64_t{1} << 26;
+  const auto drain_up_to = [&](off_t* begin, off_t end) {  // where the file system can
+    if (drain) ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, *begin, end - *begin);
+    *begin = end;
+  };
+  off_t offset = 0, drained = 0;
   while (offset < size) {
-    const ssize_t n = ::copy_file_range(fd, &offset, fd_, nullptr, std::min<int64_t>(size - offset, kPiece), 0);
+    const ssize_t n = ::copy_file_range(fd, &offset, fd_, nullptr, std::min<int64_t>(size - offset, piece), 0);
     if (n <= 0) break;  // across file systems or into a pipe: the loop below
+    drain_up_to(&drained, offset);
   }
   std::string buffer;
   while (offset < size) {
@@ -172,6 +204,7 @@ absl::Status AtomicFile::AppendFile(int fd, int64_t size) {
     if (n <= 0) return ErrnoStatus(n == 0 ? EIO : errno, absl::StrCat("cannot read back what was spooled for ", path_));
     RETURN_IF_ERROR(Append(absl::string_view(buffer.data(), n)));
     offset += n;
+    drain_up_to(&drained, offset);
   }
   return absl::OkStatus();
 }

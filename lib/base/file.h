@@ -36,6 +36,9 @@ class FileContents {
   std::shared_ptr<const void> owner_;
 };
 
+// The next Open("-") gives these bytes instead of reading: for who had to look at a stream to know who shall read it.
+void UnreadStandardInput(FileContents contents);
+
 // An output file. Bytes go to a temporary name in the same directory; Commit() flushes and renames it to `path`, and an
 // object destroyed before that removes it. What is not a regular file (a pipe, /dev/null) is written directly, and "-"
 // is standard output.
@@ -48,8 +51,9 @@ class AtomicFile {
 
   // RESOURCE_EXHAUSTED when the device is full; the message names the path.
   absl::Status Append(absl::string_view bytes);
-  // Appends `size` bytes of another open file from its offset 0, inside the kernel where it can.
-  absl::Status AppendFile(int fd, int64_t size);
+  // Appends `size` bytes of another open file from its offset 0, inside the kernel where it can. drain: the other file
+  // is of no use afterwards, and its space is given back piece by piece, to be taken for this one.
+  absl::Status AppendFile(int fd, int64_t size, bool drain = false);
   absl::Status Commit();
 
   const std::string& path() const { return path_; }

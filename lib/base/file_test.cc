@@ -100,6 +100,23 @@ TEST(FileContentsTest, ReadsStandardInput) {
   EXPECT_EQ(contents->path(), "standard input");
 }
 
+// Once: what follows is the stream again.
+TEST(FileContentsTest, StandardInputMayBePutBack) {
+  const auto bytes = std::make_shared<const std::string>("hello");
+  UnreadStandardInput(FileContents("standard input", *bytes, bytes));
+  const auto contents = FileContents::Open("-");
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  EXPECT_EQ(contents->data(), "hello");
+  EXPECT_EQ(contents->path(), "standard input");
+  const int saved = ::dup(STDIN_FILENO), null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, STDIN_FILENO);
+  const auto rest = FileContents::Open("-");
+  ::dup2(saved, STDIN_FILENO);
+  for (const int fd : {saved, null}) ::close(fd);
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(rest->data(), "");
+}
+
 TEST(FileContentsTest, Errors) {
   const std::string directory = TestDirectory();
   const absl::Status missing = FileContents::Open(directory + "/none").status();
@@ -210,6 +227,30 @@ TEST(AtomicFileTest, AppendFileFromItsStart) {
   auto too_much = AtomicFile::Create(directory + "/too_much");
   EXPECT_THAT(std::string(too_much->AppendFile(fd, text.size() + 1).message()), HasSubstr("cannot read back"));
   ::close(fd);
+}
+
+TEST(AtomicFileTest, AppendFileThatIsDrained) {
+  const std::string directory = TestDirectory();
+  std::string text(3000000, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i % 251);
+  for (const char* to : {"/to", "/dev/null"}) {  // inside the kernel, and not
+    ASSERT_TRUE(WriteFileAtomically(directory + "/from", text).ok());
+    const int fd = ::open((directory + "/from").c_str(), O_RDWR);
+    const bool is_file = std::string(to) == "/to";
+    auto file = AtomicFile::Create(is_file ? directory + to : std::string(to));
+    ASSERT_TRUE(file.ok() && file->AppendFile(fd, text.size(), /*drain=*/true).ok() && file->Commit().ok());
+    if (is_file) {
+      EXPECT_TRUE(Contents(directory + to) == text);
+    }
+    struct stat info;
+    ASSERT_EQ(::fstat(fd, &info), 0);
+    EXPECT_EQ(info.st_size, static_cast<off_t>(text.size()));
+    // Not every file system can make holes; at most the last, partial block is left where it can.
+    if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0) {
+      EXPECT_LE(512 * info.st_blocks, 3 * info.st_blksize) << "its space is given back";
+    }
+    ::close(fd);
+  }
 }
 
 TEST(AtomicFileTest, AppendFileIntoAPipe) {

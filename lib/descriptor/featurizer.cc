@@ -89,7 +89,8 @@ class Featurizer : public StructureConsumer {
     const ProfileScope scope(Stage::kFeatures);
     out.pairs = worker.neighbors.num_pairs();
     if (scope.is_on()) CountFeatures(scope, structure.size(), out.pairs);
-    out.too_close = HasPairAtOrBelow(worker.neighbors, options_.descriptor.min_cutoff);
+    const double min_cutoff = options_.descriptor.min_cutoff;
+    out.too_close = worker.neighbors.nearest_squared <= min_cutoff * min_cutoff;
     if (options_.precision == DType::kF64) {
       ComputeFeatures(&worker, out.species, &out.features64);
     } else {

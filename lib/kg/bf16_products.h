@@ -2,7 +2,8 @@
 //
 // Factors are rounded (to nearest, ties to even) while they are packed, so that no copies of them exist. Every machine
 // can do it; those with AVX512-BF16 about twice as fast as fp32 products, others more slowly than these (CpuBf16...).
-// Pairs of products are added before they meet the sum, whose rounding differs between machines. One thread.
+// Pairs of products are added before they meet the sum, whose rounding differs between machines. One thread; a part of
+// a product has the bits of the whole one's.
 
 #ifndef RUTILE_LIB_KG_BF16_PRODUCTS_H_
 #define RUTILE_LIB_KG_BF16_PRODUCTS_H_

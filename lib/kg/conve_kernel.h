@@ -2,12 +2,12 @@
 //
 // Entities are scored, compared with the labels and turned into gradients a block at a time, so that no array of
 // [queries, entities] exists. Batch norms and the convolution are fused with their neighbours: conv_passes.h. Matrix
-// products are LibTorch's; what this class computes is defined by lib/kg/kge_reference.h.
+// products are matrix_products.h's; what this class computes is defined by lib/kg/kge_reference.h.
 //
 // Masks of dropout, FillDropout of options.seed, batch.epoch and batch.example: kInput over the [2 d] numbers of the
 // stacked image, row-major (DistMult, ComplEx: of e_h, then of w_r); kFeatureMap over [C]; kOutput over [d].
 //
-// Our own passes give the same bits for any number of threads, matrix products (BLAS) only for the same number.
+// The same bits for any number of threads; where products are BLAS's (matrix_products.h), for the same number.
 
 #ifndef RUTILE_LIB_KG_CONVE_KERNEL_H_
 #define RUTILE_LIB_KG_CONVE_KERNEL_H_

@@ -33,7 +33,7 @@ ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
       pool_(pool),
       // Whole cache lines.
       scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
-      products_(bf16),
+      products_(bf16, pool),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()) {

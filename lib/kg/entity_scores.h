@@ -37,7 +37,8 @@ class EntityScores {
   static constexpr int64_t kQueries = 512;
 
   // bf16: factors of matrix products are rounded to bfloat16 in training.
-  EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16) : shape_(shape), pool_(pool), products_(bf16) {}
+  EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16)
+      : shape_(shape), pool_(pool), products_(bf16, pool) {}
 
   // Sum over the batch of each query's loss, and its gradients.
   double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays);

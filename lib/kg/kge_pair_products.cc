@@ -32,7 +32,12 @@ void ForMatches(const Index& index, int32_t id, const Body& body) {
 
 template <typename T>
 KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool)
-    : shape_(shape), plan_(plan), pool_(pool), small_columns_(SmallColumns(shape).size), bf16_(bf16), rounded_(bf16) {
+    : shape_(shape),
+      plan_(plan),
+      pool_(pool),
+      small_columns_(SmallColumns(shape).size),
+      bf16_(bf16),
+      rounded_(bf16, pool) {
   rounded_.SetRounding(bf16);
 }
 

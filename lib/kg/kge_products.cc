@@ -185,7 +185,7 @@ class KgeProducts final : public GradientProducts {
 
   void SetPlan() {
     plan_.emplace(shape_, parts_);
-    directions_.emplace(shape_, *plan_);
+    directions_.emplace(shape_, *plan_, pool_);
     pairs_.emplace(shape_, *plan_, options_.bf16, pool_);
     held_directions_.clear();
     num_held_ = 0;

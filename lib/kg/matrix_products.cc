@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "lib/base/logging.h"
+#include "lib/kg/f32_products.h"
 
 namespace rutile {
 namespace {
@@ -22,19 +23,50 @@ at::Tensor View(const MatrixView<T>& m) {
   return m.transposed ? view.t() : view;
 }
 
+// Columns of the result that are not cut: whole strips of our own products, of three vectors.
+constexpr int64_t kColumns = 48;
+// Multiplications below which one thread does all: about 20 microseconds.
+constexpr int64_t kSmall = int64_t{1} << 20;
+
+// Calls multiply(a, b, out, worker) for parts of the product: ranges of columns, or where there are few, of rows.
+template <typename Body>
+void ForParts(ThreadPool* pool, const MatrixView<float>& a, const MatrixView<float>& b, float* out, int64_t stride,
+              const Body& multiply) {
+  const int64_t m = a.height(), n = b.width(), threads = pool == nullptr ? 1 : pool->num_threads();
+  if (threads == 1 || m * n * a.width() < kSmall) return multiply(a, b, out, 0);
+  if (n >= 2 * threads * kColumns) {
+    const int64_t strips = (n + kColumns - 1) / kColumns;
+    pool->For(n, (strips + threads - 1) / threads * kColumns,
+              [&](int64_t begin, int64_t end, int worker) { multiply(a, b.Columns(begin, end), out + begin, worker); });
+  } else {
+    pool->For(m, (m / 8 + threads) / threads * 8, [&](int64_t begin, int64_t end, int worker) {
+      multiply(a.Rows(begin, end), b, out + begin * stride, worker);
+    });
+  }
+}
+
 }  // namespace
 
 template <typename T>
-MatrixProducts<T>::MatrixProducts(bool bf16) {
+MatrixProducts<T>::MatrixProducts(bool bf16, ThreadPool* pool) : pool_(pool) {
   CHECK(!bf16 || sizeof(T) == sizeof(float)) << "mixed precision is of fp32";
-  if (bf16) bf16_.emplace();
+  if (bf16) bf16_.resize(pool == nullptr ? 1 : pool->num_threads());
 }
 
 template <typename T>
 void MatrixProducts<T>::Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
   CHECK_EQ(a.width(), b.height());
   if constexpr (std::is_same_v<T, float>) {
-    if (rounding_ && bf16_) return bf16_->Multiply(a, b, add, out, stride);
+    if (rounding_ && !bf16_.empty()) {
+      return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, float* to, int worker) {
+        bf16_[worker].Multiply(left, right, add, to, stride);
+      });
+    }
+    if (F32ProductsAreFast()) {
+      return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, float* to, int worker) {
+        MultiplyF32(left, right, add, to, stride);
+      });
+    }
   }
   at::Tensor result = View(out, a.height(), b.width(), stride);
   if (add) {

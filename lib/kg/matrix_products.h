@@ -1,22 +1,25 @@
-// Products of matrices that lie in plain memory: LibTorch's (BLAS), or in mixed precision our own.
+// Products of matrices that lie in plain memory: our own in fp32 and in mixed precision, LibTorch's (BLAS) elsewhere.
 
 #ifndef RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
 #define RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
 
 #include <cstdint>
-#include <optional>
+#include <vector>
 
+#include "lib/base/parallel_for.h"
 #include "lib/kg/bf16_products.h"
 #include "lib/kg/matrix_view.h"
 
 namespace rutile {
 
-// One thread at a time; BLAS may use more.
+// One thread at a time. Ours share their work among the pool's threads, with the same bits for any number of them;
+// BLAS, for fp64 and for processors without AVX2, uses LibTorch's threads, and has the same bits for as many.
 template <typename T>
 class MatrixProducts {
  public:
-  // bf16: factors may be rounded to bfloat16 (bf16_products.h); CHECK-fails for double.
-  explicit MatrixProducts(bool bf16);
+  // bf16: factors may be rounded to bfloat16 (bf16_products.h); CHECK-fails for double. pool: not owned; null: one
+  // thread.
+  explicit MatrixProducts(bool bf16, ThreadPool* pool = nullptr);
 
   // Whether they are, from now on, where the constructor was told so. At first they are not.
   void SetRounding(bool on) { rounding_ = on; }
@@ -25,7 +28,8 @@ class MatrixProducts {
   void Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride);
 
  private:
-  std::optional<Bf16Products> bf16_;
+  ThreadPool* const pool_;
+  std::vector<Bf16Products> bf16_;  // of each thread; empty without bf16
   bool rounding_ = false;
 };
 

@@ -1,8 +1,12 @@
 #include "lib/kg/matrix_products.h"
 
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/random.h"
 #include "lib/kg/matrix_view.h"
 
 namespace rutile {
@@ -50,6 +54,34 @@ TEST(MatrixProductsTest, RoundsOnlyWhenToldTo) {
   products.SetRounding(true);
   products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
   EXPECT_EQ(out, 1);
+}
+
+// Shares of columns, and of rows where columns are few.
+TEST(MatrixProductsTest, AnyNumberOfThreadsGivesTheSameBits) {
+  for (const auto& [m, k, n] : {std::tuple<int64_t, int64_t, int64_t>{70, 90, 700}, {1500, 130, 20}}) {
+    RandomStream random(1, "factors", m);
+    std::vector<float> left(m * k), right(k * n), expected(m * n);
+    for (float& x : left) x = static_cast<float>(random.Normal());
+    for (float& x : right) x = static_cast<float>(random.Normal());
+    for (const bool bf16 : {false, true}) {
+      for (int form = 0; form < 4; ++form) {
+        const MatrixView<float> a =
+            form & 1 ? MatrixView<float>{left.data(), k, m, m, true} : MatrixView<float>{left.data(), m, k, k};
+        const MatrixView<float> b =
+            form & 2 ? MatrixView<float>{right.data(), n, k, k, true} : MatrixView<float>{right.data(), k, n, n};
+        for (const int threads : {0, 1, 2, 3}) {
+          std::optional<ThreadPool> pool;
+          if (threads > 0) pool.emplace(threads);
+          MatrixProducts<float> products(bf16, pool ? &*pool : nullptr);
+          products.SetRounding(true);
+          std::vector<float> out(m * n);
+          products.Multiply(a, b, false, out.data(), n);
+          if (threads == 0) expected = out;
+          EXPECT_EQ(out, expected) << bf16 << form << threads;
+        }
+      }
+    }
+  }
 }
 
 TEST(MatrixProductsDeathTest, Misuse) {

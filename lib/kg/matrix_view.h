@@ -20,6 +20,12 @@ struct MatrixView {
   // As it is meant: [height, width].
   int64_t height() const { return transposed ? columns : rows; }
   int64_t width() const { return transposed ? rows : columns; }
+  // Those in [begin, end).
+  MatrixView Rows(int64_t begin, int64_t end) const {
+    return transposed ? MatrixView{data + begin, rows, end - begin, stride, true}
+                      : MatrixView{data + begin * stride, end - begin, columns, stride, false};
+  }
+  MatrixView Columns(int64_t begin, int64_t end) const { return Transposed().Rows(begin, end).Transposed(); }
 };
 
 }  // namespace rutile

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +30,7 @@ ShiftRange Shifts(const LatticeFrame& frame, bool periodic, int64_t i, int64_t j
 
 void Clear(NeighborList* list) {
   list->offset.assign(1, 0);
+  list->nearest_squared = std::numeric_limits<double>::infinity();
   list->j.clear();
   list->shift.clear();
   list->dx.clear();
@@ -61,6 +63,7 @@ absl::Status BruteForceNeighborList(const Structure& structure, double cutoff, N
                                                     static_cast<int16_t>(sz)};
             if (d2 < kSmallestDistance * kSmallestDistance) return TooNear(i, j, shift16.data(), d2);
             if (d2 > cutoff * cutoff) continue;
+            list->nearest_squared = std::min(list->nearest_squared, d2);
             list->j.push_back(static_cast<int32_t>(j));
             list->shift.insert(list->shift.end(), shift16.begin(), shift16.end());
             list->dx.push_back(dx);

@@ -7,7 +7,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/neighbor_list.h"
-#include "lib/neighbor/pair_vectors.h"
 #include "lib/neighbor/triplets.h"
 #include "lib/profile/scope.h"
 
@@ -29,7 +28,9 @@ struct Slot {
 class Cacher : public StructureConsumer {
  public:
   Cacher(const CacheNeighborsOptions& options, NeighborWriter* writer) : options_(options), writer_(writer) {
-    for (int t = 0; t < options.num_threads; ++t) searches_.emplace_back(options.cutoff);
+    NeighborOptions search;
+    search.vectors = options.vectors.has_value() || options.triplet_cutoff > 0;
+    for (int t = 0; t < options.num_threads; ++t) searches_.emplace_back(options.cutoff, search);
   }
 
   const CacheNeighborsStats& stats() const { return stats_; }
@@ -52,7 +53,7 @@ class Cacher : public StructureConsumer {
       scope.Add(Counter::kTriplets, out.triplets.num_triplets());
     }
     if (!status.ok()) return absl::Status(status.code(), absl::StrCat(in.structure.name, ": ", status.message()));
-    out.too_close = options_.min_cutoff > 0 && HasPairAtOrBelow(out.list, options_.min_cutoff);
+    out.too_close = out.list.nearest_squared <= options_.min_cutoff * options_.min_cutoff;
     return absl::OkStatus();
   }
 

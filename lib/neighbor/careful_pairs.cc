@@ -59,9 +59,12 @@ int64_t WritePairsCarefully(const LatticeFrame& frame, const PeriodicImages& ima
       return false;
     }
     pairs.j[p] = pair.j;
-    pairs.dx[p] = pair.dx;
-    pairs.dy[p] = pair.dy;
-    pairs.dz[p] = pair.dz;
+    if (pairs.dx != nullptr) {
+      pairs.dx[p] = pair.dx;
+      pairs.dy[p] = pair.dy;
+      pairs.dz[p] = pair.dz;
+    }
+    *pairs.nearest_squared = std::min(*pairs.nearest_squared, pair.d2);
     if (pairs.shift != nullptr) std::copy_n(pair.shift, 3, pairs.shift + 3 * p);
     ++p;
     return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lib/base/logging.h"
 #include "lib/neighbor/list_memory.h"
@@ -192,12 +193,13 @@ void CellList::WriteBlock(const LatticeFrame& frame, double cutoff, const PairAr
   }
 }
 
-absl::Status CellList::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
-                               NeighborList* list) {
+absl::Status CellList::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+                               const NeighborOptions& options, NeighborList* list) {
   const int64_t num_atoms = structure.size();
   list->offset.assign(num_atoms + 1, 0);
+  list->nearest_squared = std::numeric_limits<double>::infinity();
   if (num_atoms == 0) {
-    ResizeList(0, shifts, list);
+    ResizeList(0, options, list);
     return absl::OkStatus();
   }
   const double reach = SearchRadius(cutoff);
@@ -205,9 +207,9 @@ absl::Status CellList::Compute(const Structure& structure, const LatticeFrame& f
   ChooseBins(structure, frame, reach);
   SortAtoms(structure, frame);
   CountAllPairs(frame, cutoff, list);
-  ResizeList(list->offset[num_atoms], shifts, list);
+  ResizeList(list->offset[num_atoms], options, list);
 
-  const PairArrays pairs = ArraysOf(list, shifts);
+  const PairArrays pairs = ArraysOf(options, list);
   const int64_t num_bins = static_cast<int64_t>(bin_begin_.size()) - 1;
   ClosePair close;
   for (int64_t bin = 0; bin < num_bins; ++bin) {

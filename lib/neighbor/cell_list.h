@@ -20,8 +20,8 @@ namespace rutile {
 class CellList {
  public:
   // `frame` passed MakeLatticeFrame.
-  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
-                       NeighborList* list);
+  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+                       const NeighborOptions& options, NeighborList* list);
 
  private:
   // Divides the lattice cell, or the extent of the atoms where it is not periodic, into bins, and sorts atoms by bin.

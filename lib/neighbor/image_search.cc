@@ -1,17 +1,19 @@
 #include "lib/neighbor/image_search.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/neighbor/careful_pairs.h"
 #include "lib/neighbor/list_memory.h"
 
 namespace rutile {
 
-absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
-                                  NeighborList* list) {
+absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+                                  const NeighborOptions& options, NeighborList* list) {
   const int64_t num_atoms = structure.size();
   list->offset.resize(num_atoms + 1);
   list->offset[0] = 0;
+  list->nearest_squared = std::numeric_limits<double>::infinity();
   if (num_atoms > 0) {
     MakePeriodicImages(structure, frame, SearchRadius(cutoff), /*wrap_all=*/false, &images_);
     FindAllGhosts(images_, &block_);
@@ -25,8 +27,8 @@ absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame
     GrowTo(last - first, &place_);
     int64_t most_pairs = num_pairs;
     for (int64_t q = first; q < last; ++q) most_pairs += candidates_.count[q - first];
-    GrowList(most_pairs, shifts, list);
-    const PairArrays pairs = ArraysOf(list, shifts);
+    GrowList(most_pairs, options, list);
+    const PairArrays pairs = ArraysOf(options, list);
     for (int64_t q = first; q < last;) {
       // Places as if all candidates were pairs; after an atom where not all were, the next ones are placed again.
       int64_t place = num_pairs;
@@ -42,7 +44,7 @@ absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame
       if (close.i >= 0) return TooNear(close.i, close.j, close.shift, close.squared_distance);
     }
   }
-  ResizeList(num_pairs, shifts, list);
+  ResizeList(num_pairs, options, list);
   return absl::OkStatus();
 }
 

@@ -18,8 +18,8 @@ namespace rutile {
 class ImageSearch {
  public:
   // `frame` passed MakeLatticeFrame.
-  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff, bool shifts,
-                       NeighborList* list);
+  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+                       const NeighborOptions& options, NeighborList* list);
 
  private:
   PeriodicImages images_;

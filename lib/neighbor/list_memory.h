@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "lib/neighbor/near_block.h"
 #include "lib/neighbor/neighbor_list.h"
@@ -19,22 +20,30 @@ inline int64_t AtomsAtATime(const NearBlock& block) {
 }
 
 // Lists of one structure after another differ little in size: what stays below the last size is not cleared again.
-inline void ResizeList(int64_t num_pairs, bool shifts, NeighborList* list) {
+inline void ResizeList(int64_t num_pairs, const NeighborOptions& options, NeighborList* list) {
   list->j.resize(num_pairs);
-  list->shift.resize(shifts ? 3 * num_pairs : 0);
-  list->dx.resize(num_pairs);
-  list->dy.resize(num_pairs);
-  list->dz.resize(num_pairs);
+  list->shift.resize(options.shifts ? 3 * num_pairs : 0);
+  for (std::vector<double>* const d : {&list->dx, &list->dy, &list->dz}) d->resize(options.vectors ? num_pairs : 0);
 }
 
-inline void GrowList(int64_t num_pairs, bool shifts, NeighborList* list) {
-  size_t room = std::min({list->j.size(), list->dx.size(), list->dy.size(), list->dz.size()});
-  if (shifts) room = std::min(room, list->shift.size() / 3);
-  if (static_cast<int64_t>(room) < num_pairs) ResizeList(num_pairs, shifts, list);
+inline void GrowList(int64_t num_pairs, const NeighborOptions& options, NeighborList* list) {
+  size_t room = list->j.size();
+  if (options.shifts) room = std::min(room, list->shift.size() / 3);
+  if (options.vectors) room = std::min({room, list->dx.size(), list->dy.size(), list->dz.size()});
+  if (static_cast<int64_t>(room) < num_pairs) ResizeList(num_pairs, options, list);
 }
 
-inline PairArrays ArraysOf(NeighborList* list, bool shifts) {
-  return {list->j.data(), shifts ? list->shift.data() : nullptr, list->dx.data(), list->dy.data(), list->dz.data()};
+inline PairArrays ArraysOf(const NeighborOptions& options, NeighborList* list) {
+  PairArrays pairs = {};
+  pairs.j = list->j.data();
+  if (options.shifts) pairs.shift = list->shift.data();
+  if (options.vectors) {
+    pairs.dx = list->dx.data();
+    pairs.dy = list->dy.data();
+    pairs.dz = list->dz.data();
+  }
+  pairs.nearest_squared = &list->nearest_squared;
+  return pairs;
 }
 
 }  // namespace rutile

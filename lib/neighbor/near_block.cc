@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 // Compiles this file once for each instruction set.
 #undef HWY_TARGET_INCLUDE
@@ -221,7 +222,7 @@ void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t firs
 using Four = hn::FixedTag<double, 4>;
 using FourVec = hn::VFromD<Four>;
 
-template <bool kShifts>
+template <bool kShifts, bool kVectors>
 class PairWriter {
  public:
   PairWriter(const PeriodicImages& images, const NearBlock& block, double cutoff, const PairArrays& pairs)
@@ -232,24 +233,29 @@ class PairWriter {
         ghost_j_(block.j.data()),
         ghost_row_(block.row.data()),
         pairs_(pairs),
-        longest_(cutoff * cutoff) {}
+        longest_(cutoff * cutoff),
+        nearest_(hn::Set(Four(), std::numeric_limits<double>::infinity())) {}
 
   // Four pairs at a time. Returns false if a candidate is not a valid pair.
-  HWY_INLINE bool Write(int32_t i, const uint32_t* ghost, int64_t n, int64_t place) const {
+  HWY_INLINE bool Write(int32_t i, const uint32_t* ghost, int64_t n, int64_t place) {
     const Four d;
     const FourVec ri = hn::LoadU(d, position_ + 4 * static_cast<size_t>(i));
     // Rows of ghosts count from the wrap of this atom, which is never positive.
     const size_t row = static_cast<size_t>(-wrap_row_[i]);
     int32_t* j = pairs_.j + place;
     int16_t* shift = kShifts ? pairs_.shift + 3 * place : nullptr;
-    double *dx = pairs_.dx + place, *dy = pairs_.dy + place, *dz = pairs_.dz + place;
-    FourVec nearest = hn::Set(d, longest_), farthest = hn::Zero(d), x, y, z;
+    double* dx = kVectors ? pairs_.dx + place : nullptr;
+    double* dy = kVectors ? pairs_.dy + place : nullptr;
+    double* dz = kVectors ? pairs_.dz + place : nullptr;
+    FourVec nearest = hn::Set(d, std::numeric_limits<double>::infinity()), farthest = hn::Zero(d), x, y, z;
     int64_t p = 0;
     for (; p + 4 <= n; p += 4) {
       Vectors(ri, row, ghost + p, &x, &y, &z, &nearest, &farthest);
-      hn::StoreU(x, d, dx + p);
-      hn::StoreU(y, d, dy + p);
-      hn::StoreU(z, d, dz + p);
+      if (kVectors) {
+        hn::StoreU(x, d, dx + p);
+        hn::StoreU(y, d, dy + p);
+        hn::StoreU(z, d, dz + p);
+      }
       for (int q = 0; q < 4; ++q) j[p + q] = ghost_j_[ghost[p + q]];
       if (kShifts) {
         // One store of three shifts and one more, which the next pair overwrites; exactly three for the last.
@@ -259,18 +265,27 @@ class PairWriter {
     }
     if (p < n) {  // what follows may be another atom's
       Vectors(ri, row, ghost + p, &x, &y, &z, &nearest, &farthest);
-      const auto mask = hn::FirstN(d, n - p);
-      hn::BlendedStore(x, mask, d, dx + p);
-      hn::BlendedStore(y, mask, d, dy + p);
-      hn::BlendedStore(z, mask, d, dz + p);
+      if (kVectors) {
+        const auto mask = hn::FirstN(d, n - p);
+        hn::BlendedStore(x, mask, d, dx + p);
+        hn::BlendedStore(y, mask, d, dy + p);
+        hn::BlendedStore(z, mask, d, dz + p);
+      }
       for (; p < n; ++p) {
         j[p] = ghost_j_[ghost[p]];
         if (kShifts) CopyShift(row, ghost[p], 3, shift + 3 * p);
       }
     }
-    return hn::AllTrue(d, hn::Ge(nearest, hn::Set(d, kSmallestDistance * kSmallestDistance))) &&
-           hn::AllTrue(d, hn::Le(farthest, hn::Set(d, longest_)));
+    if (!hn::AllTrue(d, hn::Ge(nearest, hn::Set(d, kSmallestDistance * kSmallestDistance))) ||
+        !hn::AllTrue(d, hn::Le(farthest, hn::Set(d, longest_)))) {
+      return false;
+    }
+    nearest_ = hn::Min(nearest_, nearest);
+    return true;
   }
+
+  // Of all pairs written.
+  double NearestSquared() const { return hn::GetLane(hn::MinOfLanes(Four(), nearest_)); }
 
  private:
   // r_ij of one candidate: {dx, dy, dz, 0}.
@@ -308,28 +323,32 @@ class PairWriter {
   const int32_t* HWY_RESTRICT ghost_row_;
   const PairArrays pairs_;
   const double longest_;
+  FourVec nearest_;
 };
 
-template <bool kShifts>
+template <bool kShifts, bool kVectors>
 int64_t WritePairsOfBlock(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates,
                           int64_t begin, int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
-  const PairWriter<kShifts> writer(images, block, cutoff, pairs);
+  PairWriter<kShifts, kVectors> writer(images, block, cutoff, pairs);
   const int32_t* atom = block.atom.data();
   const uint32_t* ghost = candidates.ghost.data();
-  for (int64_t q = begin; q < end; ++q) {
+  int64_t q = begin;
+  for (; q < end; ++q) {
     const int64_t c = q - candidates.first;
-    if (!writer.Write(atom[q], ghost + candidates.begin[c], candidates.count[c], place[c])) return q;
+    if (!writer.Write(atom[q], ghost + candidates.begin[c], candidates.count[c], place[c])) break;
   }
-  return end;
+  *pairs.nearest_squared = std::min(*pairs.nearest_squared, writer.NearestSquared());
+  return q;
 }
 
 int64_t WritePairs(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates, int64_t begin,
                    int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
   if (!images.has_table) return begin;
-  if (pairs.shift == nullptr) {
-    return WritePairsOfBlock<false>(images, block, candidates, begin, end, cutoff, place, pairs);
-  }
-  return WritePairsOfBlock<true>(images, block, candidates, begin, end, cutoff, place, pairs);
+  const bool shifts = pairs.shift != nullptr, vectors = pairs.dx != nullptr;
+  const auto write = shifts    ? (vectors ? WritePairsOfBlock<true, true> : WritePairsOfBlock<true, false>)
+                     : vectors ? WritePairsOfBlock<false, true>
+                               : WritePairsOfBlock<false, false>;
+  return write(images, block, candidates, begin, end, cutoff, place, pairs);
 }
 
 #else

@@ -34,8 +34,9 @@ struct Candidates {
 // Where pairs go: pointers to place 0 of a list.
 struct PairArrays {
   int32_t* j;
-  int16_t* shift;  // null if not wanted
-  double *dx, *dy, *dz;
+  int16_t* shift;           // null if not wanted
+  double *dx, *dy, *dz;     // null if not wanted
+  double* nearest_squared;  // lowered to the nearest pair's
 };
 
 // Atoms [begin, end) in the order of the cells, seen in one image.

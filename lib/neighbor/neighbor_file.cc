@@ -243,6 +243,19 @@ absl::Status AppendOffsets(absl::string_view name, const std::vector<int64_t>& l
   return writer->Append<int64_t>(name, *scratch);
 }
 
+// Numbers of atoms behind `base` others, some at a time: those of a large structure would leave the cache.
+absl::Status AppendAtoms(const std::vector<int32_t>& atoms, int32_t base, std::vector<int32_t>* scratch,
+                         TensorStreamWriter* writer) {
+  constexpr size_t kAtOnce = 1 << 15;
+  for (size_t first = 0; first < atoms.size(); first += kAtOnce) {
+    const absl::Span<const int32_t> piece = absl::MakeConstSpan(atoms).subspan(first, kAtOnce);
+    scratch->resize(piece.size());
+    for (size_t p = 0; p < piece.size(); ++p) (*scratch)[p] = base + piece[p];
+    RETURN_IF_ERROR(writer->Append<int32_t>("pair_j", *scratch));
+  }
+  return absl::OkStatus();
+}
+
 template <typename T>
 absl::Status AppendVectors(const NeighborList& list, std::vector<T>* scratch, TensorStreamWriter* writer) {
   const int64_t n = list.num_pairs();
@@ -291,11 +304,8 @@ absl::Status NeighborWriter::Append(const Structure& structure, const NeighborLi
         absl::StrCat(structure.name, ": more than 2147483647 atoms do not fit into one file; make shards"));
   }
   RETURN_IF_ERROR(state.Species(structure));
-  state.j.resize(n);
-  const int32_t base = static_cast<int32_t>(first);
-  for (int64_t p = 0; p < n; ++p) state.j[p] = list.j[p] + base;
   RETURN_IF_ERROR(AppendOffsets("pair_offset", list.offset, state.num_pairs, &state.offset, &tensors));
-  RETURN_IF_ERROR(tensors.Append<int32_t>("pair_j", state.j));
+  RETURN_IF_ERROR(AppendAtoms(list.j, static_cast<int32_t>(first), &state.j, &tensors));
   RETURN_IF_ERROR(tensors.Append<int16_t>("pair_shift", list.shift));
   state.num_pairs += n;
   if (state.options.vectors == DType::kF32) RETURN_IF_ERROR(AppendVectors(list, &state.vectors32, &tensors));

@@ -4,6 +4,7 @@
 #define RUTILE_LIB_NEIGHBOR_NEIGHBOR_LIST_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct NeighborList {
   std::vector<int32_t> j;          // [P]
   std::vector<int16_t> shift;      // [3P] lattice vectors, relative to positions as given; 0 where not periodic. Empty
                                    // if NeighborOptions::shifts is false
-  std::vector<double> dx, dy, dz;  // [P] r_ij in Angstrom
+  std::vector<double> dx, dy, dz;  // [P] r_ij in Angstrom. Empty if NeighborOptions::vectors is false
+  // Angstrom^2, of the nearest pair; infinite without pairs
+  double nearest_squared = std::numeric_limits<double>::infinity();
 
   int64_t num_pairs() const { return static_cast<int64_t>(j.size()); }
 };
@@ -35,7 +38,8 @@ enum class NeighborAlgorithm {
 };
 
 struct NeighborOptions {
-  bool shifts = true;  // false saves time where only vectors and j are wanted
+  bool shifts = true;   // false saves time where only vectors and j are wanted
+  bool vectors = true;  // false saves memory, 24 of 34 bytes a pair, where only j and shifts are wanted
   NeighborAlgorithm algorithm = NeighborAlgorithm::kFastest;
 };
 

@@ -39,8 +39,8 @@ absl::Status NeighborSearch::Compute(const Structure& structure, NeighborList* l
   RETURN_IF_ERROR(MakeLatticeFrame(structure, SearchRadius(s.cutoff), &s.frame));
   const bool cells = s.options.algorithm == NeighborAlgorithm::kCells ||
                      (s.options.algorithm == NeighborAlgorithm::kFastest && structure.size() > kFewAtoms);
-  if (cells) return s.cells.Compute(structure, s.frame, s.cutoff, s.options.shifts, list);
-  return s.images.Compute(structure, s.frame, s.cutoff, s.options.shifts, list);
+  if (cells) return s.cells.Compute(structure, s.frame, s.cutoff, s.options, list);
+  return s.images.Compute(structure, s.frame, s.cutoff, s.options, list);
 }
 
 }  // namespace rutile

@@ -223,6 +223,39 @@ TEST(NeighborSearchTest, WithoutShifts) {
   });
 }
 
+TEST(NeighborSearchTest, WithoutVectors) {
+  RandomStream random(11, "neighbor_search_test");
+  const Structure structure = RandomStructure(20, kTriclinic, kPeriodic, 0.1, &random);
+  NeighborList expected;
+  ASSERT_TRUE(BruteForceNeighborList(structure, 6, &expected).ok());
+  EXPECT_LT(expected.nearest_squared, 4);
+  for (std::vector<double>* const d : {&expected.dx, &expected.dy, &expected.dz}) d->clear();
+  NeighborList without_shifts = expected;
+  without_shifts.shift.clear();
+  ForEachTarget([&] {
+    NeighborList list;
+    for (NeighborAlgorithm algorithm : kAlgorithms) {
+      for (const bool shifts : {true, false}) {
+        NeighborOptions options;
+        options.shifts = shifts;
+        options.vectors = false;
+        options.algorithm = algorithm;
+        ASSERT_TRUE(NeighborSearch(6, options).Compute(structure, &list).ok());
+        ExpectEqual(list, shifts ? expected : without_shifts);
+      }
+    }
+  });
+}
+
+TEST(NeighborSearchTest, NearestOfNone) {
+  for (const auto& position : {std::vector<double>{}, {1, 2, 3}, {1, 2, 3, 1, 2, 9}}) {
+    NeighborList list;
+    list.nearest_squared = 1;
+    ASSERT_TRUE(NeighborSearch(5).Compute(MakeStructure(position, {}, kIsolated), &list).ok());
+    EXPECT_EQ(list.nearest_squared, std::numeric_limits<double>::infinity());
+  }
+}
+
 // One object for structures of all sizes, and lists that others have filled.
 TEST(NeighborSearchTest, ReusesItsMemory) {
   RandomStream random(10, "neighbor_search_test");

@@ -75,6 +75,8 @@ void ExpectEqual(const NeighborList& found, const NeighborList& expected) {
   EXPECT_TRUE(found.dx == expected.dx);
   EXPECT_TRUE(found.dy == expected.dy);
   EXPECT_TRUE(found.dz == expected.dz);
+  // A compiler may join a product and a sum here and not there.
+  EXPECT_DOUBLE_EQ(found.nearest_squared, expected.nearest_squared);
 }
 
 }  // namespace rutile

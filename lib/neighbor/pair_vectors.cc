@@ -1,5 +1,8 @@
 #include "lib/neighbor/pair_vectors.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -14,7 +17,9 @@ void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const
   list->dx.resize(most);
   list->dy.resize(most);
   list->dz.resize(most);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double limit = cutoff * cutoff;
+  double nearest = kInfinity;
   int64_t n = 0;
   for (int64_t i = 0; i < num_atoms; ++i) {
     list->offset[i] = n;
@@ -31,23 +36,17 @@ void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const
       list->dx[n] = dx;
       list->dy[n] = dy;
       list->dz[n] = dz;
-      n += (dx * dx + dy * dy) + dz * dz <= limit;  // what is too far is written over by the next
+      const double d2 = (dx * dx + dy * dy) + dz * dz;
+      nearest = std::min(nearest, d2);
+      n += d2 <= limit;  // what is too far is written over by the next
     }
   }
   list->offset[num_atoms] = n;
+  list->nearest_squared = n > 0 ? nearest : kInfinity;
   list->j.resize(n);
   list->dx.resize(n);
   list->dy.resize(n);
   list->dz.resize(n);
-}
-
-bool HasPairAtOrBelow(const NeighborList& list, double distance) {
-  const double limit = distance * distance;
-  bool found = false;
-  for (int64_t p = 0; p < list.num_pairs(); ++p) {
-    found |= list.dx[p] * list.dx[p] + list.dy[p] * list.dy[p] + list.dz[p] * list.dz[p] <= limit;
-  }
-  return found;
 }
 
 }  // namespace rutile

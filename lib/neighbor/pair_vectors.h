@@ -1,4 +1,4 @@
-// From cached pairs back to the list that a search would have given, and what lists tell.
+// From cached pairs back to the list that a search would have given.
 
 #ifndef RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_
 #define RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_
@@ -14,9 +14,6 @@ namespace rutile {
 // were found with): bit for bit what NeighborSearch gives for that cutoff. position: [3N] Angstrom, as given.
 void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const PairView& pairs, double cutoff,
                    NeighborList* list);
-
-// Whether a pair is no farther apart than `distance`, Angstrom.
-bool HasPairAtOrBelow(const NeighborList& list, double distance);
 
 }  // namespace rutile
 

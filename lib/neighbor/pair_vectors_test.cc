@@ -1,5 +1,7 @@
 #include "lib/neighbor/pair_vectors.h"
 
+#include <limits>
+
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
 #include "lib/neighbor/neighbor_testing.h"
@@ -49,18 +51,7 @@ TEST(PairVectorsTest, NoPairs) {
   ListFromPairs(structure.position, structure.cell, Cached(list).view(), 3, &found);
   EXPECT_EQ(found.offset, list.offset);
   EXPECT_EQ(found.num_pairs(), 0);
-  EXPECT_FALSE(HasPairAtOrBelow(found, 100));
-}
-
-TEST(PairVectorsTest, HasPairAtOrBelow) {
-  NeighborList list;
-  list.offset = {0, 1};
-  list.j = {0};
-  list.dx = {3};
-  list.dy = {0};
-  list.dz = {-4};
-  EXPECT_TRUE(HasPairAtOrBelow(list, 5));
-  EXPECT_FALSE(HasPairAtOrBelow(list, 4.99));
+  EXPECT_EQ(found.nearest_squared, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

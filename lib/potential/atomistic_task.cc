@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,17 +20,16 @@ namespace {
 constexpr double kMilli = 1000;  // meV
 
 template <typename T>
-AtomRows<T> Rows(const NamedTensors& batch) {
-  return {batch.At("x").values<T>(), batch.At("species_offset").values<int64_t>(),
-          batch.At("structure").values<int32_t>()};
+AtomRows<T> Rows(const Tensor& features, const NamedTensors& batch) {
+  return {features.values<T>(), batch.At("species_offset").values<int64_t>(), batch.At("structure").values<int32_t>(),
+          batch.At("row").values<int64_t>()};
 }
 
-// part: of the networks, what is done in the scope. Each row of features is read once.
-void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const NetworkShape& shape,
+// number: bytes of one. part: of the networks, what is done in the scope. Each row of features is read once.
+void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const NetworkShape& shape, int64_t number,
                 int64_t NetworkCost::*part) {
   if (!scope.is_on()) return;
   const int64_t atoms = batch.At("species_offset").values<int64_t>()[shape.num_species];
-  const int64_t number = batch.At("x").dtype() == DType::kF64 ? 8 : 4;
   scope.Add(Counter::kAtoms, atoms);
   scope.Add(Counter::kFlop, atoms * (NetworkCost(shape).*part));
   scope.Add(Counter::kBytes, atoms * shape.num_features * number);
@@ -183,9 +182,8 @@ absl::Status AtomisticTask::Standardise(const FeatureSource& features) {
   return source64 ? StandardiseInto<double>(features, rows) : StandardiseInto<float>(features, rows);
 }
 
-template <typename T>
-void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  const int64_t f = model_.shape().num_features, num_species = model_.shape().num_species;
+absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  const int64_t num_species = model_.shape().num_species;
   const auto b = static_cast<int64_t>(examples.size());
   int64_t* const offset = Reuse<int64_t>(batch, "species_offset", {num_species + 1});
   std::fill_n(offset, num_species + 1, 0);
@@ -195,20 +193,19 @@ void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* 
   }
   for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += offset[i];
   const int64_t atoms = offset[num_species];
-  T* x = ReuseRows<T>(batch, "x", {atoms, f});
+  int64_t* next = ReuseRows<int64_t>(batch, "row", {atoms});
   int32_t* structure = ReuseRows<int32_t>(batch, "structure", {atoms});
   double* const num_atoms = Reuse<double>(batch, "num_atoms", {b});
   double* const target = Reuse<double>(batch, "target", {b});
   double* const weight = Reuse<double>(batch, "weight", {b});
   int64_t* const example = Reuse<int64_t>(batch, "example", {b});
-  const T* const rows = rows_.values<T>().data();
   for (int64_t i = 0; i < num_species; ++i) {
     for (int64_t e = 0; e < b; ++e) {
       const int64_t* const row = &species_row_[examples[e] * (num_species + 1) + i];
       const int64_t count = row[1] - row[0];
-      std::memcpy(x, rows + row[0] * f, count * f * sizeof(T));
+      std::iota(next, next + count, row[0]);
       std::fill_n(structure, count, static_cast<int32_t>(e));
-      x += count * f;
+      next += count;
       structure += count;
     }
   }
@@ -220,25 +217,13 @@ void AtomisticTask::FillBatch(absl::Span<const int64_t> examples, NamedTensors* 
     weight[e] = from.weight;
     example[e] = examples[e];
   }
-}
-
-absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  if (options_.precision == DType::kF64) {
-    FillBatch<double>(examples, batch);
-  } else {
-    FillBatch<float>(examples, batch);
-  }
   return absl::OkStatus();
 }
 
 void AtomisticTask::ReserveBatch(NamedTensors* batch) const {
   if (options_.compile.preset == CompilePreset::kDefault) return;
-  const int64_t f = model_.shape().num_features, num_species = model_.shape().num_species;
-  if (options_.precision == DType::kF64) {
-    Reuse<double>(batch, "x", {largest_.atoms, f});
-  } else {
-    Reuse<float>(batch, "x", {largest_.atoms, f});
-  }
+  const int64_t num_species = model_.shape().num_species;
+  Reuse<int64_t>(batch, "row", {largest_.atoms});
   Reuse<int32_t>(batch, "structure", {largest_.atoms});
   Reuse<int64_t>(batch, "species_offset", {num_species + 1});
   for (const char* name : {"num_atoms", "target", "weight"}) Reuse<double>(batch, name, {largest_.structures});
@@ -262,15 +247,15 @@ std::vector<double> AtomisticTask::ExampleCounts(const NamedTensors& batch) cons
 template <typename T>
 void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const {
   const ProfileScope scope(Stage::kForward);
-  CountAtoms(scope, batch, model_.shape(), &NetworkCost::forward);
+  CountAtoms(scope, batch, model_.shape(), sizeof(T), &NetworkCost::forward);
   const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
   const absl::Span<const double> target = batch.At("target").values<double>();
   native->sums.resize(target.size());
   native->errors.resize(target.size());
   if (keep) {
-    native->kernel.Forward(parameters.values<T>(), Rows<T>(batch), absl::MakeSpan(native->sums));
+    native->kernel.Forward(parameters.values<T>(), Rows<T>(rows_, batch), absl::MakeSpan(native->sums));
   } else {
-    native->kernel.Evaluate(parameters.values<T>(), Rows<T>(batch), absl::MakeSpan(native->sums));
+    native->kernel.Evaluate(parameters.values<T>(), Rows<T>(rows_, batch), absl::MakeSpan(native->sums));
   }
   for (size_t e = 0; e < target.size(); ++e) {
     native->errors[e] =
@@ -283,7 +268,7 @@ void AtomisticTask::AccumulateNative(Native<T>* native, const Tensor& parameters
                                      Tensor* gradient, TermSums* sums) {
   Errors(native, parameters, batch, /*keep=*/true);
   const ProfileScope scope(Stage::kBackward);
-  CountAtoms(scope, batch, model_.shape(), &NetworkCost::backward);
+  CountAtoms(scope, batch, model_.shape(), sizeof(T), &NetworkCost::backward);
   const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
   const absl::Span<const double> weight = batch.At("weight").values<double>();
   for (size_t e = 0; e < native->errors.size(); ++e) {
@@ -293,7 +278,7 @@ void AtomisticTask::AccumulateNative(Native<T>* native, const Tensor& parameters
     native->sums[e] = weight[e] * energy_loss_.Slope(error) / (model_.energy_scaling().scale * num_atoms[e]);
   }
   example_errors_.Record(batch.At("example").values<int64_t>(), native->errors);
-  native->kernel.Backward(parameters.values<T>(), Rows<T>(batch), native->sums, gradient->mutable_values<T>());
+  native->kernel.Backward(parameters.values<T>(), Rows<T>(rows_, batch), native->sums, gradient->mutable_values<T>());
 }
 
 absl::Status AtomisticTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,

@@ -43,10 +43,12 @@ class AtomisticTask : public Task {
 
   int64_t num_examples() const override { return data_.num_structures(); }
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
-  // Tensors: x [A, F] standardised, atoms of one species next to each other; species_offset i64 [species + 1], whose
-  // last is A; structure i32 [A]; num_atoms f64 [B]; target f64 [B], energy per atom less atomic energies, eV; weight
-  // f64 [B]; example i64 [B].
+  // Tensors: row i64 [A], where in the task's own features an atom's are, so that none is copied; atoms of one species
+  // next to each other; species_offset i64 [species + 1], whose last is A; structure i32 [A]; num_atoms f64 [B]; target
+  // f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B].
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
+  // With x [A, F], the standardised features of its rows.
+  NamedTensors CompleteBatch(const NamedTensors& batch) const override;
   // With a preset other than default.
   void ReserveBatch(NamedTensors* batch) const override;
 
@@ -105,8 +107,6 @@ class AtomisticTask : public Task {
   absl::Status Prepare(Native<T>* native, absl::Span<const int64_t> train);
   // And the memory that it needs for the largest batch.
   void SetPlan(const KernelPlan& plan);
-  template <typename T>
-  void FillBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const;
   // Error of the energy per atom of each structure, eV: what a forward pass gives.
   template <typename T>
   void Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const;

@@ -8,6 +8,12 @@
 
 namespace rutile {
 
+NamedTensors AtomisticTask::CompleteBatch(const NamedTensors& batch) const {
+  NamedTensors complete = batch;
+  complete.Set("x", FromTorch(ToTorch(rows_).index_select(0, ToTorch(batch.At("row")))));
+  return complete;
+}
+
 at::Tensor AtomisticTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
   return EagerLosses(parameters, batch, EagerOptions());
 }
@@ -15,8 +21,9 @@ at::Tensor AtomisticTask::ExampleLosses(const at::Tensor& parameters, const Name
 at::Tensor AtomisticTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                       const EagerOptions& eager) const {
   const auto read = [&](const char* name) { return ToTorch(batch.At(name), parameters.device()); };
-  const at::Tensor sums = ReferenceEnergySums(model_.shape(), parameters, batch.At("x"), batch.At("species_offset"),
-                                              batch.At("structure"), batch.At("target").num_elements(), eager);
+  const at::Tensor sums =
+      ReferenceEnergySums(model_.shape(), parameters, CompleteBatch(batch).At("x"), batch.At("species_offset"),
+                          batch.At("structure"), batch.At("target").num_elements(), eager);
   const at::Tensor predicted =
       sums / (model_.energy_scaling().scale * read("num_atoms")) + model_.energy_scaling().shift;
   const at::Tensor error = predicted - read("target");

@@ -279,12 +279,12 @@ TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
     ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
     ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
     if (step == 0) {
-      memory = batch.At("x").data();
+      memory = batch.At("row").data();
       in_use = mallinfo2().uordblks;
       examples = Range(32);
     }
   }
-  EXPECT_EQ(batch.At("x").data(), memory);
+  EXPECT_EQ(batch.At("row").data(), memory);
   EXPECT_EQ(mallinfo2().uordblks, in_use);
   EXPECT_TRUE(CheckGradients(*task, parameters, batch).ok());  // rows of the larger batch are not read
 }

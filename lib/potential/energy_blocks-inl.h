@@ -140,10 +140,14 @@ HWY_INLINE int Padded(int n) {
   return (n + lanes - 1) / lanes * lanes;
 }
 
-// The first rows of a tile from x [n, F]; padding is 0.
+// The first rows of a tile from x [n, F], or, where `row` is not null, from rows row[0 .. n) of x; padding is 0.
 template <typename T>
-HWY_INLINE void ReadRows(const T* x, int n, int num_features, T* tile) {
-  Transpose(x, n, num_features, num_features, tile, TileStride<T>());
+HWY_INLINE void ReadRows(const T* x, const int64_t* row, int n, int num_features, T* tile) {
+  if (row == nullptr) {
+    Transpose(x, n, num_features, num_features, tile, TileStride<T>());
+  } else {
+    TransposeRows([=](int64_t a) { return x + row[a] * num_features; }, n, num_features, tile, TileStride<T>());
+  }
   const int padded = Padded<T>(n);
   for (int f = 0; f < num_features; ++f) {
     for (int a = n; a < padded; ++a) tile[f * TileStride<T>() + a] = 0;

@@ -78,8 +78,8 @@ struct BackwardPass {
 };
 
 template <typename T>
-void Forward(const BlockLayout& layout, const T* parameters, const T* x, int n, T* tile) {
-  ReadRows(x, n, layout.num_features, tile);
+void Forward(const BlockLayout& layout, const T* parameters, const T* x, const int64_t* row, int n, T* tile) {
+  ReadRows(x, row, n, layout.num_features, tile);
   ForVectors<T>(Padded<T>(n), ForwardPass<T>{layout, parameters, tile});
 }
 
@@ -105,11 +105,13 @@ void Backward(const BlockLayout& layout, const T* parameters, int n, T* tile, T*
   if (x_gradients != nullptr) Transpose(tile, layout.num_features, n, kStride, x_gradients, layout.num_features);
 }
 
-void ForwardF32(const BlockLayout& layout, const float* parameters, const float* x, int n, float* tile) {
-  Forward(layout, parameters, x, n, tile);
+void ForwardF32(const BlockLayout& layout, const float* parameters, const float* x, const int64_t* row, int n,
+                float* tile) {
+  Forward(layout, parameters, x, row, n, tile);
 }
-void ForwardF64(const BlockLayout& layout, const double* parameters, const double* x, int n, double* tile) {
-  Forward(layout, parameters, x, n, tile);
+void ForwardF64(const BlockLayout& layout, const double* parameters, const double* x, const int64_t* row, int n,
+                double* tile) {
+  Forward(layout, parameters, x, row, n, tile);
 }
 void BackwardF32(const BlockLayout& layout, const float* parameters, int n, float* tile, float* g, float* x_g) {
   Backward(layout, parameters, n, tile, g, x_g);
@@ -151,11 +153,13 @@ BlockLayout::BlockLayout(const NetworkShape& shape, GradientForm gradients)
   }
 }
 
-void ForwardBlock(const BlockLayout& layout, const float* parameters, const float* x, int n, float* tile) {
-  HWY_DYNAMIC_DISPATCH(ForwardF32)(layout, parameters, x, n, tile);
+void ForwardBlock(const BlockLayout& layout, const float* parameters, const float* x, const int64_t* row, int n,
+                  float* tile) {
+  HWY_DYNAMIC_DISPATCH(ForwardF32)(layout, parameters, x, row, n, tile);
 }
-void ForwardBlock(const BlockLayout& layout, const double* parameters, const double* x, int n, double* tile) {
-  HWY_DYNAMIC_DISPATCH(ForwardF64)(layout, parameters, x, n, tile);
+void ForwardBlock(const BlockLayout& layout, const double* parameters, const double* x, const int64_t* row, int n,
+                  double* tile) {
+  HWY_DYNAMIC_DISPATCH(ForwardF64)(layout, parameters, x, row, n, tile);
 }
 void BackwardBlock(const BlockLayout& layout, const float* parameters, int n, float* tile, float* gradients,
                    float* x_gradients) {

@@ -48,10 +48,13 @@ struct BlockLayout {
   int num_rows;
 };
 
-// x: [n, F] row-major, 0 < n <= kBlockAtoms. parameters: of this species. Fills `tile` [num_rows * TileStride()],
-// 64-byte aligned; atom a's energy is tile[result_row * stride + a].
-void ForwardBlock(const BlockLayout& layout, const float* parameters, const float* x, int n, float* tile);
-void ForwardBlock(const BlockLayout& layout, const double* parameters, const double* x, int n, double* tile);
+// x: [n, F] row-major, 0 < n <= kBlockAtoms; where `row` is not null, atom a's are row row[a] of x [*, F]. parameters:
+// of this species. Fills `tile` [num_rows * TileStride()], 64-byte aligned; atom a's energy is tile[result_row * stride
+// + a].
+void ForwardBlock(const BlockLayout& layout, const float* parameters, const float* x, const int64_t* row, int n,
+                  float* tile);
+void ForwardBlock(const BlockLayout& layout, const double* parameters, const double* x, const int64_t* row, int n,
+                  double* tile);
 
 // After ForwardBlock, with d loss/d energy of each atom written into the result row (only the first n are read).
 // gradients: of this species, added to; may be null. x_gradients: [n, F] d loss/d x, overwritten; may be null.

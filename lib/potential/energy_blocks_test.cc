@@ -55,7 +55,7 @@ TEST(BackwardBlockTest, PaddingAddsNothing) {
     std::unique_ptr<double, void (*)(void*)> tile(static_cast<double*>(std::aligned_alloc(64, size * sizeof(double))),
                                                   std::free);
     std::fill_n(tile.get(), size, std::numeric_limits<double>::quiet_NaN());
-    ForwardBlock(layout, parameters.data(), x.data(), 5, tile.get());
+    ForwardBlock(layout, parameters.data(), x.data(), nullptr, 5, tile.get());
     double* const result = tile.get() + layout.result_row * TileStride<double>();
     const double hidden = std::tanh(0.25 + 2 * 0.25 * 0.5);
     for (int a = 0; a < 5; ++a) EXPECT_NEAR(result[a], 0.25 + 3 * 0.25 * hidden, 1e-15);

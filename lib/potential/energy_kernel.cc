@@ -92,7 +92,11 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
   CHECK_EQ(parameters.size(), shape_.num_parameters());
   CHECK_EQ(rows.species_offset.size(), shape_.num_species + 1);
   CHECK_EQ(rows.species_offset[0], 0);
-  CHECK_GE(rows.x.size(), rows.num_atoms() * shape_.num_features);
+  if (rows.row.empty()) {
+    CHECK_GE(rows.x.size(), rows.num_atoms() * shape_.num_features);
+  } else {
+    CHECK_EQ(rows.row.size(), rows.num_atoms());
+  }
   CHECK_GE(rows.structure.size(), rows.num_atoms());
   kept_ = Kept::kNothing;
   blocks_.clear();
@@ -106,6 +110,17 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
     for (int64_t at = begin; at < end; at += size) {
       blocks_.push_back({s, at, static_cast<int>(std::min(size, end - at))});
     }
+  }
+}
+
+template <typename T>
+void EnergyKernel<T>::ForwardOf(const Block& block, absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                T* tile) const {
+  const T* const network = parameters.data() + block.species * shape_.parameters_per_species();
+  if (rows.row.empty()) {
+    ForwardBlock(layout_, network, rows.x.data() + block.begin * shape_.num_features, nullptr, block.count, tile);
+  } else {
+    ForwardBlock(layout_, network, rows.x.data(), rows.row.data() + block.begin, block.count, tile);
   }
 }
 
@@ -181,11 +196,7 @@ template <typename T>
 void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
   CutIntoBlocks(parameters, rows);
   KeepTiles(blocks_.size(), layout_.num_rows);
-  ForEach(blocks_.size(), [&](int64_t b, int) {
-    const Block& block = blocks_[b];
-    ForwardBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(),
-                 rows.x.data() + block.begin * shape_.num_features, block.count, KeptTile(b));
-  });
+  ForEach(blocks_.size(), [&](int64_t b, int) { ForwardOf(blocks_[b], parameters, rows, KeptTile(b)); });
   AddUpEnergies(rows, sums);
   kept_ = Kept::kValues;
 }
@@ -219,8 +230,7 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     T* tile = WorkerTile(worker);
-    ForwardBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(),
-                 rows.x.data() + block.begin * shape_.num_features, block.count, tile);
+    ForwardOf(block, parameters, rows, tile);
     const T* energy = tile + layout_.result_row * TileStride<T>();
     std::copy(energy, energy + block.count, atom_energies.data() + block.begin);
   });
@@ -231,13 +241,14 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
 template <typename T>
 void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                      absl::Span<T> x_gradients) {
+  CHECK(rows.row.empty()) << "values alone are read where they lie";
   CutIntoBlocks(parameters, rows);
   CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     T* tile = WorkerTile(worker);
     const T* network = parameters.data() + block.species * shape_.parameters_per_species();
-    ForwardBlock(layout_, network, rows.x.data() + block.begin * shape_.num_features, block.count, tile);
+    ForwardOf(block, parameters, rows, tile);
     T* result = tile + layout_.result_row * TileStride<T>();
     std::fill(result, result + block.count, T(1));
     BackwardBlock(layout_, network, block.count, tile, nullptr, x_gradients.data() + block.begin * shape_.num_features);
@@ -247,6 +258,7 @@ void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomR
 template <typename T>
 void EnergyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                                 absl::Span<double> sums, absl::Span<T> x_gradients) {
+  CHECK(rows.row.empty()) << "values alone are read where they lie";
   CutIntoBlocks(parameters, rows);
   CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
   KeepTiles(blocks_.size(), tangent_layout_.num_rows);

@@ -29,6 +29,9 @@ struct AtomRows {
   absl::Span<const T> x;                     // [A, F] standardised features, row-major
   absl::Span<const int64_t> species_offset;  // [num_species + 1]: rows of species s are [offset[s], offset[s + 1])
   absl::Span<const int32_t> structure;       // [A] whose energy the atom adds to
+  // [A], or empty. An atom's row of x, which then has any number of rows: features are read where they lie. Values
+  // alone (Forward, Backward, Evaluate), no derivatives.
+  absl::Span<const int64_t> row = {};
   int64_t num_atoms() const { return species_offset.back(); }
 };
 
@@ -104,6 +107,7 @@ class EnergyKernel {
   enum class Kept { kNothing, kValues, kDerivatives };
 
   void CutIntoBlocks(absl::Span<const T> parameters, const AtomRows<T>& rows);
+  void ForwardOf(const Block& block, absl::Span<const T> parameters, const AtomRows<T>& rows, T* tile) const;
   // Blocks that so many atoms of one species become.
   int64_t NumBlocks(int64_t atoms) const { return (atoms + plan_.block_atoms - 1) / plan_.block_atoms; }
   // Room for so many tiles of `rows` rows.

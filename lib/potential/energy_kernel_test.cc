@@ -138,6 +138,42 @@ TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
   }
 }
 
+// Features read where they lie give the bits of features that were copied next to each other.
+TEST_P(EnergyKernelTest, RowsMayLieAnywhere) {
+  const auto check = [&](auto zero) {
+    using T = decltype(zero);
+    const KernelExample<T> e = MakeKernelExample<T>(Shape(), std::get<0>(GetParam()).atoms, 4);
+    const int64_t n = e.rows().num_atoms(), f = e.shape.num_features;
+    // Every second row of a larger table, in turned order.
+    std::vector<T> table(2 * n * f, std::numeric_limits<T>::quiet_NaN());
+    std::vector<int64_t> row(n);
+    for (int64_t a = 0; a < n; ++a) {
+      row[a] = 2 * (n - 1 - a) + 1;
+      std::copy_n(&e.x[a * f], f, &table[row[a] * f]);
+    }
+    AtomRows<T> apart = e.rows();
+    apart.x = table;
+    apart.row = row;
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      hwy::SetSupportedTargetsForTest(target);
+      EnergyKernel<T> kernel(e.shape);
+      std::vector<double> sums(e.num_structures), sums_apart(e.num_structures);
+      std::vector<T> gradients(e.parameters.size()), gradients_apart(e.parameters.size());
+      kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+      kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+      kernel.Forward(e.parameters, apart, absl::MakeSpan(sums_apart));
+      kernel.Backward(e.parameters, apart, e.slopes, absl::MakeSpan(gradients_apart));
+      EXPECT_EQ(sums_apart, sums);
+      EXPECT_EQ(gradients_apart, gradients);
+      kernel.Evaluate(e.parameters, apart, absl::MakeSpan(sums_apart));
+      EXPECT_EQ(sums_apart, sums);
+    }
+    hwy::SetSupportedTargetsForTest(0);
+  };
+  check(float());
+  check(double());
+}
+
 // The loss is linear in the sums, so a central difference along one parameter has an error of h^2 and of 1e-16 / h.
 TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
   const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);

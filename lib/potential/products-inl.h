@@ -211,19 +211,20 @@ HWY_INLINE void GradientTile(int n, const OuterProduct<T, Pairs>& product, int o
 template <typename T>
 constexpr int kTurnSide = 1;
 template <typename T>
-HWY_INLINE void Turn(const T* in, int64_t, T* out, int64_t) {
-  *out = *in;
+HWY_INLINE void Turn(const T* const (&in)[1], int64_t column, T* out, int64_t) {
+  *out = in[0][column];
 }
 #else
 template <typename T>
 constexpr int kTurnSide = 16 / sizeof(T);
 
-// 4x4 (fp32) or 2x2 (fp64) numbers turned about their diagonal, from rows `from` apart to rows `to` apart.
-HWY_INLINE void Turn(const float* in, int64_t from, float* out, int64_t to) {
+// 4x4 (fp32) or 2x2 (fp64) numbers turned about their diagonal, from `column` on in rows that lie anywhere to rows `to`
+// apart.
+HWY_INLINE void Turn(const float* const (&in)[4], int64_t column, float* out, int64_t to) {
   const hn::FixedTag<float, 4> d;
   const hn::FixedTag<double, 2> dd;
-  const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + from);
-  const auto c = hn::LoadU(d, in + 2 * from), e = hn::LoadU(d, in + 3 * from);
+  const auto a = hn::LoadU(d, in[0] + column), b = hn::LoadU(d, in[1] + column);
+  const auto c = hn::LoadU(d, in[2] + column), e = hn::LoadU(d, in[3] + column);
   const auto ab0 = hn::BitCast(dd, hn::InterleaveLower(d, a, b)), ab2 = hn::BitCast(dd, hn::InterleaveUpper(d, a, b));
   const auto ce0 = hn::BitCast(dd, hn::InterleaveLower(d, c, e)), ce2 = hn::BitCast(dd, hn::InterleaveUpper(d, c, e));
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, ab0, ce0)), d, out);
@@ -232,28 +233,37 @@ HWY_INLINE void Turn(const float* in, int64_t from, float* out, int64_t to) {
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, ab2, ce2)), d, out + 3 * to);
 }
 
-HWY_INLINE void Turn(const double* in, int64_t from, double* out, int64_t to) {
+HWY_INLINE void Turn(const double* const (&in)[2], int64_t column, double* out, int64_t to) {
   const hn::FixedTag<double, 2> d;
-  const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + from);
+  const auto a = hn::LoadU(d, in[0] + column), b = hn::LoadU(d, in[1] + column);
   hn::StoreU(hn::InterleaveLower(d, a, b), d, out);
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + to);
 }
 #endif
 
-// out[c, r] = in[r, c].
-template <typename T>
-HWY_INLINE void Transpose(const T* in, int rows, int columns, int64_t from, T* out, int64_t to) {
+// out[c, r] = in(r)[c]: in(r) tells where row r lies.
+template <typename T, class In>
+HWY_INLINE void TransposeRows(const In& in, int rows, int columns, T* out, int64_t to) {
   constexpr int kSide = kTurnSide<T>;
   const int whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
   for (int r = 0; r < whole_rows; r += kSide) {
-    for (int c = 0; c < whole_columns; c += kSide) Turn(in + r * from + c, from, out + c * to + r, to);
+    const T* row[kSide];
+    for (int k = 0; k < kSide; ++k) row[k] = in(r + k);
+    for (int c = 0; c < whole_columns; c += kSide) Turn(row, c, out + c * to + r, to);
     for (int c = whole_columns; c < columns; ++c) {
-      for (int k = r; k < r + kSide; ++k) out[c * to + k] = in[k * from + c];
+      for (int k = 0; k < kSide; ++k) out[c * to + r + k] = row[k][c];
     }
   }
   for (int r = whole_rows; r < rows; ++r) {
-    for (int c = 0; c < columns; ++c) out[c * to + r] = in[r * from + c];
+    const T* const row = in(r);
+    for (int c = 0; c < columns; ++c) out[c * to + r] = row[c];
   }
+}
+
+// out[c, r] = in[r, c].
+template <typename T>
+HWY_INLINE void Transpose(const T* in, int rows, int columns, int64_t from, T* out, int64_t to) {
+  TransposeRows([=](int64_t r) { return in + r * from; }, rows, columns, out, to);
 }
 
 // V vectors of inputs, `columns` of which exist, times R outputs: their gradients += the product over n atoms.

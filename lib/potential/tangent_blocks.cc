@@ -234,7 +234,7 @@ template <typename T>
 void ForwardWithInputGradients(const TangentLayout& layout, const T* parameters, const T* x, int n, T* tile, T* scratch,
                                T* x_gradients) {
   const int num_features = layout.values.num_features;
-  ReadRows(x, n, num_features, tile);
+  ReadRows<T>(x, nullptr, n, num_features, tile);
   ForVectors<T>(Padded<T>(n), DerivativePass<T>{layout, parameters, tile, scratch});
   Transpose(scratch, num_features, n, TileStride<T>(), x_gradients, num_features);
 }
@@ -263,7 +263,7 @@ void AddGradients(const TangentLayout& layout, const T* parameters, int n, const
   const int last = static_cast<int>(values.layers.size()) - 1;
   const int padded = Padded<T>(n);
   if (tangents != nullptr) {
-    ReadRows(tangents, n, values.num_features, scratch);
+    ReadRows<T>(tangents, nullptr, n, values.num_features, scratch);
     ForVectors<T>(padded, TangentPass<T>{layout, parameters, tile, scratch});
   }
   T* const last_mu = MuRow(layout, last, scratch);  // d = 1 there

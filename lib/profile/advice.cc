@@ -44,16 +44,25 @@ int64_t CallsOf(const StageTable& table, Stage stage) {
   return calls;
 }
 
-// Loading libraries is no matter of flags: shares are of the time after it.
-StageTable WithoutStartup(StageTable table) {
-  double startup_s = 0;
-  for (StageRow& row : table.rows) {
-    if (row.main && row.path == StageName(Stage::kStartup)) startup_s += row.self_s;
+// The loading and ending of libraries is no matter of flags.
+bool IsStartOrEnd(const StageRow& row) {
+  return row.main && (row.path == StageName(Stage::kStartup) || row.path == kExitStage);
+}
+
+double StartAndEndSeconds(const StageTable& table) {
+  double seconds = 0;
+  for (const StageRow& row : table.rows) {
+    if (IsStartOrEnd(row)) seconds += row.self_s;
   }
-  const double wall_s = table.wall_s - startup_s;
+  return seconds;
+}
+
+// Shares are of the time between.
+StageTable WithoutStartAndEnd(StageTable table) {
+  const double wall_s = table.wall_s - StartAndEndSeconds(table);
   for (StageRow& row : table.rows) {
     if (wall_s > 0) row.share *= table.wall_s / wall_s;
-    if (row.main && row.path == StageName(Stage::kStartup)) row.share = row.self_s = 0;
+    if (IsStartOrEnd(row)) row.share = row.self_s = 0;
   }
   table.wall_s = wall_s;
   return table;
@@ -62,7 +71,7 @@ StageTable WithoutStartup(StageTable table) {
 class Checks {
  public:
   Checks(const ProfileRecord& record, const StageTable& table)
-      : record_(record), startup_(ShareOfStage(table, Stage::kStartup)), table_(WithoutStartup(table)) {}
+      : record_(record), startup_(ShareOfStage(table, Stage::kStartup)), table_(WithoutStartAndEnd(table)) {}
 
   std::vector<Advice> Run() {
     for (const std::string& warning : record_.machine.warnings) Say("machine", warning, "found on this machine");
@@ -227,13 +236,14 @@ std::string BottleneckText(const ProfileRecord& record, const StageTable& table)
   const std::string wait = absl::StrCat("/", StageName(Stage::kWaitForThreads));
   const StageRow* largest = nullptr;
   for (const StageRow& row : table.rows) {
-    if (!row.main || row.path == StageName(Stage::kStartup) || absl::EndsWith(row.path, wait)) continue;
+    if (!row.main || IsStartOrEnd(row) || absl::EndsWith(row.path, wait)) continue;
     if (largest == nullptr || row.rate_s > largest->rate_s) largest = &row;
   }
-  const double startup = ShareOfStage(table, Stage::kStartup);
+  const double outside_s = StartAndEndSeconds(table);
   if (largest == nullptr || largest->rate_s <= 0) return absl::StrCat(record.tool, " recorded no stages");
-  std::string text = absl::StrCat(record.tool, " spends ", Percent(largest->rate_s / (table.wall_s * (1 - startup))),
-                                  " of its time", startup > 0.01 ? " after startup" : "", " in ", largest->path);
+  std::string text =
+      absl::StrCat(record.tool, " spends ", Percent(largest->rate_s / (table.wall_s - outside_s)), " of its time",
+                   outside_s > 0.01 * table.wall_s ? " after startup" : "", " in ", largest->path);
   const double waits = 1 - largest->self_s / largest->rate_s;
   if (waits > 0.1) absl::StrAppend(&text, " (", Percent(waits), " of that waits for other threads)");
   const std::string rates = RatesText(*largest);

@@ -43,9 +43,13 @@ void AppendRow(const StageRow& row, std::string* text) {
   const std::string intensity = point.intensity > 0 ? absl::StrFormat("%.3g", point.intensity) : "";
   const std::string limit =
       point.share > 0 ? absl::StrFormat("%.0f %% %s", 100 * point.share, point.memory_is_limit ? "mem" : "fp") : "";
-  std::string line = absl::StrFormat("  %-32s %6.1f %% %9s %9s  %6s %9s %8s  %s", row.path, 100 * row.share,
-                                     SecondsText(row.self_s), WithPrefix(static_cast<double>(row.calls)), intensity,
-                                     limit, BytesText(row.peak_rss_bytes), RatesText(row));
+  const std::string allocations =
+      row.allocations < 0 || row.calls == 0
+          ? ""
+          : WithPrefix(static_cast<double>(row.allocations) / static_cast<double>(row.calls));
+  std::string line = absl::StrFormat("  %-32s %6.1f %% %9s %9s %8s  %6s %9s %8s  %s", row.path, 100 * row.share,
+                                     SecondsText(row.self_s), WithPrefix(static_cast<double>(row.calls)), allocations,
+                                     intensity, limit, BytesText(row.peak_rss_bytes), RatesText(row));
   line.erase(line.find_last_not_of(' ') + 1);
   absl::StrAppend(text, line, "\n");
 }
@@ -71,8 +75,8 @@ void AppendProcess(const ProfileRecord& record, const MachinePeaks& peaks, int m
                   SecondsText(record.cpu_s), " processor, peak memory ", BytesText(record.peak_rss_bytes));
   if (record.exit_status != 0) absl::StrAppend(text, ", exit status ", record.exit_status);
   absl::StrAppend(text, "\n  ", CommandText(record.command, kCommandWidth), "\n");
-  std::string header = absl::StrFormat("  %-32s %8s %9s %9s  %6s %9s %8s  %s", "stage (self)", "share", "time", "calls",
-                                       "flop/B", "of limit", "memory", "rates");
+  std::string header = absl::StrFormat("  %-32s %8s %9s %9s %8s  %6s %9s %8s  %s", "stage (self)", "share", "time",
+                                       "calls", "new/call", "flop/B", "of limit", "memory", "rates");
   absl::StrAppend(text, header, "\n");
   size_t begin = 0;
   while (begin < table.rows.size()) {
@@ -163,8 +167,8 @@ std::string ProfilePage(const CommandProfile& run, const MachinePeaks& peaks, in
     absl::StrAppend(&text, "\n", left_out, " shorter processes, ", SecondsText(left_out_s),
                     " together: --tsv and --output_dir have them\n");
   }
-  if (run.records.size() == 1 && run.wall_s > run.records[0].data.wall_s) {
-    const double outside = run.wall_s - run.records[0].data.wall_s;
+  const double outside = run.records.size() == 1 ? run.wall_s - run.records[0].data.wall_s : 0;
+  if (outside > 0.001 * run.wall_s) {
     absl::StrAppend(&text, absl::StrFormat("  before and after the record (shell, end of the process): %s, %.1f %%\n",
                                            SecondsText(outside), 100 * outside / run.wall_s));
   }

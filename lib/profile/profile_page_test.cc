@@ -24,10 +24,15 @@ CommandProfile MakeRun() {
 }
 
 TEST(ProfilePageTest, SaysWhatWasRunAndWhereTimeWent) {
-  const std::string page = ProfilePage(MakeRun(), PlainPeaks(), 12);
+  CommandProfile run = MakeRun();
+  for (ProfileStage& stage : run.records[0].data.stages) {
+    if (stage.path == "step/network") stage.allocations = 700;
+  }
+  const std::string page = ProfilePage(run, PlainPeaks(), 12);
   EXPECT_THAT(page, HasSubstr("command: train data\n"));
   EXPECT_THAT(page, HasSubstr("machine: a processor, 2 of 2 processors, AVX2, 8 GB\n"));
-  EXPECT_THAT(page, HasSubstr("  step/network                       50.0 %       1 s       100       4  50 % mem"));
+  EXPECT_THAT(page,
+              HasSubstr("  step/network                       50.0 %       1 s       100        7       4  50 % mem"));
   EXPECT_THAT(page, HasSubstr("stages add up to 100.0 % of the wall time, 15.0 % of it in no scope"));
   EXPECT_THAT(page, HasSubstr("beside it, 2 worker threads"));
   EXPECT_THAT(page, HasSubstr("bottleneck: train spends 50 %"));

@@ -12,8 +12,9 @@
 //
 // One entry of "stages" is one place (stages around it and itself) of one thread, so that a name can occur several
 // times: self_s may be added up by name, total_s only by path. self_s of thread 0 add up to wall_s; stage "other" of it
-// is what lies in no scope. Counters that are 0, peak_rss_bytes and allocations that were not looked at, and
-// "operators" without --operators are left out. Keys that a reader does not know are to be skipped.
+// is what lies in no scope, and "exit", which `profile` adds, what followed the record. Counters that are 0,
+// peak_rss_bytes and allocations that were not looked at, and "operators" without --operators are left out. Keys that a
+// reader does not know are to be skipped.
 
 #ifndef RUTILE_LIB_PROFILE_RECORD_H_
 #define RUTILE_LIB_PROFILE_RECORD_H_
@@ -32,6 +33,7 @@ namespace rutile {
 
 constexpr char kProfileKind[] = "rutile.profile/1";
 constexpr char kProfileDirectoryVariable[] = "RUTILE_PROFILE_DIR";
+constexpr char kExitStage[] = "exit";
 
 struct ProfileOperator {
   std::string name;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <memory>
 
+#include "lib/profile/allocation_count.h"
 #include "lib/profile/peak_rss.h"
 #include "lib/profile/thread_log.h"
 
@@ -117,6 +118,7 @@ ThreadLog* TakeLog() {
   }
   owner.log->in_use = true;
   owner.log->innermost = nullptr;
+  owner.log->seen_allocations = thread_allocations;
   return owner.log;
 }
 
@@ -145,6 +147,13 @@ void ForEachLog(const std::function<void(ThreadLog*)>& visit) {
   Registry& registry = GetRegistry();
   const std::lock_guard<std::mutex> lock(registry.mutex);
   for (const std::unique_ptr<ThreadLog>& log : registry.logs) visit(log.get());
+}
+
+void ThreadLog::ChargeAllocations(int node) {
+  const int64_t now = thread_allocations;
+  if (now == seen_allocations) return;
+  Increase(&nodes[node].allocations, now - seen_allocations);
+  seen_allocations = now;
 }
 
 int ThreadLog::Enter(int outer, Stage stage) {
@@ -183,7 +192,7 @@ void ThreadLog::AddSpan(const Span& span) {
 void ThreadLog::Clear() {
   for (Node& node : nodes) {
     node.inner.fill(0);
-    node.calls = 0, node.self = 0, node.total = 0, node.peak_rss = 0;
+    node.calls = 0, node.self = 0, node.total = 0, node.peak_rss = 0, node.allocations = 0;
     for (std::atomic<int64_t>& counter : node.counters) counter = 0;
   }
   num_nodes = 1;
@@ -205,7 +214,9 @@ using profile_internal::Ticks;
 
 void ProfileScope::Begin(Stage stage) {
   ThreadLog* const log = LogOfThisThread();
-  node_ = log->Enter(log->innermost == nullptr ? 0 : log->innermost->node_, stage);
+  const int outer = log->innermost == nullptr ? 0 : log->innermost->node_;
+  log->ChargeAllocations(outer);
+  node_ = log->Enter(outer, stage);
   if (node_ < 0) return;
   log_ = log;
   outer_ = log->innermost;
@@ -218,6 +229,7 @@ void ProfileScope::End() {
   const uint64_t now = Ticks();
   // The clocks of two processors may differ by a little.
   const uint64_t elapsed = now > start_ ? now - start_ : 0;
+  log_->ChargeAllocations(node_);
   Node& node = log_->nodes[node_];
   Increase<int64_t>(&node.calls, 1);
   Increase(&node.total, elapsed);

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
+#include "lib/profile/allocation_count.h"
 #include "lib/profile/thread_log.h"
 
 namespace rutile {
@@ -91,6 +92,7 @@ void AddStages(const ThreadLog& log, int node, const std::string& path, int thre
   stage.total_s = scale.Seconds(from.total);
   for (int c = 0; c < kNumCounters; ++c) stage.counters[c] = from.counters[c];
   stage.peak_rss_bytes = from.peak_rss;
+  if (profile_internal::allocations_are_counted) stage.allocations = from.allocations;
   (*index)[node] = static_cast<int>(data->stages.size());
   // A place that is only about to be left for the first time has nothing to tell, but places inside it may.
   data->stages.push_back(std::move(stage));
@@ -115,6 +117,7 @@ void AddThread(ThreadLog* log, const Scale& scale, ProfileData* data) {
     other.thread = thread;
     other.calls = 1;
     for (int c = 0; c < kNumCounters; ++c) other.counters[c] = root.counters[c];
+    if (profile_internal::allocations_are_counted) other.allocations = root.allocations;
     data->stages.push_back(std::move(other));
   }
   for (int node = 1; node < num_nodes; ++node) {
@@ -165,6 +168,7 @@ void StartProfile(const ProfileOptions& options) {
   settings.rss_ticks = static_cast<uint64_t>(kLooksAtMemory * RoughTicksPerNanosecond());
   settings.spans = options.spans;
   settings.max_spans = std::max<int64_t>(2, options.max_spans);
+  session.main->seen_allocations = profile_internal::thread_allocations;
   session.startup_ns = startup_is_counted ? 0 : AgeOfProcess();
   startup_is_counted = true;
   session.start_ns = NanosecondsOf(CLOCK_MONOTONIC);
@@ -177,6 +181,7 @@ ProfileData StopProfile() {
   CHECK(session.main == profile_internal::LogOfThisThread()) << "StopProfile from another thread than StartProfile";
   CHECK(session.main->innermost == nullptr) << "StopProfile inside a scope";
   profile_internal::is_on = false;
+  session.main->ChargeAllocations(0);
   const uint64_t ticks = Ticks() - session.start_ticks;
   const int64_t elapsed_ns = NanosecondsOf(CLOCK_MONOTONIC) - session.start_ns;
   const Scale scale = {static_cast<double>(elapsed_ns) / static_cast<double>(std::max<uint64_t>(1, ticks))};

@@ -27,7 +27,7 @@ struct ProfileStage {
   double total_s = 0;  // with them
   std::array<int64_t, kNumCounters> counters = {};
   int64_t peak_rss_bytes = 0;  // of the process until the last end of this stage; 0: not looked at (short stages)
-  int64_t allocations = -1;    // -1: not counted
+  int64_t allocations = -1;    // by operator new, without stages inside (allocation_count.h); -1: not counted
 };
 
 struct ProfileSpan {

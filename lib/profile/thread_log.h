@@ -26,6 +26,7 @@ struct Node {
   std::atomic<int64_t> calls{0};
   std::atomic<uint64_t> self{0}, total{0};  // ticks
   std::atomic<int64_t> peak_rss{0};
+  std::atomic<int64_t> allocations{0};  // with the place as the innermost
   std::array<std::atomic<int64_t>, kNumCounters> counters = {};
 };
 
@@ -41,11 +42,14 @@ struct ThreadLog {
   std::array<Node, kMaxNodes> nodes;  // the first is the thread itself, outside of any scope
   ProfileScope* innermost = nullptr;
   std::atomic<uint64_t> inside{0};  // ticks in outermost scopes
+  int64_t seen_allocations = 0;     // of the thread, up to the last scope that began or ended
   std::mutex mutex;                 // of the spans
   std::vector<Span> spans;
   uint64_t least_span = 0;  // shorter ones are dropped
   int64_t spans_dropped = 0;
 
+  // Gives what the thread has allocated since the last call to a place.
+  void ChargeAllocations(int node);
   // The node of a stage inside `outer`, made at its first time; -1 when there is no room.
   int Enter(int outer, Stage stage);
   void AddSpan(const Span& span);

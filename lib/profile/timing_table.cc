@@ -34,8 +34,14 @@ std::string Rates(const ProfileStage& stage) {
 std::string Row(const ProfileStage& stage, double wall_s) {
   const int depth = static_cast<int>(std::count(stage.path.begin(), stage.path.end(), '/'));
   const std::string name = absl::StrCat(std::string(2 * depth + 2, ' '), stage.name);
-  return absl::StrFormat("%-*s %6.1f %% %10.3f s %9d%s\n", kNameWidth, name, 100 * stage.self_s / wall_s, stage.self_s,
-                         stage.calls, Rates(stage));
+  const std::string allocations =
+      stage.allocations < 0 || stage.calls == 0
+          ? ""
+          : Engineering(static_cast<double>(stage.allocations) / static_cast<double>(stage.calls));
+  std::string row = absl::StrFormat("%-*s %6.1f %% %10.3f s %9d %9s%s", kNameWidth, name, 100 * stage.self_s / wall_s,
+                                    stage.self_s, stage.calls, allocations, Rates(stage));
+  row.erase(row.find_last_not_of(' ') + 1);
+  return row + "\n";
 }
 
 }  // namespace
@@ -46,7 +52,8 @@ std::string TimingTable(const ProfileRecord& record) {
   std::string text = absl::StrFormat("timing: %.3f s wall, %.3f s processor, %.0f MB at most\n", data.wall_s,
                                      record.cpu_s, static_cast<double>(record.peak_rss_bytes) / 1e6);
   for (const ProfileThread& thread : data.threads) {
-    absl::StrAppendFormat(&text, "%-*s %8s %12s %9s\n", kNameWidth, thread.name, "share", "self", "calls");
+    absl::StrAppendFormat(&text, "%-*s %8s %12s %9s %9s\n", kNameWidth, thread.name, "share", "self", "calls",
+                          "new/call");
     double sum = 0;
     for (const ProfileStage& stage : data.stages) {
       if (stage.thread != thread.id) continue;

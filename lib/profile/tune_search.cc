@@ -14,14 +14,23 @@
 namespace rutile {
 namespace {
 
-constexpr double kScreening = 0.5, kHalving = 0.25, kCombining = 0.15;  // of the budget; the rest is for the last stage
+constexpr double kScreening = 0.4, kHalving = 0.2, kCombining = 0.1;  // of the budget; the rest is for the last stage
 constexpr int kBetweenBaselines = 3;
+constexpr int kMostPairs = 7, kThriftyPairs = 3;
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Median deviation from the median, relative.
+double Spread(const std::vector<double>& values) {
+  const double median = Median(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value / median - 1));
+  return Median(deviations);
 }
 
 double LogMean(const std::vector<double>& values) {
@@ -100,7 +109,8 @@ class Search {
     RETURN_IF_ERROR(Screen());
     RETURN_IF_ERROR(Halve());
     RETURN_IF_ERROR(Combine());
-    return Confirm();
+    RETURN_IF_ERROR(Confirm());
+    return Save();
   }
 
   absl::Status Screen() {
@@ -185,12 +195,7 @@ class Search {
   }
 
   // Gains of less are no better than chance.
-  double LeastGain() const {
-    const double median = Median(result_.baseline);
-    std::vector<double> deviations;
-    for (const double rate : result_.baseline) deviations.push_back(std::abs(rate / median - 1));
-    return std::max(options_.min_gain, 1 + 2 * Median(deviations));
-  }
+  double LeastGain() const { return std::max(options_.min_gain, 1 + 2 * Spread(result_.baseline)); }
 
   TuneFlags FlagsOf(absl::Span<const int> chosen) const {
     TuneFlags flags;
@@ -226,21 +231,71 @@ class Search {
     return absl::OkStatus();
   }
 
-  absl::Status Confirm() {
-    if (result_.recommended.empty()) return absl::OkStatus();
-    const TuneFlags flags = FlagsOf(result_.recommended);
+  // Gains of `flags` over `others`, in pairs whose order changes, up to `most` in `share_s`. Errors: CANCELLED alone.
+  absl::StatusOr<std::vector<double>> Pairs(const TuneFlags& flags, const TuneFlags& others, int most, double share_s) {
     std::vector<double> gains;
-    // Up to three pairs in the time that is left.
-    const double seconds = TrialSeconds(Left(), 6);
-    while (gains.size() < 3 && HasTimeFor(2 * seconds + overhead_s_)) {
-      const absl::StatusOr<double> gain = Compare(flags, {}, seconds);
-      if (absl::IsCancelled(gain.status())) return gain.status();
-      if (!gain.ok()) break;
-      gains.push_back(*gain);
-      result_.confirmed = true;
-      result_.recommended_gain = LogMean(gains);
-      Say(absl::StrFormat("%s: %.2f times, confirmed", TuneFlagsText(flags), *gain));
+    const double end = Elapsed() + share_s;
+    const double seconds = TrialSeconds(share_s, 2.0 * most);
+    const auto rate = [&](const TuneFlags& which) {
+      return which.empty() ? Baseline(seconds) : Measure(which, seconds);
+    };
+    while (static_cast<int>(gains.size()) < most && end - Elapsed() > 2 * (seconds + overhead_s_)) {
+      const bool ours_first = gains.size() % 2 == 0;
+      const absl::StatusOr<double> first = rate(ours_first ? flags : others);
+      const absl::StatusOr<double> second = first.ok() ? rate(ours_first ? others : flags) : first;
+      if (absl::IsCancelled(second.status())) return second.status();
+      if (!second.ok()) break;
+      gains.push_back(ours_first ? *first / *second : *second / *first);
+      Say(absl::StrFormat("%s: %.2f times", TuneFlagsText(flags), gains.back()));
     }
+    return gains;
+  }
+
+  // The choice that may be recommended although it is not faster; -1: none, or it is clearly slower.
+  int Thrifty() const {
+    for (size_t c = 0; c < choices_.size(); ++c) {
+      const TuneOutcome& outcome = result_.outcomes[c];
+      if (!choices_[c].thrifty || !choices_[c].allowed || outcome.state != TuneOutcome::State::kMeasured) continue;
+      for (const int chosen : result_.recommended) {
+        if (choices_[chosen].dimension == choices_[c].dimension) return -1;
+      }
+      return outcome.gain > 0.8 ? static_cast<int>(c) : -1;
+    }
+    return -1;
+  }
+
+  absl::Status Confirm() {
+    std::vector<int>& chosen = result_.recommended;
+    if (chosen.empty()) return absl::OkStatus();
+    const TuneFlags flags = FlagsOf(chosen);
+    ASSIGN_OR_RETURN(result_.pairs, Pairs(flags, {}, kMostPairs, (Thrifty() >= 0 ? 0.65 : 1.0) * Left()));
+    const std::vector<double>& gains = result_.pairs;
+    if (gains.empty()) return absl::OkStatus();
+    result_.confirmed = true;
+    result_.recommended_gain = Median(gains);
+    const auto lost = std::count_if(gains.begin(), gains.end(), [](double gain) { return gain <= 1; });
+    if (lost > (gains.size() >= 5 ? 1 : 0) || result_.recommended_gain < 1 + Spread(gains)) {
+      result_.rejected = TuneFlagsText(flags);
+      chosen.clear();
+      result_.recommended_gain = 1;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Save() {
+    const int c = Thrifty();
+    if (c < 0) return absl::OkStatus();
+    const TuneFlags faster = FlagsOf(result_.recommended);
+    TuneFlags with = faster;
+    with.insert(with.end(), choices_[c].flags.begin(), choices_[c].flags.end());
+    ASSIGN_OR_RETURN(const std::vector<double> gains, Pairs(with, faster, kThriftyPairs, Left()));
+    const bool wins_once = std::any_of(gains.begin(), gains.end(), [](double gain) { return gain >= 1; });
+    if (!wins_once || Median(gains) * options_.min_gain < 1) return absl::OkStatus();
+    result_.only_thrifty = result_.recommended.empty();
+    if (result_.only_thrifty) result_.pairs = gains;
+    result_.recommended.push_back(c);
+    result_.recommended_gain *= Median(gains);
+    result_.confirmed = true;
     return absl::OkStatus();
   }
 
@@ -254,14 +309,12 @@ class Search {
         break;
       }
     }
-    if (result_.recommended_gain < 1 + (options_.min_gain - 1) / 2) {
+    if (!result_.only_thrifty && result_.recommended_gain < 1 + (options_.min_gain - 1) / 2) {
       result_.recommended.clear();
       result_.recommended_gain = 1;
     }
     result_.baseline_rate = Median(result_.baseline);
-    std::vector<double> deviations;
-    for (const double rate : result_.baseline) deviations.push_back(std::abs(rate / result_.baseline_rate - 1));
-    result_.noise = Median(deviations);
+    result_.noise = Spread(result_.baseline);
     result_.best_gain = result_.recommended_gain;
     for (size_t c = 0; c < choices_.size(); ++c) {
       TuneOutcome& outcome = result_.outcomes[c];

@@ -5,7 +5,11 @@
 // 2. Halving (Jamieson, Talwalkar, AISTATS 2016): the better half again, longer, alternating with the baseline.
 // 3. Combining: choices that are allowed and gain more than the noise, one of each dimension, are put together from the
 //    best on; each stays if the combination is faster with it.
-// 4. The combination and the baseline alternate in the time that is left; what does not gain then is not recommended.
+// 4. The combination and the baseline take turns, in pairs, in the time that is left. It is recommended if it wins in
+//    every pair (of five and more, in all but one) by more than the pairs differ: short steps on several threads can
+//    vary more from run to run than anything gains.
+// 5. A thrifty choice, which leaves more of the machine to others, is recommended unless it loses in every pair or is
+//    slower by more than min_gain.
 
 #ifndef RUTILE_LIB_PROFILE_TUNE_SEARCH_H_
 #define RUTILE_LIB_PROFILE_TUNE_SEARCH_H_
@@ -27,6 +31,7 @@ struct TuneChoice {
   TuneFlags flags;        // {{"batch_size", "64"}}
   bool allowed = true;    // may be recommended; others are measured, for the table
   std::string note;       // "another course of training"
+  bool thrifty = false;   // takes less of the machine: fewer threads
 };
 
 struct TuneOptions {
@@ -60,6 +65,9 @@ struct TuneResult {
   std::vector<int> recommended;       // choices, in the order in which they were put together
   double recommended_gain = 1;        // of the last stage, or the product's best estimate when there was no time for it
   bool confirmed = false;             // recommended_gain was measured with all of `recommended`
+  bool only_thrifty = false;          // `recommended` is no faster, but takes less of the machine
+  std::vector<double> pairs;          // gains of the last stage, whether it led to a recommendation or not
+  std::string rejected;               // flags that looked faster, and were not in `pairs`
   double best_gain = 1;               // the highest of allowed choices and combinations
   bool interrupted = false;
 };

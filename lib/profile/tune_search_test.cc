@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -151,6 +152,67 @@ TEST(TuneSearchTest, TheBestSoFarWhenInterrupted) {
   FakeMachine machine;
   machine.stop_at = 0;
   EXPECT_EQ(machine.Search({Choice("a", "1")}).status().code(), absl::StatusCode::kCancelled);
+}
+
+// A choice whose runs are now fast, now slow is not recommended, however fast some of them are.
+TEST(TuneSearchTest, WhatVariesIsNotRecommended) {
+  FakeMachine machine;
+  TuneOptions options;
+  options.budget_s = 60;
+  options.overhead_s = 0.2;
+  options.now = [&] { return machine.clock; };
+  int trial = 0;
+  const TuneMeasure measure = [&](const TuneFlags& flags, double s) -> absl::StatusOr<double> {
+    absl::StatusOr<double> rate = machine.Measure(flags, s);
+    // Fast when it is screened, then in two of three runs.
+    if (rate.ok() && !flags.empty()) *rate *= trial++ % 3 == 2 ? 0.5 : 1.4;
+    return rate;
+  };
+  const auto result = SearchTune({Choice("a", "1")}, measure, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->recommended.empty());
+  EXPECT_EQ(result->rejected, "a=1");
+  EXPECT_GE(result->pairs.size(), 3);
+  EXPECT_EQ(result->recommended_gain, 1);
+}
+
+// One bad run among many, as any machine has, does not hide a gain.
+TEST(TuneSearchTest, OneBadRunIsForgiven) {
+  FakeMachine machine;
+  TuneOptions options;
+  options.budget_s = 100;
+  options.overhead_s = 0.2;
+  options.max_trial_s = 2;
+  options.now = [&] { return machine.clock; };
+  int trial = 0;
+  const TuneMeasure measure = [&](const TuneFlags& flags, double s) -> absl::StatusOr<double> {
+    absl::StatusOr<double> rate = machine.Measure(flags, s);
+    if (rate.ok() && !flags.empty()) *rate *= ++trial == 4 ? 0.5 : 1.4;
+    return rate;
+  };
+  const auto result = SearchTune({Choice("a", "1")}, measure, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->recommended, std::vector<int>{0});
+  EXPECT_EQ(result->pairs.size(), 7);
+  EXPECT_NEAR(result->recommended_gain, 1.4, 1e-9);
+}
+
+TEST(TuneSearchTest, ThriftWherePossible) {
+  for (const auto& [gain, expected] : {std::pair{1.0, true}, {0.98, false}, {0.9, false}, {1.3, true}}) {
+    FakeMachine machine;
+    machine.gains = {{"threads=1", gain}, {"b=1", 1.2}};
+    TuneChoice one = Choice("threads", "1");
+    one.thrifty = true;
+    const auto alone = machine.Search({one});
+    ASSERT_TRUE(alone.ok());
+    EXPECT_EQ(!alone->recommended.empty(), expected) << gain;
+    EXPECT_EQ(alone->only_thrifty, gain == 1.0) << gain;
+    const auto both = machine.Search({one, Choice("b", "1")});
+    ASSERT_TRUE(both.ok());
+    EXPECT_EQ(both->recommended.size(), expected ? 2 : 1) << gain;
+    EXPECT_FALSE(both->only_thrifty);
+    EXPECT_NEAR(both->recommended_gain, expected ? 1.2 * gain : 1.2, 1e-9) << gain;
+  }
 }
 
 TEST(TuneSearchTest, NothingToTryIsNoError) {

@@ -69,6 +69,10 @@ class Task {
   // `examples` several times.
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
 
+  // The batch with everything in it, for those who have not the task's data: where MakeBatch leaves numbers of rows, these
+  // rows. Default: the batch as it is.
+  virtual NamedTensors CompleteBatch(const NamedTensors& batch) const { return batch; }
+
   // Takes the memory of the largest batch that MakeBatch will fill, where the task knows it. Default: does nothing.
   virtual void ReserveBatch(NamedTensors* batch) const {}
 

@@ -109,7 +109,7 @@ class Spool {
 
   // Adds everything to `file`, and gives disk and memory back.
   absl::Status MoveTo(AtomicFile* file) {
-    if (written_ > 0) RETURN_IF_ERROR(file->AppendFile(fd_, written_));
+    if (written_ > 0) RETURN_IF_ERROR(file->AppendFile(fd_, written_, /*drain=*/true));
     Close();
     const std::string rest = std::exchange(buffer_, std::string());
     return file->Append(rest);

@@ -18,7 +18,7 @@ const Schema& FailedBatchSchema() {
       "The batch whose loss or gradient was not finite, written when training stops for it. B = examples, T = terms of "
       "the loss. To look at it in Python: find what is not finite in parameters.*, then in batch.*.",
       {
-          {"batch.NAME", {}, {}, false, "each tensor of the batch as the task made it, of any type and shape"},
+          {"batch.NAME", {}, {}, false, "each tensor of the batch, of any type and shape"},
           {"parameters.NAME", {DType::kF32, DType::kF64}, {}, false, "each parameter of the model before the step"},
           {"example", {DType::kI64}, {"B"}, true, "numbers of the examples, from 0, over all inputs"},
           {"term_sum", {DType::kF64}, {"T"}, true, "sums of the loss terms over the batch"},
@@ -40,7 +40,8 @@ absl::Status WriteFailedBatch(absl::string_view path, const Task& task, const Ch
                               const FailedBatch& failed, const Metadata& provenance) {
   CHECK(failed.batch != nullptr && failed.sums != nullptr);
   NamedTensors tensors;
-  for (const auto& [name, tensor] : *failed.batch) tensors.Set(absl::StrCat("batch.", name), tensor);
+  for (const auto& [name, tensor] : task.CompleteBatch(*failed.batch))
+    tensors.Set(absl::StrCat("batch.", name), tensor);
   for (const ParameterSlice& slice : task.parameter_slices()) {
     tensors.Set(absl::StrCat("parameters.", slice.name), state.parameters.Slice(slice.offset, slice.shape));
   }

@@ -40,7 +40,9 @@ double Combine(absl::Span<const double> weight, absl::Span<const Tensor> gradien
       const T w = static_cast<T>(weight[t]);
       const T* g = gradients[t].values<T>().data() + begin;
       T* o = out + begin;
-      if (first) {
+      if (o == g) {
+        for (int64_t i = 0; i < size; ++i) o[i] *= w;
+      } else if (first) {
         for (int64_t i = 0; i < size; ++i) o[i] = w * g[i];
       } else {
         for (int64_t i = 0; i < size; ++i) o[i] += w * g[i];

@@ -10,7 +10,8 @@ namespace rutile {
 
 // combined = sum over t of weight[t] * gradients[t], and returns its Euclidean norm (summed in fp64, in an order that
 // depends on the length alone; not finite when a component is not). gradients[t], combined: [P], of one type, F32 or
-// F64. A term of weight 0 does not take part, whatever its gradient holds. CHECK-fails when sizes or types disagree.
+// F64; combined may be the only one of gradients. A term of weight 0 does not take part, whatever its gradient holds.
+// CHECK-fails when sizes or types disagree.
 double CombineGradients(absl::Span<const double> weight, absl::Span<const Tensor> gradients, Tensor* combined);
 
 // Scales the gradient, whose norm is `norm`, to `max_norm` when it is longer. max_norm <= 0 leaves it as it is.

@@ -11,6 +11,7 @@
 namespace rutile {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 
 template <typename T>
@@ -44,6 +45,18 @@ void CheckCombine(double tolerance) {
 
 TEST(CombineGradientsTest, IsTheWeightedSumF32) { CheckCombine<float>(1e-6); }
 TEST(CombineGradientsTest, IsTheWeightedSumF64) { CheckCombine<double>(1e-14); }
+
+// The bits of a combination elsewhere.
+TEST(CombineGradientsTest, OneGradientIsCombinedWhereItLies) {
+  for (const int64_t n : {0, 1, 1025}) {
+    Tensor gradient = RandomTensor<float>(n, 0), combined = Tensor::Zeros(DType::kF32, {n});
+    const double norm = CombineGradients({0.3}, {gradient}, &combined);
+    EXPECT_EQ(CombineGradients({0.3}, {gradient}, &gradient), norm);
+    EXPECT_EQ(gradient.ToDoubles(), combined.ToDoubles());
+    EXPECT_EQ(CombineGradients({0}, {gradient}, &gradient), 0);
+    EXPECT_THAT(gradient.ToDoubles(), Each(0));
+  }
+}
 
 TEST(CombineGradientsTest, WeightZeroTakesNoPart) {
   const double nan = std::numeric_limits<double>::quiet_NaN();

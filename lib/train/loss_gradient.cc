@@ -28,12 +28,13 @@ LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eag
     : task_(task),
       eager_(MakeEager(task, mode, eager)),
       reducer_(agreement),
-      combined_(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()})),
       sums_(static_cast<int>(task.terms().size())) {
   if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
-    gradients_.push_back(Tensor::Zeros(combined_.dtype(), combined_.shape()));
+    gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
   }
+  // One term is combined where it lies, which saves a pass over as much memory.
+  combined_ = gradients_.size() == 1 ? gradients_[0] : Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
 }
 
 // Another run on the task moves everything again.

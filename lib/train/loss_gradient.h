@@ -48,7 +48,7 @@ class LossGradient {
   // networks a gradient that is not finite may be the scale's fault: overflowed() is true then, until the scale is
   // exhausted.
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
-  const Tensor& gradient() const { return combined_; }  // [P], the parameters' type
+  const Tensor& gradient() const { return combined_; }  // [P], the parameters' type; until the next Clear
   Tensor& gradient() { return combined_; }
   double norm() const { return norm_; }  // Euclidean, before anyone changed gradient()
   // The gradient that was combined is of no use, and no step to be taken or counted: the next one has a lower scale.
@@ -66,7 +66,7 @@ class LossGradient {
   std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* resting_ = nullptr;
   std::vector<Tensor> resting_parts_;  // of gradients_
-  Tensor combined_;
+  Tensor combined_;                    // the only one of gradients_, where there is one
   TermSums sums_;
   double norm_ = 0;
   bool overflowed_ = false;

@@ -20,6 +20,8 @@ stages() {
 
 $featurize --timing --species=Ti,O --output=f.safetensors "$tio2" 2> log || fail "featurize: $(cat log)"
 stages startup read parse search features write hash other
+awk '$1 == "search" && $6 ~ /^[0-9.]+$/ { found = 1 } END { exit !found }' log ||
+  fail "no allocations of a search: $(cat log)"
 grep -q 'features.*Gflop/s\|features.*Mflop/s' log || fail "no rate: $(cat log)"
 $cache --timing --species=Ti,O --output=n.safetensors "$tio2" 2> log || fail "cache-neighbors: $(cat log)"
 stages read parse search write

@@ -95,10 +95,10 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
   if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
   }
-  RETURN_IF_ERROR(
-      RefuseFlags("with a knowledge-graph model",
-                  {"frames", "config_type", "forces", "check", "train_log", "max_energy_rmse", "max_force_rmse",
-                   "max_stress_rmse", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+  RETURN_IF_ERROR(RefuseFlags(
+      "with a knowledge-graph model",
+      {"export_aenet", "frames", "config_type", "forces", "check", "train_log", "max_energy_rmse", "max_force_rmse",
+       "max_stress_rmse", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
   if (shard.is_part()) {
     RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing", {"hits_at", "per_relation", "min_mrr"}));
   }

@@ -20,6 +20,7 @@
 #include "tools/common/given_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/evaluate/evaluate_kge.h"
+#include "tools/evaluate/export_aenet.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/outputs.h"
 #include "tools/evaluate/predictions.h"
@@ -61,6 +62,7 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
 absl::Status RunEvaluate(const ToolRun& run) {
   if (!run.args.empty() && IsKgeModel(run.args[0])) return EvaluateKge(run);
   RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
+  if (WantsAenet()) return ExportToAenet(run);
   if (run.args.size() < 2) {
     return absl::InvalidArgumentError("needs a model and at least one file of data; see evaluate --help");
   }

@@ -136,4 +136,11 @@ expect_error 1 'Fe' $evaluate run/best.safetensors iron.xyz
 expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safetensors f.safetensors
 expect_error 1 'output_dir' $evaluate --train_log=run/log.tsv run/best.safetensors f.safetensors
 expect_error 1 '--config_type' $evaluate --config_type=nothing run/best.safetensors f.safetensors
+
+# For aenet. What the numbers must be is aenet_file_test's.
+$evaluate --export_aenet=aenet run/best.safetensors 2> err || fail "--export_aenet: $(cat err)"
+[ "$(head -n 1 aenet/Ti.nn.ascii)" = 4 ] && grep -qx Chebyshev aenet/O.nn.ascii || fail "aenet's files"
+expect_error 1 'a model and nothing else' $evaluate --export_aenet=aenet run/best.safetensors f.safetensors
+expect_error 1 '--check has no effect' $evaluate --export_aenet=aenet --check run/best.safetensors
+expect_error 1 'one by one' $evaluate --export_aenet=aenet run/best.safetensors,other/best.safetensors
 finish

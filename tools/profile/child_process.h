@@ -26,6 +26,9 @@ struct ChildOptions {
 
 struct ChildResult {
   int exit_status = 0;         // 128 + n after signal n
+  int64_t pid = 0;             // of the command's own process
+  int64_t start_unix_ns = 0;   // of it
+  int64_t end_unix_ns = 0;     // of it, as soon as it was seen; 0: left running
   bool cut = false;            // by max_time
   bool over_memory = false;    // by memory_limit
   bool done = false;           // by options.done

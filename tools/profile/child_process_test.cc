@@ -1,12 +1,14 @@
 #include "tools/profile/child_process.h"
 
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
@@ -30,6 +32,21 @@ TEST(ChildProcessTest, StatusAndSignalsArePassedOn) {
   EXPECT_EQ(Shell("exit 0").exit_status, 0);
   EXPECT_EQ(Shell("exit 37").exit_status, 37);
   EXPECT_EQ(Shell("kill -9 $$").exit_status, 137);
+}
+
+// Of the command's own process, also where another one lives longer.
+TEST(ChildProcessTest, StartAndEnd) {
+  const auto scratch = ScratchDirectory::Create();
+  ASSERT_TRUE(scratch.ok());
+  ChildOptions options;
+  options.output = scratch->path("out");
+  const int64_t before = absl::ToUnixNanos(absl::Now());
+  const ChildResult result = Shell("echo $$; (sleep 0.5) & sleep 0.1", options);
+  EXPECT_EQ(Read(options.output), absl::StrCat(result.pid, "\n"));
+  EXPECT_GE(result.start_unix_ns, before);
+  EXPECT_GE(result.end_unix_ns - result.start_unix_ns, int64_t{100'000'000});
+  EXPECT_GE(1e9 * result.wall_s, 500'000'000);
+  EXPECT_LE(result.end_unix_ns, before + static_cast<int64_t>(1e9 * result.wall_s) + 100'000'000);
 }
 
 TEST(ChildProcessTest, CommandsThatCannotBeRun) {

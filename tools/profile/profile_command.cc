@@ -18,6 +18,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/profile/chrome_trace.h"
 #include "lib/profile/machine_facts.h"
+#include "lib/profile/process_ends.h"
 #include "lib/profile/profile_html.h"
 #include "lib/profile/record.h"
 #include "lib/profile/stage_table.h"
@@ -51,8 +52,16 @@ std::vector<std::string> JsonFiles(const std::string& directory) {
   return paths;
 }
 
+// The record of the command's own process, if it left one, which is lengthened to its whole life.
+const ProfileRecord* AddEnds(const ChildResult& child, CommandProfile* run) {
+  for (ProfileRecord& record : run->records) {
+    if (record.pid == child.pid && AddProcessEnds(child.start_unix_ns, child.end_unix_ns, &record)) return &record;
+  }
+  return nullptr;
+}
+
 absl::Status WriteFiles(const CommandProfile& run, const MachinePeaks& peaks, const std::string& records,
-                        const std::string& output_dir) {
+                        const ProfileRecord* lengthened, const std::string& output_dir) {
   RETURN_IF_ERROR(MakeDirectories(output_dir + "/records"));
   ASSIGN_OR_RETURN(const std::string html, ProfileHtml(run, peaks));
   RETURN_IF_ERROR(WriteFileAtomically(output_dir + "/report.html", html));
@@ -65,11 +74,13 @@ absl::Status WriteFiles(const CommandProfile& run, const MachinePeaks& peaks, co
     ASSIGN_OR_RETURN(const FileContents record, FileContents::Open(path));
     RETURN_IF_ERROR(WriteFileAtomically(copy, record.data()));
   }
+  if (lengthened != nullptr) RETURN_IF_ERROR(WriteProfileRecord(output_dir + "/records", *lengthened));
   PrintMessage(absl::StrCat(output_dir, "/report.html, trace.json (ui.perfetto.dev opens it), stages.tsv, records/"));
   return absl::OkStatus();
 }
 
-absl::Status Show(const CommandProfile& run, const std::string& records, const CommandOptions& options) {
+absl::Status Show(const CommandProfile& run, const std::string& records, const ProfileRecord* lengthened,
+                  const CommandOptions& options) {
   MachinePeaks peaks;
   if (options.peaks && !run.records.empty()) {
     const absl::StatusOr<MachinePeaks> found = PeaksOfMachine(FindMachineFacts());
@@ -86,7 +97,8 @@ absl::Status Show(const CommandProfile& run, const std::string& records, const C
   } else {
     std::cerr << ProfilePage(run, peaks, options.max_stages);
   }
-  return options.output_dir.empty() ? absl::OkStatus() : WriteFiles(run, peaks, records, options.output_dir);
+  return options.output_dir.empty() ? absl::OkStatus()
+                                    : WriteFiles(run, peaks, records, lengthened, options.output_dir);
 }
 
 // Why there is no record, where there is none.
@@ -146,6 +158,7 @@ absl::Status ProfileCommand(const std::vector<std::string>& command, const Comma
   run.exit_status = child.exit_status;
   run.cut = child.cut;
   ReadRecords(scratch.path(), &run);
+  const ProfileRecord* const lengthened = AddEnds(child, &run);
   if (run.records.empty()) {
     if (run.notes.empty()) run.notes.push_back(WithoutRecord(child, command[0]));
     run.notes.push_back(absl::StrCat("peak memory ", BytesText(child.peak_rss_bytes)));
@@ -155,7 +168,7 @@ absl::Status ProfileCommand(const std::vector<std::string>& command, const Comma
   }
   // Cut by us, and its tool ended as it should after a signal: that is no failure.
   if (child.cut && child.exit_status == 128 + SIGTERM && !run.records.empty()) *exit_status = 0;
-  return Show(run, scratch.path(), options);
+  return Show(run, scratch.path(), lengthened, options);
 }
 
 absl::Status ShowRecords(const std::string& directory, const CommandOptions& options) {
@@ -173,7 +186,7 @@ absl::Status ShowRecords(const std::string& directory, const CommandOptions& opt
   }
   run.wall_s = static_cast<double>(end_ns - run.records.front().start_unix_ns) / 1e9;
   run.command = {absl::StrCat("(records of ", directory, ")")};
-  return Show(run, directory, options);
+  return Show(run, directory, /*lengthened=*/nullptr, options);
 }
 
 absl::Status ShowMachine() {

@@ -20,7 +20,18 @@ head -n 1 metrics | grep -q 'energy_rmse' || fail "train's own output: $(cat met
 for stage in features optimizer validation; do
   cut -f 5 report/stages.tsv | grep -q "$stage" || fail "no stage $stage: $(cat report/stages.tsv)"
 done
-$profile --peaks=false --max_time=3s -- train --hidden=8,8 --max_epochs=100000000 --plot=false --output_dir=long f.safetensors > /dev/null 2> page || fail "cut: $(cat page)"
+# One tool alone: with its start and its end, the stages of the main thread add up to the time of the command.
+$profile --peaks=false --output_dir=whole -- train --hidden=8,8 --max_epochs=50 --plot=false --output_dir=run2 f.safetensors > metrics 2> page || fail "one tool: $(cat page)"
+awk -F '\t' 'NR == FNR { if ($4 == "main") sum += $7; if ($5 == "exit") exit_s = $7; next }
+  / wall, .* recorded/ { split($0, word, " "); wall = word[1] / (word[2] == "ms" ? 1000 : 1) }
+  END { exit !(exit_s > 0 && sum > 0.97 * wall && sum < 1.03 * wall) }' whole/stages.tsv page || fail "not the whole run: $(cat page)"
+grep -q 'before and after' page && fail "something is outside of the record: $(cat page)"
+awk '$1 == "step" || $1 == "step/forward" { if ($6 !~ /^[0-9.]+$/) exit 1; n = 1 } END { exit !n }' page || fail "no allocations: $(cat page)"
+end() { awk -F '\t' '$5 == "exit" { print $7; n = 1 } END { exit !n }' "$1"; }
+$profile --peaks=false --tsv --records=whole/records > kept.tsv 2> page
+[ "$(end kept.tsv)" = "$(end whole/stages.tsv)" ] || fail "the record that is kept has no end: $(cat kept.tsv)"
+
+$profile --peaks=false --max_time=6s -- train --hidden=8,8 --max_epochs=100000000 --plot=false --output_dir=long f.safetensors > /dev/null 2> page || fail "cut: $(cat page)"
 grep -q 'cut short by --max_time' page || fail "not said that it was cut: $(cat page)"
 grep -q '^train (' page || fail "no record after SIGTERM: $(cat page)"
 

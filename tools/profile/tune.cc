@@ -91,11 +91,21 @@ std::vector<int> FasterButNotAllowed(const TuneCandidates& candidates, const Tun
   return found;
 }
 
+// "0.97 to 1.41 in 5 pairs of runs".
+std::string PairsText(const TuneResult& result) {
+  if (result.pairs.empty()) return "no pair of runs";
+  const auto [least, most] = std::minmax_element(result.pairs.begin(), result.pairs.end());
+  return absl::StrFormat("%.2f to %.2f in %d pairs of runs", *least, *most, result.pairs.size());
+}
+
 std::string Summary(const TuneCandidates& candidates, const TuneResult& result, Effect allow) {
   std::string text;
   if (result.recommended.empty()) {
     text = "suggested: the flags as they are; nothing that keeps the result gains more than the trials differ\n";
     if (allow != Effect::kSame) text = "suggested: the flags as they are; nothing gains more than the trials differ\n";
+    if (!result.rejected.empty()) {
+      absl::StrAppend(&text, "not suggested: ", result.rejected, ": looked faster, but ", PairsText(result), "\n");
+    }
   } else {
     TuneFlags flags;
     for (const int c : result.recommended) {
@@ -104,8 +114,11 @@ std::string Summary(const TuneCandidates& candidates, const TuneResult& result, 
     }
     text = "suggested:";
     for (const auto& [name, value] : flags) absl::StrAppend(&text, " --", name, "=", value);
-    absl::StrAppend(&text, absl::StrFormat(": %.2f times the examples per second%s\n", result.recommended_gain,
-                                           result.confirmed ? "" : " (not confirmed: no time was left)"));
+    absl::StrAppend(&text, absl::StrFormat(": %.2f times the examples per second", result.recommended_gain),
+                    result.only_thrifty ? ", with less of the machine" : "",
+                    result.confirmed ? absl::StrCat(" (", PairsText(result), ")")
+                                     : std::string(" (not confirmed: no time was left)"),
+                    "\n");
     for (const int c : result.recommended) {
       if (candidates.tried[c].effect == Effect::kSame) continue;
       absl::StrAppend(&text, "warning: ", TuneFlagsText(candidates.tried[c].flags), ": ", candidates.tried[c].note,
@@ -162,7 +175,8 @@ absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions
   const TuneCandidates candidates = ListCandidates(LookAtInputs(train.inputs()), first.settings, AvailableProcessors());
   std::vector<TuneChoice> choices;
   for (const TuneCandidate& candidate : candidates.tried) {
-    choices.push_back({candidate.dimension, candidate.flags, candidate.effect <= options.allow, candidate.note});
+    choices.push_back(
+        {candidate.dimension, candidate.flags, candidate.effect <= options.allow, candidate.note, candidate.thrifty});
   }
   TuneOptions search;
   search.budget_s = options.budget_s - now();

@@ -68,8 +68,9 @@ class Lister {
     if (processors_ < 2) return LeaveOut("threads", "there is one processor");
     const auto now = static_cast<int>(Number("threads"));
     for (int threads = processors_; threads >= 1; threads /= 2) {
-      if (threads != now)
-        Try("threads", absl::StrCat(threads), Effect::kSame, data_.triples ? "BLAS rounds otherwise" : "same bits");
+      if (threads == now) continue;
+      Try("threads", absl::StrCat(threads), Effect::kSame, data_.triples ? "BLAS rounds otherwise" : "same bits");
+      list_.tried.back().thrifty = threads == 1;
     }
   }
 

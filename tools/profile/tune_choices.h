@@ -27,6 +27,7 @@ struct TuneCandidate {
   std::string dimension;
   Effect effect = Effect::kSame;
   std::string note;
+  bool thrifty = false;  // takes less of the machine
 };
 
 struct TuneCandidates {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_file.h"
@@ -49,10 +50,18 @@ namespace {
 constexpr char kTriples[] = "kg.triples";
 constexpr char kKnown[] = "kg.known";
 
+// Of standard input, too, which whoever reads it then finds as it was.
+absl::StatusOr<TensorFile> Look(const std::string& path) {
+  if (path != "-") return ReadTensorFile(path);
+  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  UnreadStandardInput(contents);
+  return ParseTensorFile(contents.path(), contents.data(), contents.owner());
+}
+
 // "kg.triples"; "" for what is no file of ours.
 std::string KindOf(const std::string& path) {
-  if (!LooksLikeTensorFile(path)) return "";
-  const absl::StatusOr<TensorFile> file = ReadTensorFile(path);
+  if (path != "-" && !LooksLikeTensorFile(path)) return "";
+  const absl::StatusOr<TensorFile> file = Look(path);
   if (!file.ok()) return "";
   const absl::StatusOr<FileKind> kind = GetFileKind(*file);
   return kind.ok() ? kind->name : "";

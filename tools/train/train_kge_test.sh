@@ -68,6 +68,12 @@ $diff c/last.safetensors e/last.safetensors || fail "the run made again differs"
 $cache --output=k.safetensors t.safetensors 2> log || fail "cache-neighbors: $(cat log)"
 $train $state --max_epochs=6 --lr_period=6 --output_dir=f t.safetensors k.safetensors > /dev/null 2> log || fail "known: $(cat log)"
 $diff c/last.safetensors f/last.safetensors || fail "known tails from a file make a difference"
+# Through a pipe, alone and beside a file; the name of the other is not asked for.
+cat t.safetensors | $train $state --max_epochs=6 --lr_period=6 --output_dir=p - > metrics 2> log || fail "pipe: $(cat log)"
+$diff c/last.safetensors p/last.safetensors || fail "triples from a pipe make a difference"
+$train $state --max_epochs=6 --lr_period=6 --output_dir=p --overwrite - k.safetensors < t.safetensors > /dev/null 2> log || fail "stream: $(cat log)"
+$diff c/last.safetensors p/last.safetensors || fail "triples from a stream and known tails make a difference"
+expect_error 1 'needs the file of triples' $train --output_dir=z - < k.safetensors
 $featurize --train=train.txt --valid=valid.txt --output=other.safetensors 2> /dev/null || fail "other triples"
 expect_error 1 'other triples' $train --output_dir=g other.safetensors k.safetensors
 

@@ -1,0 +1,121 @@
+#include "lib/kg/f32_products.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "lib/base/random.h"
+#include "lib/kg/matrix_view.h"
+#include "lib/testing/for_each_target.h"
+
+namespace rutile {
+namespace {
+
+std::vector<float> Values(int64_t n, const char* purpose) {
+  RandomStream stream(1, purpose, n);
+  std::vector<float> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(stream.Normal()));
+  return values;
+}
+
+MatrixView<float> View(const std::vector<float>& values, int64_t height, int64_t width, bool transposed) {
+  MatrixView<float> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};
+  view.stride = view.columns + 3;
+  return view;
+}
+
+float Element(const MatrixView<float>& m, int64_t row, int64_t column) {
+  return m.transposed ? m.data[column * m.stride + row] : m.data[row * m.stride + column];
+}
+
+struct Size {
+  int64_t m, k, n;
+};
+
+void CheckAgainstSums(const Size& size, int form) {
+  const auto [m, k, n] = size;
+  const bool add = form & 1;
+  SCOPED_TRACE(absl::StrCat(m, " ", k, " ", n, " form ", form));
+  const std::vector<float> left = Values((m + 3) * (k + 3), "left"), right = Values((n + 3) * (k + 3), "right");
+  const MatrixView<float> a = View(left, m, k, form & 2), b = View(right, k, n, form & 4);
+  const int64_t stride = n + 2;
+  std::vector<float> out(m * stride, 2.0f);
+  MultiplyF32(a, b, add, out.data(), stride);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = add ? 2 : 0, sizes = 2;
+      for (int64_t l = 0; l < k; ++l) {
+        const double term = double{Element(a, i, l)} * Element(b, l, j);
+        sum += term;
+        sizes += std::abs(term);
+      }
+      ASSERT_NEAR(out[i * stride + j], sum, 1e-6 * sizes) << i << " " << j;
+    }
+    for (int64_t j = n; j < stride; ++j) ASSERT_EQ(out[i * stride + j], 2.0f);
+  }
+}
+
+// Below, at and above tiles, strips and depths, of every vector length.
+TEST(F32ProductsTest, AgreesWithSums) {
+  ForEachTarget([] {
+    for (const Size& size : {Size{1, 1, 1}, Size{8, 2, 48}, Size{7, 3, 31}, Size{9, 5, 49}, Size{15, 6, 64},
+                             Size{20, 256, 40}, Size{13, 515, 65}, Size{4, 9, 131}, Size{66, 4, 3}}) {
+      for (int form = 0; form < 8; ++form) CheckAgainstSums(size, form);
+    }
+  });
+}
+
+// A product of parts has the bits of the whole: what lets threads share it.
+TEST(F32ProductsTest, PartsAreTheWhole) {
+  constexpr int64_t kM = 27, kK = 300, kN = 150;
+  const std::vector<float> left = Values((kM + 3) * (kK + 3), "left"), right = Values((kN + 3) * (kK + 3), "right");
+  ForEachTarget([&] {
+    for (int form = 0; form < 4; ++form) {
+      const MatrixView<float> a = View(left, kM, kK, form & 1), b = View(right, kK, kN, form & 2);
+      std::vector<float> whole(kM * kN), parts(kM * kN);
+      MultiplyF32(a, b, false, whole.data(), kN);
+      for (int64_t row = 0; row < kM; row += 10) {
+        for (int64_t column = 0; column < kN; column += 37) {
+          MultiplyF32(a.Rows(row, std::min(row + 10, kM)), b.Columns(column, std::min(column + 37, kN)), false,
+                      parts.data() + row * kN + column, kN);
+        }
+      }
+      EXPECT_EQ(parts, whole) << form;
+    }
+  });
+}
+
+// A zero does not hide what is no number.
+TEST(F32ProductsTest, NaNAndInfinityStay) {
+  ForEachTarget([] {
+    const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    const std::vector<float> a = {nan, 1, 0, 1, inf, 1}, b = {0, 1};  // [3, 2], [2, 1]
+    std::vector<float> out(3);
+    MultiplyF32({a.data(), 3, 2, 2}, {b.data(), 2, 1, 1}, false, out.data(), 1);
+    EXPECT_TRUE(std::isnan(out[0]));
+    EXPECT_EQ(out[1], 1.0f);
+    EXPECT_TRUE(std::isnan(out[2]));
+    const float two = 2;
+    MultiplyF32({&inf, 1, 1, 1}, {&two, 1, 1, 1}, false, out.data(), 1);
+    EXPECT_EQ(out[0], inf);
+  });
+}
+
+TEST(F32ProductsTest, NothingToAddUp) {
+  std::vector<float> out(4, 2.0f);
+  MultiplyF32({out.data(), 2, 0, 1}, {out.data(), 0, 2, 2}, true, out.data(), 2);
+  EXPECT_EQ(out[3], 2.0f);
+  MultiplyF32({out.data(), 2, 0, 1}, {out.data(), 0, 2, 2}, false, out.data(), 2);
+  EXPECT_EQ(out[3], 0.0f);
+}
+
+TEST(F32ProductsDeathTest, SizesMustAgree) {
+  std::vector<float> x(6);
+  EXPECT_DEATH(MultiplyF32({x.data(), 2, 3, 3}, {x.data(), 2, 3, 3}, false, x.data(), 3), "3 vs. 2");
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,37 @@
+#include "tools/evaluate/export_aenet.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/aenet_file.h"
+#include "tools/common/given_flags.h"
+#include "tools/evaluate/models.h"
+
+DEFINE_string(
+    export_aenet, "",
+    "Write the model as aenet reads it, SPECIES.nn.ascii for each species, into this directory, and do nothing "
+    "else.");
+
+namespace rutile {
+
+bool WantsAenet() { return !FLAGS_export_aenet.empty(); }
+
+absl::Status ExportToAenet(const ToolRun& run) {
+  RETURN_IF_ERROR(RefuseFlags("with --export_aenet, which evaluates nothing",
+                              {"output_dir", "frames", "config_type", "forces", "check", "train_log", "shard",
+                               "max_energy_rmse", "max_force_rmse", "max_stress_rmse"}));
+  if (run.args.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--export_aenet needs a model and nothing else, found ", run.args.size(), " arguments"));
+  }
+  ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
+  if (models.potentials.size() > 1) {
+    return absl::InvalidArgumentError("--export_aenet writes one model: export the members of a committee one by one");
+  }
+  RETURN_IF_ERROR(WriteAenetPotentials(FLAGS_export_aenet, models.potentials[0]));
+  PrintMessage(absl::StrCat("wrote ", FLAGS_export_aenet, "/SPECIES.nn.ascii"));
+  return absl::OkStatus();
+}
+
+}  // namespace rutile
