@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -107,6 +108,27 @@ TEST_F(GlooCommunicatorTest, SumsAreTheSameEverywhere) {
       ASSERT_TRUE(texts.ok()) << texts.status();
       ASSERT_EQ(texts->size(), size);
       for (int r = 0; r < size; ++r) EXPECT_EQ((*texts)[r], r == 1 ? "" : absl::StrCat("rank ", r));
+    });
+  }
+}
+
+// Of few values and of many; sizes and types alternate.
+TEST_F(GlooCommunicatorTest, SumsOfAllSizes) {
+  for (const int size : {2, 4}) {
+    InRanks(size, absl::Seconds(20), [size](int rank, Joined joined) {
+      ASSERT_TRUE(joined.ok()) << joined.status();
+      for (const int64_t n : {1, 7, 0, 65537, 3, 1310721, 2}) {
+        Tensor single = Tensor::Zeros(DType::kF32, {n}), doubles = Tensor::Zeros(DType::kF64, {n});
+        for (int64_t i = 0; i < n; ++i) single.mutable_values<float>()[i] = static_cast<float>(i % 1000 + rank);
+        for (int64_t i = 0; i < n; ++i) doubles.mutable_values<double>()[i] = static_cast<double>(i) - rank;
+        ASSERT_EQ((*joined)->Sum(&single), absl::OkStatus());
+        ASSERT_EQ((*joined)->Sum(&doubles), absl::OkStatus());
+        const double ranks = size * (size - 1) / 2;
+        for (int64_t i = 0; i < n; ++i) {
+          ASSERT_EQ(single.values<float>()[i], static_cast<float>(size * (i % 1000) + ranks)) << n << " " << i;
+          ASSERT_EQ(doubles.values<double>()[i], static_cast<double>(size * i) - ranks) << n << " " << i;
+        }
+      }
     });
   }
 }
