@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/influence/dense_products_testing.h"
+#include "lib/influence/same_influence_testing.h"
 #include "lib/influence/tracin.h"
 #include "lib/influence/tracin_options.h"
 
@@ -50,19 +51,6 @@ struct Problem {
   std::vector<int64_t> train, tests;
   int opened = 0, now = 0, most = 0;
 };
-
-void ExpectSame(const Influence& a, const Influence& b) {
-  EXPECT_EQ(a.tests, b.tests);
-  EXPECT_EQ(a.offset, b.offset);
-  EXPECT_EQ(a.train, b.train);
-  EXPECT_EQ(a.score, b.score);
-  EXPECT_EQ(a.part_score, b.part_score);
-  EXPECT_EQ(a.train_order, b.train_order);
-  EXPECT_EQ(a.train_self, b.train_self);
-  EXPECT_EQ(a.train_self_part, b.train_self_part);
-  EXPECT_EQ(a.test_self, b.test_self);
-  EXPECT_EQ(a.test_self_part, b.test_self_part);
-}
 
 TracInOptions Everything() {
   TracInOptions options;

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/influence/dense_products_testing.h"
+#include "lib/influence/same_influence_testing.h"
 #include "lib/influence/tracin.h"
 
 namespace rutile {
@@ -46,19 +47,6 @@ InfluenceState CutOff(const Problem& problem, const TracInOptions& options, int 
   const absl::Status status = ComputeInfluence(problem.inputs(), options, hooks).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   return state;
-}
-
-void ExpectSame(const Influence& a, const Influence& b) {
-  EXPECT_EQ(a.tests, b.tests);
-  EXPECT_EQ(a.offset, b.offset);
-  EXPECT_EQ(a.train, b.train);
-  EXPECT_EQ(a.score, b.score);
-  EXPECT_EQ(a.part_score, b.part_score);
-  EXPECT_EQ(a.train_order, b.train_order);
-  EXPECT_EQ(a.train_self, b.train_self);
-  EXPECT_EQ(a.train_self_part, b.train_self_part);
-  EXPECT_EQ(a.test_self, b.test_self);
-  EXPECT_EQ(a.test_self_part, b.test_self_part);
 }
 
 TEST(TracInResumeTest, EqualsTheUninterrupted) {

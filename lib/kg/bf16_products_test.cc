@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lib/base/random.h"
 
 namespace rutile {
 namespace {
@@ -19,23 +18,6 @@ float Rounded(float x) {
   int exponent;
   const float fraction = std::frexp(x, &exponent);
   return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
-}
-
-std::vector<float> Values(int64_t n, const char* purpose) {
-  RandomStream stream(1, purpose, n);
-  std::vector<float> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(stream.Normal()));
-  return values;
-}
-
-MatrixView<float> View(const std::vector<float>& values, int64_t height, int64_t width, bool transposed) {
-  MatrixView<float> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};
-  view.stride = view.columns + 3;
-  return view;
-}
-
-float Element(const MatrixView<float>& m, int64_t row, int64_t column) {
-  return m.transposed ? m.data[column * m.stride + row] : m.data[row * m.stride + column];
 }
 
 // Below, at and above tiles, panels and depths.

@@ -7,29 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lib/base/random.h"
+#include "lib/kg/matrix_testing.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/testing/for_each_target.h"
 
 namespace rutile {
 namespace {
-
-std::vector<float> Values(int64_t n, const char* purpose) {
-  RandomStream stream(1, purpose, n);
-  std::vector<float> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(stream.Normal()));
-  return values;
-}
-
-MatrixView<float> View(const std::vector<float>& values, int64_t height, int64_t width, bool transposed) {
-  MatrixView<float> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};
-  view.stride = view.columns + 3;
-  return view;
-}
-
-float Element(const MatrixView<float>& m, int64_t row, int64_t column) {
-  return m.transposed ? m.data[column * m.stride + row] : m.data[row * m.stride + column];
-}
 
 struct Size {
   int64_t m, k, n;

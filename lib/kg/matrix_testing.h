@@ -1,0 +1,35 @@
+// Random matrices and their elements, for tests of products.
+
+#ifndef RUTILE_LIB_KG_MATRIX_TESTING_H_
+#define RUTILE_LIB_KG_MATRIX_TESTING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/random.h"
+#include "lib/kg/matrix_view.h"
+
+namespace rutile {
+
+// Numbers of their own for each purpose.
+inline std::vector<float> Values(int64_t n, const char* purpose) {
+  RandomStream stream(1, purpose, n);
+  std::vector<float> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(stream.Normal()));
+  return values;
+}
+
+// height x width as it is meant, with rows that lie apart.
+inline MatrixView<float> View(const std::vector<float>& values, int64_t height, int64_t width, bool transposed) {
+  MatrixView<float> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};
+  view.stride = view.columns + 3;
+  return view;
+}
+
+inline float Element(const MatrixView<float>& m, int64_t row, int64_t column) {
+  return m.transposed ? m.data[column * m.stride + row] : m.data[row * m.stride + column];
+}
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_MATRIX_TESTING_H_
