@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lib/kg/matrix_testing.h"
+#include "lib/kg/matrix_view.h"
 
 namespace rutile {
 namespace {

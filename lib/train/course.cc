@@ -26,8 +26,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Has no default: runs of versions that did not write it can be resumed, too.
+// What makes descriptors of structures. Species are always said, so that a run without them is of a version that wrote
+// none of these: it can be resumed, too.
 constexpr char kSpecies[] = "species";
+constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
 
 std::string Text(absl::string_view text) { return std::string(text); }
 
@@ -240,7 +242,9 @@ absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, 
   // Runs of versions that did not write the task's options can be resumed.
   if (before.contains("task") && after.contains("task")) {
     Json known = after["task"];
-    if (!before["task"].contains(kSpecies)) known.erase(kSpecies);
+    if (!before["task"].contains(kSpecies)) {
+      for (const char* key : kDescriptor) known.erase(key);
+    }
     AddChanges(before["task"], known, /*of_task=*/true, &changes);
   }
   return changes;

@@ -172,11 +172,11 @@ TEST(CourseTest, TheCallersSettingsAreOfTheCourse) {
   EXPECT_TRUE(PartsChangedBy(changes).judgement);
   EXPECT_EQ(CheckOverrides(before, CourseJson(now, {{"loss", "mse"}}), {"config_weights"}), absl::OkStatus());
   EXPECT_EQ(CourseJson(now), CourseJson(TrainerOptions(), {{"config_weights", "bulk=2"}}));
-  // Older runs do not say their species, and have no default.
-  then.course["species"] = "Ti,O";
+  // Older runs do not say their descriptor.
+  then.course = {{"species", "Ti,O"}, {"rad_cutoff", "4"}};
   EXPECT_THAT(CourseChanges(before, CourseJson(then, {{"loss", "mse"}})).value(), ::testing::IsEmpty());
   now.course = {{"species", "O,Ti"}};
-  EXPECT_EQ(CourseChanges(CourseJson(then), CourseJson(now)).value().size(), 1);
+  EXPECT_EQ(CourseChanges(CourseJson(then), CourseJson(now)).value().size(), 2);
 }
 
 TEST(CourseTest, OverridesThatNameNothing) {
