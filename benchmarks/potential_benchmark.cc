@@ -267,7 +267,7 @@ void BM_MakeBatches(benchmark::State& state) {
   Epoch epoch(DType::kF32);
   int number = 0;
   for (auto _ : state) {
-    epoch.ForBatches(number++, [](const NamedTensors& batch) { benchmark::DoNotOptimize(batch.At("x").data()); });
+    epoch.ForBatches(number++, [](const NamedTensors& batch) { benchmark::DoNotOptimize(batch.At("row").data()); });
   }
   state.SetItemsProcessed(state.iterations() * epoch.atoms());
 }
