@@ -47,6 +47,9 @@ lib/train/rmsprop.cc                        lib/train/optimizer_test.cc
 lib/train/sgd.cc                            lib/train/optimizer_test.cc
 lib/kg/conve_layers.cc                      lib/kg/conve_kernel_test.cc
 lib/kg/product_layers.cc                    lib/kg/conve_kernel_test.cc
+lib/kg/bf16_amx.cc                          lib/kg/bf16_products_test.cc
+lib/kg/bf16_avx512.cc                       lib/kg/bf16_products_test.cc
+lib/kg/bf16_portable.cc                     lib/kg/bf16_products_test.cc
 lib/kg/kge_task_reference.cc                lib/kg/kge_task_test.cc
 lib/kg/conve_evaluation.cc                  lib/kg/kge_products_test.cc
 lib/kg/kge_directions.cc                    lib/kg/kge_products_test.cc

@@ -1,9 +1,11 @@
 // Products of fp32 matrices whose factors are rounded to bfloat16 first, summed in fp32: what mixed precision means.
 //
 // Factors are rounded (to nearest, ties to even) while they are packed, so that no copies of them exist. Every machine
-// can do it; those with AVX512-BF16 about twice as fast as fp32 products, others more slowly than these (CpuBf16...).
-// Pairs of products are added before they meet the sum, whose rounding differs between machines. One thread; a part of
-// a product has the bits of the whole one's.
+// can do it: with AMX several times as fast as fp32 products; with AVX512-BF16 alone twice as fast on AMD's Zen 4, but
+// half as fast on Intel's, whose unit for it is narrow; without either still more slowly (CpuBf16Instructions). In
+// which order terms are added, and rounded, differs between machines: pairs of products are added first, with AMX the
+// even and the odd terms of each 32. AVX512-BF16 and AMX take denormal factors for zeros, and make denormal sums zeros
+// (below 1.2e-38). One thread; a part of a product has the bits of the whole one's.
 
 #ifndef RUTILE_LIB_KG_BF16_PRODUCTS_H_
 #define RUTILE_LIB_KG_BF16_PRODUCTS_H_
@@ -11,23 +13,36 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "lib/kg/bf16_machines.h"
 #include "lib/kg/matrix_view.h"
 
 namespace rutile {
 
+enum class Bf16Form { kAmx, kAvx512, kPortable };
+
+// "AMX-BF16", "AVX512-BF16", "portable".
+absl::string_view Bf16FormName(Bf16Form form);
+
+// Those that this machine has and this process may use, the fastest first; the last is kPortable, which says what the
+// others do. The first call asks for permission to use AMX (lib/base/amx_permission.h).
+std::vector<Bf16Form> Bf16Forms();
+
 class Bf16Products {
  public:
-  // fast: use AVX512-BF16 where the machine has it.
-  explicit Bf16Products(bool fast = true);
+  // The machine's fastest.
+  Bf16Products();
+  // CHECK-fails for what the machine has not.
+  explicit Bf16Products(Bf16Form form);
 
-  bool fast() const { return fast_; }
+  Bf16Form form() const { return form_; }
 
   // out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. CHECK-fails when sizes disagree.
   void Multiply(const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride);
 
  private:
-  const bool fast_;
-  std::vector<uint32_t> left_;  // packed rows of a
+  const Bf16Form form_;
+  Bf16Memory memory_;
 };
 
 }  // namespace rutile

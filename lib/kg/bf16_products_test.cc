@@ -5,10 +5,14 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lib/base/cpu_bf16.h"
+#include "lib/kg/bf16_machines.h"
 #include "lib/kg/matrix_testing.h"
 #include "lib/kg/matrix_view.h"
 
@@ -22,23 +26,40 @@ float Rounded(float x) {
   return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
 }
 
-// Below, at and above tiles, panels and depths.
-TEST(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
-  const int64_t sizes[][3] = {{1, 1, 1}, {8, 2, 32}, {7, 3, 31}, {9, 5, 33}, {20, 256, 40}, {13, 515, 65}, {530, 9, 3}};
+class Bf16ProductsTest : public ::testing::TestWithParam<Bf16Form> {};
+
+std::string NameOfForm(const ::testing::TestParamInfo<Bf16Form>& info) {
+  return info.param == Bf16Form::kAmx ? "Amx" : info.param == Bf16Form::kAvx512 ? "Avx512" : "Portable";
+}
+
+// All that this machine has.
+INSTANTIATE_TEST_SUITE_P(Forms, Bf16ProductsTest, ::testing::ValuesIn(Bf16Forms()), NameOfForm);
+
+// Below, at and above tiles, panels, depths and blocks.
+TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
+  const int64_t sizes[][3] = {{1, 1, 1},    {8, 2, 32},   {7, 3, 31},    {9, 5, 33},    {20, 256, 40}, {13, 515, 65},
+                              {16, 32, 16}, {32, 64, 32}, {33, 63, 17},  {17, 65, 47},  {48, 31, 48},  {530, 9, 3},
+                              {3, 40, 530}, {250, 7, 37}, {271, 33, 18}, {31, 1030, 20}};
+  Bf16Products products(GetParam());
   for (const auto& [m, k, n] : sizes) {
-    for (int form = 0; form < 16; ++form) {
-      const bool fast = form & 1, add = form & 2;
+    for (int form = 0; form < 8; ++form) {
+      const bool add = form & 1;
       SCOPED_TRACE(absl::StrCat(m, " ", k, " ", n, " form ", form));
       const std::vector<float> left = Values((m + 3) * (k + 3), "left"), right = Values((n + 3) * (k + 3), "right");
-      const MatrixView<float> a = View(left, m, k, form & 4), b = View(right, k, n, form & 8);
+      const MatrixView<float> a = View(left, m, k, form & 2), b = View(right, k, n, form & 4);
       const int64_t stride = n + 2;
       std::vector<float> out(m * stride, 2.0f);
-      Bf16Products(fast).Multiply(a, b, add, out.data(), stride);
+      products.Multiply(a, b, add, out.data(), stride);
+      std::vector<double> row(k), columns;
+      for (int64_t j = 0; j < n; ++j) {
+        for (int64_t l = 0; l < k; ++l) columns.push_back(Rounded(Element(b, l, j)));
+      }
       for (int64_t i = 0; i < m; ++i) {
+        for (int64_t l = 0; l < k; ++l) row[l] = Rounded(Element(a, i, l));
         for (int64_t j = 0; j < n; ++j) {
           double sum = add ? 2 : 0, sizes_sum = 2;
           for (int64_t l = 0; l < k; ++l) {
-            const double term = double{Rounded(Element(a, i, l))} * Rounded(Element(b, l, j));
+            const double term = row[l] * columns[j * k + l];
             sum += term;
             sizes_sum += std::abs(term);
           }
@@ -50,32 +71,108 @@ TEST(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
   }
 }
 
-TEST(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
-  for (const bool fast : {false, true}) {
-    const float one = 1, eps = 1.0f / 256;
-    const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-    uint32_t lowest_nan = 0x7f800001;
-    float other_nan;
-    std::memcpy(&other_nan, &lowest_nan, sizeof(other_nan));
-    const std::vector<float> a = {one + eps, one + 3 * eps, -(one + eps), nan, other_nan, inf};
-    std::vector<float> out(6);
-    Bf16Products(fast).Multiply({a.data(), 6, 1, 1}, {&one, 1, 1, 1}, false, out.data(), 1);
-    EXPECT_EQ(out[0], 1.0f);
-    EXPECT_EQ(out[1], 1.0f + 4 * eps);
-    EXPECT_EQ(out[2], -1.0f);
-    EXPECT_TRUE(std::isnan(out[3]));
-    EXPECT_TRUE(std::isnan(out[4]));
-    EXPECT_EQ(out[5], inf);
+// Small whole numbers are exact: every form gives what the portable one gives.
+TEST_P(Bf16ProductsTest, EqualsThePortableFormWhereNothingIsRounded) {
+  constexpr int64_t kM = 75, kK = 600, kN = 90;
+  std::vector<float> left = Values((kM + 3) * (kK + 3), "left"), right = Values((kN + 3) * (kK + 3), "right");
+  for (float& x : left) x = std::nearbyint(10 * x);
+  for (float& x : right) x = std::nearbyint(10 * x);
+  for (int form = 0; form < 4; ++form) {
+    const MatrixView<float> a = View(left, kM, kK, form & 1), b = View(right, kK, kN, form & 2);
+    std::vector<float> out(kM * kN, 1.0f), expected = out;
+    Bf16Products(GetParam()).Multiply(a, b, /*add=*/true, out.data(), kN);
+    Bf16Products(Bf16Form::kPortable).Multiply(a, b, /*add=*/true, expected.data(), kN);
+    EXPECT_EQ(out, expected) << form;
   }
 }
 
-TEST(Bf16ProductsTest, NothingToAddUp) {
+// Cuts that no block has, so that numbers lie elsewhere in tiles and at their edges.
+TEST_P(Bf16ProductsTest, APartHasTheBitsOfTheWhole) {
+  constexpr int64_t kM = 300, kN = 560;
+  for (const int64_t k : {5, 200, 700}) {
+    const std::vector<float> left = Values((kM + 3) * (k + 3), "left"), right = Values((kN + 3) * (k + 3), "right");
+    for (int form = 0; form < 8; ++form) {
+      const bool add = form & 1;
+      const MatrixView<float> a = View(left, kM, k, form & 2), b = View(right, k, kN, form & 4);
+      std::vector<float> whole(kM * kN, 0.3f), parts = whole;
+      Bf16Products products(GetParam());
+      products.Multiply(a, b, add, whole.data(), kN);
+      for (const auto& [row, end_row] : {std::pair<int64_t, int64_t>{0, 7}, {7, 8}, {8, 290}, {290, kM}}) {
+        for (const auto& [column, end] : {std::pair<int64_t, int64_t>{0, 19}, {19, 540}, {540, kN}}) {
+          products.Multiply(a.Rows(row, end_row), b.Columns(column, end), add, parts.data() + row * kN + column, kN);
+        }
+      }
+      EXPECT_EQ(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(float)), 0) << k << " form " << form;
+    }
+  }
+}
+
+// Each on its own threads, among them one that has never used the registers.
+TEST_P(Bf16ProductsTest, ThreadsDoNotDisturbEachOther) {
+  constexpr int64_t kSize = 70;
+  const std::vector<float> left = Values((kSize + 3) * (kSize + 3), "left"),
+                           right = Values((kSize + 3) * (kSize + 3), "right");
+  std::vector<std::vector<float>> results(4, std::vector<float>(kSize * kSize));
+  std::vector<std::thread> threads;
+  for (std::vector<float>& result : results) {
+    threads.emplace_back([&] {
+      Bf16Products products(GetParam());
+      for (int i = 0; i < 50; ++i) {
+        products.Multiply(View(left, kSize, kSize, false), View(right, kSize, kSize, true), false, result.data(),
+                          kSize);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& result : results) EXPECT_EQ(result, results[0]);
+}
+
+TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
+  const float one = 1, eps = 1.0f / 256;
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  uint32_t lowest_nan = 0x7f800001;
+  float other_nan;
+  std::memcpy(&other_nan, &lowest_nan, sizeof(other_nan));
+  const std::vector<float> a = {one + eps, one + 3 * eps, -(one + eps), nan, other_nan, inf};
+  std::vector<float> out(6);
+  Bf16Products(GetParam()).Multiply({a.data(), 6, 1, 1}, {&one, 1, 1, 1}, false, out.data(), 1);
+  EXPECT_EQ(out[0], 1.0f);
+  EXPECT_EQ(out[1], 1.0f + 4 * eps);
+  EXPECT_EQ(out[2], -1.0f);
+  EXPECT_TRUE(std::isnan(out[3]));
+  EXPECT_TRUE(std::isnan(out[4]));
+  EXPECT_EQ(out[5], inf);
+}
+
+// Some machines have no denormal numbers: either is right, and nothing else.
+TEST_P(Bf16ProductsTest, DenormalsAreKeptOrZero) {
+  const float small = std::numeric_limits<float>::min() / 4, one = 1;
+  float out = 1;
+  Bf16Products(GetParam()).Multiply({&small, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
+  EXPECT_EQ(out, GetParam() == Bf16Form::kPortable ? small : 0.0f);
+}
+
+TEST_P(Bf16ProductsTest, NothingToMultiply) {
   std::vector<float> out(4, 2.0f);
-  Bf16Products products;
+  Bf16Products products(GetParam());
   products.Multiply({out.data(), 2, 0, 1}, {out.data(), 0, 2, 2}, true, out.data(), 2);
   EXPECT_EQ(out[3], 2.0f);
+  products.Multiply({out.data(), 0, 2, 2}, {out.data(), 2, 2, 2}, false, out.data(), 2);
+  products.Multiply({out.data(), 2, 2, 2}, {out.data(), 2, 0, 2}, false, out.data(), 2);
+  EXPECT_EQ(out[0], 2.0f);
   products.Multiply({out.data(), 2, 0, 1}, {out.data(), 0, 2, 2}, false, out.data(), 2);
   EXPECT_EQ(out[3], 0.0f);
+}
+
+TEST(Bf16FormsTest, TheFastestFirstAndThePortableLast) {
+  const std::vector<Bf16Form> forms = Bf16Forms();
+  EXPECT_TRUE(std::is_sorted(forms.begin(), forms.end()));
+  EXPECT_EQ(forms.back(), Bf16Form::kPortable);
+  EXPECT_EQ(Bf16Products().form(), forms.front());
+  const std::string instructions = CpuBf16Instructions();
+  // A kernel may refuse AMX.
+  EXPECT_EQ(Bf16FormName(forms.front()) == "portable", instructions.empty());
+  EXPECT_EQ(HasBf16Amx(), forms.front() == Bf16Form::kAmx);
 }
 
 TEST(Bf16ProductsDeathTest, SizesMustAgree) {

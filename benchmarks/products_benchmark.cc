@@ -1,0 +1,127 @@
+// Matrix products of a ConvE step (batch 128, embedding 200): our own in fp32 and in each form of bf16 that the machine
+// has, and BLAS. One thread; "flop/s" is what counts. What the registers can do at most stands beside them.
+//
+// Blocks are those of FB15k-237's 14541 entities, 512 at a time, one after another as in a step: the table and its
+// gradient, 12 MB each, are not in the second cache. fc has 9728 features.
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/random.h"
+#include "lib/kg/bf16_products.h"
+#include "lib/kg/f32_products.h"
+#include "lib/kg/matrix_view.h"
+#include "lib/profile/fma_peak.h"
+// Last: lib/base/logging.h says why.
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+constexpr int64_t kBatch = 128, kDim = 200, kFeatures = 9728, kEntities = 14541, kBlock = 512;
+
+std::vector<float> Values(int64_t n) {
+  RandomStream random(1, "benchmark", n);
+  std::vector<float> values(n);
+  for (float& x : values) x = static_cast<float>(random.Uniform()) - 0.5f;
+  return values;
+}
+
+struct Arrays {
+  std::vector<float> v = Values(kBatch * kDim), scores = Values(kBatch * kBlock), table = Values(kEntities * kDim),
+                     d_table = table, d_v = v, maps = Values(kBatch * kFeatures), d_maps = maps,
+                     fc = Values(kDim * kFeatures), d_fc = fc;
+};
+
+MatrixView<float> Matrix(const std::vector<float>& values, int64_t rows, int64_t columns) {
+  return {values.data(), rows, columns, columns};
+}
+
+// Names and all products of one kind in a step: multiply(a, b, add, out, stride).
+template <typename Multiply>
+void AllOf(const std::string& product, Arrays* x, const Multiply& multiply) {
+  const MatrixView<float> v = Matrix(x->v, kBatch, kDim), maps = Matrix(x->maps, kBatch, kFeatures),
+                          fc = Matrix(x->fc, kDim, kFeatures);
+  if (product == "fc") return multiply(maps, fc.Transposed(), false, x->d_v.data(), kDim);
+  if (product == "d_fc") return multiply(v.Transposed(), maps, true, x->d_fc.data(), kFeatures);
+  if (product == "d_maps") return multiply(v, fc, false, x->d_maps.data(), kFeatures);
+  for (int64_t k = 0; k < kEntities; k += kBlock) {
+    const int64_t n = std::min(kBlock, kEntities - k);
+    const MatrixView<float> table = Matrix(x->table, kEntities, kDim).Rows(k, k + n);
+    const MatrixView<float> scores = {x->scores.data(), kBatch, n, n};
+    if (product == "scores") multiply(v, table.Transposed(), false, x->scores.data(), n);
+    if (product == "d_table") multiply(scores.Transposed(), v, true, x->d_table.data() + k * kDim, kDim);
+    if (product == "d_v") multiply(scores, table, k > 0, x->d_v.data(), kDim);
+  }
+}
+
+template <typename Multiply>
+void Run(benchmark::State& state, const std::string& product, const Multiply& multiply) {
+  at::set_num_threads(1);
+  static Arrays arrays;
+  double flops = 0;
+  for (auto _ : state) {
+    AllOf(product, &arrays,
+          [&](const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride) {
+            multiply(a, b, add, out, stride);
+            flops += 2.0 * static_cast<double>(a.height() * a.width() * b.width());
+          });
+  }
+  state.counters["flop/s"] = benchmark::Counter(flops, benchmark::Counter::kIsRate);
+}
+
+at::Tensor View(float* data, int64_t rows, int64_t columns, int64_t stride) {
+  return at::from_blob(data, {rows, columns}, {stride, 1}, at::kFloat);
+}
+at::Tensor View(const MatrixView<float>& m) {
+  const at::Tensor view = View(const_cast<float*>(m.data), m.rows, m.columns, m.stride);
+  return m.transposed ? view.t() : view;
+}
+
+void Blas(const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride) {
+  at::Tensor result = View(out, a.height(), b.width(), stride);
+  if (add) {
+    at::addmm_out(result, result, View(a), View(b));
+  } else {
+    at::mm_out(result, View(a), View(b));
+  }
+}
+
+void BM_FmaPeak(benchmark::State& state) {
+  double flops = 0;
+  for (auto _ : state) flops += RunFmaFloat(1000000);
+  state.counters["flop/s"] = benchmark::Counter(flops, benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_FmaPeak)->Unit(benchmark::kMicrosecond);
+
+// Before main: forms depend on the machine.
+const bool registered = [] {
+  for (const std::string product : {"scores", "d_table", "d_v", "fc", "d_fc", "d_maps"}) {
+    for (const Bf16Form form : Bf16Forms()) {
+      if (form == Bf16Form::kPortable) continue;
+      benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/", Bf16FormName(form)).c_str(),
+                                   [=](benchmark::State& state) {
+                                     Bf16Products products(form);
+                                     Run(state, product,
+                                         [&](const auto&... arguments) { products.Multiply(arguments...); });
+                                   })
+          ->Unit(benchmark::kMicrosecond);
+    }
+    benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32").c_str(), [=](benchmark::State& state) {
+      Run(state, product, MultiplyF32);
+    })->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32_BLAS").c_str(),
+                                 [=](benchmark::State& state) { Run(state, product, Blas); })
+        ->Unit(benchmark::kMicrosecond);
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace rutile

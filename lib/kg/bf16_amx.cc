@@ -1,0 +1,310 @@
+// Tiles: 16 lines of 32 numbers each. Four of them are sums of 32 x 32 results, two are of the left factor and two of
+// the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads.
+
+#include "lib/kg/bf16_machines.h"
+
+#if defined(__x86_64__)
+// gcc 12's own headers make vectors of nothing in particular.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/amx_permission.h"
+
+namespace rutile {
+
+#if defined(__x86_64__)
+namespace {
+
+#define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+#define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
+#define RUTILE_INLINE inline __attribute__((always_inline))
+// gcc 12's tile instructions do not say that they read and write memory.
+#define RUTILE_MEMORY asm volatile("" : : : "memory")
+
+// Lines of a tile, words (pairs of numbers) of a line, and numbers of it.
+constexpr int64_t kLines = 16, kWords = 16, kNumbers = 32;
+constexpr int64_t kTile = kLines * kWords;  // words
+
+// Of the sums at one time, rows of the left factor and columns of the right one: 256 and 512 KB of the second cache.
+constexpr int64_t kDepth = 512, kHeight = 256, kWidth = 512;
+
+RUTILE_PACK RUTILE_INLINE __mmask16 Mask(int64_t count) {
+  return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
+}
+
+RUTILE_PACK RUTILE_INLINE __m512i Rounded(__m512 first, __m512 second) {
+  return (__m512i)_mm512_cvtne2ps_pbh(second, first);
+}
+
+// x[i] word j <-> x[j] word i.
+RUTILE_PACK RUTILE_INLINE void Transpose(__m512i* x) {
+  __m512i y[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+  // x[4 g + c]: column c of each 128 bits, of lines 4 g to 4 g + 3.
+#pragma GCC unroll 16
+  for (int g = 0; g < 16; g += 4) {
+    x[g] = _mm512_unpacklo_epi64(y[g], y[g + 2]);
+    x[g + 1] = _mm512_unpackhi_epi64(y[g], y[g + 2]);
+    x[g + 2] = _mm512_unpacklo_epi64(y[g + 1], y[g + 3]);
+    x[g + 3] = _mm512_unpackhi_epi64(y[g + 1], y[g + 3]);
+  }
+#pragma GCC unroll 16
+  for (int c = 0; c < 4; ++c) {
+    y[c] = _mm512_shuffle_i32x4(x[c], x[4 + c], 0x44);
+    y[4 + c] = _mm512_shuffle_i32x4(x[c], x[4 + c], 0xee);
+    y[8 + c] = _mm512_shuffle_i32x4(x[8 + c], x[12 + c], 0x44);
+    y[12 + c] = _mm512_shuffle_i32x4(x[8 + c], x[12 + c], 0xee);
+  }
+#pragma GCC unroll 16
+  for (int c = 0; c < 4; ++c) {
+    x[c] = _mm512_shuffle_i32x4(y[c], y[8 + c], 0x88);
+    x[4 + c] = _mm512_shuffle_i32x4(y[c], y[8 + c], 0xdd);
+    x[8 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0x88);
+    x[12 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0xdd);
+  }
+}
+
+// What is packed: `lines` lines of `depth` numbers, `along` from one number of a line to the next and `across` to the
+// next line; one of both is 1.
+struct Part {
+  const float* from;
+  int64_t lines, depth, along, across;
+};
+
+// One tile of it: words x[line] of lines whose numbers are next to each other; zeros where there is nothing.
+RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, __m512i* x) {
+  const __mmask16 first = Mask(part.depth - number), second = Mask(part.depth - number - 16);
+  const float* from = part.from + line * part.across + number;
+  const int64_t lines = part.lines - line;
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i, from += part.across) {
+    const bool exists = i < lines;
+    x[i] =
+        Rounded(_mm512_maskz_loadu_ps(exists ? first : 0, from), _mm512_maskz_loadu_ps(exists ? second : 0, from + 16));
+  }
+}
+
+// The same of numbers whose lines are next to each other: x[word].
+RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_t number, __m512i* x) {
+  alignas(64) static constexpr uint16_t kOrder[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512i interleaved = _mm512_load_si512(kOrder);
+  const __mmask16 lines = Mask(part.lines - line);
+  const float* from = part.from + number * part.along + line;
+  const int64_t numbers = part.depth - number;
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i, from += 2 * part.along) {
+    const __m512 a = _mm512_maskz_loadu_ps(2 * i < numbers ? lines : 0, from);
+    const __m512 b = _mm512_maskz_loadu_ps(2 * i + 1 < numbers ? lines : 0, from + part.along);
+    x[i] = _mm512_permutexvar_epi16(interleaved, Rounded(a, b));
+  }
+}
+
+// packed: [lines / 16, depth / 32] tiles, both rounded up, each [line, word], or [word, line] of the right factor.
+template <bool kAlong, bool kRight>
+RUTILE_PACK RUTILE_INLINE void PackTile(const Part& part, int64_t line, int64_t number, uint32_t* packed) {
+  __m512i x[16];
+  if constexpr (kAlong) {
+    LoadAlong(part, line, number, x);
+  } else {
+    LoadAcross(part, line, number, x);
+  }
+  if constexpr (kAlong == kRight) Transpose(x);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) _mm512_store_si512(packed + i * kWords, x[i]);
+}
+
+// packed: [lines / 16, depth / 32] tiles, both rounded up, each [line, word], or [word, line] of the right factor. Read
+// in the order of memory, as far as a tile allows.
+template <bool kAlong, bool kRight>
+RUTILE_PACK void PackTiles(const Part& part, uint32_t* packed) {
+  const int64_t steps = (part.depth + kNumbers - 1) / kNumbers;
+  if constexpr (kAlong) {
+    for (int64_t line = 0; line < part.lines; line += kLines) {
+      for (int64_t number = 0; number < part.depth; number += kNumbers, packed += kTile) {
+        PackTile<kAlong, kRight>(part, line, number, packed);
+      }
+    }
+  } else {
+    for (int64_t number = 0; number < part.depth; number += kNumbers, packed += kTile) {
+      for (int64_t line = 0; line < part.lines; line += kLines) {
+        PackTile<kAlong, kRight>(part, line, number, packed + line / kLines * steps * kTile);
+      }
+    }
+  }
+}
+
+template <bool kRight>
+void Pack(const Part& part, uint32_t* packed) {
+  part.along == 1 ? PackTiles<true, kRight>(part, packed) : PackTiles<false, kRight>(part, packed);
+}
+
+// A block of the result.
+struct Block {
+  const uint32_t *left, *right;  // tiles
+  int64_t steps;                 // tiles of the sums
+  int64_t rows, columns;
+  bool add;
+  float* out;
+  int64_t stride;
+};
+
+// R x C tiles of the result; row and column count tiles. Sums meet what they are added to last, when it has come from
+// memory.
+template <int R, int C>
+RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
+  constexpr int64_t kBytes = kWords * sizeof(uint32_t), kWidthOfSums = C * 16;
+  alignas(64) float sums[R * kLines * kWidthOfSums];
+  const int64_t line = block.steps * kTile;
+  const uint32_t *const a0 = block.left + row * line, *const a1 = a0 + line;
+  const uint32_t *const b0 = block.right + column * line, *const b1 = b0 + line;
+  const int64_t rows = std::min(R * kLines, block.rows - row * kLines);
+  const int64_t columns = block.columns - column * kLines;
+  float* out = block.out + row * kLines * block.stride + column * kLines;
+  for (int64_t r = 0; r < rows; ++r) {
+    __builtin_prefetch(out + r * block.stride, /*to write*/ 1);
+    if constexpr (C > 1) __builtin_prefetch(out + r * block.stride + 16, 1);
+  }
+  RUTILE_MEMORY;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int64_t i = 0; i < line; i += kTile) {
+    _tile_loadd(4, a0 + i, kBytes);
+    _tile_loadd(6, b0 + i, kBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (C > 1) {
+      _tile_loadd(7, b1 + i, kBytes);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (R > 1) {
+      _tile_loadd(5, a1 + i, kBytes);
+      _tile_dpbf16ps(2, 5, 6);
+    }
+    if constexpr (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7);
+  }
+  constexpr int64_t kSumBytes = kWidthOfSums * sizeof(float);
+  _tile_stored(0, sums, kSumBytes);
+  if constexpr (C > 1) _tile_stored(1, sums + 16, kSumBytes);
+  if constexpr (R > 1) _tile_stored(2, sums + kLines * kWidthOfSums, kSumBytes);
+  if constexpr (R > 1 && C > 1) _tile_stored(3, sums + kLines * kWidthOfSums + 16, kSumBytes);
+  RUTILE_MEMORY;
+  const __mmask16 masks[2] = {Mask(columns), Mask(columns - 16)};
+  for (int64_t r = 0; r < rows; ++r, out += block.stride) {
+#pragma GCC unroll 2
+    for (int c = 0; c < C; ++c) {
+      __m512 sum = _mm512_load_ps(sums + r * kWidthOfSums + c * 16);
+      if (block.add) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(masks[c], out + c * 16), sum);
+      _mm512_mask_storeu_ps(out + c * 16, masks[c], sum);
+    }
+  }
+}
+
+template <int R>
+RUTILE_INLINE void RowOfTiles(const Block& block, int64_t row) {
+  const int64_t columns = (block.columns + kLines - 1) / kLines;
+  int64_t column = 0;
+  for (; column + 2 <= columns; column += 2) Tiles<R, 2>(block, row, column);
+  if (column < columns) Tiles<R, 1>(block, row, column);
+}
+
+void MultiplyBlock(const Block& block) {
+  const int64_t rows = (block.rows + kLines - 1) / kLines;
+  int64_t row = 0;
+  for (; row + 2 <= rows; row += 2) RowOfTiles<2>(block, row);
+  if (row < rows) RowOfTiles<1>(block, row);
+}
+
+// While it exists, tiles of this thread are of 16 lines of 64 bytes. Others' configurations do not survive calls
+// either (the binary interface says so), and registers that are not in use cost nothing when threads change.
+class TileConfiguration {
+ public:
+  RUTILE_TILES TileConfiguration() {
+    struct alignas(64) {
+      uint8_t palette, start_row, reserved[14];
+      uint16_t line_bytes[16];
+      uint8_t lines[16];
+    } config = {};
+    config.palette = 1;
+    for (int i = 0; i < 8; ++i) {
+      config.line_bytes[i] = kWords * sizeof(uint32_t);
+      config.lines[i] = kLines;
+    }
+    asm volatile("" : : "r"(&config) : "memory");
+    _tile_loadconfig(&config);
+  }
+  RUTILE_TILES ~TileConfiguration() { _tile_release(); }
+};
+
+const float* At(const MatrixView<float>& m, int64_t row, int64_t column) {
+  return m.data + (m.transposed ? column * m.stride + row : row * m.stride + column);
+}
+
+int64_t RoundUp(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
+
+}  // namespace
+
+bool HasBf16Amx() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bf16") && AmxIsPermitted();
+}
+
+void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
+  const MatrixView<float>&a = problem.a, &b = problem.b;
+  const int64_t m = a.height(), n = b.width(), k = a.width();
+  const int64_t most = RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words of a line
+  const int64_t left_size = RoundUp(std::min(kHeight, m), kLines) * most;
+  const size_t needed = left_size + RoundUp(std::min(kWidth, n), kLines) * most + kWords;
+  if (memory->size() < needed) memory->resize(needed);
+  uint32_t* const left =
+      reinterpret_cast<uint32_t*>(RoundUp(reinterpret_cast<intptr_t>(memory->data()), kWords * sizeof(uint32_t)));
+  uint32_t* const right = left + left_size;
+
+  const TileConfiguration configuration;
+  Block block;
+  block.left = left;
+  block.right = right;
+  block.stride = problem.stride;
+  for (int64_t first = 0; first < k; first += kDepth) {
+    const int64_t depth = std::min(kDepth, k - first);
+    block.steps = RoundUp(depth, kNumbers) / kNumbers;
+    block.add = problem.add || first > 0;
+    int64_t packed_row = -1;
+    for (int64_t column = 0; column < n; column += kWidth) {
+      block.columns = std::min(kWidth, n - column);
+      Pack<true>({At(b, first, column), block.columns, depth, b.transposed ? 1 : b.stride, b.transposed ? b.stride : 1},
+                 right);
+      for (int64_t row = 0; row < m; row += kHeight) {
+        block.rows = std::min(kHeight, m - row);
+        if (packed_row != row) {
+          Pack<false>({At(a, row, first), block.rows, depth, a.transposed ? a.stride : 1, a.transposed ? 1 : a.stride},
+                      left);
+          packed_row = row;
+        }
+        block.out = problem.out + row * problem.stride + column;
+        MultiplyBlock(block);
+      }
+    }
+  }
+}
+
+#else
+bool HasBf16Amx() { return false; }
+void MultiplyBf16Amx(const Bf16Problem&, Bf16Memory*) {}
+#endif
+
+}  // namespace rutile
