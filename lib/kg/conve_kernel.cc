@@ -1,6 +1,7 @@
 #include "lib/kg/conve_kernel.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@ class ConveKernel::Impl {
  public:
   virtual ~Impl() = default;
   virtual void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                                   BatchStatistics* statistics) = 0;
+                                   BatchStatistics* statistics, GradientObserver* observer) = 0;
   virtual void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                       Tensor* hidden) = 0;
   virtual void SetBatchSum(BatchSum sum) = 0;
@@ -29,6 +30,8 @@ namespace {
 
 // Queries whose maps exist at one time where no gradient is wanted.
 constexpr int64_t kHiddenQueries = 256;
+// A batch of more heads has its gradient added up in one piece: their rows would be much of the table.
+constexpr int64_t kEntitiesPerHead = 8;
 
 }  // namespace
 
@@ -41,7 +44,7 @@ class ConveKernel::ImplOf : public Impl {
   }
 
   void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                           BatchStatistics* statistics) override {
+                           BatchStatistics* statistics, GradientObserver* observer) override {
     CHECK_EQ(parameters.num_elements(), at_.size);
     const T* const p = parameters.values<T>().data();
     T* g = nullptr;
@@ -65,14 +68,21 @@ class ConveKernel::ImplOf : public Impl {
       Forward(p, batch, v);
     }
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
-    *loss_sum += scores_.AddLosses(batch, arrays);
+    if (g == nullptr || batch.size() * kEntitiesPerHead > shape_.num_entities) observer = nullptr;
+    *loss_sum += scores_.AddLosses(batch, arrays, TellRows(observer));
     if (g == nullptr) return;
     const ProfileScope scope(Stage::kBackward);
-    if (conve_) {
-      conve_->Backward(p, batch, v, arrays.d_v, g);
-    } else {
-      products_.Backward(p, batch, arrays.d_v, g);
+    T* d_heads = nullptr;
+    if (observer != nullptr) {
+      d_heads = Take<T>(&d_heads_, batch.size() * shape_.dim());
+      std::fill_n(d_heads, batch.size() * shape_.dim(), T(0));
     }
+    if (conve_) {
+      conve_->Backward(p, batch, v, arrays.d_v, g, d_heads, observer);
+    } else {
+      products_.Backward(p, batch, arrays.d_v, g, d_heads);
+    }
+    if (observer != nullptr) TellHeads(batch, observer);
   }
 
   void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
@@ -92,6 +102,20 @@ class ConveKernel::ImplOf : public Impl {
   absl::Status status() const override { return conve_ ? conve_->status() : absl::OkStatus(); }
 
  private:
+  std::function<void(int64_t begin, int64_t end)> TellRows(GradientObserver* observer) const {
+    if (observer == nullptr) return nullptr;
+    return [this, observer](int64_t begin, int64_t end) {
+      observer->Finish({at_.entity + begin * shape_.dim(), at_.entity + end * shape_.dim()});
+      if (at_.entity_bias >= 0) observer->Finish({at_.entity_bias + begin, at_.entity_bias + end});
+    };
+  }
+
+  void TellHeads(const KgeBatch& batch, GradientObserver* observer) const {
+    std::vector<int64_t> begin;
+    for (const int32_t head : batch.head) begin.push_back(at_.entity + head * shape_.dim());
+    observer->AddLater(begin, d_heads_.Slice(0, {batch.size(), shape_.dim()}));
+  }
+
   void Forward(const T* parameters, const KgeBatch& batch, T* v) {
     const ProfileScope scope(Stage::kForward);
     if (conve_) {
@@ -116,7 +140,7 @@ class ConveKernel::ImplOf : public Impl {
   EntityScores<T> scores_;
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
-  Tensor v_, d_v_;
+  Tensor v_, d_v_, d_heads_;
 };
 
 ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, bool bf16) {
@@ -131,9 +155,17 @@ ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, bool bf16) {
 ConveKernel::~ConveKernel() = default;
 
 absl::Status ConveKernel::AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient,
-                                              double* loss_sum, BatchStatistics* statistics) {
-  impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics);
+                                              double* loss_sum, BatchStatistics* statistics,
+                                              GradientObserver* observer) {
+  impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics, observer);
   return impl_->status();
+}
+
+std::vector<GradientRange> ConveKernel::Early(const KgeShape& shape) {
+  const KgeShape::Offsets at = shape.offsets();
+  std::vector<GradientRange> early = {{at.entity, at.relation}};  // with the entities' biases
+  if (shape.is_conve()) early.push_back({at.fc_weight, at.size});
+  return early;
 }
 
 void ConveKernel::SetBatchSum(BatchSum sum) { impl_->SetBatchSum(std::move(sum)); }

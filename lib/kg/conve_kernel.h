@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -22,6 +23,7 @@
 #include "lib/kg/batch_sum.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -46,9 +48,12 @@ class ConveKernel {
   // also where batch.training is false; null: only the loss is wanted. statistics: overwritten with what the norms saw,
   // empty where batch.training is false or a norm saw one value alone; may be null.
   // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a sum
-  // over processes.
+  // over processes. observer: told of Early(shape); may be null.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                                   BatchStatistics* statistics);
+                                   BatchStatistics* statistics, GradientObserver* observer = nullptr);
+  // The parts of the gradient that are finished before the rest: the table of entities, whose rows for heads follow
+  // apart, block after block; then fc.
+  static std::vector<GradientRange> Early(const KgeShape& shape);
 
   // v(head, relation) of Q queries with running statistics and without dropout: what tails are scored with. hidden:
   // [Q, d] of the parameters' type, overwritten. Always in full precision.

@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
@@ -19,6 +22,7 @@
 #include "lib/kg/kge_init.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_reference.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 #include "lib/testing/for_each_target.h"
 #include "lib/testing/golden_conve.h"
@@ -205,6 +209,79 @@ TEST_P(ConveKernelTest, HiddenIsWhatTheLossIsOf) {
   double loss = 0;
   ASSERT_TRUE(kernel.AccumulateGradients(parameters, batch.View(false), nullptr, &loss, nullptr).ok());
   EXPECT_NEAR(loss / FromReference(shape_, parameters, batch.View(false)).loss, 1, 1e-5);
+}
+
+// Lays aside what is finished, and leaves NaN in its place.
+class Collector : public GradientObserver {
+ public:
+  explicit Collector(Tensor* gradient) : gradient_(gradient), finished_(gradient->num_elements(), 0) {}
+
+  void Finish(GradientRange range) override {
+    const std::vector<double> values = gradient_->ToDoubles();
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      finished_[i] += values[i];
+      SetValue(i, std::numeric_limits<double>::quiet_NaN());
+    }
+    told.push_back(range);
+  }
+  void AddLater(absl::Span<const int64_t> begin, const Tensor& rows) override {
+    const std::vector<double> values = rows.ToDoubles();
+    for (size_t i = 0; i < values.size(); ++i) finished_[begin[i / rows.dim(1)] + i % rows.dim(1)] += values[i];
+  }
+  // Puts it back.
+  void Restore() {
+    const std::vector<double> left = gradient_->ToDoubles();
+    for (const GradientRange& range : told) {
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        EXPECT_TRUE(std::isnan(left[i])) << i << " has changed";
+        SetValue(i, finished_[i]);
+      }
+    }
+  }
+
+  std::vector<GradientRange> told;
+
+ private:
+  void SetValue(int64_t i, double value) {
+    if (gradient_->dtype() == DType::kF64) {
+      gradient_->mutable_values<double>()[i] = value;
+    } else {
+      gradient_->mutable_values<float>()[i] = static_cast<float>(value);
+    }
+  }
+
+  Tensor* const gradient_;
+  std::vector<double> finished_;
+};
+
+// What is told to be finished is, rows of heads come apart, and the whole is the gradient. Many heads: nothing is told.
+TEST_P(ConveKernelTest, TellsWhatIsFinished) {
+  const Tensor parameters = ParametersOf(shape_);
+  ConveKernel kernel(shape_);
+  for (const int64_t size : {3, 0, 2, 16}) {
+    SCOPED_TRACE(size);
+    const OwnedKgeBatch batch = RandomKgeBatch(shape_, size, 4, size);
+    Outcome outcome;
+    outcome.gradient = Tensor::Zeros(parameters.dtype(), parameters.shape());
+    Collector collector(&outcome.gradient);
+    ASSERT_TRUE(kernel
+                    .AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss,
+                                         &outcome.statistics, &collector)
+                    .ok());
+    std::vector<bool> told(parameters.num_elements(), false);
+    for (const GradientRange& range : collector.told) {
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        EXPECT_FALSE(told[i]) << i;
+        told[i] = true;
+      }
+    }
+    for (const GradientRange& range : ConveKernel::Early(shape_)) {
+      for (int64_t i = range.begin; i < range.end; ++i) EXPECT_EQ(told[i], size < 16) << i;
+    }
+    if (size == 0) continue;
+    collector.Restore();
+    ExpectSame(shape_, outcome, FromKernel(shape_, parameters, batch.View(true)), tolerance_);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConveKernelTest, ::testing::ValuesIn(AllCases()),

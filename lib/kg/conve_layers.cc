@@ -228,24 +228,26 @@ BatchStatistics ConveLayers<T>::Statistics() const {
 }
 
 template <typename T>
-void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient) {
+void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient,
+                              T* d_heads, GradientObserver* observer) {
   const int64_t size = batch.size(), d = shape_.dim();
   T* const d_hidden = Take<T>(&d_hidden_memory_, size * d);
   for (int64_t i = 0; i < size * d; ++i) d_hidden[i] = v[i] > 0 ? d_v[i] : T(0);
   bn2_.Backward(hidden_, d_hidden, size, ParameterAt(gradient, at_.bn2_weight), ParameterAt(gradient, at_.bn2_bias),
                 d_hidden, norm_sum_);
   Scale(masks_.output, size * d, d_hidden);
-  BackwardMaps(parameters, size, d_hidden, gradient);
+  BackwardMaps(parameters, size, d_hidden, gradient, observer);
   {
     const ProfileScope scope(Stage::kConv);
     BackwardConv(parameters, size, gradient);
   }
   const ProfileScope scope(Stage::kEmbedding);
-  BackwardImages(parameters, batch, gradient);
+  BackwardImages(parameters, batch, gradient, d_heads);
 }
 
 template <typename T>
-void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient) {
+void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient,
+                                  GradientObserver* observer) {
   const int64_t d = shape_.dim(), features = shape_.num_features(), taps = conv_.taps(), channels = conv_.channels;
   const ProfileScope fc_scope(Stage::kFc);  // without the conv inside
   fc_scope.Add(Counter::kFlop, 4 * size * features * d);
@@ -257,6 +259,7 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
   const MatrixView<T> slopes = {d_fc, size, d, d};
   products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/true, gradient + at_.fc_weight,
                      features);
+  if (observer != nullptr) observer->Finish({at_.fc_weight, at_.size});
 
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   const int64_t sums = channels * (taps + 1), pieces = NumPieces(std::min(size, kChunk), kPiece);
@@ -356,7 +359,7 @@ void ConveLayers<T>::SubtractNorm(const T* parameters, int64_t size) {
 }
 
 template <typename T>
-void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient) {
+void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient, T* d_heads) {
   const int64_t d = shape_.dim(), n = batch.size() * 2 * d;
   const bool norm_first = shape_.options.variant == ConveVariant::kDettmers;
   if (norm_first) Scale(masks_.input, n, d_images_);
@@ -367,7 +370,7 @@ void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, 
   if (!norm_first) Scale(masks_.input, n, d_images_);
   // In order: two examples may have one head.
   for (int64_t e = 0; e < batch.size(); ++e) {
-    T* const head = gradient + at_.entity + batch.head[e] * d;
+    T* const head = d_heads != nullptr ? d_heads + e * d : gradient + at_.entity + batch.head[e] * d;
     T* const relation = gradient + at_.relation + batch.relation[e] * d;
     const T* const image = d_images_ + e * 2 * d;
     ForRowsOfImage(shape_, [&](bool of_relation, int64_t from, int64_t to, int64_t count) {

@@ -16,6 +16,7 @@
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/matrix_products.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -35,8 +36,11 @@ class ConveLayers {
 
   // v [B, d]; only head, relation, example, epoch and training of the batch are read. Keeps what Backward needs.
   void Forward(const T* parameters, const KgeBatch& batch, T* v);
-  // After Forward of the same parameters and batch. d_v: [B, d]. Adds d loss / d parameters to the gradient.
-  void Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient);
+  // After Forward of the same parameters and batch. d_v: [B, d]. Adds d loss / d parameters to the gradient. d_heads:
+  // [B, d], is added what belongs to the heads' rows of it; null: they are added to as well. observer: told of all from
+  // fc.weight on; may be null.
+  void Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient, T* d_heads = nullptr,
+                GradientObserver* observer = nullptr);
   // Of the last Forward.
   BatchStatistics Statistics() const;
 
@@ -70,11 +74,11 @@ class ConveLayers {
   void FindMoments(int64_t size);
   void NormMaps(const T* parameters, const KgeBatch& batch);
   // Gradients of fc and below from that of fc's result [B, d].
-  void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient);
+  void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient, GradientObserver* observer);
   MapSlopes SlopesOf(const T* parameters, const std::vector<double>& sums, int64_t c) const;
   void BackwardConv(const T* parameters, int64_t size, T* gradient);
   void SubtractNorm(const T* parameters, int64_t size);
-  void BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient);
+  void BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient, T* d_heads);
   T* Scratch(int worker) { return scratch_.mutable_values<T>().data() + worker * scratch_size_; }
 
   const KgeShape shape_;

@@ -96,7 +96,8 @@ void EntityScores<T>::CountScores(const ProfileScope& scope, int64_t queries, bo
 }
 
 template <typename T>
-double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays) {
+double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays,
+                                  const std::function<void(int64_t begin, int64_t end)>& finished) {
   const ProfileScope scope(Stage::kScores);
   if (scope.is_on()) CountScores(scope, batch.size(), arrays.d_entities != nullptr);
   products_.SetRounding(batch.training);
@@ -107,6 +108,7 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
         ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k,
                  std::min(kEntities, shape_.num_entities - k));
       }
+      if (finished && sweep != Sweep::kSums) finished(k, std::min(k + kEntities, shape_.num_entities));
     }
   };
   double sum = 0;

@@ -5,6 +5,7 @@
 #define RUTILE_LIB_KG_ENTITY_SCORES_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -40,8 +41,10 @@ class EntityScores {
   EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16)
       : shape_(shape), pool_(pool), products_(bf16, pool) {}
 
-  // Sum over the batch of each query's loss, and its gradients.
-  double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays);
+  // Sum over the batch of each query's loss, and its gradients. finished: called for the rows [begin, end) of
+  // d_entities and d_bias that this call will not touch again, in ascending order; may be empty.
+  double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays,
+                   const std::function<void(int64_t begin, int64_t end)>& finished = nullptr);
 
  private:
   struct Part;

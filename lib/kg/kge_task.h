@@ -29,6 +29,7 @@
 #include "lib/kg/knowledge_graph.h"
 #include "lib/kg/known_tails.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -79,6 +80,7 @@ class KgeTask : public Task {
   // Through ConveKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
+  std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
   void FinishStep(Tensor* parameters) override;
 
   int num_metric_sums() const override { return kNumMetricSums; }

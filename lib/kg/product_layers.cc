@@ -39,14 +39,14 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v)
 }
 
 template <typename T>
-void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient) {
+void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient, T* d_heads) {
   const ProfileScope scope(Stage::kEmbedding);
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   const T* masks = masks_.values<T>().data();
   for (int64_t e = 0; e < batch.size(); ++e, masks += 2 * d, d_v += d) {
     const int64_t head = at_.entity + batch.head[e] * d, relation = at_.relation + batch.relation[e] * d;
     const T *const h = parameters + head, *const r = parameters + relation, *const m = masks, *const n = masks + d;
-    T *const d_h = gradient + head, *const d_r = gradient + relation;
+    T *const d_h = d_heads != nullptr ? d_heads + e * d : gradient + head, *const d_r = gradient + relation;
     if (half == 0) {
       for (int64_t j = 0; j < d; ++j) {
         const T both = d_v[j] * m[j] * n[j];

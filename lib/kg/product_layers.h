@@ -17,8 +17,9 @@ class ProductLayers {
 
   // Keeps the masks of dropout.
   void Forward(const T* parameters, const KgeBatch& batch, T* v);
-  // After Forward of the same parameters and batch. Adds d loss / d parameters to the gradient.
-  void Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient);
+  // After Forward of the same parameters and batch. Adds d loss / d parameters to the gradient. d_heads: [B, d], takes
+  // what belongs to the heads' rows of it; null: they are added to as well.
+  void Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient, T* d_heads = nullptr);
 
  private:
   const KgeShape shape_;

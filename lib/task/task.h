@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -130,6 +131,14 @@ class Task {
   virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                            absl::Span<Tensor> gradients, TermSums* sums);
 
+  // Parts of the gradient that AccumulateGradients announces to observer() (nullptr: to nobody), in the order in which
+  // it finishes them: the same for every batch and in every process. A batch may announce them as far as it pleases, or
+  // not at all. For tasks of one term. Default: none.
+  virtual std::vector<GradientRange> EarlyGradients() const { return {}; }
+  // For the calls that follow; nullptr, as at first: nobody. It must live until then.
+  void SetObserver(GradientObserver* observer) { observer_ = observer; }
+  GradientObserver* observer() const { return observer_; }
+
   // Whether processes wait for each other in AccumulateGradients of training batches, so that one whose share of a
   // batch is empty must call it, too, with a batch of no examples. Default: no.
   virtual bool MeetsInBatches() const { return false; }
@@ -160,6 +169,7 @@ class Task {
 
  private:
   std::vector<bool> resting_;
+  GradientObserver* observer_ = nullptr;
 };
 
 }  // namespace rutile

@@ -63,7 +63,7 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
     if (meets || !loader_.examples().empty()) {
       const ProfileScope scope(Stage::kStep);
       scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
-      RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch));
+      RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch, /*last=*/b + 1 == end));
     }
     work->Add(context_.task, loader_.all_examples());
     if (!meets && !loss_.IsFinite()) break;  // here the batch at fault is known

@@ -29,6 +29,11 @@ class Communicator {
   virtual absl::Status Sum(absl::Span<double> values) = 0;
   // The same of a flat tensor, F32 or F64, added in its type.
   virtual absl::Status Sum(Tensor* values) = 0;
+  // Starts the second Sum and returns: other threads do it, beside the calls of this class, after those that were
+  // started before. `values` shares the bytes, which nobody may touch until FinishSums.
+  virtual void StartSum(Tensor values) = 0;
+  // Waits for all that were started. The first error.
+  virtual absl::Status FinishSums() = 0;
   // What each process gave, by rank.
   virtual absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) = 0;
 };

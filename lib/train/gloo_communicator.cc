@@ -104,18 +104,10 @@ class GlooCommunicator : public Communicator {
       store.numWorkers = settings_.size;
       store.timeout = timeout;
       store_ = c10::make_intrusive<c10d::TCPStore>(settings_.master_address, store);
-      auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-      options->threads = 1;  // calls come one after another
-      if (!options_.interface.empty()) {
-        options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(options_.interface));
-      } else if (settings_.size == settings_.local_size) {
-        options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-      } else if (const std::string own = AddressTowards(settings_.master_address); !own.empty()) {
-        options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own));
-      } else {
-        options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
-      }
-      group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, settings_.rank, settings_.size, options);
+      group_options_ = c10d::ProcessGroupGloo::Options::create(timeout);
+      group_options_->threads = 1;  // calls come one after another
+      group_options_->devices.push_back(MakeDevice());
+      group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, settings_.rank, settings_.size, group_options_);
     });
   }
 
@@ -127,6 +119,35 @@ class GlooCommunicator : public Communicator {
   }
 
   absl::Status Sum(Tensor* values) override { return Reduce(ToTorch(*values)); }
+
+  void StartSum(Tensor values) override {
+    if (!started_status_.ok()) return;
+    started_bytes_ += values.num_bytes();
+    started_status_ = Guarded("adding up", [&] {
+      // Connections of their own: the order of calls is kept within each of the groups, not between them.
+      if (background_ == nullptr) {
+        background_ =
+            c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("background", store_),
+                                                        settings_.rank, settings_.size, group_options_);
+      }
+      std::vector<at::Tensor> tensors = {ToTorch(values)};
+      started_.push_back(background_->allreduce(tensors));
+    });
+  }
+
+  absl::Status FinishSums() override {
+    const ProfileScope scope(Stage::kAllReduce);
+    scope.Add(Counter::kBytes, started_bytes_);
+    absl::Status status = std::exchange(started_status_, absl::OkStatus());
+    if (status.ok()) {
+      status = Guarded("adding up", [&] {
+        for (const auto& work : started_) Await(*work);
+      });
+    }
+    started_.clear();
+    started_bytes_ = 0;
+    return status;
+  }
 
   absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) override {
     // Each fills its own part of an array of zeros, whose sum has all.
@@ -166,17 +187,34 @@ class GlooCommunicator : public Communicator {
     scope.Add(Counter::kBytes, static_cast<int64_t>(values.nbytes()));
     return Guarded("adding up", [&] {
       std::vector<at::Tensor> tensors = {std::move(values)};
-      const auto work = group_->allreduce(tensors);
-      // A processor that sleeps can take long to wake, of a virtual machine above all; most sums take less than this.
-      for (const absl::Time end = absl::Now() + kLook; !work->isCompleted() && absl::Now() < end;) ::sched_yield();
-      work->wait();
+      Await(*group_->allreduce(tensors));
     });
+  }
+
+  static void Await(c10d::Work& work) {
+    // A processor that sleeps can take long to wake, of a virtual machine above all; most sums take less than this.
+    for (const absl::Time end = absl::Now() + kLook; !work.isCompleted() && absl::Now() < end;) ::sched_yield();
+    work.wait();
+  }
+
+  std::shared_ptr<gloo::transport::Device> MakeDevice() const {
+    using Group = c10d::ProcessGroupGloo;
+    if (!options_.interface.empty()) return Group::createDeviceForInterface(options_.interface);
+    if (settings_.size == settings_.local_size) return Group::createDeviceForHostname("127.0.0.1");
+    const std::string own = AddressTowards(settings_.master_address);
+    return own.empty() ? Group::createDefaultDevice() : Group::createDeviceForHostname(own);
   }
 
   const RankSettings settings_;
   const GlooOptions options_;
   c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> group_options_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  // Of StartSum: joined by all at the first one.
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> background_;
+  std::vector<c10::intrusive_ptr<c10d::Work>> started_;
+  absl::Status started_status_;
+  int64_t started_bytes_ = 0;
 };
 
 }  // namespace

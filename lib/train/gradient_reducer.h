@@ -4,23 +4,34 @@
 #define RUTILE_LIB_TRAIN_GRADIENT_REDUCER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/agreement.h"
+#include "lib/train/gradient_buckets.h"
 
 namespace rutile {
 
-// In two calls, as a loss needs the sums of all before its terms can be weighed. Small gradients go with the sums,
-// since each exchange has its own delay; large ones are combined first, which halves the bytes of two terms.
+// A loss needs the sums of all before its terms can be weighed. So
+//   small gradients go with the sums, since each exchange has its own delay;
+//   a large one of one term goes in buckets, as far as the task says so while it still works on the rest;
+//   large ones of several terms are combined first, in a second call, which halves the bytes of two.
 class GradientReducer {
  public:
-  // nullptr: alone.
-  explicit GradientReducer(Agreement* agreement) : agreement_(agreement) {}
+  // agreement: nullptr: alone.
+  GradientReducer(Agreement* agreement, const Task& task);
+
+  // Task::SetResting's slices of Task::parameter_slices(): no part of what is added up.
+  void SetResting(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices);
+
+  // Who shall be told of the gradients while the last batch before ReduceTerms is worked on. nullptr: nobody.
+  GradientObserver* Watch(absl::Span<Tensor> gradients);
 
   absl::Status ReduceTerms(TermSums* sums, absl::Span<Tensor> gradients);
   // Where ReduceTerms left them: the combination of the gradients. True when it has changed.
@@ -30,7 +41,8 @@ class GradientReducer {
   bool alone() const { return agreement_ == nullptr || agreement_->alone(); }
 
   Agreement* const agreement_;
-  bool reduced_ = true;
+  const size_t num_terms_;
+  std::optional<GradientBuckets> buckets_;  // of large gradients
   std::vector<double> buffer_;
 };
 

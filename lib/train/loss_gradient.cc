@@ -27,7 +27,7 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement)
     : task_(task),
       eager_(MakeEager(task, mode, eager)),
-      reducer_(agreement),
+      reducer_(agreement, task),
       sums_(static_cast<int>(task.terms().size())) {
   if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
@@ -48,6 +48,7 @@ void LossGradient::SetResting(const std::vector<bool>& slices) {
   resting_parts_.clear();
   task_.SetResting(slices);
   const std::vector<ParameterSlice> all = task_.parameter_slices();
+  reducer_.SetResting(all, slices);
   for (size_t s = 0; s < slices.size(); ++s) {
     if (!slices[s]) continue;
     for (const Tensor& gradient : gradients_) resting_parts_.push_back(gradient.Slice(all[s].offset, all[s].shape));
@@ -60,9 +61,14 @@ void LossGradient::Clear() {
   std::fill(sums_.count.begin(), sums_.count.end(), 0.0);
 }
 
-absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch) {
-  if (eager_ == nullptr) return task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
-  return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
+absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch, bool last) {
+  if (eager_ != nullptr) {
+    return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
+  }
+  task_.SetObserver(last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr);
+  const absl::Status status = task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
+  task_.SetObserver(nullptr);
+  return status;
 }
 
 bool LossGradient::IsFinite() const {

@@ -36,8 +36,9 @@ class LossGradient {
 
   // Forgets what was added.
   void Clear();
-  // Adds the batch's terms and their gradients. The errors are the task's.
-  absl::Status Add(const Tensor& parameters, const NamedTensors& batch);
+  // Adds the batch's terms and their gradients. The errors are the task's. last: Combine comes next, so that parts of
+  // the gradient may already be added up over processes.
+  absl::Status Add(const Tensor& parameters, const NamedTensors& batch, bool last = false);
   // Complete after Combine.
   const TermSums& sums() const { return sums_; }
   // Whether the sums are; their gradients are not looked at.

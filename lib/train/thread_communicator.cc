@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -12,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
-#include "lib/base/status_macros.h"
 #include "lib/train/tensor_values.h"
 
 namespace rutile {
@@ -65,28 +65,32 @@ class Meeting {
 
 class ThreadCommunicator : public Communicator {
  public:
-  ThreadCommunicator(Meeting* meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  // background: of sums that are started.
+  ThreadCommunicator(Meeting* meeting, Meeting* background, int rank)
+      : meeting_(meeting), background_(background), rank_(rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->size(); }
 
   absl::Status Sum(absl::Span<double> values) override {
-    const auto all = meeting_->Values(rank_, {values.begin(), values.end()});
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = 0;
-      for (const std::vector<double>& one : all) {
-        CHECK_EQ(one.size(), values.size());
-        values[i] += one[i];
-      }
-    }
+    SumIn(meeting_, values);
     return absl::OkStatus();
   }
 
   absl::Status Sum(Tensor* values) override {
-    std::vector<double> numbers;
-    AppendValues({*values}, &numbers);
-    RETURN_IF_ERROR(Sum(absl::MakeSpan(numbers)));
-    SetValues(numbers, absl::MakeSpan(values, 1));
+    SumIn(meeting_, values);
+    return absl::OkStatus();
+  }
+
+  void StartSum(Tensor values) override {
+    started_ = std::async(std::launch::async, [this, values, before = started_]() mutable {
+                 if (before.valid()) before.wait();
+                 SumIn(background_, &values);
+               }).share();
+  }
+
+  absl::Status FinishSums() override {
+    if (started_.valid()) started_.wait();
     return absl::OkStatus();
   }
 
@@ -95,18 +99,37 @@ class ThreadCommunicator : public Communicator {
   }
 
  private:
+  void SumIn(Meeting* meeting, absl::Span<double> values) {
+    const auto all = meeting->Values(rank_, {values.begin(), values.end()});
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = 0;
+      for (const std::vector<double>& one : all) {
+        CHECK_EQ(one.size(), values.size());
+        values[i] += one[i];
+      }
+    }
+  }
+  void SumIn(Meeting* meeting, Tensor* values) {
+    std::vector<double> numbers;
+    AppendValues({*values}, &numbers);
+    SumIn(meeting, absl::MakeSpan(numbers));
+    SetValues(numbers, absl::MakeSpan(values, 1));
+  }
+
   Meeting* const meeting_;
+  Meeting* const background_;
   const int rank_;
+  std::shared_future<void> started_;  // the last one
 };
 
 }  // namespace
 
 void RunAsThreads(int size, const std::function<void(Communicator* communicator)>& work) {
-  Meeting meeting(size);
+  Meeting meeting(size), background(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadCommunicator communicator(&meeting, rank);
+      ThreadCommunicator communicator(&meeting, &background, rank);
       work(&communicator);
     });
   }

@@ -111,6 +111,22 @@ for n in 1 2; do
   $train $kge $sync --output_dir=kge$n kg.safetensors > kge$n.out 2> kge$n.err || fail "embeddings with $n processes: $(cat kge$n.err)"
 done
 same kge1 kge2
+# A gradient that is added up in parts, from the last batch of a window on, while the rest of it is computed: accumulated
+# and clipped, groups in turns, with processes that have nothing in a batch; twice the same bits.
+large="--batch_size=7 --kge_loss=1-of-N --precision=fp64 --max_epochs=3 --seed=2 --threads=1 --accumulate_grad_batches=2 --gradient_clip_val=0.01"
+conve="--embedding_dim=196 --embedding_height=14 --embedding_width=14 --output_channels=4 --parameter_groups=fc.*;entity.* --alternate_groups=3"
+distmult="--kge_model=distmult --embedding_dim=1000"
+for model in conve distmult; do
+  for n in 1 2 4 again; do
+    processes=$([ $n = 1 ] || echo "--num_processes=${n/again/4}$([ $model = distmult ] || echo " --sync_batchnorm")")
+    # shellcheck disable=SC2086
+    $train $large ${!model} $processes --output_dir=$model$n kg.safetensors > $model$n.out 2> $model$n.err ||
+      fail "$model with $n processes: $(cat $model$n.err)"
+  done
+  same ${model}1 ${model}2
+  same ${model}1 ${model}4
+  $diff ${model}4/last.safetensors ${model}again/last.safetensors || fail "four processes of $model do not give the same bits twice"
+done
 expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
 # Norms that see other shares than before make another run; synchronised, the number of processes may change.
 # shellcheck disable=SC2086
