@@ -161,64 +161,27 @@ struct Block {
   int64_t stride;
 };
 
-// A tile of the result: itself, or where part of it is beyond the result, a copy.
-class OutTile {
- public:
-  RUTILE_TILES RUTILE_INLINE OutTile(const Block& block, int64_t row, int64_t column)
-      : rows_(std::min(kLines, block.rows - row)),
-        columns_(Mask(block.columns - column)),
-        out_(block.out + row * block.stride + column),
-        stride_(block.stride) {
-    if (is_whole() || !block.add) return;
-    for (int64_t r = 0; r < rows_; ++r) {
-      _mm512_store_ps(copy_ + r * 16, _mm512_maskz_loadu_ps(columns_, out_ + r * stride_));
-    }
-    for (int64_t r = rows_; r < kLines; ++r) _mm512_store_ps(copy_ + r * 16, _mm512_setzero_ps());
-  }
-
-  RUTILE_INLINE float* data() { return is_whole() ? out_ : copy_; }
-  RUTILE_INLINE int64_t row_bytes() const { return static_cast<int64_t>(sizeof(float)) * (is_whole() ? stride_ : 16); }
-  // After the tile is stored.
-  RUTILE_TILES RUTILE_INLINE void Finish() const {
-    if (is_whole()) return;
-    for (int64_t r = 0; r < rows_; ++r) {
-      _mm512_mask_storeu_ps(out_ + r * stride_, columns_, _mm512_load_ps(copy_ + r * 16));
-    }
-  }
-
- private:
-  RUTILE_INLINE bool is_whole() const { return rows_ == kLines && columns_ == 0xffff; }
-
-  const int64_t rows_;
-  const __mmask16 columns_;
-  float* const out_;
-  const int64_t stride_;
-  alignas(64) float copy_[kTile];
-};
-
-// R x C tiles of the result; row and column count tiles.
+// R x C tiles of the result; row and column count tiles. Sums meet what they are added to last, when it has come from
+// memory.
 template <int R, int C>
 RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
-  constexpr int64_t kBytes = kWords * sizeof(uint32_t);
+  constexpr int64_t kBytes = kWords * sizeof(uint32_t), kWidthOfSums = C * 16;
+  alignas(64) float sums[R * kLines * kWidthOfSums];
   const int64_t line = block.steps * kTile;
-  const uint32_t *const a0 = block.left + row * line, *const a1 = a0 + (R > 1 ? line : 0);
-  const uint32_t *const b0 = block.right + column * line, *const b1 = b0 + (C > 1 ? line : 0);
-  OutTile o00(block, row * kLines, column * kLines);
-  OutTile o01(block, row * kLines, (column + C - 1) * kLines);
-  OutTile o10(block, (row + R - 1) * kLines, column * kLines);
-  OutTile o11(block, (row + R - 1) * kLines, (column + C - 1) * kLines);
-  RUTILE_MEMORY;
-  if (block.add) {
-    _tile_loadd(0, o00.data(), o00.row_bytes());
-    if constexpr (C > 1) _tile_loadd(1, o01.data(), o01.row_bytes());
-    if constexpr (R > 1) _tile_loadd(2, o10.data(), o10.row_bytes());
-    if constexpr (R > 1 && C > 1) _tile_loadd(3, o11.data(), o11.row_bytes());
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+  const uint32_t *const a0 = block.left + row * line, *const a1 = a0 + line;
+  const uint32_t *const b0 = block.right + column * line, *const b1 = b0 + line;
+  const int64_t rows = std::min(R * kLines, block.rows - row * kLines);
+  const int64_t columns = block.columns - column * kLines;
+  float* out = block.out + row * kLines * block.stride + column * kLines;
+  for (int64_t r = 0; r < rows; ++r) {
+    __builtin_prefetch(out + r * block.stride, /*to write*/ 1);
+    if constexpr (C > 1) __builtin_prefetch(out + r * block.stride + 16, 1);
   }
+  RUTILE_MEMORY;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
   for (int64_t i = 0; i < line; i += kTile) {
     _tile_loadd(4, a0 + i, kBytes);
     _tile_loadd(6, b0 + i, kBytes);
@@ -233,15 +196,21 @@ RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
     }
     if constexpr (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7);
   }
-  _tile_stored(0, o00.data(), o00.row_bytes());
-  if constexpr (C > 1) _tile_stored(1, o01.data(), o01.row_bytes());
-  if constexpr (R > 1) _tile_stored(2, o10.data(), o10.row_bytes());
-  if constexpr (R > 1 && C > 1) _tile_stored(3, o11.data(), o11.row_bytes());
+  constexpr int64_t kSumBytes = kWidthOfSums * sizeof(float);
+  _tile_stored(0, sums, kSumBytes);
+  if constexpr (C > 1) _tile_stored(1, sums + 16, kSumBytes);
+  if constexpr (R > 1) _tile_stored(2, sums + kLines * kWidthOfSums, kSumBytes);
+  if constexpr (R > 1 && C > 1) _tile_stored(3, sums + kLines * kWidthOfSums + 16, kSumBytes);
   RUTILE_MEMORY;
-  o00.Finish();
-  if constexpr (C > 1) o01.Finish();
-  if constexpr (R > 1) o10.Finish();
-  if constexpr (R > 1 && C > 1) o11.Finish();
+  const __mmask16 masks[2] = {Mask(columns), Mask(columns - 16)};
+  for (int64_t r = 0; r < rows; ++r, out += block.stride) {
+#pragma GCC unroll 2
+    for (int c = 0; c < C; ++c) {
+      __m512 sum = _mm512_load_ps(sums + r * kWidthOfSums + c * 16);
+      if (block.add) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(masks[c], out + c * 16), sum);
+      _mm512_mask_storeu_ps(out + c * 16, masks[c], sum);
+    }
+  }
 }
 
 template <int R>
