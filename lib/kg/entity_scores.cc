@@ -13,6 +13,8 @@ namespace {
 
 // Queries whose losses one thread takes at a time.
 constexpr int64_t kPiece = 64;
+// Between rows of scores, which else lie 2 KB apart and push each other out of the first cache.
+constexpr int64_t kGap = 16;
 
 }  // namespace
 
@@ -68,15 +70,16 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   const MatrixView<T> v = {arrays.v + first_query * d, queries, d, d};
   const MatrixView<T> table = {arrays.entities + first_entity * d, entities, d, d};
   ScoreBlock<T> block;
-  block.scores = Take<T>(&scores_, queries * entities);
-  block.stride = block.n = entities;
+  block.n = entities;
+  block.stride = entities + kGap;
+  block.scores = Take<T>(&scores_, queries * block.stride);
   block.first = first_entity;
   if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
   if (arrays.d_bias != nullptr && sweep != Sweep::kSums) block.bias_gradient = arrays.d_bias + first_entity;
-  products_.Multiply(v, table.Transposed(), /*add=*/false, block.scores, entities);
+  products_.Multiply(v, table.Transposed(), /*add=*/false, block.scores, block.stride);
   LossOfBlock(batch, sweep, first_query, queries, block);
   if (sweep == Sweep::kSums || arrays.d_entities == nullptr) return;
-  const MatrixView<T> d_scores = {block.scores, queries, entities, entities};
+  const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
   products_.Multiply(d_scores.Transposed(), v, /*add=*/true, arrays.d_entities + first_entity * d, d);
   products_.Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
 }
