@@ -27,15 +27,24 @@ std::string CommandFlag(const std::vector<std::string>& command, absl::string_vi
 }
 
 Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks) {
-  const bool fp64 = CommandFlag(record.command, "precision") == "fp64";
+  const std::string precision = CommandFlag(record.command, "precision");
+  const bool fp64 = precision == "fp64";
   const bool one = record.cpu_s <= 1.2 * record.data.wall_s;
   Roof roof;
   // Where others use the machine, too, all processors may be measured slower than one.
   const auto peak = [one](double of_one, double of_all) { return one ? of_one : std::max(of_one, of_all); };
   roof.flop = fp64 ? peak(peaks.fma_fp64_one, peaks.fma_fp64_all) : peak(peaks.fma_fp32_one, peaks.fma_fp32_all);
   roof.bytes = peak(peaks.memory_read_one, peaks.memory_read_all);
+  // Products in 16 bits were measured on all processors. Where they are no faster, fp32 is what limits.
+  double of_bf16 = precision == "bf16-mixed" ? peaks.matmul_bf16 : 0;
+  if (one && peaks.fma_fp32_all > 0) of_bf16 *= std::min(1.0, peaks.fma_fp32_one / peaks.fma_fp32_all);
+  const bool bf16 = of_bf16 > roof.flop;
+  if (bf16) roof.flop = of_bf16;
   const int processors = one ? 1 : std::max(1, record.machine.machine.usable_processors);
-  roof.what = absl::StrCat(fp64 ? "fp64, " : "fp32, ", processors, processors == 1 ? " processor" : " processors");
+  roof.what = absl::StrCat(fp64   ? "fp64, "
+                           : bf16 ? "bf16, "
+                                  : "fp32, ",
+                           processors, processors == 1 ? " processor" : " processors");
   return roof;
 }
 

@@ -16,11 +16,11 @@ namespace rutile {
 struct Roof {
   double flop = 0;
   double bytes = 0;
-  std::string what;  // "fp32, 2 processors"
+  std::string what;  // "fp32, 2 processors"; "fp64", "bf16"
 };
 
 // The roof over a process: of one processor when it kept not more than one and a fifth busy (cpu_s by wall_s), else of
-// all. Of fp64 when its command says --precision=fp64, else of fp32.
+// all. Of fp64 when its command says --precision=fp64, of products in bf16 for bf16-mixed, else of fp32.
 Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks);
 
 struct RooflinePoint {

@@ -59,6 +59,27 @@ TEST(RooflineTest, AllProcessorsAreNoSlowerThanOne) {
   EXPECT_EQ(RoofOf(record, peaks).flop, 50e9);
 }
 
+TEST(RooflineTest, MixedPrecisionIsLimitedByProductsInBf16) {
+  ProfileRecord record;
+  record.machine.machine.usable_processors = 2;
+  record.command = {"train", "--precision=bf16-mixed"};
+  record.data.wall_s = 1;
+  record.cpu_s = 2;
+  MachinePeaks peaks = Peaks();
+  peaks.fma_fp32_all = 100e9;
+  peaks.matmul_bf16 = 3000e9;
+  EXPECT_EQ(RoofOf(record, peaks).flop, 3000e9);
+  EXPECT_EQ(RoofOf(record, peaks).what, "bf16, 2 processors");
+  record.cpu_s = 1;
+  EXPECT_EQ(RoofOf(record, peaks).flop, 1500e9);
+  // Not measured, or no faster.
+  for (const double products : {0.0, 20e9}) {
+    peaks.matmul_bf16 = products;
+    EXPECT_EQ(RoofOf(record, peaks).flop, 50e9);
+    EXPECT_EQ(RoofOf(record, peaks).what, "fp32, 1 processor");
+  }
+}
+
 TEST(RooflineTest, CommandFlagReadsFlagsAsGflagsDoes) {
   const std::vector<std::string> command = {"train", "--a=1", "-b", "2", "--batch-size=3", "--a=4", "a=5"};
   EXPECT_EQ(CommandFlag(command, "a"), "4");
