@@ -98,7 +98,8 @@ if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
   $train $small --max_epochs=3 --overwrite --precision=bf16-mixed --output_dir=g t.safetensors > /dev/null 2> log || fail "bf16: $(cat log)"
   grep -q 'compile_mode=none' log && fail "bf16 leaves the kernel: $(cat log)"
   $train $small --max_epochs=3 --overwrite --output_dir=h t.safetensors > /dev/null 2>&1
-  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 0.05 * a && b - a < 0.05 * a)}' || fail "bf16: loss $(loss_of g), in fp32 $(loss_of h)"
+  # The same to the third digit, but not the same bits.
+  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-3 * a && b - a < 1e-3 * a)}' || fail "bf16: loss $(loss_of g), in fp32 $(loss_of h)"
   $train $small --resume --output_dir=g t.safetensors > /dev/null 2> log && fail "resumed in fp32"
   grep -q 'precision is "fp32", but the run to resume has "bf16-mixed"' log || fail "resumed in fp32: $(cat log)"
 fi
