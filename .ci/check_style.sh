@@ -51,7 +51,6 @@ lib/kg/bf16_amx.cc                          lib/kg/bf16_products_test.cc
 lib/kg/bf16_avx512.cc                       lib/kg/bf16_products_test.cc
 lib/kg/bf16_portable.cc                     lib/kg/bf16_products_test.cc
 lib/kg/kge_task_reference.cc                lib/kg/kge_task_test.cc
-lib/kg/conve_evaluation.cc                  lib/kg/kge_products_test.cc
 lib/kg/kge_directions.cc                    lib/kg/kge_products_test.cc
 lib/kg/kge_factors.cc                       lib/kg/kge_products_test.cc
 lib/kg/kge_influence_reference.cc           lib/kg/kge_products_golden_test.cc

@@ -2,6 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kg/conv_example_passes.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
@@ -57,6 +58,8 @@ struct ExampleSumTile {
   const Scratch<T>& scratch;
   int64_t taps, positions;
   T* out;  // [C, K]
+  // Numbers of the next example, which are far away: a share of them comes with each vector.
+  const T *next_maps, *next_d_maps;
 
   template <int R>
   HWY_INLINE void Run(int64_t c) const {
@@ -68,14 +71,21 @@ struct ExampleSumTile {
   template <int R, int K>
   HWY_INLINE void At(int64_t c, int64_t first) const {
     const hn::ScalableTag<T> d;
+    constexpr int64_t kLine = 64 / sizeof(T);
     const int64_t lanes = hn::Lanes(d);
     VecOf<T> acc[R][K];
     for (int r = 0; r < R; ++r) {
       for (int k = 0; k < K; ++k) acc[r][k] = hn::Zero(d);
     }
+    const int64_t ahead = (c * taps + first * R) * positions / taps;
     for (int64_t p = 0; p < positions; p += lanes) {
       VecOf<T> x[K];
       for (int k = 0; k < K; ++k) x[k] = hn::Load(d, scratch.patches + (first + k) * scratch.stride + p);
+      for (int64_t line = 0; line < R * K * lanes / taps; line += kLine) {
+        const int64_t at = ahead + p * R * K / taps + line;
+        hwy::Prefetch(next_maps + at);
+        hwy::Prefetch(next_d_maps + at);
+      }
       for (int r = 0; r < R; ++r) {
         const auto y = hn::Load(d, scratch.dy + (c + r) * scratch.stride + p);
         for (int k = 0; k < K; ++k) acc[r][k] = hn::MulAdd(y, x[k], acc[r][k]);
@@ -115,26 +125,35 @@ HWY_INLINE void FillSlopes(const ConvShape& shape, const T* maps, const T* d_map
   }
 }
 
-// image[q] += sum over k of d_patches_k[q - k]: a row of the image at a time, whose sum stays in registers, as the
-// maps' rows overlap. Numbers beside a row of the map are read, within scratch memory, and not used.
-template <typename T>
-HWY_INLINE void GatherPatches(const ConvShape& shape, const Scratch<T>& scratch, T* image) {
+// image[q] += sum over k of d_patches_k[q - k], for kTaps columns of the kernel from j on: a row of the image at a
+// time, whose sum stays in registers, as the maps' rows overlap. Numbers beside a row of the map are read, within
+// scratch memory, and not used.
+template <int J, typename T>
+HWY_INLINE void GatherColumns(const ConvShape& shape, const Scratch<T>& scratch, int64_t first_j, T* image) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = hn::Lanes(d), width = shape.map_width();
   for (int64_t first = 0; first < shape.image_width; first += lanes) {
     const int64_t columns = std::min(lanes, shape.image_width - first);
+    // As vectors: an array of masks would not stay in registers.
+    VecOf<T> there[J];
+    for (int j = 0; j < J; ++j) {
+      const int64_t at = first_j + j - first;
+      const int64_t from = std::clamp<int64_t>(at, 0, lanes), to = std::clamp(width + at, from, lanes);
+      const auto mask = hn::AndNot(hn::FirstN(d, from), hn::FirstN(d, to));
+      there[j] = hn::VecFromMask(d, mask);
+    }
     for (int64_t y = 0; y < shape.image_height; ++y) {
-      auto sum = hn::Zero(d);
+      VecOf<T> sums[J];
+      for (int j = 0; j < J; ++j) sums[j] = hn::Zero(d);
       const int64_t begin = std::max<int64_t>(0, y - shape.map_height() + 1);
       const int64_t end = std::min(shape.kernel_height, y + 1);
-      for (int64_t j = 0; j < shape.kernel_width; ++j) {
-        const int64_t from = std::clamp<int64_t>(j - first, 0, lanes), to = std::clamp(width + j - first, from, lanes);
-        const auto there = hn::AndNot(hn::FirstN(d, from), hn::FirstN(d, to));
-        for (int64_t i = begin; i < end; ++i) {
-          const T* const row = scratch.d_patches + (i * shape.kernel_width + j) * scratch.stride;
-          sum = hn::Add(sum, hn::IfThenElseZero(there, hn::LoadU(d, row + (y - i) * width + first - j)));
-        }
+      for (int64_t i = begin; i < end; ++i) {
+        const T* const row =
+            scratch.d_patches + (i * shape.kernel_width + first_j) * scratch.stride + (y - i) * width + first - first_j;
+        for (int j = 0; j < J; ++j) sums[j] = hn::Add(sums[j], hn::LoadU(d, row + j * (scratch.stride - 1)));
       }
+      auto sum = hn::And(there[0], sums[0]);
+      for (int j = 1; j < J; ++j) sum = hn::Add(sum, hn::And(there[j], sums[j]));
       T* const out = image + y * shape.image_width + first;
       if (columns == lanes) {
         hn::StoreU(hn::Add(hn::LoadU(d, out), sum), d, out);
@@ -147,6 +166,13 @@ HWY_INLINE void GatherPatches(const ConvShape& shape, const Scratch<T>& scratch,
 }
 
 template <typename T>
+HWY_INLINE void GatherPatches(const ConvShape& shape, const Scratch<T>& scratch, T* image) {
+  int64_t j = 0;
+  for (; j + kTaps <= shape.kernel_width; j += kTaps) GatherColumns<kTaps>(shape, scratch, j, image);
+  for (; j < shape.kernel_width; ++j) GatherColumns<1>(shape, scratch, j, image);
+}
+
+template <typename T>
 void BackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, const T* images, const T* weight,
                   const T* maps, int64_t map_stride, const T* d_maps, int64_t d_map_stride, T* memory, T* weight_sums,
                   T* sums, T* d_images) {
@@ -155,7 +181,9 @@ void BackwardEach(const ConvShape& shape, int64_t examples, const int32_t* key, 
   for (int64_t e = 0; e < examples; ++e) {
     if (e == 0 || key[e] != key[e - 1]) FillPatches(shape, images + key[e] * shape.image_size(), T(0), scratch);
     FillSlopes(shape, maps + key[e] * map_stride, d_maps + e * d_map_stride, scratch, sums + e * channels);
-    ForRows<kRows>(channels, ExampleSumTile<T>{scratch, taps, positions, weight_sums + e * channels * taps});
+    const int64_t next = std::min(e + 1, examples - 1);
+    ForRows<kRows>(channels, ExampleSumTile<T>{scratch, taps, positions, weight_sums + e * channels * taps,
+                                               maps + key[next] * map_stride, d_maps + next * d_map_stride});
     ForRows<kTaps>(taps, PatchTile<T>{scratch, positions, channels, 1, taps, weight, nullptr, scratch.dy});
     GatherPatches(shape, scratch, d_images + e * shape.image_size());
   }

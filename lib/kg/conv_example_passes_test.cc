@@ -17,8 +17,9 @@ namespace {
 
 // Maps below, at and above vectors; images wider than one; more channels and taps than a tile, and rests; a kernel as
 // large as the image.
-const ConvShape kShapes[] = {{1, 1, 1, 1, 1},   {3, 4, 2, 3, 2}, {8, 8, 3, 3, 32}, {6, 5, 3, 2, 9}, {40, 10, 3, 3, 5},
-                             {5, 20, 1, 5, 11}, {7, 3, 7, 3, 4}, {4, 37, 2, 2, 3}, {9, 9, 5, 5, 8}, {10, 40, 3, 3, 8}};
+const ConvShape kShapes[] = {{1, 1, 1, 1, 1},   {3, 4, 2, 3, 2},   {8, 8, 3, 3, 32}, {6, 5, 3, 2, 9},
+                             {40, 10, 3, 3, 5}, {5, 20, 1, 5, 11}, {7, 3, 7, 3, 4},  {4, 37, 2, 2, 3},
+                             {9, 9, 5, 5, 8},   {10, 40, 3, 3, 8}, {11, 9, 3, 3, 12}};
 // Examples that share an image, and an image of none.
 const std::vector<int32_t> kKeys = {0, 2, 2, 2, 3, 0};
 constexpr int64_t kImages = 4;

@@ -110,7 +110,12 @@ struct PatchTile {
     const int64_t lanes = hn::Lanes(hn::ScalableTag<T>());
     int64_t p = 0;
     for (; p + 2 * kVecs * lanes <= positions; p += 2 * kVecs * lanes) At<R, 2 * kVecs>(k, p);
-    for (; p < positions; p += lanes) At<R, 1>(k, p);
+    // A vector alone would wait for its sums: those that are left go together.
+    const int64_t left = (positions - p + lanes - 1) / lanes;
+    if (left == 1) At<R, 1>(k, p);
+    if (left == 2) At<R, 2>(k, p);
+    if (left == 3) At<R, 3>(k, p);
+    if (left == 4) At<R, 4>(k, p);
   }
 
   template <int R, int V>

@@ -11,30 +11,37 @@ namespace {
 
 // Examples that a thread takes at a time.
 constexpr int64_t kPiece = 16;
-// Channels that a pass works on well, and whose gradients exist at one time.
+// Channels whose gradients exist at one time: eights, on which passes work well, of at most so many numbers where there
+// are more than eight.
 constexpr int64_t kChannels = 8;
+constexpr int64_t kGroup = 3200;
 
 }  // namespace
 
 template <typename T>
-ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, ThreadPool* pool)
+ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, bool bf16, ThreadPool* pool)
     : shape_(shape),
       at_(shape.offsets()),
       columns_(shape),
       conv_(ConvShapeOf(shape)),
       parameters_(parameters),
       pool_(pool),
+      bf16_(bf16),
+      group_channels_(std::max<int64_t>(kGroup / conv_.map_size() / kChannels, 1) * kChannels),
       // Whole cache lines; beside what a pass needs the sums of a piece.
       scratch_size_((ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1) + 15) / 16 * 16),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
-      bn2_(shape.dim(), shape.dim()) {
+      bn2_(shape.dim(), shape.dim()),
+      rounded_(bf16, pool) {
+  rounded_.SetRounding(bf16);
   Take<T>(&scratch_, NumWorkers(pool) * scratch_size_);
   FoldNorms();
-  const int64_t d = shape.dim(), features = shape.num_features(), group = kChannels * conv_.map_size();
+  const int64_t d = shape.dim(), features = shape.num_features(), group = group_channels_ * conv_.map_size();
   const T* const fc = parameters + at_.fc_weight;
   fc_tiles_ = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(d, features)});
   PackSparseTiles<T>(fc, d, features, features, fc_tiles_.mutable_values<T>().data());
+  if (bf16) return;
   const int64_t width = SparsePanelColumns<T>();
   group_size_ = NumPieces(group, width) * width * d;
   fc_panels_ = Tensor::Zeros(DTypeOf<T>(), {NumPieces(features, group) * group_size_});
@@ -136,26 +143,40 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   std::fill_n(d_images_, size * 2 * d, T(0));
   slopes_.Clear();
-  for (int64_t e = 0, end = 0; e < size; e = end) {
+  for (int64_t e = 0, end = 0; e < size && !bf16_; e = end) {
     while (end < size && key[end] == key[e]) ++end;
     slopes_.Add(v + key[e] * d, gradients.d_fc + e * d, end - e, d, d);
   }
-  for (int64_t first = 0; first < conv_.channels; first += kChannels) BackwardChannels(key, maps, first, gradients);
+  for (int64_t first = 0; first < conv_.channels; first += group_channels_) {
+    BackwardChannels(key, maps, first, gradients);
+  }
   BackwardImages(key, gradients);
+}
+
+template <typename T>
+void ConveEvaluation<T>::BackwardFc(int64_t first, int64_t channels, int64_t size, const T* d_fc, int64_t stride,
+                                    T* d_maps) {
+  const int64_t d = shape_.dim(), positions = conv_.map_size(), features = shape_.num_features();
+  if (bf16_) {
+    const T* const weight = parameters_ + at_.fc_weight + first * positions;
+    return rounded_.Multiply({d_fc, size, d, d}, {weight, d, channels * positions, features}, /*add=*/false, d_maps,
+                             stride);
+  }
+  const int64_t panels = stride / SparsePanelColumns<T>();
+  const T* const weights = fc_panels_.values<T>().data() + first / group_channels_ * group_size_;
+  ForPieces(pool_, panels, NumPieces(panels, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
+    MultiplySparseRows<T>(slopes_, weights, d, begin, end, d_maps, stride);
+  });
 }
 
 template <typename T>
 void ConveEvaluation<T>::BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first,
                                           const ConveGradients<T>& gradients) {
   const int64_t size = static_cast<int64_t>(key.size()), d = shape_.dim(), taps = conv_.taps();
-  const int64_t positions = conv_.map_size(), channels = std::min(kChannels, conv_.channels - first);
-  const int64_t width = SparsePanelColumns<T>(), panels = NumPieces(channels * positions, width);
-  const int64_t stride = panels * width;
+  const int64_t positions = conv_.map_size(), channels = std::min(group_channels_, conv_.channels - first);
+  const int64_t width = SparsePanelColumns<T>(), stride = NumPieces(channels * positions, width) * width;
   T* const d_maps = Take<T>(&d_map_memory_, size * stride);
-  const T* const weights = fc_panels_.values<T>().data() + first / kChannels * group_size_;
-  ForPieces(pool_, panels, NumPieces(panels, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
-    MultiplySparseRows<T>(slopes_, weights, d, begin, end, d_maps, stride);
-  });
+  BackwardFc(first, channels, size, gradients.d_fc, stride, d_maps);
   ConvShape some = conv_;
   some.channels = channels;
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {

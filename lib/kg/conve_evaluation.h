@@ -15,6 +15,7 @@
 #include "lib/kg/conv_passes.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/kge_shape.h"
+#include "lib/kg/matrix_products.h"
 #include "lib/kg/sparse_products.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -33,8 +34,10 @@ struct ConveGradients {
 template <typename T>
 class ConveEvaluation {
  public:
-  // parameters: flat [P], outlive this. Takes fc's weight twice more.
-  ConveEvaluation(const KgeShape& shape, const T* parameters, ThreadPool* pool);
+  // parameters: flat [P], outlive this. Takes fc's weight twice more. bf16 (of floats): factors of fc's backward
+  // product are rounded to bfloat16. The forward pass never is: it decides where relu is 0, and a wrong 0 is no
+  // rounding.
+  ConveEvaluation(const KgeShape& shape, const T* parameters, bool bf16, ThreadPool* pool);
 
   // maps [K, F] (fc's input) and v [K, d] of K keys. Keeps what Backward needs, but for these two.
   void Forward(absl::Span<const int32_t> head, absl::Span<const int32_t> relation, T* maps, T* v);
@@ -53,6 +56,8 @@ class ConveEvaluation {
   // Of one example: d_image is at bn0's result, then at the image x before it.
   void BackwardInputNorm(const T* x, T* small, T* d_image) const;
   void BackwardImages(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
+  // d_maps [B, channels x positions], rows `stride` apart.
+  void BackwardFc(int64_t first, int64_t channels, int64_t size, const T* d_fc, int64_t stride, T* d_maps);
   T* Scratch(int worker) { return scratch_.mutable_values<T>().data() + worker * scratch_size_; }
 
   const KgeShape shape_;
@@ -61,6 +66,8 @@ class ConveEvaluation {
   const ConvShape conv_;
   const T* const parameters_;
   ThreadPool* const pool_;
+  const bool bf16_;
+  const int64_t group_channels_;  // of a group: the most
   const int64_t scratch_size_;
   int64_t group_size_ = 0;  // numbers of fc_panels_ for a group of channels
   BatchNorm<T> bn0_, bn1_, bn2_;
@@ -70,6 +77,7 @@ class ConveEvaluation {
   T *fc_ = nullptr, *d_images_ = nullptr;   // [K, d], [B, 2 d]
   SparseRows<T> slopes_;                    // gradients at fc's result
   Tensor fc_tiles_, fc_panels_;             // fc's weight, packed for the forward and the backward product
+  MatrixProducts<T> rounded_;               // the latter with bf16, which takes fc's weight as it is
   Tensor scratch_, raw_memory_, image_memory_, fc_memory_, sum_memory_, d_image_memory_, d_map_memory_;
 };
 

@@ -55,7 +55,7 @@ KgeFactorizer<T>::KgeFactorizer(const KgeShape& shape, const T* parameters, cons
       loss_scale_(loss_scale),
       pool_(pool),
       products_(options.bf16, pool) {
-  if (shape_.is_conve()) conve_.emplace(shape_, parameters, pool);
+  if (shape_.is_conve()) conve_.emplace(shape_, parameters, options.bf16, pool);
   products_.SetRounding(options.bf16);
 }
 

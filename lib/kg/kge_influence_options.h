@@ -33,8 +33,9 @@ struct KgeInfluenceOptions {
   KgeQuantity quantity = KgeQuantity::kLoss;
   // kOneToN, kKvsAll: the tail of a test triple is true, too, beside the known ones.
   bool label_test_tails = false;
-  // Factors of products of pairs (of fc's factors, of hidden vectors, of errors over entities) and of scores are
-  // rounded to bfloat16. Forward and backward passes, the small layers and matching embedding rows stay in fp32.
+  // Factors of products of pairs (of fc's factors, of hidden vectors, of errors over entities), of scores, and of fc's
+  // backward product are rounded to bfloat16. The rest of the passes, the small layers and matching embedding rows stay
+  // in fp32; the forward pass since it decides where a relu is 0, which moves gradients far more than rounding does.
   bool bf16 = false;
   // Of the long factors of gradients, in products of pairs: ConvE's maps, which fc multiplies, and errors over
   // entities. All that is beside them stays exact, embedding rows, fc's other factor, conv and norms: for fc's weights

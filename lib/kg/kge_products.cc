@@ -27,7 +27,9 @@ namespace {
 // entities, in these bytes.
 constexpr int64_t kTile = 1024;
 constexpr int64_t kFewestExamples = 8;
-constexpr int64_t kMapBytes = 6 << 20;
+constexpr int64_t kMapBytes = 12 << 20;
+// With bf16 fc's weight is packed for each of these rounds, which takes about as long as its product with 200 examples.
+constexpr int64_t kRoundedMapBytes = 24 << 20;
 constexpr int64_t kErrorBytes = 32 << 20;
 
 template <typename T>
@@ -189,7 +191,8 @@ class KgeProducts final : public GradientProducts {
   int64_t MaxExamples() const {
     const int64_t size = static_cast<int64_t>(sizeof(T));
     int64_t examples = kTile;
-    if (shape_.is_conve()) examples = std::min(examples, kMapBytes / (shape_.num_features() * size));
+    const int64_t map_bytes = options_.bf16 ? kRoundedMapBytes : kMapBytes;
+    if (shape_.is_conve()) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
     if (IsOverEntities(options_.loss)) examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
     return std::max(examples, kFewestExamples);
   }

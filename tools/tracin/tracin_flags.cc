@@ -64,9 +64,11 @@ DEFINE_int32(num_processes, 1,
              "Processes to start on this machine, each for a shard of the training examples. Their outputs become one, "
              "as of --shard and --merge.");
 DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
-DEFINE_string(precision, "auto",
-              "auto (as the parameters), fp32, fp64, or bf16 (triples: factors of large products are rounded): of "
-              "gradients and products. Sums over checkpoints are fp64.");
+DEFINE_string(
+    precision, "auto",
+    "auto (as the parameters), fp32, fp64, or bf16 (triples: factors of large products are rounded, but in the "
+    "forward pass; scores are then wrong by some 1e-4 of |g||g'|, and it pays with AMX): of gradients and "
+    "products. Sums over checkpoints are fp64.");
 DEFINE_bool(use_mixed_precision, false, "Short for --precision=bf16, where the processor has it; else fp32.");
 DEFINE_string(device, "cpu", "cpu.");
 DEFINE_int64(
