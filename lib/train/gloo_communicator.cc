@@ -94,6 +94,13 @@ class GlooCommunicator : public Communicator {
  public:
   GlooCommunicator(RankSettings settings, GlooOptions options)
       : settings_(std::move(settings)), options_(std::move(options)) {}
+  // After an error what was started may wait for another time-out, and groups would wait for it: the run is at its end,
+  // so that they are left to themselves.
+  ~GlooCommunicator() override {
+    if (!failed_) return;
+    group_.release();
+    background_.release();
+  }
 
   absl::Status Join() {
     return Guarded("joining", [&] {
@@ -177,6 +184,7 @@ class GlooCommunicator : public Communicator {
     try {
       work();
     } catch (const std::exception& error) {
+      failed_ = true;
       return Explain(settings_, options_, doing, error);
     }
     return absl::OkStatus();
@@ -214,6 +222,7 @@ class GlooCommunicator : public Communicator {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> background_;
   std::vector<c10::intrusive_ptr<c10d::Work>> started_;
   absl::Status started_status_;
+  bool failed_ = false;
   int64_t started_bytes_ = 0;
 };
 

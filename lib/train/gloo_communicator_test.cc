@@ -133,6 +133,60 @@ TEST_F(GlooCommunicatorTest, SumsOfAllSizes) {
   }
 }
 
+// Of the number `value` + rank, in the background.
+Tensor Start(Communicator* communicator, int64_t n, float value) {
+  Tensor tensor = Tensor::Zeros(DType::kF32, {n});
+  for (float& x : tensor.mutable_values<float>()) x = value + static_cast<float>(communicator->rank());
+  communicator->StartSum(tensor);
+  return tensor;
+}
+
+TEST_F(GlooCommunicatorTest, SumsThatAreStartedAreDoneBesideOthers) {
+  for (const int size : {1, 2, 4}) {
+    InRanks(size, absl::Seconds(20), [size](int rank, Joined joined) {
+      ASSERT_TRUE(joined.ok()) << joined.status();
+      EXPECT_EQ((*joined)->FinishSums(), absl::OkStatus());  // none is under way
+      const double ranks = size * (size - 1) / 2;
+      for (int round = 0; round < 3; ++round) {
+        std::vector<Tensor> started;
+        for (const int64_t n : {300000, 1, 70000}) started.push_back(Start(joined->get(), n, round));
+        // One rank is late to start its own, and all add up something else meanwhile.
+        if (rank == round) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        double value = rank;
+        ASSERT_EQ((*joined)->Sum(absl::MakeSpan(&value, 1)), absl::OkStatus());
+        EXPECT_EQ(value, ranks);
+        started.push_back(Start(joined->get(), 500, 10));
+        ASSERT_EQ((*joined)->FinishSums(), absl::OkStatus());
+        for (size_t s = 0; s < started.size(); ++s) {
+          const double expected = size * (s == 3 ? 10 : round) + ranks;
+          for (const float x : started[s].values<float>()) ASSERT_EQ(x, static_cast<float>(expected)) << s;
+        }
+      }
+    });
+  }
+}
+
+TEST_F(GlooCommunicatorTest, SumsThatAreStartedFail) {
+  for (const bool gone : {false, true}) {
+    InRanks(2, absl::Seconds(gone ? 20 : 3), [gone](int rank, Joined joined) {
+      ASSERT_TRUE(joined.ok()) << joined.status();
+      Start(joined->get(), 100, 1);
+      ASSERT_EQ((*joined)->FinishSums(), absl::OkStatus());
+      if (rank == 1) {
+        if (!gone) std::this_thread::sleep_for(std::chrono::seconds(5));
+        return;
+      }
+      const auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < 3; ++i) Start(joined->get(), 3000000, 1);
+      const absl::Status status = (*joined)->FinishSums();
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(gone ? "another process has gone" : "has not answered for 3s"));
+      joined->reset();  // those that wait behind it end with it
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(gone ? 15 : 8));
+    });
+  }
+}
+
 TEST_F(GlooCommunicatorTest, DisagreementNamesRankKeyAndValues) {
   InRanks(2, absl::Seconds(20), [](int rank, Joined joined) {
     ASSERT_TRUE(joined.ok()) << joined.status();

@@ -66,8 +66,12 @@ void AddRows(absl::string_view text, Tensor* gradient) {
 }  // namespace
 
 GradientBuckets::GradientBuckets(Communicator* communicator, DType dtype, int64_t size,
-                                 std::vector<GradientRange> early)
-    : communicator_(communicator), dtype_(dtype), size_(size), early_(std::move(early)) {
+                                 std::vector<GradientRange> early, int64_t bucket_bytes)
+    : communicator_(communicator),
+      dtype_(dtype),
+      size_(size),
+      early_(std::move(early)),
+      bucket_size_(bucket_bytes / ByteSize(dtype)) {
   CHECK(dtype == DType::kF32 || dtype == DType::kF64);
   SetResting({});
 }
@@ -82,11 +86,10 @@ void GradientBuckets::SetResting(absl::Span<const GradientRange> resting) {
 }
 
 void GradientBuckets::AddBuckets(absl::Span<const GradientRange> ranges) {
-  const int64_t most = kBucketBytes / ByteSize(dtype_);
   for (const GradientRange& range : ranges) {
     CHECK(range.begin >= 0 && range.end <= size_) << range.begin << " to " << range.end << " of " << size_;
-    for (int64_t begin = range.begin; begin < range.end; begin += most) {
-      const int64_t end = std::min(begin + most, range.end);
+    for (int64_t begin = range.begin; begin < range.end; begin += bucket_size_) {
+      const int64_t end = std::min(begin + bucket_size_, range.end);
       buckets_.push_back({{begin, end}, end - begin});
     }
   }

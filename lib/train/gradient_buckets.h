@@ -25,7 +25,8 @@ class GradientBuckets : public GradientObserver {
 
   // early: Task::EarlyGradients(). communicator must outlive this object, and the bytes of gradients all sums that were
   // started, which it sees to.
-  GradientBuckets(Communicator* communicator, DType dtype, int64_t size, std::vector<GradientRange> early);
+  GradientBuckets(Communicator* communicator, DType dtype, int64_t size, std::vector<GradientRange> early,
+                  int64_t bucket_bytes = kBucketBytes);
 
   // What rests is not added up. Between steps.
   void SetResting(absl::Span<const GradientRange> resting);
@@ -54,6 +55,7 @@ class GradientBuckets : public GradientObserver {
   const DType dtype_;
   const int64_t size_;
   const std::vector<GradientRange> early_;
+  const int64_t bucket_size_;  // numbers
   std::vector<Bucket> buckets_;
   size_t num_early_ = 0;  // buckets of early_, the first ones
   size_t started_ = 0;

@@ -25,7 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int64_t kF32Bucket = GradientBuckets::kBucketBytes / 4;
+constexpr int64_t kBytes = 8192;  // of a bucket
 
 // One process alone that remembers what it was asked to add up: where each sum begins, and its size.
 class Recorder : public Communicator {
@@ -51,11 +51,11 @@ class Recorder : public Communicator {
 };
 
 TEST(GradientBucketsTest, StartInAFixedOrderAsSoonAsTheyAreFinished) {
-  const int64_t n = kF32Bucket, size = 5 * n;
+  const int64_t n = kBytes / 4, size = 5 * n;
   Tensor gradient = Tensor::Zeros(DType::kF32, {size});
   Recorder recorder(gradient);
   // A bucket and a half from n on, then a quarter at the end.
-  GradientBuckets buckets(&recorder, DType::kF32, size, {{n, n * 5 / 2}, {size - n / 4, size}});
+  GradientBuckets buckets(&recorder, DType::kF32, size, {{n, n * 5 / 2}, {size - n / 4, size}}, kBytes);
   buckets.Begin(gradient);
   buckets.Finish({n, n + 7});
   buckets.Finish({size - n / 4, size});  // its turn has not come
@@ -82,7 +82,7 @@ TEST(GradientBucketsTest, StartInAFixedOrderAsSoonAsTheyAreFinished) {
 TEST(GradientBucketsDeathTest, FinishedTwice) {
   Tensor gradient = Tensor::Zeros(DType::kF32, {10});
   Recorder recorder(gradient);
-  GradientBuckets buckets(&recorder, DType::kF32, 10, {{0, 5}, {5, 10}});
+  GradientBuckets buckets(&recorder, DType::kF32, 10, {{0, 5}, {5, 10}}, kBytes);
   buckets.Begin(gradient);
   buckets.Finish({5, 8});
   EXPECT_DEATH(buckets.Finish({7, 10}), "finished twice");
@@ -101,7 +101,7 @@ std::vector<std::vector<T>> Sums(const std::vector<int>& announces, int64_t size
   std::vector<std::vector<T>> sums(announces.size());
   RunAsThreads(static_cast<int>(announces.size()), [&](Communicator* communicator) {
     const int rank = communicator->rank();
-    GradientBuckets buckets(communicator, DTypeOf<T>(), size, {early.begin(), early.end()});
+    GradientBuckets buckets(communicator, DTypeOf<T>(), size, {early.begin(), early.end()}, kBytes);
     buckets.SetResting(resting);
     Tensor gradient = Tensor::Zeros(DTypeOf<T>(), {size});
     const absl::Span<T> values = gradient.mutable_values<T>();
@@ -115,7 +115,7 @@ std::vector<std::vector<T>> Sums(const std::vector<int>& announces, int64_t size
         buckets.Begin(gradient);
         for (const GradientRange& range : early) {
           for (int64_t begin = range.begin; begin < range.end;) {
-            const int64_t end = std::min<int64_t>(begin + 1 + stream.Uniform() * 200000, range.end);
+            const int64_t end = std::min<int64_t>(begin + 1 + stream.Uniform() * 1500, range.end);
             if (announces[rank] == 1 && end > size / 2) break;
             buckets.Finish({begin, end});
             begin = end;
@@ -136,8 +136,8 @@ std::vector<std::vector<T>> Sums(const std::vector<int>& announces, int64_t size
 
 template <typename T>
 void ExpectSameBits() {
-  const int64_t size = GradientBuckets::kBucketBytes / sizeof(T) * 3 / 2 + 77;
-  const std::vector<GradientRange> early = {{100, size - 5000}, {size - 50, size}};
+  const int64_t size = kBytes / sizeof(T) * 9 / 2 + 77;
+  const std::vector<GradientRange> early = {{100, size - 700}, {size - 50, size}};
   const std::vector<GradientRange> resting = {{40, 120}, {size - 30, size - 20}};
   const auto expected = Sums<T>({0, 0, 0}, size, early, resting, /*later=*/false);
   for (const std::vector<int>& announces : {std::vector<int>{2, 2, 2}, {2, 0, 1}, {0, 1, 2}}) {

@@ -53,7 +53,7 @@ same forces1 forces2
 # A signal to the one that started them: a checkpoint, 128 + signal; resumed with as many the same bits, with another
 # number the same run.
 run stopped --num_processes=2 --max_epochs=2000 &
-for _ in $(seq 100); do [ "$(cat stopped/log.tsv 2> /dev/null | wc -l)" -gt 3 ] && break; sleep 0.1; done
+for _ in $(seq 600); do [ "$(cat stopped/log.tsv 2> /dev/null | wc -l)" -gt 3 ] && break; sleep 0.1; done
 kill -TERM "$(pgrep -f "output_dir=stopped .*max_epochs=2000" | head -1)"
 wait $!
 status=$?
@@ -91,7 +91,7 @@ port=$((port + 1))
 SECONDS=0
 rank 1 --output_dir=dies --max_epochs=100000 &
 rank 0 --output_dir=dies --max_epochs=100000 &
-for _ in $(seq 100); do [ -f dies/last.safetensors ] && break; sleep 0.1; done
+for _ in $(seq 600); do [ -f dies/last.safetensors ] && break; sleep 0.1; done
 kill -KILL "$(pgrep -f "output_dir=dies" | tail -1)"
 wait
 [ $SECONDS -lt 30 ] || fail "a dead process was noticed after $SECONDS s"
