@@ -44,6 +44,13 @@ TEST(KgFormatTest, StructuresAreOther) {
   }
 }
 
+// The length of their header may read as a digit and a tab, 0x0938, or as "{".
+TEST(KgFormatTest, TensorFilesAreOther) {
+  for (const char* length : {"8\t\0\0\0\0\0\0", "{\0\0\0\0\0\0\0"}) {
+    EXPECT_EQ(DetectKgFormat(std::string(length, 8) + "{\"__metadata__\":{\"id\":\"x\"}}"), KgFormat::kOther);
+  }
+}
+
 TEST(KgFormatTest, Files) {
   const std::string path = ::testing::TempDir() + "/t.txt";
   ASSERT_TRUE(WriteFileAtomically(path, "a\tr\tb").ok());
