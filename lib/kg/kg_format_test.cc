@@ -1,5 +1,7 @@
 #include "lib/kg/kg_format.h"
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
