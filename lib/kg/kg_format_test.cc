@@ -1,5 +1,7 @@
 #include "lib/kg/kg_format.h"
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
@@ -41,6 +43,13 @@ TEST(KgFormatTest, StructuresAreOther) {
            "12\n",
        }) {
     EXPECT_EQ(DetectKgFormat(text), KgFormat::kOther) << text;
+  }
+}
+
+// The length of their header may read as a digit and a tab, 0x0938, or as "{".
+TEST(KgFormatTest, TensorFilesAreOther) {
+  for (const char* length : {"8\t\0\0\0\0\0\0", "{\0\0\0\0\0\0\0"}) {
+    EXPECT_EQ(DetectKgFormat(std::string(length, 8) + "{\"__metadata__\":{\"id\":\"x\"}}"), KgFormat::kOther);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -39,6 +41,17 @@ std::string Shown(absl::string_view line) {
   size_t end = kShown;  // not within a character
   while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
   return absl::StrCat(JsonQuote(line.substr(0, end)), "...");
+}
+
+// What tables call their columns. A triple of these words would make entities "head" and "tail" that nobody meant.
+bool IsHeader(const TextTriple& triple) {
+  const auto is_one = [](absl::string_view field, std::initializer_list<absl::string_view> names) {
+    const std::string lower = absl::AsciiStrToLower(field);
+    return std::find(names.begin(), names.end(), lower) != names.end();
+  };
+  return is_one(triple.head, {"head", "subject", "source", "head_id"}) &&
+         is_one(triple.relation, {"relation", "rel", "predicate", "edge", "label", "relation_id"}) &&
+         is_one(triple.tail, {"tail", "object", "target", "tail_id"});
 }
 
 }  // namespace
@@ -135,6 +148,9 @@ TripleReader::Item TripleReader::ParseNames(absl::string_view line, TextTriple* 
   triple->tail = absl::string_view(second + 1, end - second - 1);
   if (triple->head.empty() || triple->relation.empty() || triple->tail.empty()) {
     return Malformed(absl::StrCat("an empty field in ", Shown(line), ", expected head, relation and tail"));
+  }
+  if (num_lines_ == 1 && IsHeader(*triple)) {
+    return Malformed(absl::StrCat("names of columns, ", Shown(line), ", expected triples from the first line on"));
   }
   if (!IsText(line)) return Malformed("text that is not UTF-8, expected names in UTF-8");
   return kTriple;

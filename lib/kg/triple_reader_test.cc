@@ -52,6 +52,10 @@ TEST(TripleReaderTest, MalformedNames) {
                           "t:6: an empty field in \"a\\t\\tb\", expected head, relation and tail",
                           HasSubstr("t:7: an empty field"), HasSubstr("t:8: an empty field"),
                           "t:9: text that is not UTF-8, expected names in UTF-8", "d|r|e"));
+  // A header is one in the first line alone.
+  EXPECT_THAT(ReadAll("Head\tRelation\tTail\na\tr\tb\nhead\trelation\ttail\n"),
+              ElementsAre("t:1: names of columns, \"Head\\tRelation\\tTail\", expected triples from the first line on",
+                          "a|r|b", "head|relation|tail"));
   // Long lines are cut in messages, between characters.
   EXPECT_THAT(ReadAll("a\tr\tb\n" + std::string(59, 'x') + "éé\n"),
               ElementsAre("a|r|b", HasSubstr(absl::StrCat("1 fields in \"", std::string(59, 'x'), "\"..., expected"))));

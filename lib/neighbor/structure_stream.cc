@@ -200,6 +200,8 @@ class Pipeline {
       ++stats->structures;
       stats->atoms += structure.size();
       stats->without_force += structure.force.empty();
+      stats->without_stress += !structure.stress.has_value();
+      for (const uint8_t element : structure.element) stats->elements.set(element);
       stats->without_weight += !chunk.structures[s].has_weight;
       if (!structure.energy.has_value()) {
         ++stats->without_energy;

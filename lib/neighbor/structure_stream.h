@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_NEIGHBOR_STRUCTURE_STREAM_H_
 #define RUTILE_LIB_NEIGHBOR_STRUCTURE_STREAM_H_
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -41,9 +42,11 @@ struct StructureStreamStats {
   int64_t filtered = 0;  // left out by max_energy or max_forces
   int64_t without_energy = 0;
   int64_t without_force = 0;
+  int64_t without_stress = 0;
   int64_t without_weight = 0;                                      // weigh 1, where weight_key is given
   double lowest_energy = std::numeric_limits<double>::infinity();  // eV per atom, less the atomic energies
   double highest_energy = -std::numeric_limits<double>::infinity();
+  std::bitset<119> elements;  // of the atoms, by atomic number
 };
 
 struct StreamedStructure {

@@ -78,6 +78,8 @@ TEST(StructureStreamTest, OrderIsThatOfTheInputForAnyThreadsAndChunks) {
       EXPECT_EQ(progress, 100);
       EXPECT_EQ(stats->without_energy, 24);
       EXPECT_EQ(stats->without_force, 100);
+      EXPECT_EQ(stats->without_stress, 100);
+      EXPECT_TRUE(stats->elements.count() == 1 && stats->elements[8]);
       EXPECT_EQ(stats->highest_energy, 0);
       EXPECT_EQ(stats->lowest_energy, -49);
     }

@@ -34,6 +34,7 @@ class AtomisticModel {
   const ChebyshevOptions& descriptor() const { return descriptor_; }
   const NetworkShape& shape() const { return shape_; }
   const FeatureScaling& feature_scaling() const { return feature_scaling_; }
+  const FeatureRange& feature_range() const { return feature_range_; }
   const EnergyScaling& energy_scaling() const { return energy_scaling_; }
   const std::vector<double>& atomic_energies() const { return atomic_energies_; }  // [species] eV
   bool atomic_energies_fitted() const { return atomic_energies_fitted_; }

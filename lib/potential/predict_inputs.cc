@@ -132,7 +132,7 @@ class Pipeline {
   Pipeline(absl::Span<const Potential> models, const PredictOptions& options)
       : model_(models[0]),
         options_(options),
-        species_map_(models[0].descriptor.species),
+        species_map_(models[0].descriptor.species, /*of_model=*/true),
         descriptor_cost_(models[0].descriptor, AngularMethod::kMoments,
                          CommitteePrecision(models) == DType::kF64 ? 8 : 4, models[0].descriptor.cutoff()),
         network_cost_(models[0].shape),

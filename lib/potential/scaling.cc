@@ -54,15 +54,10 @@ void JacobiEigen(int n, std::vector<double>* a, std::vector<double>* v) {
 
 }  // namespace
 
-std::vector<int> FeatureScaling::ConstantFeatures() const {
+std::vector<int> FeatureScaling::ConstantFeatures(int species) const {
   std::vector<int> constant;
   for (int f = 0; f < num_features; ++f) {
-    for (int s = 0; s < num_species; ++s) {
-      if (scale[s * num_features + f] == 0) {
-        constant.push_back(f);
-        break;
-      }
-    }
+    if (scale[species * num_features + f] == 0) constant.push_back(f);
   }
   return constant;
 }

@@ -20,8 +20,8 @@ struct FeatureScaling {
   std::vector<double> mean;   // [species, F]
   std::vector<double> scale;  // [species, F]: 1 / deviation, 0 for a feature that is constant in training
 
-  // Features (of any species) that got scale 0, in rising order.
-  std::vector<int> ConstantFeatures() const;
+  // Features of atoms of `species`, by its number, that got scale 0, in rising order: all, where there is no such atom.
+  std::vector<int> ConstantFeatures(int species) const;
 };
 
 // What training has seen of each feature before scaling: an atom outside it is extrapolated. A species without atoms

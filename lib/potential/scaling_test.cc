@@ -31,12 +31,13 @@ TEST(FeatureStatisticsTest, PooledAndPerSpecies) {
   EXPECT_THAT(pooled.mean, ElementsAre(7, 3.5, 7, 3.5));
   EXPECT_NEAR(pooled.scale[0], 1 / std::sqrt((36 + 16 + 9 + 49) / 4.0), 1e-12);
   EXPECT_EQ(pooled.scale[0], pooled.scale[2]);
-  EXPECT_THAT(pooled.ConstantFeatures(), IsEmpty());
+  EXPECT_THAT(pooled.ConstantFeatures(1), IsEmpty());
 
   const FeatureScaling by_species = Scale(FeatureScalingKind::kPerSpecies, 2, {0, 0, 1, 1}, rows);
   EXPECT_THAT(by_species.mean, ElementsAre(2, 6, 12, 1));
   EXPECT_THAT(by_species.scale, ElementsAre(DoubleNear(1, 1e-12), DoubleNear(1, 1e-12), DoubleNear(0.5, 1e-12), 0));
-  EXPECT_THAT(by_species.ConstantFeatures(), ElementsAre(1));
+  EXPECT_THAT(by_species.ConstantFeatures(0), IsEmpty());
+  EXPECT_THAT(by_species.ConstantFeatures(1), ElementsAre(1));
 
   const FeatureScaling none = Scale(FeatureScalingKind::kNone, 2, {0, 0, 1, 1}, rows);
   EXPECT_THAT(none.mean, ElementsAre(0, 0, 0, 0));
@@ -54,7 +55,7 @@ TEST(FeatureStatisticsTest, RoundingIsNoSpread) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 100; ++i) rows.push_back({1000 * (1 + 1e-10 * (i % 2)), 1000 * (1 + 1e-6 * (i % 2)), 0});
   const FeatureScaling scaling = Scale(FeatureScalingKind::kPooled, 1, std::vector<uint8_t>(100, 0), rows);
-  EXPECT_THAT(scaling.ConstantFeatures(), ElementsAre(0, 2));
+  EXPECT_THAT(scaling.ConstantFeatures(0), ElementsAre(0, 2));
   // Without the shift, E[x^2] - mean^2 = 1e6 - 1e6 would leave 1e-10 of noise on 2.5e-7.
   EXPECT_NEAR(1 / scaling.scale[1], 5e-4, 1e-8);
 }

@@ -12,14 +12,16 @@
 
 namespace rutile {
 
-// The species index of each atom, for a descriptor's species. INVALID_ARGUMENT naming the structure and the element.
+// The species index of each atom, for a descriptor's species. INVALID_ARGUMENT naming the structure and the element,
+// and what to do: of_model says that the species are those of a trained model, which no flag changes.
 class SpeciesMap {
  public:
-  explicit SpeciesMap(absl::Span<const uint8_t> species);
+  explicit SpeciesMap(absl::Span<const uint8_t> species, bool of_model = false);
   absl::Status Map(const Structure& structure, std::vector<uint8_t>* indices) const;
 
  private:
   std::vector<uint8_t> species_;
+  bool of_model_;
   uint8_t index_[256];  // by atomic number; kNone where the descriptor has no such species
 };
 

@@ -29,7 +29,9 @@ TEST(SpeciesMapTest, NamesTheElementThatIsMissing) {
   const absl::Status status = SpeciesMap({22, 8}).Map(Water(), &indices);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("water.xyz: atom 2 is H"));
-  EXPECT_THAT(status.message(), HasSubstr("--species=Ti,O,H"));
+  EXPECT_THAT(status.message(), HasSubstr("not among the species Ti,O: pass --species=Ti,O,H or leave"));
+  EXPECT_THAT(SpeciesMap({22, 8}, /*of_model=*/true).Map(Water(), &indices).message(),
+              HasSubstr("not among the model's species Ti,O: leave the structure out, or train one with"));
 }
 
 }  // namespace

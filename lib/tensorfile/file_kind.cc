@@ -33,6 +33,16 @@ std::string Remedy(absl::string_view kind_name) {
   return tool.empty() ? "" : absl::StrCat("; make one with ", tool);
 }
 
+// What to give in place of a file of kind `found`.
+std::string Remedy(absl::string_view wanted, absl::string_view found) {
+  const bool model = wanted == "potential" || wanted == "kge";
+  if (model && found == "checkpoint") return "; the models of a run are its best.safetensors and last.safetensors";
+  if (wanted == "checkpoint" && (found == "potential" || found == "kge")) {
+    return "; those of a run are in its folder checkpoints";
+  }
+  return Remedy(wanted);
+}
+
 std::string Describe(const FileKind& kind) { return absl::StrCat(kind.name, "/", kind.version); }
 
 }  // namespace
@@ -78,7 +88,7 @@ absl::Status CheckFileKind(absl::string_view expected, const TensorFile& file) {
   ASSIGN_OR_RETURN(const FileKind found, GetFileKind(file));
   if (found.name != wanted->name) {
     return absl::InvalidArgumentError(absl::StrCat(file.path, ": is a file of kind ", Describe(found), ", expected ",
-                                                   expected, Remedy(wanted->name)));
+                                                   expected, Remedy(wanted->name, found.name)));
   }
   if (found.version > wanted->version) {
     return absl::InvalidArgumentError(absl::StrCat(file.path, ": is a file of kind ", Describe(found),

@@ -50,6 +50,12 @@ TEST(FileKindTest, Check) {
   EXPECT_EQ(message(FileOfKind("atomistic.features/1")),
             "x.safetensors: is a file of kind atomistic.features/1, older than what this rutile reads, "
             "atomistic.features/2; make one with featurize");
+  EXPECT_EQ(CheckFileKind("potential/1", FileOfKind("checkpoint/1")).message(),
+            "x.safetensors: is a file of kind checkpoint/1, expected potential/1; the models of a run are its "
+            "best.safetensors and last.safetensors");
+  EXPECT_EQ(CheckFileKind("checkpoint/1", FileOfKind("kge/1")).message(),
+            "x.safetensors: is a file of kind kge/1, expected checkpoint/1; those of a run are in its folder "
+            "checkpoints");
   EXPECT_THAT(message(FileOfKind("nonsense")), ::testing::HasSubstr("not a kind of file"));
   TensorFile none;
   none.path = "y";

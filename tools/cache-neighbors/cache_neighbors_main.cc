@@ -17,11 +17,13 @@
 #include "lib/neighbor/neighbor_file.h"
 #include "tools/cache-neighbors/cache_triples.h"
 #include "tools/common/descriptor_flags.h"
+#include "tools/common/given_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/structure_stream_flags.h"
 
 DEFINE_double(cutoff, 0,
-              "Neighbours up to here, in Angstrom: any descriptor with shorter cutoffs can be made of them. Instead of "
+              "Neighbours up to here, in Angstrom, at most 20: any descriptor with shorter cutoffs can be made of "
+              "them. Instead of "
               "the descriptor's flags. Pairs, time and size grow with its cube.");
 DEFINE_validator(cutoff, [](const char*, double value) { return value >= 0 && value <= rutile::kLongestCutoff; });
 DEFINE_bool(triplets, false,
@@ -38,17 +40,15 @@ DECLARE_double(ang_cutoff);
 namespace rutile {
 namespace {
 
-bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
-
 absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
-  if (Given("cutoff")) {
+  if (FlagGiven("cutoff")) {
     if (FLAGS_cutoff == 0) return absl::InvalidArgumentError("--cutoff=0: expected a distance in Angstrom");
     for (const char* flag : {"species", "rad_order", "rad_cutoff", "ang_order", "min_cutoff", "fingerprints"}) {
-      if (!Given(flag)) continue;
+      if (!FlagGiven(flag)) continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "--cutoff and --", flag, ": give a cutoff alone, for any descriptor, or the descriptor, which is recorded"));
     }
-    if (FLAGS_triplets != Given("ang_cutoff")) {
+    if (FLAGS_triplets != FlagGiven("ang_cutoff")) {
       return absl::InvalidArgumentError(FLAGS_triplets ? "--triplets needs --ang_cutoff beside --cutoff"
                                                        : "--cutoff and --ang_cutoff, but no --triplets");
     }
@@ -103,15 +103,15 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
   progress.Finish();
 
   PrintNearWarning(stats.too_close, stats.first_too_close, options.min_cutoff);
-  PrintStreamWarnings("neighbours", options, stats);
+  PrintStreamWarnings("neighbours", options, options.species, stats);
   const std::string triplets =
       FLAGS_triplets ? absl::StrFormat(" and %d triplets within %g", stats.triplets, options.triplet_cutoff) : "";
   PrintMessage(absl::StrFormat(
-      "%d structures, %d atoms, %d pairs within %g Angstrom%s, %.1f neighbours per atom; %d left out%s; "
+      "%d structures, %d atoms, %d pairs within %g Angstrom%s, %.1f neighbours per atom; %s; %d left out%s; "
       "%.2f s, %.0f pairs/s -> %s",
       stats.structures, stats.atoms, stats.pairs, options.cutoff, triplets,
-      static_cast<double>(stats.pairs) / stats.atoms, stats.filtered, Size(output), seconds, stats.pairs / seconds,
-      output));
+      static_cast<double>(stats.pairs) / stats.atoms, DescribeLabels(stats), stats.filtered, Size(output), seconds,
+      stats.pairs / seconds, output));
   return absl::OkStatus();
 }
 

@@ -9,7 +9,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/train/run_directory.h"
 #include "tools/common/duration_flag.h"
-#include "tools/common/flag_file.h"
+#include "tools/common/flag_word.h"
 #include "tools/common/given_flags.h"
 
 DEFINE_string(output_dir, "run", "Directory that keeps the run: models, checkpoints, log.tsv.");

@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/stp_reader.h"
 #include "lib/structure/element.h"
+#include "tools/common/given_flags.h"
 
 DEFINE_string(species, "",
               "Elements, comma-separated, as in Ti,O. Their order fixes the typespins (..., -1, 1, ...) and so the "
@@ -30,8 +31,6 @@ namespace rutile {
 namespace {
 
 constexpr const char* kFlags[] = {"species", "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
-
-bool GivenOnCommandLine(const char* name) { return !gflags::GetCommandLineFlagInfoOrDie(name).is_default; }
 
 absl::StatusOr<std::vector<uint8_t>> ParseSpecies() {
   std::vector<uint8_t> species;
@@ -51,7 +50,7 @@ absl::StatusOr<std::vector<uint8_t>> ParseSpecies() {
 absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
   if (!FLAGS_fingerprints.empty()) {
     for (const char* name : kFlags) {
-      if (GivenOnCommandLine(name)) {
+      if (FlagGiven(name)) {
         return absl::InvalidArgumentError(
             absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
       }
@@ -74,8 +73,7 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
 }
 
 bool DescriptorFlagsGiven() {
-  return GivenOnCommandLine("fingerprints") ||
-         std::any_of(std::begin(kFlags), std::end(kFlags), [](const char* name) { return GivenOnCommandLine(name); });
+  return FlagGiven("fingerprints") || std::any_of(std::begin(kFlags), std::end(kFlags), FlagGiven);
 }
 
 absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path) {
@@ -89,14 +87,14 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptio
     if (given != recorded) return contradiction("--fingerprints=" + FLAGS_fingerprints, recorded.ToJson());
     return recorded;
   }
-  if (GivenOnCommandLine("species")) {
+  if (FlagGiven("species")) {
     ASSIGN_OR_RETURN(const std::vector<uint8_t> species, ParseSpecies());
     const std::string kept = absl::StrJoin(
         recorded.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
     if (species != recorded.species) return contradiction("--species=" + FLAGS_species, "--species=" + kept);
   }
   const auto check = [&](const char* name, double given, double kept) {
-    if (!GivenOnCommandLine(name) || given == kept) return absl::OkStatus();
+    if (!FlagGiven(name) || given == kept) return absl::OkStatus();
     return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
   };
   RETURN_IF_ERROR(check("rad_order", FLAGS_rad_order, recorded.rad_order));

@@ -1,8 +1,5 @@
 #include "tools/common/flag_file.h"
 
-#include <gflags/gflags.h>
-
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,52 +9,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/flag_word.h"
 
 namespace rutile {
 namespace {
 
 constexpr int kDeepest = 20;  // files in files
 constexpr char kFlagFile[] = "flagfile";
-
-std::set<std::string>& StandAlone() {
-  static auto* names = new std::set<std::string>();
-  return *names;
-}
-
-bool IsFlag(absl::string_view argument) { return argument.size() > 1 && argument[0] == '-'; }
-
-struct FlagWord {
-  std::string name;  // as it was defined; "" when there is no such flag
-  bool has_value = false;
-  bool is_bool = false;  // and needs none
-  bool is_text = false;  // a text flag that needs none, as it stands for...
-  bool text = false;     // ...this
-};
-
-// What gflags makes of "--name=value", "-name", "--noname", "--rad-cutoff=6".
-FlagWord ParseFlagWord(absl::string_view argument) {
-  FlagWord word;
-  argument.remove_prefix(absl::StartsWith(argument, "--") ? 2 : 1);
-  const size_t equals = argument.find('=');
-  word.has_value = equals != absl::string_view::npos;
-  const std::string name = absl::StrReplaceAll(argument.substr(0, equals), {{"-", "_"}});
-  gflags::CommandLineFlagInfo info;
-  const auto find = [&](const std::string& flag, bool value) {
-    if (!word.name.empty() || !gflags::GetCommandLineFlagInfo(flag.c_str(), &info)) return;
-    word.is_text = StandAlone().count(flag) > 0;
-    word.is_bool = word.is_text || info.type == "bool";
-    word.text = value;
-    if (word.is_bool || value) word.name = flag;
-  };
-  find(name, true);
-  if (absl::StartsWith(name, "no")) find(name.substr(2), false);
-  return word;
-}
 
 // What gflags is told.
 std::string ForGflags(absl::string_view argument, const FlagWord& word) {
@@ -98,8 +60,6 @@ absl::Status ReadFlagFile(const std::string& path, int depth, std::vector<Argume
 }
 
 }  // namespace
-
-bool MayStandAlone(const char* name) { return StandAlone().insert(name).second; }
 
 absl::StatusOr<std::vector<Argument>> ExpandFlagFiles(absl::Span<const std::string> arguments) {
   std::vector<Argument> expanded;

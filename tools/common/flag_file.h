@@ -18,11 +18,6 @@
 
 namespace rutile {
 
-// Lets the text flag `name` be given without a value, which then is "true"; "--noname" is "false". For its definition:
-//   DEFINE_string(resume, "", ...);
-//   const bool resume_may_stand_alone = MayStandAlone("resume");
-bool MayStandAlone(const char* name);
-
 struct Argument {
   std::string text;
   std::string origin;  // "command line", "flagfile settings.txt"

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "tools/common/flag_word.h"
 
 DEFINE_double(cut_off, 6, "A number.");
 DEFINE_string(label, "", "A text.");

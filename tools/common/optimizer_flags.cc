@@ -47,6 +47,11 @@ absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags() {
   ASSIGN_OR_RETURN(OptimizerOptions options, DefaultOptimizerOptions(FLAGS_optimizer));
   const auto used = [&](const char* option) { return std::make_pair(option, UsesOption(options.kind, option)); };
   const bool lbfgs = options.kind == OptimizerKind::kLbfgs;
+  if (FlagGiven("alpha") && !UsesOption(options.kind, "alpha")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--alpha has no effect with --optimizer=", FLAGS_optimizer,
+                     ": it is rmsprop's; aenet's alpha, the weight of forces, is --force_weight"));
+  }
   RETURN_IF_ERROR(RefuseUnused(absl::StrCat("--optimizer=", FLAGS_optimizer), {used("weight_decay"),
                                                                                used("beta1"),
                                                                                used("beta2"),

@@ -78,7 +78,9 @@ TEST(OptimizerFlagsTest, ReachTheOptions) {
 // Nobody tunes a flag in vain.
 TEST(OptimizerFlagsTest, RefusesWhatTheOptimizerDoesNotUse) {
   EXPECT_EQ(Message({{"momentum", "0.9"}}), "--momentum has no effect with --optimizer=adam: leave it out");
-  EXPECT_THAT(Message({{"alpha", "0.9"}}), HasSubstr("--alpha has no effect with --optimizer=adam"));
+  EXPECT_THAT(
+      Message({{"alpha", "0.9"}}),
+      HasSubstr("--alpha has no effect with --optimizer=adam: it is rmsprop's; aenet's alpha, the weight of forces"));
   EXPECT_THAT(Message({{"optimizer", "sgd"}, {"centered", "true"}}), HasSubstr("--centered has no effect"));
   EXPECT_THAT(Message({{"optimizer", "sgd"}, {"epsilon", "1e-8"}}), HasSubstr("--epsilon has no effect"));
   EXPECT_THAT(Message({{"optimizer", "rmsprop"}, {"lr_decay", "0.1"}}), HasSubstr("--lr_decay has no effect"));

@@ -21,6 +21,7 @@
 #include "lib/base/version.h"
 #include "lib/profile/scope.h"
 #include "lib/tensorfile/provenance.h"
+#include "tools/common/check_arguments.h"
 #include "tools/common/flag_file.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/profile_run.h"
@@ -33,15 +34,22 @@ const char* tool_name = "rutile";
 int message_rank = 0;
 bool quiet = false;  // of all but errors
 
-// Flags of gflags itself that are part of every tool. Everything else that LibTorch, glog and gflags register is not.
-bool IsCommonFlag(absl::string_view name) { return name == "flagfile" || name == "help" || name == "version"; }
-
 bool IsOurs(const gflags::CommandLineFlagInfo& flag) { return absl::StartsWith(flag.filename, "tools/"); }
 
 std::vector<gflags::CommandLineFlagInfo> AllFlags() {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);  // sorted by file, then name
   return flags;
+}
+
+// Of the tool, and of gflags itself what is part of every tool. Nothing else that LibTorch, glog and gflags register
+// is.
+std::vector<std::string> FlagNames() {
+  std::vector<std::string> names = {"flagfile", "help", "version"};
+  for (const auto& flag : AllFlags()) {
+    if (IsOurs(flag)) names.push_back(flag.name);
+  }
+  return names;
 }
 
 std::string Wrapped(absl::string_view text, absl::string_view indent) {
@@ -182,14 +190,19 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
   gflags::SetVersionString(kVersion);
-  const absl::StatusOr<std::vector<Argument>> arguments =
-      ExpandFlagFiles(std::vector<std::string>(argv + 1, argv + argc));
+  std::vector<std::string> given(argv + 1, argv + argc);
+  if (!given.empty() && given[0] == "-h") given[0] = "--help";
+  const absl::StatusOr<std::vector<Argument>> arguments = ExpandFlagFiles(given);
   if (!arguments.ok()) {
     PrintMessage(arguments.status().message());
     return 1;
   }
   if (const std::string message = FindForeign(*arguments, info.foreign); !message.empty()) {
     PrintMessage(message);
+    return 1;
+  }
+  if (const absl::Status status = CheckArguments(*arguments, FlagNames()); !status.ok()) {
+    PrintMessage(absl::StrCat(status.message(), "; see ", info.name, " --help"));
     return 1;
   }
   for (const Argument& argument : *arguments) run.command.push_back(argument.text);
@@ -208,11 +221,6 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   if (FlagIsSet("help")) {
     PrintHelp(info);
     return 0;
-  }
-  for (const auto& flag : AllFlags()) {
-    if (flag.is_default || IsOurs(flag) || IsCommonFlag(flag.name) || flag.name == "logtostderr") continue;
-    PrintMessage(absl::StrCat("unknown flag --", flag.name, "; see ", info.name, " --help"));
-    return 1;
   }
   run.args.assign(argv + 1, argv + argc);
   InstallInterruptHandlers();

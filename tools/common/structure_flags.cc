@@ -19,6 +19,7 @@ DEFINE_string(runner_units, "",
 DEFINE_validator(runner_units, [](const char*, const std::string& value) {
   return value.empty() || value == "angstrom_ev" || value == "bohr_hartree";
 });
+
 namespace rutile {
 
 absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {

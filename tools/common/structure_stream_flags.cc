@@ -8,7 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/shards.h"
 #include "lib/base/status_macros.h"
+#include "lib/structure/element.h"
 #include "tools/common/atomic_energies.h"
+#include "tools/common/given_flags.h"
 #include "tools/common/parse_shard.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/selection_flags.h"
@@ -28,6 +30,13 @@ namespace {
 // Energies per atom, less the atomic energies, lie within a few eV of each other in any sensible set.
 constexpr double kWideSpread = 10;   // eV
 constexpr double kFarFromZero = 50;  // eV
+
+// A key that was given, and that no structure has.
+void WarnOfKey(const char* flag, const std::string& key, absl::string_view what, int64_t without,
+               const StructureStreamStats& stats) {
+  if (!FlagGiven(flag) || key.empty() || without < stats.structures) return;
+  PrintWarning(absl::StrCat("--", flag, "=", key, ": no structure has ", what, " of that name"));
+}
 
 }  // namespace
 
@@ -54,8 +63,25 @@ absl::StatusOr<std::string> OutputFromFlags(const StructureStreamOptions& option
 
 bool ProgressFromFlags() { return FLAGS_progress; }
 
+std::string DescribeLabels(const StructureStreamStats& stats) {
+  return absl::StrCat(stats.structures - stats.without_energy, " with energy, ", stats.structures - stats.without_force,
+                      " with forces, ", stats.structures - stats.without_stress, " with stress");
+}
+
 void PrintStreamWarnings(absl::string_view result, const StructureStreamOptions& options,
-                         const StructureStreamStats& stats) {
+                         absl::Span<const uint8_t> species, const StructureStreamStats& stats) {
+  WarnOfKey("energy_key", options.reader.energy_key, "an energy", stats.without_energy, stats);
+  WarnOfKey("force_key", options.reader.force_key, "forces", stats.without_force, stats);
+  WarnOfKey("stress_key", options.reader.stress_key, "a stress", stats.without_stress, stats);
+  WarnOfKey("virial_key", options.reader.virial_key, "a virial", stats.without_stress, stats);
+  // A shard may lack what others have.
+  for (const uint8_t element : options.num_shards == 1 ? species : absl::Span<const uint8_t>()) {
+    if (stats.elements[element]) continue;
+    PrintWarning(
+        absl::StrCat("no atom is ", ElementSymbol(element),
+                     ", one of the species: its network cannot be trained, and the typespins of the others follow "
+                     "from the whole list"));
+  }
   if (stats.without_energy == stats.structures) {
     PrintWarning(
         absl::StrCat("no structure has an energy: the ", result, " can be used for prediction, not for training"));

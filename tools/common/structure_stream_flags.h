@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/descriptor/recorded_inputs.h"
 #include "lib/neighbor/structure_stream.h"
 
@@ -25,9 +26,14 @@ absl::StatusOr<std::string> OutputFromFlags(const StructureStreamOptions& option
 // --progress.
 bool ProgressFromFlags();
 
-// Warns of structures without energy, and of energies that do not fit the atomic energies. `result`: "features".
+// Warns of structures without energy, keys that no frame has, species that no atom is, and of energies that do not fit
+// the atomic energies. `result`: "features". species: atomic numbers, of the descriptor; none where there is no
+// descriptor.
 void PrintStreamWarnings(absl::string_view result, const StructureStreamOptions& options,
-                         const StructureStreamStats& stats);
+                         absl::Span<const uint8_t> species, const StructureStreamStats& stats);
+
+// "217 with energy, 217 with forces, 0 with stress".
+std::string DescribeLabels(const StructureStreamStats& stats);
 
 // Warns of structures with atoms that the descriptor does not see.
 void PrintNearWarning(int64_t structures, const std::string& first, double min_cutoff);

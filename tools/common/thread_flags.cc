@@ -6,13 +6,15 @@
 
 #include "lib/base/parallel_for.h"
 
-DEFINE_int32(threads, 0, "Threads. 0: one for each processor that the process may use. Results do not depend on it.");
+DEFINE_int32(threads, 0,
+             "Threads, up to 1024. 0: one for each processor that the process may use. Results do not depend on it.");
 DEFINE_validator(threads, [](const char*, int32_t value) { return value >= 0 && value <= 1024; });
 
 namespace rutile {
-
 namespace {
+
 int processes_here = 1;
+
 }  // namespace
 
 int ThreadsFromFlags() {

@@ -35,6 +35,7 @@
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/given_flags.h"
+#include "tools/common/text_triples.h"
 #include "tools/common/thread_flags.h"
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/shards.h"
@@ -276,6 +277,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
     if (run.args.size() == 1) return absl::OkStatus();
   }
   if (!graph.has_value()) {
+    RETURN_IF_ERROR(RefuseTextTriples(run.args[1]));
     ASSIGN_OR_RETURN(graph, ReadTriples(run.args[1]));
   }
   if (const absl::Status status = CheckSameVocabulary(model, *graph); !status.ok()) {

@@ -112,6 +112,7 @@ $evaluate --min_mrr=0.99 m.safetensors g.safetensors > /dev/null 2> err
 [ $? = 2 ] && grep -q 'is below --min_mrr=0.99' err || fail "a limit that is not met: $(cat err)"
 
 expect_error 1 'needs MODEL' $evaluate m.safetensors
+expect_error 1 'test.txt: is a knowledge graph as text' $evaluate m.safetensors test.txt
 expect_error 1 'kg.triples' $evaluate m.safetensors m.safetensors
 expect_error 1 'inverse' $evaluate m.safetensors plain.safetensors
 expect_error 1 '--split=dev: expected train, valid, test' $evaluate --split=dev m.safetensors g.safetensors
@@ -123,7 +124,7 @@ expect_error 1 '--top_k=0' $evaluate --queries=queries.tsv --top_k=0 m.safetenso
 expect_error 1 '--top_k has no effect without --queries' $evaluate --top_k=3 m.safetensors g.safetensors
 expect_error 1 '--min_mrr has no effect with --queries' $evaluate --queries=queries.tsv --min_mrr=0.1 m.safetensors g.safetensors
 expect_error 1 '--max_force_rmse has no effect with a knowledge-graph model' $evaluate --max_force_rmse=1 m.safetensors g.safetensors
-expect_error 1 '--split has no effect with an interatomic potential' $evaluate --split=valid none.safetensors g.safetensors
+expect_error 1 'none.safetensors: No such file' $evaluate --split=valid none.safetensors g.safetensors
 expect_error 1 '--filter=train+valid' $evaluate --ranking_convention=tiepin --filter=all m.safetensors g.safetensors
 expect_error 1 'leave out --direction=both' $evaluate --ranking_convention=original --direction=both tails.safetensors plain.safetensors
 expect_error 1 'output_model has no effect with a model of ours' $evaluate --output_model=o.safetensors m.safetensors g.safetensors

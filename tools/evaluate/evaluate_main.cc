@@ -60,19 +60,20 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
 }
 
 absl::Status RunEvaluate(const ToolRun& run) {
-  if (!run.args.empty() && IsKgeModel(run.args[0])) return EvaluateKge(run);
+  constexpr char kNeeds[] = "needs a model and at least one file of data; see evaluate --help";
+  if (run.args.empty()) return absl::InvalidArgumentError(kNeeds);
+  if (IsKgeModel(run.args[0])) return EvaluateKge(run);
+  // Before the flags: what is no model must not be taken for a potential, and flags of embeddings be blamed.
+  ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
   RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
-  if (WantsAenet()) return ExportToAenet(run);
-  if (run.args.size() < 2) {
-    return absl::InvalidArgumentError("needs a model and at least one file of data; see evaluate --help");
-  }
+  if (WantsAenet()) return ExportToAenet(run, models);
+  if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);
   ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());
   RETURN_IF_ERROR(CheckFlags(shard));
   std::optional<TrainingLog> log;
   if (!FLAGS_train_log.empty()) {
     ASSIGN_OR_RETURN(log, ReadTrainingLog(FLAGS_train_log));
   }
-  ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));

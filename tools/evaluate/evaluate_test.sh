@@ -123,6 +123,10 @@ expect_error 1 'none.safetensors' $evaluate none.safetensors f.safetensors
 expect_error 1 'potential' $evaluate f.safetensors f.safetensors
 head -c 2000 run/best.safetensors > cut.safetensors
 expect_error 1 'cut.safetensors' $evaluate cut.safetensors f.safetensors
+expect_error 1 'is a file of kind checkpoint/1, expected potential/1; the models' $evaluate --split=valid run/checkpoints/last.safetensors f.safetensors
+expect_error 1 'split has no effect with an interatomic potential' $evaluate --split=valid run/best.safetensors f.safetensors
+expect_error 1 'run: is the directory of a run, expected its model, run/best.safetensors' $evaluate run f.safetensors
+expect_error 1 'needs a model' $evaluate
 expect_error 1 'needs a model' $evaluate run/best.safetensors
 expect_error 1 'none.xyz' $evaluate run/best.safetensors none.xyz
 $featurize --species=Ti,O --rad_cutoff=5 --output=other.safetensors "$tio2" 2> /dev/null
@@ -132,7 +136,7 @@ expect_error 1 'need --forces' $evaluate --forces=false --max_force_rmse=1 run/b
 $train --max_epochs=1 --output_dir=longer other.safetensors > /dev/null 2>&1
 expect_error 1 'a committee need the same' $evaluate run/best.safetensors,longer/best.safetensors f.safetensors
 printf '1\n\nFe 0 0 0\n' > iron.xyz
-expect_error 1 'Fe' $evaluate run/best.safetensors iron.xyz
+expect_error 1 'is Fe, which is not among the model.s species Ti,O: leave' $evaluate run/best.safetensors iron.xyz
 expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safetensors f.safetensors
 expect_error 1 'output_dir' $evaluate --train_log=run/log.tsv run/best.safetensors f.safetensors
 expect_error 1 '--config_type' $evaluate --config_type=nothing run/best.safetensors f.safetensors

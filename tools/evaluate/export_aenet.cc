@@ -6,7 +6,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/aenet_file.h"
 #include "tools/common/given_flags.h"
-#include "tools/evaluate/models.h"
 
 DEFINE_string(
     export_aenet, "",
@@ -17,7 +16,7 @@ namespace rutile {
 
 bool WantsAenet() { return !FLAGS_export_aenet.empty(); }
 
-absl::Status ExportToAenet(const ToolRun& run) {
+absl::Status ExportToAenet(const ToolRun& run, const Models& models) {
   RETURN_IF_ERROR(RefuseFlags("with --export_aenet, which evaluates nothing",
                               {"output_dir", "frames", "config_type", "forces", "check", "train_log", "shard",
                                "max_energy_rmse", "max_force_rmse", "max_stress_rmse"}));
@@ -25,7 +24,6 @@ absl::Status ExportToAenet(const ToolRun& run) {
     return absl::InvalidArgumentError(
         absl::StrCat("--export_aenet needs a model and nothing else, found ", run.args.size(), " arguments"));
   }
-  ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
   if (models.potentials.size() > 1) {
     return absl::InvalidArgumentError("--export_aenet writes one model: export the members of a committee one by one");
   }

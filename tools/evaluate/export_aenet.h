@@ -5,13 +5,14 @@
 
 #include "absl/status/status.h"
 #include "tools/common/run_tool.h"
+#include "tools/evaluate/models.h"
 
 namespace rutile {
 
 bool WantsAenet();
 
 // INVALID_ARGUMENT: anything but one model of one potential, flags that say how to evaluate, and WriteAenetPotentials'.
-absl::Status ExportToAenet(const ToolRun& run);
+absl::Status ExportToAenet(const ToolRun& run, const Models& models);
 
 }  // namespace rutile
 

@@ -15,6 +15,11 @@ namespace rutile {
 absl::StatusOr<Models> ReadModels(const std::string& argument) {
   std::vector<std::string> arguments = {argument};
   if (!FileExists(argument)) arguments = absl::StrSplit(argument, ',', absl::SkipEmpty());
+  for (const std::string& path : arguments) {
+    const std::string best = absl::StrCat(path, "/best.safetensors");
+    if (!FileExists(best)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is the directory of a run, expected its model, ", best));
+  }
   Models models;
   ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
   for (const std::string& path : models.paths) {

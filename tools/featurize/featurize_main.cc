@@ -35,6 +35,11 @@ absl::Status RunFeaturize(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options));
   if (recorded.descriptor.has_value()) {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags(*recorded.descriptor, recorded.descriptor_path));
+  } else if (!DescriptorFlagsGiven()) {
+    return absl::InvalidArgumentError(
+        "needs --species for structures, their elements, as in --species=Ti,O; for a knowledge graph whose first line "
+        "is "
+        "not head TAB relation TAB tail, or comes from standard input, --train=FILE");
   } else {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags());
   }
@@ -50,12 +55,13 @@ absl::Status RunFeaturize(const ToolRun& run) {
   progress.Finish();
 
   PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff);
-  PrintStreamWarnings("features", options, stats);
-  PrintMessage(absl::StrFormat(
-      "%d structures, %d atoms, %.1f neighbours per atom within %g Angstrom, %d features; "
-      "%d left out; %.2f s, %.0f atoms/s -> %s",
-      stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms, options.descriptor.cutoff(),
-      options.descriptor.num_features(), stats.filtered, seconds, stats.atoms / seconds, output));
+  PrintStreamWarnings("features", options, options.descriptor.species, stats);
+  PrintMessage(
+      absl::StrFormat("%d structures, %d atoms, %.1f neighbours per atom within %g Angstrom, %d features; %s; "
+                      "%d left out; %.2f s, %.0f atoms/s -> %s",
+                      stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms,
+                      options.descriptor.cutoff(), options.descriptor.num_features(), DescribeLabels(stats),
+                      stats.filtered, seconds, stats.atoms / seconds, output));
   return absl::OkStatus();
 }
 

@@ -61,7 +61,7 @@ bad 'rad_cutoff' $f --rad_cutoff=0 $out "$tio2"
 bad 'rad_cutoff' $f --rad_cutoff=-1 $out "$tio2"
 bad 'rad_cutoff' $f --rad_cutoff=1000 $out "$tio2"
 bad 'ang_cutoff' $f --ang_cutoff=50 $out "$tio2"
-bad '--species' $out "$tio2"
+bad 'needs --species for structures' $out "$tio2"
 bad '--output' $f "$tio2"
 bad 'structures' $f $out
 bad 'shard' $f --shard=3/2 $out "$tio2"
@@ -75,6 +75,12 @@ if [ -w /dev/full ]; then
   $featurize $f --output=/dev/full "$tio2" 2> err && fail "a full device"
   grep -q 'No space left' err || fail "a full device: $(cat err)"
 fi
+# So are a species that no atom is, and a key that no structure has; what structures have is counted.
+xyz '1\nenergy=-1\nO 0 0 0\n'
+$featurize --species=Ti,O --force_key=dft_forces $out bad.xyz 2> err || fail "labels: $(cat err)"
+for words in 'force_key=dft_forces: no structure has forces' 'no atom is Ti' '; 1 with energy, 0 with forces, 0 with stress;'; do
+  grep -q -- "$words" err || fail "no '$words' in: $(cat err)"
+done
 # Atoms nearer than min_cutoff are a warning.
 xyz '2\n\nO 0 0 0\nO 0 0 0.3\n'
 $featurize $f $out bad.xyz 2> err || fail "near atoms: $(cat err)"

@@ -103,6 +103,10 @@ bad '--node_name_dict needs --entity_to_id' --node_name_dict="$kg/node_name_dict
 bad 'needs --train' --valid=v.txt
 bad 'give splits as --train' $splits one
 bad 'none.txt.*No such file' --train=none.txt
+printf 'subject\tpredicate\tobject\na\tr\tb\n' > header.tsv
+bad 'header.tsv:1: names of columns' --train=header.tsv
+printf 'a,r,b\n' > train.csv
+bad 'needs --species for structures.*for a knowledge graph' train.csv
 printf 'a\t0\nb\t0\n' > twice.txt
 bad 'twice.txt:2: index 0 is used twice' --entity_to_id=twice.txt $splits
 printf 'a\t0\nb\t2\n' > hole.txt

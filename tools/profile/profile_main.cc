@@ -31,7 +31,7 @@ DEFINE_string(output_dir, "", "Where report.html, trace.json and tables are writ
 DEFINE_bool(tsv, false, "Print a table for scripts on standard output instead of a page.");
 DEFINE_bool(peaks, true,
             "Measure what the machine could do, once for each user (three seconds), to show shares of it.");
-DEFINE_int32(max_stages, 12, "Stages of a process that the page shows.");
+DEFINE_int32(max_stages, 12, "Stages of a process that the page shows, 1 to 1000.");
 DEFINE_validator(max_stages, [](const char*, int32_t value) { return value >= 1 && value <= 1000; });
 DEFINE_string(time_budget, "120s", "How long all trials of --tune, --find_batch_size or --find_lr may take.");
 DEFINE_string(

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/flag_file.h"
+#include "tools/common/flag_word.h"
 #include "tools/common/given_flags.h"
 
 DEFINE_string(params, "", "Only parameters whose names fit one of these globs, with commas between. Empty: all.");

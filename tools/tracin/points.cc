@@ -78,6 +78,12 @@ absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> a
   if (arguments.empty()) {
     return absl::InvalidArgumentError("needs checkpoints of a run (run/checkpoints/*.safetensors); see tracin --help");
   }
+  for (const std::string& argument : arguments) {
+    const std::string checkpoints = absl::StrCat(argument, "/checkpoints");
+    if (!FileExists(checkpoints)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(argument, ": is the directory of a run, expected its checkpoints, ",
+                                                   checkpoints, "/*.safetensors"));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, ExpandInputs(arguments));
   std::string kind;
   for (const std::string& path : paths) {

@@ -152,6 +152,8 @@ expect_error 1 'kge_loss' $train --kge_loss=bce --output_dir=z t.safetensors
 expect_error 1 'needs the file of triples' $train --output_dir=z k.safetensors
 expect_error 1 'a second file of kind kg.triples' $train --output_dir=z t.safetensors other.safetensors
 expect_error 1 'expected a file of triples' $train --output_dir=z t.safetensors train.txt
+expect_error 1 'train.txt: is a knowledge graph as text' $train --kge_model=complex --output_dir=z train.txt
+expect_error 1 'test: is featurize' $train --test=test.txt --output_dir=z t.safetensors
 $train --compile_mode=script --output_dir=z t.safetensors 2> log && fail "script"
 grep -q "no form in TorchScript" log || fail "script: $(cat log)"
 [ -e z ] && fail "a refused run left files"

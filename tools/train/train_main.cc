@@ -3,9 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/run_tool.h"
+#include "tools/common/text_triples.h"
+#include "tools/train/foreign_flags.h"
 #include "tools/train/operator_flags.h"
 #include "tools/train/train_kge.h"
 #include "tools/train/train_potential.h"
@@ -19,15 +22,17 @@ absl::Status RunTrain(const ToolRun& run) {
     return absl::InvalidArgumentError("needs structures, features, neighbors or triples to train on; see train --help");
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
-  return HoldsTriples(inputs) ? TrainKge(run, inputs) : TrainPotential(run, inputs);
+  if (HoldsTriples(inputs)) return TrainKge(run, inputs);
+  RETURN_IF_ERROR(RefuseTextTriples(inputs[0]));
+  return TrainPotential(run, inputs);
 }
 
 }  // namespace
 }  // namespace rutile
 
 int main(int argc, char** argv) {
-  return rutile::RunTool(
-      argc, argv,
-      {"train", "fit a potential, or embeddings of a knowledge graph", "train [flags] --output_dir=run INPUT..."},
-      rutile::RunTrain);
+  return rutile::RunTool(argc, argv,
+                         {"train", "fit a potential, or embeddings of a knowledge graph",
+                          "train [flags] --output_dir=run INPUT...", rutile::TrainForeignFlags()},
+                         rutile::RunTrain);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -44,13 +45,20 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
                             split.test.size(), " are kept for the test; ", task.task->num_parameters(),
                             " parameters; atomic energies", task.model->atomic_energies_fitted() ? " (fitted)" : "",
                             energies));
-  const std::vector<int> constant = task.model->feature_scaling().ConstantFeatures();
-  if (constant.empty()) return;
-  PrintWarning(
-      absl::StrCat(constant.size(), " of ", data.descriptor().num_features(),
-                   " features do not vary over the training atoms and are ignored (numbers ",
-                   absl::StrJoin(constant.begin(), constant.begin() + std::min<size_t>(constant.size(), 10), ", "),
-                   constant.size() > 10 ? ", ..." : "", ")"));
+  const int num_features = data.descriptor().num_features();
+  for (size_t s = 0; s < species.size(); ++s) {
+    if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {
+      PrintWarning(absl::StrCat("no training atom is ", ElementSymbol(species[s]), ", whose network learns nothing"));
+      continue;
+    }
+    const std::vector<int> constant = task.model->feature_scaling().ConstantFeatures(static_cast<int>(s));
+    if (constant.empty()) continue;
+    PrintWarning(
+        absl::StrCat(constant.size(), " of ", num_features, " features do not vary over the training atoms of ",
+                     ElementSymbol(species[s]), " and are ignored (numbers ",
+                     absl::StrJoin(constant.begin(), constant.begin() + std::min<size_t>(constant.size(), 10), ", "),
+                     constant.size() > 10 ? ", ..." : "", ")"));
+  }
 }
 
 absl::Status WriteFrames(absl::string_view directory, const Split& split) {

@@ -34,6 +34,12 @@ $train ${short/12/5} --output_dir=d f.safetensors > /dev/null 2>&1 || fail "firs
 $train $short --output_dir=d --resume f.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
 $diff a/last.safetensors d/last.safetensors || fail "a resumed run differs"
 cut -f 1-8 a/log.tsv > log_a && cut -f 1-8 d/log.tsv > log_d && cmp log_a log_d || fail "the log of a resumed run differs"
+# A species that no training atom is; features of the others are none of its business.
+$featurize --species=O,Ti,W --output=w.safetensors "$tio2" 2> log || fail "three species: $(cat log)"
+grep -q 'no atom is W' log || fail "three species: $(cat log)"
+$train --hidden=4 --max_epochs=1 --output_dir=w w.safetensors > /dev/null 2> log || fail "three species: $(cat log)"
+grep -q 'no training atom is W, whose network learns nothing' log || fail "three species: $(cat log)"
+grep -q 'do not vary' log && fail "three species: $(cat log)"
 # SIGTERM: the step is finished, a checkpoint written, the status 143.
 $train $short --max_epochs=1000000 --output_dir=e f.safetensors > /dev/null 2>&1 &
 for _ in $(seq 100); do [ -s e/log.tsv ] && break; sleep 0.1; done
@@ -68,6 +74,9 @@ expect_error 1 'momentum' $train --momentum=0.9 --output_dir=h f.safetensors
 expect_error 1 'lr_power has no effect with --lr_scheduler=cosine' $train --lr_scheduler=cosine --lr_power=2 --output_dir=h f.safetensors
 $train '--parameter_groups=network.Zr.*:lr_scale=2' --output_dir=h f.safetensors > /dev/null 2> log && fail "a glob that fits nothing"
 grep -q 'network.Zr.\* fits no parameter; there are network.Ti.0.weight, network' log || fail "no names in: $(cat log)"
+expect_error 1 'unknown flag --hiden; is it --hidden; see train --help' $train --hiden=4 --output_dir=h f.safetensors
+expect_error 1 'num-epochs: --max_epochs=N' $train --num-epochs=4 --output_dir=h f.safetensors
+expect_error 1 'max_epochs=1e3: expected a whole number' $train --max_epochs=1e3 --output_dir=h f.safetensors
 expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
 expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors
 expect_error 1 'batch_size' $train --batch_size=0 --output_dir=h f.safetensors
