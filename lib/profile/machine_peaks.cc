@@ -191,7 +191,7 @@ std::string KeyOf(const MachineFacts& facts, const PeakOptions& options) {
                       facts.machine.instruction_set, "; processors ", facts.machine.usable_processors, "; cgroup ",
                       facts.allowed_by_cgroup, "; memory ", facts.machine.memory_bytes, "; caches ", facts.l1_bytes,
                       " ", facts.l2_bytes, " ", facts.l3_bytes, "; kernel ", facts.machine.kernel, "; matmul ",
-                      options.matmul ? absl::StrCat(facts.blas_library, " ", facts.libtorch) : "none", "; disk ",
+                      options.matmul ? absl::StrCat("ours ", facts.bf16) : "none", "; disk ",
                       options.temporary_directory.empty() ? "none" : options.temporary_directory);
 }
 

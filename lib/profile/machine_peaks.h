@@ -27,8 +27,8 @@ struct MachinePeaks {
 
 struct PeakOptions {
   double budget_s = 3;
-  // Multiplies two n x n matrices once, in fp32 or (bf16 = true) bfloat16, with all processors; false when it cannot.
-  // Comes from a caller with LibTorch.
+  // Multiplies two n x n matrices once, in fp32 or (bf16 = true) bfloat16, with all processors; false where it has no
+  // fast way to. Of the caller's own layer: tools/profile has the products that embeddings are trained with.
   std::function<bool(int n, bool bf16)> matmul;
   std::string temporary_directory;  // for the file of the disk's test, 64 MiB; "": no such test
   std::string cache_directory;      // "": neither read nor written

@@ -24,6 +24,7 @@
 #include "lib/profile/stage_table.h"
 #include "tools/common/run_tool.h"
 #include "tools/profile/child_process.h"
+#include "tools/profile/product_on_all_processors.h"
 #include "tools/profile/scratch_directory.h"
 
 namespace rutile {
@@ -121,6 +122,7 @@ std::string WithoutRecord(const ChildResult& child, const std::string& command) 
 
 absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts) {
   PeakOptions options;
+  options.matmul = ProductOnAllProcessors(std::max(1, facts.machine.usable_processors));
   options.cache_directory = CacheDirectory();
   options.temporary_directory = TemporaryDirectory();
   return FindMachinePeaks(facts, options);
