@@ -17,11 +17,14 @@
 #include <cstdint>
 
 #include "lib/base/amx_permission.h"
+#include "lib/kg/bf16_part.h"
 
 namespace rutile {
 
 #if defined(__x86_64__)
 namespace {
+
+using bf16::Part;
 
 #define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
@@ -75,13 +78,6 @@ RUTILE_PACK RUTILE_INLINE void Transpose(__m512i* x) {
     x[12 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0xdd);
   }
 }
-
-// What is packed: `lines` lines of `depth` numbers, `along` from one number of a line to the next and `across` to the
-// next line; one of both is 1.
-struct Part {
-  const float* from;
-  int64_t lines, depth, along, across;
-};
 
 // One tile of it: words x[line] of lines whose numbers are next to each other; zeros where there is nothing.
 RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, __m512i* x) {
@@ -249,19 +245,12 @@ class TileConfiguration {
   RUTILE_TILES ~TileConfiguration() { _tile_release(); }
 };
 
-const float* At(const MatrixView<float>& m, int64_t row, int64_t column) {
-  return m.data + (m.transposed ? column * m.stride + row : row * m.stride + column);
-}
-
 int64_t RoundUp(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
 }  // namespace
 
-bool HasBf16Amx() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512bf16") && AmxIsPermitted();
-}
+// Factors are packed with AVX512-BF16.
+bool HasBf16Amx() { return HasBf16Avx512() && AmxIsPermitted(); }
 
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
   const MatrixView<float>&a = problem.a, &b = problem.b;
@@ -286,12 +275,12 @@ void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
     int64_t packed_row = -1;
     for (int64_t column = 0; column < n; column += kWidth) {
       block.columns = std::min(kWidth, n - column);
-      Pack<true>({At(b, first, column), block.columns, depth, b.transposed ? 1 : b.stride, b.transposed ? b.stride : 1},
+      Pack<true>({b.At(first, column), block.columns, depth, b.transposed ? 1 : b.stride, b.transposed ? b.stride : 1},
                  right);
       for (int64_t row = 0; row < m; row += kHeight) {
         block.rows = std::min(kHeight, m - row);
         if (packed_row != row) {
-          Pack<false>({At(a, row, first), block.rows, depth, a.transposed ? a.stride : 1, a.transposed ? 1 : a.stride},
+          Pack<false>({a.At(row, first), block.rows, depth, a.transposed ? a.stride : 1, a.transposed ? 1 : a.stride},
                       left);
           packed_row = row;
         }

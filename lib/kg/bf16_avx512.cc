@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/cpu_bf16.h"
+#include "lib/kg/bf16_part.h"
 #include "lib/kg/bf16_strips.h"
 
 namespace rutile {
@@ -18,10 +19,10 @@ namespace {
 #define RUTILE_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define RUTILE_INLINE inline __attribute__((always_inline))
 
+using bf16::Part;
 using bf16_strips::kLanes;
 using bf16_strips::kPairs;
 using bf16_strips::kRows;
-using bf16_strips::Part;
 using bf16_strips::Strip;
 
 // R rows and V vectors of the result. Sums are named by constants, not in loops: the compiler then keeps them in

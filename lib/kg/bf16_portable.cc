@@ -1,15 +1,16 @@
 #include <cstring>
 
 #include "lib/kg/bf16_machines.h"
+#include "lib/kg/bf16_part.h"
 #include "lib/kg/bf16_strips.h"
 
 namespace rutile {
 namespace {
 
+using bf16::Part;
 using bf16_strips::kLanes;
 using bf16_strips::kPairs;
 using bf16_strips::kVecs;
-using bf16_strips::Part;
 using bf16_strips::Strip;
 
 uint32_t BitsOf(float x) {

@@ -22,15 +22,6 @@ constexpr int64_t kPairs = kDepth / 2;
 // Of the left factor at one time: 256 KB, in the second.
 constexpr int64_t kHeight = 512;
 
-// What is packed: `lines` lines of `depth` numbers, `along` from one number of a line to the next and `across` to the
-// next line; one of both is 1.
-struct Part {
-  const float* from;
-  int64_t lines, depth, along, across;
-
-  int64_t pairs() const { return (depth + 1) / 2; }
-};
-
 // A strip of the result: `vecs` vectors wide.
 struct Strip {
   const uint32_t* left;  // pairs of all rows
@@ -42,10 +33,6 @@ struct Strip {
   float* out;
   int64_t stride;
 };
-
-inline const float* At(const MatrixView<float>& m, int64_t row, int64_t column) {
-  return m.data + (m.transposed ? column * m.stride + row : row * m.stride + column);
-}
 
 // Inline, so that it is compiled for the machine of its caller.
 template <class Machine>
@@ -67,10 +54,10 @@ inline __attribute__((always_inline)) void MultiplyAll(const Bf16Problem& proble
       strip.add = problem.add || first > 0;
       if (a.transposed) {
         strip.row_step = 1, strip.pair_step = strip.rows;
-        Machine::PackAcross({At(a, row, first), strip.rows, depth, a.stride, 1}, strip.rows, left);
+        Machine::PackAcross({a.At(row, first), strip.rows, depth, a.stride, 1}, strip.rows, left);
       } else {
         strip.row_step = kPairs, strip.pair_step = 1;
-        Machine::PackLines({At(a, row, first), strip.rows, depth, 1, a.stride}, left);
+        Machine::PackLines({a.At(row, first), strip.rows, depth, 1, a.stride}, left);
       }
       for (int64_t column = 0; column < n; column += strip.columns) {
         // Four vectors are two and two, as one alone waits for its loads.
@@ -79,9 +66,9 @@ inline __attribute__((always_inline)) void MultiplyAll(const Bf16Problem& proble
         strip.columns = std::min(strip.vecs * kLanes, n - column);
         strip.out = problem.out + row * problem.stride + column;
         if (b.transposed) {
-          Machine::PackAlong({At(b, first, column), strip.columns, depth, 1, b.stride}, strip.vecs * kLanes, right);
+          Machine::PackAlong({b.At(first, column), strip.columns, depth, 1, b.stride}, strip.vecs * kLanes, right);
         } else {
-          Machine::PackAcross({At(b, first, column), strip.columns, depth, b.stride, 1}, strip.vecs * kLanes, right);
+          Machine::PackAcross({b.At(first, column), strip.columns, depth, b.stride, 1}, strip.vecs * kLanes, right);
         }
         Machine::Multiply(strip);
       }

@@ -142,10 +142,12 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
   if (gradients.d_head == nullptr) return;
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   std::fill_n(d_images_, size * 2 * d, T(0));
-  slopes_.Clear();
-  for (int64_t e = 0, end = 0; e < size && !bf16_; e = end) {
-    while (end < size && key[end] == key[e]) ++end;
-    slopes_.Add(v + key[e] * d, gradients.d_fc + e * d, end - e, d, d);
+  if (!bf16_) {
+    slopes_.Clear();
+    for (int64_t e = 0, end = 0; e < size; e = end) {
+      while (end < size && key[end] == key[e]) ++end;
+      slopes_.Add(v + key[e] * d, gradients.d_fc + e * d, end - e, d, d);
+    }
   }
   for (int64_t first = 0; first < conv_.channels; first += group_channels_) {
     BackwardChannels(key, maps, first, gradients);

@@ -20,6 +20,9 @@ struct MatrixView {
   // As it is meant: [height, width].
   int64_t height() const { return transposed ? columns : rows; }
   int64_t width() const { return transposed ? rows : columns; }
+  const T* At(int64_t row, int64_t column) const {
+    return data + (transposed ? column * stride + row : row * stride + column);
+  }
   // Those in [begin, end).
   MatrixView Rows(int64_t begin, int64_t end) const {
     return transposed ? MatrixView{data + begin, rows, end - begin, stride, true}

@@ -41,10 +41,8 @@ Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks) {
   const bool bf16 = of_bf16 > roof.flop;
   if (bf16) roof.flop = of_bf16;
   const int processors = one ? 1 : std::max(1, record.machine.machine.usable_processors);
-  roof.what = absl::StrCat(fp64   ? "fp64, "
-                           : bf16 ? "bf16, "
-                                  : "fp32, ",
-                           processors, processors == 1 ? " processor" : " processors");
+  const char* const numbers = fp64 ? "fp64" : bf16 ? "bf16" : "fp32";
+  roof.what = absl::StrCat(numbers, ", ", processors, processors == 1 ? " processor" : " processors");
   return roof;
 }
 

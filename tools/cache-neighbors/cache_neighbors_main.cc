@@ -23,8 +23,7 @@
 
 DEFINE_double(cutoff, 0,
               "Neighbours up to here, in Angstrom, at most 20: any descriptor with shorter cutoffs can be made of "
-              "them. Instead of "
-              "the descriptor's flags. Pairs, time and size grow with its cube.");
+              "them. Instead of the descriptor's flags. Pairs, time and size grow with its cube.");
 DEFINE_validator(cutoff, [](const char*, double value) { return value >= 0 && value <= rutile::kLongestCutoff; });
 DEFINE_bool(triplets, false,
             "Add triplets of atoms within --ang_cutoff, for --angular=triplets. They take a hundred times the space.");

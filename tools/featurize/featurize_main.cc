@@ -38,8 +38,7 @@ absl::Status RunFeaturize(const ToolRun& run) {
   } else if (!DescriptorFlagsGiven()) {
     return absl::InvalidArgumentError(
         "needs --species for structures, their elements, as in --species=Ti,O; for a knowledge graph whose first line "
-        "is "
-        "not head TAB relation TAB tail, or comes from standard input, --train=FILE");
+        "is not head TAB relation TAB tail, or comes from standard input, --train=FILE");
   } else {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags());
   }

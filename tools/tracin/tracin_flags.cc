@@ -62,8 +62,7 @@ DEFINE_uint64(seed, 0, "Of drawn training examples, of projections and of --veri
 DEFINE_string(shard, "1/1", "i/n: only the i-th of n parts of the training examples; --merge joins their outputs.");
 DEFINE_int32(num_processes, 1,
              "Processes to start on this machine, 1 to 1024, each for a shard of the training examples. Their outputs "
-             "become one, "
-             "as of --shard and --merge.");
+             "become one, as of --shard and --merge.");
 DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
 DEFINE_string(
     precision, "auto",

@@ -26,8 +26,7 @@ DEFINE_validator(strategy, [](const char*, const std::string& value) {
 });
 DEFINE_int32(num_processes, 1,
              "Processes to start on this machine, 1 to 1024, which train one model together. Each batch is dealt out "
-             "among them, so "
-             "that the run is that of one process, to rounding.");
+             "among them, so that the run is that of one process, to rounding.");
 DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
 DEFINE_string(dist_timeout, "30s",
               "How long processes that train together wait for one that does not answer, before all end, as in "
