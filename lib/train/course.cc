@@ -265,7 +265,7 @@ absl::Status CheckChanges(absl::Span<const CourseChange> changes, absl::Span<con
                                                          ", but the run to resume has ", change.before));
   }
   if (names.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or override=", absl::StrJoin(names, ","),
+  return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or --override=", absl::StrJoin(names, ","),
                                                     " to go on all the same, or start a new run"));
 }
 

@@ -153,9 +153,9 @@ TEST(CourseTest, ChangesAreAllTold) {
       CheckChanges(changes, {}).message(),
       "seed is 3, but the run to resume has 0; batch_size is 64, but the run to resume has 32; bucket_window is 5, "
       "but the run to resume has not set; loss is \"rmse\", but the run to resume has \"mse\"; give the same, or "
-      "override=seed,batch_size,bucket_window,loss to go on all the same, or start a new run");
+      "--override=seed,batch_size,bucket_window,loss to go on all the same, or start a new run");
   EXPECT_THAT(std::string(CheckChanges(changes, {"seed", "loss"}).message()),
-              HasSubstr("or override=batch_size,bucket_window to"));
+              HasSubstr("or --override=batch_size,bucket_window to"));
   EXPECT_EQ(CheckChanges(changes, {"all"}), absl::OkStatus());
   EXPECT_EQ(CheckChanges(changes, {"seed", "loss", "batch_size", "bucket_window"}), absl::OkStatus());
 }

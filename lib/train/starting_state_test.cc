@@ -207,9 +207,10 @@ TEST_F(StartingStateTest, OverridesAreNamed) {
   options_.batch_size = 7;
   options_.seed = 5;
   EXPECT_THAT(Message(), HasSubstr("seed is 5, but the run to resume has 4; batch_size is 7, but the run to resume has "
-                                   "32; give the same, or override=seed,batch_size to go on all the same"));
+                                   "32; give the same, or --override=seed,batch_size to go on all the same"));
   options_.overrides = {"seed"};
-  EXPECT_THAT(Message(), HasSubstr("batch_size is 7, but the run to resume has 32; give the same, or override=batch_"));
+  EXPECT_THAT(Message(),
+              HasSubstr("batch_size is 7, but the run to resume has 32; give the same, or --override=batch_"));
   options_.overrides = {"seed", "size"};
   EXPECT_THAT(Message(), HasSubstr("override: \"size\" is no option of this run or the one to resume; there are all"));
   for (const std::vector<std::string>& overrides :

@@ -58,7 +58,7 @@ refuses 'exclude each other' $train $short --output_dir=a --resume --overwrite f
 # Changed settings.
 run a --max_epochs=7 --resume --learning_rate=0.002 f.safetensors
 grep -q 'learning_rate is 0.002 from here on, was 0.001' log || fail "learning rate: $(cat log)"
-refuses 'seed is 4, but the run to resume has 3; batch_size is 8, but the run to resume has 16; give the same, or override=seed,batch_size' \
+refuses 'seed is 4, but the run to resume has 3; batch_size is 8, but the run to resume has 16; give the same, or --override=seed,batch_size' \
   $train ${short/seed=3/seed=4} --batch_size=8 --learning_rate=0.002 --output_dir=a --max_epochs=8 --resume f.safetensors
 run a --max_epochs=8 --resume --learning_rate=0.002 --batch_size=8 --override=batch_size f.safetensors
 grep -q 'batch_size is 8 from here on, was 16' log || fail "override: $(cat log)"
@@ -71,7 +71,7 @@ refuses 'made for another model' $train ${short/6,6/5,5} --output_dir=b --max_ep
 sed '2s/energy=-51.2/energy=-51.3/' "$tio2" > other.extxyz
 $featurize --species=Ti,O --output=other.safetensors other.extxyz 2> /dev/null
 cmp -s f.safetensors other.safetensors && fail "the other data are the same"
-refuses 'the inputs are not the files that the run to resume had, though they hold as many examples; give the same, or override=data' \
+refuses 'the inputs are not the files that the run to resume had, though they hold as many examples; give the same, or --override=data' \
   $train $short --output_dir=b --max_epochs=7 --resume other.safetensors
 run b --max_epochs=7 --resume --override=data other.safetensors
 grep -q 'what is best is judged anew' log || fail "override=data: $(cat log)"
