@@ -10,7 +10,7 @@
 #include <torch/nn.h>
 #include <torch/optim/adam.h>
 
-#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -22,6 +22,8 @@
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/train/early_step.h"
+#include "lib/train/gradient_norm.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/optimizer_options.h"
 // Last: lib/base/logging.h says why.
@@ -152,8 +154,10 @@ void BM_PlainLibTorch(benchmark::State& state) {
   data.Report(state);
 }
 
-// With lib/train's Adam, and clearing the gradient as the trainer does.
-void Step(benchmark::State& state, KgeLoss loss, bool update, bool bf16 = false) {
+// Gradients alone, or with lib/train's Adam as the trainer takes it: when the gradient is whole, or early.
+enum class Update { kNone, kWhole, kEarly };
+
+void Step(benchmark::State& state, KgeLoss loss, Update update, bool bf16 = false) {
   at::set_num_threads(1);
   const Data data(state, loss);
   const std::vector<double> initial = InitialKgeParameters(data.shape, 1);
@@ -162,23 +166,39 @@ void Step(benchmark::State& state, KgeLoss loss, bool update, bool bf16 = false)
   const std::unique_ptr<Optimizer> optimizer =
       MakeOptimizer(OptimizerOptions(), DType::kF32, parameters.num_elements());
   ConveKernel kernel(data.shape, /*pool=*/nullptr, bf16);
+  EarlyStep early;
+  constexpr double kRate = 0.003;
+  const double weight = 1 / static_cast<double>(data.head.size());
   int64_t epoch = 0;
   for (auto _ : state) {
     double sum = 0;
     BatchStatistics statistics;
-    if (update) std::fill_n(gradient.mutable_values<float>().data(), gradient.num_elements(), 0.0f);
-    CHECK(kernel.AccumulateGradients(parameters, data.View(epoch++), &gradient, &sum, &statistics).ok());
-    if (update) optimizer->Step(0.003, gradient, &parameters);
+    KgeGradientUse use;
+    use.overwrite = true;
+    if (update == Update::kEarly) {
+      early.Begin(optimizer.get(), kRate, weight, &parameters, &gradient, 0);
+      use.taker = &early;
+    }
+    CHECK(kernel.AccumulateGradients(parameters, data.View(epoch++), &gradient, &sum, &statistics, use).ok());
+    if (update == Update::kEarly) {
+      CHECK(std::isfinite(early.Norm()));
+      early.Finish();
+    } else if (update == Update::kWhole) {
+      CHECK(std::isfinite(SumOfSquares(weight, gradient)));
+      optimizer->Step(kRate, gradient, &parameters, weight);
+    }
     benchmark::DoNotOptimize(sum);
   }
   data.Report(state);
 }
 
-void BM_Kernel(benchmark::State& state) { Step(state, KgeLoss::kOneToN, true); }
-void BM_KernelGradientsAlone(benchmark::State& state) { Step(state, KgeLoss::kOneToN, false); }
-void BM_KernelSoftmax(benchmark::State& state) { Step(state, KgeLoss::kKvsAll, true); }
+void BM_Kernel(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kEarly); }
+void BM_KernelGradientsAlone(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kNone); }
+void BM_KernelWholeStep(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kWhole); }
+void BM_KernelSoftmax(benchmark::State& state) { Step(state, KgeLoss::kKvsAll, Update::kEarly); }
 
-void BM_KernelBf16(benchmark::State& state) { Step(state, KgeLoss::kOneToN, true, true); }
+void BM_KernelBf16(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kEarly, true); }
+void BM_KernelBf16WholeStep(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kWhole, true); }
 
 void Sizes(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMillisecond)->Args({135, 200, 128})->Args({14541, 200, 128})->Args({40943, 200, 128});
@@ -186,6 +206,8 @@ void Sizes(benchmark::internal::Benchmark* b) {
 BENCHMARK(BM_PlainLibTorch)->Apply(Sizes);
 BENCHMARK(BM_Kernel)->Apply(Sizes)->Args({14541, 32, 8192})->Args({14541, 32, 32768});
 BENCHMARK(BM_KernelBf16)->Apply(Sizes)->Args({14541, 32, 8192})->Args({14541, 32, 32768});
+BENCHMARK(BM_KernelWholeStep)->Apply(Sizes);
+BENCHMARK(BM_KernelBf16WholeStep)->Apply(Sizes);
 BENCHMARK(BM_KernelGradientsAlone)->Apply(Sizes);
 BENCHMARK(BM_KernelSoftmax)->Apply(Sizes);
 // LibTorch's arrays of [batch, entities] take 3 GB here, and 11 GB with the batch of 32768.

@@ -19,7 +19,7 @@ class ConveKernel::Impl {
  public:
   virtual ~Impl() = default;
   virtual void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                                   BatchStatistics* statistics, GradientObserver* observer) = 0;
+                                   BatchStatistics* statistics, const KgeGradientUse& use) = 0;
   virtual void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                       Tensor* hidden) = 0;
   virtual void SetBatchSum(BatchSum sum) = 0;
@@ -44,7 +44,7 @@ class ConveKernel::ImplOf : public Impl {
   }
 
   void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                           BatchStatistics* statistics, GradientObserver* observer) override {
+                           BatchStatistics* statistics, const KgeGradientUse& use) override {
     CHECK_EQ(parameters.num_elements(), at_.size);
     const T* const p = parameters.values<T>().data();
     T* g = nullptr;
@@ -68,8 +68,16 @@ class ConveKernel::ImplOf : public Impl {
       Forward(p, batch, v);
     }
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
-    if (g == nullptr || batch.size() * kEntitiesPerHead > shape_.num_entities) observer = nullptr;
-    *loss_sum += scores_.AddLosses(batch, arrays, TellRows(observer));
+    // Nothing is finished early where heads are much of the table.
+    const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities;
+    GradientObserver* const observer = early ? use.observer : nullptr;
+    GradientTaker* const taker = early && batch.size() > 0 ? use.taker : nullptr;
+    if (g != nullptr && use.overwrite) Overwrite(batch.size() == 0, g, &arrays);
+    if (taker != nullptr) {
+      CHECK(use.overwrite && observer == nullptr);
+      SplitAtHeads(batch, &arrays);
+    }
+    *loss_sum += scores_.AddLosses(batch, arrays, taker != nullptr ? HandOverRows(taker, g) : TellRows(observer));
     if (g == nullptr) return;
     const ProfileScope scope(Stage::kBackward);
     T* d_heads = nullptr;
@@ -78,7 +86,7 @@ class ConveKernel::ImplOf : public Impl {
       std::fill_n(d_heads, batch.size() * shape_.dim(), T(0));
     }
     if (conve_) {
-      conve_->Backward(p, batch, v, arrays.d_v, g, d_heads, observer);
+      conve_->Backward(p, batch, v, arrays.d_v, g, d_heads, observer, /*overwrite_fc=*/use.overwrite && !arrays.add);
     } else {
       products_.Backward(p, batch, arrays.d_v, g, d_heads);
     }
@@ -102,7 +110,50 @@ class ConveKernel::ImplOf : public Impl {
   absl::Status status() const override { return conve_ ? conve_->status() : absl::OkStatus(); }
 
  private:
-  std::function<void(int64_t begin, int64_t end)> TellRows(GradientObserver* observer) const {
+  using ToldRows = std::function<void(int64_t begin, int64_t end)>;
+
+  // Products will set the large parts, and nobody where there is no query; the others are cleared.
+  void Overwrite(bool empty, T* g, EntityArrays<T>* arrays) const {
+    if (empty) {
+      std::fill_n(g, at_.size, T(0));
+      return;
+    }
+    arrays->add = false;
+    std::fill(g + at_.relation, g + (conve_ ? at_.fc_weight : at_.size), T(0));
+    if (conve_) std::fill(g + at_.fc_bias, g + at_.size, T(0));
+  }
+
+  // Gradients of entities are made in one block of memory that stays in the cache.
+  void SplitAtHeads(const KgeBatch& batch, EntityArrays<T>* arrays) {
+    heads_.assign(batch.head.begin(), batch.head.end());
+    std::sort(heads_.begin(), heads_.end());
+    heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
+    arrays->one_block = true;
+    arrays->d_entities = Take<T>(&d_block_, EntityScores<T>::kEntities * shape_.dim());
+    if (arrays->d_bias != nullptr) arrays->d_bias = Take<T>(&d_bias_block_, EntityScores<T>::kEntities);
+  }
+
+  // Rows of heads, to which the layers will add, go to the gradient, and all others to the taker.
+  ToldRows HandOverRows(GradientTaker* taker, T* g) const {
+    return [this, taker, g](int64_t begin, int64_t end) {
+      const int64_t d = shape_.dim();
+      const auto hand_over = [&](int64_t from, int64_t to) {
+        if (from == to) return;
+        taker->Take(at_.entity + from * d, d_block_.Slice((from - begin) * d, {(to - from) * d}));
+      };
+      auto head = std::lower_bound(heads_.begin(), heads_.end(), begin);
+      int64_t from = begin;
+      for (; head != heads_.end() && *head < end; ++head) {
+        hand_over(from, *head);
+        std::copy_n(d_block_.values<T>().data() + (*head - begin) * d, d, g + at_.entity + *head * d);
+        from = *head + 1;
+      }
+      hand_over(from, end);
+      if (at_.entity_bias >= 0) taker->Take(at_.entity_bias + begin, d_bias_block_.Slice(0, {end - begin}));
+    };
+  }
+
+  ToldRows TellRows(GradientObserver* observer) const {
     if (observer == nullptr) return nullptr;
     return [this, observer](int64_t begin, int64_t end) {
       observer->Finish({at_.entity + begin * shape_.dim(), at_.entity + end * shape_.dim()});
@@ -140,7 +191,8 @@ class ConveKernel::ImplOf : public Impl {
   EntityScores<T> scores_;
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
-  Tensor v_, d_v_, d_heads_;
+  std::vector<int32_t> heads_;  // of a batch whose gradient is handed over, ascending
+  Tensor v_, d_v_, d_heads_, d_block_, d_bias_block_;
 };
 
 ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, bool bf16) {
@@ -156,8 +208,8 @@ ConveKernel::~ConveKernel() = default;
 
 absl::Status ConveKernel::AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient,
                                               double* loss_sum, BatchStatistics* statistics,
-                                              GradientObserver* observer) {
-  impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics, observer);
+                                              const KgeGradientUse& use) {
+  impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics, use);
   return impl_->status();
 }
 

@@ -24,9 +24,17 @@
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/task/gradient_observer.h"
+#include "lib/task/gradient_taker.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
+
+// What becomes of a gradient beyond being added to.
+struct KgeGradientUse {
+  GradientObserver* observer = nullptr;  // told of ConveKernel::Early
+  bool overwrite = false;                // the gradient holds anything at first: Task::SetOverwriting
+  GradientTaker* taker = nullptr;        // with overwrite, without observer: Task::SetTaker
+};
 
 // One thread at a time may use an object. Memory grows with the largest batch seen, by about F + 12 d numbers for each
 // example beside blocks of fixed size, and is kept.
@@ -48,9 +56,9 @@ class ConveKernel {
   // also where batch.training is false; null: only the loss is wanted. statistics: overwritten with what the norms saw,
   // empty where batch.training is false or a norm saw one value alone; may be null.
   // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a sum
-  // over processes. observer: told of Early(shape); may be null.
+  // over processes.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                                   BatchStatistics* statistics, GradientObserver* observer = nullptr);
+                                   BatchStatistics* statistics, const KgeGradientUse& use = {});
   // The parts of the gradient that are finished before the rest: the table of entities, whose rows for heads follow
   // apart, block after block; then fc.
   static std::vector<GradientRange> Early(const KgeShape& shape);

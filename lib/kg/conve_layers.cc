@@ -229,14 +229,14 @@ BatchStatistics ConveLayers<T>::Statistics() const {
 
 template <typename T>
 void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient,
-                              T* d_heads, GradientObserver* observer) {
+                              T* d_heads, GradientObserver* observer, bool overwrite_fc) {
   const int64_t size = batch.size(), d = shape_.dim();
   T* const d_hidden = Take<T>(&d_hidden_memory_, size * d);
   for (int64_t i = 0; i < size * d; ++i) d_hidden[i] = v[i] > 0 ? d_v[i] : T(0);
   bn2_.Backward(hidden_, d_hidden, size, ParameterAt(gradient, at_.bn2_weight), ParameterAt(gradient, at_.bn2_bias),
                 d_hidden, norm_sum_);
   Scale(masks_.output, size * d, d_hidden);
-  BackwardMaps(parameters, size, d_hidden, gradient, observer);
+  BackwardMaps(parameters, size, d_hidden, gradient, observer, overwrite_fc);
   {
     const ProfileScope scope(Stage::kConv);
     BackwardConv(parameters, size, gradient);
@@ -247,7 +247,7 @@ void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const 
 
 template <typename T>
 void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient,
-                                  GradientObserver* observer) {
+                                  GradientObserver* observer, bool overwrite_fc) {
   const int64_t d = shape_.dim(), features = shape_.num_features(), taps = conv_.taps(), channels = conv_.channels;
   const ProfileScope fc_scope(Stage::kFc);  // without the conv inside
   fc_scope.Add(Counter::kFlop, 4 * size * features * d);
@@ -257,8 +257,8 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
     gradient[at_.fc_bias + j] += static_cast<T>(sum);
   }
   const MatrixView<T> slopes = {d_fc, size, d, d};
-  products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/true, gradient + at_.fc_weight,
-                     features);
+  products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/!overwrite_fc,
+                     gradient + at_.fc_weight, features);
   if (observer != nullptr) observer->Finish({at_.fc_weight, at_.size});
 
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);

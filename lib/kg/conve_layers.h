@@ -38,9 +38,9 @@ class ConveLayers {
   void Forward(const T* parameters, const KgeBatch& batch, T* v);
   // After Forward of the same parameters and batch. d_v: [B, d]. Adds d loss / d parameters to the gradient. d_heads:
   // [B, d], is added what belongs to the heads' rows of it; null: they are added to as well. observer: told of all from
-  // fc.weight on; may be null.
+  // fc.weight on; may be null. overwrite_fc: what the gradient holds of fc.weight is not added to but overwritten.
   void Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient, T* d_heads = nullptr,
-                GradientObserver* observer = nullptr);
+                GradientObserver* observer = nullptr, bool overwrite_fc = false);
   // Of the last Forward.
   BatchStatistics Statistics() const;
 
@@ -74,7 +74,8 @@ class ConveLayers {
   void FindMoments(int64_t size);
   void NormMaps(const T* parameters, const KgeBatch& batch);
   // Gradients of fc and below from that of fc's result [B, d].
-  void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient, GradientObserver* observer);
+  void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient, GradientObserver* observer,
+                    bool overwrite_fc);
   MapSlopes SlopesOf(const T* parameters, const std::vector<double>& sums, int64_t c) const;
   void BackwardConv(const T* parameters, int64_t size, T* gradient);
   void SubtractNorm(const T* parameters, int64_t size);

@@ -75,12 +75,17 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   block.scores = Take<T>(&scores_, queries * block.stride);
   block.first = first_entity;
   if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
-  if (arrays.d_bias != nullptr && sweep != Sweep::kSums) block.bias_gradient = arrays.d_bias + first_entity;
+  const int64_t row = arrays.one_block ? 0 : first_entity;  // of the gradients
+  const bool add = arrays.add || first_query > 0;
+  if (arrays.d_bias != nullptr && sweep != Sweep::kSums) {
+    block.bias_gradient = arrays.d_bias + row;
+    if (!add) std::fill_n(block.bias_gradient, entities, T(0));
+  }
   products_.Multiply(v, table.Transposed(), /*add=*/false, block.scores, block.stride);
   LossOfBlock(batch, sweep, first_query, queries, block);
   if (sweep == Sweep::kSums || arrays.d_entities == nullptr) return;
   const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
-  products_.Multiply(d_scores.Transposed(), v, /*add=*/true, arrays.d_entities + first_entity * d, d);
+  products_.Multiply(d_scores.Transposed(), v, add, arrays.d_entities + row * d, d);
   products_.Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
 }
 

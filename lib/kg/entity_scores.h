@@ -25,9 +25,13 @@ struct EntityArrays {
   const T* v = nullptr;         // [B, d]
   const T* entities = nullptr;  // [N, d]
   const T* bias = nullptr;      // [N] or null
-  T* d_entities = nullptr;      // [N, d] added to
-  T* d_bias = nullptr;          // [N] added to; null where bias is
+  T* d_entities = nullptr;      // [N, d]
+  T* d_bias = nullptr;          // [N]; null where bias is
   T* d_v = nullptr;             // [B, d] overwritten
+  bool add = true;              // to d_entities and d_bias; false: they are overwritten
+  // d_entities and d_bias are [kEntities, d] and [kEntities]: they hold one block after the other, each until it has
+  // been told to be finished. Without `add`.
+  bool one_block = false;
 };
 
 template <typename T>
@@ -41,8 +45,9 @@ class EntityScores {
   EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16)
       : shape_(shape), pool_(pool), products_(bf16, pool) {}
 
-  // Sum over the batch of each query's loss, and its gradients. finished: called for the rows [begin, end) of
-  // d_entities and d_bias that this call will not touch again, in ascending order; may be empty.
+  // Sum over the batch of each query's loss, and its gradients. Of a batch without queries nothing is overwritten.
+  // finished: called for the rows [begin, end) of d_entities and d_bias that this call will not touch again, in
+  // ascending order; may be empty.
   double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays,
                    const std::function<void(int64_t begin, int64_t end)>& finished = nullptr);
 

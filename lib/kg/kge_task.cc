@@ -137,7 +137,8 @@ absl::Status KgeTask::AccumulateGradients(const Tensor& parameters, const NamedT
                                           absl::Span<Tensor> gradients, TermSums* sums) {
   const KgeBatch view = ViewKgeBatch(batch);
   BatchStatistics statistics;
-  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, &gradients[0], &sums->sum[0], &statistics, observer()));
+  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, &gradients[0], &sums->sum[0], &statistics,
+                                              {observer(), overwriting(), taker()}));
   sums->count[0] += static_cast<double>(view.size());
   if (view.training) seen_.push_back(std::move(statistics));
   return absl::OkStatus();

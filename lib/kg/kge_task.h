@@ -81,6 +81,8 @@ class KgeTask : public Task {
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
   std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
+  bool OverwritesGradients() const override { return true; }
+  bool HandsOverGradients() const override { return true; }
   void FinishStep(Tensor* parameters) override;
 
   int num_metric_sums() const override { return kNumMetricSums; }

@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/gradient_observer.h"
+#include "lib/task/gradient_taker.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -139,6 +140,22 @@ class Task {
   void SetObserver(GradientObserver* observer) { observer_ = observer; }
   GradientObserver* observer() const { return observer_; }
 
+  // Whether AccumulateGradients can set gradients instead of adding to them, which saves passes over large ones.
+  // Default: no.
+  virtual bool OverwritesGradients() const { return false; }
+  // For the calls that follow, where OverwritesGradients(): gradients hold anything when they come, also NaN, and what
+  // would have been added to zeros when they go. At first: no.
+  void SetOverwriting(bool on) { overwriting_ = on; }
+  bool overwriting() const { return overwriting_; }
+
+  // Whether AccumulateGradients hands parts of gradients[0] to taker(), as many as it pleases, where it overwrites. For
+  // tasks of one term whose weight CombineTerms makes of counts alone, whatever the sum. Default: no.
+  virtual bool HandsOverGradients() const { return false; }
+  // For the calls that follow, which overwrite and have no observer; nullptr, as at first: nobody. It must live until
+  // then. What is handed over never gets into gradients[0].
+  void SetTaker(GradientTaker* taker) { taker_ = taker; }
+  GradientTaker* taker() const { return taker_; }
+
   // Whether processes wait for each other in AccumulateGradients of training batches, so that one whose share of a
   // batch is empty must call it, too, with a batch of no examples. Default: no.
   virtual bool MeetsInBatches() const { return false; }
@@ -170,6 +187,8 @@ class Task {
  private:
   std::vector<bool> resting_;
   GradientObserver* observer_ = nullptr;
+  GradientTaker* taker_ = nullptr;
+  bool overwriting_ = false;
 };
 
 }  // namespace rutile

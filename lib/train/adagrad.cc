@@ -22,27 +22,32 @@ Adagrad::Adagrad(const OptimizerOptions& options, DType dtype, std::vector<Param
 }
 
 template <typename T>
-void Adagrad::Update(const AdagradStep& step, const Tensor& gradient, Tensor* parameters) {
+void Adagrad::Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   const auto g = gradient.values<T>();
   const auto s = sum_.mutable_values<T>(), p = parameters->mutable_values<T>();
-  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
-    AdagradStep here = step;
+  ForEachRange(ranges_, begin, begin + gradient.num_elements(), [&](const ParameterRange& range, int64_t at) {
+    AdagradStep here = now_;
+    here.scale = scale;
     if (!range.decays) here.l2 = 0;
-    AdagradUpdate(here, g.subspan(range.begin, range.size), s.subspan(at, range.size),
+    AdagradUpdate(here, g.subspan(range.begin - begin, range.size), s.subspan(at, range.size),
                   p.subspan(range.begin, range.size));
   });
 }
 
-void Adagrad::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
+void Adagrad::BeginStep(double learning_rate) {
   AdagradStep step;
   step.l2 = options_.weight_decay;
   step.epsilon = options_.epsilon;
   step.step_size = learning_rate / (1 + static_cast<double>(step_) * options_.lr_decay);
   ++step_;
+  now_ = step;
+}
+
+void Adagrad::StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   if (sum_.dtype() == DType::kF32) {
-    Update<float>(step, gradient, parameters);
+    Update<float>(begin, gradient, scale, parameters);
   } else {
-    Update<double>(step, gradient, parameters);
+    Update<double>(begin, gradient, scale, parameters);
   }
 }
 

@@ -17,16 +17,20 @@ class Adam : public Optimizer {
   // options.kind tells Adam (weight decay in the gradient) from AdamW (weight decay of the parameters).
   Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
-  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  void BeginStep(double learning_rate) override;
+  void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
+  double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
+                         Tensor* kept) override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
   template <typename T>
-  void Update(const AdamStep& step, const Tensor& gradient, Tensor* parameters);
+  double Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept);
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
+  AdamStep now_;  // the step that has begun
   int64_t step_ = 0;
   Tensor exp_avg_;
   Tensor exp_avg_sq_;

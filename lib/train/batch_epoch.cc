@@ -20,7 +20,9 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
       loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement),
-      optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {}
+      optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
+  if (context.options.gradient_clip_norm == 0 && context.options.gradient_clip_value == 0) loss_.LeaveWeight();
+}
 
 absl::Status BatchEpoch::Start() {
   Checkpoint& state = context_.state;
@@ -53,9 +55,29 @@ void BatchEpoch::Leave() {
   started_ = false;
 }
 
+bool BatchEpoch::StepsEarly() const {
+  const TrainerOptions& options = context_.options;
+  return context_.task.HandsOverGradients() && options.compile_mode == CompileMode::kCompile &&
+         options.accumulate_grad_batches == 1 && options.gradient_clip_norm == 0 && options.gradient_clip_value == 0 &&
+         context_.agreement.alone() && optimizer_->resting().empty();
+}
+
+absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
+  Checkpoint& state = context_.state;
+  TermSums counts(1);  // their weight is that of the sums to come: Task::HandsOverGradients
+  for (const double count : context_.task.ExampleCounts(batch)) counts.count[0] += count;
+  const double weight = context_.task.CombineTerms(counts).weight[0];
+  if (weight == 0 || !std::isfinite(weight)) return false;
+  early_.Begin(optimizer_.get(), context_.schedule.LearningRate(state.epoch, state.step), weight, &state.parameters,
+               &loss_.gradient(), StepBytes() / std::max<int64_t>(1, state.parameters.num_elements()));
+  RETURN_IF_ERROR(loss_.AddStepping(state.parameters, batch, &early_));
+  return true;
+}
+
 absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   loss_.SetResting(optimizer_->resting());
   loss_.Clear();
+  stepping_ = false;
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
@@ -63,7 +85,10 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
     if (meets || !loader_.examples().empty()) {
       const ProfileScope scope(Stage::kStep);
       scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
-      RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch, /*last=*/b + 1 == end));
+      if (StepsEarly()) {
+        ASSIGN_OR_RETURN(stepping_, AddStepping(*batch));
+      }
+      if (!stepping_) RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch, /*last=*/b + 1 == end));
     }
     work->Add(context_.task, loader_.all_examples());
     if (!meets && !loss_.IsFinite()) break;  // here the batch at fault is known
@@ -77,12 +102,16 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
   ASSIGN_OR_RETURN(const double loss, AddBatches(end, work));
   std::optional<ProfileScope> scope(Stage::kOptimizer);
-  if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes());
+  if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes() - (stepping_ ? early_.bytes() : 0));
   if (!loss_.overflowed()) {
-    ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
-    ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
     state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
-    optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters);
+    if (stepping_) {
+      early_.Finish();
+    } else {
+      ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
+      ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
+      optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters, loss_.weight());
+    }
     ++state.step;
   }
   context_.task.FinishStep(&state.parameters);

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "lib/train/data_loader.h"
+#include "lib/train/early_step.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/loss_gradient.h"
 #include "lib/train/optimizer.h"
@@ -35,6 +37,11 @@ class BatchEpoch : public EpochTrainer {
   absl::Status Step(EpochWork* work);
   // That the optimiser moves between memory and processor in a step, for profiles.
   int64_t StepBytes();
+  // Whether parameters of the next step may move while its gradient is made. With clipping by the norm they may not,
+  // and where a sum over batches or processes is missing.
+  bool StepsEarly() const;
+  // Adds the batch, whose step begins before it is done. False: it cannot, and nothing has been done.
+  absl::StatusOr<bool> AddStepping(const NamedTensors& batch);
   // The loss of the batches of a step, up to batch number `end`, and its gradient.
   absl::StatusOr<double> AddBatches(int64_t end, EpochWork* work);
 
@@ -42,6 +49,8 @@ class BatchEpoch : public EpochTrainer {
   DataLoader loader_;
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
+  EarlyStep early_;
+  bool stepping_ = false;   // early_ has begun
   int64_t step_bytes_ = 0;  // 0: not counted yet
   bool started_ = false;    // the loader, in this epoch
 };

@@ -73,16 +73,14 @@ GroupedOptimizer::GroupedOptimizer(const OptimizerOptions& run, const ParameterG
   }
 }
 
-void GroupedOptimizer::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
-  const auto step = [&](const Group& group) {
-    group.optimizer->Step(learning_rate * group.rate_scale, gradient, parameters);
-  };
-  if (alternate_steps_ > 0) {
-    step(groups_[turn()]);
-  } else {
-    for (const Group& group : groups_) step(group);
-  }
+void GroupedOptimizer::BeginStep(double learning_rate) {
+  moving_ = alternate_steps_ > 0 ? absl::MakeConstSpan(groups_).subspan(turn(), 1) : absl::MakeConstSpan(groups_);
+  for (const Group& group : moving_) group.optimizer->BeginStep(learning_rate * group.rate_scale);
   ++step_;
+}
+
+void GroupedOptimizer::StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
+  for (const Group& group : moving_) group.optimizer->StepPart(begin, gradient, scale, parameters);
 }
 
 // Each group takes the answer of the one before, and changes its own ranges.

@@ -25,7 +25,8 @@ class GroupedOptimizer : public Optimizer {
   GroupedOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options, DType dtype,
                    absl::Span<const ParameterSlice> slices);
 
-  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  void BeginStep(double learning_rate) override;
+  void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
   const std::vector<bool>& resting() const override;
   NamedTensors State() const override;
@@ -44,6 +45,7 @@ class GroupedOptimizer : public Optimizer {
 
   const int64_t alternate_steps_;  // 0: all move
   std::vector<Group> groups_;
+  absl::Span<const Group> moving_;  // in the step that has begun
   int64_t step_ = 0;
 };
 

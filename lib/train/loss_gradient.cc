@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/eager_gradients.h"
+#include "lib/train/gradient_norm.h"
 #include "lib/train/gradient_step.h"
 
 namespace rutile {
@@ -56,7 +58,9 @@ void LossGradient::SetResting(const std::vector<bool>& slices) {
 }
 
 void LossGradient::Clear() {
-  SetToZero(absl::MakeSpan(gradients_));
+  unset_ = eager_ == nullptr && task_.OverwritesGradients();
+  if (!unset_) SetToZero(absl::MakeSpan(gradients_));
+  step_ = nullptr;
   std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
   std::fill(sums_.count.begin(), sums_.count.end(), 0.0);
 }
@@ -65,9 +69,27 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }
-  task_.SetObserver(last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr);
+  return AddKernels(parameters, batch, last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
+}
+
+absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step) {
+  CHECK(unset_ && gradients_.size() == 1 && task_.HandsOverGradients());
+  step_ = step;
+  const absl::Status status = AddKernels(parameters, batch, /*observer=*/nullptr, step);
+  if (!status.ok()) step_->Undo();
+  return status;
+}
+
+absl::Status LossGradient::AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
+                                      GradientTaker* taker) {
+  task_.SetOverwriting(unset_);
+  task_.SetObserver(observer);
+  task_.SetTaker(taker);
   const absl::Status status = task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
+  task_.SetOverwriting(false);
   task_.SetObserver(nullptr);
+  task_.SetTaker(nullptr);
+  unset_ = false;
   return status;
 }
 
@@ -75,14 +97,30 @@ bool LossGradient::IsFinite() const {
   return std::all_of(sums_.sum.begin(), sums_.sum.end(), [](double sum) { return std::isfinite(sum); });
 }
 
+// Whoever weighs also takes the scale away and, by the norm, finds what is not finite.
+void LossGradient::Weigh(absl::Span<const double> weight) {
+  weight_ = 1;
+  if (step_ != nullptr) {
+    CHECK_EQ(weight[0], step_->weight());
+    weight_ = weight[0];
+    norm_ = step_->Norm();
+  } else if (leaves_weight_ && weight.size() == 1 && weight[0] != 0) {
+    weight_ = weight[0];
+    norm_ = std::sqrt(SumOfSquares(weight_, combined_));
+  } else {
+    norm_ = CombineGradients(weight, gradients_, &combined_);
+  }
+}
+
 absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
+  if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
+  unset_ = false;
   if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
   RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
   Loss loss = task_.CombineTerms(sums_);
   SetToZero(absl::MakeSpan(resting_parts_));
-  // The pass that combines also takes the scale away and, by the norm, finds what is not finite.
   for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
-  norm_ = CombineGradients(loss.weight, gradients_, &combined_);
+  Weigh(loss.weight);
   ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
   if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
   overflowed_ = false;
@@ -92,6 +130,7 @@ absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span
     if (overflowed_) return loss.value;
   }
   if (std::isfinite(loss.value) && std::isfinite(norm_)) return loss.value;
+  if (step_ != nullptr) step_->Undo();
   return absl::OutOfRangeError(
       absl::StrCat(std::isfinite(loss.value) ? "the gradient" : "the loss", " is not finite in epoch ", state.epoch + 1,
                    ", step ", state.step + 1, " (loss ", loss.value, "; examples ",

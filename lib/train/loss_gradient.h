@@ -9,11 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/gradient_observer.h"
+#include "lib/task/gradient_taker.h"
 #include "lib/task/task.h"
 #include "lib/train/agreement.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/early_step.h"
 #include "lib/train/grad_scaler.h"
 #include "lib/train/gradient_reducer.h"
 #include "lib/train/trainer_options.h"
@@ -34,11 +38,18 @@ class LossGradient {
   // the others. Called between steps, any number of times; `slices` must live until the next call.
   void SetResting(const std::vector<bool>& slices);
 
+  // From now on gradient() is not yet weighed, where that saves a pass over it: who takes it multiplies by weight().
+  // Not for those who clip.
+  void LeaveWeight() { leaves_weight_ = true; }
+
   // Forgets what was added.
   void Clear();
   // Adds the batch's terms and their gradients. The errors are the task's. last: Combine comes next, so that parts of
   // the gradient may already be added up over processes.
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, bool last = false);
+  // Adds the only batch of a step that has begun (EarlyStep::Begin, with gradient()), of a task that
+  // HandsOverGradients. `step` is undone where this or Combine fails, and norm() is its.
+  absl::Status AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step);
   // Complete after Combine.
   const TermSums& sums() const { return sums_; }
   // Whether the sums are; their gradients are not looked at.
@@ -51,7 +62,8 @@ class LossGradient {
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
   const Tensor& gradient() const { return combined_; }  // [P], the parameters' type; until the next Clear
   Tensor& gradient() { return combined_; }
-  double norm() const { return norm_; }  // Euclidean, before anyone changed gradient()
+  double weight() const { return weight_; }  // 1 unless it was left
+  double norm() const { return norm_; }      // of weight() gradient(), Euclidean, before anyone changed it
   // The gradient that was combined is of no use, and no step to be taken or counted: the next one has a lower scale.
   bool overflowed() const { return overflowed_; }
 
@@ -60,6 +72,11 @@ class LossGradient {
   absl::Status SetState(const NamedTensors& state);
 
  private:
+  absl::Status AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
+                          GradientTaker* taker);
+  // gradient(), weight() and norm(), of gradients of terms with these weights.
+  void Weigh(absl::Span<const double> weight);
+
   Task& task_;
   const std::unique_ptr<EagerGradients> eager_;  // null: the task's kernels
   std::optional<GradScaler> scaler_;             // with fp16 networks
@@ -69,6 +86,10 @@ class LossGradient {
   std::vector<Tensor> resting_parts_;  // of gradients_
   Tensor combined_;                    // the only one of gradients_, where there is one
   TermSums sums_;
+  bool leaves_weight_ = false;
+  bool unset_ = false;         // gradients hold anything, and the task will overwrite it
+  EarlyStep* step_ = nullptr;  // of what was added
+  double weight_ = 1;
   double norm_ = 0;
   bool overflowed_ = false;
 };

@@ -1,5 +1,6 @@
 #include "lib/train/optimizer.h"
 
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -7,11 +8,26 @@
 #include "lib/base/logging.h"
 #include "lib/train/adagrad.h"
 #include "lib/train/adam.h"
+#include "lib/train/gradient_norm.h"
 #include "lib/train/rmsprop.h"
 #include "lib/train/schedule_free.h"
 #include "lib/train/sgd.h"
 
 namespace rutile {
+
+void Optimizer::Step(double learning_rate, const Tensor& gradient, Tensor* parameters, double scale) {
+  CHECK_EQ(gradient.num_elements(), parameters->num_elements());
+  BeginStep(learning_rate);
+  StepPart(0, gradient, scale, parameters);
+}
+
+double Optimizer::StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
+                                  Tensor* kept) {
+  const Tensor before = parameters->Slice(begin, {gradient.num_elements()});
+  if (before.num_bytes() > 0) std::memcpy(kept->mutable_data(), before.data(), before.num_bytes());
+  StepPart(begin, gradient, scale, parameters);
+  return SumOfSquares(scale, gradient);
+}
 
 const std::vector<bool>& Optimizer::resting() const {
   static const auto* none = new std::vector<bool>();

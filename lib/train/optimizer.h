@@ -23,8 +23,18 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // parameters, gradient: [P], of the type that the optimiser was made for, and no shorter (CHECK-fails otherwise).
-  virtual void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) = 0;
+  // parameters, gradient: [P], of the type that the optimiser was made for, and no shorter (CHECK-fails otherwise). The
+  // step is that of `scale` times the gradient, each number rounded.
+  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters, double scale = 1);
+
+  // The same in parts, in any order, each number of the parameters in one of them: to the bit what Step does.
+  virtual void BeginStep(double learning_rate) = 0;
+  // gradient: [n] of the parameters [begin, begin + n).
+  virtual void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) = 0;
+
+  // StepPart, before which the parameters of the part are copied to `kept` [n]. Returns the sum
+  // of squares of `scale` times the gradient, of each number rounded, in fp64: not finite where one is not.
+  virtual double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept);
 
   // What to evaluate, and to write as a model, while `parameters` [P] are trained: these themselves, but for
   // schedule-free optimisers, which train at one point and evaluate another (O(P), into memory of the optimiser that is

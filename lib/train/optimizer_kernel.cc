@@ -1,6 +1,8 @@
 #include "lib/train/optimizer_kernel.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
@@ -17,9 +19,38 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements [begin, end), a whole number of vectors of D.
-template <class D, typename T = hn::TFromD<D>>
-void AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, size_t begin, size_t end) {
+template <typename T, size_t kLanes, int kPow2>
+constexpr bool IsOneLane(hn::Simd<T, kLanes, kPow2> /*d*/) {
+  return kLanes == 1;
+}
+
+// Adds squares in fp64 to sums, of which a vector of D fills one or two, or that of a single lane.
+template <class D, class V = hn::Vec<hn::ScalableTag<double>>>
+HWY_INLINE void AddSquares(D d, hn::Vec<D> x, V* low_sum, V* high_sum, double* one_sum) {
+  if constexpr (IsOneLane(D())) {
+    const auto value = static_cast<double>(hn::GetLane(x));
+    *one_sum += value * value;
+  } else if constexpr (sizeof(hn::TFromD<D>) == sizeof(double)) {
+    *low_sum = hn::MulAdd(x, x, *low_sum);
+  } else {
+#if HWY_TARGET != HWY_SCALAR
+    const hn::ScalableTag<double> wide;
+    const hn::Half<D> half;
+    const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, x)), high = hn::PromoteTo(wide, hn::UpperHalf(half, x));
+    *low_sum = hn::MulAdd(low, low, *low_sum);
+    *high_sum = hn::MulAdd(high, high, *high_sum);
+#endif
+  }
+}
+
+// Elements [begin, end), a whole number of vectors of D. kKeep: parameters as they were go past the caches to `kept`,
+// which is aligned to vectors of D at `begin`, and the sum of squares of the scaled gradient is returned.
+template <bool kKeep, class D, typename T = hn::TFromD<D>>
+double AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, size_t begin, size_t end) {
+  const hn::ScalableTag<double> wide;
+  auto low_sum = hn::Zero(wide), high_sum = hn::Zero(wide);
+  double one_sum = 0;
+  const auto scale = hn::Set(d, static_cast<T>(step.scale));
   const auto keep = hn::Set(d, static_cast<T>(step.keep));
   const auto l2 = hn::Set(d, static_cast<T>(step.l2));
   const auto beta1 = hn::Set(d, static_cast<T>(step.beta1));
@@ -30,8 +61,17 @@ void AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, size_t be
   const auto epsilon = hn::Set(d, static_cast<T>(step.epsilon));
   const auto step_size = hn::Set(d, static_cast<T>(step.step_size));
   for (size_t i = begin; i < end; i += hn::Lanes(d)) {
-    auto parameter = hn::Mul(hn::LoadU(d, p + i), keep);
-    const auto gradient = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    const auto before = hn::LoadU(d, p + i), scaled = hn::Mul(scale, hn::LoadU(d, g + i));
+    if constexpr (kKeep) {
+      if constexpr (IsOneLane(D())) {
+        hn::StoreU(before, d, kept + i);
+      } else {
+        hn::Stream(before, d, kept + i);
+      }
+      AddSquares(d, scaled, &low_sum, &high_sum, &one_sum);
+    }
+    auto parameter = hn::Mul(before, keep);
+    const auto gradient = hn::MulAdd(l2, parameter, scaled);
     const auto first = hn::MulAdd(beta1, hn::LoadU(d, m + i), hn::Mul(rest1, gradient));
     const auto second = hn::MulAdd(beta2, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest2, gradient), gradient));
     const auto denominator = hn::Add(hn::Div(hn::Sqrt(second), root), epsilon);
@@ -40,17 +80,19 @@ void AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, size_t be
     hn::StoreU(second, d, v + i);
     hn::StoreU(parameter, d, p + i);
   }
+  return one_sum + hn::GetLane(hn::SumOfLanes(wide, hn::Add(low_sum, high_sum)));
 }
 
 template <class D, typename T = hn::TFromD<D>>
 void SgdLoop(D d, const SgdStep& step, const T* g, T* b, T* p, size_t begin, size_t end) {
+  const auto scale = hn::Set(d, static_cast<T>(step.scale));
   const auto l2 = hn::Set(d, static_cast<T>(step.l2));
   const auto momentum = hn::Set(d, static_cast<T>(step.momentum));
   const auto gain = hn::Set(d, static_cast<T>(step.gain));
   const auto rate = hn::Set(d, static_cast<T>(step.learning_rate));
   for (size_t i = begin; i < end; i += hn::Lanes(d)) {
     const auto parameter = hn::LoadU(d, p + i);
-    auto direction = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    auto direction = hn::MulAdd(l2, parameter, hn::Mul(scale, hn::LoadU(d, g + i)));
     if (b != nullptr) {
       const auto buffer = hn::MulAdd(momentum, hn::LoadU(d, b + i), hn::Mul(gain, direction));
       hn::StoreU(buffer, d, b + i);
@@ -62,6 +104,7 @@ void SgdLoop(D d, const SgdStep& step, const T* g, T* b, T* p, size_t begin, siz
 
 template <class D, typename T = hn::TFromD<D>>
 void RmspropLoop(D d, const RmspropStep& step, const T* g, T* v, T* m, T* b, T* p, size_t begin, size_t end) {
+  const auto scale = hn::Set(d, static_cast<T>(step.scale));
   const auto l2 = hn::Set(d, static_cast<T>(step.l2));
   const auto alpha = hn::Set(d, static_cast<T>(step.alpha));
   const auto rest = hn::Set(d, static_cast<T>(1 - step.alpha));
@@ -70,7 +113,7 @@ void RmspropLoop(D d, const RmspropStep& step, const T* g, T* v, T* m, T* b, T* 
   const auto rate = hn::Set(d, static_cast<T>(step.learning_rate));
   for (size_t i = begin; i < end; i += hn::Lanes(d)) {
     const auto parameter = hn::LoadU(d, p + i);
-    const auto gradient = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    const auto gradient = hn::MulAdd(l2, parameter, hn::Mul(scale, hn::LoadU(d, g + i)));
     const auto square = hn::MulAdd(alpha, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest, gradient), gradient));
     hn::StoreU(square, d, v + i);
     auto variance = square;
@@ -90,12 +133,13 @@ void RmspropLoop(D d, const RmspropStep& step, const T* g, T* v, T* m, T* b, T* 
 
 template <class D, typename T = hn::TFromD<D>>
 void AdagradLoop(D d, const AdagradStep& step, const T* g, T* s, T* p, size_t begin, size_t end) {
+  const auto scale = hn::Set(d, static_cast<T>(step.scale));
   const auto l2 = hn::Set(d, static_cast<T>(step.l2));
   const auto epsilon = hn::Set(d, static_cast<T>(step.epsilon));
   const auto size = hn::Set(d, static_cast<T>(step.step_size));
   for (size_t i = begin; i < end; i += hn::Lanes(d)) {
     const auto parameter = hn::LoadU(d, p + i);
-    const auto gradient = hn::MulAdd(l2, parameter, hn::LoadU(d, g + i));
+    const auto gradient = hn::MulAdd(l2, parameter, hn::Mul(scale, hn::LoadU(d, g + i)));
     const auto sum = hn::MulAdd(gradient, gradient, hn::LoadU(d, s + i));
     hn::StoreU(sum, d, s + i);
     const auto direction = hn::Div(gradient, hn::Add(hn::Sqrt(sum), epsilon));
@@ -105,6 +149,7 @@ void AdagradLoop(D d, const AdagradStep& step, const T* g, T* s, T* p, size_t be
 
 template <class D, typename T = hn::TFromD<D>>
 void ScheduleFreeLoop(D d, const ScheduleFreeStep& step, const T* g, T* v, T* z, T* y, size_t begin, size_t end) {
+  const auto scale = hn::Set(d, static_cast<T>(step.scale));
   const auto beta2 = hn::Set(d, static_cast<T>(step.beta2));
   const auto rest2 = hn::Set(d, static_cast<T>(1 - step.beta2));
   const auto root = hn::Set(d, static_cast<T>(step.root_correction2));
@@ -114,7 +159,7 @@ void ScheduleFreeLoop(D d, const ScheduleFreeStep& step, const T* g, T* v, T* z,
   const auto y_rate = hn::Set(d, static_cast<T>(step.y_rate));
   const auto z_rate = hn::Set(d, static_cast<T>(step.learning_rate));
   for (size_t i = begin; i < end; i += hn::Lanes(d)) {
-    const auto gradient = hn::LoadU(d, g + i);
+    const auto gradient = hn::Mul(scale, hn::LoadU(d, g + i));
     const auto at = hn::LoadU(d, y + i);
     const auto base = hn::LoadU(d, z + i);
     const auto second = hn::MulAdd(beta2, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest2, gradient), gradient));
@@ -131,8 +176,18 @@ template <typename T>
 void AdamAll(const AdamStep& step, const T* g, T* m, T* v, T* p, size_t n) {
   const hn::ScalableTag<T> d;
   const size_t whole = n - n % hn::Lanes(d);
-  AdamLoop(d, step, g, m, v, p, 0, whole);
-  AdamLoop(hn::CappedTag<T, 1>(), step, g, m, v, p, whole, n);
+  AdamLoop<false>(d, step, g, m, v, p, static_cast<T*>(nullptr), 0, whole);
+  AdamLoop<false>(hn::CappedTag<T, 1>(), step, g, m, v, p, static_cast<T*>(nullptr), whole, n);
+}
+
+template <typename T>
+double AdamKeeping(const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, size_t n) {
+  const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, 1> one;
+  const size_t lanes = hn::Lanes(d), offset = reinterpret_cast<uintptr_t>(kept) / sizeof(T) % lanes;
+  const size_t first = std::min(n, offset == 0 ? 0 : lanes - offset), last = n - (n - first) % lanes;
+  return AdamLoop<true>(one, step, g, m, v, p, kept, 0, first) +
+         AdamLoop<true>(d, step, g, m, v, p, kept, first, last) + AdamLoop<true>(one, step, g, m, v, p, kept, last, n);
 }
 
 template <typename T>
@@ -173,6 +228,12 @@ void AdamF32(const AdamStep& step, const float* g, float* m, float* v, float* p,
 void AdamF64(const AdamStep& step, const double* g, double* m, double* v, double* p, size_t n) {
   AdamAll<double>(step, g, m, v, p, n);
 }
+double AdamKeepingF32(const AdamStep& step, const float* g, float* m, float* v, float* p, float* kept, size_t n) {
+  return AdamKeeping<float>(step, g, m, v, p, kept, n);
+}
+double AdamKeepingF64(const AdamStep& step, const double* g, double* m, double* v, double* p, double* kept, size_t n) {
+  return AdamKeeping<double>(step, g, m, v, p, kept, n);
+}
 void SgdF32(const SgdStep& step, const float* g, float* b, float* p, size_t n) { SgdAll<float>(step, g, b, p, n); }
 void SgdF64(const SgdStep& step, const double* g, double* b, double* p, size_t n) { SgdAll<double>(step, g, b, p, n); }
 void RmspropF32(const RmspropStep& step, const float* g, float* v, float* m, float* b, float* p, size_t n) {
@@ -203,6 +264,8 @@ namespace rutile {
 
 HWY_EXPORT(AdamF32);
 HWY_EXPORT(AdamF64);
+HWY_EXPORT(AdamKeepingF32);
+HWY_EXPORT(AdamKeepingF64);
 HWY_EXPORT(SgdF32);
 HWY_EXPORT(SgdF64);
 HWY_EXPORT(RmspropF32);
@@ -222,6 +285,18 @@ void AdamUpdate(const AdamStep& step, absl::Span<const double> g, absl::Span<dou
                 absl::Span<double> p) {
   CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size()) << g.size() << " vs. " << p.size();
   HWY_DYNAMIC_DISPATCH(AdamF64)(step, g.data(), m.data(), v.data(), p.data(), p.size());
+}
+
+double AdamUpdateKeeping(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
+                         absl::Span<float> p, absl::Span<float> kept) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && kept.size() == p.size()) << p.size();
+  return HWY_DYNAMIC_DISPATCH(AdamKeepingF32)(step, g.data(), m.data(), v.data(), p.data(), kept.data(), p.size());
+}
+
+double AdamUpdateKeeping(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
+                         absl::Span<double> p, absl::Span<double> kept) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && kept.size() == p.size()) << p.size();
+  return HWY_DYNAMIC_DISPATCH(AdamKeepingF64)(step, g.data(), m.data(), v.data(), p.data(), kept.data(), p.size());
 }
 
 void SgdUpdate(const SgdStep& step, absl::Span<const float> g, absl::Span<float> b, absl::Span<float> p) {

@@ -8,6 +8,8 @@
 
 namespace rutile {
 
+// Everywhere g is taken `scale` times, which is rounded before anything else is done with it.
+
 // One step of Adam with the numbers of this step worked out by the caller:
 //   p *= keep
 //   g' = g + l2 * p
@@ -15,6 +17,7 @@ namespace rutile {
 //   v  = beta2 v + (1 - beta2) g'^2
 //   p -= step_size * m / (sqrt(v) / root_correction2 + epsilon)
 struct AdamStep {
+  double scale = 1;
   double keep = 1;
   double l2 = 0;
   double beta1 = 0;
@@ -30,11 +33,18 @@ void AdamUpdate(const AdamStep& step, absl::Span<const float> g, absl::Span<floa
 void AdamUpdate(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
                 absl::Span<double> p);
 
+// The same, p as it was written to `kept`, and the sum of (scale g)^2 returned, in fp64: one pass instead of three.
+double AdamUpdateKeeping(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
+                         absl::Span<float> p, absl::Span<float> kept);
+double AdamUpdateKeeping(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
+                         absl::Span<double> p, absl::Span<double> kept);
+
 // One step of SGD:
 //   g' = g + l2 * p
 //   without momentum:          p -= lr g'
 //   b = momentum b + gain g',  p -= lr b, or lr (g' + momentum b) with nesterov
 struct SgdStep {
+  double scale = 1;
   double l2 = 0;
   double momentum = 0;
   double gain = 1;  // 1 - dampening; 1 in the first step, which starts from b = 0
@@ -54,6 +64,7 @@ void SgdUpdate(const SgdStep& step, absl::Span<const double> g, absl::Span<doubl
 //   without momentum:        p -= lr d
 //   b = momentum b + d,      p -= lr b
 struct RmspropStep {
+  double scale = 1;
   double l2 = 0;
   double alpha = 0;
   double epsilon = 0;
@@ -72,6 +83,7 @@ void RmspropUpdate(const RmspropStep& step, absl::Span<const double> g, absl::Sp
 //   s += g'^2
 //   p -= step_size * g' / (sqrt(s) + epsilon)
 struct AdagradStep {
+  double scale = 1;
   double l2 = 0;
   double epsilon = 0;
   double step_size = 0;  // lr / (1 + lr_decay t)
@@ -87,6 +99,7 @@ void AdagradUpdate(const AdagradStep& step, absl::Span<const double> g, absl::Sp
 //   y += share * (z - y) - y_rate * d
 //   z -= learning_rate * d
 struct ScheduleFreeStep {
+  double scale = 1;
   double beta2 = 0;
   double epsilon = 0;
   double decay = 0;

@@ -218,6 +218,44 @@ TEST(AdamUpdateTest, PositionDoesNotMatter) {
   }
 }
 
+// Every alignment of what is kept, which vectors of stores need.
+template <typename T>
+void CheckKeeping() {
+  AdamStep step;
+  step.scale = 0.3;
+  step.l2 = 0.2;
+  step.beta1 = 0.9;
+  step.beta2 = 0.99;
+  step.epsilon = 1e-8;
+  step.step_size = 0.1;
+  ForEachTargetAndLength<T>([&](int n, double tolerance) {
+    for (int offset = 0; offset < 17; ++offset) {
+      const auto g = Values<T>(n, "g"), p = Values<T>(n, "p");
+      auto m = Values<T>(n, "m"), v = Values<T>(n, "v", true), new_p = p;
+      auto m2 = m, v2 = v, p2 = p;
+      std::vector<T> kept(n + offset + 1, T(-7));
+      const double squares = AdamUpdateKeeping(step, absl::MakeConstSpan(g), absl::MakeSpan(m), absl::MakeSpan(v),
+                                               absl::MakeSpan(new_p), absl::MakeSpan(kept).subspan(offset, n));
+      AdamUpdate(step, absl::MakeConstSpan(g), absl::MakeSpan(m2), absl::MakeSpan(v2), absl::MakeSpan(p2));
+      EXPECT_EQ(new_p, p2);
+      EXPECT_EQ(m, m2);
+      EXPECT_EQ(v, v2);
+      double expected = 0;
+      for (int i = 0; i < n; ++i) {
+        EXPECT_EQ(kept[offset + i], p[i]) << i;
+        const double x = static_cast<T>(static_cast<T>(step.scale) * g[i]);
+        expected += x * x;
+      }
+      EXPECT_NEAR(squares, expected, 1e-14 * expected);
+      for (int i = 0; i < offset; ++i) EXPECT_EQ(kept[i], T(-7));
+      EXPECT_EQ(kept.back(), T(-7));
+    }
+  });
+}
+
+TEST(AdamUpdateKeepingTest, KeepsAndMovesF32) { CheckKeeping<float>(); }
+TEST(AdamUpdateKeepingTest, KeepsAndMovesF64) { CheckKeeping<double>(); }
+
 TEST(OptimizerKernelDeathTest, RejectsUnequalLengths) {
   std::vector<float> two(2), three(3);
   EXPECT_DEATH(

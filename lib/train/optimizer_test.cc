@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -155,6 +156,37 @@ TEST(OptimizerTest, DecayIsOfRanges) {
     for (int64_t i = 0; i < n; ++i) {
       EXPECT_EQ(of_mixed[i], (i < 12 ? of_decaying : of_plain)[i]) << i;
       EXPECT_NE(of_decaying[i], of_plain[i]) << i;
+    }
+  }
+}
+
+// A step of `scale` times the gradient is that of the product, and its parts in any order are the whole, to the bit.
+TEST(OptimizerTest, ScaledAndInParts) {
+  const int64_t n = 60;
+  const double scale = 1.0 / 3;
+  const std::vector<ParameterRange> ranges = {{3, 9, true}, {20, 37, false}};
+  for (const OptimizerOptions& options : AllOptions()) {
+    SCOPED_TRACE(OptimizerName(options.kind));
+    const auto plain = MakeOptimizer(options, DType::kF32, ranges),
+               scaled = MakeOptimizer(options, DType::kF32, ranges),
+               parts = MakeOptimizer(options, DType::kF32, ranges);
+    Tensor a = RandomTensor(DType::kF32, n, "p"), b = RandomTensor(DType::kF32, n, "p"),
+           c = RandomTensor(DType::kF32, n, "p");
+    for (int i = 0; i < 3; ++i) {
+      const Tensor g = RandomTensor(DType::kF32, n, "g", i);
+      Tensor product = RandomTensor(DType::kF32, n, "g", i);
+      for (float& value : product.mutable_values<float>()) value *= static_cast<float>(scale);
+      plain->Step(0.01, product, &a);
+      scaled->Step(0.01, g, &b, scale);
+      parts->BeginStep(0.01);
+      for (const auto& [begin, end] : {std::make_pair(21, 60), std::make_pair(0, 5), std::make_pair(5, 21)}) {
+        parts->StepPart(begin, g.Slice(begin, {end - begin}), scale, &c);
+      }
+    }
+    EXPECT_EQ(a.ToDoubles(), b.ToDoubles());
+    EXPECT_EQ(a.ToDoubles(), c.ToDoubles());
+    for (const auto& [name, tensor] : plain->State()) {
+      EXPECT_EQ(parts->State().At(name).ToDoubles(), tensor.ToDoubles()) << name;
     }
   }
 }

@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_TRAIN_PARAMETER_RANGE_H_
 #define RUTILE_LIB_TRAIN_PARAMETER_RANGE_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -29,6 +30,15 @@ void ForEachRange(absl::Span<const ParameterRange> ranges, const Body& body) {
     body(range, at);
     at += range.size;
   }
+}
+
+// The same for what of them lies in [begin, end), in pieces of ranges where these are cut.
+template <class Body>
+void ForEachRange(absl::Span<const ParameterRange> ranges, int64_t begin, int64_t end, const Body& body) {
+  ForEachRange(ranges, [&](const ParameterRange& range, int64_t at) {
+    const int64_t first = std::max(range.begin, begin), last = std::min(range.begin + range.size, end);
+    if (first < last) body(ParameterRange{first, last - first, range.decays}, at + first - range.begin);
+  });
 }
 
 }  // namespace rutile

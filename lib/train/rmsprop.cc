@@ -18,20 +18,21 @@ Rmsprop::Rmsprop(const OptimizerOptions& options, DType dtype, std::vector<Param
       momentum_(Tensor::Zeros(dtype, {options.momentum > 0 ? TotalSize(ranges_) : 0})) {}
 
 template <typename T>
-void Rmsprop::Update(const RmspropStep& step, const Tensor& gradient, Tensor* parameters) {
+void Rmsprop::Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   const auto g = gradient.values<T>();
   const auto v = square_avg_.mutable_values<T>(), m = grad_avg_.mutable_values<T>(), b = momentum_.mutable_values<T>();
   const auto p = parameters->mutable_values<T>();
-  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
-    RmspropStep here = step;
+  ForEachRange(ranges_, begin, begin + gradient.num_elements(), [&](const ParameterRange& range, int64_t at) {
+    RmspropStep here = now_;
+    here.scale = scale;
     if (!range.decays) here.l2 = 0;
-    RmspropUpdate(here, g.subspan(range.begin, range.size), v.subspan(at, range.size),
+    RmspropUpdate(here, g.subspan(range.begin - begin, range.size), v.subspan(at, range.size),
                   m.empty() ? m : m.subspan(at, range.size), b.empty() ? b : b.subspan(at, range.size),
                   p.subspan(range.begin, range.size));
   });
 }
 
-void Rmsprop::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
+void Rmsprop::BeginStep(double learning_rate) {
   ++step_;
   RmspropStep step;
   step.l2 = options_.weight_decay;
@@ -39,10 +40,14 @@ void Rmsprop::Step(double learning_rate, const Tensor& gradient, Tensor* paramet
   step.epsilon = options_.epsilon;
   step.momentum = options_.momentum;
   step.learning_rate = learning_rate;
+  now_ = step;
+}
+
+void Rmsprop::StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   if (square_avg_.dtype() == DType::kF32) {
-    Update<float>(step, gradient, parameters);
+    Update<float>(begin, gradient, scale, parameters);
   } else {
-    Update<double>(step, gradient, parameters);
+    Update<double>(begin, gradient, scale, parameters);
   }
 }
 

@@ -17,16 +17,18 @@ class Rmsprop : public Optimizer {
  public:
   Rmsprop(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
-  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  void BeginStep(double learning_rate) override;
+  void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
   template <typename T>
-  void Update(const RmspropStep& step, const Tensor& gradient, Tensor* parameters);
+  void Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
+  RmspropStep now_;  // the step that has begun
   int64_t step_ = 0;
   Tensor square_avg_;
   Tensor grad_avg_;  // [n], or [0] unless centered

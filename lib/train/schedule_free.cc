@@ -22,28 +22,29 @@ ScheduleFreeAdamW::ScheduleFreeAdamW(const OptimizerOptions& options, DType dtyp
 
 // x, y and z begin at the same point.
 template <typename T>
-void ScheduleFreeAdamW::Start(const Tensor& parameters) {
+void ScheduleFreeAdamW::Start(int64_t begin, int64_t end, const Tensor& parameters) {
   const auto y = parameters.values<T>();
   const auto z = z_.mutable_values<T>();
-  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
+  ForEachRange(ranges_, begin, end, [&](const ParameterRange& range, int64_t at) {
     std::copy_n(y.begin() + range.begin, range.size, z.begin() + at);
   });
 }
 
 template <typename T>
-void ScheduleFreeAdamW::Update(const ScheduleFreeStep& step, const Tensor& gradient, Tensor* parameters) {
+void ScheduleFreeAdamW::Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   const auto g = gradient.values<T>();
   const auto v = exp_avg_sq_.mutable_values<T>(), z = z_.mutable_values<T>(), y = parameters->mutable_values<T>();
-  if (step_ == 1) Start<T>(*parameters);
-  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
-    ScheduleFreeStep here = step;
+  if (step_ == 1) Start<T>(begin, begin + gradient.num_elements(), *parameters);
+  ForEachRange(ranges_, begin, begin + gradient.num_elements(), [&](const ParameterRange& range, int64_t at) {
+    ScheduleFreeStep here = now_;
+    here.scale = scale;
     if (!range.decays) here.decay = 0;
-    ScheduleFreeUpdate(here, g.subspan(range.begin, range.size), v.subspan(at, range.size), z.subspan(at, range.size),
-                       y.subspan(range.begin, range.size));
+    ScheduleFreeUpdate(here, g.subspan(range.begin - begin, range.size), v.subspan(at, range.size),
+                       z.subspan(at, range.size), y.subspan(range.begin, range.size));
   });
 }
 
-void ScheduleFreeAdamW::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
+void ScheduleFreeAdamW::BeginStep(double learning_rate) {
   ++step_;
   const auto t = static_cast<double>(step_);
   highest_learning_rate_ = std::max(highest_learning_rate_, learning_rate);
@@ -58,10 +59,14 @@ void ScheduleFreeAdamW::Step(double learning_rate, const Tensor& gradient, Tenso
   step.share = weight_sum_ > 0 ? weight / weight_sum_ : 0;  // 0: a rate of 0, nothing has moved
   step.y_rate = learning_rate * (1 - options_.beta1 * (1 - step.share));
   step.learning_rate = learning_rate;
+  now_ = step;
+}
+
+void ScheduleFreeAdamW::StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   if (z_.dtype() == DType::kF32) {
-    Update<float>(step, gradient, parameters);
+    Update<float>(begin, gradient, scale, parameters);
   } else {
-    Update<double>(step, gradient, parameters);
+    Update<double>(begin, gradient, scale, parameters);
   }
 }
 

@@ -26,7 +26,8 @@ class ScheduleFreeAdamW : public Optimizer {
  public:
   ScheduleFreeAdamW(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
-  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  void BeginStep(double learning_rate) override;
+  void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   // x in the ranges, parameters elsewhere.
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
   NamedTensors State() const override;
@@ -34,14 +35,15 @@ class ScheduleFreeAdamW : public Optimizer {
 
  private:
   template <typename T>
-  void Update(const ScheduleFreeStep& step, const Tensor& gradient, Tensor* parameters);
+  void Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
   template <typename T>
-  void Start(const Tensor& parameters);
+  void Start(int64_t begin, int64_t end, const Tensor& parameters);
   template <typename T>
   void Average(const Tensor& parameters);
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
+  ScheduleFreeStep now_;  // the step that has begun
   int64_t step_ = 0;
   double weight_sum_ = 0;
   double highest_learning_rate_ = 0;

@@ -17,18 +17,19 @@ Sgd::Sgd(const OptimizerOptions& options, DType dtype, std::vector<ParameterRang
       momentum_(Tensor::Zeros(dtype, {options.momentum > 0 ? TotalSize(ranges_) : 0})) {}
 
 template <typename T>
-void Sgd::Update(const SgdStep& step, const Tensor& gradient, Tensor* parameters) {
+void Sgd::Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   const auto g = gradient.values<T>();
   const auto b = momentum_.mutable_values<T>(), p = parameters->mutable_values<T>();
-  ForEachRange(ranges_, [&](const ParameterRange& range, int64_t at) {
-    SgdStep here = step;
+  ForEachRange(ranges_, begin, begin + gradient.num_elements(), [&](const ParameterRange& range, int64_t at) {
+    SgdStep here = now_;
+    here.scale = scale;
     if (!range.decays) here.l2 = 0;
-    SgdUpdate(here, g.subspan(range.begin, range.size), b.empty() ? b : b.subspan(at, range.size),
+    SgdUpdate(here, g.subspan(range.begin - begin, range.size), b.empty() ? b : b.subspan(at, range.size),
               p.subspan(range.begin, range.size));
   });
 }
 
-void Sgd::Step(double learning_rate, const Tensor& gradient, Tensor* parameters) {
+void Sgd::BeginStep(double learning_rate) {
   SgdStep step;
   step.l2 = options_.weight_decay;
   step.momentum = options_.momentum;
@@ -36,10 +37,14 @@ void Sgd::Step(double learning_rate, const Tensor& gradient, Tensor* parameters)
   step.nesterov = options_.nesterov;
   step.learning_rate = learning_rate;
   ++step_;
+  now_ = step;
+}
+
+void Sgd::StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
   if (dtype_ == DType::kF32) {
-    Update<float>(step, gradient, parameters);
+    Update<float>(begin, gradient, scale, parameters);
   } else {
-    Update<double>(step, gradient, parameters);
+    Update<double>(begin, gradient, scale, parameters);
   }
 }
 

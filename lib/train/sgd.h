@@ -16,17 +16,19 @@ class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
-  void Step(double learning_rate, const Tensor& gradient, Tensor* parameters) override;
+  void BeginStep(double learning_rate) override;
+  void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
   template <typename T>
-  void Update(const SgdStep& step, const Tensor& gradient, Tensor* parameters);
+  void Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
   const DType dtype_;
+  SgdStep now_;       // the step that has begun
   int64_t step_ = 0;  // the first one is not dampened
   Tensor momentum_;   // [n], or [0] when momentum is 0
 };

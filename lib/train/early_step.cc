@@ -1,0 +1,70 @@
+#include "lib/train/early_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "lib/base/logging.h"
+#include "lib/profile/scope.h"
+#include "lib/train/gradient_norm.h"
+
+namespace rutile {
+
+void EarlyStep::Begin(Optimizer* optimizer, double learning_rate, double weight, Tensor* parameters, Tensor* gradient,
+                      int64_t bytes) {
+  CHECK_EQ(parameters->num_elements(), gradient->num_elements());
+  optimizer_ = optimizer;
+  weight_ = weight;
+  parameters_ = parameters;
+  gradient_ = gradient;
+  bytes_ = bytes;
+  squares_ = 0;
+  num_taken_ = 0;
+  taken_.clear();
+  optimizer_->BeginStep(learning_rate);
+}
+
+void EarlyStep::Take(int64_t begin, const Tensor& values) {
+  const ProfileScope scope(Stage::kOptimizer);
+  const int64_t n = values.num_elements();
+  scope.Add(Counter::kBytes, n * bytes_);
+  num_taken_ += n;
+  taken_.emplace_back(begin, begin + n);
+  Tensor kept = gradient_->Slice(begin, {n});
+  squares_ += optimizer_->StepPartKeeping(begin, values, weight_, parameters_, &kept);
+}
+
+template <class Body>
+void EarlyStep::ForRest(const Body& body) {
+  std::sort(taken_.begin(), taken_.end());
+  const int64_t size = gradient_->num_elements();
+  int64_t begin = 0;
+  const auto rest = [&](int64_t end) {
+    if (begin < end) body(gradient_->Slice(begin, {end - begin}), begin);
+  };
+  for (const auto& [first, last] : taken_) {
+    CHECK_LE(begin, first) << "taken twice";
+    rest(first);
+    begin = last;
+  }
+  rest(size);
+}
+
+double EarlyStep::Norm() {
+  double squares = squares_;
+  ForRest([&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part); });
+  return std::sqrt(squares);
+}
+
+void EarlyStep::Finish() {
+  ForRest([&](const Tensor& part, int64_t begin) { optimizer_->StepPart(begin, part, weight_, parameters_); });
+}
+
+void EarlyStep::Undo() {
+  for (const auto& [begin, end] : taken_) {
+    Tensor moved = parameters_->Slice(begin, {end - begin});
+    std::memcpy(moved.mutable_data(), gradient_->Slice(begin, {end - begin}).data(), moved.num_bytes());
+  }
+}
+
+}  // namespace rutile
