@@ -154,9 +154,13 @@ absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, co
       ::kill(-*pid, SIGTERM);
       kill_at = now + options.grace;
     }
-    if (!ended && options.memory_limit > 0 && ResidentBytes(*pid) > options.memory_limit) {
-      result.over_memory = true;
-      ::kill(-*pid, SIGKILL);
+    if (!ended && options.memory_limit > 0) {
+      if (const int64_t resident = ResidentBytes(*pid); resident > options.memory_limit) {
+        // The kernel's own peak may be a few hundred kB behind what was just read.
+        result.peak_rss_bytes = std::max(result.peak_rss_bytes, resident);
+        result.over_memory = true;
+        ::kill(-*pid, SIGKILL);
+      }
     }
     if (!ended && options.done && now >= ask_at) {
       ask_at = now + absl::Milliseconds(100);
