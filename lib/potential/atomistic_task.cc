@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +32,21 @@ void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const Netw
   scope.Add(Counter::kAtoms, atoms);
   scope.Add(Counter::kFlop, atoms * (NetworkCost(shape).*part));
   scope.Add(Counter::kBytes, atoms * shape.num_features * number);
+}
+
+// row[i] = first + i, structure[i] = s for i < count. Runs are of a few atoms, for which loops of any length are slow:
+// four are written at a time, past count too where there is room, since the next run comes to lie there.
+inline void WriteRun(int64_t first, int32_t s, int64_t count, int64_t room, int64_t* row, int32_t* structure) {
+  constexpr int64_t kRun = 4;
+  int64_t begin = 0;
+  for (; begin < count && begin + kRun <= room; begin += kRun) {
+    for (int64_t i = 0; i < kRun; ++i) row[begin + i] = first + begin + i;
+    for (int64_t i = 0; i < kRun; ++i) structure[begin + i] = s;
+  }
+  for (; begin < count; ++begin) {
+    row[begin] = first + begin;
+    structure[begin] = s;
+  }
 }
 
 }  // namespace
@@ -193,20 +207,19 @@ absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedT
   }
   for (int64_t i = 0; i < num_species; ++i) offset[i + 1] += offset[i];
   const int64_t atoms = offset[num_species];
-  int64_t* next = ReuseRows<int64_t>(batch, "row", {atoms});
-  int32_t* structure = ReuseRows<int32_t>(batch, "structure", {atoms});
+  int64_t* const atom_row = ReuseRows<int64_t>(batch, "row", {atoms});
+  int32_t* const structure = ReuseRows<int32_t>(batch, "structure", {atoms});
   double* const num_atoms = Reuse<double>(batch, "num_atoms", {b});
   double* const target = Reuse<double>(batch, "target", {b});
   double* const weight = Reuse<double>(batch, "weight", {b});
   int64_t* const example = Reuse<int64_t>(batch, "example", {b});
+  int64_t next = 0;
   for (int64_t i = 0; i < num_species; ++i) {
     for (int64_t e = 0; e < b; ++e) {
       const int64_t* const row = &species_row_[examples[e] * (num_species + 1) + i];
       const int64_t count = row[1] - row[0];
-      std::iota(next, next + count, row[0]);
-      std::fill_n(structure, count, static_cast<int32_t>(e));
+      WriteRun(row[0], static_cast<int32_t>(e), count, atoms - next, atom_row + next, structure + next);
       next += count;
-      structure += count;
     }
   }
   for (int64_t e = 0; e < b; ++e) {

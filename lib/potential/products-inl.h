@@ -16,6 +16,8 @@
 #define RUTILE_LIB_POTENTIAL_PRODUCTS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 
 #include "lib/base/simd.h"
@@ -207,24 +209,30 @@ HWY_INLINE void GradientTile(int n, const OuterProduct<T, Pairs>& product, int o
   }
 }
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR
+// Numbers of one row that are turned together: 16 bytes.
 template <typename T>
-constexpr int kTurnSide = 1;
-template <typename T>
-HWY_INLINE void Turn(const T* const (&in)[1], int64_t column, T* out, int64_t) {
-  *out = in[0][column];
-}
-#else
-template <typename T>
-constexpr int kTurnSide = 16 / sizeof(T);
+constexpr int kTurnColumns = 16 / sizeof(T);
 
-// 4x4 (fp32) or 2x2 (fp64) numbers turned about their diagonal, from `column` on in rows that lie anywhere to rows `to`
-// apart.
-HWY_INLINE void Turn(const float* const (&in)[4], int64_t column, float* out, int64_t to) {
-  const hn::FixedTag<float, 4> d;
-  const hn::FixedTag<double, 2> dd;
-  const auto a = hn::LoadU(d, in[0] + column), b = hn::LoadU(d, in[1] + column);
-  const auto c = hn::LoadU(d, in[2] + column), e = hn::LoadU(d, in[3] + column);
+// kTurnColumns numbers of each of the rows in[0], in[kTurnColumns], in[2 kTurnColumns], ..., one behind the other.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadPieces(D d, const T* const* in, int64_t column) {
+  if constexpr (hn::MaxLanes(d) == kTurnColumns<T>) {
+    return hn::LoadU(d, in[0] + column);
+  } else {
+    const hn::Half<D> half;
+    const auto lower = LoadPieces(half, in, column);
+    return hn::Combine(d, LoadPieces(half, in + hn::MaxLanes(half), column), lower);
+  }
+}
+
+// As many rows as a vector has lanes, which may lie anywhere: kTurnColumns columns of them become as many vectors,
+// rows of out, `to` apart. Shuffles stay within 16 bytes.
+template <class D>
+HWY_INLINE void Turn(D d, const float* const* in, int64_t column, float* out, int64_t to) {
+  const hn::Repartition<double, D> dd;
+  const auto a = LoadPieces(d, in, column), b = LoadPieces(d, in + 1, column);
+  const auto c = LoadPieces(d, in + 2, column), e = LoadPieces(d, in + 3, column);
   const auto ab0 = hn::BitCast(dd, hn::InterleaveLower(d, a, b)), ab2 = hn::BitCast(dd, hn::InterleaveUpper(d, a, b));
   const auto ce0 = hn::BitCast(dd, hn::InterleaveLower(d, c, e)), ce2 = hn::BitCast(dd, hn::InterleaveUpper(d, c, e));
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, ab0, ce0)), d, out);
@@ -233,28 +241,43 @@ HWY_INLINE void Turn(const float* const (&in)[4], int64_t column, float* out, in
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, ab2, ce2)), d, out + 3 * to);
 }
 
-HWY_INLINE void Turn(const double* const (&in)[2], int64_t column, double* out, int64_t to) {
-  const hn::FixedTag<double, 2> d;
-  const auto a = hn::LoadU(d, in[0] + column), b = hn::LoadU(d, in[1] + column);
+template <class D>
+HWY_INLINE void Turn(D d, const double* const* in, int64_t column, double* out, int64_t to) {
+  const auto a = LoadPieces(d, in, column), b = LoadPieces(d, in + 1, column);
   hn::StoreU(hn::InterleaveLower(d, a, b), d, out);
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + to);
+}
+
+// Rows from r on while there are as many as d has lanes; returns the first that is left.
+template <class D, typename T, class In>
+HWY_INLINE int TurnRows(D d, const In& in, int r, int rows, int columns, T* out, int64_t to) {
+  constexpr int kRows = hn::MaxLanes(D());
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const int whole_columns = columns / kTurnColumns<T> * kTurnColumns<T>;
+  for (; r + kRows <= rows; r += kRows) {
+    const T* row[kRows];
+    for (int k = 0; k < kRows; ++k) row[k] = in(r + k);
+    for (int k = r + kRows; k < std::min(r + 2 * kRows, rows); ++k) {
+      for (int64_t c = 0; c < columns; c += kLine) hwy::Prefetch(in(k) + c);
+    }
+    for (int c = 0; c < whole_columns; c += kTurnColumns<T>) Turn(d, row, c, out + c * to + r, to);
+    for (int c = whole_columns; c < columns; ++c) {
+      for (int k = 0; k < kRows; ++k) out[c * to + r + k] = row[k][c];
+    }
+  }
+  return r;
 }
 #endif
 
 // out[c, r] = in(r)[c]: in(r) tells where row r lies.
 template <typename T, class In>
 HWY_INLINE void TransposeRows(const In& in, int rows, int columns, T* out, int64_t to) {
-  constexpr int kSide = kTurnSide<T>;
-  const int whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
-  for (int r = 0; r < whole_rows; r += kSide) {
-    const T* row[kSide];
-    for (int k = 0; k < kSide; ++k) row[k] = in(r + k);
-    for (int c = 0; c < whole_columns; c += kSide) Turn(row, c, out + c * to + r, to);
-    for (int c = whole_columns; c < columns; ++c) {
-      for (int k = 0; k < kSide; ++k) out[c * to + r + k] = row[k][c];
-    }
-  }
-  for (int r = whole_rows; r < rows; ++r) {
+  int r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  r = TurnRows(hn::ScalableTag<T>(), in, r, rows, columns, out, to);
+  r = TurnRows(hn::FixedTag<T, kTurnColumns<T>>(), in, r, rows, columns, out, to);
+#endif
+  for (; r < rows; ++r) {
     const T* const row = in(r);
     for (int c = 0; c < columns; ++c) out[c * to + r] = row[c];
   }
