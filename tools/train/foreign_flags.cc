@@ -8,6 +8,9 @@ constexpr char kFeaturize[] = "is featurize's, whose output is train's input";
 constexpr char kCutoff[] = "--rad_cutoff and --ang_cutoff, in Angstrom";
 constexpr char kDevice[] = "--device=cpu, cuda or cuda:N";
 constexpr char kAllEntities[] = "every loss compares with all entities, none are sampled; leave it out";
+constexpr char kLazy[] =
+    "every loss compares with all entities, so that each row of the table has a gradient in each step, and a lazy or "
+    "sparse optimiser would be the dense one; leave it out";
 constexpr char kCheckpoints[] =
     "checkpoints are in checkpoints/ of --output_dir; --keep_every_epochs=N keeps more than the last";
 constexpr char kRate[] = "--lr_scheduler=plateau, with --lr_patience, --lr_factor and --min_learning_rate";
@@ -54,6 +57,11 @@ constexpr ForeignFlag kForeign[] = {
     {"embedding_size", "--embedding_dim=N"},
     {"dropout", "--input_dropout, --feature_map_dropout and --output_dropout"},
     {"negative_sampler", kAllEntities},
+    {"lazy", kLazy},
+    {"lazy_adam", kLazy},
+    {"sparse", kLazy},
+    {"sparse_adam", kLazy},
+    {"sparse_grad", kLazy},
     {"num_negs_per_pos", kAllEntities},
     {"training_loop", "--kge_loss=1-N, 1-of-N, 1vsAll or KvsAll"},
     {"checkpoint_dir", kCheckpoints},
