@@ -37,6 +37,7 @@ class AmxConveForward {
 
   // Copies held [rows, C P]; 0 rows: none.
   void Hold(const float* held, int64_t rows);
+  int64_t held_rows() const { return held_rows_; }
 
   struct Results {
     float* sums;         // [examples, outputs]

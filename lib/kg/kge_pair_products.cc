@@ -137,7 +137,9 @@ void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
   const int64_t features = shape_.num_features(), held_keys = held_->keys;
   int64_t stride = held_keys;
   const T* maps = nullptr;  // [K, keys of the held]
-  if (bf16_) {
+  if (factors.maps == nullptr) {
+    maps = factors.map_products;
+  } else if (bf16_) {
     T* const products_of_maps = Take<T>(&of_maps_, factors.keys * held_keys);
     const MatrixView<T> others = {held_->maps, held_keys, features, features};
     rounded_.Multiply({factors.maps, factors.keys, features, features}, others.Transposed(), /*add=*/false,
