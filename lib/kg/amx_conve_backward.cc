@@ -25,6 +25,9 @@ constexpr int64_t kExamples = 2 * kLines;
 // Positions of the map at one time, about: their part of fc's weight, 0.9 MB for 200 inputs, stays in the second cache.
 constexpr int64_t kPositions = 64;
 
+// Of conv's weight.
+constexpr int64_t kParts = 2;
+
 // Columns of the image in a tile, and positions of a row of the map whose patches lie in them.
 int64_t Window(const ConvShape& conv) { return std::min(conv.map_width(), kLines - conv.kernel_width + 1); }
 
@@ -50,17 +53,20 @@ void PackFc(const ConvShape& conv, const float* fc, int64_t inputs, uint32_t* pa
   }
 }
 
-// [block of channels, row of the kernel, position in the window] tiles of [pair of channels, column of the image].
+// [block of channels, row of the kernel, position in the window, part] tiles of [pair of channels, column of the image].
+// In two parts, as what is rounded here is wrong in the same way for all examples.
 void PackWeight(const ConvShape& conv, const float* weight, uint32_t* packed) {
   const int64_t window = Window(conv);
   for (int64_t c = 0; c < conv.channels; ++c) {
     const int64_t block = c / kAmxChannels, channel = c % kAmxChannels;
     for (int64_t i = 0; i < conv.kernel_height; ++i) {
       for (int64_t x = 0; x < window; ++x) {
-        uint32_t* const tile = packed + ((block * conv.kernel_height + i) * window + x) * kTile;
+        uint32_t* const tile = packed + ((block * conv.kernel_height + i) * window + x) * kParts * kTile;
         for (int64_t j = 0; j < conv.kernel_width; ++j) {
-          Numbers(tile)[(channel / 2 * kWords + x + j) * 2 + channel % 2] =
-              amx::RoundedNumber(weight[c * conv.taps() + i * conv.kernel_width + j]);
+          const float w = weight[c * conv.taps() + i * conv.kernel_width + j];
+          uint16_t* const to = Numbers(tile) + (channel / 2 * kWords + x + j) * 2 + channel % 2;
+          to[0] = amx::RoundedNumber(w);
+          to[2 * kTile] = amx::RoundedNumber(w - amx::NumberOf(to[0]));
         }
       }
     }
@@ -264,19 +270,22 @@ struct AmxConveBackward::Pass {
         for (int64_t y = std::max(first_row, r - kernel + 1); y < std::min(last_row, r + 2); ++y) {
           const uint32_t* a = dy + ((y - first_row) * map_width + from) * kWords;
           const int64_t i = r - y;  // row of the kernel, for row r of the image
-          const uint32_t* b = weight + i * window * kTile;
-          for (int64_t x = 0; x < columns; ++x, a += kWords, b += kTile) {
+          for (int64_t x = 0; x < columns; ++x, a += kWords) {
+            const uint32_t* const b = weight + (i * window + x) * kParts * kTile;
+            const uint32_t* const next = weight + ((i + 1) * window + x) * kParts * kTile;
             _tile_loadd(4, a, bytes);
             _tile_loadd(5, a + kLines * dy_words, bytes);
-            if (i >= 0) {
-              _tile_loadd(6, b, kLineBytes);
-              _tile_dpbf16ps(0, 4, 6);
-              _tile_dpbf16ps(2, 5, 6);
-            }
-            if (i + 1 < kernel) {
-              _tile_loadd(7, b + window * kTile, kLineBytes);
-              _tile_dpbf16ps(1, 4, 7);
-              _tile_dpbf16ps(3, 5, 7);
+            for (int64_t part = 0; part < kParts; ++part) {
+              if (i >= 0) {
+                _tile_loadd(6, b + part * kTile, kLineBytes);
+                _tile_dpbf16ps(0, 4, 6);
+                _tile_dpbf16ps(2, 5, 6);
+              }
+              if (i + 1 < kernel) {
+                _tile_loadd(7, next + part * kTile, kLineBytes);
+                _tile_dpbf16ps(1, 4, 7);
+                _tile_dpbf16ps(3, 5, 7);
+              }
             }
           }
         }
@@ -339,7 +348,7 @@ AmxConveBackward::AmxConveBackward(const ConvShape& conv, const float* weight, c
   CHECK(AmxConveFits(conv));
   const int64_t steps = (inputs + kNumbers - 1) / kNumbers;
   PackFc(conv, fc, inputs, fc_.Take(AmxMapWords(conv) * steps * 2 * kTile));
-  PackWeight(conv, weight, weight_.Take(blocks_ * conv.kernel_height * Window(conv) * kTile));
+  PackWeight(conv, weight, weight_.Take(blocks_ * conv.kernel_height * Window(conv) * kParts * kTile));
 }
 
 void AmxConveBackward::Run(const Examples& examples, const Results& results, AlignedWords* memory) const {
@@ -349,7 +358,7 @@ void AmxConveBackward::Run(const Examples& examples, const Results& results, Ali
   std::fill_n(results.d_images, pass.size * conv_.image_size(), 0.0f);
   amx::TileConfiguration configuration;
   for (pass.block = 0; pass.block < blocks_; ++pass.block) {
-    const uint32_t* const weight = weight_.data() + pass.block * conv_.kernel_height * Window(conv_) * kTile;
+    const uint32_t* const weight = weight_.data() + pass.block * conv_.kernel_height * Window(conv_) * kParts * kTile;
     for (pass.first_row = 0; pass.first_row < conv_.map_height(); pass.first_row += group_rows_) {
       pass.rows = std::min(group_rows_, conv_.map_height() - pass.first_row);
       const int64_t first_position = pass.block * conv_.map_size() + pass.first_row * conv_.map_width();
