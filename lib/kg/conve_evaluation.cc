@@ -80,6 +80,7 @@ void ConveEvaluation<T>::FoldNorms() {
     }
     const double bias = at_.conv_bias < 0 ? 0 : static_cast<double>(p[at_.conv_bias + c]);
     gain_.push_back(static_cast<T>(bn1_.gain()[c]));
+    tap_gain_.insert(tap_gain_.end(), taps, gain_.back());
     inverse_.push_back(static_cast<T>(bn1_.inverse()[c]));
     center_.push_back(static_cast<T>(bias - bn1_.mean()[c]));
     bias_.push_back(static_cast<T>((bias - bn1_.mean()[c]) * bn1_.gain()[c] + bn1_.shift()[c]));
@@ -176,12 +177,11 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
       T* const d_fc = gradients.d_fc + e * d;
       T* const d_weight = columns_.bn2_weight < 0 ? nullptr : gradients.small + e * q + columns_.bn2_weight;
       T* const d_bias = columns_.bn2_bias < 0 ? nullptr : gradients.small + e * q + columns_.bn2_bias;
-      for (int64_t j = 0; j < d; ++j) {
-        const T dy = hidden[j] > 0 ? dv[j] : T(0);
-        if (d_weight != nullptr) d_weight[j] = dy * ((fc[j] - mean[j]) * inverse[j]);
-        if (d_bias != nullptr) d_bias[j] = dy;
-        d_fc[j] = dy * gain[j];
-      }
+      // Loops of their own, without branches, become vectors.
+      for (int64_t j = 0; j < d; ++j) d_fc[j] = hidden[j] > 0 ? dv[j] : T(0);
+      for (int64_t j = 0; d_weight != nullptr && j < d; ++j) d_weight[j] = d_fc[j] * ((fc[j] - mean[j]) * inverse[j]);
+      if (d_bias != nullptr) std::copy_n(d_fc, d, d_bias);
+      for (int64_t j = 0; j < d; ++j) d_fc[j] *= gain[j];
     }
   });
   if (gradients.d_head == nullptr) return;
@@ -268,16 +268,15 @@ template <typename T>
 void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums,
                                            T* small) const {
   const int64_t taps = conv_.taps();
+  T* const d_weight = small + columns_.conv_weight + first * taps;
+  const T* const gains = tap_gain_.data() + first * taps;
+  for (int64_t i = 0; i < channels * taps; ++i) d_weight[i] = gains[i] * weight_sums[i];
   for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
     const int64_t c = first + k;
     const T gain = gain_[c], dy = sums[k];
     const T* const weight = parameters_ + at_.conv_weight + c * taps;
-    T* const d_weight = small + columns_.conv_weight + c * taps;
     T dy_z = center_[c] * dy;
-    for (int64_t t = 0; t < taps; ++t) {
-      dy_z += weight[t] * weight_sums[t];
-      d_weight[t] = gain * weight_sums[t];
-    }
+    for (int64_t t = 0; t < taps; ++t) dy_z += weight[t] * weight_sums[t];
     if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = gain * dy;
     if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = dy_z * inverse_[c];
     if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = dy;

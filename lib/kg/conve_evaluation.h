@@ -93,6 +93,7 @@ class ConveEvaluation {
   BatchNorm<T> bn0_, bn1_, bn2_;
   std::vector<T> weight_, bias_;            // conv and bn1 in one: [C, K], [C]
   std::vector<T> gain_, inverse_, center_;  // [C] of bn1; conv's bias less its mean
+  std::vector<T> tap_gain_;                 // [C, K]
   T *raw_ = nullptr, *images_ = nullptr;    // [K, 2 d] before and after bn0
   T *fc_ = nullptr, *d_images_ = nullptr;   // [K, d], [B, 2 d]
   SparseRows<T> slopes_;                    // gradients at fc's result
