@@ -53,8 +53,8 @@ void PackFc(const ConvShape& conv, const float* fc, int64_t inputs, uint32_t* pa
   }
 }
 
-// [block of channels, row of the kernel, position in the window, part] tiles of [pair of channels, column of the image].
-// In two parts, as what is rounded here is wrong in the same way for all examples.
+// [block of channels, row of the kernel, position in the window, part] tiles of [pair of channels, column of the
+// image]. In two parts, as what is rounded here is wrong in the same way for all examples.
 void PackWeight(const ConvShape& conv, const float* weight, uint32_t* packed) {
   const int64_t window = Window(conv);
   for (int64_t c = 0; c < conv.channels; ++c) {

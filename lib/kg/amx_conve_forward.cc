@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lib/base/logging.h"
+#include "lib/kg/amx_split_tiles.h"
 #include "lib/kg/amx_tiles.h"
 #include "lib/kg/bf16_machines.h"
 
@@ -12,52 +13,26 @@ namespace rutile {
 #if defined(__x86_64__)
 namespace {
 
-using amx::kLineBytes;
+using amx::AddProduct;
+using amx::kLeftWords;
 using amx::kLines;
-using amx::kTile;
+using amx::kSteps;
 using amx::kWords;
+using amx::Right;
 using amx::RoundUp;
+using amx::TilesOf;
 
-// A step of the sums is a position with 32 channels. Steps at one time: their part of two columns of tiles of fc's
-// weight, 32 KB, stays in the first cache.
-constexpr int64_t kSteps = 8;
+// A step of the sums is a position with 32 channels.
 // Examples at one time: their maps of these steps, 0.4 MB, and their sums stay in the second.
 constexpr int64_t kExamples = 384;
 constexpr int64_t kMostTaps = 15;
 
-// A line of the left factor for each example: [step][rounded, rest] of 32 numbers.
-constexpr int64_t kLeftWords = kSteps * 2 * kWords;
-
-// Right factors: for each group of steps, pair of columns of tiles, step, column and part a tile [pair of channels,
-// column].
-struct Right {
-  const uint32_t* tiles;
-  int64_t columns;  // of tiles
-  int64_t parts;    // 2, or 1: rounded alone
-
-  // first: the step. column: even.
-  const uint32_t* At(int64_t first, int64_t steps, int64_t column) const {
-    return tiles + (first * columns + steps * column) * parts * kTile;
-  }
-};
-
-void PackRight(const ConvShape& conv, int64_t blocks, const float* rows, int64_t n, int64_t parts, uint32_t* packed) {
-  const int64_t positions = conv.map_size(), columns = (n + kLines - 1) / kLines;
-  const Right right = {packed, columns, parts};
+void PackRight(const ConvShape& conv, const float* rows, int64_t n, const Right& right) {
+  const int64_t positions = conv.map_size();
   for (int64_t j = 0; j < n; ++j) {
-    const int64_t column = j / kLines, even = column / 2 * 2, width = std::min<int64_t>(2, columns - even);
-    for (int64_t c = 0; c < conv.channels; ++c) {
-      const float* const row = rows + (j * conv.channels + c) * positions;
-      const int64_t block = c / kAmxChannels, pair = c % kAmxChannels / 2;
+    for (int64_t c = 0; c < conv.channels; ++c, rows += positions) {
       for (int64_t p = 0; p < positions; ++p) {
-        const int64_t step = block * positions + p, group = step / kSteps * kSteps;
-        const int64_t steps = std::min(kSteps, blocks * positions - group);
-        const uint32_t* const tile =
-            right.At(group, steps, even) + ((step - group) * width + column - even) * parts * kTile;
-        uint16_t* const to =
-            reinterpret_cast<uint16_t*>(packed + (tile - packed)) + (pair * kWords + j % kLines) * 2 + c % 2;
-        to[0] = amx::RoundedNumber(row[p]);
-        if (parts == 2) to[2 * kTile] = amx::RoundedNumber(row[p] - amx::NumberOf(to[0]));
+        right.Put(j, c / kAmxChannels * positions + p, c % kAmxChannels, rows[p]);
       }
     }
   }
@@ -97,11 +72,7 @@ struct MapRun {
       const __m512 b = _mm512_mask_mov_ps(sums[n][1], _mm512_cmp_ps_mask(sums[n][1], zero, _CMP_LT_OQ), zero);
       positive[n] = static_cast<uint32_t>(_mm512_cmp_ps_mask(a, zero, _CMP_GT_OQ)) |
                     static_cast<uint32_t>(_mm512_cmp_ps_mask(b, zero, _CMP_GT_OQ)) << 16;
-      const __m512i rounded = amx::Rounded(a, b);
-      const __m512i rest =
-          amx::Rounded(_mm512_sub_ps(a, amx::FirstOf(rounded)), _mm512_sub_ps(b, amx::SecondOf(rounded)));
-      _mm512_store_si512(left + n * 2 * kWords, rounded);
-      _mm512_store_si512(left + (n * 2 + 1) * kWords, rest);
+      amx::PutLeft(a, b, left + n * 2 * kWords);
       squares[0] = _mm512_fmadd_ps(a, a, squares[0]);
       squares[1] = _mm512_fmadd_ps(b, b, squares[1]);
     }
@@ -127,79 +98,6 @@ struct MapRun {
   }
 };
 
-// sums of R x C tiles += left right, over some steps. `right`: of this pair of columns.
-template <int R, int C, int kParts>
-RUTILE_TILES RUTILE_INLINE void AddTiles(const uint32_t* left, const uint32_t* right, int64_t steps, float* sums,
-                                         int64_t stride) {
-  constexpr int64_t kLeftBytes = kLeftWords * sizeof(uint32_t);
-  const int64_t bytes = stride * static_cast<int64_t>(sizeof(float));
-  const uint32_t* const lower = left + kLines * kLeftWords;
-  float* const lower_sums = sums + kLines * stride;
-  RUTILE_MEMORY;
-  _tile_loadd(0, sums, bytes);
-  if constexpr (C > 1) _tile_loadd(1, sums + kLines, bytes);
-  if constexpr (R > 1) _tile_loadd(2, lower_sums, bytes);
-  if constexpr (R > 1 && C > 1) _tile_loadd(3, lower_sums + kLines, bytes);
-    // Tiles 4 and 5 times 6 and 7.
-#define RUTILE_MULTIPLY                         \
-  _tile_dpbf16ps(0, 4, 6);                      \
-  if constexpr (C > 1) _tile_dpbf16ps(1, 4, 7); \
-  if constexpr (R > 1) _tile_dpbf16ps(2, 5, 6); \
-  if constexpr (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7)
-  for (int64_t s = 0; s < steps; ++s, right += C * kParts * kTile) {
-    const uint32_t *const a = left + s * 2 * kWords, *const b = lower + s * 2 * kWords;
-    _tile_loadd(6, right, kLineBytes);
-    if constexpr (C > 1) _tile_loadd(7, right + kParts * kTile, kLineBytes);
-    if constexpr (kParts > 1) {
-      _tile_loadd(4, a + kWords, kLeftBytes);
-      if constexpr (R > 1) _tile_loadd(5, b + kWords, kLeftBytes);
-      RUTILE_MULTIPLY;
-    }
-    _tile_loadd(4, a, kLeftBytes);
-    if constexpr (R > 1) _tile_loadd(5, b, kLeftBytes);
-    RUTILE_MULTIPLY;
-    if constexpr (kParts > 1) {
-      _tile_loadd(6, right + kTile, kLineBytes);
-      if constexpr (C > 1) _tile_loadd(7, right + (kParts + 1) * kTile, kLineBytes);
-      RUTILE_MULTIPLY;
-    }
-  }
-#undef RUTILE_MULTIPLY
-  _tile_stored(0, sums, bytes);
-  if constexpr (C > 1) _tile_stored(1, sums + kLines, bytes);
-  if constexpr (R > 1) _tile_stored(2, lower_sums, bytes);
-  if constexpr (R > 1 && C > 1) _tile_stored(3, lower_sums + kLines, bytes);
-  RUTILE_MEMORY;
-}
-
-template <int C, int kParts>
-RUTILE_TILES void AddColumns(const uint32_t* left, int64_t examples, const uint32_t* right, int64_t steps, float* sums,
-                             int64_t stride) {
-  int64_t e = 0;
-  for (; e + 2 * kLines <= examples; e += 2 * kLines) {
-    AddTiles<2, C, kParts>(left + e * kLeftWords, right, steps, sums + e * stride, stride);
-  }
-  for (; e < examples; e += kLines) {
-    AddTiles<1, C, kParts>(left + e * kLeftWords, right, steps, sums + e * stride, stride);
-  }
-}
-
-// examples: whole lines of tiles. sums: of the first column.
-template <int kParts>
-void AddProduct(const uint32_t* left, int64_t examples, const Right& right, int64_t first, int64_t steps, float* sums,
-                int64_t stride) {
-  for (int64_t column = 0; column < right.columns; column += 2) {
-    const uint32_t* const tiles = right.At(first, steps, column);
-    if (column + 2 <= right.columns) {
-      AddColumns<2, kParts>(left, examples, tiles, steps, sums + column * kLines, stride);
-    } else {
-      AddColumns<1, kParts>(left, examples, tiles, steps, sums + column * kLines, stride);
-    }
-  }
-}
-
-int64_t TilesOf(int64_t n) { return (n + kLines - 1) / kLines; }
-
 }  // namespace
 
 bool AmxConveFits(const ConvShape& conv) { return HasBf16Amx() && conv.taps() <= kMostTaps; }
@@ -216,21 +114,23 @@ AmxConveForward::AmxConveForward(const ConvShape& conv, const float* weight, con
     bias_[c] = bias[c];
     for (int64_t k = 0; k < taps; ++k) weight_[(block * taps + k) * kAmxChannels + channel] = weight[c * taps + k];
   }
-  PackRight(conv, blocks_, fc, outputs, 2, fc_.Take(AmxMapWords(conv) * TilesOf(outputs) * 2 * kTile));
+  const int64_t steps = AmxMapWords(conv), columns = TilesOf(outputs);
+  PackRight(conv, fc, outputs, {fc_.Take(Right::Words(columns, 2, steps)), columns, 2, steps});
 }
 
 void AmxConveForward::Hold(const float* held, int64_t rows) {
   held_rows_ = rows;
   held_ = AlignedWords();
   if (rows == 0) return;
-  PackRight(conv_, blocks_, held, rows, 1, held_.Take(AmxMapWords(conv_) * TilesOf(rows) * kTile));
+  const int64_t steps = AmxMapWords(conv_), columns = TilesOf(rows);
+  PackRight(conv_, held, rows, {held_.Take(Right::Words(columns, 1, steps)), columns, 1, steps});
 }
 
 void AmxConveForward::RunSome(const float* images, int64_t examples, const Results& results,
                               AlignedWords* memory) const {
   const int64_t positions = conv_.map_size(), all_steps = blocks_ * positions, lines = RoundUp(examples, kLines);
-  const Right fc = {fc_.data(), TilesOf(outputs_), 2};
-  const Right held = {held_.data(), results.products == nullptr ? 0 : TilesOf(held_rows_), 1};
+  const Right fc = {fc_.data(), TilesOf(outputs_), 2, all_steps};
+  const Right held = {held_.data(), results.products == nullptr ? 0 : TilesOf(held_rows_), 1, all_steps};
   const int64_t stride = (fc.columns + held.columns) * kLines;
   uint32_t* const left = memory->Take(lines * (kLeftWords + stride));
   float* const sums = reinterpret_cast<float*>(left + lines * kLeftWords);
