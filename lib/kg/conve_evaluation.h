@@ -39,8 +39,8 @@ template <typename T>
 class ConveEvaluation {
  public:
   // parameters: flat [P], outlive this. Takes fc's weight twice more. bf16 (of floats): factors of the backward pass
-  // are rounded to bfloat16, those of fc's product alone where there is no AMX. The forward pass never is so far: it
-  // decides where relu is 0, and a wrong 0 is no rounding.
+  // are rounded to bfloat16; those of fc's product alone after Forward, which is never rounded: it decides where relu
+  // is 0, and a wrong 0 is no rounding.
   ConveEvaluation(const KgeShape& shape, const T* parameters, bool bf16, ThreadPool* pool);
 
   // maps [K, F] (fc's input) and v [K, d] of K keys. Keeps what Backward needs, but for these two.
