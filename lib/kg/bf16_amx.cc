@@ -1,22 +1,13 @@
 // Tiles: 16 lines of 32 numbers each. Four of them are sums of 32 x 32 results, two are of the left factor and two of
 // the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads.
 
-#include "lib/kg/bf16_machines.h"
-
-#if defined(__x86_64__)
-// gcc 12's own headers make vectors of nothing in particular.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "lib/base/amx_permission.h"
+#include "lib/kg/amx_tiles.h"
+#include "lib/kg/bf16_machines.h"
 #include "lib/kg/bf16_part.h"
 
 namespace rutile {
@@ -24,60 +15,19 @@ namespace rutile {
 #if defined(__x86_64__)
 namespace {
 
+using amx::kLines;
+using amx::kNumbers;
+using amx::kTile;
+using amx::kWords;
+using amx::Mask;
+using amx::Rounded;
+using amx::RoundUp;
+using amx::TileConfiguration;
+using amx::Transpose;
 using bf16::Part;
-
-#define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
-#define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
-#define RUTILE_INLINE inline __attribute__((always_inline))
-// gcc 12's tile instructions do not say that they read and write memory.
-#define RUTILE_MEMORY asm volatile("" : : : "memory")
-
-// Lines of a tile, words (pairs of numbers) of a line, and numbers of it.
-constexpr int64_t kLines = 16, kWords = 16, kNumbers = 32;
-constexpr int64_t kTile = kLines * kWords;  // words
 
 // Of the sums at one time, rows of the left factor and columns of the right one: 256 and 512 KB of the second cache.
 constexpr int64_t kDepth = 512, kHeight = 256, kWidth = 512;
-
-RUTILE_PACK RUTILE_INLINE __mmask16 Mask(int64_t count) {
-  return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
-}
-
-RUTILE_PACK RUTILE_INLINE __m512i Rounded(__m512 first, __m512 second) {
-  return (__m512i)_mm512_cvtne2ps_pbh(second, first);
-}
-
-// x[i] word j <-> x[j] word i.
-RUTILE_PACK RUTILE_INLINE void Transpose(__m512i* x) {
-  __m512i y[16];
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; i += 2) {
-    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
-    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
-  }
-  // x[4 g + c]: column c of each 128 bits, of lines 4 g to 4 g + 3.
-#pragma GCC unroll 16
-  for (int g = 0; g < 16; g += 4) {
-    x[g] = _mm512_unpacklo_epi64(y[g], y[g + 2]);
-    x[g + 1] = _mm512_unpackhi_epi64(y[g], y[g + 2]);
-    x[g + 2] = _mm512_unpacklo_epi64(y[g + 1], y[g + 3]);
-    x[g + 3] = _mm512_unpackhi_epi64(y[g + 1], y[g + 3]);
-  }
-#pragma GCC unroll 16
-  for (int c = 0; c < 4; ++c) {
-    y[c] = _mm512_shuffle_i32x4(x[c], x[4 + c], 0x44);
-    y[4 + c] = _mm512_shuffle_i32x4(x[c], x[4 + c], 0xee);
-    y[8 + c] = _mm512_shuffle_i32x4(x[8 + c], x[12 + c], 0x44);
-    y[12 + c] = _mm512_shuffle_i32x4(x[8 + c], x[12 + c], 0xee);
-  }
-#pragma GCC unroll 16
-  for (int c = 0; c < 4; ++c) {
-    x[c] = _mm512_shuffle_i32x4(y[c], y[8 + c], 0x88);
-    x[4 + c] = _mm512_shuffle_i32x4(y[c], y[8 + c], 0xdd);
-    x[8 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0x88);
-    x[12 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0xdd);
-  }
-}
 
 // One tile of it: words x[line] of lines whose numbers are next to each other; zeros where there is nothing.
 RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, __m512i* x) {
@@ -223,29 +173,6 @@ void MultiplyBlock(const Block& block) {
   for (; row + 2 <= rows; row += 2) RowOfTiles<2>(block, row);
   if (row < rows) RowOfTiles<1>(block, row);
 }
-
-// While it exists, tiles of this thread are of 16 lines of 64 bytes. Others' configurations do not survive calls
-// either (the binary interface says so), and registers that are not in use cost nothing when threads change.
-class TileConfiguration {
- public:
-  RUTILE_TILES TileConfiguration() {
-    struct alignas(64) {
-      uint8_t palette, start_row, reserved[14];
-      uint16_t line_bytes[16];
-      uint8_t lines[16];
-    } config = {};
-    config.palette = 1;
-    for (int i = 0; i < 8; ++i) {
-      config.line_bytes[i] = kWords * sizeof(uint32_t);
-      config.lines[i] = kLines;
-    }
-    asm volatile("" : : "r"(&config) : "memory");
-    _tile_loadconfig(&config);
-  }
-  RUTILE_TILES ~TileConfiguration() { _tile_release(); }
-};
-
-int64_t RoundUp(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
 }  // namespace
 

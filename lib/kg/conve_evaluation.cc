@@ -1,7 +1,9 @@
 #include "lib/kg/conve_evaluation.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "lib/base/logging.h"
 #include "lib/kg/conv_example_passes.h"
 #include "lib/kg/conve_image.h"
 #include "lib/kg/workspace.h"
@@ -11,6 +13,9 @@ namespace {
 
 // Examples that a thread takes at a time.
 constexpr int64_t kPiece = 16;
+// With AMX: their sums over positions, and their part of the gradients at images, 1.5 MB for 200, go to and fro between
+// caches; and weights are read anew for each.
+constexpr int64_t kAmxPiece = 512;
 // Channels whose gradients exist at one time: eights, on which passes work well, of at most so many numbers where there
 // are more than eight.
 constexpr int64_t kChannels = 8;
@@ -41,7 +46,15 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
   const T* const fc = parameters + at_.fc_weight;
   fc_tiles_ = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(d, features)});
   PackSparseTiles<T>(fc, d, features, features, fc_tiles_.mutable_values<T>().data());
-  if (bf16) return;
+  if (bf16) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (!AmxConveFits(conv_)) return;
+      amx_forward_.emplace(conv_, weight_.data(), bias_.data(), fc, d);
+      amx_backward_.emplace(conv_, weight_.data(), fc, d);
+      amx_memory_.resize(NumWorkers(pool));
+    }
+    return;
+  }
   const int64_t width = SparsePanelColumns<T>();
   group_size_ = NumPieces(group, width) * width * d;
   fc_panels_ = Tensor::Zeros(DTypeOf<T>(), {NumPieces(features, group) * group_size_});
@@ -67,6 +80,7 @@ void ConveEvaluation<T>::FoldNorms() {
     }
     const double bias = at_.conv_bias < 0 ? 0 : static_cast<double>(p[at_.conv_bias + c]);
     gain_.push_back(static_cast<T>(bn1_.gain()[c]));
+    tap_gain_.insert(tap_gain_.end(), taps, gain_.back());
     inverse_.push_back(static_cast<T>(bn1_.inverse()[c]));
     center_.push_back(static_cast<T>(bias - bn1_.mean()[c]));
     bias_.push_back(static_cast<T>((bias - bn1_.mean()[c]) * bn1_.gain()[c] + bn1_.shift()[c]));
@@ -99,7 +113,6 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
     ConvForward<T>(conv_, end - begin, images_ + begin * 2 * d, weight_.data(), bias_.data(), /*scales=*/nullptr,
                    Scratch(worker), maps + begin * features);
   });
-  fc_ = Take<T>(&fc_memory_, size * d);
   const int64_t padded = SparseColumns<T>(d);
   T* const sums = Take<T>(&sum_memory_, size * padded);
   // A row's bits do not depend on the cut, and each piece reads all weights.
@@ -107,6 +120,39 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
     MultiplySparse<T>(maps + begin * features, end - begin, features, features, fc_tiles_.values<T>().data(), d,
                       sums + begin * padded);
   });
+  FinishForward(sums, size, padded, v);
+}
+
+template <typename T>
+void ConveEvaluation<T>::HoldMaps(const T* maps, int64_t rows) {
+  CHECK(HasForwardWithoutMaps());
+  if constexpr (std::is_same_v<T, float>) amx_forward_->Hold(maps, rows);
+}
+
+template <typename T>
+void ConveEvaluation<T>::ForwardWithoutMaps(absl::Span<const int32_t> head, absl::Span<const int32_t> relation, T* v,
+                                            T* squares, T* products) {
+  CHECK(HasForwardWithoutMaps());
+  const int64_t size = static_cast<int64_t>(head.size()), d = shape_.dim(), words = AmxMapWords(conv_);
+  StackImages(head, relation);
+  T* const sums = Take<T>(&sum_memory_, size * d);
+  if (static_cast<int64_t>(positive_.size()) < size * words) positive_.resize(size * words);
+  if constexpr (std::is_same_v<T, float>) {
+    const int64_t held = amx_forward_->held_rows();
+    ForPieces(pool_, size, NumPieces(size, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int worker) {
+      amx_forward_->Run(images_ + begin * 2 * d, end - begin,
+                        {sums + begin * d, products == nullptr ? nullptr : products + begin * held,
+                         positive_.data() + begin * words, squares == nullptr ? nullptr : squares + begin},
+                        &amx_memory_[worker]);
+    });
+  }
+  FinishForward(sums, size, d, v);
+}
+
+template <typename T>
+void ConveEvaluation<T>::FinishForward(const T* sums, int64_t size, int64_t padded, T* v) {
+  const int64_t d = shape_.dim();
+  fc_ = Take<T>(&fc_memory_, size * d);
   const T* const bias = parameters_ + at_.fc_bias;
   for (int64_t e = 0; e < size; ++e) {
     for (int64_t j = 0; j < d; ++j) fc_[e * d + j] = sums[e * padded + j] + bias[j];
@@ -131,16 +177,19 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
       T* const d_fc = gradients.d_fc + e * d;
       T* const d_weight = columns_.bn2_weight < 0 ? nullptr : gradients.small + e * q + columns_.bn2_weight;
       T* const d_bias = columns_.bn2_bias < 0 ? nullptr : gradients.small + e * q + columns_.bn2_bias;
-      for (int64_t j = 0; j < d; ++j) {
-        const T dy = hidden[j] > 0 ? dv[j] : T(0);
-        if (d_weight != nullptr) d_weight[j] = dy * ((fc[j] - mean[j]) * inverse[j]);
-        if (d_bias != nullptr) d_bias[j] = dy;
-        d_fc[j] = dy * gain[j];
-      }
+      // Loops of their own, without branches, become vectors.
+      for (int64_t j = 0; j < d; ++j) d_fc[j] = hidden[j] > 0 ? dv[j] : T(0);
+      for (int64_t j = 0; d_weight != nullptr && j < d; ++j) d_weight[j] = d_fc[j] * ((fc[j] - mean[j]) * inverse[j]);
+      if (d_bias != nullptr) std::copy_n(d_fc, d, d_bias);
+      for (int64_t j = 0; j < d; ++j) d_fc[j] *= gain[j];
     }
   });
   if (gradients.d_head == nullptr) return;
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
+  if (maps == nullptr) {
+    BackwardOnAmx(key, gradients);
+    return BackwardImages(key, gradients);
+  }
   std::fill_n(d_images_, size * 2 * d, T(0));
   if (!bf16_) {
     slopes_.Clear();
@@ -194,21 +243,40 @@ void ConveEvaluation<T>::BackwardChannels(absl::Span<const int32_t> key, const T
   });
 }
 
+template <typename T>
+void ConveEvaluation<T>::BackwardOnAmx(absl::Span<const int32_t> key, const ConveGradients<T>& gradients) {
+  CHECK(amx_backward_.has_value());
+  const int64_t size = static_cast<int64_t>(key.size()), d = shape_.dim(), numbers = conv_.channels * conv_.taps();
+  T* const sums = Take<T>(&sum_memory_, size * (numbers + conv_.channels));
+  const int64_t grain = std::min(kAmxPiece, NumPieces(size, NumWorkers(pool_)));
+  ForPieces(pool_, size, grain, [&](int64_t begin, int64_t end, int worker) {
+    T* const weight_sums = sums + begin * (numbers + conv_.channels);
+    T* const map_sums = weight_sums + (end - begin) * numbers;
+    if constexpr (std::is_same_v<T, float>) {
+      amx_backward_->Run({begin, end, key.data(), images_, positive_.data(), gradients.d_fc},
+                         {weight_sums, map_sums, d_images_ + begin * 2 * d}, &amx_memory_[worker]);
+    }
+    for (int64_t e = begin; e < end; ++e) {
+      AddSmallGradients(0, conv_.channels, weight_sums + (e - begin) * numbers, map_sums + (e - begin) * conv_.channels,
+                        gradients.small + e * columns_.size);
+    }
+  });
+}
+
 // With z = sum_k w_k x_k + bias: sums of dy x_k and of dy say all.
 template <typename T>
 void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums,
                                            T* small) const {
   const int64_t taps = conv_.taps();
+  T* const d_weight = small + columns_.conv_weight + first * taps;
+  const T* const gains = tap_gain_.data() + first * taps;
+  for (int64_t i = 0; i < channels * taps; ++i) d_weight[i] = gains[i] * weight_sums[i];
   for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
     const int64_t c = first + k;
     const T gain = gain_[c], dy = sums[k];
     const T* const weight = parameters_ + at_.conv_weight + c * taps;
-    T* const d_weight = small + columns_.conv_weight + c * taps;
     T dy_z = center_[c] * dy;
-    for (int64_t t = 0; t < taps; ++t) {
-      dy_z += weight[t] * weight_sums[t];
-      d_weight[t] = gain * weight_sums[t];
-    }
+    for (int64_t t = 0; t < taps; ++t) dy_z += weight[t] * weight_sums[t];
     if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = gain * dy;
     if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = dy_z * inverse_[c];
     if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = dy;

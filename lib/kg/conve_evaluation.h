@@ -7,10 +7,14 @@
 #define RUTILE_LIB_KG_CONVE_EVALUATION_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
+#include "lib/kg/aligned_words.h"
+#include "lib/kg/amx_conve_backward.h"
+#include "lib/kg/amx_conve_forward.h"
 #include "lib/kg/batch_norm.h"
 #include "lib/kg/conv_passes.h"
 #include "lib/kg/kge_part_plan.h"
@@ -34,23 +38,39 @@ struct ConveGradients {
 template <typename T>
 class ConveEvaluation {
  public:
-  // parameters: flat [P], outlive this. Takes fc's weight twice more. bf16 (of floats): factors of fc's backward
-  // product are rounded to bfloat16. The forward pass never is: it decides where relu is 0, and a wrong 0 is no
-  // rounding.
+  // parameters: flat [P], outlive this. Takes fc's weight twice more. bf16 (of floats): factors of the backward pass
+  // are rounded to bfloat16; those of fc's product alone after Forward, which is never rounded: it decides where relu
+  // is 0, and a wrong 0 is no rounding.
   ConveEvaluation(const KgeShape& shape, const T* parameters, bool bf16, ThreadPool* pool);
 
   // maps [K, F] (fc's input) and v [K, d] of K keys. Keeps what Backward needs, but for these two.
   void Forward(absl::Span<const int32_t> head, absl::Span<const int32_t> relation, T* maps, T* v);
-  // After Forward of the keys, with what it made. key [B]: whose example it is. d_v [B, d]: d loss / d v.
+
+  // Whether there is also a forward pass that does not make maps, but all that is asked of them.
+  bool HasForwardWithoutMaps() const { return amx_forward_.has_value(); }
+  // Maps [H, F] to multiply by; are copied.
+  void HoldMaps(const T* maps, int64_t rows);
+  int64_t held_maps() const { return HasForwardWithoutMaps() ? amx_forward_->held_rows() : 0; }
+  // v [K, d]; squares [K] of each key's maps; products [K, H] of maps with held ones, whose factors are rounded; null:
+  // not asked for. v is that of Forward but for 1e-6 of the sizes of what is summed (amx_conve_forward.h).
+  void ForwardWithoutMaps(absl::Span<const int32_t> head, absl::Span<const int32_t> relation, T* v, T* squares,
+                          T* products);
+
+  // After a forward pass of the keys, with what it made: maps null after the one without. key [B]: whose example it is.
+  // d_v [B, d]: d loss / d v.
   void Backward(absl::Span<const int32_t> key, const T* maps, const T* v, const T* d_v,
                 const ConveGradients<T>& gradients);
 
  private:
   void FoldNorms();
   void StackImages(absl::Span<const int32_t> head, absl::Span<const int32_t> relation);
+  // fc's result from sums [K, padded], and v.
+  void FinishForward(const T* sums, int64_t size, int64_t padded, T* v);
   // For a group of channels from `first` on: their gradients, and what they add to those of the images.
   void BackwardChannels(absl::Span<const int32_t> key, const T* maps, int64_t first,
                         const ConveGradients<T>& gradients);
+  // All channels, after the forward pass without maps.
+  void BackwardOnAmx(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
   // Of one example, from the sums that ConvBackwardEach gives.
   void AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums, T* small) const;
   // Of one example: d_image is at bn0's result, then at the image x before it.
@@ -73,11 +93,16 @@ class ConveEvaluation {
   BatchNorm<T> bn0_, bn1_, bn2_;
   std::vector<T> weight_, bias_;            // conv and bn1 in one: [C, K], [C]
   std::vector<T> gain_, inverse_, center_;  // [C] of bn1; conv's bias less its mean
+  std::vector<T> tap_gain_;                 // [C, K]
   T *raw_ = nullptr, *images_ = nullptr;    // [K, 2 d] before and after bn0
   T *fc_ = nullptr, *d_images_ = nullptr;   // [K, d], [B, 2 d]
   SparseRows<T> slopes_;                    // gradients at fc's result
   Tensor fc_tiles_, fc_panels_;             // fc's weight, packed for the forward and the backward product
   MatrixProducts<T> rounded_;               // the latter with bf16, which takes fc's weight as it is
+  std::optional<AmxConveForward> amx_forward_;
+  std::optional<AmxConveBackward> amx_backward_;
+  std::vector<uint32_t> positive_;        // of the maps that were not made
+  std::vector<AlignedWords> amx_memory_;  // of each thread
   Tensor scratch_, raw_memory_, image_memory_, fc_memory_, sum_memory_, d_image_memory_, d_map_memory_;
 };
 

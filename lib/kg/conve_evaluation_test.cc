@@ -31,7 +31,8 @@ KgeShape Shape() {
 const std::vector<int32_t> kHead = {0, 1, 1, 6, 5}, kRelation = {0, 0, 2, 1, 1}, kKey = {0, 0, 1, 2, 2, 2, 3, 4};
 
 struct Passes {
-  Passes(const KgeShape& shape, bool bf16, ThreadPool* pool)
+  // without_maps: where it is possible.
+  Passes(const KgeShape& shape, bool bf16, ThreadPool* pool, bool without_maps = false)
       : maps(kHead.size() * shape.num_features()),
         v(kHead.size() * shape.dim()),
         d_fc(kKey.size() * shape.dim()),
@@ -44,16 +45,26 @@ struct Passes {
     std::vector<float> d_v(d_fc.size());
     for (float& x : d_v) x = static_cast<float>(random.Normal());
     ConveEvaluation<float> evaluation(shape, parameters.data(), bf16, pool);
-    evaluation.Forward(kHead, kRelation, maps.data(), v.data());
+    without_maps = without_maps && evaluation.HasForwardWithoutMaps();
+    if (without_maps) {
+      std::vector<float> held(2 * shape.num_features());
+      for (float& x : held) x = static_cast<float>(random.Normal());
+      evaluation.HoldMaps(held.data(), 2);
+      squares.resize(kHead.size());
+      products.resize(kHead.size() * 2);
+      evaluation.ForwardWithoutMaps(kHead, kRelation, v.data(), squares.data(), products.data());
+    } else {
+      evaluation.Forward(kHead, kRelation, maps.data(), v.data());
+    }
     ConveGradients<float> gradients;
     gradients.d_fc = d_fc.data();
     gradients.small = small.data();
     gradients.d_head = d_head.data();
     gradients.d_relation = d_relation.data();
-    evaluation.Backward(kKey, maps.data(), v.data(), d_v.data(), gradients);
+    evaluation.Backward(kKey, without_maps ? nullptr : maps.data(), v.data(), d_v.data(), gradients);
   }
 
-  std::vector<float> maps, v, d_fc, small, d_head, d_relation;
+  std::vector<float> maps, v, d_fc, small, d_head, d_relation, squares, products;
 };
 
 // |a - b| / |b|
@@ -83,10 +94,32 @@ TEST(ConveEvaluationTest, RoundsTheBackwardPassAlone) {
   EXPECT_LT(Distance(rounded.small, exact.small), 1.0 / 256);
 }
 
+// With AMX; what decides has errors of 2^-16.
+TEST(ConveEvaluationTest, DoesWithoutMaps) {
+  const KgeShape shape = Shape();
+  const Passes exact(shape, /*bf16=*/false, nullptr), rounded(shape, /*bf16=*/true, nullptr, /*without_maps=*/true);
+  if (rounded.squares.empty()) GTEST_SKIP() << "no AMX";
+  EXPECT_LT(Distance(rounded.v, exact.v), 1e-5);
+  EXPECT_LT(Distance(rounded.d_fc, exact.d_fc), 1e-5);
+  EXPECT_LT(Distance(rounded.d_head, exact.d_head), 1.0 / 256);
+  EXPECT_LT(Distance(rounded.d_relation, exact.d_relation), 1.0 / 256);
+  EXPECT_LT(Distance(rounded.small, exact.small), 1.0 / 256);
+  for (size_t k = 0; k < kHead.size(); ++k) {
+    double square = 0;
+    for (int64_t i = 0; i < shape.num_features(); ++i) {
+      square += std::pow(static_cast<double>(exact.maps[k * shape.num_features() + i]), 2);
+    }
+    EXPECT_NEAR(rounded.squares[k], square, 1e-5 * square);
+  }
+}
+
 TEST(ConveEvaluationTest, ThreadsDoNotChangeBits) {
   ThreadPool pool(2);
-  for (const bool bf16 : {false, true}) {
-    const Passes one(Shape(), bf16, nullptr), two(Shape(), bf16, &pool);
+  for (const int form : {0, 1, 2}) {
+    const bool bf16 = form > 0, without_maps = form == 2;
+    const Passes one(Shape(), bf16, nullptr, without_maps), two(Shape(), bf16, &pool, without_maps);
+    EXPECT_EQ(one.squares, two.squares);
+    EXPECT_EQ(one.products, two.products);
     EXPECT_EQ(one.v, two.v);
     EXPECT_EQ(one.d_head, two.d_head);
     EXPECT_EQ(one.d_relation, two.d_relation);

@@ -244,6 +244,10 @@ void KgeDirections<T>::Squares(const KgeFactors<T>& factors, const T* metric, in
   if (metric == nullptr) {
     std::vector<double> of_maps(factors.keys);
     for (int64_t k = 0; k < factors.keys; ++k) {
+      if (factors.maps == nullptr) {
+        of_maps[k] = static_cast<double>(factors.map_squares[k]);
+        continue;
+      }
       of_maps[k] = static_cast<double>(RowDot(factors.maps + k * features, factors.maps + k * features, features));
     }
     for (int64_t e = 0; e < factors.size; ++e) {

@@ -83,14 +83,21 @@ void KgeFactorizer<T>::FindKeys(const KgeFactorInput& input, KgeFactors<T>* fact
 }
 
 template <typename T>
-void KgeFactorizer<T>::FillHidden(KgeFactors<T>* factors) {
+void KgeFactorizer<T>::FillHidden(bool maps, KgeFactors<T>* factors) {
   const int64_t d = shape_.dim(), half = d / 2;
   T* v = Take<T>(&factors->v_memory, factors->keys * d);
   factors->v = v;
+  if (shape_.is_conve() && !maps && CanSkipMaps()) {
+    T* const squares = Take<T>(&factors->map_square_memory, factors->keys);
+    T* const products = Take<T>(&factors->map_product_memory, factors->keys * conve_->held_maps());
+    factors->map_squares = squares;
+    factors->map_products = products;
+    return conve_->ForwardWithoutMaps(factors->key_head, factors->key_relation, v, squares, products);
+  }
   if (shape_.is_conve()) {
-    T* const maps = Take<T>(&factors->map_memory, factors->keys * shape_.num_features());
-    factors->maps = maps;
-    return conve_->Forward(factors->key_head, factors->key_relation, maps, v);
+    T* const all = Take<T>(&factors->map_memory, factors->keys * shape_.num_features());
+    factors->maps = all;
+    return conve_->Forward(factors->key_head, factors->key_relation, all, v);
   }
   for (int64_t k = 0; k < factors->keys; ++k, v += d) {
     const T *const h = Entity(factors->key_head[k]), *const r = Relation(factors->key_relation[k]);
@@ -198,13 +205,13 @@ void KgeFactorizer<T>::BackwardProducts(const T* d_v, KgeFactors<T>* factors) co
 }
 
 template <typename T>
-void KgeFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score,
+void KgeFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
                                  KgeFactors<T>* factors) {
   factors->maps = factors->d_fc = factors->small = factors->d_head = factors->d_relation = nullptr;
   factors->error = factors->errors = nullptr;
-  factors->short_maps = factors->short_errors = nullptr;
+  factors->short_maps = factors->short_errors = factors->map_squares = factors->map_products = nullptr;
   FindKeys(input, factors);
-  FillHidden(factors);
+  FillHidden(maps, factors);
   const T* const d_v = FillErrors(input, score, factors);
   if (!shape_.is_conve()) {
     if (plan.below_fc) BackwardProducts(d_v, factors);

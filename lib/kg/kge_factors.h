@@ -34,7 +34,9 @@ struct KgeFactors {
   std::vector<int32_t> head, relation, tail;         // [B]
   std::vector<int32_t> key;                          // [B], ascending
   std::vector<int32_t> key_head, key_relation;       // [K]
-  const T* maps = nullptr;                           // [K, F]
+  const T* maps = nullptr;                           // [K, F]; or
+  const T* map_squares = nullptr;                    // [K] and
+  const T* map_products = nullptr;                   // [K, rows held] of them (KgeFactorizer::HoldMaps)
   const T* v = nullptr;                              // [K, d]
   const T* d_fc = nullptr;                           // [B, d]
   const T* small = nullptr;                          // [B, Q]
@@ -46,7 +48,7 @@ struct KgeFactors {
   int64_t short_map_width = 0, short_error_width = 0;
 
   Tensor map_memory, v_memory, d_v_memory, d_fc_memory, small_memory, d_head_memory, d_relation_memory, error_memory;
-  Tensor short_map_memory, short_error_memory;
+  Tensor short_map_memory, short_error_memory, map_square_memory, map_product_memory;
 };
 
 // One thread at a time.
@@ -57,12 +59,18 @@ class KgeFactorizer {
   KgeFactorizer(const KgeShape& shape, const T* parameters, const KgeInfluenceOptions& options, double loss_scale,
                 ThreadPool* pool);
 
-  // score: the gradient of the score, not of the loss.
-  void Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, KgeFactors<T>* factors);
+  // Whether it can do without maps, but for their squares and products. It cannot multiply by 0 rows.
+  bool CanSkipMaps() const { return conve_.has_value() && conve_->HasForwardWithoutMaps(); }
+  // Where it can: held maps [H, F] to multiply by.
+  void HoldMaps(const T* maps, int64_t rows) { conve_->HoldMaps(maps, rows); }
+
+  // score: the gradient of the score, not of the loss. maps: whether maps are needed; else they are not made where this
+  // is possible.
+  void Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps, KgeFactors<T>* factors);
 
  private:
   void FindKeys(const KgeFactorInput& input, KgeFactors<T>* factors) const;
-  void FillHidden(KgeFactors<T>* factors);
+  void FillHidden(bool maps, KgeFactors<T>* factors);
   // d l / d v [B, d].
   T* FillErrors(const KgeFactorInput& input, bool score, KgeFactors<T>* factors);
   T* FillEntityErrors(const KgeFactorInput& input, KgeFactors<T>* factors);

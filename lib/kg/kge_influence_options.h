@@ -34,8 +34,10 @@ struct KgeInfluenceOptions {
   // kOneToN, kKvsAll: the tail of a test triple is true, too, beside the known ones.
   bool label_test_tails = false;
   // Factors of products of pairs (of fc's factors, of hidden vectors, of errors over entities), of scores, and of fc's
-  // backward product are rounded to bfloat16. The rest of the passes, the small layers and matching embedding rows stay
-  // in fp32; the forward pass since it decides where a relu is 0, which moves gradients far more than rounding does.
+  // backward product are rounded to bfloat16; with AMX those of the convolution's backward pass, too. The forward pass
+  // and products of the small tensors stay in fp32, or with AMX have errors of 2^-16: it decides where a relu is 0,
+  // which moves gradients far more than rounding does, and a few of their numbers may be nearly all of a gradient.
+  // Matching embedding rows stay in fp32.
   bool bf16 = false;
   // Of the long factors of gradients, in products of pairs: ConvE's maps, which fc multiplies, and errors over
   // entities. All that is beside them stays exact, embedding rows, fc's other factor, conv and norms: for fc's weights

@@ -1,6 +1,7 @@
 #include "lib/kg/kge_pair_products.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "lib/base/logging.h"
 #include "lib/kg/matrix_view.h"
@@ -51,10 +52,7 @@ void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
   const int64_t d = shape_.dim();
   held_v_.resize(held->size * d);
   for (int64_t j = 0; j < held->size; ++j) std::copy_n(held->v + held->key[j] * d, d, held_v_.data() + j * d);
-  held_small_.clear();
-  for (const KgePartPlan::Columns& columns : plan_.small) {
-    held_small_.push_back(Pack(held->small + columns.begin, held->size, columns.end - columns.begin, small_columns_));
-  }
+  HoldSmall(*held);
   if (bf16_) return;
   if (plan_.fc_weight >= 0 || plan_.fc_bias >= 0) held_fc_ = Pack(held->d_fc, held->size, d, d);
   if (plan_.fc_weight < 0) return;
@@ -65,6 +63,24 @@ void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
   }
   held->maps = nullptr;
   held->map_memory = Tensor();
+}
+
+template <typename T>
+void KgePairProducts<T>::HoldSmall(const KgeFactors<T>& held) {
+  held_small_.clear();
+  amx_small_.clear();
+  for (const KgePartPlan::Columns& columns : plan_.small) {
+    const T* const rows = held.small + columns.begin;
+    const int64_t width = columns.end - columns.begin;
+    if constexpr (std::is_same_v<T, float>) {
+      if (bf16_ && AmxSplitProducts::IsPossible()) {
+        amx_small_.emplace_back(rows, held.size, width, small_columns_);
+        continue;
+      }
+    }
+    held_small_.push_back(Pack(rows, held.size, width, small_columns_));
+  }
+  amx_memory_.resize(NumWorkers(pool_));
 }
 
 template <typename T>
@@ -105,10 +121,20 @@ void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products
   const int64_t held = held_->size;
   for (size_t c = 0; c < plan_.small.size(); ++c) {
     const KgePartPlan::Columns& columns = plan_.small[c];
-    int64_t stride = 0;
-    const T* const sums =
-        MultiplyPacked(factors.small + columns.begin, factors.size, small_columns_, held_small_[c], &stride);
+    const T* const rows = factors.small + columns.begin;
     T* const out = products + columns.part * factors.size * held;
+    if constexpr (std::is_same_v<T, float>) {
+      if (!amx_small_.empty()) {
+        ForPieces(pool_, factors.size, NumPieces(factors.size, NumWorkers(pool_)),
+                  [&](int64_t begin, int64_t end, int worker) {
+                    amx_small_[c].Add(rows + begin * small_columns_, end - begin, small_columns_, out + begin * held,
+                                      held, &amx_memory_[worker]);
+                  });
+        continue;
+      }
+    }
+    int64_t stride = 0;
+    const T* const sums = MultiplyPacked(rows, factors.size, small_columns_, held_small_[c], &stride);
     for (int64_t e = 0; e < factors.size; ++e) {
       for (int64_t j = 0; j < held; ++j) out[e * held + j] += sums[e * stride + j];
     }
@@ -137,7 +163,9 @@ void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
   const int64_t features = shape_.num_features(), held_keys = held_->keys;
   int64_t stride = held_keys;
   const T* maps = nullptr;  // [K, keys of the held]
-  if (bf16_) {
+  if (factors.maps == nullptr) {
+    maps = factors.map_products;
+  } else if (bf16_) {
     T* const products_of_maps = Take<T>(&of_maps_, factors.keys * held_keys);
     const MatrixView<T> others = {held_->maps, held_keys, features, features};
     rounded_.Multiply({factors.maps, factors.keys, features, features}, others.Transposed(), /*add=*/false,

@@ -8,6 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "lib/base/parallel_for.h"
+#include "lib/kg/aligned_words.h"
+#include "lib/kg/amx_split_products.h"
 #include "lib/kg/kge_factors.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/kge_shape.h"
@@ -20,7 +22,8 @@ namespace rutile {
 template <typename T>
 class KgePairProducts {
  public:
-  // bf16: factors of the large products are rounded to bfloat16.
+  // bf16: factors of the large products are rounded to bfloat16; those of the small tensors, of which a few numbers
+  // may be nearly all of a gradient, are two such numbers each where there is AMX.
   KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
 
   // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch; may take its
@@ -38,6 +41,7 @@ class KgePairProducts {
     int64_t rows = 0, columns = 0;
     Tensor numbers;
   };
+  void HoldSmall(const KgeFactors<T>& held);
   static Packed Pack(const T* rows, int64_t n, int64_t columns, int64_t stride);
   void MultiplySmall(const KgeFactors<T>& factors, T* products);
   void MultiplyFc(const KgeFactors<T>& factors, T* products);
@@ -61,7 +65,9 @@ class KgePairProducts {
   Index by_head_, by_relation_, by_tail_;  // places in held, ascending
   std::vector<T> held_v_;                  // [H, d] of examples, not of keys
   Packed held_maps_, held_fc_;
-  std::vector<Packed> held_small_;  // of the plan's ranges of columns
+  std::vector<Packed> held_small_;  // of the plan's ranges of columns; or
+  std::vector<AmxSplitProducts> amx_small_;
+  std::vector<AlignedWords> amx_memory_;  // of each thread
   Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
 };
 

@@ -86,15 +86,19 @@ class KgeProducts final : public GradientProducts {
     num_held_ = static_cast<int64_t>(tests.size());
     held_squares_.assign(plan_->num_parts * num_held_, 0);
     if (metric_ == nullptr) {
-      factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), &held_);
+      factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), /*maps=*/true, &held_);
       directions_->Squares(held_, nullptr, num_held_, held_squares_.data());
       Shorten(&held_);
+      if (SkipsMaps()) {
+        const bool needed = plan_->fc_weight >= 0 && held_.maps != nullptr;
+        factorizer_.HoldMaps(held_.maps, needed ? held_.keys : 0);
+      }
       pairs_->Hold(&held_);
       return absl::OkStatus();
     }
     held_directions_.assign(num_held_, Tensor());
     for (int64_t j = 0; j < num_held_; ++j) {
-      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), &held_);
+      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), /*maps=*/true, &held_);
       directions_->Squares(held_, metric_, num_held_, held_squares_.data() + j);
       held_directions_[j] = Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()});
       T* const direction = held_directions_[j].template mutable_values<T>().data();
@@ -115,9 +119,10 @@ class KgeProducts final : public GradientProducts {
     for (int64_t j = 0; j < num_tests(); ++j) {
       if (weights[j] != 0) tests.push_back(j);
     }
-    for (size_t first = 0; first < tests.size(); first += MaxExamples()) {
-      const absl::Span<const int64_t> chunk = absl::MakeConstSpan(tests).subspan(first, MaxExamples());
-      factorizer_.Factorize(TestInput(chunk), *plan_, IsScore(), &held_);
+    const size_t most = static_cast<size_t>(MaxExamples(/*maps=*/true));
+    for (size_t first = 0; first < tests.size(); first += most) {
+      const absl::Span<const int64_t> chunk = absl::MakeConstSpan(tests).subspan(first, most);
+      factorizer_.Factorize(TestInput(chunk), *plan_, IsScore(), /*maps=*/true, &held_);
       some.clear();
       for (const int64_t j : chunk) some.push_back(weights[j]);
       directions_->AddGradients(held_, some, direction.data());
@@ -148,6 +153,7 @@ class KgeProducts final : public GradientProducts {
       const Triple &x = data_.train[train[a]], &y = data_.train[train[b]];
       return x == y ? a < b : x < y;
     });
+    const int64_t most = MaxExamples(/*maps=*/!SkipsMaps());
     int64_t begin = 0;
     std::vector<int64_t> place;  // of each triple of a chunk among its examples
     while (begin < size) {
@@ -157,7 +163,7 @@ class KgeProducts final : public GradientProducts {
       for (; end < size; ++end) {
         const Triple& triple = data_.train[train[order[end]]];
         if (input.triples.empty() || !SameExample(input.triples.back(), triple)) {
-          if (static_cast<int64_t>(input.triples.size()) == MaxExamples()) break;
+          if (static_cast<int64_t>(input.triples.size()) == most) break;
           AddExample(triple, /*own_tail=*/false, &input);
         }
         place.push_back(static_cast<int64_t>(input.triples.size()) - 1);
@@ -188,11 +194,16 @@ class KgeProducts final : public GradientProducts {
   bool IsScore() const { return options_.quantity == KgeQuantity::kScore; }
   bool OverEntities(bool of_tests) const { return IsOverEntities(options_.loss) && !(of_tests && IsScore()); }
 
-  int64_t MaxExamples() const {
+  // Of training examples, where nothing but squares and products of maps is needed.
+  bool SkipsMaps() const {
+    return factorizer_.CanSkipMaps() && held_directions_.empty() && !map_projection_.has_value() && metric_ == nullptr;
+  }
+
+  int64_t MaxExamples(bool maps) const {
     const int64_t size = static_cast<int64_t>(sizeof(T));
     int64_t examples = kTile;
     const int64_t map_bytes = options_.bf16 ? kRoundedMapBytes : kMapBytes;
-    if (shape_.is_conve()) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
+    if (shape_.is_conve() && maps) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
     if (IsOverEntities(options_.loss)) examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
     return std::max(examples, kFewestExamples);
   }
@@ -271,7 +282,7 @@ class KgeProducts final : public GradientProducts {
       const ProfileScope scope(Stage::kGradients);
       scope.Add(Counter::kExamples, size);
       scope.Add(Counter::kFlop, size * GradientFlop());
-      factorizer_.Factorize(input, *plan_, /*score=*/false, &train_);
+      factorizer_.Factorize(input, *plan_, /*score=*/false, /*maps=*/!SkipsMaps(), &train_);
     }
     if (num_held_ > 0 && held_directions_.empty()) Shorten(&train_);
     const ProfileScope scope(Stage::kProducts);

@@ -353,6 +353,10 @@ TEST_P(KgeProductsTest, SinglePrecisionIsNear) {
       for (size_t i = 0; i < tile.product.size(); ++i) {
         EXPECT_NEAR(tile.product[i], expected.product[i], (bf16 ? 2e-2 : 1e-5) * largest) << KgeInfluenceLossName(loss);
       }
+      for (size_t i = 0; i < tile.train_square.size(); ++i) {
+        const double square = expected.train_square[i];
+        EXPECT_NEAR(tile.train_square[i], square, (bf16 ? 2e-2 : 1e-5) * square) << KgeInfluenceLossName(loss);
+      }
     }
     problem.options.bf16 = false;
   }
