@@ -274,7 +274,8 @@ absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl:
   RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
   std::vector<std::string> names = {"all", "data"};
   for (Json* json : {&before, &after}) {
-    if (json->contains("task")) json->update((*json)["task"]);
+    // A copy: the object grows while it is read from, and moves.
+    if (const auto task = json->find("task"); task != json->end()) json->update(Json(*task));
     for (const auto& item : json->items()) {
       if (!item.value().is_object() && !Contains(names, item.key())) names.push_back(item.key());
     }

@@ -1,6 +1,7 @@
 #include "lib/train/course.h"
 
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -184,6 +185,16 @@ TEST(CourseTest, OverridesThatNameNothing) {
   EXPECT_EQ(CheckOverrides(then, then, {"loss", "seed", "data", "all"}), absl::OkStatus());
   EXPECT_EQ(CheckOverrides(then, then, {"bach_size"}).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(CheckOverrides(then, then, {"bach_size"}).message()), HasSubstr("batch_size"));
+}
+
+// More of them than a small object holds without moving.
+TEST(CourseTest, OverridesOfManyOptions) {
+  std::map<std::string, std::string> task;
+  for (int i = 0; i < 100; ++i) task[absl::StrCat("an_option_of_the_task_", i)] = "1";
+  const std::string then = CourseJson(TrainerOptions(), task);
+  for (const auto& [name, value] : task) EXPECT_EQ(CheckOverrides(then, then, {name}), absl::OkStatus());
+  const absl::Status status = CheckOverrides(then, then, {"no_option"});
+  for (const auto& [name, value] : task) EXPECT_THAT(std::string(status.message()), HasSubstr(name));
 }
 
 TEST(CourseTest, WhatBeginsAnew) {

@@ -118,7 +118,14 @@ absl::Status CheckArguments(absl::Span<const Argument> arguments, absl::Span<con
     } else if (!word.is_bool) {
       if (!has_next)
         return Error(argument, absl::StrCat("--", word.name, " has no value; expected --", word.name, "=..."));
-      status = SetFlag(argument, word.name, arguments[++i].text);
+      // gflags would take the next flag for the value, and both would be lost.
+      const std::string& next = arguments[++i].text;
+      if (absl::StartsWith(next, "--") && next != "--" &&
+          std::find(names.begin(), names.end(), ParseFlagWord(next).name) != names.end()) {
+        return Error(argument, absl::StrCat("--", word.name, " has no value, for ", next, " is a flag; expected --",
+                                            word.name, "=..."));
+      }
+      status = SetFlag(argument, word.name, next);
     } else if (has_next && IsTrueOrFalse(arguments[i + 1].text) && ::access(arguments[i + 1].text.c_str(), F_OK) != 0) {
       const std::string& value = arguments[i + 1].text;
       return Error(argument, absl::StrCat("--", word.name, " ", value, ": a switch has its value behind =; expected --",

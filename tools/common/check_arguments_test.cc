@@ -80,6 +80,15 @@ TEST(CheckArgumentsTest, Values) {
             "--shuffle False: a switch has its value behind =; expected --shuffle=false");
 }
 
+TEST(CheckArgumentsTest, AFlagIsNoValue) {
+  FLAGS_format = "tsv";
+  EXPECT_EQ(Message({"--format", "--max_epochs=5", "in"}),
+            "--format has no value, for --max_epochs=5 is a flag; expected --format=...");
+  EXPECT_EQ(Message({"--max-epochs", "--noshuffle"}),
+            "--max_epochs has no value, for --noshuffle is a flag; expected --max_epochs=...");
+  EXPECT_EQ(FLAGS_format, "tsv");
+}
+
 TEST(CheckArgumentsTest, SimilarNames) {
   EXPECT_THAT(SimilarNames("cutoff", Names()), ElementsAre("rad_cutoff"));
   EXPECT_THAT(SimilarNames("fromat", Names()), ElementsAre("format"));
