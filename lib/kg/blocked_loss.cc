@@ -242,6 +242,14 @@ void Softmax(const BlockLabels& labels, const SoftmaxState* states, const ScoreB
 
 double SoftmaxState::Loss() const { return max + std::log(sum) - label; }
 
+void SoftmaxState::Join(const SoftmaxState& other) {
+  if (other.sum == 0) return;  // of no scores
+  const double both = std::max(max, other.max);
+  sum = sum * std::exp(max - both) + other.sum * std::exp(other.max - both);
+  max = both;
+  label += other.label;
+}
+
 template <typename T>
 void BinaryCrossEntropy(const BlockLabels& labels, double scale, const ScoreBlock<T>& block,
                         absl::Span<double> losses) {

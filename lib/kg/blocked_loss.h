@@ -52,6 +52,8 @@ struct SoftmaxState {
   double label = 0;  // of label_k x_k
 
   double Loss() const;
+  // Adds what other blocks say.
+  void Join(const SoftmaxState& other);
 };
 
 // Leaves the scores as they are. states: [Q].

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/kg/batch_rows.h"
 #include "lib/kg/conve_layers.h"
 #include "lib/kg/entity_scores.h"
+#include "lib/kg/kge_shard.h"
 #include "lib/kg/product_layers.h"
 #include "lib/kg/workspace.h"
 #include "lib/profile/scope.h"
@@ -23,6 +25,7 @@ class ConveKernel::Impl {
   virtual void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                       Tensor* hidden) = 0;
   virtual void SetBatchSum(BatchSum sum) = 0;
+  virtual void SetShard(Exchange* exchange) = 0;
   virtual absl::Status status() const = 0;
 };
 
@@ -52,6 +55,9 @@ class ConveKernel::ImplOf : public Impl {
       CHECK_EQ(gradient->num_elements(), at_.size);
       g = gradient->mutable_values<T>().data();
     }
+    KgeShard* const shard = shard_ && g != nullptr && batch.training ? &*shard_ : nullptr;
+    Divide(shard);
+    if (shard != nullptr) FetchRows(p, batch);
     T* const v = Take<T>(&v_, batch.size() * shape_.dim());
     EntityArrays<T> arrays;
     arrays.v = v;
@@ -60,7 +66,7 @@ class ConveKernel::ImplOf : public Impl {
     if (g != nullptr) {
       arrays.d_entities = g + at_.entity;
       if (at_.entity_bias >= 0) arrays.d_bias = g + at_.entity_bias;
-      arrays.d_v = Take<T>(&d_v_, batch.size() * shape_.dim());
+      arrays.d_v = Take<T>(&d_v_, batch.size() * shape_.dim() + (shard != nullptr ? 2 : 0));
     }
     if (g == nullptr && !batch.training) {
       ForwardInChunks(p, batch, v);
@@ -77,26 +83,28 @@ class ConveKernel::ImplOf : public Impl {
       CHECK(use.overwrite && observer == nullptr);
       SplitAtHeads(batch, &arrays);
     }
-    *loss_sum += scores_.AddLosses(batch, arrays, taker != nullptr ? HandOverRows(taker, g) : TellRows(observer));
+    double loss = scores_.AddLosses(batch, arrays, taker != nullptr ? HandOverRows(taker, g) : TellRows(observer));
+    if (shard != nullptr) loss = SumSlopes(shard, loss);
+    *loss_sum += loss;
     if (g == nullptr) return;
     const ProfileScope scope(Stage::kBackward);
-    T* d_heads = nullptr;
-    if (observer != nullptr) {
-      d_heads = Take<T>(&d_heads_, batch.size() * shape_.dim());
-      std::fill_n(d_heads, batch.size() * shape_.dim(), T(0));
-    }
+    BatchRowGradients<T> d_rows;
+    if (observer != nullptr || shard != nullptr) d_rows.heads = TakeZeros(&d_heads_, batch.size() * shape_.dim());
+    if (shard != nullptr) d_rows.relations = TakeZeros(&d_relations_, batch.size() * shape_.dim());
     if (conve_) {
-      conve_->Backward(p, batch, v, arrays.d_v, g, d_heads, observer, /*overwrite_fc=*/use.overwrite && !arrays.add);
+      conve_->Backward(p, batch, v, arrays.d_v, g, d_rows, observer, /*overwrite_fc=*/use.overwrite && !arrays.add);
     } else {
-      products_.Backward(p, batch, arrays.d_v, g, d_heads);
+      products_.Backward(p, batch, arrays.d_v, g, rows_, d_rows);
     }
     if (observer != nullptr) TellHeads(batch, observer);
+    if (shard != nullptr) AddOwned(*shard, batch, d_rows, g);
   }
 
   void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
               Tensor* hidden) override {
     CHECK_EQ(heads.size(), relations.size());
     CHECK_EQ(hidden->num_elements(), static_cast<int64_t>(heads.size()) * shape_.dim());
+    Divide(nullptr);
     KgeBatch batch;
     batch.head = heads;
     batch.relation = relations;
@@ -107,10 +115,70 @@ class ConveKernel::ImplOf : public Impl {
   void SetBatchSum(BatchSum sum) override {
     if (conve_) conve_->SetBatchSum(std::move(sum));
   }
-  absl::Status status() const override { return conve_ ? conve_->status() : absl::OkStatus(); }
+  void SetShard(Exchange* exchange) override {
+    shard_.reset();
+    if (exchange != nullptr) shard_.emplace(shape_, exchange);
+  }
+  absl::Status status() const override {
+    if (shard_ && !shard_->status().ok()) return shard_->status();
+    return conve_ ? conve_->status() : absl::OkStatus();
+  }
 
  private:
   using ToldRows = std::function<void(int64_t begin, int64_t end)>;
+
+  T* TakeZeros(Tensor* memory, int64_t size) const {
+    T* const zeros = Take<T>(memory, size);
+    std::fill_n(zeros, size, T(0));
+    return zeros;
+  }
+
+  // For the batch that comes. nullptr: all of it is worked on here.
+  void Divide(KgeShard* shard) {
+    rows_ = BatchRows<T>();
+    scores_.SetShard(shard);
+    if (conve_) conve_->SetShard(shard);
+  }
+
+  // The rows of heads, then those of relations, each from the process that owns it.
+  void FetchRows(const T* p, const KgeBatch& batch) {
+    const int64_t d = shape_.dim(), n = batch.size() * d;
+    T* const rows = TakeZeros(&row_memory_, 2 * n);
+    for (int64_t e = 0; e < batch.size(); ++e) {
+      const int64_t head = batch.head[e], relation = batch.relation[e];
+      if (shard_->entities().holds(head)) std::copy_n(p + at_.entity + head * d, d, rows + e * d);
+      if (shard_->relations().holds(relation)) std::copy_n(p + at_.relation + relation * d, d, rows + n + e * d);
+    }
+    shard_->Sum(&row_memory_);
+    rows_.heads = rows;
+    rows_.relations = rows + n;
+  }
+
+  // d_v over all processes, and with it the loss, which is returned. In fp32 a loss is two numbers.
+  double SumSlopes(KgeShard* shard, double loss) {
+    const absl::Span<T> values = d_v_.mutable_values<T>();
+    T* const end = values.data() + values.size();
+    end[-2] = static_cast<T>(loss);
+    end[-1] = static_cast<T>(loss - static_cast<double>(end[-2]));
+    shard->Sum(&d_v_);
+    return static_cast<double>(end[-2]) + static_cast<double>(end[-1]);
+  }
+
+  // In order: two examples may have one head. What nobody owns all processes have made, and rank 0's counts.
+  void AddOwned(const KgeShard& shard, const KgeBatch& batch, const BatchRowGradients<T>& d_rows, T* g) const {
+    const int64_t d = shape_.dim();
+    const auto add = [&](const T* from, T* to) {
+      for (int64_t j = 0; j < d; ++j) to[j] += from[j];
+    };
+    for (int64_t e = 0; e < batch.size(); ++e) {
+      const int64_t head = batch.head[e], relation = batch.relation[e];
+      if (shard.entities().holds(head)) add(d_rows.heads + e * d, g + at_.entity + head * d);
+      if (shard.relations().holds(relation)) add(d_rows.relations + e * d, g + at_.relation + relation * d);
+    }
+    if (!conve_ || shard.rank() == 0) return;
+    std::fill(g + at_.relation + shape_.num_relations * d, g + at_.fc_weight, T(0));
+    std::fill(g + at_.fc_bias, g + at_.size, T(0));
+  }
 
   // Products will set the large parts, and nobody where there is no query; the others are cleared.
   void Overwrite(bool empty, T* g, EntityArrays<T>* arrays) const {
@@ -170,9 +238,9 @@ class ConveKernel::ImplOf : public Impl {
   void Forward(const T* parameters, const KgeBatch& batch, T* v) {
     const ProfileScope scope(Stage::kForward);
     if (conve_) {
-      conve_->Forward(parameters, batch, v);
+      conve_->Forward(parameters, batch, v, rows_);
     } else {
-      products_.Forward(parameters, batch, v);
+      products_.Forward(parameters, batch, v, rows_);
     }
   }
 
@@ -191,8 +259,10 @@ class ConveKernel::ImplOf : public Impl {
   EntityScores<T> scores_;
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
-  std::vector<int32_t> heads_;  // of a batch whose gradient is handed over, ascending
-  Tensor v_, d_v_, d_heads_, d_block_, d_bias_block_;
+  std::optional<KgeShard> shard_;  // of SetShard
+  BatchRows<T> rows_;              // of the batch, where the model is divided
+  std::vector<int32_t> heads_;     // of a batch whose gradient is handed over, ascending
+  Tensor v_, d_v_, d_heads_, d_relations_, row_memory_, d_block_, d_bias_block_;
 };
 
 ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, bool bf16) {
@@ -221,6 +291,8 @@ std::vector<GradientRange> ConveKernel::Early(const KgeShape& shape) {
 }
 
 void ConveKernel::SetBatchSum(BatchSum sum) { impl_->SetBatchSum(std::move(sum)); }
+
+void ConveKernel::SetShard(Exchange* exchange) { impl_->SetShard(exchange); }
 
 void ConveKernel::Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                          Tensor* hidden) {

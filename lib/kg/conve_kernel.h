@@ -23,6 +23,7 @@
 #include "lib/kg/batch_sum.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
+#include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/task/gradient_taker.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -50,6 +51,13 @@ class ConveKernel {
 
   // Norms see the batches of all processes from now on (conve_layers.h); nothing else changes for DistMult and ComplEx.
   void SetBatchSum(BatchSum sum);
+
+  // From now on the kernel is one of several processes that own the model in parts (kge_shard.h): AccumulateGradients
+  // of training batches, where a gradient is wanted, is called in all of them with the same batch, without observer.
+  // loss_sum and statistics are whole; of parameters and gradient only what this process or nobody owns is read and
+  // written: where nobody does the gradient is a part of a sum, elsewhere whole. With `overwrite` what others own is
+  // written with anything. Not with SetBatchSum. exchange must live until the next call; nullptr: as at first.
+  void SetShard(Exchange* exchange);
 
   // Adds to loss_sum the sum over the batch of each query's loss: binary cross-entropy is the mean over entities,
   // softmax cross-entropy is with labels normalised to a sum of 1. gradient [P]: d loss_sum / d parameters is added,

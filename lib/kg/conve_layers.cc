@@ -30,6 +30,7 @@ ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
     : shape_(shape),
       at_(shape.offsets()),
       conv_(ConvShapeOf(shape)),
+      own_(conv_),
       pool_(pool),
       // Whole cache lines.
       scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
@@ -45,6 +46,13 @@ void ConveLayers<T>::SetBatchSum(BatchSum sum) {
   sum_ = std::move(sum);
   norm_sum_ = nullptr;
   if (sum_) norm_sum_ = [this](absl::Span<double> values) { SumOfAll(values); };
+}
+
+template <typename T>
+void ConveLayers<T>::SetShard(KgeShard* shard) {
+  shard_ = shard;
+  own_.channels = shard == nullptr ? conv_.channels : shard->channels().size();
+  first_channel_ = shard == nullptr ? 0 : shard->channels().begin;
 }
 
 template <typename T>
@@ -69,18 +77,25 @@ void ConveLayers<T>::DrawMasks(const KgeBatch& batch) {
   };
   masks_.input = draw(DropoutLayer::kInput, options.input_dropout, 2 * shape_.dim(), &input_mask_);
   masks_.channels = draw(DropoutLayer::kFeatureMap, options.feature_map_dropout, conv_.channels, &channel_mask_);
+  if (masks_.channels != nullptr && own_.channels < conv_.channels) {
+    T* const masks = channel_mask_.mutable_values<T>().data();
+    for (int64_t e = 0; e < batch.size(); ++e) {
+      std::copy_n(masks + e * conv_.channels + first_channel_, own_.channels, masks + e * own_.channels);
+    }
+  }
   masks_.output = draw(DropoutLayer::kOutput, options.output_dropout, shape_.dim(), &output_mask_);
 }
 
 template <typename T>
-void ConveLayers<T>::GatherImages(const T* parameters, const KgeBatch& batch) {
+void ConveLayers<T>::GatherImages(const T* parameters, const KgeBatch& batch, const BatchRows<T>& rows) {
   const int64_t d = shape_.dim();
   const bool mask_first = shape_.options.variant != ConveVariant::kDettmers;
   raw_ = Take<T>(&raw_memory_, batch.size() * 2 * d);
   ForPieces(pool_, batch.size(), kPiece, [&](int64_t begin, int64_t end, int) {
     for (int64_t e = begin; e < end; ++e) {
-      const T* const head = parameters + at_.entity + batch.head[e] * d;
-      const T* const relation = parameters + at_.relation + batch.relation[e] * d;
+      const T* const head = rows.heads != nullptr ? rows.heads + e * d : parameters + at_.entity + batch.head[e] * d;
+      const T* const relation =
+          rows.relations != nullptr ? rows.relations + e * d : parameters + at_.relation + batch.relation[e] * d;
       T* const image = raw_ + e * 2 * d;
       ForRowsOfImage(shape_, [&](bool of_relation, int64_t to, int64_t from, int64_t n) {
         std::copy_n((of_relation ? relation : head) + from, n, image + to);
@@ -171,38 +186,51 @@ void ConveLayers<T>::NormMaps(const T* parameters, const KgeBatch& batch) {
 }
 
 template <typename T>
-void ConveLayers<T>::MakeImages(const T* parameters, const KgeBatch& batch) {
+void ConveLayers<T>::MakeImages(const T* parameters, const KgeBatch& batch, const BatchRows<T>& rows) {
   const ProfileScope scope(Stage::kEmbedding);
   DrawMasks(batch);
-  GatherImages(parameters, batch);
+  GatherImages(parameters, batch, rows);
   NormImages(parameters, batch);
 }
 
 template <typename T>
 void ConveLayers<T>::MakeMaps(const T* parameters, const KgeBatch& batch) {
-  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+  const int64_t size = batch.size(), d = shape_.dim(), features = own_features();
   const ProfileScope scope(Stage::kConv);
   scope.Add(Counter::kFlop, 2 * size * features * conv_.taps());
   NormMaps(parameters, batch);
   maps_ = Take<T>(&map_memory_, size * features);
+  if (features == 0) return;
+  const T *const weight = weight_.data() + first_channel_ * conv_.taps(), *const bias = bias_.data() + first_channel_;
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int worker) {
-    const T* const scales = masks_.channels == nullptr ? nullptr : masks_.channels + begin * conv_.channels;
-    ConvForward(conv_, end - begin, images_ + begin * 2 * d, weight_.data(), bias_.data(), scales, Scratch(worker),
+    const T* const scales = masks_.channels == nullptr ? nullptr : masks_.channels + begin * own_.channels;
+    ConvForward(own_, end - begin, images_ + begin * 2 * d, weight, bias, scales, Scratch(worker),
                 maps_ + begin * features);
   });
 }
 
 template <typename T>
-void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
-  const int64_t size = batch.size(), d = shape_.dim(), features = shape_.num_features();
+void ConveLayers<T>::MultiplyMaps(const T* parameters, int64_t size) {
+  const int64_t d = shape_.dim(), features = own_features();
+  hidden_ = Take<T>(&hidden_memory_, size * d);
+  if (features > 0) {
+    const MatrixView<T> fc = {parameters + at_.fc_weight + first_feature(), d, features, shape_.num_features()};
+    products_.Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
+  } else {
+    std::fill_n(hidden_, size * d, T(0));
+  }
+  if (shard_ != nullptr) shard_->Sum(&hidden_memory_);
+}
+
+template <typename T>
+void ConveLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows) {
+  const int64_t size = batch.size(), d = shape_.dim();
   products_.SetRounding(batch.training);
-  MakeImages(parameters, batch);
+  MakeImages(parameters, batch, rows);
   MakeMaps(parameters, batch);
   const ProfileScope scope(Stage::kFc);
-  scope.Add(Counter::kFlop, 2 * size * features * d);
-  hidden_ = Take<T>(&hidden_memory_, size * d);
-  const MatrixView<T> fc = {parameters + at_.fc_weight, d, features, features};
-  products_.Multiply({maps_, size, features, features}, fc.Transposed(), /*add=*/false, hidden_, d);
+  scope.Add(Counter::kFlop, 2 * size * own_features() * d);
+  MultiplyMaps(parameters, size);
   const T* const fc_bias = parameters + at_.fc_bias;
   for (int64_t e = 0; e < size; ++e) {
     for (int64_t j = 0; j < d; ++j) hidden_[e * d + j] += fc_bias[j];
@@ -229,7 +257,7 @@ BatchStatistics ConveLayers<T>::Statistics() const {
 
 template <typename T>
 void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient,
-                              T* d_heads, GradientObserver* observer, bool overwrite_fc) {
+                              const BatchRowGradients<T>& d_rows, GradientObserver* observer, bool overwrite_fc) {
   const int64_t size = batch.size(), d = shape_.dim();
   T* const d_hidden = Take<T>(&d_hidden_memory_, size * d);
   for (int64_t i = 0; i < size * d; ++i) d_hidden[i] = v[i] > 0 ? d_v[i] : T(0);
@@ -242,13 +270,14 @@ void ConveLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const 
     BackwardConv(parameters, size, gradient);
   }
   const ProfileScope scope(Stage::kEmbedding);
-  BackwardImages(parameters, batch, gradient, d_heads);
+  BackwardImages(batch, gradient, d_rows);
 }
 
 template <typename T>
 void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient,
                                   GradientObserver* observer, bool overwrite_fc) {
-  const int64_t d = shape_.dim(), features = shape_.num_features(), taps = conv_.taps(), channels = conv_.channels;
+  const int64_t d = shape_.dim(), features = own_features(), all_features = shape_.num_features();
+  const int64_t taps = conv_.taps(), channels = own_.channels;
   const ProfileScope fc_scope(Stage::kFc);  // without the conv inside
   fc_scope.Add(Counter::kFlop, 4 * size * features * d);
   for (int64_t j = 0; j < d; ++j) {
@@ -257,33 +286,43 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
     gradient[at_.fc_bias + j] += static_cast<T>(sum);
   }
   const MatrixView<T> slopes = {d_fc, size, d, d};
-  products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/!overwrite_fc,
-                     gradient + at_.fc_weight, features);
+  if (features > 0) {
+    products_.Multiply(slopes.Transposed(), {maps_, size, features, features}, /*add=*/!overwrite_fc,
+                       gradient + at_.fc_weight + first_feature(), all_features);
+  }
   if (observer != nullptr) observer->Finish({at_.fc_weight, at_.size});
 
   d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
   const int64_t sums = channels * (taps + 1), pieces = NumPieces(std::min(size, kChunk), kPiece);
   T* const d_maps = Take<T>(&d_map_memory_, std::min(size, kChunk) * features);
   T* const piece_sums = Take<T>(&piece_memory_, pieces * sums);
-  map_sums_.assign(sums, 0);
-  for (int64_t first = 0; first < size; first += kChunk) {
+  map_sums_.assign(conv_.channels * (taps + 1), 0);
+  if (features == 0) std::fill_n(d_images_, size * 2 * d, T(0));
+  for (int64_t first = 0; features > 0 && first < size; first += kChunk) {
     const int64_t here = std::min(kChunk, size - first);
-    products_.Multiply({d_fc + first * d, here, d, d}, {parameters + at_.fc_weight, d, features, features},
-                       /*add=*/false, d_maps, features);
+    const MatrixView<T> fc = {parameters + at_.fc_weight + first_feature(), d, features, all_features};
+    products_.Multiply({d_fc + first * d, here, d, d}, fc, /*add=*/false, d_maps, features);
     const ProfileScope scope(Stage::kConv);
     scope.Add(Counter::kFlop, 4 * here * features * taps);
     ForPieces(pool_, here, kPiece, [&](int64_t begin, int64_t end, int worker) {
       const int64_t e = first + begin;
       T* const of_piece = piece_sums + begin / kPiece * sums;
-      ConvBackward(conv_, end - begin, images_ + e * 2 * d, weight_.data(),
+      ConvBackward(own_, end - begin, images_ + e * 2 * d, weight_.data() + first_channel_ * taps,
                    masks_.channels == nullptr ? nullptr : masks_.channels + e * channels, maps_ + e * features,
                    d_maps + begin * features, Scratch(worker), of_piece, of_piece + channels * taps,
                    d_images_ + e * 2 * d);
     });
     for (int64_t piece = 0; piece < NumPieces(here, kPiece); ++piece) {
-      for (int64_t i = 0; i < sums; ++i) map_sums_[i] += static_cast<double>(piece_sums[piece * sums + i]);
+      const T* const of_piece = piece_sums + piece * sums;
+      double *const dy_x = map_sums_.data() + first_channel_ * taps, *const dy = map_sums_.data() +
+                                                                                 conv_.channels * taps + first_channel_;
+      for (int64_t i = 0; i < channels * taps; ++i) dy_x[i] += static_cast<double>(of_piece[i]);
+      for (int64_t c = 0; c < channels; ++c) dy[c] += static_cast<double>(of_piece[channels * taps + c]);
     }
   }
+  if (shard_ == nullptr) return;
+  shard_->Sum(&d_image_memory_);
+  shard_->Sum(absl::MakeSpan(map_sums_));
 }
 
 // Of channel c, from sums of dy x_k and of dy: the sums of dy and of dy zhat. With statistics of the batch all is taken
@@ -359,7 +398,7 @@ void ConveLayers<T>::SubtractNorm(const T* parameters, int64_t size) {
 }
 
 template <typename T>
-void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, T* gradient, T* d_heads) {
+void ConveLayers<T>::BackwardImages(const KgeBatch& batch, T* gradient, const BatchRowGradients<T>& d_rows) {
   const int64_t d = shape_.dim(), n = batch.size() * 2 * d;
   const bool norm_first = shape_.options.variant == ConveVariant::kDettmers;
   if (norm_first) Scale(masks_.input, n, d_images_);
@@ -370,8 +409,9 @@ void ConveLayers<T>::BackwardImages(const T* parameters, const KgeBatch& batch, 
   if (!norm_first) Scale(masks_.input, n, d_images_);
   // In order: two examples may have one head.
   for (int64_t e = 0; e < batch.size(); ++e) {
-    T* const head = d_heads != nullptr ? d_heads + e * d : gradient + at_.entity + batch.head[e] * d;
-    T* const relation = gradient + at_.relation + batch.relation[e] * d;
+    T* const head = d_rows.heads != nullptr ? d_rows.heads + e * d : gradient + at_.entity + batch.head[e] * d;
+    T* const relation =
+        d_rows.relations != nullptr ? d_rows.relations + e * d : gradient + at_.relation + batch.relation[e] * d;
     const T* const image = d_images_ + e * 2 * d;
     ForRowsOfImage(shape_, [&](bool of_relation, int64_t from, int64_t to, int64_t count) {
       T* const row = (of_relation ? relation : head) + to;

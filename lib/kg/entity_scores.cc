@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/types/span.h"
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/workspace.h"
@@ -86,7 +87,7 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   if (sweep == Sweep::kSums || arrays.d_entities == nullptr) return;
   const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
   products_.Multiply(d_scores.Transposed(), v, add, arrays.d_entities + row * d, d);
-  products_.Multiply(d_scores, table, /*add=*/first_entity > 0, arrays.d_v + first_query * d, d);
+  products_.Multiply(d_scores, table, /*add=*/first_entity > own_entities().begin, arrays.d_v + first_query * d, d);
 }
 
 // A matrix product for the scores, twice where a softmax needs their sum first, and two for the gradients.
@@ -94,10 +95,34 @@ template <typename T>
 void EntityScores<T>::CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const {
   const int64_t scores = gradients && IsSoftmaxLoss(shape_.options.loss) ? 2 : 1;
   const int64_t products = scores + (gradients ? 2 : 0);
-  const int64_t table = shape_.num_entities * shape_.dim() * static_cast<int64_t>(sizeof(T));
+  const int64_t table = own_entities().size() * shape_.dim() * static_cast<int64_t>(sizeof(T));
   scope.Add(Counter::kExamples, queries);
-  scope.Add(Counter::kFlop, products * 2 * queries * shape_.num_entities * shape_.dim());
+  scope.Add(Counter::kFlop, products * 2 * queries * own_entities().size() * shape_.dim());
   scope.Add(Counter::kBytes, (scores + (gradients ? 2 : 0)) * table);  // gradients of entities are read and written
+}
+
+template <typename T>
+void EntityScores<T>::JoinStates() {
+  // Each fills its own part of an array of zeros, whose sum has all.
+  const int64_t n = static_cast<int64_t>(states_.size());
+  std::vector<double> parts(shard_->num_ranks() * n * 3, 0);
+  for (int64_t q = 0; q < n; ++q) {
+    double* const part = parts.data() + (shard_->rank() * n + q) * 3;
+    // Of no entity the maximum is not finite.
+    if (states_[q].sum == 0) continue;
+    part[0] = states_[q].max, part[1] = states_[q].sum, part[2] = states_[q].label;
+  }
+  shard_->Sum(absl::MakeSpan(parts));
+  for (int64_t q = 0; q < n; ++q) {
+    SoftmaxState all;
+    for (int r = 0; r < shard_->num_ranks(); ++r) {
+      const double* const part = parts.data() + (r * n + q) * 3;
+      SoftmaxState state;
+      if (part[1] != 0) state.max = part[0], state.sum = part[1], state.label = part[2];
+      all.Join(state);
+    }
+    states_[q] = all;
+  }
 }
 
 template <typename T>
@@ -108,18 +133,22 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
   products_.SetRounding(batch.training);
   SetLabels(batch);
   const auto for_all = [&](Sweep sweep) {
-    for (int64_t k = 0; k < shape_.num_entities; k += kEntities) {
+    const ShardRange all = own_entities();
+    for (int64_t k = all.begin; k < all.end; k += kEntities) {
       for (int64_t q = 0; q < batch.size(); q += kQueries) {
-        ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k,
-                 std::min(kEntities, shape_.num_entities - k));
+        ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k, std::min(kEntities, all.end - k));
       }
-      if (finished && sweep != Sweep::kSums) finished(k, std::min(k + kEntities, shape_.num_entities));
+      if (finished && sweep != Sweep::kSums) finished(k, std::min(k + kEntities, all.end));
     }
+    if (all.size() == 0 && arrays.d_v != nullptr) std::fill_n(arrays.d_v, batch.size() * shape_.dim(), T(0));
   };
   double sum = 0;
   if (IsSoftmaxLoss(shape_.options.loss)) {
     for_all(Sweep::kSums);
-    for (const SoftmaxState& state : states_) sum += state.Loss();
+    if (shard_ != nullptr) JoinStates();
+    if (shard_ == nullptr || shard_->rank() == 0) {
+      for (const SoftmaxState& state : states_) sum += state.Loss();
+    }
     if (arrays.d_entities != nullptr) for_all(Sweep::kGradients);
   } else {
     for_all(Sweep::kCrossEntropy);

@@ -13,6 +13,7 @@
 #include "lib/kg/blocked_loss.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
+#include "lib/kg/kge_shard.h"
 #include "lib/kg/matrix_products.h"
 #include "lib/profile/scope.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -45,6 +46,10 @@ class EntityScores {
   EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16)
       : shape_(shape), pool_(pool), products_(bf16, pool) {}
 
+  // From now on AddLosses is called in all processes, with the same queries: it reads the rows of its entities alone,
+  // makes their gradients, and d_v and the loss are parts of sums over all processes. nullptr: all is done here.
+  void SetShard(KgeShard* shard) { shard_ = shard; }
+
   // Sum over the batch of each query's loss, and its gradients. Of a batch without queries nothing is overwritten.
   // finished: called for the rows [begin, end) of d_entities and d_bias that this call will not touch again, in
   // ascending order; may be empty.
@@ -55,7 +60,12 @@ class EntityScores {
   struct Part;
   enum class Sweep { kSums, kGradients, kCrossEntropy };
 
+  ShardRange own_entities() const {
+    return shard_ != nullptr ? shard_->entities() : ShardRange{0, shape_.num_entities};
+  }
   void SetLabels(const KgeBatch& batch);
+  // states_ of all entities, from those of each process's.
+  void JoinStates();
   void ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query, int64_t queries,
                 int64_t first_entity, int64_t entities);
   void CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const;
@@ -64,6 +74,7 @@ class EntityScores {
   const KgeShape shape_;
   ThreadPool* const pool_;
   MatrixProducts<T> products_;
+  KgeShard* shard_ = nullptr;
   std::vector<double> base_, extra_, losses_;  // [B]
   std::vector<SoftmaxState> states_;           // [B]
   Tensor scores_, bias_gradients_;

@@ -12,6 +12,7 @@
 #include "lib/kg/kge_init.h"
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options_text.h"
+#include "lib/kg/kge_shard.h"
 #include "lib/kg/known_file.h"
 #include "lib/kg/rank_counts.h"
 #include "lib/kg/running_statistics.h"
@@ -96,6 +97,11 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
 void KgeTask::SynchroniseNorms(BatchSum sum) {
   meets_in_batches_ = shape_.is_conve();
   kernel_.SetBatchSum(std::move(sum));
+}
+
+absl::StatusOr<std::vector<std::vector<GradientRange>>> KgeTask::ShardModel(Exchange* exchange) {
+  kernel_.SetShard(exchange);
+  return exchange == nullptr ? std::vector<std::vector<GradientRange>>() : OwnedParameters(shape_, exchange->size());
 }
 
 absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {

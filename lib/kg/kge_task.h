@@ -29,6 +29,7 @@
 #include "lib/kg/knowledge_graph.h"
 #include "lib/kg/known_tails.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -49,6 +50,9 @@ class KgeTask : public Task {
   // processes must then call AccumulateGradients for each training batch.
   void SynchroniseNorms(BatchSum sum);
   bool MeetsInBatches() const override { return meets_in_batches_; }
+
+  // Rows of embeddings, channels and columns of fc: kge_shard.h.
+  absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override;
 
   const KgeShape& shape() const { return shape_; }
   const KgeExamples& examples() const { return examples_; }

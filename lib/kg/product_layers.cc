@@ -12,7 +12,7 @@ namespace rutile {
 // ComplEx is the product of complex numbers, DistMult that of their real parts: `half` numbers from one part to the
 // other, 0 where there is one part alone. m, n: masks of head and relation.
 template <typename T>
-void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v) {
+void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows) {
   const ProfileScope scope(Stage::kEmbedding);
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   T* masks = Take<T>(&masks_, batch.size() * 2 * d);
@@ -23,8 +23,9 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v)
       FillDropout(shape_.options.seed, batch.epoch, batch.example[e], DropoutLayer::kInput,
                   shape_.options.input_dropout, absl::MakeSpan(masks, 2 * d));
     }
-    const T* const h = parameters + at_.entity + batch.head[e] * d;
-    const T* const r = parameters + at_.relation + batch.relation[e] * d;
+    const T* const h = rows.heads != nullptr ? rows.heads + e * d : parameters + at_.entity + batch.head[e] * d;
+    const T* const r =
+        rows.relations != nullptr ? rows.relations + e * d : parameters + at_.relation + batch.relation[e] * d;
     const T *const m = masks, *const n = masks + d;
     if (half == 0) {
       for (int64_t j = 0; j < d; ++j) v[j] = h[j] * m[j] * (r[j] * n[j]);
@@ -39,14 +40,18 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v)
 }
 
 template <typename T>
-void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient, T* d_heads) {
+void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient,
+                                const BatchRows<T>& rows, const BatchRowGradients<T>& d_rows) {
   const ProfileScope scope(Stage::kEmbedding);
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   const T* masks = masks_.values<T>().data();
   for (int64_t e = 0; e < batch.size(); ++e, masks += 2 * d, d_v += d) {
     const int64_t head = at_.entity + batch.head[e] * d, relation = at_.relation + batch.relation[e] * d;
-    const T *const h = parameters + head, *const r = parameters + relation, *const m = masks, *const n = masks + d;
-    T *const d_h = d_heads != nullptr ? d_heads + e * d : gradient + head, *const d_r = gradient + relation;
+    const T* const h = rows.heads != nullptr ? rows.heads + e * d : parameters + head;
+    const T* const r = rows.relations != nullptr ? rows.relations + e * d : parameters + relation;
+    const T *const m = masks, *const n = masks + d;
+    T* const d_h = d_rows.heads != nullptr ? d_rows.heads + e * d : gradient + head;
+    T* const d_r = d_rows.relations != nullptr ? d_rows.relations + e * d : gradient + relation;
     if (half == 0) {
       for (int64_t j = 0; j < d; ++j) {
         const T both = d_v[j] * m[j] * n[j];

@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_KG_PRODUCT_LAYERS_H_
 #define RUTILE_LIB_KG_PRODUCT_LAYERS_H_
 
+#include "lib/kg/batch_rows.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -16,10 +17,10 @@ class ProductLayers {
   explicit ProductLayers(const KgeShape& shape) : shape_(shape), at_(shape.offsets()) {}
 
   // Keeps the masks of dropout.
-  void Forward(const T* parameters, const KgeBatch& batch, T* v);
-  // After Forward of the same parameters and batch. Adds d loss / d parameters to the gradient. d_heads: [B, d], takes
-  // what belongs to the heads' rows of it; null: they are added to as well.
-  void Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient, T* d_heads = nullptr);
+  void Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows = {});
+  // After Forward of the same parameters, batch and rows. Adds d loss / d parameters to the gradient and to d_rows.
+  void Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient, const BatchRows<T>& rows = {},
+                const BatchRowGradients<T>& d_rows = {});
 
  private:
   const KgeShape shape_;

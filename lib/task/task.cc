@@ -35,6 +35,11 @@ absl::Status Task::SetState(const NamedTensors& state) {
       absl::StrCat("it holds '", state.begin()->first, "' of the task, which keeps nothing"));
 }
 
+absl::StatusOr<std::vector<std::vector<GradientRange>>> Task::ShardModel(Exchange* exchange) {
+  if (exchange == nullptr) return std::vector<std::vector<GradientRange>>();
+  return absl::InvalidArgumentError("this model cannot be divided over processes: divide its data (ddp)");
+}
+
 int64_t Task::num_parameters() const {
   int64_t end = 0;
   for (const ParameterSlice& slice : parameter_slices()) end = std::max(end, slice.offset + slice.num_elements());

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/task/gradient_taker.h"
 #include "lib/task/parameter_slice.h"
@@ -155,6 +156,15 @@ class Task {
   // then. What is handed over never gets into gradients[0].
   void SetTaker(GradientTaker* taker) { taker_ = taker; }
   GradientTaker* taker() const { return taker_; }
+
+  // Divides the model over processes: each moves some of its parameters, for batches that all of them see whole. From
+  // now on AccumulateGradients of training batches is called in all processes for the same batches, and meets the
+  // others in them. It reads those parameters alone that this process owns or that nobody owns. Sums are whole in each
+  // process. Gradients are whole where this process owns parameters, a part of a sum over all processes where nobody
+  // does, and anything elsewhere. Returned: what each process owns, by rank, ascending. `exchange` must live until the
+  // next call; nullptr: the model is whole again, as at first, and nothing is returned. For tasks of one term. Default:
+  // INVALID_ARGUMENT, the task cannot.
+  virtual absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange);
 
   // Whether processes wait for each other in AccumulateGradients of training batches, so that one whose share of a
   // batch is empty must call it, too, with a batch of no examples. Default: no.

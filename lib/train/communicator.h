@@ -13,23 +13,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "lib/task/exchange.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-class Communicator {
+// Rank 0 writes.
+class Communicator : public Exchange {
  public:
-  virtual ~Communicator() = default;
-
-  virtual int rank() const = 0;  // 0 .. size() - 1; rank 0 writes
-  virtual int size() const = 0;
-
-  // In place, the sum over all processes: the same bits in each of them.
-  virtual absl::Status Sum(absl::Span<double> values) = 0;
-  // The same of a flat tensor, F32 or F64, added in its type.
-  virtual absl::Status Sum(Tensor* values) = 0;
-  // Starts the second Sum and returns: other threads do it, beside the calls of this class, after those that were
+  // Starts Sum of a tensor and returns: other threads do it, beside the calls of this class, after those that were
   // started before. `values` shares the bytes, which nobody may touch until FinishSums.
   virtual void StartSum(Tensor values) = 0;
   // Waits for all that were started. The first error.

@@ -1,0 +1,24 @@
+// Embeddings that a batch names, apart from the tables: where the tables are spread over processes.
+
+#ifndef RUTILE_LIB_KG_BATCH_ROWS_H_
+#define RUTILE_LIB_KG_BATCH_ROWS_H_
+
+namespace rutile {
+
+// Of each query, [B, d] each. Null: they are in the tables.
+template <typename T>
+struct BatchRows {
+  const T* heads = nullptr;
+  const T* relations = nullptr;
+};
+
+// What belongs to the gradients of these rows is added, [B, d] each. Null: to the tables' gradient.
+template <typename T>
+struct BatchRowGradients {
+  T* heads = nullptr;
+  T* relations = nullptr;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KG_BATCH_ROWS_H_
