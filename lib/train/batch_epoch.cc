@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -13,13 +14,15 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/train/gradient_step.h"
 #include "lib/train/grouped_optimizer.h"
+#include "lib/train/model_shards.h"
+#include "lib/train/parameter_range.h"
 
 namespace rutile {
 
 BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
-      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement),
+      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
   if (context.options.gradient_clip_norm == 0 && context.options.gradient_clip_value == 0) loss_.LeaveWeight();
 }
@@ -59,7 +62,7 @@ bool BatchEpoch::StepsEarly() const {
   const TrainerOptions& options = context_.options;
   return context_.task.HandsOverGradients() && options.compile_mode == CompileMode::kCompile &&
          options.accumulate_grad_batches == 1 && options.gradient_clip_norm == 0 && options.gradient_clip_value == 0 &&
-         context_.agreement.alone() && optimizer_->resting().empty();
+         (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->resting().empty();
 }
 
 absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
@@ -69,7 +72,8 @@ absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
   const double weight = context_.task.CombineTerms(counts).weight[0];
   if (weight == 0 || !std::isfinite(weight)) return false;
   early_.Begin(optimizer_.get(), context_.schedule.LearningRate(state.epoch, state.step), weight, &state.parameters,
-               &loss_.gradient(), StepBytes() / std::max<int64_t>(1, state.parameters.num_elements()));
+               &loss_.gradient(), StepBytes() / std::max<int64_t>(1, state.parameters.num_elements()),
+               context_.shards == nullptr ? nullptr : &context_.shards->moved());
   RETURN_IF_ERROR(loss_.AddStepping(state.parameters, batch, &early_));
   return true;
 }
@@ -97,9 +101,26 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);
 }
 
+void BatchEpoch::MoveParameters() {
+  Checkpoint& state = context_.state;
+  Tensor& gradient = loss_.gradient();
+  ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &gradient);
+  ClipGradientByValue(context_.options.gradient_clip_value, &gradient);
+  if (context_.shards == nullptr) {
+    optimizer_->Step(state.learning_rate, gradient, &state.parameters, loss_.weight());
+    return;
+  }
+  optimizer_->BeginStep(state.learning_rate);
+  for (const GradientRange& range : context_.shards->moved()) {
+    optimizer_->StepPart(range.begin, gradient.Slice(range.begin, {range.end - range.begin}), loss_.weight(),
+                         &state.parameters);
+  }
+}
+
 absl::Status BatchEpoch::Step(EpochWork* work) {
   Checkpoint& state = context_.state;
   const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
+  whole_ = false;
   ASSIGN_OR_RETURN(const double loss, AddBatches(end, work));
   std::optional<ProfileScope> scope(Stage::kOptimizer);
   if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes() - (stepping_ ? early_.bytes() : 0));
@@ -108,9 +129,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
     if (stepping_) {
       early_.Finish();
     } else {
-      ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &loss_.gradient());
-      ClipGradientByValue(context_.options.gradient_clip_value, &loss_.gradient());
-      optimizer_->Step(state.learning_rate, loss_.gradient(), &state.parameters, loss_.weight());
+      MoveParameters();
     }
     ++state.step;
   }
@@ -140,12 +159,29 @@ int64_t BatchEpoch::StepBytes() {
 }
 
 absl::Status BatchEpoch::AverageBuffers() {
-  if (context_.agreement.alone()) return absl::OkStatus();
+  if (context_.agreement.alone() || context_.shards != nullptr) return absl::OkStatus();
   std::vector<Tensor> buffers;
   for (const ParameterSlice& slice : context_.task.parameter_slices()) {
     if (slice.buffer) buffers.push_back(context_.state.parameters.Slice(slice.offset, {slice.num_elements()}));
   }
   return buffers.empty() ? absl::OkStatus() : context_.agreement.Average(absl::MakeSpan(buffers));
+}
+
+absl::Status BatchEpoch::MakeWhole() {
+  if (context_.shards == nullptr || whole_) return absl::OkStatus();
+  const std::vector<ParameterRange> all = {{0, context_.state.parameters.num_elements(), true}};
+  RETURN_IF_ERROR(context_.shards->MakeWhole(all, &context_.state.parameters));
+  const std::vector<ParameterRange> trained = TrainedRanges(context_.options.groups, context_.task);
+  for (auto [name, tensor] : optimizer_->State()) {
+    if (tensor.num_elements() != TotalSize(trained)) continue;  // a count of steps
+    RETURN_IF_ERROR(context_.shards->MakeWhole(trained, &tensor));
+  }
+  if (context_.ema != nullptr && context_.ema->parameters() != nullptr) {
+    Tensor average = *context_.ema->parameters();  // the same memory
+    RETURN_IF_ERROR(context_.shards->MakeWhole(all, &average));
+  }
+  whole_ = true;
+  return absl::OkStatus();
 }
 
 NamedTensors BatchEpoch::State() const {

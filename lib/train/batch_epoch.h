@@ -27,6 +27,7 @@ class BatchEpoch : public EpochTrainer {
   const Tensor& EvaluationParameters() const override {
     return optimizer_->EvaluationParameters(context_.state.parameters);
   }
+  absl::Status MakeWhole() override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
@@ -35,6 +36,8 @@ class BatchEpoch : public EpochTrainer {
   // Of the task's buffers: each process has seen its share of the batch, all go on with the mean of what they saw.
   absl::Status AverageBuffers();
   absl::Status Step(EpochWork* work);
+  // The optimiser's, where it has not begun early.
+  void MoveParameters();
   // That the optimiser moves between memory and processor in a step, for profiles.
   int64_t StepBytes();
   // Whether parameters of the next step may move while its gradient is made. With clipping by the norm they may not,
@@ -53,6 +56,7 @@ class BatchEpoch : public EpochTrainer {
   bool stepping_ = false;   // early_ has begun
   int64_t step_bytes_ = 0;  // 0: not counted yet
   bool started_ = false;    // the loader, in this epoch
+  bool whole_ = true;       // the model: MakeWhole
 };
 
 }  // namespace rutile

@@ -11,13 +11,15 @@
 namespace rutile {
 
 void EarlyStep::Begin(Optimizer* optimizer, double learning_rate, double weight, Tensor* parameters, Tensor* gradient,
-                      int64_t bytes) {
+                      int64_t bytes, const std::vector<GradientRange>* parts) {
   CHECK_EQ(parameters->num_elements(), gradient->num_elements());
   optimizer_ = optimizer;
   weight_ = weight;
   parameters_ = parameters;
   gradient_ = gradient;
   bytes_ = bytes;
+  parts_ = parts;
+  all_ = {0, gradient->num_elements()};
   squares_ = 0;
   num_taken_ = 0;
   taken_.clear();
@@ -34,30 +36,38 @@ void EarlyStep::Take(int64_t begin, const Tensor& values) {
   squares_ += optimizer_->StepPartKeeping(begin, values, weight_, parameters_, &kept);
 }
 
-template <class Body>
-void EarlyStep::ForRest(const Body& body) {
-  std::sort(taken_.begin(), taken_.end());
-  const int64_t size = gradient_->num_elements();
-  int64_t begin = 0;
-  const auto rest = [&](int64_t end) {
-    if (begin < end) body(gradient_->Slice(begin, {end - begin}), begin);
-  };
-  for (const auto& [first, last] : taken_) {
-    CHECK_LE(begin, first) << "taken twice";
-    rest(first);
-    begin = last;
-  }
-  rest(size);
+absl::Span<const GradientRange> EarlyStep::parts() const {
+  return parts_ == nullptr ? absl::MakeConstSpan(&all_, 1) : absl::MakeConstSpan(*parts_);
 }
 
-double EarlyStep::Norm() {
-  double squares = squares_;
-  ForRest([&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part); });
-  return std::sqrt(squares);
+template <class Body>
+void EarlyStep::ForRest(absl::Span<const GradientRange> parts, const Body& body) {
+  std::sort(taken_.begin(), taken_.end());
+  auto taken = taken_.begin();
+  for (const GradientRange& part : parts) {
+    int64_t begin = part.begin;
+    const auto rest = [&](int64_t end) {
+      if (begin < end) body(gradient_->Slice(begin, {end - begin}), begin);
+    };
+    for (; taken != taken_.end() && taken->first < part.end; ++taken) {
+      CHECK_LE(begin, taken->first) << "taken twice, or not of a part that moves";
+      rest(taken->first);
+      begin = taken->second;
+    }
+    rest(part.end);
+  }
 }
+
+double EarlyStep::Squares(absl::Span<const GradientRange> parts) {
+  double squares = squares_;
+  ForRest(parts, [&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part); });
+  return squares;
+}
+
+double EarlyStep::Norm() { return std::sqrt(Squares(parts())); }
 
 void EarlyStep::Finish() {
-  ForRest([&](const Tensor& part, int64_t begin) { optimizer_->StepPart(begin, part, weight_, parameters_); });
+  ForRest(parts(), [&](const Tensor& part, int64_t begin) { optimizer_->StepPart(begin, part, weight_, parameters_); });
 }
 
 void EarlyStep::Undo() {

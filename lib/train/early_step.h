@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "lib/task/gradient_observer.h"
 #include "lib/task/gradient_taker.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/optimizer.h"
@@ -24,14 +26,17 @@ class EarlyStep : public GradientTaker {
  public:
   // For one step of `optimizer`; the task will fill `gradient` [P], but for what it hands over. The step is that of
   // `weight` times the gradient. bytes: that moving one number takes from memory, for profiles. All pointers must live
-  // until Finish or Undo, of which one must follow.
+  // until Finish or Undo, of which one must follow. parts: ascending, nothing moves elsewhere, and the gradient there
+  // is not read; nullptr: all moves.
   void Begin(Optimizer* optimizer, double learning_rate, double weight, Tensor* parameters, Tensor* gradient,
-             int64_t bytes);
+             int64_t bytes, const std::vector<GradientRange>* parts = nullptr);
   void Take(int64_t begin, const Tensor& values) override;
 
   // Of all, handed over or not, when the task is done: the Euclidean norm of `weight` times the gradient, summed in the
   // order in which it came. Not finite when a number is not.
   double Norm();
+  // The same before the root is taken, of what was handed over and the rest of `parts`.
+  double Squares(absl::Span<const GradientRange> parts);
   // Moves what was not handed over.
   void Finish();
   // Parameters as they were before.
@@ -41,9 +46,10 @@ class EarlyStep : public GradientTaker {
   int64_t bytes() const { return num_taken_ * bytes_; }  // of what was handed over
 
  private:
-  // Calls body(part of the gradient, its begin) for what was not handed over, in order.
+  // Calls body(part of the gradient, its begin) for what of `parts` was not handed over, in order.
   template <class Body>
-  void ForRest(const Body& body);
+  void ForRest(absl::Span<const GradientRange> parts, const Body& body);
+  absl::Span<const GradientRange> parts() const;
 
   Optimizer* optimizer_ = nullptr;
   double weight_ = 1;
@@ -51,6 +57,8 @@ class EarlyStep : public GradientTaker {
   Tensor* gradient_ = nullptr;
   int64_t bytes_ = 0;
   double squares_ = 0;
+  const std::vector<GradientRange>* parts_ = nullptr;
+  GradientRange all_;
   int64_t num_taken_ = 0;
   std::vector<std::pair<int64_t, int64_t>> taken_;  // begin and end
 };

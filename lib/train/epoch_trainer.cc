@@ -32,7 +32,7 @@ DataLoaderOptions LoaderOptions(const TrainerOptions& options) {
   loader.num_workers = options.num_workers;
   loader.prefetch_factor = options.prefetch_factor;
   loader.persistent_workers = options.persistent_workers;
-  if (options.communicator != nullptr) {
+  if (options.communicator != nullptr && !options.shard_model) {
     loader.rank = options.communicator->rank();
     loader.num_ranks = options.communicator->size();
   }

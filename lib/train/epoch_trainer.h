@@ -19,6 +19,7 @@
 #include "lib/train/ema.h"
 #include "lib/train/failed_batch.h"
 #include "lib/train/loss_gradient.h"
+#include "lib/train/model_shards.h"
 #include "lib/train/schedule.h"
 #include "lib/train/trainer_options.h"
 
@@ -37,6 +38,7 @@ struct EpochContext {
   // Asked after each step: whether something is due that others do, a validation, a checkpoint, the end of the run.
   std::function<bool()> pause;
   std::function<void(const FailedBatch&)> on_failed;  // told of what is not finite, before that is returned
+  ModelShards* shards = nullptr;                      // of the model, in these processes; nullptr: each has all of it
 };
 
 // Done in a call, for speeds.
@@ -62,6 +64,10 @@ class EpochTrainer {
   // What to evaluate, and to write as a model: the parameters, or an average of them.
   virtual const Tensor& EvaluationParameters() const = 0;
 
+  // Where the model is in parts: parameters, their average and the optimiser's state are whole in all processes
+  // afterwards, until the next step. All call it at the same place. Before anyone reads them.
+  virtual absl::Status MakeWhole() { return absl::OkStatus(); }
+
   // Of the optimiser, for checkpoints. INVALID_ARGUMENT naming the tensor that does not fit.
   virtual NamedTensors State() const = 0;
   virtual absl::Status SetState(const NamedTensors& state) = 0;
@@ -72,7 +78,7 @@ class EpochTrainer {
 absl::StatusOr<double> CombineLoss(const EpochContext& context, absl::Span<const int64_t> examples,
                                    const NamedTensors& batch, LossGradient* loss);
 
-// As the options say, for training.
+// As the options say, for training: of a model in parts each process sees all of a batch.
 DataLoaderOptions LoaderOptions(const TrainerOptions& options);
 
 }  // namespace rutile

@@ -133,16 +133,20 @@ absl::Status GroupedOptimizer::SetState(const NamedTensors& state) {
   return absl::OkStatus();
 }
 
+std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, const Task& task) {
+  const std::vector<ParameterSlice> slices = task.parameter_slices();
+  const bool buffers = std::any_of(slices.begin(), slices.end(), [](const ParameterSlice& s) { return s.buffer; });
+  if (options.decay_biases && !buffers) return {{0, task.num_parameters(), true}};
+  return RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases);
+}
+
 std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options,
                                                  const Task& task) {
   const DType dtype = task.parameter_dtype();
   if (!options.groups.empty()) {
     return std::make_unique<GroupedOptimizer>(run, options, dtype, task.parameter_slices());
   }
-  const std::vector<ParameterSlice> slices = task.parameter_slices();
-  const bool buffers = std::any_of(slices.begin(), slices.end(), [](const ParameterSlice& s) { return s.buffer; });
-  if (options.decay_biases && !buffers) return MakeOptimizer(run, dtype, task.num_parameters());
-  return MakeOptimizer(run, dtype, RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases));
+  return MakeOptimizer(run, dtype, TrainedRanges(options, task));
 }
 
 }  // namespace rutile

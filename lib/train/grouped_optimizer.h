@@ -11,6 +11,7 @@
 #include "lib/task/task.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/parameter_groups.h"
+#include "lib/train/parameter_range.h"
 
 namespace rutile {
 
@@ -48,6 +49,9 @@ class GroupedOptimizer : public Optimizer {
   absl::Span<const Group> moving_;  // in the step that has begun
   int64_t step_ = 0;
 };
+
+// What the one optimiser of a task without groups moves: all but buffers.
+std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, const Task& task);
 
 // For all parameters of a task: one optimiser, or one for each group. One group without groups' options is
 // MakeOptimizer(run, dtype, num_parameters), and its state is named as there. CHECKs as above.

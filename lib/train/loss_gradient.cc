@@ -26,10 +26,12 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 
 }  // namespace
 
-LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement)
+LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement,
+                           ModelShards* shards)
     : task_(task),
       eager_(MakeEager(task, mode, eager)),
       reducer_(agreement, task),
+      shards_(shards),
       sums_(static_cast<int>(task.terms().size())) {
   if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
@@ -69,7 +71,8 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }
-  return AddKernels(parameters, batch, last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
+  return AddKernels(parameters, batch,
+                    last && shards_ == nullptr ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
 }
 
 absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step) {
@@ -112,10 +115,29 @@ void LossGradient::Weigh(absl::Span<const double> weight) {
   }
 }
 
-absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
-  if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
-  unset_ = false;
-  if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
+absl::Status LossGradient::WeighShards(double weight) {
+  double squares = 0;
+  if (step_ != nullptr) {
+    squares = step_->Squares(shards_->own());
+  } else {
+    for (const GradientRange& range : shards_->own()) squares += SumOfSquares(weight, Part(range));
+  }
+  ASSIGN_OR_RETURN(norm_, shards_->Complete(weight, squares, &combined_));
+  weight_ = step_ != nullptr || leaves_weight_ ? weight : 1;
+  if (weight_ == weight) return absl::OkStatus();
+  for (const GradientRange& range : shards_->moved()) {
+    Tensor part = Part(range);
+    CombineGradients({weight}, {part}, &part);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Loss> LossGradient::CombineProcesses() {
+  if (shards_ != nullptr) {
+    const Loss loss = task_.CombineTerms(sums_);
+    RETURN_IF_ERROR(WeighShards(loss.weight[0]));
+    return loss;
+  }
   RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
   Loss loss = task_.CombineTerms(sums_);
   SetToZero(absl::MakeSpan(resting_parts_));
@@ -123,6 +145,14 @@ absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span
   Weigh(loss.weight);
   ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
   if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
+  return loss;
+}
+
+absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
+  if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
+  unset_ = false;
+  if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
+  ASSIGN_OR_RETURN(const Loss loss, CombineProcesses());
   overflowed_ = false;
   if (scaler_ && std::isfinite(loss.value)) {
     scaler_->Update(std::isfinite(norm_));

@@ -20,6 +20,7 @@
 #include "lib/train/early_step.h"
 #include "lib/train/grad_scaler.h"
 #include "lib/train/gradient_reducer.h"
+#include "lib/train/model_shards.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
@@ -29,7 +30,10 @@ class LossGradient {
   // `task` must outlive it. The mode says who differentiates: the task's kernels, or LibTorch as `eager` has it
   // (CheckEager has passed). With fp16 networks gradients are scaled (grad_scaler.h) until they are combined.
   // agreement: with the processes that Combine adds up over; nullptr: alone. It must outlive this object.
-  LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr);
+  // shards: of the task's model, with the processes of `agreement`, and kCompile; nullptr: each has all of it. It must
+  // outlive this object, too. Then gradient() is that of ModelShards::moved() alone.
+  LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr,
+               ModelShards* shards = nullptr);
   ~LossGradient();
   LossGradient(const LossGradient&) = delete;
   LossGradient& operator=(const LossGradient&) = delete;
@@ -76,11 +80,17 @@ class LossGradient {
                           GradientTaker* taker);
   // gradient(), weight() and norm(), of gradients of terms with these weights.
   void Weigh(absl::Span<const double> weight);
+  Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }
+  // The same of a model in parts.
+  absl::Status WeighShards(double weight);
+  // Adds up over processes what was added here.
+  absl::StatusOr<Loss> CombineProcesses();
 
   Task& task_;
   const std::unique_ptr<EagerGradients> eager_;  // null: the task's kernels
   std::optional<GradScaler> scaler_;             // with fp16 networks
   GradientReducer reducer_;
+  ModelShards* const shards_;
   std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* resting_ = nullptr;
   std::vector<Tensor> resting_parts_;  // of gradients_

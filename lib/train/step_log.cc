@@ -10,6 +10,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/logging.h"
+#include "lib/train/agreement.h"
+#include "lib/train/run_directory.h"
 
 namespace rutile {
 
@@ -34,6 +36,20 @@ void StepLog::Observe(const StepReport& report) {
   if (report.step % every_n_steps_ != 0) return;
   status_ = log_->Append({static_cast<double>(report.epoch), static_cast<double>(report.step), report.loss,
                           report.learning_rate, report.gradient_norm, absl::ToDoubleSeconds(absl::Now() - start_)});
+}
+
+std::unique_ptr<StepLog> StepLogOf(const TrainerOptions& options, absl::string_view output_dir,
+                                   absl::string_view loss_unit, std::function<void(const StepReport&)>* on_step) {
+  if (options.log_every_n_steps == 0 || options.files != RunFiles::kAll || !Agreement(options.communicator).writes()) {
+    return nullptr;
+  }
+  auto steps = std::make_unique<StepLog>(RunDirectory(output_dir).step_log_stem(), options.log_formats, loss_unit,
+                                         options.log_every_n_steps);
+  *on_step = [first = std::move(*on_step), log = steps.get()](const StepReport& report) {
+    if (first) first(report);
+    log->Observe(report);
+  };
+  return steps;
 }
 
 }  // namespace rutile

@@ -7,6 +7,8 @@
 #define RUTILE_LIB_TRAIN_STEP_LOG_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +43,10 @@ class StepLog {
   absl::Time start_;
   absl::Status status_;
 };
+
+// What the options ask for of this process; nullptr: nothing. on_step from now on tells it as well, while it lives.
+std::unique_ptr<StepLog> StepLogOf(const TrainerOptions& options, absl::string_view output_dir,
+                                   absl::string_view loss_unit, std::function<void(const StepReport&)>* on_step);
 
 }  // namespace rutile
 

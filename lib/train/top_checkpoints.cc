@@ -72,4 +72,10 @@ absl::Status TopCheckpoints::SetState(const NamedTensors& state) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> TopCheckpoints::Names() const {
+  std::vector<std::string> names;
+  for (const TopCheckpoint& top : kept_) names.push_back(TopCheckpointName(top.epoch, top.step));
+  return names;
+}
+
 }  // namespace rutile

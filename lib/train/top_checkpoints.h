@@ -37,6 +37,7 @@ class TopCheckpoints {
   Decision Observe(double loss, int64_t epoch, int64_t step);
 
   const std::vector<TopCheckpoint>& kept() const { return kept_; }  // best first
+  std::vector<std::string> Names() const;                           // of their files, likewise
 
   // loss f64 [n], epoch and step i64 [n], best first.
   NamedTensors State() const;

@@ -34,6 +34,7 @@
 #include "lib/train/failed_batch.h"
 #include "lib/train/first_batch_check.h"
 #include "lib/train/lbfgs_epoch.h"
+#include "lib/train/model_shards.h"
 #include "lib/train/monitor.h"
 #include "lib/train/parameter_groups.h"
 #include "lib/train/run_directory.h"
@@ -69,6 +70,7 @@ class Trainer {
         top_checkpoints_(options_.save_top_k, monitor_.maximize()),
         agreement_(options_.communicator),
         files_(agreement_.writes() ? options_.files : RunFiles::kNone),
+        files_of_all_(options_.shard_model ? options_.files : files_),
         writer_(task, directory_, provenance,
                 {/*beside_training=*/options_.save_interval > absl::ZeroDuration(), options_.on_message,
                  /*before_checkpoint=*/[this] { return log_ ? log_->Sync() : absl::OkStatus(); }}) {
@@ -99,7 +101,8 @@ class Trainer {
   bool ValidationIsDue() const;
   bool KeepIsDue() const;
   bool SaveIsDue() const {
-    return files_ == RunFiles::kAll && now_ - last_save_ >= options_.save_interval && !writer_.busy();
+    return files_of_all_ == RunFiles::kAll && now_ - last_save_ >= options_.save_interval &&
+           (options_.shard_model || !writer_.busy());
   }
   // Does it. The validation may give a reason to stop.
   absl::Status DoWhatIsDue(std::string* reason);
@@ -137,10 +140,12 @@ class Trainer {
   TopCheckpoints top_checkpoints_;
   std::string top_;  // to write, now that its validation is over
   Agreement agreement_;
-  const RunFiles files_;  // of this process
+  const RunFiles files_;         // of this process
+  const RunFiles files_of_all_;  // of those that meet where files are written: a model in parts is made whole
   RunPlace place_;
   std::optional<TrainLog> log_;
   RunWriter writer_;  // may work beside training until it goes, before what it writes to
+  std::unique_ptr<ModelShards> shards_;
   std::unique_ptr<EpochTrainer> epoch_;
   Checkpoint state_;
 
@@ -177,6 +182,9 @@ absl::Status Trainer::Start() {
   if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
+  if (options_.shard_model) {
+    ASSIGN_OR_RETURN(shards_, ModelShards::Create(&task_, &agreement_));
+  }
   const EpochContext context = {task_,
                                 plan_.train,
                                 options_,
@@ -186,7 +194,8 @@ absl::Status Trainer::Start() {
                                 ema_ ? &*ema_ : nullptr,
                                 agreement_,
                                 [this] { return PauseIsDue(); },
-                                [this](const FailedBatch& failed) { WriteFailed(failed); }};
+                                [this](const FailedBatch& failed) { WriteFailed(failed); },
+                                shards_.get()};
   if (options_.optimizer.kind == OptimizerKind::kLbfgs) {
     epoch_ = std::make_unique<LbfgsEpoch>(context);
   } else {
@@ -214,9 +223,7 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
       RETURN_IF_ERROR(writer_.ReplaceLastCheckpoint(state_));
     }
     if (start.leaves_previous) RETURN_IF_ERROR(directory_.RemovePrevious());
-    std::vector<std::string> kept;
-    for (const TopCheckpoint& top : top_checkpoints_.kept()) kept.push_back(TopCheckpointName(top.epoch, top.step));
-    RETURN_IF_ERROR(directory_.RemoveNamed(kept));
+    RETURN_IF_ERROR(directory_.RemoveNamed(top_checkpoints_.Names()));
   }
   if (files_ == RunFiles::kAll) {
     ASSIGN_OR_RETURN(log_, OpenEpochLog(task_, has_validation(), directory_, options_.log_formats,
@@ -227,7 +234,7 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
 }
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
-  if (files_ == RunFiles::kNone) return;
+  if (!epoch_->MakeWhole().ok() || files_ == RunFiles::kNone) return;
   // What went wrong matters more than that this could not be written.
   WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
 }
@@ -244,14 +251,17 @@ RunParts Trainer::Parts() {
 }
 
 absl::Status Trainer::KeepCheckpoint(const std::string& path) {
+  if (files_of_all_ != RunFiles::kAll) return absl::OkStatus();
+  RETURN_IF_ERROR(epoch_->MakeWhole());
   if (files_ != RunFiles::kAll) return absl::OkStatus();
   GatherStates(Parts(), &state_);
   return writer_.Keep(state_, path);
 }
 
 absl::Status Trainer::Save(bool now) {
-  if (files_ == RunFiles::kNone) return absl::OkStatus();
   last_save_ = agreement_.Now();
+  RETURN_IF_ERROR(epoch_->MakeWhole());
+  if (files_ == RunFiles::kNone) return absl::OkStatus();
   // A checkpoint counts on its rows.
   const absl::Status logged = log_ ? log_->Flush() : absl::OkStatus();
   if (!logged.ok()) return now ? logged : writer_.Tolerate(logged);
@@ -290,7 +300,7 @@ bool Trainer::ObserveValue(double value, When when) {
 
 absl::Status Trainer::Observe(bool validate, When when) {
   EpochReport report;
-  report.validation_loss = kNan;
+  if (validate || !monitor_.of_validation()) RETURN_IF_ERROR(epoch_->MakeWhole());
   if (validate && has_validation()) {
     epoch_->Leave();
     ASSIGN_OR_RETURN(const EvaluationResult validation,
@@ -343,7 +353,7 @@ bool Trainer::ValidationIsDue() const {
 }
 
 bool Trainer::KeepIsDue() const {
-  return files_ == RunFiles::kAll && saved_step_ != state_.step &&
+  return files_of_all_ == RunFiles::kAll && saved_step_ != state_.step &&
          ((options_.keep_every_steps > 0 && state_.step % options_.keep_every_steps == 0) ||
           now_ - last_keep_ >= options_.keep_every_time);
 }
@@ -402,6 +412,7 @@ absl::Status Trainer::FinishEpoch() {
 }
 
 absl::Status Trainer::Finish() {
+  RETURN_IF_ERROR(epoch_->MakeWhole());
   // A run that is resumed with a higher limit goes on as if it had not been looked at here.
   if (files_ != RunFiles::kNone) {
     if (log_) RETURN_IF_ERROR(log_->Flush());
@@ -462,13 +473,10 @@ absl::StatusOr<TrainResult> Trainer::Run() {
 
 TrainResult Trainer::Result(const std::string& reason) const {
   TrainResult result;
-  result.epochs = state_.epoch, result.steps = state_.step;
-  result.stop_reason = reason;
-  result.train_loss = train_loss_;
-  result.best_loss = state_.best_loss;
+  result.epochs = state_.epoch, result.steps = state_.step, result.stop_reason = reason;
+  result.train_loss = train_loss_, result.best_loss = state_.best_loss, result.average_loss = average_loss_;
   result.best_epoch = state_.best_epoch, result.best_step = state_.best_step;
   result.averaged = average_best_ ? average_best_->size() : 0;
-  result.average_loss = average_loss_;
   result.best_parameters = state_.best_parameters;
   result.time = absl::Now() - begin_;
   return result;
@@ -483,17 +491,9 @@ absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerO
   ASSIGN_OR_RETURN(RunPlan plan, MakeRunPlan(split, options));
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
   plan.options.schedule.maximize = monitor.maximize();
-  std::optional<StepLog> steps;
-  if (options.log_every_n_steps > 0 && options.files == RunFiles::kAll && Agreement(options.communicator).writes()) {
-    steps.emplace(RunDirectory(output_dir).step_log_stem(), options.log_formats, task.loss_unit(),
-                  options.log_every_n_steps);
-    plan.options.on_step = [first = options.on_step, log = &*steps](const StepReport& report) {
-      if (first) first(report);
-      log->Observe(report);
-    };
-  }
+  const std::unique_ptr<StepLog> steps = StepLogOf(options, output_dir, task.loss_unit(), &plan.options.on_step);
   absl::StatusOr<TrainResult> result = Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance).Run();
-  if (result.ok() && steps && !steps->status().ok()) return steps->status();
+  if (result.ok() && steps != nullptr && !steps->status().ok()) return steps->status();
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -62,14 +63,14 @@ struct EpochReport {
   bool end_of_epoch = true;
   bool validated = false;
   double learning_rate = 0;
-  double train_loss = 0;           // of the epoch so far
-  double validation_loss = 0;      // NaN when not validated (and without a set)
-  std::vector<Metric> validation;  // the same; empty without a validation set
-  bool best = false;               // none before had a better monitored value
-  absl::Duration time;             // of the epoch so far, training and validation, in this session
-  double examples_per_s = 0;       // training alone
-  double cost_per_s = 0;           // Task::ExampleCost of these: atoms per second
-  std::vector<double> terms;       // [T] mean of each loss term over the epoch; NaN where nothing was counted
+  double train_loss = 0;                                              // of the epoch so far
+  double validation_loss = std::numeric_limits<double>::quiet_NaN();  // when not validated (and without a set)
+  std::vector<Metric> validation;                                     // the same; empty without a validation set
+  bool best = false;                                                  // none before had a better monitored value
+  absl::Duration time;        // of the epoch so far, training and validation, in this session
+  double examples_per_s = 0;  // training alone
+  double cost_per_s = 0;      // Task::ExampleCost of these: atoms per second
+  std::vector<double> terms;  // [T] mean of each loss term over the epoch; NaN where nothing was counted
 };
 
 struct TrainerOptions {
@@ -122,6 +123,9 @@ struct TrainerOptions {
   // Processes that train together, this one among them; nullptr: it is alone. Each batch is dealt out among them, so
   // that the run is that of one process, to rounding.
   Communicator* communicator = nullptr;
+  // With several processes: instead, each owns a part of the model and works on whole batches (Task::ShardModel). Again
+  // the run is that of one process, to rounding.
+  bool shard_model = false;
   RunMode mode = RunMode::kNew;
   // kResume: the checkpoint to go on from, in any directory; empty: the last in the directory.
   std::string resume_from;

@@ -12,10 +12,10 @@
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options_text.h"
 #include "lib/task/sampling_policy.h"
-#include "lib/train/communicator.h"
 #include "lib/train/optimizer_options.h"
 #include "tools/common/given_flags.h"
 
+DECLARE_string(strategy);
 DECLARE_bool(sync_batchnorm);
 
 DEFINE_string(kge_model, "conve", "Embeddings of a knowledge graph: conve, distmult or complex.");
@@ -152,9 +152,23 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
   return options;
 }
 
-absl::StatusOr<bool> SyncNormsFromFlags(const Communicator* communicator, const KgeOptions& model,
-                                        const TrainerOptions& options) {
-  if (!FLAGS_sync_batchnorm || communicator == nullptr) return false;
+absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options) {
+  if (options.communicator == nullptr) return false;
+  if (FLAGS_strategy == "tensor_parallel") {
+    RETURN_IF_ERROR(RefuseFlags("with --strategy=tensor_parallel, where norms see the whole batch by themselves",
+                                {"sync_batchnorm"}));
+    return true;
+  }
+  const bool can = options.compile_mode == CompileMode::kCompile && options.groups.groups.empty() &&
+                   options.optimizer.kind != OptimizerKind::kLbfgs;
+  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !can) return false;
+  // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
+  const int64_t exchanged = 6 * options.batch_size * shape.dim();
+  return exchanged < shape.offsets().size;
+}
+
+absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options) {
+  if (!FLAGS_sync_batchnorm || options.communicator == nullptr || options.shard_model) return false;
   if (model.model != KgeModel::kConvE) {
     RETURN_IF_ERROR(
         RefuseFlags(absl::StrCat("with ", KgeModelFlag(model), ", which has no batch norms"), {"sync_batchnorm"}));
@@ -210,6 +224,11 @@ void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, Fla
 }
 
 absl::Status RefuseKgeFlags() {
+  if (FLAGS_strategy == "tensor_parallel") {
+    return absl::InvalidArgumentError(
+        "--strategy=tensor_parallel divides models of embeddings, for triples: on structures use ddp, which deals them "
+        "out");
+  }
   return RefuseFlags("on structures, features and neighbors: it is for triples",
                      {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width",
                       "output_channels", "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout",

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/kg/kge_options.h"
-#include "lib/train/communicator.h"
+#include "lib/kg/kge_shape.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
 
@@ -17,9 +17,11 @@ namespace rutile {
 // naming the flag: a value out of range, without effect beside the others, or other than `initial`'s.
 absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial);
 
+// Whether each process owns a part of the model (--strategy). options: the batch size is known, and the communicator.
+// INVALID_ARGUMENT naming a flag that does not go with it.
+absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options);
 // Whether norms see the batch of all processes (--sync_batchnorm). INVALID_ARGUMENT where that means nothing.
-absl::StatusOr<bool> SyncNormsFromFlags(const Communicator* communicator, const KgeOptions& model,
-                                        const TrainerOptions& options);
+absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options);
 
 // Batch size, learning rate and what is monitored where the flags leave them open. INVALID_ARGUMENT for what the model
 // cannot be trained with.

@@ -20,13 +20,15 @@
 
 DEFINE_string(strategy, "auto",
               "single: this process alone. ddp: data-parallel, with those that torchrun, Slurm, Open MPI or "
-              "--num_processes started. auto: ddp where there are others, else single.");
+              "--num_processes started: each works on its share of a batch. tensor_parallel: with these, each works on "
+              "whole batches with its part of the entities, relations and channels of an embedding model. auto: where "
+              "there are others tensor_parallel on triples, if fewer numbers are exchanged so, and else ddp.");
 DEFINE_validator(strategy, [](const char*, const std::string& value) {
-  return value == "auto" || value == "single" || value == "ddp";
+  return value == "auto" || value == "single" || value == "ddp" || value == "tensor_parallel";
 });
 DEFINE_int32(num_processes, 1,
              "Processes to start on this machine, 1 to 1024, which train one model together. Each batch is dealt out "
-             "among them, so that the run is that of one process, to rounding.");
+             "among them, or the model (--strategy), so that the run is that of one process, to rounding.");
 DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
 DEFINE_string(dist_timeout, "30s",
               "How long processes that train together wait for one that does not answer, before all end, as in "
@@ -50,9 +52,11 @@ absl::Status CheckSize(const std::optional<RankSettings>& settings) {
                                                    settings->launcher, " has started ", size,
                                                    " processes: leave the flag out under a launcher"));
   }
-  if (FLAGS_strategy == "ddp" && size == 1 && FLAGS_num_processes == 1) {
+  const bool together = FLAGS_strategy == "ddp" || FLAGS_strategy == "tensor_parallel";
+  if (together && size == 1 && FLAGS_num_processes == 1) {
     return absl::InvalidArgumentError(
-        "--strategy=ddp needs several processes: give --num_processes, or start train by torchrun, srun or mpirun");
+        absl::StrCat("--strategy=", FLAGS_strategy,
+                     " needs several processes: give --num_processes, or start train by torchrun, srun or mpirun"));
   }
   if (FLAGS_strategy == "single" && FLAGS_num_processes > 1) {
     return absl::InvalidArgumentError(

@@ -133,12 +133,32 @@ absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int
 // data of data/elements took five times as long as with one.
 constexpr double kFlopsWorthThreads = 2e9;  // of a step
 
+KgeShape ShapeOf(const KgeOptions& model, const KnowledgeGraph& graph) {
+  return {model, graph.num_entities(), graph.num_query_relations()};
+}
+
 int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t batch_size) {
   if (FlagGiven("threads")) return ThreadsFromFlags();
-  const KgeShape shape = {model, graph.num_entities(), graph.num_query_relations()};
+  const KgeShape shape = ShapeOf(model, graph);
   const double width = static_cast<double>(graph.num_entities() + (shape.is_conve() ? shape.num_features() : 0));
   const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward and twice backward
   return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
+}
+
+// How several processes share the work, for the user and for a run that is resumed.
+void DescribeProcesses(const KgeOptions& model, bool synchronise, TrainerOptions* options,
+                       std::vector<std::string>* messages) {
+  if (options->communicator == nullptr) return;
+  if (options->shard_model) {
+    messages->push_back(absl::StrCat("each of ", options->communicator->size(),
+                                     " processes works on whole batches with its part of the model "
+                                     "(--strategy=tensor_parallel)"));
+  } else if (model.model == KgeModel::kConvE && !synchronise) {
+    options->course["sync_batchnorm"] = absl::StrCat("false with ", options->communicator->size(), " processes");
+    messages->push_back(
+        "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
+        "with smaller batches for the norms (--sync_batchnorm makes it the same)");
+  }
 }
 
 }  // namespace
@@ -163,16 +183,12 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
-  ASSIGN_OR_RETURN(const bool synchronise, SyncNormsFromFlags(communicator.get(), model, options));
-  if (communicator != nullptr && model.model == KgeModel::kConvE && !synchronise) {
-    options.course["sync_batchnorm"] = absl::StrCat("false with ", communicator->size(), " processes");
-    messages.push_back(
-        "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
-        "with smaller batches for the norms (--sync_batchnorm makes it the same)");
-  }
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
+  ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options));
+  ASSIGN_OR_RETURN(const bool synchronise, SyncNormsFromFlags(model, options));
+  DescribeProcesses(model, synchronise, &options, &messages);
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }
