@@ -84,7 +84,7 @@ class ConveKernel::ImplOf : public Impl {
       SplitAtHeads(batch, &arrays);
     }
     double loss = scores_.AddLosses(batch, arrays, taker != nullptr ? HandOverRows(taker, g) : TellRows(observer));
-    if (shard != nullptr) loss = SumSlopes(shard, loss);
+    if (shard != nullptr) shard->template Sum<T>(&d_v_, absl::MakeSpan(&loss, 1));
     *loss_sum += loss;
     if (g == nullptr) return;
     const ProfileScope scope(Stage::kBackward);
@@ -152,16 +152,6 @@ class ConveKernel::ImplOf : public Impl {
     shard_->Sum(&row_memory_);
     rows_.heads = rows;
     rows_.relations = rows + n;
-  }
-
-  // d_v over all processes, and with it the loss, which is returned. In fp32 a loss is two numbers.
-  double SumSlopes(KgeShard* shard, double loss) {
-    const absl::Span<T> values = d_v_.mutable_values<T>();
-    T* const end = values.data() + values.size();
-    end[-2] = static_cast<T>(loss);
-    end[-1] = static_cast<T>(loss - static_cast<double>(end[-2]));
-    shard->Sum(&d_v_);
-    return static_cast<double>(end[-2]) + static_cast<double>(end[-1]);
   }
 
   // In order: two examples may have one head. What nobody owns all processes have made, and rank 0's counts.

@@ -292,11 +292,12 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
   }
   if (observer != nullptr) observer->Finish({at_.fc_weight, at_.size});
 
-  d_images_ = Take<T>(&d_image_memory_, size * 2 * d);
+  map_sums_.assign(conv_.channels * (taps + 1), 0);
+  d_images_ =
+      Take<T>(&d_image_memory_, size * 2 * d + (shard_ == nullptr ? 0 : 2 * static_cast<int64_t>(map_sums_.size())));
   const int64_t sums = channels * (taps + 1), pieces = NumPieces(std::min(size, kChunk), kPiece);
   T* const d_maps = Take<T>(&d_map_memory_, std::min(size, kChunk) * features);
   T* const piece_sums = Take<T>(&piece_memory_, pieces * sums);
-  map_sums_.assign(conv_.channels * (taps + 1), 0);
   if (features == 0) std::fill_n(d_images_, size * 2 * d, T(0));
   for (int64_t first = 0; features > 0 && first < size; first += kChunk) {
     const int64_t here = std::min(kChunk, size - first);
@@ -320,9 +321,7 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
       for (int64_t c = 0; c < channels; ++c) dy[c] += static_cast<double>(of_piece[channels * taps + c]);
     }
   }
-  if (shard_ == nullptr) return;
-  shard_->Sum(&d_image_memory_);
-  shard_->Sum(absl::MakeSpan(map_sums_));
+  if (shard_ != nullptr) shard_->template Sum<T>(&d_image_memory_, absl::MakeSpan(map_sums_));
 }
 
 // Of channel c, from sums of dy x_k and of dy: the sums of dy and of dy zhat. With statistics of the batch all is taken

@@ -24,6 +24,22 @@ void KgeShard::Sum(Tensor* values) {
   if (status_.ok()) status_ = exchange_->Sum(values);
 }
 
+template <typename T>
+void KgeShard::Sum(Tensor* memory, absl::Span<double> values) {
+  const absl::Span<T> all = memory->mutable_values<T>();
+  T* const high = all.data() + all.size() - 2 * values.size();
+  T* const low = high + values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    high[i] = static_cast<T>(values[i]);
+    low[i] = static_cast<T>(values[i] - static_cast<double>(high[i]));
+  }
+  Sum(memory);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(high[i]) + static_cast<double>(low[i]);
+}
+
+template void KgeShard::Sum<float>(Tensor* memory, absl::Span<double> values);
+template void KgeShard::Sum<double>(Tensor* memory, absl::Span<double> values);
+
 std::vector<std::vector<GradientRange>> OwnedParameters(const KgeShape& shape, int num_ranks) {
   const KgeShape::Offsets at = shape.offsets();
   const int64_t d = shape.dim();

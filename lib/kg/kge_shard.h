@@ -44,6 +44,10 @@ class KgeShard {
   // In place, over all processes. After an error nothing is exchanged any more, and results mean nothing.
   void Sum(absl::Span<double> values);
   void Sum(Tensor* values);
+  // Both in one go: `values` [n] travel as 2 n more numbers at the end of `memory`, F32 or F64, which are there for
+  // them. In fp32 two numbers hold 48 bits of one.
+  template <typename T>
+  void Sum(Tensor* memory, absl::Span<double> values);
   const absl::Status& status() const { return status_; }
 
  private:
@@ -51,6 +55,9 @@ class KgeShard {
   const ShardRange entities_, relations_, channels_;
   absl::Status status_;
 };
+
+extern template void KgeShard::Sum<float>(Tensor* memory, absl::Span<double> values);
+extern template void KgeShard::Sum<double>(Tensor* memory, absl::Span<double> values);
 
 // What each of so many processes owns of the flat parameters, by rank, ascending. Nobody owns norms, the convolution's
 // weights and fc's bias.
