@@ -145,20 +145,15 @@ int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t bat
   return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
 }
 
-// How several processes share the work, for the user and for a run that is resumed.
+// What several processes make of the run, for the user and for a run that is resumed.
 void DescribeProcesses(const KgeOptions& model, bool synchronise, TrainerOptions* options,
                        std::vector<std::string>* messages) {
-  if (options->communicator == nullptr) return;
-  if (options->shard_model) {
-    messages->push_back(absl::StrCat("each of ", options->communicator->size(),
-                                     " processes works on whole batches with its part of the model "
-                                     "(--strategy=tensor_parallel)"));
-  } else if (model.model == KgeModel::kConvE && !synchronise) {
-    options->course["sync_batchnorm"] = absl::StrCat("false with ", options->communicator->size(), " processes");
-    messages->push_back(
-        "each process's batch norms see its share of the batch: the run is not that of one process, but of as many "
-        "with smaller batches for the norms (--sync_batchnorm makes it the same)");
-  }
+  if (options->communicator == nullptr || options->shard_model) return;
+  if (model.model != KgeModel::kConvE || synchronise) return;
+  options->course["sync_batchnorm"] = absl::StrCat("false with ", options->communicator->size(), " processes");
+  messages->push_back(
+      "each process's batch norms see its share of the batch: the run is not that of one process, but of as many with "
+      "smaller batches for the norms (--strategy=tensor_parallel or --sync_batchnorm makes it the same)");
 }
 
 }  // namespace
@@ -202,6 +197,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ResolveTrainer(options, model.precision, num_threads, &settings);
   if (bf16) settings.Resolve("precision", MixedPrecisionName(MixedPrecision::kBf16), "run");
   ResolveKgeFlags(model, options, &settings);
+  const bool alone = options.communicator == nullptr;
+  settings.Resolve("strategy", alone ? "single" : options.shard_model ? "tensor_parallel" : "ddp", "run");
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   // Norms of the reference see one process's batch.

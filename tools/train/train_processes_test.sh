@@ -122,7 +122,7 @@ conve="--embedding_dim=196 --embedding_height=14 --embedding_width=14 --output_c
 distmult="--kge_model=distmult --embedding_dim=1000"
 for model in conve distmult; do
   for n in 1 2 4 again; do
-    processes=$([ $n = 1 ] || echo "--num_processes=${n/again/4}$([ $model = distmult ] || echo " --sync_batchnorm")")
+    processes=$([ $n = 1 ] || echo "--strategy=ddp --num_processes=${n/again/4}$([ $model = distmult ] || echo " --sync_batchnorm")")
     # shellcheck disable=SC2086
     $train $large ${!model} $processes --output_dir=$model$n kg.safetensors > $model$n.out 2> $model$n.err ||
       fail "$model with $n processes: $(cat $model$n.err)"
@@ -131,10 +131,47 @@ for model in conve distmult; do
   same ${model}1 ${model}4
   $diff ${model}4/last.safetensors ${model}again/last.safetensors || fail "four processes of $model do not give the same bits twice"
 done
+# A model in parts: of six processes each has less than a channel, and two have no relation. A run can be resumed with
+# the data in parts instead, and in one process.
+parts=${large/--batch_size=7/--batch_size=6}
+for model in conve complex; do
+  own=$([ $model = conve ] && echo "${conve%--parameter_groups*}--ema" || echo "--kge_model=complex --embedding_dim=24 --kge_loss=KvsAll")
+  for n in 1 2 6 again; do
+    processes=$([ $n = 1 ] || echo "--strategy=tensor_parallel --num_processes=${n/again/6}")
+    # shellcheck disable=SC2086
+    $train $parts $own $processes --output_dir=parts$model$n kg.safetensors > parts$model$n.out 2> parts$model$n.err ||
+      fail "$model in $n parts: $(cat parts$model$n.err)"
+  done
+  same parts${model}1 parts${model}2
+  same parts${model}1 parts${model}6
+  $diff parts${model}6/last.safetensors parts${model}again/last.safetensors || fail "six parts of $model do not give the same bits twice"
+  for n in 1 2 6; do
+    case $n$model in
+      1*) again= ;;
+      2conve) again="--num_processes=2 --strategy=ddp --sync_batchnorm" ;;
+      2*) again="--num_processes=2 --strategy=ddp" ;;
+      *) again="--num_processes=3 --strategy=tensor_parallel" ;;
+    esac
+    # shellcheck disable=SC2086
+    $train $parts $own --max_epochs=5 --resume $again --output_dir=parts$model$n kg.safetensors > parts$model$n.out 2> parts$model$n.err || fail "resume $model in parts: $(cat parts$model$n.err)"
+  done
+  same parts${model}1 parts${model}2
+  same parts${model}1 parts${model}6
+done
+expect_error 1 'needs several processes' "$train" --strategy=tensor_parallel kg.safetensors
+expect_error 1 'divides models of embeddings' "$train" --strategy=tensor_parallel --num_processes=2 set.extxyz
+# refuses MESSAGE FLAG...: both processes say it.
+refuses() {
+  "$train" --strategy=tensor_parallel --num_processes=2 --output_dir=z "${@:2}" kg.safetensors > log 2>&1 && fail "taken: ${*:2}"
+  [ "$(grep -c -e "$1" log)" = 2 ] || fail "not refused for '$1': $(cat log)"
+}
+refuses 'sync_batchnorm has no effect with --strategy=tensor_parallel' --sync_batchnorm
+refuses 'does not go with parameter groups' --parameter_groups='entity.*:optimizer=sgd'
+refuses 'compile_mode is none' --compile_mode=none
 expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
 # Norms that see other shares than before make another run; synchronised, the number of processes may change.
 # shellcheck disable=SC2086
-$train $kge --num_processes=2 --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log
+$train $kge --strategy=ddp --num_processes=2 --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log
 grep -q 'sync_batchnorm is "false with 2 processes", but the run to resume has not set' log || fail "other norms: $(cat log)"
 # shellcheck disable=SC2086
 $train $kge --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log || fail "synchronised, then alone: $(cat log)"
