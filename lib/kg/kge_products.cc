@@ -13,7 +13,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_directions.h"
 #include "lib/kg/kge_factors.h"
-#include "lib/kg/kge_influence_reference.h"
 #include "lib/kg/kge_pair_products.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/row_projection.h"
@@ -36,7 +35,7 @@ template <typename T>
 class KgeProducts final : public GradientProducts {
  public:
   KgeProducts(const KgeShape& shape, const InfluencePoint& point, const KgeInfluenceData& data,
-              const KgeInfluenceOptions& options, ThreadPool* pool)
+              const KgeInfluenceOptions& options, ThreadPool* pool, KgeReference reference)
       : shape_(shape),
         slices_(shape.Slices()),
         parameters_(point.parameters),
@@ -46,6 +45,7 @@ class KgeProducts final : public GradientProducts {
         data_(data),
         options_(options),
         pool_(pool),
+        reference_(reference),
         factorizer_(shape, point.parameters.values<T>().data(), options, loss_scale_, pool) {
     ProductPart all;
     all.name = "all";
@@ -180,14 +180,12 @@ class KgeProducts final : public GradientProducts {
     CHECK(train >= 0 && train < num_train()) << train;
     KgeFactorInput input;
     AddExample(data_.train[train], /*own_tail=*/false, &input);
-    Reference(input, /*score=*/false, gradient);
-    return absl::OkStatus();
+    return Reference(input, /*score=*/false, gradient);
   }
 
   absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override {
     CHECK(test >= 0 && test < num_tests()) << test;
-    Reference(TestInput({test}), IsScore(), gradient);
-    return absl::OkStatus();
+    return Reference(TestInput({test}), IsScore(), gradient);
   }
 
  private:
@@ -314,10 +312,11 @@ class KgeProducts final : public GradientProducts {
     }
   }
 
-  void Reference(const KgeFactorInput& input, bool score, absl::Span<double> gradient) const {
-    ReferenceKgeGradient(shape_, parameters_, {input.triples[0], input.positive, score}, options_.loss, gradient);
-    if (score) return;
-    for (double& x : gradient) x *= loss_scale_;
+  absl::Status Reference(const KgeFactorInput& input, bool score, absl::Span<double> gradient) const {
+    if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
+    reference_(shape_, parameters_, {input.triples[0], input.positive, score}, options_.loss, gradient);
+    for (double& x : gradient) x *= score ? 1 : loss_scale_;
+    return absl::OkStatus();
   }
 
   const KgeShape shape_;
@@ -328,6 +327,7 @@ class KgeProducts final : public GradientProducts {
   const KgeInfluenceData data_;
   const KgeInfluenceOptions options_;
   ThreadPool* const pool_;
+  const KgeReference reference_;
   std::vector<ProductPart> parts_;
   std::optional<KgePartPlan> plan_;
   KgeFactorizer<T> factorizer_;
@@ -397,8 +397,8 @@ std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train) {
 
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
                                                                   const KgeInfluenceData& data,
-                                                                  const KgeInfluenceOptions& options,
-                                                                  ThreadPool* pool) {
+                                                                  const KgeInfluenceOptions& options, ThreadPool* pool,
+                                                                  KgeReference reference) {
   const DType dtype = point.parameters.dtype();
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return absl::InvalidArgumentError(absl::StrCat("parameters are ", DTypeName(dtype), "; expected F32 or F64"));
@@ -426,9 +426,9 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape
   }
   std::unique_ptr<GradientProducts> products;
   if (dtype == DType::kF64) {
-    products = std::make_unique<KgeProducts<double>>(shape, point, data, options, pool);
+    products = std::make_unique<KgeProducts<double>>(shape, point, data, options, pool, reference);
   } else {
-    products = std::make_unique<KgeProducts<float>>(shape, point, data, options, pool);
+    products = std::make_unique<KgeProducts<float>>(shape, point, data, options, pool, reference);
   }
   return products;
 }
