@@ -274,18 +274,20 @@ void ConveEvaluation<T>::BackwardOnAmx(absl::Span<const int32_t> key, const Conv
 
 // With z = sum_k w_k x_k + bias: sums of dy x_k and of dy say all.
 template <typename T>
-void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums,
+void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, T* weight_sums, const T* sums,
                                            T* small) const {
   const int64_t taps = conv_.taps();
   T* const d_weight = small + columns_.conv_weight + first * taps;
   const T* const gains = tap_gain_.data() + first * taps;
+  const T* const weights = parameters_ + at_.conv_weight + first * taps;
+  // Loops of their own, without sums, become vectors.
   for (int64_t i = 0; i < channels * taps; ++i) d_weight[i] = gains[i] * weight_sums[i];
+  for (int64_t i = 0; i < channels * taps; ++i) weight_sums[i] *= weights[i];
   for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
     const int64_t c = first + k;
     const T gain = gain_[c], dy = sums[k];
-    const T* const weight = parameters_ + at_.conv_weight + c * taps;
     T dy_z = center_[c] * dy;
-    for (int64_t t = 0; t < taps; ++t) dy_z += weight[t] * weight_sums[t];
+    for (int64_t t = 0; t < taps; ++t) dy_z += weight_sums[t];
     if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = gain * dy;
     if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = dy_z * inverse_[c];
     if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = dy;

@@ -71,8 +71,8 @@ class ConveEvaluation {
                         const ConveGradients<T>& gradients);
   // All channels, after the forward pass without maps.
   void BackwardOnAmx(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
-  // Of one example, from the sums that ConvBackwardEach gives.
-  void AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums, T* small) const;
+  // Of one example, from the sums that ConvBackwardEach gives. Uses up weight_sums.
+  void AddSmallGradients(int64_t first, int64_t channels, T* weight_sums, const T* sums, T* small) const;
   // Of one example: d_image is at bn0's result, then at the image x before it.
   void BackwardInputNorm(const T* x, T* small, T* d_image) const;
   void BackwardImages(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -146,13 +145,15 @@ class KgeProducts final : public GradientProducts {
     const int64_t size = static_cast<int64_t>(train.size());
     tile->product.resize(plan_->num_parts * size * num_held_);
     tile->train_square.resize(squares ? plan_->num_parts * size : 0);
-    std::vector<int64_t> order(train.size());
-    std::iota(order.begin(), order.end(), int64_t{0});
-    for (const int64_t i : train) CHECK(i >= 0 && i < num_train()) << i;
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      const Triple &x = data_.train[train[a]], &y = data_.train[train[b]];
-      return x == y ? a < b : x < y;
-    });
+    std::vector<std::pair<Triple, int64_t>> sorted;  // with their places: what is compared lies together
+    sorted.reserve(train.size());
+    for (const int64_t i : train) {
+      CHECK(i >= 0 && i < num_train()) << i;
+      sorted.emplace_back(data_.train[i], static_cast<int64_t>(sorted.size()));
+    }
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int64_t> order;
+    for (const auto& [triple, place] : sorted) order.push_back(place);
     const int64_t most = MaxExamples(/*maps=*/!SkipsMaps());
     int64_t begin = 0;
     std::vector<int64_t> place;  // of each triple of a chunk among its examples
@@ -161,7 +162,7 @@ class KgeProducts final : public GradientProducts {
       place.clear();
       int64_t end = begin;
       for (; end < size; ++end) {
-        const Triple& triple = data_.train[train[order[end]]];
+        const Triple& triple = sorted[end].first;
         if (input.triples.empty() || !SameExample(input.triples.back(), triple)) {
           if (static_cast<int64_t>(input.triples.size()) == most) break;
           AddExample(triple, /*own_tail=*/false, &input);
@@ -387,11 +388,15 @@ absl::Status CheckTensor(absl::string_view what, const Tensor& tensor, DType dty
 }  // namespace
 
 std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train) {
-  std::vector<int64_t> order(train.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return std::tie(train[a].head, train[a].relation, a) < std::tie(train[b].head, train[b].relation, b);
-  });
+  std::vector<std::tuple<int32_t, int32_t, int64_t>> keys;  // what is compared lies together
+  keys.reserve(train.size());
+  for (const Triple& triple : train) {
+    keys.emplace_back(triple.head, triple.relation, static_cast<int64_t>(keys.size()));
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int64_t> order;
+  order.reserve(keys.size());
+  for (const auto& [head, relation, place] : keys) order.push_back(place);
   return order;
 }
 
