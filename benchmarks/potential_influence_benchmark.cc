@@ -27,6 +27,7 @@
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/feature_source.h"
+#include "lib/potential/gradient_reference.h"
 #include "lib/potential/gradient_rows.h"
 #include "lib/potential/potential_products.h"
 #include "lib/potential/row_products.h"
@@ -152,7 +153,7 @@ void BM_AllPairs(benchmark::State& state) {
   ProductTile tile;
   for (auto _ : state) {
     const double start = CpuSeconds();
-    products = *MakePotentialProducts(potential, data, data, point, Options(DTypeOf<T>()));
+    products = *MakePotentialProducts(potential, data, data, point, Options(DTypeOf<T>()), ReferenceExampleGradient);
     CHECK(products->HoldTests(all).ok());
     for (int64_t first = 0; first < kStructures; first += products->tile_size()) {
       const int64_t count = std::min(products->tile_size(), kStructures - first);

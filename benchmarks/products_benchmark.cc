@@ -1,5 +1,5 @@
-// Matrix products of a ConvE step (batch 128, embedding 200): our own in fp32 and in each form of bf16 that the machine
-// has, and BLAS. One thread; "flop/s" is what counts. What the registers can do at most stands beside them.
+// Matrix products of a ConvE step (batch 128, embedding 200): our own in fp32, fp64 and in each form of bf16 that the
+// machine has, and BLAS. One thread; "flop/s" is what counts. What the registers can do at most stands beside them.
 //
 // Blocks are those of FB15k-237's 14541 entities, 512 at a time, one after another as in a step: the table and its
 // gradient, 12 MB each, are not in the second cache. fc has 9728 features.
@@ -16,6 +16,7 @@
 #include "lib/base/random.h"
 #include "lib/kg/bf16_products.h"
 #include "lib/kg/f32_products.h"
+#include "lib/kg/f64_products.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/profile/fma_peak.h"
 // Last: lib/base/logging.h says why.
@@ -26,65 +27,70 @@ namespace {
 
 constexpr int64_t kBatch = 128, kDim = 200, kFeatures = 9728, kEntities = 14541, kBlock = 512;
 
-std::vector<float> Values(int64_t n) {
+template <typename T>
+std::vector<T> Values(int64_t n) {
   RandomStream random(1, "benchmark", n);
-  std::vector<float> values(n);
-  for (float& x : values) x = static_cast<float>(random.Uniform()) - 0.5f;
+  std::vector<T> values(n);
+  for (T& x : values) x = static_cast<T>(random.Uniform() - 0.5);
   return values;
 }
 
+template <typename T>
 struct Arrays {
-  std::vector<float> v = Values(kBatch * kDim), scores = Values(kBatch * kBlock), table = Values(kEntities * kDim),
-                     d_table = table, d_v = v, maps = Values(kBatch * kFeatures), d_maps = maps,
-                     fc = Values(kDim * kFeatures), d_fc = fc;
+  std::vector<T> v = Values<T>(kBatch * kDim), scores = Values<T>(kBatch * kBlock), table = Values<T>(kEntities * kDim),
+                 d_table = table, d_v = v, maps = Values<T>(kBatch * kFeatures), d_maps = maps,
+                 fc = Values<T>(kDim * kFeatures), d_fc = fc;
 };
 
-MatrixView<float> Matrix(const std::vector<float>& values, int64_t rows, int64_t columns) {
+template <typename T>
+MatrixView<T> Matrix(const std::vector<T>& values, int64_t rows, int64_t columns) {
   return {values.data(), rows, columns, columns};
 }
 
 // Names and all products of one kind in a step: multiply(a, b, add, out, stride).
-template <typename Multiply>
-void AllOf(const std::string& product, Arrays* x, const Multiply& multiply) {
-  const MatrixView<float> v = Matrix(x->v, kBatch, kDim), maps = Matrix(x->maps, kBatch, kFeatures),
-                          fc = Matrix(x->fc, kDim, kFeatures);
+template <typename T, typename Multiply>
+void AllOf(const std::string& product, Arrays<T>* x, const Multiply& multiply) {
+  const MatrixView<T> v = Matrix(x->v, kBatch, kDim), maps = Matrix(x->maps, kBatch, kFeatures),
+                      fc = Matrix(x->fc, kDim, kFeatures);
   if (product == "fc") return multiply(maps, fc.Transposed(), false, x->d_v.data(), kDim);
   if (product == "d_fc") return multiply(v.Transposed(), maps, true, x->d_fc.data(), kFeatures);
   if (product == "d_maps") return multiply(v, fc, false, x->d_maps.data(), kFeatures);
   for (int64_t k = 0; k < kEntities; k += kBlock) {
     const int64_t n = std::min(kBlock, kEntities - k);
-    const MatrixView<float> table = Matrix(x->table, kEntities, kDim).Rows(k, k + n);
-    const MatrixView<float> scores = {x->scores.data(), kBatch, n, n};
+    const MatrixView<T> table = Matrix(x->table, kEntities, kDim).Rows(k, k + n);
+    const MatrixView<T> scores = {x->scores.data(), kBatch, n, n};
     if (product == "scores") multiply(v, table.Transposed(), false, x->scores.data(), n);
     if (product == "d_table") multiply(scores.Transposed(), v, true, x->d_table.data() + k * kDim, kDim);
     if (product == "d_v") multiply(scores, table, k > 0, x->d_v.data(), kDim);
   }
 }
 
-template <typename Multiply>
+template <typename T, typename Multiply>
 void Run(benchmark::State& state, const std::string& product, const Multiply& multiply) {
   at::set_num_threads(1);
-  static Arrays arrays;
+  static Arrays<T> arrays;
   double flops = 0;
   for (auto _ : state) {
-    AllOf(product, &arrays,
-          [&](const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride) {
-            multiply(a, b, add, out, stride);
-            flops += 2.0 * static_cast<double>(a.height() * a.width() * b.width());
-          });
+    AllOf(product, &arrays, [&](const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
+      multiply(a, b, add, out, stride);
+      flops += 2.0 * static_cast<double>(a.height() * a.width() * b.width());
+    });
   }
   state.counters["flop/s"] = benchmark::Counter(flops, benchmark::Counter::kIsRate);
 }
 
-at::Tensor View(float* data, int64_t rows, int64_t columns, int64_t stride) {
-  return at::from_blob(data, {rows, columns}, {stride, 1}, at::kFloat);
+template <typename T>
+at::Tensor View(T* data, int64_t rows, int64_t columns, int64_t stride) {
+  return at::from_blob(data, {rows, columns}, {stride, 1}, c10::CppTypeToScalarType<T>::value);
 }
-at::Tensor View(const MatrixView<float>& m) {
-  const at::Tensor view = View(const_cast<float*>(m.data), m.rows, m.columns, m.stride);
+template <typename T>
+at::Tensor View(const MatrixView<T>& m) {
+  const at::Tensor view = View(const_cast<T*>(m.data), m.rows, m.columns, m.stride);
   return m.transposed ? view.t() : view;
 }
 
-void Blas(const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride) {
+template <typename T>
+void Blas(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
   at::Tensor result = View(out, a.height(), b.width(), stride);
   if (add) {
     at::addmm_out(result, result, View(a), View(b));
@@ -108,16 +114,22 @@ const bool registered = [] {
       benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/", Bf16FormName(form)).c_str(),
                                    [=](benchmark::State& state) {
                                      Bf16Products products(form);
-                                     Run(state, product,
-                                         [&](const auto&... arguments) { products.Multiply(arguments...); });
+                                     Run<float>(state, product,
+                                                [&](const auto&... arguments) { products.Multiply(arguments...); });
                                    })
           ->Unit(benchmark::kMicrosecond);
     }
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32").c_str(), [=](benchmark::State& state) {
-      Run(state, product, MultiplyF32);
+      Run<float>(state, product, MultiplyF32);
     })->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32_BLAS").c_str(),
-                                 [=](benchmark::State& state) { Run(state, product, Blas); })
+                                 [=](benchmark::State& state) { Run<float>(state, product, Blas<float>); })
+        ->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp64").c_str(), [=](benchmark::State& state) {
+      Run<double>(state, product, MultiplyF64);
+    })->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp64_BLAS").c_str(),
+                                 [=](benchmark::State& state) { Run<double>(state, product, Blas<double>); })
         ->Unit(benchmark::kMicrosecond);
   }
   return true;

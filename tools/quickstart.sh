@@ -15,9 +15,10 @@ if ! bazel build --noshow_progress --show_result=0 //:tools > "$log" 2>&1; then
   exit 1
 fi
 mkdir -p bin
-for tool in cache-neighbors featurize train evaluate tracin profile; do
-  binary=bazel-bin/tools/$tool/$tool
-  cmp -s "$binary" "bin/$tool" || install -m 755 "$binary" "bin/$tool"
+# tracin-verify is no tool of its own: tracin looks for it beside itself.
+for program in cache-neighbors featurize train evaluate tracin tracin-verify profile; do
+  binary=bazel-bin/tools/${program%-verify}/$program
+  cmp -s "$binary" "bin/$program" || install -m 755 "$binary" "bin/$program"
 done
 
 PATH=$PWD/bin:$PATH

@@ -112,7 +112,7 @@ HWY_INLINE void FillSlopes(const ConvShape& shape, const T* maps, const T* d_map
   const hn::ScalableTag<T> d;
   const auto zero = hn::Zero(d);
   const int64_t positions = shape.map_size();
-  for (int64_t c = 0; c < shape.channels; ++c) {
+  const auto fill = [&](int64_t c) {
     T* const row = scratch.dy + c * scratch.stride;
     auto sum = zero;
     ForVectors<T>(0, positions, [&](const auto& part, int64_t p) {
@@ -121,8 +121,14 @@ HWY_INLINE void FillSlopes(const ConvShape& shape, const T* maps, const T* d_map
       hn::StoreU(dy, d, row + p);  // zeros after the last
       sum = hn::Add(sum, dy);
     });
-    sums[c] = SumOf<T>(sum);
+    return sum;
+  };
+  int64_t c = 0;
+  for (; c + 4 <= shape.channels; c += 4) {
+    const VecOf<T> four[4] = {fill(c), fill(c + 1), fill(c + 2), fill(c + 3)};
+    SumsOfFour<T>(four, sums + c);
   }
+  for (; c < shape.channels; ++c) sums[c] = SumOf<T>(fill(c));
 }
 
 // image[q] += sum over k of d_patches_k[q - k], for kTaps columns of the kernel from j on: a row of the image at a

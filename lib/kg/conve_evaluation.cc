@@ -20,6 +20,8 @@ constexpr int64_t kAmxPiece = 512;
 // are more than eight.
 constexpr int64_t kChannels = 8;
 constexpr int64_t kGroup = 3200;
+// Hidden numbers below which leaving zeros out of fc's products takes longer than they do.
+constexpr int64_t kSparseDim = 64;
 
 }  // namespace
 
@@ -32,18 +34,20 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
       parameters_(parameters),
       pool_(pool),
       bf16_(bf16),
+      is_dense_(!bf16 && shape.dim() < kSparseDim),
       group_channels_(std::max<int64_t>(kGroup / conv_.map_size() / kChannels, 1) * kChannels),
       // Whole cache lines; beside what a pass needs the sums of a piece.
       scratch_size_((ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1) + 15) / 16 * 16),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()),
-      rounded_(bf16, pool) {
-  rounded_.SetRounding(bf16);
+      products_(bf16, pool) {
+  products_.SetRounding(bf16);
   Take<T>(&scratch_, NumWorkers(pool) * scratch_size_);
   FoldNorms();
   const int64_t d = shape.dim(), features = shape.num_features(), group = group_channels_ * conv_.map_size();
   const T* const fc = parameters + at_.fc_weight;
+  if (is_dense_) return;
   fc_tiles_ = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(d, features)});
   PackSparseTiles<T>(fc, d, features, features, fc_tiles_.mutable_values<T>().data());
   if (bf16) {
@@ -113,8 +117,13 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
     ConvForward<T>(conv_, end - begin, images_ + begin * 2 * d, weight_.data(), bias_.data(), /*scales=*/nullptr,
                    Scratch(worker), maps + begin * features);
   });
-  const int64_t padded = SparseColumns<T>(d);
+  const int64_t padded = is_dense_ ? d : SparseColumns<T>(d);
   T* const sums = Take<T>(&sum_memory_, size * padded);
+  if (is_dense_) {
+    const MatrixView<T> weight = {parameters_ + at_.fc_weight, d, features, features};
+    products_.Multiply({maps, size, features, features}, weight.Transposed(), /*add=*/false, sums, d);
+    return FinishForward(sums, size, d, v);
+  }
   // A row's bits do not depend on the cut, and each piece reads all weights.
   ForPieces(pool_, size, NumPieces(size, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
     MultiplySparse<T>(maps + begin * features, end - begin, features, features, fc_tiles_.values<T>().data(), d,
@@ -191,7 +200,7 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
     return BackwardImages(key, gradients);
   }
   std::fill_n(d_images_, size * 2 * d, T(0));
-  if (!bf16_) {
+  if (!bf16_ && !is_dense_) {
     slopes_.Clear();
     for (int64_t e = 0, end = 0; e < size; e = end) {
       while (end < size && key[end] == key[e]) ++end;
@@ -208,10 +217,10 @@ template <typename T>
 void ConveEvaluation<T>::BackwardFc(int64_t first, int64_t channels, int64_t size, const T* d_fc, int64_t stride,
                                     T* d_maps) {
   const int64_t d = shape_.dim(), positions = conv_.map_size(), features = shape_.num_features();
-  if (bf16_) {
+  if (bf16_ || is_dense_) {
     const T* const weight = parameters_ + at_.fc_weight + first * positions;
-    return rounded_.Multiply({d_fc, size, d, d}, {weight, d, channels * positions, features}, /*add=*/false, d_maps,
-                             stride);
+    return products_.Multiply({d_fc, size, d, d}, {weight, d, channels * positions, features}, /*add=*/false, d_maps,
+                              stride);
   }
   const int64_t panels = stride / SparsePanelColumns<T>();
   const T* const weights = fc_panels_.values<T>().data() + first / group_channels_ * group_size_;
@@ -265,18 +274,20 @@ void ConveEvaluation<T>::BackwardOnAmx(absl::Span<const int32_t> key, const Conv
 
 // With z = sum_k w_k x_k + bias: sums of dy x_k and of dy say all.
 template <typename T>
-void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums,
+void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, T* weight_sums, const T* sums,
                                            T* small) const {
   const int64_t taps = conv_.taps();
   T* const d_weight = small + columns_.conv_weight + first * taps;
   const T* const gains = tap_gain_.data() + first * taps;
+  const T* const weights = parameters_ + at_.conv_weight + first * taps;
+  // Loops of their own, without sums, become vectors.
   for (int64_t i = 0; i < channels * taps; ++i) d_weight[i] = gains[i] * weight_sums[i];
+  for (int64_t i = 0; i < channels * taps; ++i) weight_sums[i] *= weights[i];
   for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
     const int64_t c = first + k;
     const T gain = gain_[c], dy = sums[k];
-    const T* const weight = parameters_ + at_.conv_weight + c * taps;
     T dy_z = center_[c] * dy;
-    for (int64_t t = 0; t < taps; ++t) dy_z += weight[t] * weight_sums[t];
+    for (int64_t t = 0; t < taps; ++t) dy_z += weight_sums[t];
     if (columns_.conv_bias >= 0) small[columns_.conv_bias + c] = gain * dy;
     if (columns_.bn1_weight >= 0) small[columns_.bn1_weight + c] = dy_z * inverse_[c];
     if (columns_.bn1_bias >= 0) small[columns_.bn1_bias + c] = dy;

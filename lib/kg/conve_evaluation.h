@@ -71,8 +71,8 @@ class ConveEvaluation {
                         const ConveGradients<T>& gradients);
   // All channels, after the forward pass without maps.
   void BackwardOnAmx(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
-  // Of one example, from the sums that ConvBackwardEach gives.
-  void AddSmallGradients(int64_t first, int64_t channels, const T* weight_sums, const T* sums, T* small) const;
+  // Of one example, from the sums that ConvBackwardEach gives. Uses up weight_sums.
+  void AddSmallGradients(int64_t first, int64_t channels, T* weight_sums, const T* sums, T* small) const;
   // Of one example: d_image is at bn0's result, then at the image x before it.
   void BackwardInputNorm(const T* x, T* small, T* d_image) const;
   void BackwardImages(absl::Span<const int32_t> key, const ConveGradients<T>& gradients);
@@ -87,6 +87,7 @@ class ConveEvaluation {
   const T* const parameters_;
   ThreadPool* const pool_;
   const bool bf16_;
+  const bool is_dense_;           // fc's products leave no zeros out
   const int64_t group_channels_;  // of a group: the most
   const int64_t scratch_size_;
   int64_t group_size_ = 0;  // numbers of fc_panels_ for a group of channels
@@ -98,7 +99,7 @@ class ConveEvaluation {
   T *fc_ = nullptr, *d_images_ = nullptr;   // [K, d], [B, 2 d]
   SparseRows<T> slopes_;                    // gradients at fc's result
   Tensor fc_tiles_, fc_panels_;             // fc's weight, packed for the forward and the backward product
-  MatrixProducts<T> rounded_;               // the latter with bf16, which takes fc's weight as it is
+  MatrixProducts<T> products_;              // instead: with bf16 for the latter, with few hidden numbers for both
   std::optional<AmxConveForward> amx_forward_;
   std::optional<AmxConveBackward> amx_backward_;
   std::vector<uint32_t> positive_;        // of the maps that were not made

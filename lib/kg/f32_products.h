@@ -1,6 +1,5 @@
 // Products of fp32 matrices on one thread, for shapes that are neither large nor square: 128 queries with blocks of a
-// table. Of the factors only panels of the right one are copied; the left one is read where it lies, which is what a
-// BLAS spends a tenth of its time on here.
+// table.
 //
 // Each number of the result is summed in one order, which sizes alone decide: a part of a product has the bits of the
 // whole one's.

@@ -3,23 +3,15 @@
 #ifndef RUTILE_LIB_KG_KGE_INFLUENCE_REFERENCE_H_
 #define RUTILE_LIB_KG_KGE_INFLUENCE_REFERENCE_H_
 
-#include <cstdint>
-
 #include "absl/types/span.h"
 #include "lib/kg/kge_influence_options.h"
+#include "lib/kg/kge_reference_example.h"
 #include "lib/kg/kge_shape.h"
-#include "lib/kg/triple.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-struct KgeReferenceExample {
-  Triple triple;
-  absl::Span<const int32_t> positive;  // true tails, ascending; losses over entities alone
-  bool score = false;                  // the score's gradient, not the loss's
-};
-
-// gradient: [P], overwritten; one forward and one backward pass in evaluation mode, in the parameters' type.
+// A KgeReference: one forward and one backward pass in evaluation mode, in the parameters' type.
 void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const KgeReferenceExample& example,
                           KgeInfluenceLoss loss, absl::Span<double> gradient);
 

@@ -38,6 +38,7 @@ KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& pl
       pool_(pool),
       small_columns_(SmallColumns(shape).size),
       bf16_(bf16),
+      exact_(/*bf16=*/false, pool),
       rounded_(bf16, pool) {
   rounded_.SetRounding(bf16);
 }
@@ -78,7 +79,7 @@ void KgePairProducts<T>::HoldSmall(const KgeFactors<T>& held) {
         continue;
       }
     }
-    held_small_.push_back(Pack(rows, held.size, width, small_columns_));
+    held_small_.push_back({rows, held.size, width, small_columns_});
   }
   amx_memory_.resize(NumWorkers(pool_));
 }
@@ -133,11 +134,8 @@ void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products
         continue;
       }
     }
-    int64_t stride = 0;
-    const T* const sums = MultiplyPacked(rows, factors.size, small_columns_, held_small_[c], &stride);
-    for (int64_t e = 0; e < factors.size; ++e) {
-      for (int64_t j = 0; j < held; ++j) out[e * held + j] += sums[e * stride + j];
-    }
+    exact_.Multiply({rows, factors.size, columns.end - columns.begin, small_columns_}, held_small_[c].Transposed(),
+                    /*add=*/true, out, held);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/matrix_products.h"
+#include "lib/kg/matrix_view.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -60,12 +61,12 @@ class KgePairProducts {
   ThreadPool* const pool_;
   const int64_t small_columns_;
   const bool bf16_;
-  MatrixProducts<T> rounded_;
+  MatrixProducts<T> exact_, rounded_;
   const KgeFactors<T>* held_ = nullptr;
   Index by_head_, by_relation_, by_tail_;  // places in held, ascending
   std::vector<T> held_v_;                  // [H, d] of examples, not of keys
   Packed held_maps_, held_fc_;
-  std::vector<Packed> held_small_;  // of the plan's ranges of columns; or
+  std::vector<MatrixView<T>> held_small_;  // of the plan's ranges of columns; or
   std::vector<AmxSplitProducts> amx_small_;
   std::vector<AlignedWords> amx_memory_;  // of each thread
   Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;

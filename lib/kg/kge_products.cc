@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/kg/kge_directions.h"
 #include "lib/kg/kge_factors.h"
-#include "lib/kg/kge_influence_reference.h"
 #include "lib/kg/kge_pair_products.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/row_projection.h"
@@ -36,7 +34,7 @@ template <typename T>
 class KgeProducts final : public GradientProducts {
  public:
   KgeProducts(const KgeShape& shape, const InfluencePoint& point, const KgeInfluenceData& data,
-              const KgeInfluenceOptions& options, ThreadPool* pool)
+              const KgeInfluenceOptions& options, ThreadPool* pool, KgeReference reference)
       : shape_(shape),
         slices_(shape.Slices()),
         parameters_(point.parameters),
@@ -46,6 +44,7 @@ class KgeProducts final : public GradientProducts {
         data_(data),
         options_(options),
         pool_(pool),
+        reference_(reference),
         factorizer_(shape, point.parameters.values<T>().data(), options, loss_scale_, pool) {
     ProductPart all;
     all.name = "all";
@@ -146,13 +145,15 @@ class KgeProducts final : public GradientProducts {
     const int64_t size = static_cast<int64_t>(train.size());
     tile->product.resize(plan_->num_parts * size * num_held_);
     tile->train_square.resize(squares ? plan_->num_parts * size : 0);
-    std::vector<int64_t> order(train.size());
-    std::iota(order.begin(), order.end(), int64_t{0});
-    for (const int64_t i : train) CHECK(i >= 0 && i < num_train()) << i;
-    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      const Triple &x = data_.train[train[a]], &y = data_.train[train[b]];
-      return x == y ? a < b : x < y;
-    });
+    std::vector<std::pair<Triple, int64_t>> sorted;  // with their places: what is compared lies together
+    sorted.reserve(train.size());
+    for (const int64_t i : train) {
+      CHECK(i >= 0 && i < num_train()) << i;
+      sorted.emplace_back(data_.train[i], static_cast<int64_t>(sorted.size()));
+    }
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int64_t> order;
+    for (const auto& [triple, place] : sorted) order.push_back(place);
     const int64_t most = MaxExamples(/*maps=*/!SkipsMaps());
     int64_t begin = 0;
     std::vector<int64_t> place;  // of each triple of a chunk among its examples
@@ -161,7 +162,7 @@ class KgeProducts final : public GradientProducts {
       place.clear();
       int64_t end = begin;
       for (; end < size; ++end) {
-        const Triple& triple = data_.train[train[order[end]]];
+        const Triple& triple = sorted[end].first;
         if (input.triples.empty() || !SameExample(input.triples.back(), triple)) {
           if (static_cast<int64_t>(input.triples.size()) == most) break;
           AddExample(triple, /*own_tail=*/false, &input);
@@ -180,14 +181,12 @@ class KgeProducts final : public GradientProducts {
     CHECK(train >= 0 && train < num_train()) << train;
     KgeFactorInput input;
     AddExample(data_.train[train], /*own_tail=*/false, &input);
-    Reference(input, /*score=*/false, gradient);
-    return absl::OkStatus();
+    return Reference(input, /*score=*/false, gradient);
   }
 
   absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override {
     CHECK(test >= 0 && test < num_tests()) << test;
-    Reference(TestInput({test}), IsScore(), gradient);
-    return absl::OkStatus();
+    return Reference(TestInput({test}), IsScore(), gradient);
   }
 
  private:
@@ -314,10 +313,11 @@ class KgeProducts final : public GradientProducts {
     }
   }
 
-  void Reference(const KgeFactorInput& input, bool score, absl::Span<double> gradient) const {
-    ReferenceKgeGradient(shape_, parameters_, {input.triples[0], input.positive, score}, options_.loss, gradient);
-    if (score) return;
-    for (double& x : gradient) x *= loss_scale_;
+  absl::Status Reference(const KgeFactorInput& input, bool score, absl::Span<double> gradient) const {
+    if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
+    reference_(shape_, parameters_, {input.triples[0], input.positive, score}, options_.loss, gradient);
+    for (double& x : gradient) x *= score ? 1 : loss_scale_;
+    return absl::OkStatus();
   }
 
   const KgeShape shape_;
@@ -328,6 +328,7 @@ class KgeProducts final : public GradientProducts {
   const KgeInfluenceData data_;
   const KgeInfluenceOptions options_;
   ThreadPool* const pool_;
+  const KgeReference reference_;
   std::vector<ProductPart> parts_;
   std::optional<KgePartPlan> plan_;
   KgeFactorizer<T> factorizer_;
@@ -387,18 +388,22 @@ absl::Status CheckTensor(absl::string_view what, const Tensor& tensor, DType dty
 }  // namespace
 
 std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train) {
-  std::vector<int64_t> order(train.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return std::tie(train[a].head, train[a].relation, a) < std::tie(train[b].head, train[b].relation, b);
-  });
+  std::vector<std::tuple<int32_t, int32_t, int64_t>> keys;  // what is compared lies together
+  keys.reserve(train.size());
+  for (const Triple& triple : train) {
+    keys.emplace_back(triple.head, triple.relation, static_cast<int64_t>(keys.size()));
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int64_t> order;
+  order.reserve(keys.size());
+  for (const auto& [head, relation, place] : keys) order.push_back(place);
   return order;
 }
 
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
                                                                   const KgeInfluenceData& data,
-                                                                  const KgeInfluenceOptions& options,
-                                                                  ThreadPool* pool) {
+                                                                  const KgeInfluenceOptions& options, ThreadPool* pool,
+                                                                  KgeReference reference) {
   const DType dtype = point.parameters.dtype();
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return absl::InvalidArgumentError(absl::StrCat("parameters are ", DTypeName(dtype), "; expected F32 or F64"));
@@ -426,9 +431,9 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape
   }
   std::unique_ptr<GradientProducts> products;
   if (dtype == DType::kF64) {
-    products = std::make_unique<KgeProducts<double>>(shape, point, data, options, pool);
+    products = std::make_unique<KgeProducts<double>>(shape, point, data, options, pool, reference);
   } else {
-    products = std::make_unique<KgeProducts<float>>(shape, point, data, options, pool);
+    products = std::make_unique<KgeProducts<float>>(shape, point, data, options, pool, reference);
   }
   return products;
 }

@@ -26,6 +26,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kg/kge_influence_options.h"
+#include "lib/kg/kge_reference_example.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/known_tails.h"
 #include "lib/kg/triple.h"
@@ -45,19 +46,21 @@ struct KgeInfluenceData {
 std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train);
 
 // Products of kTriple in fp32 and fp64 have the same bits in any tile and with any number of threads; those of the
-// other losses, of bf16 and of directions (preconditioner, weighted tests) but for rounding, as they go through BLAS.
+// other losses, of bf16 and of directions (preconditioner, weighted tests) in another tile but for rounding.
 //
 // shape.options give the model and the smoothing of labels; its loss and precision do not matter. point.parameters: in
 // the order of shape.Slices(); F32 or F64, in which all is computed. A loss weight
 // is of the one loss, and of tests where the quantity is the loss. data and pool (null: one thread) must outlive the
-// result; parameters are shared, not copied.
+// result; parameters are shared, not copied. reference: what ReferenceTrainGradient and ReferenceTestGradient ask;
+// null: they are UNIMPLEMENTED.
 //
 // INVALID_ARGUMENT: CheckKgeInfluenceOptions; tensors of another size or type; a loss weight that is negative or not of
 // one loss; a triple whose ids are out of range; no known tails where they are needed; a projection with a
 // preconditioner, or to more numbers than there are.
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
                                                                   const KgeInfluenceData& data,
-                                                                  const KgeInfluenceOptions& options, ThreadPool* pool);
+                                                                  const KgeInfluenceOptions& options, ThreadPool* pool,
+                                                                  KgeReference reference = nullptr);
 
 }  // namespace rutile
 

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/kg/kge_influence_options.h"
+#include "lib/kg/kge_influence_reference.h"
 #include "lib/kg/kge_products.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/known_tails.h"
@@ -55,7 +56,7 @@ class KgeProductsGoldenTest : public ::testing::TestWithParam<Case> {
     data.train = train_;
     data.tests = test_;
     data.known = &known_;
-    auto products = MakeKgeProducts(golden_.shape(), point, data, options, nullptr);
+    auto products = MakeKgeProducts(golden_.shape(), point, data, options, nullptr, ReferenceKgeGradient);
     EXPECT_TRUE(products.ok()) << products.status();
     return std::move(*products);
   }

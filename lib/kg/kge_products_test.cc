@@ -15,6 +15,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/kg/kge_influence_options.h"
+#include "lib/kg/kge_influence_reference.h"
 #include "lib/kg/kge_init.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_shape.h"
@@ -98,7 +99,7 @@ struct Problem {
     data.train = train;
     data.tests = tests;
     data.known = &known;
-    auto products = MakeKgeProducts(shape, point, data, options, pool);
+    auto products = MakeKgeProducts(shape, point, data, options, pool, ReferenceKgeGradient);
     EXPECT_TRUE(products.ok()) << products.status();
     return std::move(*products);
   }
@@ -436,6 +437,15 @@ TEST(KgeProductsEdgesTest, NothingHeldGivesSquaresAlone) {
 TEST(KgeProductsEdgesTest, PreferredOrderSortsByKeyAndKeepsTies) {
   const std::vector<Triple> triples = {{2, 0, 1}, {0, 1, 5}, {2, 0, 0}, {0, 0, 9}};
   EXPECT_EQ(PreferredOrder(triples), (std::vector<int64_t>{3, 1, 0, 2}));
+}
+
+TEST(KgeProductsEdgesTest, WithoutAReferenceThereIsNone) {
+  const Problem problem({KgeModel::kConvE, ConveVariant::kTiepin});
+  KgeInfluenceData data;
+  data.train = problem.train;
+  const auto products = MakeKgeProducts(problem.shape, problem.point, data, problem.options, nullptr);
+  std::vector<double> gradient(problem.shape.offsets().size);
+  EXPECT_EQ((*products)->ReferenceTrainGradient(0, absl::MakeSpan(gradient)).code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(KgeProductsEdgesTest, RefusesWhatDoesNotFit) {

@@ -1,27 +1,13 @@
 #include "lib/kg/matrix_products.h"
 
-#include <ATen/ATen.h>
-
 #include <type_traits>
 
 #include "lib/base/logging.h"
 #include "lib/kg/f32_products.h"
+#include "lib/kg/f64_products.h"
 
 namespace rutile {
 namespace {
-
-// LibTorch's tensors are writable; factors are not written to.
-template <typename T>
-at::Tensor View(const T* data, int64_t rows, int64_t columns, int64_t stride) {
-  return at::from_blob(const_cast<T*>(data), {rows, columns}, {stride, 1},
-                       at::TensorOptions(c10::CppTypeToScalarType<T>::value));
-}
-
-template <typename T>
-at::Tensor View(const MatrixView<T>& m) {
-  const at::Tensor view = View(m.data, m.rows, m.columns, m.stride);
-  return m.transposed ? view.t() : view;
-}
 
 // Columns of the result that are not cut: whole strips of our own products, of three vectors.
 constexpr int64_t kColumns = 48;
@@ -29,8 +15,8 @@ constexpr int64_t kColumns = 48;
 constexpr int64_t kSmall = int64_t{1} << 20;
 
 // Calls multiply(a, b, out, worker) for parts of the product: ranges of columns, or where there are few, of rows.
-template <typename Body>
-void ForParts(ThreadPool* pool, const MatrixView<float>& a, const MatrixView<float>& b, float* out, int64_t stride,
+template <typename T, typename Body>
+void ForParts(ThreadPool* pool, const MatrixView<T>& a, const MatrixView<T>& b, T* out, int64_t stride,
               const Body& multiply) {
   const int64_t m = a.height(), n = b.width(), threads = pool == nullptr ? 1 : pool->num_threads();
   if (threads == 1 || m * n * a.width() < kSmall) return multiply(a, b, out, 0);
@@ -58,22 +44,18 @@ void MatrixProducts<T>::Multiply(const MatrixView<T>& a, const MatrixView<T>& b,
   CHECK_EQ(a.width(), b.height());
   if constexpr (std::is_same_v<T, float>) {
     if (rounding_ && !bf16_.empty()) {
-      return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, float* to, int worker) {
+      return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, T* to, int worker) {
         bf16_[worker].Multiply(left, right, add, to, stride);
       });
     }
-    if (F32ProductsAreFast()) {
-      return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, float* to, int worker) {
-        MultiplyF32(left, right, add, to, stride);
-      });
+  }
+  ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, T* to, int) {
+    if constexpr (std::is_same_v<T, float>) {
+      MultiplyF32(left, right, add, to, stride);
+    } else {
+      MultiplyF64(left, right, add, to, stride);
     }
-  }
-  at::Tensor result = View(out, a.height(), b.width(), stride);
-  if (add) {
-    at::addmm_out(result, result, View(a), View(b));
-  } else {
-    at::mm_out(result, View(a), View(b));
-  }
+  });
 }
 
 template class MatrixProducts<float>;

@@ -1,4 +1,4 @@
-// Products of matrices that lie in plain memory: our own in fp32 and in mixed precision, LibTorch's (BLAS) elsewhere.
+// Products of matrices that lie in plain memory: in fp32, fp64 and mixed precision, by any number of threads.
 
 #ifndef RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
 #define RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
@@ -12,8 +12,7 @@
 
 namespace rutile {
 
-// One thread at a time. Ours share their work among the pool's threads, with the same bits for any number of them;
-// BLAS, for fp64 and for processors without AVX2, uses LibTorch's threads, and has the same bits for as many.
+// One thread at a time may use an object. The pool's threads share the work, with the same bits for any number of them.
 template <typename T>
 class MatrixProducts {
  public:

@@ -12,21 +12,24 @@
 namespace rutile {
 
 // Numbers of their own for each purpose.
-inline std::vector<float> Values(int64_t n, const char* purpose) {
+template <typename T = float>
+std::vector<T> Values(int64_t n, const char* purpose) {
   RandomStream stream(1, purpose, n);
-  std::vector<float> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(stream.Normal()));
+  std::vector<T> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<T>(stream.Normal()));
   return values;
 }
 
 // height x width as it is meant, with rows that lie apart.
-inline MatrixView<float> View(const std::vector<float>& values, int64_t height, int64_t width, bool transposed) {
-  MatrixView<float> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};
+template <typename T>
+MatrixView<T> View(const std::vector<T>& values, int64_t height, int64_t width, bool transposed) {
+  MatrixView<T> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};
   view.stride = view.columns + 3;
   return view;
 }
 
-inline float Element(const MatrixView<float>& m, int64_t row, int64_t column) {
+template <typename T>
+T Element(const MatrixView<T>& m, int64_t row, int64_t column) {
   return m.transposed ? m.data[column * m.stride + row] : m.data[row * m.stride + column];
 }
 

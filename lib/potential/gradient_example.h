@@ -5,9 +5,12 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/potential_file.h"
 #include "lib/potential/potential_tests.h"
+#include "lib/potential/task_options.h"
 
 namespace rutile {
 
@@ -23,6 +26,12 @@ struct GradientExample {
   int64_t atom = -1;  // of quantities of atoms
   int component = 0;  // of kForceComponent
 };
+
+// The gradient of one example, by definition. gradient: [P], overwritten. Products need no LibTorch, and are given the
+// reference that does (gradient_reference.h).
+using GradientReference = absl::Status (*)(const Potential& potential, const LossOptions& loss,
+                                           const TermWeights& weights, const AtomicData& data,
+                                           const GradientExample& example, absl::Span<double> gradient);
 
 // What of a structure a quantity is made of.
 struct ExampleTerms {

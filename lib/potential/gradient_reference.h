@@ -17,7 +17,7 @@
 
 namespace rutile {
 
-// gradient: [P], overwritten, in fp64 throughout. Errors of GradientRows::Compute.
+// A GradientReference, in fp64 throughout. Errors of GradientRows::Compute.
 absl::Status ReferenceExampleGradient(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
                                       const AtomicData& data, const GradientExample& example,
                                       absl::Span<double> gradient);

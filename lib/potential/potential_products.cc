@@ -13,7 +13,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/gradient_example.h"
 #include "lib/potential/gradient_projection.h"
-#include "lib/potential/gradient_reference.h"
 #include "lib/potential/gradient_rows.h"
 #include "lib/potential/row_products.h"
 #include "lib/profile/scope.h"
@@ -53,12 +52,13 @@ class PotentialProducts : public GradientProducts {
  public:
   PotentialProducts(const Potential& potential, const AtomicData& train, const AtomicData& test,
                     std::vector<PotentialTest> tests, const TermWeights& weights, const Tensor& preconditioner,
-                    const PotentialProductsOptions& options)
+                    const PotentialProductsOptions& options, GradientReference reference)
       : potential_(potential),
         train_(train),
         test_(test),
         tests_(std::move(tests)),
         options_(options),
+        reference_(reference),
         num_parameters_(potential.shape.num_parameters()),
         max_rows_(std::clamp(kRowBytes / static_cast<int64_t>(num_parameters_ * sizeof(T)), kMinRows, kMaxRows)),
         slices_(NetworkSlices(potential.descriptor, potential.shape)),
@@ -288,13 +288,15 @@ class PotentialProducts : public GradientProducts {
   }
 
   absl::Status Reference(const AtomicData& data, const GradientExample& example, absl::Span<double> gradient) const {
-    return ReferenceExampleGradient(potential_, options_.loss, formulas_.weights, data, example, gradient);
+    if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
+    return reference_(potential_, options_.loss, formulas_.weights, data, example, gradient);
   }
 
   const Potential potential_;
   const AtomicData train_, test_;
   const std::vector<PotentialTest> tests_;
   const PotentialProductsOptions options_;
+  const GradientReference reference_;
   const int64_t num_parameters_, max_rows_;
   const std::vector<ParameterSlice> slices_;
   const GradientFormulas formulas_;
@@ -374,7 +376,8 @@ absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& optio
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Potential& potential,
                                                                         const AtomicData& train, const AtomicData& test,
                                                                         const InfluencePoint& point,
-                                                                        const PotentialProductsOptions& options) {
+                                                                        const PotentialProductsOptions& options,
+                                                                        GradientReference reference) {
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options));
   RETURN_IF_ERROR(CheckDescriptor(potential, train, "training"));
   RETURN_IF_ERROR(CheckDescriptor(potential, test, "test"));
@@ -386,10 +389,10 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Po
   std::unique_ptr<GradientProducts> products;
   if (options.precision == DType::kF64) {
     products = std::make_unique<PotentialProducts<double>>(at_point, train, test, std::move(tests), weights,
-                                                           point.preconditioner, options);
+                                                           point.preconditioner, options, reference);
   } else {
     products = std::make_unique<PotentialProducts<float>>(at_point, train, test, std::move(tests), weights,
-                                                          point.preconditioner, options);
+                                                          point.preconditioner, options, reference);
   }
   return products;
 }

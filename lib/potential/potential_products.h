@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/atomic_data.h"
+#include "lib/potential/gradient_example.h"
 #include "lib/potential/potential_file.h"
 #include "lib/potential/potential_tests.h"
 #include "lib/potential/task_options.h"
@@ -54,13 +55,15 @@ absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& optio
 //
 // slices() are those of the run's checkpoints ("network.Ti.0.weight"), none of them a buffer. With a projection,
 // SetParts takes one part. Products: INVALID_ARGUMENT naming a structure whose neighbours cannot be found, or that has
-// a stress and no volume.
+// a stress and no volume. reference: what ReferenceTrainGradient and ReferenceTestGradient ask; null: they are
+// UNIMPLEMENTED.
 //
 // INVALID_ARGUMENT: CheckPotentialProductsOptions, PotentialTests, another descriptor, a point that does not fit.
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Potential& potential,
                                                                         const AtomicData& train, const AtomicData& test,
                                                                         const InfluencePoint& point,
-                                                                        const PotentialProductsOptions& options);
+                                                                        const PotentialProductsOptions& options,
+                                                                        GradientReference reference = nullptr);
 
 }  // namespace rutile
 

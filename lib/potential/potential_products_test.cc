@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/potential/gradient_reference.h"
 #include "lib/potential/gradient_testing.h"
 
 namespace rutile {
@@ -52,7 +53,7 @@ std::unique_ptr<GradientProducts> Make(const PotentialProductsOptions& options, 
                                        const AtomicData& train = AwkwardStructures(),
                                        const AtomicData& test = AwkwardStructures()) {
   absl::StatusOr<std::unique_ptr<GradientProducts>> products =
-      MakePotentialProducts(Model(), train, test, point, options);
+      MakePotentialProducts(Model(), train, test, point, options, ReferenceExampleGradient);
   EXPECT_TRUE(products.ok()) << products.status();
   return *std::move(products);
 }
@@ -178,6 +179,13 @@ TEST(PotentialProductsTest, SmallErrorsKeepTheirDigits) {
   EXPECT_NEAR(squares(DType::kF32).first, square, 1e-6 * square);
 }
 
+TEST(PotentialProductsTest, WithoutAReferenceThereIsNone) {
+  const AtomicData data = AwkwardStructures();
+  auto products = *MakePotentialProducts(Model(), data, data, Point(), Options());
+  std::vector<double> gradient(Model().shape.num_parameters());
+  EXPECT_EQ(products->ReferenceTrainGradient(0, absl::MakeSpan(gradient)).code(), absl::StatusCode::kUnimplemented);
+}
+
 // Rows of several MB: few of them at a time.
 TEST(PotentialProductsTest, LargeNetworks) {
   const Potential potential = AwkwardPotential({400, 300}, Activation::kTanh);
@@ -186,7 +194,7 @@ TEST(PotentialProductsTest, LargeNetworks) {
   point.parameters = potential.parameters;
   PotentialProductsOptions options = Options();
   options.num_threads = 2;
-  auto products = *MakePotentialProducts(potential, data, data, point, options);
+  auto products = *MakePotentialProducts(potential, data, data, point, options, ReferenceExampleGradient);
   EXPECT_EQ(products->bytes_per_test(), 8 * (potential.shape.num_parameters() + 1));
   Hold(products.get(), {7, 2});
   std::vector<int64_t> train;

@@ -78,6 +78,7 @@ class GradientProducts {
   virtual void Release() {}
 
   // The definition, by one backward pass of LibTorch: gradient [P] of one example, overwritten; buffers' parts are 0.
+  // UNIMPLEMENTED for products that were made without it, as those of programs without LibTorch are.
   virtual absl::Status ReferenceTrainGradient(int64_t train, absl::Span<double> gradient) = 0;
   virtual absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) = 0;
 };

@@ -1,6 +1,5 @@
 #include "tools/tracin/kge_domain.h"
 
-#include <ATen/Parallel.h>
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -75,7 +74,7 @@ constexpr Place kPlaces[] = {{"entity.weight", "entity", -1},
                              {"fc.", "fc", 3},
                              {"bn2.", "norms", 4}};
 
-// Threads of BLAS wait by spinning, and take longer than they save where products are small (see train).
+// Where products are smaller, threads take longer to wake than they save (see train).
 constexpr int64_t kWeightsWorthThreads = 500000;
 
 // What products of a checkpoint take beside its parameters, about; and where losses are over entities.
@@ -83,8 +82,9 @@ constexpr int64_t kWorkspaceBytes = int64_t{32} << 20, kErrorBytes = int64_t{96}
 
 class KgeDomain : public InfluenceDomain {
  public:
-  KgeDomain(const TracinFlags& flags, const TracinPoints* points, KgeData data, const KgeShape& shape)
-      : flags_(flags), points_(points), data_(std::move(data)), shape_(shape) {}
+  KgeDomain(const TracinFlags& flags, const TracinPoints* points, KgeData data, const KgeShape& shape,
+            KgeReference reference)
+      : flags_(flags), points_(points), data_(std::move(data)), shape_(shape), reference_(reference) {}
 
   absl::Status Start() {
     ASSIGN_OR_RETURN(options_.loss, LossFromFlags(shape_.options.loss));
@@ -107,7 +107,6 @@ class KgeDomain : public InfluenceDomain {
     const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
-    at::set_num_threads(threads);
     pool_.emplace(threads);
     if (NeedsKnownTails(options_.loss)) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
@@ -195,7 +194,7 @@ class KgeDomain : public InfluenceDomain {
       ASSIGN_OR_RETURN(at, ReadPoint(*points_, point, shape_.Slices(), precision_, flags_.adam));
     }
     return MakeKgeProducts(shape_, at, {data_.train, data_.tests, NeedsKnownTails(options_.loss) ? &known_ : nullptr},
-                           options_, &*pool_);
+                           options_, &*pool_, reference_);
   }
 
   int64_t bytes_per_point() const override {
@@ -252,6 +251,7 @@ class KgeDomain : public InfluenceDomain {
   const TracinPoints* const points_;
   const KgeData data_;
   const KgeShape shape_;
+  const KgeReference reference_;
   DType precision_ = DType::kF32;
   KgeInfluenceOptions options_;
   KnownTails known_;
@@ -309,7 +309,8 @@ absl::Status CheckSameTriples(const TracinFlags& flags, const TracinPoints& poin
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points) {
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points,
+                                                               KgeReference reference) {
   if (!flags.has_tests()) {
     RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",
                                 {"hops", "test_quantity", "label_test_tails"}));
@@ -329,13 +330,14 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
   }
   ASSIGN_OR_RETURN(KgeData data, ReadKgeData(flags.train, flags.test, model, path));
   if (points == nullptr) {
-    return std::unique_ptr<InfluenceDomain>(std::make_unique<KgeDomain>(flags, points, std::move(data), KgeShape()));
+    return std::unique_ptr<InfluenceDomain>(
+        std::make_unique<KgeDomain>(flags, points, std::move(data), KgeShape(), reference));
   }
   ASSIGN_OR_RETURN(const KgeShape shape, ShapeOf(*points, model, data.graph));
   if (points->are_models()) RETURN_IF_ERROR(CheckModels(*points, shape, data.graph));
   RETURN_IF_ERROR(CheckSameTriples(flags, *points, data));
   const DType own = points->are_models() ? model->parameters.dtype() : points->checkpoints[0].dtype;
-  auto domain = std::make_unique<KgeDomain>(flags, points, std::move(data), shape);
+  auto domain = std::make_unique<KgeDomain>(flags, points, std::move(data), shape, reference);
   domain->set_precision(PointPrecision(flags, own));
   RETURN_IF_ERROR(domain->Start());
   return std::unique_ptr<InfluenceDomain>(std::move(domain));

@@ -8,15 +8,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/kg/kge_reference_example.h"
 #include "tools/tracin/influence_domain.h"
 #include "tools/tracin/points.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
 
-// points: null with --merge; then there are names and no products. INVALID_ARGUMENT: files that do not belong together
-// (names, sizes), triples of unknown names with file and line, and with --strict triples that are not those of the run.
-absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points);
+// points: null with --merge; then there are names and no products. reference: null but for --verify. INVALID_ARGUMENT:
+// files that do not belong together (names, sizes), triples of unknown names with file and line, and with --strict
+// triples that are not those of the run.
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points,
+                                                               KgeReference reference);
 
 // INVALID_ARGUMENT where a flag of triples is given; `why`: "with an interatomic potential".
 absl::Status RefuseKgeFlags(absl::string_view why);

@@ -51,12 +51,13 @@ constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 class PotentialDomain : public InfluenceDomain {
  public:
   PotentialDomain(const TracinFlags& flags, const TracinPoints* points, Potential potential, AtomicData train,
-                  AtomicData test)
+                  AtomicData test, GradientReference reference)
       : flags_(flags),
         points_(points),
         potential_(std::move(potential)),
         train_(std::move(train)),
-        test_(std::move(test)) {}
+        test_(std::move(test)),
+        reference_(reference) {}
 
   absl::Status Start(const ToolRun& run);
 
@@ -99,7 +100,7 @@ class PotentialDomain : public InfluenceDomain {
       ASSIGN_OR_RETURN(at, ReadPoint(*points_, point, slices_, options_.precision, flags_.adam));
     }
     at.loss_weight = weights_[point];
-    return MakePotentialProducts(potential_, train_, test_, at, options_);
+    return MakePotentialProducts(potential_, train_, test_, at, options_, reference_);
   }
 
   int64_t bytes_per_point() const override {
@@ -173,6 +174,7 @@ class PotentialDomain : public InfluenceDomain {
   const TracinPoints* const points_;
   const Potential potential_;
   AtomicData train_, test_;
+  const GradientReference reference_;
   PotentialProductsOptions options_;
   std::vector<int64_t> examples_;
   std::vector<PotentialTest> tests_;
@@ -387,7 +389,8 @@ absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
-                                                                     const TracinPoints* points) {
+                                                                     const TracinPoints* points,
+                                                                     GradientReference reference) {
   RETURN_IF_ERROR(CheckFlags(flags, points));
   const std::string path = points != nullptr ? ModelPath(*points, flags) : flags.model;
   std::optional<Potential> potential;
@@ -405,7 +408,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
     ASSIGN_OR_RETURN(test, ReadData(flags.test, potential));
   }
   auto domain = std::make_unique<PotentialDomain>(flags, points, potential.value_or(Potential()), std::move(train),
-                                                  std::move(test));
+                                                  std::move(test), reference);
   RETURN_IF_ERROR(domain->Start(run));
   return std::unique_ptr<InfluenceDomain>(std::move(domain));
 }

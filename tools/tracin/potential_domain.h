@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/potential/gradient_example.h"
 #include "tools/common/run_tool.h"
 #include "tools/tracin/influence_domain.h"
 #include "tools/tracin/points.h"
@@ -15,10 +16,12 @@
 
 namespace rutile {
 
-// points: null with --merge; then there are names and no products. INVALID_ARGUMENT: no model file, data of another
-// descriptor, tests without what is asked for, and with --strict data that are not those of the run.
+// points: null with --merge; then there are names and no products. reference: null but for --verify. INVALID_ARGUMENT:
+// no model file, data of another descriptor, tests without what is asked for, and with --strict data that are not those
+// of the run.
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
-                                                                     const TracinPoints* points);
+                                                                     const TracinPoints* points,
+                                                                     GradientReference reference);
 
 // INVALID_ARGUMENT where a flag of structures is given; `why`: "with triples".
 absl::Status RefusePotentialFlags(absl::string_view why);

@@ -1,0 +1,94 @@
+#include "tools/tracin/run_tracin.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/status_macros.h"
+#include "lib/influence/influence_file.h"
+#include "lib/profile/scope.h"
+#include "tools/common/become_sibling.h"
+#include "tools/common/given_flags.h"
+#include "tools/tracin/foreign_flags.h"
+#include "tools/tracin/influence_run.h"
+#include "tools/tracin/kge_domain.h"
+#include "tools/tracin/output_flags.h"
+#include "tools/tracin/parameter_flags.h"
+#include "tools/tracin/points.h"
+#include "tools/tracin/potential_domain.h"
+#include "tools/tracin/tracin_flags.h"
+
+namespace rutile {
+namespace {
+
+// The same with LibTorch.
+constexpr char kVerifyProgram[] = "tracin-verify";
+
+// What an influence file was computed of.
+absl::StatusOr<bool> IsOfTriples(const std::string& path) {
+  ASSIGN_OR_RETURN(const InfluenceFile file, ReadInfluence(path));
+  return file.description.model != "atomistic";
+}
+
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, const TracinFlags& flags, bool is_kge,
+                                                            const TracinPoints* points,
+                                                            const InfluenceReferences* references) {
+  if (is_kge) {
+    RETURN_IF_ERROR(RefusePotentialFlags("with triples"));
+    return MakeKgeDomain(flags, points, references == nullptr ? nullptr : references->kge);
+  }
+  RETURN_IF_ERROR(RefuseKgeFlags("with structures"));
+  RETURN_IF_ERROR(
+      RefuseFlags("with structures: its columns are of triples", {"csv_output", "json_output", "output_per_triple"}));
+  return MakePotentialDomain(run, flags, points, references == nullptr ? nullptr : references->potential);
+}
+
+absl::Status Merge(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs) {
+  RETURN_IF_ERROR(RefuseParameterFlags("with --merge, which computes nothing"));
+  if (run.args.empty()) return absl::InvalidArgumentError("--merge needs influence files; see tracin --help");
+  const bool tiepin = !outputs.csv_output.empty() || !outputs.json_output.empty();
+  if (flags.train.empty()) {
+    if (tiepin || !flags.test.empty()) {
+      return absl::InvalidArgumentError("--merge: names of examples are in their files: give --train, too");
+    }
+    RETURN_IF_ERROR(RefuseFlags("with --merge without --train", {"model"}));
+    RETURN_IF_ERROR(RefuseKgeFlags("with --merge without --train"));
+    RETURN_IF_ERROR(RefusePotentialFlags("with --merge without --train"));
+    return MergeRuns(run, outputs, nullptr);
+  }
+  if (tiepin && flags.test.empty()) {
+    return absl::InvalidArgumentError("--merge: the names of tests are in their files: give --test, too");
+  }
+  ASSIGN_OR_RETURN(const bool is_kge, IsOfTriples(run.args[0]));
+  ASSIGN_OR_RETURN(const std::unique_ptr<InfluenceDomain> domain, MakeDomain(run, flags, is_kge, nullptr, nullptr));
+  return MergeRuns(run, outputs, domain.get());
+}
+
+}  // namespace
+
+absl::Status RunTracin(const ToolRun& run, const InfluenceReferences* references) {
+  ASSIGN_OR_RETURN(const TracinFlags flags, TracinFlagsFromFlags());
+  ASSIGN_OR_RETURN(const OutputFlags outputs, OutputFlagsFromFlags(flags));
+  if (flags.mode == TracinMode::kMerge) return Merge(run, flags, outputs);
+  if (flags.verify > 0 && references == nullptr) return BecomeSibling(run, kVerifyProgram, "--verify needs LibTorch");
+  ASSIGN_OR_RETURN(const TracinPoints points, PointsFromArguments(run.args, flags));
+  std::unique_ptr<InfluenceDomain> domain;
+  {
+    const ProfileScope scope(Stage::kSetup);
+    ASSIGN_OR_RETURN(domain, MakeDomain(run, flags, points.is_kge, &points, references));
+  }
+  return RunInfluence(run, flags, outputs, points, *domain);
+}
+
+int RunTracinTool(int argc, char** argv, absl::Status (*body)(const ToolRun& run)) {
+  return RunTool(argc, argv,
+                 {"tracin", "which training data made a model say what it says",
+                  "tracin [flags] --train=DATA --test=DATA CHECKPOINT...\n"
+                  "       tracin [flags] --self --train=DATA CHECKPOINT...\n"
+                  "       tracin [flags] --merge INFLUENCE...",
+                  TracinForeignFlags()},
+                 body);
+}
+
+}  // namespace rutile
