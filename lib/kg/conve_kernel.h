@@ -7,7 +7,7 @@
 // Masks of dropout, FillDropout of options.seed, batch.epoch and batch.example: kInput over the [2 d] numbers of the
 // stacked image, row-major (DistMult, ComplEx: of e_h, then of w_r); kFeatureMap over [C]; kOutput over [d].
 //
-// The same bits for any number of threads; where products are BLAS's (matrix_products.h), for the same number.
+// The same bits for any number of threads.
 
 #ifndef RUTILE_LIB_KG_CONVE_KERNEL_H_
 #define RUTILE_LIB_KG_CONVE_KERNEL_H_

@@ -129,8 +129,7 @@ absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int
   return absl::IsFailedPrecondition(status) ? absl::InvalidArgumentError(status.message()) : status;
 }
 
-// Threads of BLAS wait by spinning, and take longer than they save where products are small: with two of them the
-// data of data/elements took five times as long as with one.
+// Threads take longer to wake than they save where products are small.
 constexpr double kFlopsWorthThreads = 2e9;  // of a step
 
 KgeShape ShapeOf(const KgeOptions& model, const KnowledgeGraph& graph) {
