@@ -50,8 +50,9 @@ ModelShards::ModelShards(Task* task, Agreement* agreement, const std::vector<std
 ModelShards::~ModelShards() { task_->ShardModel(nullptr).IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<ModelShards>> ModelShards::Create(Task* task, Agreement* agreement) {
-  CHECK(!agreement->alone() && task->terms().size() == 1);
+  CHECK(!agreement->alone());
   ASSIGN_OR_RETURN(const std::vector<std::vector<GradientRange>> owned, task->ShardModel(agreement->communicator()));
+  CHECK_EQ(task->terms().size(), 1u);
   return std::unique_ptr<ModelShards>(new ModelShards(task, agreement, owned));
 }
 
