@@ -8,9 +8,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/train/batch_limit.h"
+#include "lib/train/communicator.h"
 #include "lib/train/ema.h"
+#include "lib/train/epoch_trainer.h"
 #include "lib/train/optimizer.h"
 #include "lib/train/schedule.h"
+#include "lib/train/thread_communicator.h"
 
 namespace rutile {
 namespace {
@@ -69,6 +72,21 @@ TEST(RunPlanTest, LimitsExamples) {
   EXPECT_EQ(plan.validation, plan.train);
   EXPECT_FALSE(plan.options.shuffle);
   EXPECT_THAT(MakeRunPlan(MakeSplit(3, 0), Options())->validation, IsEmpty());
+}
+
+// Each process trains on whole batches of a model in parts, and validates its share with the whole model.
+TEST(RunPlanTest, ValidationIsAlwaysDealtOut) {
+  RunAsThreads(2, [](Communicator* communicator) {
+    TrainerOptions options = Options();
+    options.communicator = communicator;
+    for (const bool parts : {false, true}) {
+      options.shard_model = parts;
+      EXPECT_EQ(LoaderOptions(options).num_ranks, parts ? 1 : 2);
+      EXPECT_EQ(LoaderOptions(options).rank, parts ? 0 : communicator->rank());
+      EXPECT_EQ(ValidationLoaderOptions(options).num_ranks, 2);
+      EXPECT_EQ(ValidationLoaderOptions(options).rank, communicator->rank());
+    }
+  });
 }
 
 TEST(RunPlanTest, RefusesWhatCannotBeKnown) {
