@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "lib/profile/allocation_count.h"
+#include "lib/profile/call_sampler.h"
 #include "lib/profile/peak_rss.h"
 #include "lib/profile/thread_log.h"
 
@@ -168,24 +169,20 @@ int ThreadLog::Enter(int outer, Stage stage) {
   return node;
 }
 
-void DropShorterHalf(std::vector<Span>* spans, uint64_t* least_span, int64_t* dropped) {
+void DropShorterHalf(std::vector<Span>* spans, uint64_t* least_span) {
   const auto middle = spans->begin() + spans->size() / 2;
   std::nth_element(spans->begin(), middle, spans->end(),
                    [](const Span& a, const Span& b) { return a.duration > b.duration; });
   *least_span = middle == spans->end() ? *least_span : middle->duration + 1;
-  *dropped += spans->end() - middle;
   spans->erase(middle, spans->end());
 }
 
 void ThreadLog::AddSpan(const Span& span) {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (span.duration < least_span) {
-    ++spans_dropped;
-    return;
-  }
+  if (span.duration < least_span) return;
   spans.push_back(span);
   if (static_cast<int64_t>(spans.size()) > settings.max_spans.load(std::memory_order_relaxed)) {
-    DropShorterHalf(&spans, &least_span, &spans_dropped);
+    DropShorterHalf(&spans, &least_span);
   }
 }
 
@@ -194,13 +191,13 @@ void ThreadLog::Clear() {
     node.inner.fill(0);
     node.calls = 0, node.self = 0, node.total = 0, node.peak_rss = 0, node.allocations = 0;
     for (std::atomic<int64_t>& counter : node.counters) counter = 0;
+    node.sampler = CallSampler();
   }
   num_nodes = 1;
   inside = 0;
   const std::lock_guard<std::mutex> lock(mutex);
   spans.clear();
   least_span = 0;
-  spans_dropped = 0;
 }
 
 }  // namespace profile_internal
@@ -212,6 +209,12 @@ using profile_internal::settings;
 using profile_internal::ThreadLog;
 using profile_internal::Ticks;
 
+namespace {
+
+constexpr uint64_t kUntimed = ~uint64_t{0};  // no time at which a scope begins
+
+}  // namespace
+
 void ProfileScope::Begin(Stage stage) {
   ThreadLog* const log = LogOfThisThread();
   const int outer = log->innermost == nullptr ? 0 : log->innermost->node_;
@@ -222,24 +225,32 @@ void ProfileScope::Begin(Stage stage) {
   outer_ = log->innermost;
   log->innermost = this;
   inside_ = 0;
-  start_ = Ticks();
+  Node& node = log->nodes[node_];
+  const bool outer_is_timed = outer_ == nullptr || outer_->start_ != kUntimed;
+  // Of waits few are long and make up the sum; and who waits has time to read the clock.
+  const bool waits = stage >= Stage::kWaitForData && stage <= Stage::kWaitForProcesses;
+  start_ = waits || node.sampler.WantsTime(outer_is_timed, settings.sampling()) ? Ticks() : kUntimed;
 }
 
 void ProfileScope::End() {
-  const uint64_t now = Ticks();
+  Node& node = log_->nodes[node_];
+  const bool timed = start_ != kUntimed;
+  const uint64_t now = timed ? Ticks() : 0;
   // The clocks of two processors may differ by a little.
   const uint64_t elapsed = now > start_ ? now - start_ : 0;
   log_->ChargeAllocations(node_);
-  Node& node = log_->nodes[node_];
+  const int64_t inside = static_cast<int64_t>(inside_);
+  // Of an untimed call that which was timed inside is added to the time of its like.
+  const bool by_itself = timed && node.sampler.IsRegardedByItself(settings.sampling());
+  const int64_t total = timed ? node.sampler.Timed(elapsed, settings.sampling()) : inside;
   Increase<int64_t>(&node.calls, 1);
-  Increase(&node.total, elapsed);
-  Increase(&node.self, elapsed > inside_ ? elapsed - inside_ : 0);
   log_->innermost = outer_;
-  if (outer_ != nullptr) {
-    outer_->inside_ += elapsed;
-  } else {
-    Increase(&log_->inside, elapsed);
-  }
+  if (total != 0 && outer_ != nullptr) outer_->inside_ += total;
+  if (total != 0 && outer_ == nullptr) Increase(&log_->inside, total);
+  if (total != 0) Increase(&node.total, total);
+  if (by_itself && outer_ != nullptr) log_->nodes[outer_->node_].sampler.AddRegardedByItself(elapsed);
+  if (!timed) return node.sampler.Skipped();
+  Increase(&node.self, total - inside);
   if (settings.spans.load(std::memory_order_relaxed) && ProfilingIsOn()) log_->AddSpan({start_, elapsed, node_});
   if (elapsed > settings.rss_ticks.load(std::memory_order_relaxed)) {
     node.peak_rss.store(PeakRssBytes(), std::memory_order_relaxed);

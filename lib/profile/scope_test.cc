@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <atomic>
 #include <set>
 #include <string>
 #include <thread>
@@ -109,6 +110,59 @@ TEST(ScopeTest, SelfTimesOfTheMainThreadAddUpToWallTime) {
   EXPECT_EQ(Find(data, "step/network/network")->calls, 100);
 }
 
+// Short stages are timed by samples: calls and counters are exact, times add up.
+TEST(ScopeTest, SamplesOfShortStages) {
+  constexpr int kSteps = 30000;
+  StartProfile({});
+  for (int i = 0; i < kSteps; ++i) {
+    const ProfileScope step(Stage::kStep);
+    step.Add(Counter::kExamples, 3);
+    Work(1e-6);
+    // Every other: a rhythm that samples must not fall in with.
+    const ProfileScope inner(i % 2 == 0 ? Stage::kForward : Stage::kBackward);
+    inner.Add(Counter::kAtoms, 1);
+    Work(i % 2 == 0 ? 3e-6 : 1e-6);
+  }
+  const ProfileData data = StopProfile();
+  const ProfileStage* const step = Find(data, "step");
+  const ProfileStage* const forward = Find(data, "step/forward");
+  const ProfileStage* const backward = Find(data, "step/backward");
+  ASSERT_TRUE(step != nullptr && forward != nullptr && backward != nullptr);
+  EXPECT_EQ(step->calls, kSteps);
+  EXPECT_EQ(forward->calls + backward->calls, kSteps);
+  EXPECT_EQ(Count(*step, Counter::kExamples), 3 * kSteps);
+  EXPECT_EQ(Count(*forward, Counter::kAtoms), kSteps / 2);
+  // How right samples are is call_sampler_test's; here, on a machine that may be busy, that they are put together.
+  EXPECT_GT(step->total_s, 0.01);
+  EXPECT_LT(step->total_s, data.wall_s + 1e-9);
+  EXPECT_GT(forward->total_s, 0);
+  EXPECT_GT(backward->total_s, 0);
+  EXPECT_NEAR(step->total_s, step->self_s + forward->total_s + backward->total_s, 1e-9);
+  double sum = 0;
+  for (const ProfileStage& stage : data.stages) sum += stage.self_s;
+  EXPECT_NEAR(sum, data.wall_s, 1e-6);
+}
+
+// What is rare and long is timed inside of short calls, too, and stands for itself alone.
+TEST(ScopeTest, LongStagesInShortOnesStandForThemselves) {
+  StartProfile({});
+  for (int i = 0; i < 5000; ++i) {
+    const ProfileScope step(Stage::kStep);
+    if (i % 1000 != 999) continue;
+    const ProfileScope checkpoint(Stage::kCheckpoint);
+    Work(0.004);
+  }
+  const ProfileData data = StopProfile();
+  const ProfileStage* const step = Find(data, "step");
+  const ProfileStage* const checkpoint = Find(data, "step/checkpoint");
+  ASSERT_TRUE(step != nullptr && checkpoint != nullptr);
+  EXPECT_EQ(checkpoint->calls, 5);
+  EXPECT_GE(checkpoint->total_s, 0.0199);
+  EXPECT_GE(step->total_s, checkpoint->total_s);
+  EXPECT_LE(step->total_s, data.wall_s);
+  EXPECT_NEAR(step->total_s, step->self_s + checkpoint->total_s, 1e-9);
+}
+
 TEST(ScopeTest, CountersGoToTheInnermostScope) {
   StartProfile({});
   ProfileCount(Counter::kStructures, 1);
@@ -129,17 +183,31 @@ TEST(ScopeTest, CountersGoToTheInnermostScope) {
   EXPECT_EQ(Count(*Find(data, "features/search"), Counter::kPairs), int64_t{1} << 40);
 }
 
+TEST(ScopeTest, ASessionBeginsWithNothing) {
+  for (int session = 0; session < 2; ++session) {
+    StartProfile({});
+    {
+      const ProfileScope scope(Stage::kForward);
+      scope.Add(Counter::kAtoms, 5);
+    }
+    const ProfileData data = StopProfile();
+    EXPECT_EQ(Find(data, "forward")->calls, 1);
+    EXPECT_EQ(Count(*Find(data, "forward"), Counter::kAtoms), 5);
+  }
+}
+
 TEST(ScopeTest, EachThreadIsItself) {
   StartProfile({});
   std::vector<std::thread> threads;
+  std::atomic<int> living{0};
   for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([] {
+    threads.emplace_back([&living] {
       SetProfileThreadName("loader");
       for (int i = 0; i < 1000; ++i) {
         const ProfileScope scope(Stage::kMakeBatch);
         scope.Add(Counter::kExamples, 2);
       }
-      Work(0.05);  // so that both live at once
+      for (++living; living < 2;) std::this_thread::yield();  // so that both live at once
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -197,7 +265,6 @@ TEST(ScopeTest, LongStagesLookAtMemory) {
   }
   {
     const ProfileScope scope(Stage::kParse);
-    Work(0.001);
   }
   const ProfileData data = StopProfile();
   EXPECT_GT(Find(data, "search")->peak_rss_bytes, 1 << 20);

@@ -65,6 +65,16 @@ struct Session {
 Session session;
 bool startup_is_counted = false;
 
+// Samples of what lies inside can overrate it. `inside_s`, of stages from `first` on, becomes the `total_s` around
+// them.
+void ScaleInside(size_t first, double total_s, double inside_s, ProfileData* data) {
+  const double factor = inside_s > 0 ? std::clamp(total_s / inside_s, 0.0, 1.0) : 1;
+  for (size_t s = first; s < data->stages.size(); ++s) {
+    data->stages[s].self_s *= factor;
+    data->stages[s].total_s *= factor;
+  }
+}
+
 // For the moment; StopProfile measures over the whole session.
 double RoughTicksPerNanosecond() {
   const int64_t begin = NanosecondsOf(CLOCK_MONOTONIC);
@@ -76,7 +86,7 @@ double RoughTicksPerNanosecond() {
 
 struct Scale {
   double ns_per_tick = 1;
-  double Seconds(uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick * 1e-9; }
+  double Seconds(int64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick * 1e-9; }
 };
 
 // Appends the places in `node`, itself before those inside it. `index` becomes the stage of each node.
@@ -93,7 +103,8 @@ void AddStages(const ThreadLog& log, int node, const std::string& path, int thre
   for (int c = 0; c < kNumCounters; ++c) stage.counters[c] = from.counters[c];
   stage.peak_rss_bytes = from.peak_rss;
   if (profile_internal::allocations_are_counted) stage.allocations = from.allocations;
-  (*index)[node] = static_cast<int>(data->stages.size());
+  const size_t place = data->stages.size();
+  (*index)[node] = static_cast<int>(place);
   // A place that is only about to be left for the first time has nothing to tell, but places inside it may.
   data->stages.push_back(std::move(stage));
   for (size_t inner = 1; inner < index->size(); ++inner) {
@@ -101,6 +112,9 @@ void AddStages(const ThreadLog& log, int node, const std::string& path, int thre
     AddStages(log, static_cast<int>(inner), absl::StrCat(path, "/", StageName(log.nodes[inner].stage)), thread, scale,
               data, index);
   }
+  const double self_s = data->stages[place].self_s, total_s = data->stages[place].total_s;
+  if (self_s < 0 && from.calls > 0) ScaleInside(place + 1, total_s, total_s - self_s, data);
+  data->stages[place].self_s = std::max(0.0, self_s);
 }
 
 void AddThread(ThreadLog* log, const Scale& scale, ProfileData* data) {
@@ -125,7 +139,9 @@ void AddThread(ThreadLog* log, const Scale& scale, ProfileData* data) {
     AddStages(*log, node, std::string(StageName(log->nodes[node].stage)), thread, scale, data, &index);
   }
   const std::lock_guard<std::mutex> lock(log->mutex);
-  data->spans_dropped += log->spans_dropped;
+  int64_t calls = 0;
+  for (int node = 1; node < num_nodes; ++node) calls += log->nodes[node].calls;
+  data->spans_dropped += std::max<int64_t>(0, calls - static_cast<int64_t>(log->spans.size()));
   for (const Span& span : log->spans) {
     if (span.node >= num_nodes || span.start < session.start_ticks) continue;
     const double start = static_cast<double>(span.start - session.start_ticks) * scale.ns_per_tick;
@@ -165,7 +181,12 @@ void StartProfile(const ProfileOptions& options) {
   session.main = profile_internal::LogOfThisThread();
   CHECK(session.main->innermost == nullptr) << "StartProfile inside a scope";
   constexpr double kLooksAtMemory = 20e6;  // ns: looking takes 0.02 ms
-  settings.rss_ticks = static_cast<uint64_t>(kLooksAtMemory * RoughTicksPerNanosecond());
+  constexpr double kSampledBelow = 20e3;   // ns: the clock, read twice, is 0.3 % of it
+  constexpr double kAloneAbove = 1e9;      // ns: what takes longer was not merely interrupted
+  const double ticks_per_ns = RoughTicksPerNanosecond();
+  settings.rss_ticks = static_cast<uint64_t>(kLooksAtMemory * ticks_per_ns);
+  settings.sampled_below = static_cast<uint64_t>(kSampledBelow * ticks_per_ns);
+  settings.alone_above = static_cast<uint64_t>(kAloneAbove * ticks_per_ns);
   settings.spans = options.spans;
   settings.max_spans = std::max<int64_t>(2, options.max_spans);
   session.main->seen_allocations = profile_internal::thread_allocations;
@@ -187,13 +208,15 @@ ProfileData StopProfile() {
   const Scale scale = {static_cast<double>(elapsed_ns) / static_cast<double>(std::max<uint64_t>(1, ticks))};
   ProfileData data;
   AddThread(session.main, scale, &data);
+  const double elapsed_s = static_cast<double>(elapsed_ns) * 1e-9, inside_s = scale.Seconds(session.main->inside);
+  if (inside_s > elapsed_s) ScaleInside(/*first=*/1, elapsed_s, inside_s, &data);
   profile_internal::ForEachLog([&](ThreadLog* log) {
     if (log != session.main && (log->num_nodes > 1 || log->inside > 0)) AddThread(log, scale, &data);
   });
   data.wall_s = static_cast<double>(session.startup_ns + elapsed_ns) * 1e-9;
   ProfileStage& other = data.stages[0];
   other.total_s = data.wall_s;
-  other.self_s = std::max(0.0, static_cast<double>(elapsed_ns) * 1e-9 - scale.Seconds(session.main->inside));
+  other.self_s = std::max(0.0, elapsed_s - inside_s);
   if (session.startup_ns > 0) {
     ProfileStage startup;
     startup.name = startup.path = std::string(StageName(Stage::kStartup));

@@ -23,8 +23,8 @@ struct ProfileStage {
   std::string path;  // with those around it: "validation/forward"
   int thread = 0;
   int64_t calls = 0;
-  double self_s = 0;   // without stages inside
-  double total_s = 0;  // with them
+  double self_s = 0;   // without stages inside; of stages below 20 us that are many, from samples
+  double total_s = 0;  // with them; likewise
   std::array<int64_t, kNumCounters> counters = {};
   int64_t peak_rss_bytes = 0;  // of the process until the last end of this stage; 0: not looked at (short stages)
   int64_t allocations = -1;    // by operator new, without stages inside (allocation_count.h); -1: not counted

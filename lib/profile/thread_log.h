@@ -1,4 +1,6 @@
 // What scope.cc and session.cc share: the memory that each thread records into. Nobody else includes this.
+//
+// Calls, counters and allocations are of every call; times of short stages are of samples (call_sampler.h).
 
 #ifndef RUTILE_LIB_PROFILE_THREAD_LOG_H_
 #define RUTILE_LIB_PROFILE_THREAD_LOG_H_
@@ -10,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "lib/profile/call_sampler.h"
 #include "lib/profile/scope.h"
 
 namespace rutile {
@@ -24,10 +27,11 @@ struct Node {
   int outer = -1;
   std::array<uint8_t, kNumStages> inner = {};  // node of each stage inside, 0: none yet
   std::atomic<int64_t> calls{0};
-  std::atomic<uint64_t> self{0}, total{0};  // ticks
+  std::atomic<int64_t> self{0}, total{0};  // ticks; self below 0: the samples inside overrate what they stand for
   std::atomic<int64_t> peak_rss{0};
   std::atomic<int64_t> allocations{0};  // with the place as the innermost
   std::array<std::atomic<int64_t>, kNumCounters> counters = {};
+  CallSampler sampler;  // of the thread alone
 };
 
 struct Span {
@@ -41,12 +45,11 @@ struct ThreadLog {
   std::atomic<int> num_nodes{1};
   std::array<Node, kMaxNodes> nodes;  // the first is the thread itself, outside of any scope
   ProfileScope* innermost = nullptr;
-  std::atomic<uint64_t> inside{0};  // ticks in outermost scopes
-  int64_t seen_allocations = 0;     // of the thread, up to the last scope that began or ended
-  std::mutex mutex;                 // of the spans
+  std::atomic<int64_t> inside{0};  // ticks in outermost scopes
+  int64_t seen_allocations = 0;    // of the thread, up to the last scope that began or ended
+  std::mutex mutex;                // of the spans
   std::vector<Span> spans;
   uint64_t least_span = 0;  // shorter ones are dropped
-  int64_t spans_dropped = 0;
 
   // Gives what the thread has allocated since the last call to a place.
   void ChargeAllocations(int node);
@@ -61,6 +64,11 @@ struct Settings {
   std::atomic<bool> spans{false};
   std::atomic<int64_t> max_spans{0};
   std::atomic<uint64_t> rss_ticks{0};  // scopes that take longer look at the process's memory
+  std::atomic<uint64_t> sampled_below{0}, alone_above{0};
+
+  SamplerLimits sampling() const {
+    return {sampled_below.load(std::memory_order_relaxed), alone_above.load(std::memory_order_relaxed)};
+  }
 };
 extern Settings settings;
 
@@ -74,7 +82,7 @@ ThreadLog* LogOfThisThread();
 void ForEachLog(const std::function<void(ThreadLog*)>& visit);
 
 // Keeps the longer half, and says from what length on.
-void DropShorterHalf(std::vector<Span>* spans, uint64_t* least_span, int64_t* dropped);
+void DropShorterHalf(std::vector<Span>* spans, uint64_t* least_span);
 
 }  // namespace profile_internal
 }  // namespace rutile
