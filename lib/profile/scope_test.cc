@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
 #include <thread>
@@ -263,9 +263,7 @@ TEST(ScopeTest, LongStagesLookAtMemory) {
     const ProfileScope scope(Stage::kSearch);
     Work(0.03);
   }
-  {
-    const ProfileScope scope(Stage::kParse);
-  }
+  { const ProfileScope scope(Stage::kParse); }
   const ProfileData data = StopProfile();
   EXPECT_GT(Find(data, "search")->peak_rss_bytes, 1 << 20);
   EXPECT_EQ(Find(data, "parse")->peak_rss_bytes, 0);

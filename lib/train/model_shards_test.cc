@@ -75,7 +75,9 @@ TEST(ModelShardsTest, SaysWhoMovesWhat) {
       EXPECT_THAT(Flat(shards->own()), ElementsAre(0, 2, 7, 8));
       EXPECT_THAT(Flat(shards->moved()), ElementsAre(0, 2, 2, 3, 6, 7, 7, 8, 8, 12));
     }
-    if (rank == 2) EXPECT_THAT(Flat(shards->moved()), ElementsAre(2, 3, 6, 7, 8, 12));
+    if (rank == 2) {
+      EXPECT_THAT(Flat(shards->moved()), ElementsAre(2, 3, 6, 7, 8, 12));
+    }
   });
 }
 
