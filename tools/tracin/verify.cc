@@ -51,11 +51,19 @@ struct Worst {
   }
 };
 
-// 0 where both are 0.
-double Relative(double found, double expected, double scale) {
-  const double difference = std::abs(found - expected);
-  return difference == 0 ? 0 : difference / scale;
-}
+// A product that was found, what it should be, and the squares of its two gradients.
+struct Comparison {
+  double found = 0, expected = 0;
+  double square = 0, other_square = 0;
+  std::string what;
+
+  // 0 where both are equal. A gradient that nearly vanishes, of a label that is all but certain, is the rest of a
+  // difference of numbers that are not small: it is held to the mean of the squares.
+  double Error(double mean, double other_mean) const {
+    const double difference = std::abs(found - expected);
+    return difference == 0 ? 0 : difference / std::sqrt(std::max(square, mean) * std::max(other_square, other_mean));
+  }
+};
 
 }  // namespace
 
@@ -66,7 +74,8 @@ absl::StatusOr<std::string> VerifyProducts(absl::Span<const int64_t> train, absl
   std::vector<double> g(weights.size()), h(weights.size());
   RandomStream random(options.seed, "verify");
   ProductTile tile;
-  Worst worst;
+  std::vector<Comparison> of_train, of_pairs, of_tests;
+  double sum = 0, test_sum = 0;
   for (int64_t pair = 0; pair < options.pairs; ++pair) {
     RETURN_IF_ERROR(CheckInterrupt());
     const int64_t i = train[random.Below(train.size())];
@@ -82,18 +91,28 @@ absl::StatusOr<std::string> VerifyProducts(absl::Span<const int64_t> train, absl
     }
     RETURN_IF_ERROR(products->HoldTests(held));
     RETURN_IF_ERROR(products->Products({i}, /*squares=*/true, &tile));
-    worst.See(Relative(SumOfParts(tile.train_square, parts.size()), square, square),
-              absl::StrFormat("|g|^2 of training example %d is %.9g, should be %.9g", i,
-                              SumOfParts(tile.train_square, parts.size()), square));
+    sum += square;
+    of_train.push_back({SumOfParts(tile.train_square, parts.size()), square, square, square,
+                        absl::StrFormat("|g|^2 of training example %d", i)});
     if (tests.empty()) continue;
-    const double found = SumOfParts(tile.product, parts.size());
-    worst.See(Relative(found, dot, std::sqrt(square * test_square)),
-              absl::StrFormat("the product of training example %d and test %d is %.9g, should be %.9g", i, held[0],
-                              found, dot));
-    worst.See(Relative(SumOfParts(products->HeldSquares(), parts.size()), test_square, test_square),
-              absl::StrFormat("|g|^2 of test %d is %.9g, should be %.9g", held[0],
-                              SumOfParts(products->HeldSquares(), parts.size()), test_square));
+    test_sum += test_square;
+    of_pairs.push_back({SumOfParts(tile.product, parts.size()), dot, square, test_square,
+                        absl::StrFormat("the product of training example %d and test %d", i, held[0])});
+    of_tests.push_back({SumOfParts(products->HeldSquares(), parts.size()), test_square, test_square, test_square,
+                        absl::StrFormat("|g|^2 of test %d", held[0])});
   }
+  const double mean = sum / static_cast<double>(options.pairs),
+               test_mean = test_sum / static_cast<double>(options.pairs);
+  Worst worst;
+  const auto see = [&worst](const std::vector<Comparison>& all, double of_first, double of_second) {
+    for (const Comparison& one : all) {
+      worst.See(one.Error(of_first, of_second),
+                absl::StrFormat("%s is %.9g, should be %.9g", one.what, one.found, one.expected));
+    }
+  };
+  see(of_train, mean, mean);
+  see(of_pairs, mean, test_mean);
+  see(of_tests, test_mean, test_mean);
   RETURN_IF_ERROR(products->HoldTests({}));
   if (!(worst.error <= options.tolerance)) {
     return absl::FailedPreconditionError(

@@ -69,5 +69,15 @@ TEST(VerifyTest, OneWrongExampleIsNamed) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Verify({1}, &not_a_number, None()).status()));
 }
 
+// Rounding of what a gradient is the small rest of is no mistake; half of it is.
+TEST(VerifyTest, AGradientThatNearlyVanishesIsHeldToTheOthers) {
+  for (const double factor : {1 + 1e-4, 1.5}) {
+    WrongProducts products(3, factor);
+    for (int i = 0; i < DenseProducts::kNumParameters; ++i)
+      products.train[3 * DenseProducts::kNumParameters + i] *= 1e-9;
+    EXPECT_EQ(Verify({1}, &products, None()).ok(), factor < 1.1) << factor;
+  }
+}
+
 }  // namespace
 }  // namespace rutile
