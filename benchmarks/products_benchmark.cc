@@ -15,8 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/random.h"
 #include "lib/kg/bf16_products.h"
-#include "lib/kg/f32_products.h"
-#include "lib/kg/f64_products.h"
+#include "lib/kg/dense_products.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/profile/fma_peak.h"
 // Last: lib/base/logging.h says why.
@@ -120,13 +119,13 @@ const bool registered = [] {
           ->Unit(benchmark::kMicrosecond);
     }
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32").c_str(), [=](benchmark::State& state) {
-      Run<float>(state, product, MultiplyF32);
+      Run<float>(state, product, MultiplyDense<float>);
     })->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32_BLAS").c_str(),
                                  [=](benchmark::State& state) { Run<float>(state, product, Blas<float>); })
         ->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp64").c_str(), [=](benchmark::State& state) {
-      Run<double>(state, product, MultiplyF64);
+      Run<double>(state, product, MultiplyDense<double>);
     })->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp64_BLAS").c_str(),
                                  [=](benchmark::State& state) { Run<double>(state, product, Blas<double>); })

@@ -3,6 +3,8 @@
 #ifndef RUTILE_LIB_KG_BATCH_ROWS_H_
 #define RUTILE_LIB_KG_BATCH_ROWS_H_
 
+#include <cstdint>
+
 namespace rutile {
 
 // Of each query, [B, d] each. Null: they are in the tables.
@@ -18,6 +20,12 @@ struct BatchRowGradients {
   T* heads = nullptr;
   T* relations = nullptr;
 };
+
+// Of query e, which names `id`: where rows lie apart, else in the table; d numbers each.
+template <typename T>
+T* RowOf(T* apart, int64_t e, T* table, int64_t id, int64_t d) {
+  return apart != nullptr ? apart + e * d : table + id * d;
+}
 
 }  // namespace rutile
 

@@ -93,9 +93,8 @@ void ConveLayers<T>::GatherImages(const T* parameters, const KgeBatch& batch, co
   raw_ = Take<T>(&raw_memory_, batch.size() * 2 * d);
   ForPieces(pool_, batch.size(), kPiece, [&](int64_t begin, int64_t end, int) {
     for (int64_t e = begin; e < end; ++e) {
-      const T* const head = rows.heads != nullptr ? rows.heads + e * d : parameters + at_.entity + batch.head[e] * d;
-      const T* const relation =
-          rows.relations != nullptr ? rows.relations + e * d : parameters + at_.relation + batch.relation[e] * d;
+      const T* const head = RowOf(rows.heads, e, parameters + at_.entity, batch.head[e], d);
+      const T* const relation = RowOf(rows.relations, e, parameters + at_.relation, batch.relation[e], d);
       T* const image = raw_ + e * 2 * d;
       ForRowsOfImage(shape_, [&](bool of_relation, int64_t to, int64_t from, int64_t n) {
         std::copy_n((of_relation ? relation : head) + from, n, image + to);
@@ -408,9 +407,8 @@ void ConveLayers<T>::BackwardImages(const KgeBatch& batch, T* gradient, const Ba
   if (!norm_first) Scale(masks_.input, n, d_images_);
   // In order: two examples may have one head.
   for (int64_t e = 0; e < batch.size(); ++e) {
-    T* const head = d_rows.heads != nullptr ? d_rows.heads + e * d : gradient + at_.entity + batch.head[e] * d;
-    T* const relation =
-        d_rows.relations != nullptr ? d_rows.relations + e * d : gradient + at_.relation + batch.relation[e] * d;
+    T* const head = RowOf(d_rows.heads, e, gradient + at_.entity, batch.head[e], d);
+    T* const relation = RowOf(d_rows.relations, e, gradient + at_.relation, batch.relation[e], d);
     const T* const image = d_images_ + e * 2 * d;
     ForRowsOfImage(shape_, [&](bool of_relation, int64_t from, int64_t to, int64_t count) {
       T* const row = (of_relation ? relation : head) + to;

@@ -6,15 +6,15 @@ namespace {
 // Shares differ by one at most.
 ShardRange Share(int64_t n, int rank, int num_ranks) { return {n * rank / num_ranks, n * (rank + 1) / num_ranks}; }
 
-int64_t Channels(const KgeShape& shape) { return shape.is_conve() ? shape.options.output_channels : 0; }
+KgeParts PartsOf(const KgeShape& shape, int rank, int num_ranks) {
+  return {Share(shape.num_entities, rank, num_ranks), Share(shape.num_relations, rank, num_ranks),
+          Share(shape.is_conve() ? shape.options.output_channels : 0, rank, num_ranks)};
+}
 
 }  // namespace
 
 KgeShard::KgeShard(const KgeShape& shape, Exchange* exchange)
-    : exchange_(exchange),
-      entities_(Share(shape.num_entities, exchange->rank(), exchange->size())),
-      relations_(Share(shape.num_relations, exchange->rank(), exchange->size())),
-      channels_(Share(Channels(shape), exchange->rank(), exchange->size())) {}
+    : exchange_(exchange), parts_(PartsOf(shape, exchange->rank(), exchange->size())) {}
 
 void KgeShard::Sum(absl::Span<double> values) {
   if (status_.ok()) status_ = exchange_->Sum(values);
@@ -48,13 +48,11 @@ std::vector<std::vector<GradientRange>> OwnedParameters(const KgeShape& shape, i
     const auto add = [&](int64_t begin, int64_t end) {
       if (begin < end) owned[rank].push_back({begin, end});
     };
-    const ShardRange entities = Share(shape.num_entities, rank, num_ranks);
+    const auto [entities, relations, channels] = PartsOf(shape, rank, num_ranks);
     add(at.entity + entities.begin * d, at.entity + entities.end * d);
     if (at.entity_bias >= 0) add(at.entity_bias + entities.begin, at.entity_bias + entities.end);
-    const ShardRange relations = Share(shape.num_relations, rank, num_ranks);
     add(at.relation + relations.begin * d, at.relation + relations.end * d);
     if (!shape.is_conve()) continue;
-    const ShardRange channels = Share(Channels(shape), rank, num_ranks);
     for (int64_t row = 0; row < d; ++row) {
       const int64_t begin = at.fc_weight + row * shape.num_features();
       add(begin + channels.begin * shape.map_size(), begin + channels.end * shape.map_size());

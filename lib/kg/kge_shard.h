@@ -30,6 +30,11 @@ struct ShardRange {
   bool holds(int64_t i) const { return begin <= i && i < end; }
 };
 
+// What one of the processes owns.
+struct KgeParts {
+  ShardRange entities, relations, channels;
+};
+
 class KgeShard {
  public:
   // This process's. exchange must outlive it.
@@ -37,9 +42,9 @@ class KgeShard {
 
   int rank() const { return exchange_->rank(); }
   int num_ranks() const { return exchange_->size(); }
-  ShardRange entities() const { return entities_; }
-  ShardRange relations() const { return relations_; }
-  ShardRange channels() const { return channels_; }
+  ShardRange entities() const { return parts_.entities; }
+  ShardRange relations() const { return parts_.relations; }
+  ShardRange channels() const { return parts_.channels; }
 
   // In place, over all processes. After an error nothing is exchanged any more, and results mean nothing.
   void Sum(absl::Span<double> values);
@@ -52,7 +57,7 @@ class KgeShard {
 
  private:
   Exchange* const exchange_;
-  const ShardRange entities_, relations_, channels_;
+  const KgeParts parts_;
   absl::Status status_;
 };
 

@@ -3,8 +3,7 @@
 #include <type_traits>
 
 #include "lib/base/logging.h"
-#include "lib/kg/f32_products.h"
-#include "lib/kg/f64_products.h"
+#include "lib/kg/dense_products.h"
 
 namespace rutile {
 namespace {
@@ -49,13 +48,8 @@ void MatrixProducts<T>::Multiply(const MatrixView<T>& a, const MatrixView<T>& b,
       });
     }
   }
-  ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, T* to, int) {
-    if constexpr (std::is_same_v<T, float>) {
-      MultiplyF32(left, right, add, to, stride);
-    } else {
-      MultiplyF64(left, right, add, to, stride);
-    }
-  });
+  ForParts(pool_, a, b, out, stride,
+           [&](const auto& left, const auto& right, T* to, int) { MultiplyDense(left, right, add, to, stride); });
 }
 
 template class MatrixProducts<float>;

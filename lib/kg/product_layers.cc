@@ -23,9 +23,8 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v,
       FillDropout(shape_.options.seed, batch.epoch, batch.example[e], DropoutLayer::kInput,
                   shape_.options.input_dropout, absl::MakeSpan(masks, 2 * d));
     }
-    const T* const h = rows.heads != nullptr ? rows.heads + e * d : parameters + at_.entity + batch.head[e] * d;
-    const T* const r =
-        rows.relations != nullptr ? rows.relations + e * d : parameters + at_.relation + batch.relation[e] * d;
+    const T* const h = RowOf(rows.heads, e, parameters + at_.entity, batch.head[e], d);
+    const T* const r = RowOf(rows.relations, e, parameters + at_.relation, batch.relation[e], d);
     const T *const m = masks, *const n = masks + d;
     if (half == 0) {
       for (int64_t j = 0; j < d; ++j) v[j] = h[j] * m[j] * (r[j] * n[j]);
@@ -46,12 +45,11 @@ void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, cons
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   const T* masks = masks_.values<T>().data();
   for (int64_t e = 0; e < batch.size(); ++e, masks += 2 * d, d_v += d) {
-    const int64_t head = at_.entity + batch.head[e] * d, relation = at_.relation + batch.relation[e] * d;
-    const T* const h = rows.heads != nullptr ? rows.heads + e * d : parameters + head;
-    const T* const r = rows.relations != nullptr ? rows.relations + e * d : parameters + relation;
+    const T* const h = RowOf(rows.heads, e, parameters + at_.entity, batch.head[e], d);
+    const T* const r = RowOf(rows.relations, e, parameters + at_.relation, batch.relation[e], d);
     const T *const m = masks, *const n = masks + d;
-    T* const d_h = d_rows.heads != nullptr ? d_rows.heads + e * d : gradient + head;
-    T* const d_r = d_rows.relations != nullptr ? d_rows.relations + e * d : gradient + relation;
+    T* const d_h = RowOf(d_rows.heads, e, gradient + at_.entity, batch.head[e], d);
+    T* const d_r = RowOf(d_rows.relations, e, gradient + at_.relation, batch.relation[e], d);
     if (half == 0) {
       for (int64_t j = 0; j < d; ++j) {
         const T both = d_v[j] * m[j] * n[j];

@@ -32,11 +32,14 @@ DataLoaderOptions LoaderOptions(const TrainerOptions& options) {
   loader.num_workers = options.num_workers;
   loader.prefetch_factor = options.prefetch_factor;
   loader.persistent_workers = options.persistent_workers;
-  if (options.communicator != nullptr && !options.shard_model) {
-    loader.rank = options.communicator->rank();
-    loader.num_ranks = options.communicator->size();
-  }
+  if (!options.shard_model) DealOut(options.communicator, &loader);
   return loader;
+}
+
+void DealOut(const Communicator* communicator, DataLoaderOptions* loader) {
+  if (communicator == nullptr) return;
+  loader->rank = communicator->rank();
+  loader->num_ranks = communicator->size();
 }
 
 }  // namespace rutile

@@ -15,6 +15,7 @@
 #include "lib/task/task.h"
 #include "lib/train/agreement.h"
 #include "lib/train/checkpoint.h"
+#include "lib/train/communicator.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/ema.h"
 #include "lib/train/failed_batch.h"
@@ -80,6 +81,8 @@ absl::StatusOr<double> CombineLoss(const EpochContext& context, absl::Span<const
 
 // As the options say, for training: of a model in parts each process sees all of a batch.
 DataLoaderOptions LoaderOptions(const TrainerOptions& options);
+// Batches dealt out among the processes that train together; nullptr: this one is alone.
+void DealOut(const Communicator* communicator, DataLoaderOptions* loader);
 
 }  // namespace rutile
 

@@ -220,9 +220,8 @@ class GlooCommunicator : public Communicator {
       works.push_back(group_->send(own, rank, tag_));
     }
     for (const auto& work : works) work->wait();
-    at::Tensor sum = given[0];
-    for (int rank = 1; rank < settings_.size; ++rank) sum = sum + given[rank];
-    values.copy_(sum);
+    for (int rank = 1; rank < settings_.size; ++rank) given[0].add_(given[rank]);
+    if (settings_.rank > 0) values.copy_(given[0]);
   }
 
   static void Await(c10d::Work& work) {

@@ -30,7 +30,7 @@ LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eag
                            ModelShards* shards)
     : task_(task),
       eager_(MakeEager(task, mode, eager)),
-      reducer_(agreement, task),
+      reducer_(shards == nullptr ? agreement : nullptr, task),
       shards_(shards),
       sums_(static_cast<int>(task.terms().size())) {
   if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
@@ -71,8 +71,7 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }
-  return AddKernels(parameters, batch,
-                    last && shards_ == nullptr ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
+  return AddKernels(parameters, batch, last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
 }
 
 absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step) {
@@ -132,27 +131,21 @@ absl::Status LossGradient::WeighShards(double weight) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Loss> LossGradient::CombineProcesses() {
-  if (shards_ != nullptr) {
-    const Loss loss = task_.CombineTerms(sums_);
-    RETURN_IF_ERROR(WeighShards(loss.weight[0]));
-    return loss;
-  }
-  RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
-  Loss loss = task_.CombineTerms(sums_);
-  SetToZero(absl::MakeSpan(resting_parts_));
-  for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
-  Weigh(loss.weight);
-  ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
-  if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
-  return loss;
-}
-
 absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
   if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
   unset_ = false;
   if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
-  ASSIGN_OR_RETURN(const Loss loss, CombineProcesses());
+  RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
+  Loss loss = task_.CombineTerms(sums_);
+  SetToZero(absl::MakeSpan(resting_parts_));
+  for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
+  if (shards_ != nullptr) {
+    RETURN_IF_ERROR(WeighShards(loss.weight[0]));
+  } else {
+    Weigh(loss.weight);
+  }
+  ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
+  if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
   overflowed_ = false;
   if (scaler_ && std::isfinite(loss.value)) {
     scaler_->Update(std::isfinite(norm_));

@@ -83,13 +83,11 @@ class LossGradient {
   Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }
   // The same of a model in parts.
   absl::Status WeighShards(double weight);
-  // Adds up over processes what was added here.
-  absl::StatusOr<Loss> CombineProcesses();
 
   Task& task_;
   const std::unique_ptr<EagerGradients> eager_;  // null: the task's kernels
   std::optional<GradScaler> scaler_;             // with fp16 networks
-  GradientReducer reducer_;
+  GradientReducer reducer_;                      // of whole models
   ModelShards* const shards_;
   std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* resting_ = nullptr;

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/train/batch_limit.h"
-#include "lib/train/communicator.h"
 #include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/optimizer.h"
@@ -76,10 +75,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
 DataLoaderOptions ValidationLoaderOptions(const TrainerOptions& options) {
   DataLoaderOptions loader = LoaderOptions(options);
   loader.shuffle = false;
-  if (options.communicator != nullptr) {  // dealt out also where the model is in parts: it is whole then
-    loader.rank = options.communicator->rank();
-    loader.num_ranks = options.communicator->size();
-  }
+  DealOut(options.communicator, &loader);  // also where the model is in parts: it is whole then
   loader.batch_size =
       options.validation_batch_size > 0 ? options.validation_batch_size : std::max<int64_t>(options.batch_size, 256);
   return loader;

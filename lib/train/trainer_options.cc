@@ -129,26 +129,6 @@ absl::Status CheckBuckets(const TrainerOptions& options) {
       "bucket_window orders batches at random: it does not go with shuffle off, where the order is given");
 }
 
-absl::Status CheckShards(const TrainerOptions& options) {
-  if (!options.shard_model) return absl::OkStatus();
-  if (options.communicator == nullptr) {
-    return absl::InvalidArgumentError("a model in parts needs several processes: start more, or leave it whole");
-  }
-  if (options.compile_mode != CompileMode::kCompile) {
-    return absl::InvalidArgumentError(absl::StrCat("compile_mode is ", CompileModeName(options.compile_mode),
-                                                   ", which differentiates whole models: for one in parts compile"));
-  }
-  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
-    return absl::InvalidArgumentError(
-        "a model in parts does not go with lbfgs, whose line search moves all parameters at once; use adam");
-  }
-  if (!options.groups.groups.empty()) {
-    return absl::InvalidArgumentError(
-        "a model in parts does not go with parameter groups, which divide it otherwise: leave one of them out");
-  }
-  return absl::OkStatus();
-}
-
 // Groups included.
 bool Averages(const TrainerOptions& options) {
   constexpr OptimizerKind kAverages = OptimizerKind::kScheduleFreeAdamW;
@@ -185,6 +165,25 @@ EagerOptions EagerOptionsOf(const TrainerOptions& options) {
   return eager;
 }
 
+absl::Status CheckShardModel(const TrainerOptions& options) {
+  if (options.communicator == nullptr) {
+    return absl::InvalidArgumentError("a model in parts needs several processes: start more, or leave it whole");
+  }
+  if (options.compile_mode != CompileMode::kCompile) {
+    return absl::InvalidArgumentError(absl::StrCat("compile_mode is ", CompileModeName(options.compile_mode),
+                                                   ", which differentiates whole models: for one in parts compile"));
+  }
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError(
+        "a model in parts does not go with lbfgs, whose line search moves all parameters at once; use adam");
+  }
+  if (!options.groups.groups.empty()) {
+    return absl::InvalidArgumentError(
+        "a model in parts does not go with parameter groups, which divide it otherwise: leave one of them out");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckOptimizerOptions(options.optimizer));
   RETURN_IF_ERROR(CheckParameterGroupOptions(options.groups, options.optimizer));
@@ -205,7 +204,7 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
         "sampling_policy error_weighted needs the errors of all examples, and each of several processes knows its own "
         "alone; use energy_weighted, or one process");
   }
-  RETURN_IF_ERROR(CheckShards(options));
+  if (options.shard_model) RETURN_IF_ERROR(CheckShardModel(options));
   if (options.ema.has_value()) RETURN_IF_ERROR(CheckEmaOptions(*options.ema));
   if (options.ema.has_value() && Averages(options)) {
     return absl::InvalidArgumentError(

@@ -160,6 +160,9 @@ struct TrainerOptions {
 // `eager` with the script of the mode.
 EagerOptions EagerOptionsOf(const TrainerOptions& options);
 
+// Whether shard_model would go with the other options, whatever it is: INVALID_ARGUMENT naming what it does not go
+// with.
+absl::Status CheckShardModel(const TrainerOptions& options);
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckTrainerOptions(const TrainerOptions& options);
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/parallel_for.h"
 #include "lib/kg/bf16_products.h"
-#include "lib/kg/f32_products.h"
+#include "lib/kg/dense_products.h"
 #include "lib/kg/matrix_view.h"
 
 namespace rutile {
@@ -17,7 +17,7 @@ class Products {
   explicit Products(int num_threads) : pool_(num_threads), bf16_(num_threads) {}
 
   bool Multiply(int64_t n, bool bf16) {
-    if (bf16 ? Bf16Forms().front() == Bf16Form::kPortable : !F32ProductsAreFast()) return false;
+    if (bf16 ? Bf16Forms().front() == Bf16Form::kPortable : !DenseProductsAreFast()) return false;
     left_.resize(n * n, 0.5f);
     right_.resize(n * n, 0.25f);
     product_.resize(n * n);
@@ -28,7 +28,7 @@ class Products {
       if (bf16) {
         bf16_[worker].Multiply(left.Rows(begin, end), right, /*add=*/false, out, n);
       } else {
-        MultiplyF32(left.Rows(begin, end), right, /*add=*/false, out, n);
+        MultiplyDense(left.Rows(begin, end), right, /*add=*/false, out, n);
       }
     });
     return true;

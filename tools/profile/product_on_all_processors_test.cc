@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/kg/bf16_products.h"
-#include "lib/kg/f32_products.h"
+#include "lib/kg/dense_products.h"
 
 namespace rutile {
 namespace {
@@ -11,7 +11,7 @@ TEST(ProductOnAllProcessorsTest, MultipliesWhatTheMachineIsFastAtAnyHowOften) {
   for (const int threads : {1, 2, 5}) {
     const auto multiply = ProductOnAllProcessors(threads);
     for (const int n : {64, 64, 1, 3, 100}) {
-      EXPECT_EQ(multiply(n, /*bf16=*/false), F32ProductsAreFast()) << n;
+      EXPECT_EQ(multiply(n, /*bf16=*/false), DenseProductsAreFast()) << n;
       EXPECT_EQ(multiply(n, /*bf16=*/true), Bf16Forms().front() != Bf16Form::kPortable) << n;
     }
   }

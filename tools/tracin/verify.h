@@ -17,8 +17,8 @@ namespace rutile {
 struct VerifyOptions {
   int64_t pairs = 0;  // drawn at each checkpoint
   uint64_t seed = 0;
-  double tolerance =
-      0;  // of the lengths of both gradients, each taken as the root mean square of those drawn if shorter
+  // Of the lengths of both gradients, each taken as the root mean square of those drawn if shorter.
+  double tolerance = 0;
 };
 
 // Compares <g, g'> of random pairs of train x tests, and |g|^2 (with no tests: |g|^2 alone). preconditioner: [P] or

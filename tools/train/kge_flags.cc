@@ -159,9 +159,7 @@ absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions
                                 {"sync_batchnorm"}));
     return true;
   }
-  const bool can = options.compile_mode == CompileMode::kCompile && options.groups.groups.empty() &&
-                   options.optimizer.kind != OptimizerKind::kLbfgs;
-  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !can) return false;
+  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CheckShardModel(options).ok()) return false;
   // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
   const int64_t exchanged = 6 * options.batch_size * shape.dim();
   return exchanged < shape.offsets().size;

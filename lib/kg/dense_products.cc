@@ -1,21 +1,14 @@
-// Products of matrices of one type, on one thread: what f32_products.cc and f64_products.cc compile for each
-// instruction set. Of the factors only panels of the right one are copied; the left one is read where it lies, which is
-// what a BLAS spends a tenth of its time on where it is neither large nor square.
-
-// Read again for each target.
-#if defined(RUTILE_LIB_KG_DENSE_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RUTILE_LIB_KG_DENSE_PRODUCTS_INL_H_
-#undef RUTILE_LIB_KG_DENSE_PRODUCTS_INL_H_
-#else
-#define RUTILE_LIB_KG_DENSE_PRODUCTS_INL_H_
-#endif
-
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/kg/dense_products.cc"
+#include "hwy/foreach_target.h"
+// The order matters: foreach_target.h includes this file again for each target.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "lib/base/simd.h"
+#include "lib/kg/dense_products.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/rows-inl.h"
 
@@ -205,7 +198,7 @@ void MultiplyStrip(const MatrixView<T>& b, int64_t first, int64_t column, Strip<
 
 // out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. Nothing where k is 0.
 template <typename T>
-void MultiplyDense(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
+void MultiplyOf(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
   HWY_ALIGN T panel[kDepth * kTileVecs * MaxLanes<T>()];
   const int64_t m = a.height(), n = b.width(), k = a.width(), lanes = hn::Lanes(hn::ScalableTag<T>());
   for (int64_t first = 0; first < k; first += kDepth) {
@@ -231,9 +224,52 @@ void MultiplyDense(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* 
   }
 }
 
+void MultiplyF32(const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride) {
+  MultiplyOf(a, b, add, out, stride);
+}
+void MultiplyF64(const MatrixView<double>& a, const MatrixView<double>& b, bool add, double* out, int64_t stride) {
+  MultiplyOf(a, b, add, out, stride);
+}
+
+bool IsFast() { return HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3; }
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace rutile
 HWY_AFTER_NAMESPACE();
 
-#endif  // per-target include guard
+#if HWY_ONCE
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+HWY_EXPORT(IsFast);
+HWY_EXPORT(MultiplyF32);
+HWY_EXPORT(MultiplyF64);
+
+void Multiply(const MatrixView<float>& a, const MatrixView<float>& b, bool add, float* out, int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(MultiplyF32)(a, b, add, out, stride);
+}
+void Multiply(const MatrixView<double>& a, const MatrixView<double>& b, bool add, double* out, int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(MultiplyF64)(a, b, add, out, stride);
+}
+
+}  // namespace
+
+bool DenseProductsAreFast() { return HWY_DYNAMIC_DISPATCH(IsFast)(); }
+
+template <typename T>
+void MultiplyDense(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
+  CHECK_EQ(a.width(), b.height());
+  if (a.width() == 0 && !add) {
+    for (int64_t r = 0; r < a.height(); ++r) std::fill_n(out + r * stride, b.width(), T(0));
+  }
+  Multiply(a, b, add, out, stride);
+}
+
+template void MultiplyDense(const MatrixView<float>&, const MatrixView<float>&, bool, float*, int64_t);
+template void MultiplyDense(const MatrixView<double>&, const MatrixView<double>&, bool, double*, int64_t);
+
+}  // namespace rutile
+#endif  // HWY_ONCE
