@@ -16,6 +16,7 @@
 
 #include "lib/base/random.h"
 #include "lib/kg/conve_kernel.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_init.h"
 #include "lib/kg/kge_labels.h"
@@ -157,7 +158,7 @@ void BM_PlainLibTorch(benchmark::State& state) {
 // Gradients alone, or with lib/train's Adam as the trainer takes it: when the gradient is whole, or early.
 enum class Update { kNone, kWhole, kEarly };
 
-void Step(benchmark::State& state, KgeLoss loss, Update update, bool bf16 = false) {
+void Step(benchmark::State& state, KgeLoss loss, Update update, FactorRounding factors = FactorRounding::kNone) {
   at::set_num_threads(1);
   const Data data(state, loss);
   const std::vector<double> initial = InitialKgeParameters(data.shape, 1);
@@ -165,7 +166,7 @@ void Step(benchmark::State& state, KgeLoss loss, Update update, bool bf16 = fals
          gradient = Tensor::Zeros(DType::kF32, parameters.shape());
   const std::unique_ptr<Optimizer> optimizer =
       MakeOptimizer(OptimizerOptions(), DType::kF32, parameters.num_elements());
-  ConveKernel kernel(data.shape, /*pool=*/nullptr, bf16);
+  ConveKernel kernel(data.shape, /*pool=*/nullptr, factors);
   EarlyStep early;
   constexpr double kRate = 0.003;
   const double weight = 1 / static_cast<double>(data.head.size());
@@ -197,8 +198,13 @@ void BM_KernelGradientsAlone(benchmark::State& state) { Step(state, KgeLoss::kOn
 void BM_KernelWholeStep(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kWhole); }
 void BM_KernelSoftmax(benchmark::State& state) { Step(state, KgeLoss::kKvsAll, Update::kEarly); }
 
-void BM_KernelBf16(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kEarly, true); }
-void BM_KernelBf16WholeStep(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kWhole, true); }
+void BM_KernelTwoParts(benchmark::State& state) {
+  Step(state, KgeLoss::kOneToN, Update::kEarly, FactorRounding::kTwoParts);
+}
+void BM_KernelBf16(benchmark::State& state) { Step(state, KgeLoss::kOneToN, Update::kEarly, FactorRounding::kBf16); }
+void BM_KernelBf16WholeStep(benchmark::State& state) {
+  Step(state, KgeLoss::kOneToN, Update::kWhole, FactorRounding::kBf16);
+}
 
 void Sizes(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMillisecond)->Args({135, 200, 128})->Args({14541, 200, 128})->Args({40943, 200, 128});
@@ -206,6 +212,7 @@ void Sizes(benchmark::internal::Benchmark* b) {
 BENCHMARK(BM_PlainLibTorch)->Apply(Sizes);
 BENCHMARK(BM_Kernel)->Apply(Sizes)->Args({14541, 32, 8192})->Args({14541, 32, 32768});
 BENCHMARK(BM_KernelBf16)->Apply(Sizes)->Args({14541, 32, 8192})->Args({14541, 32, 32768});
+BENCHMARK(BM_KernelTwoParts)->Apply(Sizes);
 BENCHMARK(BM_KernelWholeStep)->Apply(Sizes);
 BENCHMARK(BM_KernelBf16WholeStep)->Apply(Sizes);
 BENCHMARK(BM_KernelGradientsAlone)->Apply(Sizes);

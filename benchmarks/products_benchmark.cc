@@ -110,13 +110,16 @@ const bool registered = [] {
   for (const std::string product : {"scores", "d_table", "d_v", "fc", "d_fc", "d_maps"}) {
     for (const Bf16Form form : Bf16Forms()) {
       if (form == Bf16Form::kPortable) continue;
-      benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/", Bf16FormName(form)).c_str(),
-                                   [=](benchmark::State& state) {
-                                     Bf16Products products(form);
-                                     Run<float>(state, product,
-                                                [&](const auto&... arguments) { products.Multiply(arguments...); });
-                                   })
-          ->Unit(benchmark::kMicrosecond);
+      for (const int parts : {1, 2}) {
+        if (parts == 2 && form != Bf16Form::kAmx) continue;
+        benchmark::RegisterBenchmark(
+            absl::StrCat("BM_Product/", product, "/", Bf16FormName(form), parts == 2 ? "_two_parts" : "").c_str(),
+            [=](benchmark::State& state) {
+              Bf16Products products(form, parts);
+              Run<float>(state, product, [&](const auto&... arguments) { products.Multiply(arguments...); });
+            })
+            ->Unit(benchmark::kMicrosecond);
+      }
     }
     benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/fp32").c_str(), [=](benchmark::State& state) {
       Run<float>(state, product, MultiplyDense<float>);

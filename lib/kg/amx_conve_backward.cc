@@ -6,6 +6,7 @@
 #include "lib/base/logging.h"
 #include "lib/kg/amx_conve_forward.h"
 #include "lib/kg/amx_tiles.h"
+#include "lib/kg/bf16_number.h"
 
 namespace rutile {
 
@@ -47,7 +48,7 @@ void PackFc(const ConvShape& conv, const float* fc, int64_t inputs, uint32_t* pa
       uint32_t* tile = packed + ((block * positions * steps + j / kNumbers) * 2 + channel / kLines) * kTile;
       const int64_t at = (j % kNumbers / 2 * kWords + channel % kLines) * 2 + j % 2;
       for (int64_t p = 0; p < positions; ++p, tile += 2 * steps * kTile) {
-        Numbers(tile)[at] = amx::RoundedNumber(row[p]);
+        Numbers(tile)[at] = RoundToBf16(row[p]);
       }
     }
   }
@@ -65,8 +66,8 @@ void PackWeight(const ConvShape& conv, const float* weight, uint32_t* packed) {
         for (int64_t j = 0; j < conv.kernel_width; ++j) {
           const float w = weight[c * conv.taps() + i * conv.kernel_width + j];
           uint16_t* const to = Numbers(tile) + (channel / 2 * kWords + x + j) * 2 + channel % 2;
-          to[0] = amx::RoundedNumber(w);
-          to[2 * kTile] = amx::RoundedNumber(w - amx::NumberOf(to[0]));
+          to[0] = RoundToBf16(w);
+          to[2 * kTile] = RoundToBf16(w - FromBf16(to[0]));
         }
       }
     }
@@ -166,7 +167,7 @@ struct AmxConveBackward::Pass {
       }
       std::fill(Numbers(to) + positions(), Numbers(to) + padded(), uint16_t{0});
     }
-    std::fill_n(Numbers(to), positions(), amx::RoundedNumber(1));
+    std::fill_n(Numbers(to), positions(), RoundToBf16(1));
     std::fill(Numbers(to) + positions(), Numbers(to) + padded(), uint16_t{0});
   }
 

@@ -6,7 +6,7 @@
 //   products[t] = sum over c, p of held[t, c P + p] map[c, p]
 //
 // Maps are summed in fp32, with the bits of ConvForward. In `sums` a map m and a weight w are two numbers of bfloat16
-// each, m = m' + m'', w = w' + w'', and all but m'' w'' count: an error of 3 * 2^-18 of |m w| at most. In `products`
+// each, m = m' + m'', w = w' + w'', and all but m'' w'' count: an error of 2^-15 of |m w| at most. In `products`
 // they are one number each, 2^-8 of |m held|. What is beside an example, or on which thread it is, changes no bit.
 
 #ifndef RUTILE_LIB_KG_AMX_CONVE_FORWARD_H_

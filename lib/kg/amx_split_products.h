@@ -2,7 +2,7 @@
 //
 //   out[i, j] = sum over l of a[i, l] held[j, l]
 //
-// wrong by 3 * 2^-18 of each |a held| at most (amx_split_tiles.h). A row has the same bits whatever rows are beside it.
+// wrong by 2^-15 of each |a held| at most (amx_split_tiles.h). A row has the same bits whatever rows are beside it.
 
 #ifndef RUTILE_LIB_KG_AMX_SPLIT_PRODUCTS_H_
 #define RUTILE_LIB_KG_AMX_SPLIT_PRODUCTS_H_

@@ -1,5 +1,5 @@
 // Products on AMX of factors in two parts: x = x' + x'', both of bfloat16, are 17 bits of it. All but x'' y'' is
-// summed, in fp32: an error of 3 * 2^-18 of |x y| at most. Included by .cc files alone; empty where the processor is
+// summed, in fp32: an error of 2^-15 of |x y| at most. Included by .cc files alone; empty where the processor is
 // another.
 
 #ifndef RUTILE_LIB_KG_AMX_SPLIT_TILES_H_
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "lib/kg/amx_tiles.h"
+#include "lib/kg/bf16_number.h"
 
 #if defined(__x86_64__)
 namespace rutile::amx {
@@ -42,8 +43,8 @@ struct Right {
     const uint32_t* const tile = At(group, steps, even) + ((step - group) * width + column - even) * parts * kTile;
     uint16_t* const to =
         reinterpret_cast<uint16_t*>(const_cast<uint32_t*>(tile)) + (number / 2 * kWords + j % kLines) * 2 + number % 2;
-    to[0] = RoundedNumber(x);
-    if (parts == 2) to[2 * kTile] = RoundedNumber(x - NumberOf(to[0]));
+    to[0] = RoundToBf16(x);
+    if (parts == 2) to[2 * kTile] = RoundToBf16(x - FromBf16(to[0]));
   }
 };
 

@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
@@ -46,20 +45,6 @@ RUTILE_PACK RUTILE_INLINE __m512 FirstOf(__m512i rounded) {
 }
 RUTILE_PACK RUTILE_INLINE __m512 SecondOf(__m512i rounded) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(rounded, 1)), 16));
-}
-
-// The same of one number, slowly.
-inline uint16_t RoundedNumber(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);  // NaN stays one
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-inline float NumberOf(uint16_t rounded) {
-  const uint32_t bits = static_cast<uint32_t>(rounded) << 16;
-  float x;
-  std::memcpy(&x, &bits, sizeof(x));
-  return x;
 }
 
 // x[i] word j <-> x[j] word i.

@@ -1,5 +1,6 @@
 // Tiles: 16 lines of 32 numbers each. Four of them are sums of 32 x 32 results, two are of the left factor and two of
-// the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads.
+// the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads, or, of factors in two
+// parts, twelve for eight.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +16,7 @@ namespace rutile {
 #if defined(__x86_64__)
 namespace {
 
+using amx::FirstOf;
 using amx::kLines;
 using amx::kNumbers;
 using amx::kTile;
@@ -22,28 +24,40 @@ using amx::kWords;
 using amx::Mask;
 using amx::Rounded;
 using amx::RoundUp;
+using amx::SecondOf;
 using amx::TileConfiguration;
 using amx::Transpose;
 using bf16::Part;
 
-// Of the sums at one time, rows of the left factor and columns of the right one: 256 and 512 KB of the second cache.
+// Of the sums at one time, rows of the left factor and columns of the right one: 256 and 512 KB of the second cache for
+// each part.
 constexpr int64_t kDepth = 512, kHeight = 256, kWidth = 512;
 
-// One tile of it: words x[line] of lines whose numbers are next to each other; zeros where there is nothing.
-RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, __m512i* x) {
+// What rounding leaves of 32 numbers, rounded.
+RUTILE_PACK RUTILE_INLINE __m512i Rest(__m512 first, __m512 second, __m512i rounded) {
+  return Rounded(_mm512_sub_ps(first, FirstOf(rounded)), _mm512_sub_ps(second, SecondOf(rounded)));
+}
+
+// One tile of it: words x[line] of lines whose numbers are next to each other; zeros where there is nothing. rest: of
+// two parts.
+template <int kParts>
+RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, __m512i* x, __m512i* rest) {
   const __mmask16 first = Mask(part.depth - number), second = Mask(part.depth - number - 16);
   const float* from = part.from + line * part.across + number;
   const int64_t lines = part.lines - line;
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i, from += part.across) {
     const bool exists = i < lines;
-    x[i] =
-        Rounded(_mm512_maskz_loadu_ps(exists ? first : 0, from), _mm512_maskz_loadu_ps(exists ? second : 0, from + 16));
+    const __m512 a = _mm512_maskz_loadu_ps(exists ? first : 0, from);
+    const __m512 b = _mm512_maskz_loadu_ps(exists ? second : 0, from + 16);
+    x[i] = Rounded(a, b);
+    if constexpr (kParts > 1) rest[i] = Rest(a, b, x[i]);
   }
 }
 
 // The same of numbers whose lines are next to each other: x[word].
-RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_t number, __m512i* x) {
+template <int kParts>
+RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_t number, __m512i* x, __m512i* rest) {
   alignas(64) static constexpr uint16_t kOrder[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i interleaved = _mm512_load_si512(kOrder);
@@ -54,47 +68,52 @@ RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_
   for (int i = 0; i < 16; ++i, from += 2 * part.along) {
     const __m512 a = _mm512_maskz_loadu_ps(2 * i < numbers ? lines : 0, from);
     const __m512 b = _mm512_maskz_loadu_ps(2 * i + 1 < numbers ? lines : 0, from + part.along);
-    x[i] = _mm512_permutexvar_epi16(interleaved, Rounded(a, b));
+    const __m512i rounded = Rounded(a, b);
+    x[i] = _mm512_permutexvar_epi16(interleaved, rounded);
+    if constexpr (kParts > 1) rest[i] = _mm512_permutexvar_epi16(interleaved, Rest(a, b, rounded));
   }
 }
 
-// packed: [lines / 16, depth / 32] tiles, both rounded up, each [line, word], or [word, line] of the right factor.
-template <bool kAlong, bool kRight>
+// A tile of each part, [line, word], or [word, line] of the right factor.
+template <bool kAlong, bool kRight, int kParts>
 RUTILE_PACK RUTILE_INLINE void PackTile(const Part& part, int64_t line, int64_t number, uint32_t* packed) {
-  __m512i x[16];
+  __m512i x[kParts][16];
   if constexpr (kAlong) {
-    LoadAlong(part, line, number, x);
+    LoadAlong<kParts>(part, line, number, x[0], x[kParts - 1]);
   } else {
-    LoadAcross(part, line, number, x);
+    LoadAcross<kParts>(part, line, number, x[0], x[kParts - 1]);
   }
-  if constexpr (kAlong == kRight) Transpose(x);
+#pragma GCC unroll 2
+  for (int p = 0; p < kParts; ++p) {
+    if constexpr (kAlong == kRight) Transpose(x[p]);
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) _mm512_store_si512(packed + i * kWords, x[i]);
+    for (int i = 0; i < 16; ++i) _mm512_store_si512(packed + p * kTile + i * kWords, x[p][i]);
+  }
 }
 
-// packed: [lines / 16, depth / 32] tiles, both rounded up, each [line, word], or [word, line] of the right factor. Read
-// in the order of memory, as far as a tile allows.
-template <bool kAlong, bool kRight>
+// packed: [lines / 16, depth / 32, parts] tiles, the first two rounded up. Read in the order of memory, as far as a
+// tile allows.
+template <bool kAlong, bool kRight, int kParts>
 RUTILE_PACK void PackTiles(const Part& part, uint32_t* packed) {
   const int64_t steps = (part.depth + kNumbers - 1) / kNumbers;
+  const auto pack = [&](int64_t line, int64_t number) RUTILE_PACK {
+    uint32_t* const to = packed + (line / kLines * steps + number / kNumbers) * kParts * kTile;
+    PackTile<kAlong, kRight, kParts>(part, line, number, to);
+  };
   if constexpr (kAlong) {
     for (int64_t line = 0; line < part.lines; line += kLines) {
-      for (int64_t number = 0; number < part.depth; number += kNumbers, packed += kTile) {
-        PackTile<kAlong, kRight>(part, line, number, packed);
-      }
+      for (int64_t number = 0; number < part.depth; number += kNumbers) pack(line, number);
     }
   } else {
-    for (int64_t number = 0; number < part.depth; number += kNumbers, packed += kTile) {
-      for (int64_t line = 0; line < part.lines; line += kLines) {
-        PackTile<kAlong, kRight>(part, line, number, packed + line / kLines * steps * kTile);
-      }
+    for (int64_t number = 0; number < part.depth; number += kNumbers) {
+      for (int64_t line = 0; line < part.lines; line += kLines) pack(line, number);
     }
   }
 }
 
-template <bool kRight>
+template <bool kRight, int kParts>
 void Pack(const Part& part, uint32_t* packed) {
-  part.along == 1 ? PackTiles<true, kRight>(part, packed) : PackTiles<false, kRight>(part, packed);
+  part.along == 1 ? PackTiles<true, kRight, kParts>(part, packed) : PackTiles<false, kRight, kParts>(part, packed);
 }
 
 // A block of the result.
@@ -108,12 +127,12 @@ struct Block {
 };
 
 // R x C tiles of the result; row and column count tiles. Sums meet what they are added to last, when it has come from
-// memory.
-template <int R, int C>
+// memory. Of factors in two parts all is summed but the product of what rounding left of both.
+template <int R, int C, int kParts>
 RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   constexpr int64_t kBytes = kWords * sizeof(uint32_t), kWidthOfSums = C * 16;
   alignas(64) float sums[R * kLines * kWidthOfSums];
-  const int64_t line = block.steps * kTile;
+  const int64_t line = block.steps * kParts * kTile;
   const uint32_t *const a0 = block.left + row * line, *const a1 = a0 + line;
   const uint32_t *const b0 = block.right + column * line, *const b1 = b0 + line;
   const int64_t rows = std::min(R * kLines, block.rows - row * kLines);
@@ -128,20 +147,30 @@ RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  for (int64_t i = 0; i < line; i += kTile) {
+  // Tiles 4 and 5 times 6 and 7.
+#define RUTILE_MULTIPLY                         \
+  _tile_dpbf16ps(0, 4, 6);                      \
+  if constexpr (C > 1) _tile_dpbf16ps(1, 4, 7); \
+  if constexpr (R > 1) _tile_dpbf16ps(2, 5, 6); \
+  if constexpr (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7)
+  for (int64_t i = 0; i < line; i += kParts * kTile) {
     _tile_loadd(4, a0 + i, kBytes);
+    if constexpr (R > 1) _tile_loadd(5, a1 + i, kBytes);
+    if constexpr (kParts > 1) {
+      _tile_loadd(6, b0 + i + kTile, kBytes);
+      if constexpr (C > 1) _tile_loadd(7, b1 + i + kTile, kBytes);
+      RUTILE_MULTIPLY;
+    }
     _tile_loadd(6, b0 + i, kBytes);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (C > 1) {
-      _tile_loadd(7, b1 + i, kBytes);
-      _tile_dpbf16ps(1, 4, 7);
+    if constexpr (C > 1) _tile_loadd(7, b1 + i, kBytes);
+    RUTILE_MULTIPLY;
+    if constexpr (kParts > 1) {
+      _tile_loadd(4, a0 + i + kTile, kBytes);
+      if constexpr (R > 1) _tile_loadd(5, a1 + i + kTile, kBytes);
+      RUTILE_MULTIPLY;
     }
-    if constexpr (R > 1) {
-      _tile_loadd(5, a1 + i, kBytes);
-      _tile_dpbf16ps(2, 5, 6);
-    }
-    if constexpr (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7);
   }
+#undef RUTILE_MULTIPLY
   constexpr int64_t kSumBytes = kWidthOfSums * sizeof(float);
   _tile_stored(0, sums, kSumBytes);
   if constexpr (C > 1) _tile_stored(1, sums + 16, kSumBytes);
@@ -159,30 +188,27 @@ RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   }
 }
 
-template <int R>
+template <int R, int kParts>
 RUTILE_INLINE void RowOfTiles(const Block& block, int64_t row) {
   const int64_t columns = (block.columns + kLines - 1) / kLines;
   int64_t column = 0;
-  for (; column + 2 <= columns; column += 2) Tiles<R, 2>(block, row, column);
-  if (column < columns) Tiles<R, 1>(block, row, column);
+  for (; column + 2 <= columns; column += 2) Tiles<R, 2, kParts>(block, row, column);
+  if (column < columns) Tiles<R, 1, kParts>(block, row, column);
 }
 
+template <int kParts>
 void MultiplyBlock(const Block& block) {
   const int64_t rows = (block.rows + kLines - 1) / kLines;
   int64_t row = 0;
-  for (; row + 2 <= rows; row += 2) RowOfTiles<2>(block, row);
-  if (row < rows) RowOfTiles<1>(block, row);
+  for (; row + 2 <= rows; row += 2) RowOfTiles<2, kParts>(block, row);
+  if (row < rows) RowOfTiles<1, kParts>(block, row);
 }
 
-}  // namespace
-
-// Factors are packed with AVX512-BF16.
-bool HasBf16Amx() { return HasBf16Avx512() && AmxIsPermitted(); }
-
-void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
+template <int kParts>
+void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   const MatrixView<float>&a = problem.a, &b = problem.b;
   const int64_t m = a.height(), n = b.width(), k = a.width();
-  const int64_t most = RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words of a line
+  const int64_t most = kParts * RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words of a line
   const int64_t left_size = RoundUp(std::min(kHeight, m), kLines) * most;
   const size_t needed = left_size + RoundUp(std::min(kWidth, n), kLines) * most + kWords;
   if (memory->size() < needed) memory->resize(needed);
@@ -202,20 +228,29 @@ void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
     int64_t packed_row = -1;
     for (int64_t column = 0; column < n; column += kWidth) {
       block.columns = std::min(kWidth, n - column);
-      Pack<true>({b.At(first, column), block.columns, depth, b.transposed ? 1 : b.stride, b.transposed ? b.stride : 1},
-                 right);
+      Pack<true, kParts>(
+          {b.At(first, column), block.columns, depth, b.transposed ? 1 : b.stride, b.transposed ? b.stride : 1}, right);
       for (int64_t row = 0; row < m; row += kHeight) {
         block.rows = std::min(kHeight, m - row);
         if (packed_row != row) {
-          Pack<false>({a.At(row, first), block.rows, depth, a.transposed ? a.stride : 1, a.transposed ? 1 : a.stride},
-                      left);
+          Pack<false, kParts>(
+              {a.At(row, first), block.rows, depth, a.transposed ? a.stride : 1, a.transposed ? 1 : a.stride}, left);
           packed_row = row;
         }
         block.out = problem.out + row * problem.stride + column;
-        MultiplyBlock(block);
+        MultiplyBlock<kParts>(block);
       }
     }
   }
+}
+
+}  // namespace
+
+// Factors are packed with AVX512-BF16.
+bool HasBf16Amx() { return HasBf16Avx512() && AmxIsPermitted(); }
+
+void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
+  problem.parts == 1 ? Multiply<1>(problem, memory) : Multiply<2>(problem, memory);
 }
 
 #else

@@ -10,23 +10,26 @@
 
 namespace rutile {
 
-// out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`; sizes agree, and none is 0.
+// out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`; sizes agree, and none is 0. parts: numbers of
+// bfloat16 that stand for a factor (bf16_products.h).
 struct Bf16Problem {
   MatrixView<float> a, b;
   bool add = false;
   float* out = nullptr;
   int64_t stride = 0;
+  int parts = 1;
 };
 
 // Where factors are packed; grows to what a form needs, and stays.
 using Bf16Memory = std::vector<uint32_t>;
 
-// Any machine.
+// Any machine. This one and the next: one part.
 void MultiplyBf16Portable(const Bf16Problem& problem, Bf16Memory* memory);
 
 // Whether this machine can, and the process may. Elsewhere the functions beside them do nothing.
 bool HasBf16Avx512();
 void MultiplyBf16Avx512(const Bf16Problem& problem, Bf16Memory* memory);
+// One part or two.
 bool HasBf16Amx();
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory);
 

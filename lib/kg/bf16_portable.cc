@@ -1,6 +1,7 @@
-#include <cstring>
+#include <cstdint>
 
 #include "lib/kg/bf16_machines.h"
+#include "lib/kg/bf16_number.h"
 #include "lib/kg/bf16_part.h"
 #include "lib/kg/bf16_strips.h"
 
@@ -13,31 +14,16 @@ using bf16_strips::kPairs;
 using bf16_strips::kVecs;
 using bf16_strips::Strip;
 
-uint32_t BitsOf(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
-float FloatOf(uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, sizeof(x));
-  return x;
-}
-
-// Rounded; in the upper half. NaN of any bits stays one, as what is added ends in its mantissa or its sign.
-uint32_t Round(uint32_t bits) {
-  const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
-  return (bits & 0x7fffffff) > 0x7f800000 ? bits | 0x400000 : rounded;
-}
-uint32_t Pair(uint32_t first, uint32_t second) { return Round(first) >> 16 | (Round(second) & 0xffff0000); }
+float First(uint32_t pair) { return FromBf16(static_cast<uint16_t>(pair)); }
+float Second(uint32_t pair) { return FromBf16(static_cast<uint16_t>(pair >> 16)); }
 
 // Says what the others do.
 struct Portable {
   static uint32_t PairOf(const Part& part, int64_t c, int64_t p) {
     const auto number = [&](int64_t i) {
-      return c < part.lines && i < part.depth ? BitsOf(part.from[c * part.across + i * part.along]) : 0;
+      return c < part.lines && i < part.depth ? RoundToBf16(part.from[c * part.across + i * part.along]) : uint32_t{0};
     };
-    return Pair(number(2 * p), number(2 * p + 1));
+    return number(2 * p) | number(2 * p + 1) << 16;
   }
 
   // packed[p * width + c] = numbers 2 p and 2 p + 1 of line c; zeros where there is no line or number.
@@ -61,10 +47,10 @@ struct Portable {
       float sums[kVecs * kLanes] = {};
       for (int64_t p = 0; p < strip.pairs; ++p) {
         const uint32_t a = strip.left[r * strip.row_step + p * strip.pair_step];
-        const float a0 = FloatOf(a << 16), a1 = FloatOf(a & 0xffff0000);
+        const float a0 = First(a), a1 = Second(a);
         for (int64_t c = 0; c < width; ++c) {
           const uint32_t b = strip.right[p * width + c];
-          sums[c] += a0 * FloatOf(b << 16) + a1 * FloatOf(b & 0xffff0000);
+          sums[c] += a0 * First(b) + a1 * Second(b);
         }
       }
       float* const out = strip.out + r * strip.stride;

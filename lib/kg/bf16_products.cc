@@ -3,8 +3,53 @@
 #include <algorithm>
 
 #include "lib/base/logging.h"
+#include "lib/kg/bf16_number.h"
 
 namespace rutile {
+namespace {
+
+void MultiplyIn(Bf16Form form, const Bf16Problem& problem, Bf16Memory* memory) {
+  switch (form) {
+    case Bf16Form::kAmx:
+      return MultiplyBf16Amx(problem, memory);
+    case Bf16Form::kAvx512:
+      return MultiplyBf16Avx512(problem, memory);
+    case Bf16Form::kPortable:
+      return MultiplyBf16Portable(problem, memory);
+  }
+}
+
+// What rounding makes of a factor, and what it leaves.
+struct Copies {
+  std::vector<float> rounded, rest;
+  MatrixView<float> Of(const std::vector<float>& numbers) const { return {numbers.data(), height, width, width}; }
+  int64_t height, width;
+};
+
+Copies CopiesOf(const MatrixView<float>& factor) {
+  Copies copies = {{}, {}, factor.height(), factor.width()};
+  for (int64_t i = 0; i < copies.height; ++i) {
+    for (int64_t j = 0; j < copies.width; ++j) {
+      const float x = *factor.At(i, j), rounded = FromBf16(RoundToBf16(x));
+      copies.rounded.push_back(rounded);
+      copies.rest.push_back(FromBf16(RoundToBf16(x - rounded)));
+    }
+  }
+  return copies;
+}
+
+// By products of one part.
+void MultiplyCopies(Bf16Form form, const Bf16Problem& problem, Bf16Memory* memory) {
+  const Copies a = CopiesOf(problem.a), b = CopiesOf(problem.b);
+  const auto multiply = [&](const std::vector<float>& left, const std::vector<float>& right, bool add) {
+    MultiplyIn(form, {a.Of(left), b.Of(right), add, problem.out, problem.stride}, memory);
+  };
+  multiply(a.rounded, b.rest, problem.add);
+  multiply(a.rounded, b.rounded, true);
+  multiply(a.rest, b.rounded, true);
+}
+
+}  // namespace
 
 absl::string_view Bf16FormName(Bf16Form form) {
   switch (form) {
@@ -26,9 +71,10 @@ std::vector<Bf16Form> Bf16Forms() {
   return forms;
 }
 
-Bf16Products::Bf16Products() : Bf16Products(Bf16Forms().front()) {}
+Bf16Products::Bf16Products(int parts) : Bf16Products(Bf16Forms().front(), parts) {}
 
-Bf16Products::Bf16Products(Bf16Form form) : form_(form) {
+Bf16Products::Bf16Products(Bf16Form form, int parts) : form_(form), parts_(parts) {
+  CHECK(parts == 1 || parts == 2) << parts;
   const std::vector<Bf16Form> forms = Bf16Forms();
   CHECK(std::find(forms.begin(), forms.end(), form) != forms.end()) << "this machine has no " << Bf16FormName(form);
 }
@@ -40,15 +86,9 @@ void Bf16Products::Multiply(const MatrixView<float>& a, const MatrixView<float>&
     for (int64_t r = 0; r < a.height(); ++r) std::fill_n(out + r * stride, b.width(), 0.0f);
   }
   if (a.height() == 0 || b.width() == 0 || a.width() == 0) return;
-  const Bf16Problem problem = {a, b, add, out, stride};
-  switch (form_) {
-    case Bf16Form::kAmx:
-      return MultiplyBf16Amx(problem, &memory_);
-    case Bf16Form::kAvx512:
-      return MultiplyBf16Avx512(problem, &memory_);
-    case Bf16Form::kPortable:
-      return MultiplyBf16Portable(problem, &memory_);
-  }
+  const Bf16Problem problem = {a, b, add, out, stride, parts_};
+  if (parts_ > 1 && form_ != Bf16Form::kAmx) return MultiplyCopies(form_, problem, &memory_);
+  MultiplyIn(form_, problem, &memory_);
 }
 
 }  // namespace rutile

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,21 +27,38 @@ float Rounded(float x) {
   return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
 }
 
-class Bf16ProductsTest : public ::testing::TestWithParam<Bf16Form> {};
+// What two parts leave of it.
+float RoundedTwice(float x) { return Rounded(x) + Rounded(x - Rounded(x)); }
 
-std::string NameOfForm(const ::testing::TestParamInfo<Bf16Form>& info) {
-  return info.param == Bf16Form::kAmx ? "Amx" : info.param == Bf16Form::kAvx512 ? "Avx512" : "Portable";
+// A form, and the parts of a factor.
+class Bf16ProductsTest : public ::testing::TestWithParam<std::tuple<Bf16Form, int>> {
+ protected:
+  Bf16Form form() const { return std::get<0>(GetParam()); }
+  int parts() const { return std::get<1>(GetParam()); }
+  Bf16Products Products() const { return Bf16Products(form(), parts()); }
+};
+
+std::string NameOfForm(const ::testing::TestParamInfo<std::tuple<Bf16Form, int>>& info) {
+  const auto [form, parts] = info.param;
+  return absl::StrCat(form == Bf16Form::kAmx      ? "Amx"
+                      : form == Bf16Form::kAvx512 ? "Avx512"
+                                                  : "Portable",
+                      parts == 2 ? "InTwoParts" : "");
 }
 
 // All that this machine has.
-INSTANTIATE_TEST_SUITE_P(Forms, Bf16ProductsTest, ::testing::ValuesIn(Bf16Forms()), NameOfForm);
+INSTANTIATE_TEST_SUITE_P(Forms, Bf16ProductsTest,
+                         ::testing::Combine(::testing::ValuesIn(Bf16Forms()), ::testing::Values(1, 2)), NameOfForm);
 
 // Below, at and above tiles, panels, depths and blocks.
 TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
   const int64_t sizes[][3] = {{1, 1, 1},    {8, 2, 32},   {7, 3, 31},    {9, 5, 33},    {20, 256, 40}, {13, 515, 65},
                               {16, 32, 16}, {32, 64, 32}, {33, 63, 17},  {17, 65, 47},  {48, 31, 48},  {530, 9, 3},
                               {3, 40, 530}, {250, 7, 37}, {271, 33, 18}, {31, 1030, 20}};
-  Bf16Products products(GetParam());
+  Bf16Products products = Products();
+  const auto kept = parts() == 2 ? RoundedTwice : Rounded;
+  // Of two parts the product of both rests is left out: at most 2^-8 of each factor.
+  const double tolerance = parts() == 2 ? 1.0 / (1 << 16) + 1e-6 : 1e-6;
   for (const auto& [m, k, n] : sizes) {
     for (int form = 0; form < 8; ++form) {
       const bool add = form & 1;
@@ -52,10 +70,10 @@ TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
       products.Multiply(a, b, add, out.data(), stride);
       std::vector<double> row(k), columns;
       for (int64_t j = 0; j < n; ++j) {
-        for (int64_t l = 0; l < k; ++l) columns.push_back(Rounded(Element(b, l, j)));
+        for (int64_t l = 0; l < k; ++l) columns.push_back(kept(Element(b, l, j)));
       }
       for (int64_t i = 0; i < m; ++i) {
-        for (int64_t l = 0; l < k; ++l) row[l] = Rounded(Element(a, i, l));
+        for (int64_t l = 0; l < k; ++l) row[l] = kept(Element(a, i, l));
         for (int64_t j = 0; j < n; ++j) {
           double sum = add ? 2 : 0, sizes_sum = 2;
           for (int64_t l = 0; l < k; ++l) {
@@ -63,7 +81,7 @@ TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
             sum += term;
             sizes_sum += std::abs(term);
           }
-          ASSERT_NEAR(out[i * stride + j], sum, 1e-6 * sizes_sum);
+          ASSERT_NEAR(out[i * stride + j], sum, tolerance * sizes_sum);
         }
         for (int64_t j = n; j < stride; ++j) ASSERT_EQ(out[i * stride + j], 2.0f);
       }
@@ -80,8 +98,8 @@ TEST_P(Bf16ProductsTest, EqualsThePortableFormWhereNothingIsRounded) {
   for (int form = 0; form < 4; ++form) {
     const MatrixView<float> a = View(left, kM, kK, form & 1), b = View(right, kK, kN, form & 2);
     std::vector<float> out(kM * kN, 1.0f), expected = out;
-    Bf16Products(GetParam()).Multiply(a, b, /*add=*/true, out.data(), kN);
-    Bf16Products(Bf16Form::kPortable).Multiply(a, b, /*add=*/true, expected.data(), kN);
+    Products().Multiply(a, b, /*add=*/true, out.data(), kN);
+    Bf16Products(Bf16Form::kPortable, parts()).Multiply(a, b, /*add=*/true, expected.data(), kN);
     EXPECT_EQ(out, expected) << form;
   }
 }
@@ -95,7 +113,7 @@ TEST_P(Bf16ProductsTest, APartHasTheBitsOfTheWhole) {
       const bool add = form & 1;
       const MatrixView<float> a = View(left, kM, k, form & 2), b = View(right, k, kN, form & 4);
       std::vector<float> whole(kM * kN, 0.3f), parts = whole;
-      Bf16Products products(GetParam());
+      Bf16Products products = Products();
       products.Multiply(a, b, add, whole.data(), kN);
       for (const auto& [row, end_row] : {std::pair<int64_t, int64_t>{0, 7}, {7, 8}, {8, 290}, {290, kM}}) {
         for (const auto& [column, end] : {std::pair<int64_t, int64_t>{0, 19}, {19, 540}, {540, kN}}) {
@@ -116,7 +134,7 @@ TEST_P(Bf16ProductsTest, ThreadsDoNotDisturbEachOther) {
   std::vector<std::thread> threads;
   for (std::vector<float>& result : results) {
     threads.emplace_back([&] {
-      Bf16Products products(GetParam());
+      Bf16Products products = Products();
       for (int i = 0; i < 50; ++i) {
         products.Multiply(View(left, kSize, kSize, false), View(right, kSize, kSize, true), false, result.data(),
                           kSize);
@@ -127,6 +145,39 @@ TEST_P(Bf16ProductsTest, ThreadsDoNotDisturbEachOther) {
   for (const std::vector<float>& result : results) EXPECT_EQ(result, results[0]);
 }
 
+// 17 bits stay of each factor: with what is left out, 2^-15 of each term at most, and what fp32's sums lose.
+TEST_P(Bf16ProductsTest, TwoPartsAreNearlyFp32) {
+  if (parts() == 1) return;
+  constexpr int64_t kSize = 100;
+  const std::vector<float> left = Values((kSize + 3) * (kSize + 3), "left"),
+                           right = Values((kSize + 3) * (kSize + 3), "right");
+  const MatrixView<float> a = View(left, kSize, kSize, false), b = View(right, kSize, kSize, false);
+  std::vector<float> out(kSize * kSize);
+  Products().Multiply(a, b, false, out.data(), kSize);
+  for (int64_t i = 0; i < kSize; ++i) {
+    for (int64_t j = 0; j < kSize; ++j) {
+      double sum = 0, sizes = 0;
+      for (int64_t l = 0; l < kSize; ++l) {
+        const double term = static_cast<double>(Element(a, i, l)) * Element(b, l, j);
+        sum += term;
+        sizes += std::abs(term);
+      }
+      ASSERT_NEAR(out[i * kSize + j], sum, (1.0 / (1 << 15) + 1e-6) * sizes);
+    }
+  }
+}
+
+// Nearly half of bfloat16's last digit is left of both factors.
+TEST_P(Bf16ProductsTest, TheWorstTermOfTwoParts) {
+  if (parts() == 1) return;
+  const float x = 1 + 255.0f / (1 << 16);
+  float out = 0;
+  Products().Multiply({&x, 1, 1, 1}, {&x, 1, 1, 1}, false, &out, 1);
+  const double error = 1 - out / (static_cast<double>(x) * x);
+  EXPECT_GT(error, 1.0 / (1 << 17));
+  EXPECT_LT(error, 1.0 / (1 << 15));
+}
+
 TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
   const float one = 1, eps = 1.0f / 256;
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
@@ -135,12 +186,14 @@ TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
   std::memcpy(&other_nan, &lowest_nan, sizeof(other_nan));
   const std::vector<float> a = {one + eps, one + 3 * eps, -(one + eps), nan, other_nan, inf};
   std::vector<float> out(6);
-  Bf16Products(GetParam()).Multiply({a.data(), 6, 1, 1}, {&one, 1, 1, 1}, false, out.data(), 1);
+  Products().Multiply({a.data(), 6, 1, 1}, {&one, 1, 1, 1}, false, out.data(), 1);
+  EXPECT_TRUE(std::isnan(out[3]));
+  EXPECT_TRUE(std::isnan(out[4]));
+  EXPECT_FALSE(std::isfinite(out[5]));
+  if (parts() == 2) return;  // nothing is lost of the others, and inf - inf is NaN
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], 1.0f + 4 * eps);
   EXPECT_EQ(out[2], -1.0f);
-  EXPECT_TRUE(std::isnan(out[3]));
-  EXPECT_TRUE(std::isnan(out[4]));
   EXPECT_EQ(out[5], inf);
 }
 
@@ -148,13 +201,13 @@ TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
 TEST_P(Bf16ProductsTest, DenormalsAreKeptOrZero) {
   const float small = std::numeric_limits<float>::min() / 4, one = 1;
   float out = 1;
-  Bf16Products(GetParam()).Multiply({&small, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
-  EXPECT_EQ(out, GetParam() == Bf16Form::kPortable ? small : 0.0f);
+  Products().Multiply({&small, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
+  EXPECT_EQ(out, form() == Bf16Form::kPortable ? small : 0.0f);
 }
 
 TEST_P(Bf16ProductsTest, NothingToMultiply) {
   std::vector<float> out(4, 2.0f);
-  Bf16Products products(GetParam());
+  Bf16Products products = Products();
   products.Multiply({out.data(), 2, 0, 1}, {out.data(), 0, 2, 2}, true, out.data(), 2);
   EXPECT_EQ(out[3], 2.0f);
   products.Multiply({out.data(), 0, 2, 2}, {out.data(), 2, 2, 2}, false, out.data(), 2);

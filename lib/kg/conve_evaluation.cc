@@ -6,6 +6,7 @@
 #include "lib/base/logging.h"
 #include "lib/kg/conv_example_passes.h"
 #include "lib/kg/conve_image.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/workspace.h"
 
 namespace rutile {
@@ -41,7 +42,7 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()),
-      products_(bf16, pool) {
+      products_(bf16 ? FactorRounding::kBf16 : FactorRounding::kNone, pool) {
   products_.SetRounding(bf16);
   Take<T>(&scratch_, NumWorkers(pool) * scratch_size_);
   FoldNorms();

@@ -41,9 +41,9 @@ constexpr int64_t kEntitiesPerHead = 8;
 template <typename T>
 class ConveKernel::ImplOf : public Impl {
  public:
-  ImplOf(const KgeShape& shape, ThreadPool* pool, bool bf16)
-      : shape_(shape), at_(shape.offsets()), scores_(shape, pool, bf16), products_(shape) {
-    if (shape.is_conve()) conve_.emplace(shape, pool, bf16);
+  ImplOf(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
+      : shape_(shape), at_(shape.offsets()), scores_(shape, pool, factors), products_(shape) {
+    if (shape.is_conve()) conve_.emplace(shape, pool, factors);
   }
 
   void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
@@ -255,12 +255,12 @@ class ConveKernel::ImplOf : public Impl {
   Tensor v_, d_v_, d_heads_, d_relations_, row_memory_, d_block_, d_bias_block_;
 };
 
-ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, bool bf16) {
+ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, FactorRounding factors) {
   CHECK(shape.options.precision == DType::kF32 || shape.options.precision == DType::kF64);
   if (shape.options.precision == DType::kF64) {
-    impl_ = std::make_unique<ImplOf<double>>(shape, pool, bf16);
+    impl_ = std::make_unique<ImplOf<double>>(shape, pool, factors);
   } else {
-    impl_ = std::make_unique<ImplOf<float>>(shape, pool, bf16);
+    impl_ = std::make_unique<ImplOf<float>>(shape, pool, factors);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/kg/batch_statistics.h"
 #include "lib/kg/batch_sum.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/task/exchange.h"
@@ -42,9 +43,10 @@ struct KgeGradientUse {
 class ConveKernel {
  public:
   // The shape's options have passed CheckKgeOptions. pool: not owned, may be null (one thread), outlives the kernel.
-  // bf16: factors of matrix products, with fc and with the table, are rounded to bfloat16 where batch.training; sums
-  // and all else stay fp32. Faster where CpuBf16Instructions() names AVX512-BF16; CHECK-fails for fp64.
-  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr, bool bf16 = false);
+  // factors: how those of matrix products, with fc and with the table, are rounded where batch.training; sums and all
+  // else stay fp32. Where it is faster: bf16_products.h. CHECK-fails for fp64.
+  explicit ConveKernel(const KgeShape& shape, ThreadPool* pool = nullptr,
+                       FactorRounding factors = FactorRounding::kNone);
   ~ConveKernel();
   ConveKernel(const ConveKernel&) = delete;
   ConveKernel& operator=(const ConveKernel&) = delete;

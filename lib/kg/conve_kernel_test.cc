@@ -19,6 +19,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/kg/batch_statistics.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_init.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_reference.h"
@@ -341,22 +342,36 @@ TEST(ConveKernelNormTest, ABatchOfOneQuery) {
   ExpectSame(shape, actual, expected, 1e-10);
 }
 
-// Factors of 8 bits: each gradient is a sum of many, whose rounding averages out.
-TEST(ConveKernelBf16Test, IsCloseInTrainingAndExactInEvaluation) {
+struct RoundingCase {
+  FactorRounding factors;
+  double loss, gradient;  // relative errors
+};
+
+class ConveKernelRoundingTest : public ::testing::TestWithParam<RoundingCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Roundings, ConveKernelRoundingTest,
+                         ::testing::Values(RoundingCase{FactorRounding::kBf16, 2e-3, 2e-2},
+                                           RoundingCase{FactorRounding::kTwoParts, 2e-6, 3e-5}),
+                         [](const auto& info) {
+                           return info.param.factors == FactorRounding::kBf16 ? "Bf16" : "TwoParts";
+                         });
+
+// Each gradient is a sum of many, whose rounding averages out.
+TEST_P(ConveKernelRoundingTest, IsCloseInTrainingAndExactInEvaluation) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneVsAll}) {
     KgeShape shape = SmallShape(ConveVariant::kDettmers, KgeModel::kConvE, DType::kF32);
     shape.options.loss = loss;
     const Tensor parameters = ParametersOf(shape);
     const OwnedKgeBatch batch = RandomKgeBatch(shape, 60, 4, 8);
-    ConveKernel kernel(shape, /*pool=*/nullptr, /*bf16=*/true);
+    ConveKernel kernel(shape, /*pool=*/nullptr, GetParam().factors);
     Outcome mixed;
     mixed.gradient = Tensor::Zeros(DType::kF32, parameters.shape());
     ASSERT_TRUE(kernel.AccumulateGradients(parameters, batch.View(true), &mixed.gradient, &mixed.loss, nullptr).ok());
     const Outcome full = FromKernel(shape, parameters, batch.View(true));
-    EXPECT_NEAR(mixed.loss / full.loss, 1, 2e-3);
+    EXPECT_NEAR(mixed.loss / full.loss, 1, GetParam().loss);
     EXPECT_NE(mixed.loss, full.loss);
     const at::Tensor a = ToTorch(mixed.gradient), b = ToTorch(full.gradient);
-    EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 2e-2);
+    EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), GetParam().gradient);
 
     double in_evaluation = 0, in_full = 0;
     ASSERT_TRUE(kernel.AccumulateGradients(parameters, batch.View(false), nullptr, &in_evaluation, nullptr).ok());

@@ -26,7 +26,7 @@ void Scale(const T* mask, int64_t n, T* x) {
 }  // namespace
 
 template <typename T>
-ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
+ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
     : shape_(shape),
       at_(shape.offsets()),
       conv_(ConvShapeOf(shape)),
@@ -34,7 +34,7 @@ ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16)
       pool_(pool),
       // Whole cache lines.
       scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
-      products_(bf16, pool),
+      products_(factors, pool),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()) {

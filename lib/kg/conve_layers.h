@@ -14,6 +14,7 @@
 #include "lib/kg/batch_statistics.h"
 #include "lib/kg/batch_sum.h"
 #include "lib/kg/conv_passes.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/kge_shard.h"
@@ -27,8 +28,8 @@ namespace rutile {
 template <typename T>
 class ConveLayers {
  public:
-  // bf16: factors of matrix products (of fc) are rounded to bfloat16 in training.
-  ConveLayers(const KgeShape& shape, ThreadPool* pool, bool bf16);
+  // factors: of matrix products (of fc), in training.
+  ConveLayers(const KgeShape& shape, ThreadPool* pool, FactorRounding factors);
 
   // From now on norms see the batch of all processes, of which a training batch is this one's share, perhaps of no
   // example: all must call Forward and Backward. Gradients are the share's part.

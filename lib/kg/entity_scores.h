@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kg/blocked_loss.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_batch.h"
 #include "lib/kg/kge_shape.h"
 #include "lib/kg/kge_shard.h"
@@ -42,9 +43,9 @@ class EntityScores {
   static constexpr int64_t kEntities = 512;
   static constexpr int64_t kQueries = 512;
 
-  // bf16: factors of matrix products are rounded to bfloat16 in training.
-  EntityScores(const KgeShape& shape, ThreadPool* pool, bool bf16)
-      : shape_(shape), pool_(pool), products_(bf16, pool) {}
+  // factors: of matrix products, in training.
+  EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
+      : shape_(shape), pool_(pool), products_(factors, pool) {}
 
   // From now on AddLosses is called in all processes, with the same queries: it reads the rows of its entities alone,
   // makes their gradients, and d_v and the loss are parts of sums over all processes. nullptr: all is done here.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/kge_options.h"
 #include "lib/testing/golden_conve.h"
@@ -79,7 +80,7 @@ TEST(EntityScoresTest, AgreesWithAllScoresAtOnce) {
       const Result expected = Dense(shape, batch.View(true), v, table, bias);
       Result actual{0, std::vector<double>(entities * 6, 1.0), std::vector<double>(entities, 1.0),
                     std::vector<double>(queries * 6, 77.0)};
-      EntityScores<double> scores(shape, /*pool=*/nullptr, /*bf16=*/false);
+      EntityScores<double> scores(shape, /*pool=*/nullptr, FactorRounding::kNone);
       EntityArrays<double> arrays;
       arrays.v = v.data();
       arrays.entities = table.data();

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_factors.h"
 #include "lib/kg/kge_part_plan.h"
 #include "lib/kg/kge_shape.h"
@@ -21,7 +22,7 @@ class KgeDirections {
  public:
   // pool: not owned; null: one thread.
   KgeDirections(const KgeShape& shape, const KgePartPlan& plan, ThreadPool* pool = nullptr)
-      : at_(shape.offsets()), columns_(shape), shape_(shape), plan_(plan), products_(/*bf16=*/false, pool) {}
+      : at_(shape.offsets()), columns_(shape), shape_(shape), plan_(plan), products_(FactorRounding::kNone, pool) {}
 
   // direction [P] += sum over examples of weights[e] grad l(e); weights: [B]. Tensors in no part stay as they are.
   void AddGradients(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction);

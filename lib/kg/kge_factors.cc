@@ -5,6 +5,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/kg/blocked_loss.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_labels.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/row_dot.h"
@@ -54,7 +55,7 @@ KgeFactorizer<T>::KgeFactorizer(const KgeShape& shape, const T* parameters, cons
       loss_(options.loss),
       loss_scale_(loss_scale),
       pool_(pool),
-      products_(options.bf16, pool) {
+      products_(options.bf16 ? FactorRounding::kBf16 : FactorRounding::kNone, pool) {
   if (shape_.is_conve()) conve_.emplace(shape_, parameters, options.bf16, pool);
   products_.SetRounding(options.bf16);
 }

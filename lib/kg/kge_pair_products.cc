@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "lib/base/logging.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/matrix_view.h"
 #include "lib/kg/row_dot.h"
 #include "lib/kg/sparse_products.h"
@@ -38,8 +39,8 @@ KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& pl
       pool_(pool),
       small_columns_(SmallColumns(shape).size),
       bf16_(bf16),
-      exact_(/*bf16=*/false, pool),
-      rounded_(bf16, pool) {
+      exact_(FactorRounding::kNone, pool),
+      rounded_(bf16 ? FactorRounding::kBf16 : FactorRounding::kNone, pool) {
   rounded_.SetRounding(bf16);
 }
 

@@ -26,9 +26,13 @@ namespace {
 
 constexpr int64_t kHitsAt[] = {1, 3, 10};
 
-std::map<std::string, std::string> MakeCourse(const KgeOptions& options, bool bf16, const KnowledgeGraph& graph) {
+std::map<std::string, std::string> MakeCourse(const KgeOptions& options, FactorRounding factors,
+                                              const KnowledgeGraph& graph) {
   std::map<std::string, std::string> course = DescribeKgeOptions(options);
-  course["precision"] = bf16 ? "bf16-mixed" : options.precision == DType::kF64 ? "fp64" : "fp32";
+  course["precision"] = factors == FactorRounding::kBf16   ? "bf16-mixed"
+                        : options.precision == DType::kF64 ? "fp64"
+                                                           : "fp32";
+  if (factors == FactorRounding::kTwoParts) course["float32_matmul_precision"] = "high";
   course["triples_sha256"] = TriplesSha256(graph);
   return course;
 }
@@ -68,30 +72,31 @@ DistinctQueries FindDistinct(const NamedTensors& batch) {
 }  // namespace
 
 KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
-                 const KgeOptions& options, int num_threads, bool bf16)
+                 const KgeOptions& options, int num_threads, FactorRounding factors)
     : graph_(std::move(graph)),
       examples_(graph_, std::move(known), options.loss),
       shape_{options, graph_->num_entities(), graph_->num_query_relations()},
-      course_(MakeCourse(options, bf16, *graph_)),
+      course_(MakeCourse(options, factors, *graph_)),
       pool_(num_threads),
-      kernel_(shape_, &pool_, bf16) {}
+      kernel_(shape_, &pool_, factors) {}
 
 KgeTask::~KgeTask() = default;
 
 absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
-                                                         const KgeOptions& options, int num_threads, bool bf16) {
+                                                         const KgeOptions& options, int num_threads,
+                                                         FactorRounding factors) {
   const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckKgeOptions(options));
-  if (bf16 && options.precision == DType::kF64) {
-    return absl::InvalidArgumentError("bf16-mixed goes with fp32 parameters, not with fp64");
+  if (factors != FactorRounding::kNone && options.precision == DType::kF64) {
+    return absl::InvalidArgumentError("rounded factors go with fp32 parameters, not with fp64");
   }
   if (graph->num_entities() < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(graph->num_entities(), " entities: expected at least 2, a model compares them"));
   }
   if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
-  return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, bf16));
+  return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
 }
 
 void KgeTask::SynchroniseNorms(BatchSum sum) {

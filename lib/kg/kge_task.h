@@ -23,6 +23,7 @@
 #include "lib/kg/batch_statistics.h"
 #include "lib/kg/batch_sum.h"
 #include "lib/kg/conve_kernel.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_shape.h"
@@ -39,11 +40,12 @@ namespace rutile {
 class KgeTask : public Task {
  public:
   // known: of train, valid and test; null: built here. num_threads: results do not depend on it, but for what
-  // LibTorch's matrix products do. bf16: the kernel rounds factors of matrix products to bfloat16 in training; for fp32
-  // parameters. INVALID_ARGUMENT: CheckKgeOptions; fewer than 2 entities; bf16 with fp64.
+  // LibTorch's matrix products do. factors: how the kernel rounds those of matrix products in training; for fp32
+  // parameters. INVALID_ARGUMENT: CheckKgeOptions; fewer than 2 entities; rounding with fp64.
   static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
-                                                         const KgeOptions& options, int num_threads, bool bf16 = false);
+                                                         const KgeOptions& options, int num_threads,
+                                                         FactorRounding factors = FactorRounding::kNone);
   ~KgeTask() override;
 
   // ConvE: batch norms see the batches of all processes from now on, as one process with all examples would. All
@@ -102,7 +104,7 @@ class KgeTask : public Task {
   static constexpr int kNumMetricSums = 6;
 
   KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
-          const KgeOptions& options, int num_threads, bool bf16);
+          const KgeOptions& options, int num_threads, FactorRounding factors);
   template <typename T>
   void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
   const std::shared_ptr<const KnowledgeGraph> graph_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_file.h"
 #include "lib/testing/gradient_check.h"
 
@@ -210,14 +211,20 @@ TEST(KgeTaskTest, MetricsDoNotDependOnBatches) {
   EXPECT_NEAR(metrics(1).second, metrics(7).second, 1e-14);
 }
 
-TEST(KgeTaskTest, Bfloat16TrainsNearlyTheSameAndEvaluatesTheSame) {
+TEST(KgeTaskTest, RoundedFactorsTrainNearlyTheSameAndEvaluateTheSame) {
   const KgeOptions options = Options(KgeModel::kConvE, ConveVariant::kDettmers, KgeLoss::kOneToN, DType::kF32);
   const std::unique_ptr<KgeTask> full = MakeTask(options);
-  const std::unique_ptr<KgeTask> mixed = *KgeTask::Create(Ring(), nullptr, options, /*num_threads=*/1, /*bf16=*/true);
+  const auto rounded = [&](FactorRounding factors) {
+    return *KgeTask::Create(Ring(), nullptr, options, /*num_threads=*/1, factors);
+  };
+  const std::unique_ptr<KgeTask> mixed = rounded(FactorRounding::kBf16), split = rounded(FactorRounding::kTwoParts);
   EXPECT_EQ(mixed->Course().at("precision"), "bf16-mixed");
+  EXPECT_EQ(split->Course().at("precision"), "fp32");
+  EXPECT_EQ(split->Course().at("float32_matmul_precision"), "high");
+  EXPECT_EQ(full->Course().count("float32_matmul_precision"), 0);
   const Tensor parameters = full->InitialParameters(1);
   std::vector<double> sum;
-  for (KgeTask* task : {full.get(), mixed.get()}) {
+  for (KgeTask* task : {full.get(), mixed.get(), split.get()}) {
     for (const bool training : {true, false}) {
       const NamedTensors batch = Batch(*task, {0, 1, 2, 3}, 0, training);
       TermSums sums(1);
@@ -228,8 +235,11 @@ TEST(KgeTaskTest, Bfloat16TrainsNearlyTheSameAndEvaluatesTheSame) {
   }
   EXPECT_NE(sum[2], sum[0]);
   EXPECT_NEAR(sum[2], sum[0], 0.01 * sum[0]);
+  EXPECT_NE(sum[4], sum[0]);
+  EXPECT_NEAR(sum[4], sum[0], 2e-5 * sum[0]);
   EXPECT_EQ(sum[3], sum[1]);
-  EXPECT_FALSE(KgeTask::Create(Ring(), nullptr, Options(), 1, /*bf16=*/true).ok());
+  EXPECT_EQ(sum[5], sum[1]);
+  EXPECT_FALSE(KgeTask::Create(Ring(), nullptr, Options(), 1, FactorRounding::kBf16).ok());
 }
 
 TEST(KgeTaskTest, CourseSaysWhatDecidesARun) {

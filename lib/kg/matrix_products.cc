@@ -33,9 +33,11 @@ void ForParts(ThreadPool* pool, const MatrixView<T>& a, const MatrixView<T>& b, 
 }  // namespace
 
 template <typename T>
-MatrixProducts<T>::MatrixProducts(bool bf16, ThreadPool* pool) : pool_(pool) {
-  CHECK(!bf16 || sizeof(T) == sizeof(float)) << "mixed precision is of fp32";
-  if (bf16) bf16_.resize(pool == nullptr ? 1 : pool->num_threads());
+MatrixProducts<T>::MatrixProducts(FactorRounding factors, ThreadPool* pool) : pool_(pool) {
+  if (factors == FactorRounding::kNone) return;
+  CHECK_EQ(sizeof(T), sizeof(float)) << "mixed precision is of fp32";
+  const int threads = pool == nullptr ? 1 : pool->num_threads();
+  for (int i = 0; i < threads; ++i) bf16_.emplace_back(factors == FactorRounding::kTwoParts ? 2 : 1);
 }
 
 template <typename T>

@@ -8,6 +8,7 @@
 
 #include "lib/base/parallel_for.h"
 #include "lib/kg/bf16_products.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/matrix_view.h"
 
 namespace rutile {
@@ -16,11 +17,10 @@ namespace rutile {
 template <typename T>
 class MatrixProducts {
  public:
-  // bf16: factors may be rounded to bfloat16 (bf16_products.h); CHECK-fails for double. pool: not owned; null: one
-  // thread.
-  explicit MatrixProducts(bool bf16, ThreadPool* pool = nullptr);
+  // factors: how they may be rounded; CHECK-fails for double. pool: not owned; null: one thread.
+  explicit MatrixProducts(FactorRounding factors, ThreadPool* pool = nullptr);
 
-  // Whether they are, from now on, where the constructor was told so. At first they are not.
+  // Whether they are, from now on. At first they are not.
   void SetRounding(bool on) { rounding_ = on; }
 
   // out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. CHECK-fails when sizes disagree.
@@ -28,7 +28,7 @@ class MatrixProducts {
 
  private:
   ThreadPool* const pool_;
-  std::vector<Bf16Products> bf16_;  // of each thread; empty without bf16
+  std::vector<Bf16Products> bf16_;  // of each thread; empty where nothing may be rounded
   bool rounding_ = false;
 };
 

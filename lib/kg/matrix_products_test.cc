@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/matrix_view.h"
 
 namespace rutile {
@@ -14,7 +15,7 @@ namespace {
 
 // Small whole numbers: exact in every type.
 template <typename T>
-void CheckAllForms(bool bf16) {
+void CheckAllForms(FactorRounding factors) {
   constexpr int64_t kM = 3, kK = 5, kN = 4, kStride = 7;
   for (int form = 0; form < 8; ++form) {
     std::vector<T> left(kStride * kStride), right(kStride * kStride), out(kM * kStride, T{2});
@@ -24,7 +25,7 @@ void CheckAllForms(bool bf16) {
     if (form & 1) a = MatrixView<T>{left.data(), kK, kM, kStride}.Transposed();
     if (form & 2) b = MatrixView<T>{right.data(), kN, kK, kStride}.Transposed();
     const bool add = form & 4;
-    MatrixProducts<T> products(bf16);
+    MatrixProducts<T> products(factors);
     products.SetRounding(true);
     products.Multiply(a, b, add, out.data(), kStride);
     for (int64_t i = 0; i < kM; ++i) {
@@ -41,19 +42,22 @@ void CheckAllForms(bool bf16) {
   }
 }
 
-TEST(MatrixProductsTest, F32) { CheckAllForms<float>(false); }
-TEST(MatrixProductsTest, F64) { CheckAllForms<double>(false); }
-TEST(MatrixProductsTest, Bf16) { CheckAllForms<float>(true); }
+TEST(MatrixProductsTest, F32) { CheckAllForms<float>(FactorRounding::kNone); }
+TEST(MatrixProductsTest, F64) { CheckAllForms<double>(FactorRounding::kNone); }
+TEST(MatrixProductsTest, Bf16) { CheckAllForms<float>(FactorRounding::kBf16); }
+TEST(MatrixProductsTest, TwoParts) { CheckAllForms<float>(FactorRounding::kTwoParts); }
 
 TEST(MatrixProductsTest, RoundsOnlyWhenToldTo) {
-  const float x = 1 + 1.0f / 1024, one = 1;
-  float out = 0;
-  MatrixProducts<float> products(/*bf16=*/true);
-  products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
-  EXPECT_EQ(out, x);
-  products.SetRounding(true);
-  products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
-  EXPECT_EQ(out, 1);
+  const float x = 1 + 1.0f / 1024 + 1.0f / (1 << 22), one = 1;
+  for (const FactorRounding factors : {FactorRounding::kTwoParts, FactorRounding::kBf16}) {
+    float out = 0;
+    MatrixProducts<float> products(factors);
+    products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
+    EXPECT_EQ(out, x);
+    products.SetRounding(true);
+    products.Multiply({&x, 1, 1, 1}, {&one, 1, 1, 1}, false, &out, 1);
+    EXPECT_EQ(out, factors == FactorRounding::kBf16 ? 1 : 1 + 1.0f / 1024);
+  }
 }
 
 // Shares of columns, and of rows where columns are few.
@@ -64,8 +68,8 @@ void CheckThreads() {
     std::vector<T> left(m * k), right(k * n), expected(m * n);
     for (T& x : left) x = static_cast<T>(random.Normal());
     for (T& x : right) x = static_cast<T>(random.Normal());
-    for (const bool bf16 : {false, true}) {
-      if (bf16 && sizeof(T) > sizeof(float)) continue;
+    for (const FactorRounding factors : {FactorRounding::kNone, FactorRounding::kTwoParts, FactorRounding::kBf16}) {
+      if (factors != FactorRounding::kNone && sizeof(T) > sizeof(float)) continue;
       for (int form = 0; form < 4; ++form) {
         const MatrixView<T> a =
             form & 1 ? MatrixView<T>{left.data(), k, m, m, true} : MatrixView<T>{left.data(), m, k, k};
@@ -74,12 +78,12 @@ void CheckThreads() {
         for (const int threads : {0, 1, 2, 3}) {
           std::optional<ThreadPool> pool;
           if (threads > 0) pool.emplace(threads);
-          MatrixProducts<T> products(bf16, pool ? &*pool : nullptr);
+          MatrixProducts<T> products(factors, pool ? &*pool : nullptr);
           products.SetRounding(true);
           std::vector<T> out(m * n);
           products.Multiply(a, b, false, out.data(), n);
           if (threads == 0) expected = out;
-          EXPECT_EQ(out, expected) << bf16 << form << threads;
+          EXPECT_EQ(out, expected) << static_cast<int>(factors) << form << threads;
         }
       }
     }
@@ -92,9 +96,10 @@ TEST(MatrixProductsTest, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 TEST(MatrixProductsDeathTest, Misuse) {
-  EXPECT_DEATH(MatrixProducts<double>(true), "mixed precision is of fp32");
+  EXPECT_DEATH(MatrixProducts<double>(FactorRounding::kBf16), "mixed precision is of fp32");
   float x[4] = {};
-  EXPECT_DEATH(MatrixProducts<float>(false).Multiply({x, 1, 2, 2}, {x, 1, 2, 2}, false, x, 2), "2 vs. 1");
+  EXPECT_DEATH(MatrixProducts<float>(FactorRounding::kNone).Multiply({x, 1, 2, 2}, {x, 1, 2, 2}, false, x, 2),
+               "2 vs. 1");
 }
 
 }  // namespace

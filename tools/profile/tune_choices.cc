@@ -121,9 +121,11 @@ class Lister {
   void Precision() {
     const std::string now = Value("precision");
     if (data_.triples) {
-      if (now != "bf16-mixed")
+      if (now != "bf16-mixed" && !Is("float32_matmul_precision", "high"))
         Try("precision", "bf16-mixed", Effect::kAccuracy,
             "factors of large products are rounded to 16 bits: costs accuracy");
+      if (now != "bf16-mixed" && now != "fp64" && !Is("float32_matmul_precision", "high"))
+        Try("float32_matmul_precision", "high", Effect::kCourse, "factors of large products keep 17 of 24 bits");
       if (now == "fp64") Try("precision", "fp32", Effect::kCourse, "32 bits");
       return;
     }

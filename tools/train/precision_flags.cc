@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "lib/base/amx_permission.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/torch_facts.h"
@@ -18,7 +19,8 @@ DEFINE_bool(mixed_precision, false,
             "Short for the mixed precision that suits the device: bf16-mixed on CPUs and on CUDA devices that have it "
             "(capability 8.0), else fp16-mixed.");
 DEFINE_string(float32_matmul_precision, "highest",
-              "highest, high or medium: what LibTorch may leave out of products of fp32 matrices (TF32 on CUDA).");
+              "highest, high or medium: what may be left out of products of fp32 matrices. Triples, high: 7 of 24 bits "
+              "of a factor, with AMX; LibTorch: TF32 on CUDA.");
 DEFINE_string(device, "auto",
               "auto, cpu, cuda or cuda:N, for --compile_mode=none and script. auto: the first CUDA device where there "
               "is one; the fused kernels are for CPUs.");
@@ -57,6 +59,11 @@ std::string FlagBeyondKernels() {
   return FLAGS_device != "auto" && FLAGS_device != "cpu" ? absl::StrCat("--device=", FLAGS_device) : "";
 }
 
+absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
+  return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", MatmulPrecisionName(matmul),
+                                                 " has no effect in fp64: leave it out, or use --precision=fp32"));
+}
+
 std::string Device(CompileMode mode, const TorchFacts& facts) {
   if (FLAGS_device != "auto") return FLAGS_device;
   return mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda:0" : "cpu";
@@ -64,20 +71,34 @@ std::string Device(CompileMode mode, const TorchFacts& facts) {
 
 }  // namespace
 
-absl::StatusOr<bool> Bf16KernelsFromFlags(const TrainerOptions& options) {
-  if (options.compile_mode != CompileMode::kCompile || FLAGS_float32_matmul_precision != "highest" ||
-      (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
-    return false;
+absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options) {
+  if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
+    return FactorRounding::kNone;
   }
   EagerOptions eager;
   ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
-  if (eager.mixed != MixedPrecision::kBf16) return false;
-  RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
-  return true;
+  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  const bool exact = eager.matmul == MatmulPrecision::kHighest;
+  if (eager.mixed == MixedPrecision::kBf16 && exact) {
+    RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
+    return FactorRounding::kBf16;
+  }
+  if (eager.mixed != MixedPrecision::kNone || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
+  if (FLAGS_precision == "fp64") return NoMatmulPrecisionIn64(eager.matmul);
+  if (eager.matmul == MatmulPrecision::kMedium) {
+    return absl::InvalidArgumentError(
+        "--float32_matmul_precision=medium is called --precision=bf16-mixed by the kernels of triples: use that, or "
+        "high, which keeps 17 bits of each factor");
+  }
+  if (AmxIsPermitted()) return FactorRounding::kTwoParts;
+  return absl::InvalidArgumentError(
+      "--float32_matmul_precision=high needs a processor with AMX-BF16, and leave to use it; here products of fp32 are "
+      "the faster ones: leave it out");
 }
 
-absl::Status SetEagerFromFlags(bool bf16_kernels, TrainerOptions* options, std::vector<std::string>* messages) {
-  const std::string beyond = bf16_kernels ? "" : FlagBeyondKernels();
+absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages) {
+  const bool can_round = kernels != FactorRounding::kNone;
+  const std::string beyond = can_round ? "" : FlagBeyondKernels();
   if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
     if (FlagGiven("compile_mode")) {
       return absl::InvalidArgumentError(
@@ -94,8 +115,8 @@ absl::Status SetEagerFromFlags(bool bf16_kernels, TrainerOptions* options, std::
   const TorchFacts facts = FindTorchFacts();
   EagerOptions& eager = options->eager;
   eager.device = Device(options->compile_mode, facts);
-  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
-  if (!bf16_kernels) {
+  if (!can_round) {
+    ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
     ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
   }
   RETURN_IF_ERROR(CheckTrainerOptions(*options));
@@ -133,8 +154,7 @@ absl::StatusOr<DType> PrecisionFromFlags(bool data64, const TrainerOptions& opti
   }
   const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && data64);
   if (fp64 && eager.matmul != MatmulPrecision::kHighest) {
-    return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", MatmulPrecisionName(eager.matmul),
-                                                   " has no effect in fp64: leave it out, or use --precision=fp32"));
+    return NoMatmulPrecisionIn64(eager.matmul);
   }
   return fp64 ? DType::kF64 : DType::kF32;
 }

@@ -8,20 +8,22 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {
 
-// Whether --precision or --mixed_precision ask for bf16-mixed and the other flags leave it to kernels that have it.
-// INVALID_ARGUMENT where the processor has no instructions for it.
-absl::StatusOr<bool> Bf16KernelsFromFlags(const TrainerOptions& options);
+// What --precision, --mixed_precision and --float32_matmul_precision ask of kernels that can round factors, where the
+// other flags leave it to them. INVALID_ARGUMENT where the processor has no instructions for it, and for what is called
+// otherwise here.
+absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options);
 
-// From --precision, --mixed_precision, --float32_matmul_precision and --device. bf16_kernels: what Bf16KernelsFromFlags
-// says, false where kernels are fp32 or fp64 alone. What the kernels lack takes options->compile_mode to kNone, unless
-// --compile_mode was given. Adds to `messages` what was chosen so, and what to
-// expect of it. INVALID_ARGUMENT naming flags that exclude each other, and what LibTorch or the machine lacks.
-absl::Status SetEagerFromFlags(bool bf16_kernels, TrainerOptions* options, std::vector<std::string>* messages);
+// From --precision, --mixed_precision, --float32_matmul_precision and --device. kernels: what KernelRoundingFromFlags
+// says, kNone where kernels are fp32 or fp64 alone. What the kernels lack takes options->compile_mode to kNone, unless
+// --compile_mode was given. Adds to `messages` what was chosen so, and what to expect of it. INVALID_ARGUMENT naming
+// flags that exclude each other, and what LibTorch or the machine lacks.
+absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages);
 
 // Says of networks with these hidden layers where 16 bits do not pay.
 void NoteNarrowNetworks(const std::vector<int>& hidden, const TrainerOptions& options,

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_file.h"
 #include "lib/kg/kge_labels.h"
@@ -119,7 +120,7 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
   }
 }
 
-// The kernel is checked in the parameters' own type: rounding to 16 bits would hide mistakes, and it moves activations
+// The kernel is checked in the parameters' own type: rounded factors would hide mistakes, and they move activations
 // across the kinks of relu.
 absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int num_threads,
                                   const TrainerOptions& options) {
@@ -170,8 +171,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
   ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr));
   std::vector<std::string> messages;
-  ASSIGN_OR_RETURN(const bool bf16, Bf16KernelsFromFlags(options));
-  RETURN_IF_ERROR(SetEagerFromFlags(bf16, &options, &messages));
+  ASSIGN_OR_RETURN(const FactorRounding factors, KernelRoundingFromFlags(options));
+  RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
   ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, options));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
@@ -194,21 +195,21 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   at::set_num_threads(num_threads);
   FlagSettings settings;
   ResolveTrainer(options, model.precision, num_threads, &settings);
-  if (bf16) settings.Resolve("precision", MixedPrecisionName(MixedPrecision::kBf16), "run");
+  if (factors == FactorRounding::kBf16) settings.Resolve("precision", MixedPrecisionName(MixedPrecision::kBf16), "run");
   ResolveKgeFlags(model, options, &settings);
   const bool alone = options.communicator == nullptr;
   settings.Resolve("strategy", alone ? "single" : options.shard_model ? "tensor_parallel" : "ddp", "run");
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   // Norms of the reference see one process's batch.
-  if ((bf16 || synchronise) && options.check_gradient) {
+  if ((factors != FactorRounding::kNone || synchronise) && options.check_gradient) {
     RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, options));
     options.check_gradient = false;
   }
   for (const Member& member : members) {
     model.seed = options.seed;
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
-                     KgeTask::Create(data.graph, data.known, model, num_threads, bf16));
+                     KgeTask::Create(data.graph, data.known, model, num_threads, factors));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
     if (synchronise) {
       task->SynchroniseNorms([&](absl::Span<double> values) { return communicator->Sum(values); });

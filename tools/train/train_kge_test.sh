@@ -103,6 +103,18 @@ if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
   $train $small --resume --output_dir=g t.safetensors > /dev/null 2> log && fail "resumed in fp32"
   grep -q 'precision is "fp32", but the run to resume has "bf16-mixed"' log || fail "resumed in fp32: $(cat log)"
 fi
+if grep -q 'amx_bf16' /proc/cpuinfo; then
+  $train $small --max_epochs=3 --overwrite --float32_matmul_precision=high --output_dir=g t.safetensors > /dev/null 2> log || fail "high: $(cat log)"
+  grep -q 'compile_mode=none' log && fail "high leaves the kernel: $(cat log)"
+  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-4 * a && b - a < 1e-4 * a)}' || fail "high: loss $(loss_of g), in fp32 $(loss_of h)"
+  grep -q '"float32_matmul_precision": "high"' g/config.json || fail "config.json: $(cat g/config.json)"
+  $train $small --resume --output_dir=g t.safetensors > /dev/null 2> log && fail "resumed with all bits"
+  grep -q 'float32_matmul_precision is not set, but the run to resume has "high"' log || fail "resumed with all bits: $(cat log)"
+else
+  expect_error 1 'needs a processor with AMX-BF16' $train $small --float32_matmul_precision=high --output_dir=i t.safetensors
+fi
+expect_error 1 'medium is called --precision=bf16-mixed' $train $small --float32_matmul_precision=medium --output_dir=i t.safetensors
+expect_error 1 'has no effect in fp64' $train $small --float32_matmul_precision=high --precision=fp64 --output_dir=i t.safetensors
 # Without inverses tails alone are ranked; without validation triples the training loss decides.
 $featurize --train=train.txt --test=test.txt --inverse_relations=false --output=plain.safetensors 2> /dev/null || fail "plain"
 $train $small --max_epochs=2 --overwrite --output_dir=g plain.safetensors > metrics 2> log || fail "plain: $(cat log)"

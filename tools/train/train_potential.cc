@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/potential/potential_file.h"
 #include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
@@ -60,7 +61,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
   std::vector<std::string> messages;
-  RETURN_IF_ERROR(SetEagerFromFlags(/*bf16_kernels=*/false, &options, &messages));
+  RETURN_IF_ERROR(SetEagerFromFlags(FactorRounding::kNone, &options, &messages));
   NoteNarrowNetworks(task_options.hidden, options, &messages);
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
