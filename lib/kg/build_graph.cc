@@ -10,6 +10,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/id_file.h"
 #include "lib/kg/kgx_nodes.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr const char* kSplitNames[] = {"train", "valid", "test"};
 constexpr size_t kShownNames = 5;
+constexpr int64_t kItemsPerRound = 16384;  // some ten milliseconds
 
 struct TripleHash {
   size_t operator()(const Triple& t) const {
@@ -133,7 +135,9 @@ class Builder {
       ASSIGN_OR_RETURN(TripleReader reader, TripleReader::Open(path, &result_.edge_map));
       RETURN_IF_ERROR(NoteFormat(reader));
       TextTriple text;
+      int64_t items = 0;
       for (TripleReader::Item item; (item = reader.Next(&text)) != TripleReader::kEnd;) {
+        if (items++ % kItemsPerRound == 0) RETURN_IF_ERROR(CheckInterrupt());
         if (item == TripleReader::kMalformed) {
           RETURN_IF_ERROR(Handle(options_.malformed, reader, reader.problem(), &found.malformed).status());
           continue;

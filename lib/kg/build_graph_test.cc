@@ -1,5 +1,6 @@
 #include "lib/kg/build_graph.h"
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/base/interrupt.h"
 #include "lib/kg/triples_file.h"
 
 namespace rutile {
@@ -53,6 +55,14 @@ TEST(BuildGraphTest, IdsInOrderOfAppearance) {
   EXPECT_TRUE(CheckGraph(graph).ok());
   EXPECT_EQ(built->report.splits[0].triples, 2);
   EXPECT_EQ(built->report.unseen_entities, 0);
+}
+
+TEST(BuildGraphTest, StopsWhenASignalCame) {
+  const BuildGraphOptions options = Options("b\tr\ta\n");
+  SetInterruptForTest(SIGTERM);
+  EXPECT_EQ(BuildGraph(options).status().code(), absl::StatusCode::kCancelled);
+  SetInterruptForTest(0);
+  EXPECT_TRUE(BuildGraph(options).ok());
 }
 
 TEST(BuildGraphTest, IdsInOrderOfNames) {

@@ -21,6 +21,10 @@ namespace {
 
 constexpr char kParameters[] = "parameters.";
 
+// Of a task: what may be other where all parameters have the same names and shapes, and they mean something else.
+constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embedding_height", "embedding_width",
+                                         "activation"};
+
 using Json = nlohmann::ordered_json;
 
 std::map<std::string, std::string> TextOf(const Json& json) {
@@ -71,6 +75,12 @@ absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummar
   if (first.dtype != other.dtype) {
     return Error(other, absl::StrCat("its parameters are ", DTypeName(other.dtype), ", those of ", first.path, " ",
                                      DTypeName(first.dtype)));
+  }
+  for (const char* option : kModelOptions) {
+    const auto here = other.task.find(option), there = first.task.find(option);
+    if (here == other.task.end() || there == first.task.end() || here->second == there->second) continue;
+    return Error(other, absl::StrCat("of another model than ", first.path, ": ", option, " is ", here->second,
+                                     ", there it is ", there->second));
   }
   if (first.seed != other.seed || first.data != other.data) {
     return Error(other, absl::StrCat("of another run than ", first.path, ": it had another ",

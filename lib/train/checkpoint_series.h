@@ -45,7 +45,8 @@ struct CheckpointSeries {
 
 // Puts them in the order of their steps. They must be given so, but for those called last.safetensors, which a shell's
 // glob puts elsewhere: one that is where another one is, too, is left out. INVALID_ARGUMENT: none; two of one step, or
-// an order that goes back; another run (its seed, its split, names and shapes of parameters): names both files.
+// an order that goes back; another run (its seed, its split, its model, names and shapes of parameters): names both
+// files.
 absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints);
 
 // The flat parameters [P], converted to `dtype` (F32 or F64). Checksums are verified. DATA_LOSS for a damaged file,

@@ -141,13 +141,18 @@ TEST(CheckpointSeriesTest, LastIsLeftOutWhereItIsAnotherOne) {
 
 TEST(CheckpointSeriesTest, OneRunAlone) {
   const auto with = [](auto change) {
-    CheckpointSummary other = SummaryAt("b", 20);
+    CheckpointSummary first = SummaryAt("a", 10), other = SummaryAt("b", 20);
+    first.task = other.task = {{"activation", "tanh"}, {"loss", "rmse"}};
     change(&other);
-    return OrderCheckpoints({SummaryAt("a", 10), other}).status().ToString();
+    return OrderCheckpoints({first, other}).status().ToString();
   };
   EXPECT_THAT(with([](CheckpointSummary* c) { c->seed = 1; }),
               HasSubstr("b: of another run than a: it had another seed"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->data = 1; }), HasSubstr("another split of the data"));
+  // Parameters of the same names and shapes that mean something else; other options may be changed on the way.
+  EXPECT_THAT(with([](CheckpointSummary* c) { c->task["activation"] = "silu"; }),
+              HasSubstr("b: of another model than a: activation is silu, there it is tanh"));
+  EXPECT_EQ(with([](CheckpointSummary* c) { c->task["loss"] = "huber"; }), "OK");
   EXPECT_THAT(with([](CheckpointSummary* c) { c->parameters[0].second = {3}; }),
               HasSubstr("parameter 1 is w [3], there it is w [2]"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->parameters.emplace_back("v", std::vector<int64_t>{1}); }),

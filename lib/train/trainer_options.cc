@@ -170,16 +170,19 @@ absl::Status CheckShardModel(const TrainerOptions& options) {
     return absl::InvalidArgumentError("a model in parts needs several processes: start more, or leave it whole");
   }
   if (options.compile_mode != CompileMode::kCompile) {
-    return absl::InvalidArgumentError(absl::StrCat("compile_mode is ", CompileModeName(options.compile_mode),
-                                                   ", which differentiates whole models: for one in parts compile"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("compile_mode is ", CompileModeName(options.compile_mode),
+                     ", which differentiates whole models: for one in parts (strategy tensor_parallel) use compile"));
   }
   if (options.optimizer.kind == OptimizerKind::kLbfgs) {
     return absl::InvalidArgumentError(
-        "a model in parts does not go with lbfgs, whose line search moves all parameters at once; use adam");
+        "a model in parts (strategy tensor_parallel) does not go with lbfgs, whose line search moves all parameters at "
+        "once; use adam");
   }
   if (!options.groups.groups.empty()) {
     return absl::InvalidArgumentError(
-        "a model in parts does not go with parameter groups, which divide it otherwise: leave one of them out");
+        "a model in parts (strategy tensor_parallel) does not go with parameter groups, which divide it otherwise: use "
+        "strategy ddp, or no groups");
   }
   return absl::OkStatus();
 }

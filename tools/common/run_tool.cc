@@ -9,6 +9,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,7 @@
 #include "lib/profile/scope.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/check_arguments.h"
+#include "tools/common/check_outputs.h"
 #include "tools/common/flag_file.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/profile_run.h"
@@ -50,6 +52,15 @@ std::vector<std::string> FlagNames() {
     if (IsOurs(flag)) names.push_back(flag.name);
   }
   return names;
+}
+
+// Of the tool, with their values.
+std::vector<std::pair<std::string, std::string>> TextFlags() {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const auto& flag : AllFlags()) {
+    if (IsOurs(flag) && flag.type == "string") flags.emplace_back(flag.name, flag.current_value);
+  }
+  return flags;
 }
 
 std::string Wrapped(absl::string_view text, absl::string_view indent) {
@@ -223,6 +234,10 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return 0;
   }
   run.args.assign(argv + 1, argv + argc);
+  if (const absl::Status status = CheckOutputs(TextFlags(), run.args); !status.ok()) {
+    PrintMessage(status.message());
+    return 1;
+  }
   InstallInterruptHandlers();
   StartProfiledRun();
   const absl::Status status = RunGuarded(run, body);

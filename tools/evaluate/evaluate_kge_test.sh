@@ -129,6 +129,8 @@ expect_error 1 '--filter=train+valid' $evaluate --ranking_convention=tiepin --fi
 expect_error 1 'leave out --direction=both' $evaluate --ranking_convention=original --direction=both tails.safetensors plain.safetensors
 expect_error 1 'output_model has no effect with a model of ours' $evaluate --output_model=o.safetensors m.safetensors g.safetensors
 expect_error 1 '.tsv or .safetensors' $evaluate --export_embeddings=e.csv m.safetensors
+expect_error 1 'would take the place of an input' $evaluate --export_embeddings=m.safetensors m.safetensors
+expect_error 1 'g.safetensors: is a file of triples, expected a model before it' $evaluate g.safetensors m.safetensors
 printf 'p99\tlikes\t?\n' > unknown.tsv
 expect_error 1 'unknown.tsv:1: no entity is called "p99"' $evaluate --queries=unknown.tsv m.safetensors g.safetensors
 $featurize --output=untested.safetensors train.txt valid.txt 2> /dev/null || $featurize --train=train.txt --output=untested.safetensors 2> /dev/null

@@ -1,5 +1,6 @@
 #include "tools/evaluate/models.h"
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -9,8 +10,23 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/force_predictor.h"
 #include "lib/structure/element.h"
+#include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/tensor_reader.h"
 
 namespace rutile {
+namespace {
+
+// Arguments the other way round.
+absl::Status RefuseTriples(const std::string& path) {
+  if (!LooksLikeTensorFile(path)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  const absl::StatusOr<FileKind> kind = GetFileKind(file);
+  if (!kind.ok() || kind->name != "kg.triples") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is a file of triples, expected a model before it: evaluate MODEL TRIPLES"));
+}
+
+}  // namespace
 
 absl::StatusOr<Models> ReadModels(const std::string& argument) {
   std::vector<std::string> arguments = {argument};
@@ -23,6 +39,7 @@ absl::StatusOr<Models> ReadModels(const std::string& argument) {
   Models models;
   ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
   for (const std::string& path : models.paths) {
+    RETURN_IF_ERROR(RefuseTriples(path));
     ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
     models.potentials.push_back(std::move(potential));
   }

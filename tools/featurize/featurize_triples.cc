@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/build_graph.h"
 #include "lib/kg/kg_format.h"
@@ -126,13 +127,15 @@ void PrintReport(const BuildGraphOptions& options, const BuildGraphReport& repor
     PrintFinding(kSplitNames[i], split.unseen, "triples with an entity or relation that no training triple has",
                  options.unseen == Handling::kKeep ? "kept (--unseen=drop leaves them out)" : "left out");
   }
+  const absl::string_view left_out = options.unseen == Handling::kDrop ? " of triples that are left out" : "";
   if (report.unseen_relations > 0) {
     const bool all = report.unseen_relations == static_cast<int64_t>(report.unseen_relation_names.size());
-    PrintWarning(absl::StrCat(report.unseen_relations, " relations are in no training triple: ",
+    PrintWarning(absl::StrCat(report.unseen_relations, " relations", left_out, " are in no training triple: ",
                               absl::StrJoin(report.unseen_relation_names, ", "), all ? "" : ", ..."));
   }
   if (report.unseen_entities > 0) {
-    PrintWarning(absl::StrCat(report.unseen_entities, " entities of valid and test are in no training triple"));
+    PrintWarning(absl::StrCat(report.unseen_entities, " entities", left_out.empty() ? " of valid and test" : left_out,
+                              " are in no training triple"));
   }
   if (report.unused_entities + report.unused_relations > 0) {
     PrintWarning(absl::StrCat(report.unused_entities, " entities and ", report.unused_relations,
@@ -183,6 +186,7 @@ absl::Status FeaturizeTriples(const ToolRun& run) {
                                                        : ": the map is given, by --edge_map"));
   }
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, TriplesSchema().kind, AllInputs(options)));
+  RETURN_IF_ERROR(CheckInterrupt());
   RETURN_IF_ERROR(WriteTriples(output, built.graph, metadata));
   if (!FLAGS_edge_map_output.empty()) {
     RETURN_IF_ERROR(WriteFileAtomically(FLAGS_edge_map_output, built.edge_map.ToJson()));

@@ -82,6 +82,7 @@ for line in 'train: 1 lines that are no triple, left out; the first is t.txt:4' 
 done
 $featurize --malformed=skip --leaked=keep --unseen=drop --output=o.safetensors $two 2> log || fail "odd: $(cat log)"
 grep -q 'triples: train 2, valid 2, test 0; 3 lines left out' log || fail "keep and drop: $(cat log)"
+grep -q 'warning: 1 entities of triples that are left out are in no training triple' log || fail "dropped entities: $(cat log)"
 
 # Bad input: one line that holds the pattern, exit status 1, no output.
 bad() {
@@ -91,6 +92,9 @@ bad() {
   expect_error 1 "$pattern" "$featurize" --output=out.safetensors "$@"
   [ ! -e out.safetensors ] || fail "output left by: $*"
 }
+cp "$kg/train.txt" mine.txt
+expect_error 1 '--output=mine.txt: would take the place of an input' $featurize --output=mine.txt mine.txt
+cmp "$kg/train.txt" mine.txt || fail "an input was replaced"
 bad 't.txt:4: 1 fields in "bad line"' $two
 bad 't.txt:3: "a" "r" "b" comes twice' --malformed=skip --duplicates=refuse $two
 bad 'v.txt:1: "a" "r" "b" is in train, too' --malformed=skip --leaked=refuse $two

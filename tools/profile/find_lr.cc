@@ -93,10 +93,10 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
   } else {
     std::cout << absl::StrFormat(
         "learning rates from %.2g to %.2g in %d steps; the loss falls by %.0f %% until %.2g%s\n"
-        "suggested: --learning_rate=%.2g (where the loss falls most steeply; at most about %.2g)\n",
+        "suggested: --learning_rate=%.2g (where the loss falls most steeply; %s %.2g)\n",
         rate.front(), rate.back(), rate.size(), 100 * range.fall, rate[range.lowest],
         range.diverged || rows.size() < static_cast<size_t>(options.steps) ? ", then diverges" : "", range.suggestion,
-        range.highest);
+        range.suggestion <= range.highest ? "at most about" : "safer, a tenth of where it is lowest:", range.highest);
   }
   if (options.output_dir.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string svg, Plot(rate, loss, range));

@@ -166,6 +166,7 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
         "--blocks and --projection_dim exclude each other: a projection mixes the parameters");
   }
   ASSIGN_OR_RETURN(plan.tests, ChooseTests(flags, domain.num_tests()));
+  RETURN_IF_ERROR(CheckCsvOfTests(outputs, plan.tests.size()));
   plan.tests = TestsToDo(outputs, plan.tests);
   RETURN_IF_ERROR(ChooseTrain(flags, domain, &plan));
   plan.options = flags.options;
@@ -261,7 +262,7 @@ absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs,
   if (!outputs.output.empty()) {
     RETURN_IF_ERROR(WriteInfluence(outputs.output, result.influence, result.description, metadata));
   }
-  if (outputs.output != "-") std::cout << ResultToTsv(result);
+  if (outputs.prints_table()) std::cout << ResultToTsv(result);
   return absl::OkStatus();
 }
 

@@ -111,6 +111,7 @@ class KgeDomain : public InfluenceDomain {
     if (NeedsKnownTails(options_.loss)) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
                                  data_.graph.inverse_relations);
+      SayWhichTailsAreFalse();
     }
     return CheckKgeInfluenceOptions(options_, precision_);
   }
@@ -240,6 +241,20 @@ class KgeDomain : public InfluenceDomain {
   }
 
  private:
+  // Labels are what training knows; the tail of a test that was held back is wrong by them, which is easily missed.
+  void SayWhichTailsAreFalse() const {
+    if (options_.label_test_tails || options_.quantity != KgeQuantity::kLoss) return;
+    int64_t count = 0;
+    for (const Triple& test : data_.tests) {
+      const absl::Span<const int32_t> tails = known_.Tails(test.head, test.relation);
+      if (!tails.empty() && !std::binary_search(tails.begin(), tails.end(), test.tail)) ++count;
+    }
+    if (count == 0) return;
+    PrintMessage(absl::StrCat("the loss ", KgeInfluenceLossName(options_.loss), " takes the tails of ", count, " of ",
+                              data_.tests.size(), " tests for false: training has others of the same head and ",
+                              "relation; --label_test_tails makes them true"));
+  }
+
   std::string Hash(const std::vector<Triple>& triples) const {
     Sha256 hash;
     hash.Update(VocabularySha256(data_.graph));
@@ -299,7 +314,13 @@ absl::Status CheckModels(const TracinPoints& points, const KgeShape& shape, cons
 }
 
 absl::Status CheckSameTriples(const TracinFlags& flags, const TracinPoints& points, const KgeData& data) {
-  if (points.are_models() || data.triples_sha256.empty()) return absl::OkStatus();
+  if (points.are_models()) return absl::OkStatus();
+  if (data.triples_sha256.empty()) {  // of text: training triples alone
+    if (!flags.strict) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.train[0], ": --strict compares triples with those that ", points.paths[0],
+                     " was trained on, which text does not allow: give the triples.safetensors of the run"));
+  }
   const auto& course = points.checkpoints[0].task;
   const auto found = course.find("triples_sha256");
   if (found == course.end() || found->second == data.triples_sha256) return absl::OkStatus();

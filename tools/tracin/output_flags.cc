@@ -10,8 +10,9 @@
 
 DEFINE_string(output, "", "influence.safetensors: scores, listed examples, self-influence. - is standard output.");
 DEFINE_string(csv_output, "",
-              "Triples: CSV file with the 14 columns of TiePin; of several tests one each, NAME_test_I.csv.");
-DEFINE_string(json_output, "", "Triples: JSON file in TiePin's forms.");
+              "Triples: CSV file with the 14 columns of TiePin; of several tests one each, NAME_test_I.csv. - is "
+              "standard output, of a single test.");
+DEFINE_string(json_output, "", "Triples: JSON file in TiePin's forms. - is standard output.");
 DEFINE_bool(output_per_triple, false,
             "One JSON file for each test, tracin_test_I.json in the folder of --json_output.");
 DEFINE_bool(skip_existing, false,
@@ -58,6 +59,18 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
   if (outputs.output.empty() && outputs.csv_output.empty() && outputs.json_output.empty()) {
     RETURN_IF_ERROR(RefuseFlags("without an output file", {"skip_existing"}));
   }
+  int to_standard_output = 0;
+  for (const std::string& path : {outputs.output, outputs.csv_output, outputs.json_output}) {
+    to_standard_output += path == "-" ? 1 : 0;
+  }
+  if (to_standard_output > 1) {
+    return absl::InvalidArgumentError(
+        "--output, --csv_output and --json_output: only one of them can be -, standard output");
+  }
+  if (outputs.per_triple && outputs.json_output == "-") {
+    return absl::InvalidArgumentError(
+        "--json_output=-: expected a file with --output_per_triple, whose files are beside it");
+  }
   if (flags.resume && !outputs.has_file()) {
     return absl::InvalidArgumentError("--resume needs --output: what was done is kept beside it");
   }
@@ -65,6 +78,12 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
     return absl::InvalidArgumentError("--shard needs --output: a file that --merge can read");
   }
   return outputs;
+}
+
+absl::Status CheckCsvOfTests(const OutputFlags& outputs, size_t num_tests) {
+  if (outputs.csv_output != "-" || num_tests < 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--csv_output=-: standard output is for a single test, and there are ",
+                                                 num_tests, ", whose files are NAME_test_I.csv: give a name"));
 }
 
 std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests) {

@@ -3,6 +3,7 @@
 #ifndef RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,11 +16,12 @@ namespace rutile {
 
 struct OutputFlags {
   std::string output;       // influence.safetensors; "": none; "-": standard output, in place of the table
-  std::string csv_output;   // "": none
-  std::string json_output;  // "": none
+  std::string csv_output;   // "": none; "-" likewise
+  std::string json_output;  // "": none; "-" likewise
   bool per_triple = false;  // one JSON file for each test, in the folder of json_output
   bool skip_existing = false;
 
+  bool prints_table() const { return output != "-" && csv_output != "-" && json_output != "-"; }
   bool has_file() const { return !output.empty() && output != "-"; }
   // "x_test_3.csv" of "x.csv"; x.csv itself of a single test.
   std::string CsvOf(int64_t test, bool single) const;
@@ -28,8 +30,11 @@ struct OutputFlags {
 };
 
 // From --output, --csv_output, --json_output, --output_per_triple, --skip_existing. INVALID_ARGUMENT: a flag without
-// effect beside the others, or --resume without a file.
+// effect beside the others, --resume without a file, or two for standard output.
 absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags);
+
+// INVALID_ARGUMENT where files of several tests would be standard output.
+absl::Status CheckCsvOfTests(const OutputFlags& outputs, size_t num_tests);
 
 // Those of `tests` that are still to be done: with --skip_existing not those whose files of their own are there.
 // Empty: nothing is.

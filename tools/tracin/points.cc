@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
@@ -79,6 +80,11 @@ absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> a
     return absl::InvalidArgumentError("needs checkpoints of a run (run/checkpoints/*.safetensors); see tracin --help");
   }
   for (const std::string& argument : arguments) {
+    int64_t number;  // as others' programs take several values of a flag
+    if (absl::SimpleAtoi(argument, &number) && !FileExists(argument)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          argument, ": expected a checkpoint; numbers of a flag have commas between, as in --test_indices=0,1"));
+    }
     const std::string checkpoints = absl::StrCat(argument, "/checkpoints");
     if (!FileExists(checkpoints)) continue;
     return absl::InvalidArgumentError(absl::StrCat(argument, ": is the directory of a run, expected its checkpoints, ",

@@ -17,6 +17,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/atomic_inputs.h"
+#include "lib/potential/network_shape.h"
 #include "lib/potential/potential_file.h"
 #include "lib/potential/potential_products.h"
 #include "lib/potential/task_options.h"
@@ -302,6 +303,13 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   slices_ = NetworkSlices(potential_.descriptor, potential_.shape);
   for (const CheckpointSummary& checkpoint : points_->checkpoints) {
     RETURN_IF_ERROR(CheckSameParameters(checkpoint, slices_));
+    const auto activation = checkpoint.task.find("activation");
+    if (activation == checkpoint.task.end() || activation->second == ActivationName(potential_.shape.activation)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": of another model: its activation is ",
+                                                   activation->second, ", that of ", ModelPath(*points_, flags_), " ",
+                                                   ActivationName(potential_.shape.activation)));
   }
   if (points_->are_models()) RETURN_IF_ERROR(CheckModels());
   RETURN_IF_ERROR(CacheNeighbors());

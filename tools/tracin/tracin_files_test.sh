@@ -32,6 +32,8 @@ printf '%s\r\n' 'TestHead,TestHead_label,TestRel,TestRel_label,TestTail,TestTail
 head -n 1 c.csv | cmp - header || fail "CSV header: $(head -n 1 c.csv)"
 [ "$(wc -l < c.csv)" = 3 ] && [ "$(awk -F, 'NF != 14' c.csv)" = "" ] || fail "CSV: $(cat c.csv)"
 awk -F'\t' 'NR > 1 { print $2 "," $2 "," $3 "," $3 "," $4 "," $4 "," $7 "," $7 "," $8 "," $8 "," $9 "," $9 }' csv.tsv > names && cut -d, -f 1-12 c.csv | tail -n 2 | cmp - names || fail "CSV names: $(cat c.csv)"
+ok out.csv $data --mode=single --csv_output=- --top_k=2 $points && cmp c.csv out.csv || fail "--csv_output=-: $(cat out.csv)"
+ok out.json $data --json_output=- $points && python3 -c 'import json; json.load(open("out.json"))' || fail "--json_output=-"
 ok /dev/null $data --max_tests=2 --csv_output=d.csv --json_output=d.json $points
 [ -s d_test_0.csv ] && [ -s d_test_1.csv ] && [ ! -e d.csv ] || fail "CSV of several tests: $(ls)"
 python3 - << 'END' || fail "JSON of a set"

@@ -17,6 +17,9 @@ refuses 'epoch-00002.safetensors: is of step .* give each checkpoint once' $data
 refuses 'give each checkpoint once' $data $points $points
 refuses 'of another run than .* another seed' $data run/checkpoints/epoch-00002.safetensors other/checkpoints/last.safetensors
 refuses 'of another model' $data run/checkpoints/epoch-00002.safetensors dist/checkpoints/last.safetensors
+refuses "expected a checkpoint; numbers of a flag have commas between" $data --test-indices 0 1 $points
+$train --kge_model=complex --embedding_dim=8 --plot=false --progress=false --max_epochs=2 --output_dir=comp g.safetensors > /dev/null 2> log || fail "complex: $(cat log)"
+refuses 'of another model than dist.*: kge_model is complex, there it is distmult' $data dist/checkpoints/last.safetensors comp/checkpoints/last.safetensors
 refuses 'of another model' $data --learning_rate=1 run/best.safetensors dist/best.safetensors
 cp run/best.safetensors copy.safetensors
 refuses 'has the content of run/best.safetensors' $data --learning_rate=1 run/best.safetensors copy.safetensors
@@ -38,6 +41,7 @@ $featurize --train=changed.txt --valid="$elements/valid.txt" --test="$elements/t
 ok changed.tsv --train=changed.safetensors --test=t.tsv $points
 grep -q 'warning: changed.safetensors: these are not the triples that .* was trained on' log || fail "changed data: $(cat log)"
 refuses 'they have changed since' --train=changed.safetensors --test=t.tsv --strict $points
+refuses '--strict compares .* which text does not allow' --train=changed.txt --test=t.tsv --strict $points
 printf '1 2\n' > w2
 refuses 'w2: 2 numbers for 4 tests' $data --test_weights=w2 $points
 printf '1 2 x 3\n' > w2
@@ -66,6 +70,11 @@ refuses '--params has no effect with --use_last_layers_only' --use_last_layers_o
 refuses '--num_last_layers has no effect with --last_layer_names' --use_last_layers_only --last_layer_names='*' --num_last_layers=1 $data $points
 refuses '--num_last_layers=9: expected 1 to 6' --use_last_layers_only --num_last_layers=9 $data $points
 refuses '--output_per_triple has no effect without --json_output' --output_per_triple $data $points
+refuses '--csv_output=-: standard output is for a single test, and there are 4' --csv_output=- $data $points
+refuses 'only one of them can be -' --csv_output=- --json_output=- --test_indices=0 $data $points
+refuses 'only one of them can be -' --output=- --json_output=- $data $points
+refuses '--json_output=-: expected a file' --json_output=- --output_per_triple $data $points
+refuses '--output=t.tsv: would take the place of an input' --output=t.tsv $data $points
 refuses '--skip_existing has no effect without' --skip_existing $data $points
 refuses '--resume needs --output' --resume $data $points
 refuses '--shard needs --output' --shard=1/2 $data $points

@@ -55,6 +55,13 @@ ok own --train=g.safetensors --test=own.tsv --top_k=0 $points
 awk -F'\t' 'NR == FNR { if (FNR > 1) self[$2] = $6; next } FNR > 1 && $2 == $7 && $3 == $8 && $4 == $9 { d = $10 - self[$6]; if (d < 0) d = -d
   if (!(d < 1e-5 * $10)) exit 1; ++n } END { exit n != 2 }' self.tsv own || fail "self-influence is not the diagonal"
 
+# A tail that training does not know is false by its labels, which is said.
+known=$(awk -F'\t' 'NR == FNR { seen[$1 FS $2]; next } ($1 FS $2) in seen { ++n } END { print n + 0 }' "$elements/train.txt" "$elements/test.txt")
+ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --top_k=1 $points
+grep -q "takes the tails of $known of 230 tests for false" log || fail "tails that count as false: $known, $(cat log)"
+ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --label_test_tails --top_k=1 $points
+grep -q "for false" log && fail "--label_test_tails: $(cat log)"
+
 # Checkpoints that take turns in memory: the same bits.
 for flags in "" --blocks --normalize=cosine "--aggregate --top_k=0" --precondition=adam --loss=1n --self; do
   these="$data $flags"

@@ -147,7 +147,8 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
     RETURN_IF_ERROR(
         ParseFlag("label_smoothing_form", FLAGS_label_smoothing_form, ParseLabelSmoothing, &options.smoothing_form));
   }
-  if (options.label_smoothing == 0) RETURN_IF_ERROR(RefuseFlags("without --label_smoothing", {"label_smoothing_form"}));
+  if (options.label_smoothing == 0)
+    RETURN_IF_ERROR(RefuseFlags("where --label_smoothing is 0", {"label_smoothing_form"}));
   RETURN_IF_ERROR(CheckKgeOptions(options));
   return options;
 }

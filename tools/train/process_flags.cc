@@ -78,7 +78,8 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
     ExitTool(run, status);
   }
   if (!settings.has_value() || FLAGS_strategy == "single") {
-    RETURN_IF_ERROR(RefuseFlags("there is one process alone", {"dist_timeout", "dist_interface", "sync_batchnorm"}));
+    RETURN_IF_ERROR(
+        RefuseFlags("where there is one process alone", {"dist_timeout", "dist_interface", "sync_batchnorm"}));
     return nullptr;
   }
   SetMessageRank(settings->rank);

@@ -134,5 +134,7 @@ refuse 'alone' $descriptor "$tio2" f.safetensors
 refuse 'committee' --committee=0 n.safetensors
 refuse 'no structure is left' $descriptor --max_forces=0 --max_energy=-1000 "$tio2"
 expect_error 1 'holds a run' $train --committee=2 --output_dir=team n.safetensors
+mkdir -p less && cp -r team/member-01 less/member-02
+expect_error 1 'less/member-02 is left from a larger committee than --committee=2' $train --committee=2 --overwrite --output_dir=less n.safetensors
 [ ! -e bad ] || fail "a run that could not start left something: $(ls -R bad)"
 finish

@@ -23,13 +23,31 @@ DEFINE_validator(committee, [](const char*, int32_t value) { return value >= 1 &
 DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 
 namespace rutile {
+namespace {
+
+constexpr int kMostMembers = 100;
+
+std::string MemberName(int member) { return absl::StrFormat("member-%02d", member); }
+
+// member-* would name them as well, and a committee of other models come of it.
+absl::Status RefuseMembersOfALargerCommittee(const std::string& directory) {
+  for (int m = FLAGS_committee; FLAGS_committee > 1 && m < kMostMembers; ++m) {
+    const std::string member = absl::StrCat(directory, "/", MemberName(m));
+    if (!RunDirectory(member).HoldsRun()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(member, " is left from a larger committee than --committee=",
+                                                   FLAGS_committee, ": remove it, or give another --output_dir"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options) {
   const std::string directory = OutputDirFromFlags();
   std::vector<Member> members = {{"", directory}};
   if (FLAGS_committee > 1) members.clear();
   for (int m = 0; FLAGS_committee > 1 && m < FLAGS_committee; ++m) {
-    const std::string name = absl::StrFormat("member-%02d", m);
+    const std::string name = MemberName(m);
     members.push_back({name, absl::StrCat(directory, "/", name)});
   }
   if (members.size() > 1 && !options.resume_from.empty()) {
@@ -44,6 +62,7 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     return absl::InvalidArgumentError(
         absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
   }
+  RETURN_IF_ERROR(RefuseMembersOfALargerCommittee(directory));
   return members;
 }
 

@@ -1,0 +1,51 @@
+#include "tools/common/check_outputs.h"
+
+#include <sys/stat.h>
+
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace rutile {
+namespace {
+
+using Identity = std::pair<dev_t, ino_t>;
+
+// Of a plain file; none for anything else, and where there is nothing.
+std::optional<Identity> IdentityOf(const std::string& path) {
+  struct stat info;
+  if (path.empty() || path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return Identity(info.st_dev, info.st_ino);
+}
+
+}  // namespace
+
+bool IsOutputFlag(absl::string_view name) {
+  return name == "output" || absl::EndsWith(name, "_output") || name == "output_model" || name == "export_embeddings";
+}
+
+absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
+                          absl::Span<const std::string> args) {
+  for (const auto& [flag, output] : flags) {
+    if (!IsOutputFlag(flag)) continue;
+    const std::optional<Identity> there = IdentityOf(output);
+    if (!there.has_value()) continue;
+    std::vector<std::string> inputs(args.begin(), args.end());
+    for (const auto& [other, value] : flags) {
+      if (IsOutputFlag(other)) continue;
+      inputs.push_back(value);
+      for (const absl::string_view part : absl::StrSplit(value, ',')) inputs.emplace_back(part);
+    }
+    for (const std::string& input : inputs) {
+      if (IdentityOf(input) != there) continue;
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", output, ": would take the place of ",
+                                                     input == output ? "an input" : absl::StrCat("the input ", input),
+                                                     ": give another name"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile
