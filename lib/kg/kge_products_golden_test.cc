@@ -107,7 +107,7 @@ TEST_P(KgeProductsGoldenTest, ProductsOfEachTensor) {
 
 TEST_P(KgeProductsGoldenTest, ProductsAndSquaresOfBothCheckpoints) {
   std::vector<double> sum(train_.size() * test_.size(), 0), square_sum(train_.size(), 0);
-  const std::vector<double> rates = golden_.json().at("lrs").get<std::vector<double>>();
+  const std::vector<double>& rates = golden_.learning_rates();
   for (int c = 0; c < 2; ++c) {
     const ProductTile tile = Tile(Make(c == 0 ? "param." : "param_ck2.").get());
     const std::string name = absl::StrCat("tracin.ck", c + 1);
@@ -121,7 +121,7 @@ TEST_P(KgeProductsGoldenTest, ProductsAndSquaresOfBothCheckpoints) {
 }
 
 TEST_P(KgeProductsGoldenTest, OfFcAloneAndOfOneToN) {
-  const std::vector<double> rates = golden_.json().at("lrs").get<std::vector<double>>();
+  const std::vector<double>& rates = golden_.learning_rates();
   std::vector<double> fc(train_.size() * test_.size(), 0), all(fc);
   for (int c = 0; c < 2; ++c) {
     const std::string prefix = c == 0 ? "param." : "param_ck2.";
@@ -150,8 +150,7 @@ TEST_P(KgeProductsGoldenTest, ReferenceGradient) {
   ASSERT_TRUE(products->ReferenceTrainGradient(0, absl::MakeSpan(gradient)).ok());
   const std::vector<double> expected = golden_.Array("tracin.ck1.grad_train0").ToDoubles();
   size_t at = 0;
-  for (const auto& item : golden_.json().at("grad_flat_order")) {
-    const std::string name = item.at(0).get<std::string>();
+  for (const std::string& name : golden_.gradient_order()) {
     for (const ParameterSlice& slice : products->slices()) {
       if (GoldenName(slice.name) != name) continue;
       const size_t size = slice.num_elements();

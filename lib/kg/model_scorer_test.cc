@@ -70,10 +70,10 @@ TEST(ModelScorerTest, GoldenRanks) {
       const auto ranks = RankTriples(MakeScorer(golden.shape(), p, 1), graph, nullptr, RankTriplesOptions());
       ASSERT_TRUE(ranks.ok()) << ranks.status();
       for (size_t i = 0; i < graph.test.size(); ++i) {
-        const auto& expected = golden.json()["ranks"][i];
-        EXPECT_EQ(ranks->tail[i].realistic, expected["realistic"]) << variant << i;
-        EXPECT_EQ(ranks->tail[i].optimistic, expected["optimistic"]) << variant << i;
-        EXPECT_EQ(ranks->tail[i].pessimistic, expected["pessimistic"]) << variant << i;
+        const GoldenRank& expected = golden.ranks()[i];
+        EXPECT_EQ(ranks->tail[i].realistic, expected.realistic) << variant << i;
+        EXPECT_EQ(ranks->tail[i].optimistic, expected.optimistic) << variant << i;
+        EXPECT_EQ(ranks->tail[i].pessimistic, expected.pessimistic) << variant << i;
       }
     }
   }

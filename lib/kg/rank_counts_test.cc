@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
 #include "lib/testing/for_each_target.h"
-#include "nlohmann/json.hpp"
+#include "lib/testing/golden_conve.h"
 
 namespace rutile {
 namespace {
@@ -222,17 +220,16 @@ TYPED_TEST(RankCountsTest, PartsOfTheTableAddUp) {
 TYPED_TEST(RankCountsTest, GoldenRanks) {
   using T = TypeParam;
   for (const char* variant : {"dettmers", "tiepin"}) {
-    std::ifstream file(std::string("testdata/kg/conve_") + variant + ".json");
-    const nlohmann::json golden = nlohmann::json::parse(file);
-    const int64_t num = golden["E"], count = golden["ranks"].size();
-    const std::vector<double> scores = golden["arrays"]["rank.scores"]["data"];
+    const GoldenConve golden(variant);
+    const int64_t num = golden.shape().num_entities, count = golden.ranks().size();
+    const std::vector<double> scores = golden.Array("rank.scores").ToDoubles();
     std::vector<T> entity(num * count), hidden(count * count);
     Queries queries;
     for (int64_t i = 0; i < count; ++i) {
       hidden[i * count + i] = 1;
       for (int64_t e = 0; e < num; ++e) entity[e * count + i] = static_cast<T>(scores[i * num + e]);
-      queries.targets.push_back({golden["ranks"][i]["triple"][2]});
-      queries.known.push_back(golden["ranks"][i]["filtered"]);
+      queries.targets.push_back({golden.ranks()[i].triple.tail});
+      queries.known.push_back(golden.ranks()[i].filtered);
     }
     ThreadPool pool(1);
     std::vector<RankingQuery> spans = queries.Spans();
@@ -240,15 +237,15 @@ TYPED_TEST(RankCountsTest, GoldenRanks) {
     const std::vector<Rank> ranks = CountRanks<T>(Table(entity, none, count), hidden, spans, &pool);
     int ties = 0;
     for (int64_t i = 0; i < count; ++i) {
-      EXPECT_EQ(ranks[i].optimistic(), golden["ranks"][i]["optimistic"]) << variant << i;
-      EXPECT_EQ(ranks[i].pessimistic(), golden["ranks"][i]["pessimistic"]) << variant << i;
-      EXPECT_EQ(ranks[i].realistic(), golden["ranks"][i]["realistic"]) << variant << i;
+      EXPECT_EQ(ranks[i].optimistic(), golden.ranks()[i].optimistic) << variant << i;
+      EXPECT_EQ(ranks[i].pessimistic(), golden.ranks()[i].pessimistic) << variant << i;
+      EXPECT_EQ(ranks[i].realistic(), golden.ranks()[i].realistic) << variant << i;
       ties += ranks[i].equal > 0;
     }
     EXPECT_GT(ties, 3) << variant;
     for (RankingQuery& query : spans) query.known = {};
     const std::vector<Rank> raw = CountRanks<T>(Table(entity, none, count), hidden, spans, &pool);
-    for (int64_t i = 0; i < count; ++i) EXPECT_EQ(raw[i].pessimistic(), golden["ranks"][i]["raw_pessimistic"]);
+    for (int64_t i = 0; i < count; ++i) EXPECT_EQ(raw[i].pessimistic(), golden.ranks()[i].raw_pessimistic);
   }
 }
 

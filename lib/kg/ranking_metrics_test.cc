@@ -1,12 +1,11 @@
 #include "lib/kg/ranking_metrics.h"
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
+#include "lib/testing/golden_conve.h"
 
 namespace rutile {
 namespace {
@@ -23,17 +22,16 @@ RankValues Values(double optimistic, double pessimistic, double candidates) {
 TEST(RankingMetricsTest, GoldenMetrics) {
   const std::vector<int64_t> hits_at = {1, 3, 5, 10};
   for (const char* variant : {"dettmers", "tiepin"}) {
-    std::ifstream file(std::string("testdata/kg/conve_") + variant + ".json");
-    const nlohmann::json golden = nlohmann::json::parse(file);
+    const GoldenConve golden(variant);
     RankSums sums;
-    for (const auto& rank : golden["ranks"]) sums.Add(Values(rank["optimistic"], rank["pessimistic"], 12), hits_at);
-    const auto& metrics = golden["metrics.realistic"];
+    for (const GoldenRank& rank : golden.ranks()) sums.Add(Values(rank.optimistic, rank.pessimistic, 12), hits_at);
+    const auto metric = [&](const std::string& name) { return golden.Metric("metrics.realistic", name); };
     EXPECT_EQ(sums.count, 16);
-    EXPECT_NEAR(sums.mean_rank(), metrics["mr"], 1e-12);
-    EXPECT_NEAR(sums.mrr(), metrics["mrr"], 1e-12);
-    EXPECT_NEAR(sums.mrr_optimistic(), golden["metrics.optimistic"]["mrr"], 1e-12);
-    EXPECT_NEAR(sums.mrr_pessimistic(), golden["metrics.pessimistic"]["mrr"], 1e-12);
-    for (int i = 0; i < 4; ++i) EXPECT_NEAR(sums.hits_share(i), metrics["hits@" + std::to_string(hits_at[i])], 1e-12);
+    EXPECT_NEAR(sums.mean_rank(), metric("mr"), 1e-12);
+    EXPECT_NEAR(sums.mrr(), metric("mrr"), 1e-12);
+    EXPECT_NEAR(sums.mrr_optimistic(), golden.Metric("metrics.optimistic", "mrr"), 1e-12);
+    EXPECT_NEAR(sums.mrr_pessimistic(), golden.Metric("metrics.pessimistic", "mrr"), 1e-12);
+    for (int i = 0; i < 4; ++i) EXPECT_NEAR(sums.hits_share(i), metric("hits@" + std::to_string(hits_at[i])), 1e-12);
   }
 }
 

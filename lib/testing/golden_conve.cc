@@ -5,12 +5,16 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
+#include "nlohmann/json.hpp"
 
 namespace rutile {
 namespace {
+
+using Json = nlohmann::json;
 
 // The name in the file of a slice.
 std::string GoldenName(const std::string& slice) {
@@ -18,6 +22,25 @@ std::string GoldenName(const std::string& slice) {
       {"entity.weight", "ent"}, {"entity.bias", "b"}, {"relation.weight", "rel"}};
   const auto found = names.find(slice);
   return found == names.end() ? slice : found->second;
+}
+
+template <typename T>
+const T& Find(const std::map<std::string, T>& values, const std::string& name) {
+  const auto found = values.find(name);
+  CHECK(found != values.end()) << name << ": not in the golden file";
+  return found->second;
+}
+
+GoldenRank ReadRank(const Json& json) {
+  GoldenRank rank;
+  const Json& triple = json.at("triple");
+  rank.triple = {triple.at(0), triple.at(1), triple.at(2)};
+  rank.filtered = json.at("filtered").get<std::vector<int32_t>>();
+  rank.optimistic = json.at("optimistic");
+  rank.pessimistic = json.at("pessimistic");
+  rank.realistic = json.at("realistic");
+  rank.raw_pessimistic = json.at("raw_pessimistic");
+  return rank;
 }
 
 }  // namespace
@@ -51,34 +74,47 @@ GoldenConve::GoldenConve(absl::string_view variant) {
   const std::string path = absl::StrCat("testdata/kg/conve_", variant, ".json");
   std::ifstream file(path);
   CHECK(file) << path;
-  file >> json_;
+  const Json json = Json::parse(file);
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_number()) scalars_[name] = value;
+    if (absl::StartsWith(name, "metrics.")) metrics_[name] = value;
+  }
+  for (const auto& [name, array] : json.at("arrays").items()) {
+    arrays_[name] =
+        Tensor::Of<double>(array.at("data").get<std::vector<double>>(), array.at("shape").get<std::vector<int64_t>>());
+  }
+  for (const Json& rank : json.at("ranks")) ranks_.push_back(ReadRank(rank));
+  learning_rates_ = json.at("lrs").get<std::vector<double>>();
+  for (const Json& item : json.at("grad_flat_order")) gradient_order_.push_back(item.at(0));
+
   KgeOptions& options = shape_.options;
   options.variant = variant == "tiepin" ? ConveVariant::kTiepin : ConveVariant::kDettmers;
-  options.embedding_dim = json_.at("d").get<int64_t>();
-  options.embedding_height = json_.at("emb_h").get<int64_t>();
-  options.embedding_width = json_.at("emb_w").get<int64_t>();
-  options.output_channels = json_.at("C").get<int64_t>();
-  options.kernel_height = options.kernel_width = json_.at("k").get<int64_t>();
+  options.embedding_dim = json.at("d");
+  options.embedding_height = json.at("emb_h");
+  options.embedding_width = json.at("emb_w");
+  options.output_channels = json.at("C");
+  options.kernel_height = options.kernel_width = json.at("k");
   options.input_dropout = options.feature_map_dropout = options.output_dropout = 0;
-  options.label_smoothing = json_.at("eps").get<double>();
+  options.label_smoothing = json.at("eps");
   options.precision = DType::kF64;
-  shape_.num_entities = json_.at("E").get<int64_t>();
-  shape_.num_relations = json_.at("R").get<int64_t>();
+  shape_.num_entities = json.at("E");
+  shape_.num_relations = json.at("R");
 }
 
-Tensor GoldenConve::Array(const std::string& name) const {
-  const nlohmann::json& array = json_.at("arrays").at(name);
-  return Tensor::Of<double>(array.at("data").get<std::vector<double>>(), array.at("shape").get<std::vector<int64_t>>());
-}
+Tensor GoldenConve::Array(const std::string& name) const { return Find(arrays_, name); }
 
-double GoldenConve::Scalar(const std::string& name) const { return json_.at(name).get<double>(); }
+double GoldenConve::Scalar(const std::string& name) const { return Find(scalars_, name); }
+
+double GoldenConve::Metric(const std::string& kind, const std::string& name) const {
+  return Find(Find(metrics_, kind), name);
+}
 
 Tensor GoldenConve::Flat(const std::string& prefix) const {
   Tensor flat = Tensor::Zeros(DType::kF64, {shape_.offsets().size});
   bool any = false;
   for (const ParameterSlice& slice : shape_.Slices()) {
     const std::string name = prefix + GoldenName(slice.name);
-    if (!json_.at("arrays").contains(name)) continue;
+    if (arrays_.count(name) == 0) continue;
     any = true;
     const Tensor array = Array(name);
     CHECK(array.shape() == slice.shape) << name;

@@ -12,6 +12,13 @@ TEST(GoldenConveTest, ReadsSizesArraysAndBatches) {
   EXPECT_EQ(golden.Array("eval.scores").shape(), (std::vector<int64_t>{6, 12}));
   EXPECT_EQ(golden.Triples("train").size(), 24);
 
+  ASSERT_EQ(golden.ranks().size(), 16);
+  EXPECT_EQ(golden.ranks()[0].triple.head, golden.Triples("test")[0].head);
+  EXPECT_EQ(golden.ranks()[0].filtered, (std::vector<int32_t>{3, 8}));
+  EXPECT_EQ(golden.Metric("metrics.pessimistic", "hits@1"), 0);
+  EXPECT_EQ(golden.learning_rates(), (std::vector<double>{0.003, 0.002}));
+  EXPECT_EQ(golden.gradient_order()[3], "bn0.bias");
+
   const Tensor flat = golden.Flat("param.");
   const KgeShape::Offsets at = golden.shape().offsets();
   EXPECT_EQ(flat.values<double>()[at.relation], golden.Array("param.rel").values<double>()[0]);

@@ -133,6 +133,14 @@ GoldenCase ReadGoldenCase(absl::string_view name) {
   out.species = SpeciesIndices(out.structure, out.descriptor.species);
   out.num_pairs = json.at("n_edges");
   out.features = Flatten<double>(json.at("features_exact"));
+  if (json.contains("dG_dR")) {
+    for (const Json& atom : json.at("dG_dR")) {
+      for (const Json& feature : atom) {
+        const std::vector<double> row = Flatten<double>(feature);
+        out.jacobian.insert(out.jacobian.end(), row.begin(), row.end());
+      }
+    }
+  }
   out.networks = ReadNetworks(json.at("network"), json.at("descriptor").at("species_order"));
   CHECK_EQ(json.at("activation").get<std::string>(), "tanh");
   out.feature_mean = json.at("feature_mean").get<std::vector<double>>();

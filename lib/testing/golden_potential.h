@@ -30,6 +30,7 @@ struct GoldenCase {
   std::vector<uint8_t> species;  // [N] indices into descriptor.species
   int64_t num_pairs = 0;         // neighbours of all atoms, min_cutoff < d <= rad_cutoff
   std::vector<double> features;  // [N, F] good to 1e-11 max(1, |G|)
+  std::vector<double> jacobian;  // [N, F, 3N] dG/dR, good to 1e-9 of the largest; empty where the file has none
 
   // Networks see (feature - mean) / deviation; energy = sum(atomic_output) / energy_scaling + energy_shift * N.
   GoldenNetworks networks;

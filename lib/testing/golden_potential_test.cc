@@ -19,6 +19,7 @@ TEST(GoldenPotentialTest, CasesAreConsistent) {
     EXPECT_EQ(golden.structure.position.size(), 3 * atoms);
     EXPECT_EQ(golden.species.size(), atoms);
     EXPECT_EQ(golden.features.size(), atoms * features);
+    EXPECT_EQ(golden.jacobian.size(), golden.jacobian.empty() ? 0 : atoms * features * 3 * atoms);
     EXPECT_EQ(golden.force.size(), 3 * atoms);
     EXPECT_EQ(golden.feature_mean.size(), features);
     EXPECT_EQ(golden.feature_deviation.size(), features);
