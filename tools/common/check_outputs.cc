@@ -3,10 +3,16 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lib/base/input_files.h"
 
 namespace rutile {
 namespace {
@@ -18,6 +24,14 @@ std::optional<Identity> IdentityOf(const std::string& path) {
   struct stat info;
   if (path.empty() || path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   return Identity(info.st_dev, info.st_ino);
+}
+
+// What an argument stands for. A list that comes from a pipe can be read only once, and is not looked into.
+std::vector<std::string> FilesOf(const std::string& argument) {
+  absl::string_view list = argument;
+  if (absl::ConsumePrefix(&list, "list:") && !IdentityOf(std::string(list)).has_value()) return {};
+  absl::StatusOr<std::vector<std::string>> files = ExpandInputs({argument});
+  return files.ok() ? *std::move(files) : std::vector<std::string>();
 }
 
 }  // namespace
@@ -32,7 +46,11 @@ absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> 
     if (!IsOutputFlag(flag)) continue;
     const std::optional<Identity> there = IdentityOf(output);
     if (!there.has_value()) continue;
-    std::vector<std::string> inputs(args.begin(), args.end());
+    std::vector<std::string> inputs;
+    for (const std::string& argument : args) {
+      const std::vector<std::string> files = FilesOf(argument);
+      inputs.insert(inputs.end(), files.begin(), files.end());
+    }
     for (const auto& [other, value] : flags) {
       if (IsOutputFlag(other)) continue;
       inputs.push_back(value);

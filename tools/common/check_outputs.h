@@ -18,8 +18,9 @@ namespace rutile {
 bool IsOutputFlag(absl::string_view name);
 
 // `flags`: names and values; `args`: what stands beside them. INVALID_ARGUMENT naming flag and file where a file that a
-// flag says is to be written is there, under this name or another (a link), and is also one of `args` or of what the
-// other flags say is read (names may have commas between). Pipes and devices are no such files.
+// flag says is to be written is there, under this name or another (a link), and is also one of those that `args` stand
+// for (lib/base/input_files.h), or of what the other flags say is read (names may have commas between). Pipes and
+// devices are no such files.
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
                           absl::Span<const std::string> args);
 

@@ -65,5 +65,13 @@ TEST_F(CheckOutputsTest, UnderAnotherName) {
   EXPECT_THAT(Message({{"output", Path("./input")}}, {input_}), HasSubstr("the input"));
 }
 
+TEST_F(CheckOutputsTest, InWhatArgumentsStandFor) {
+  EXPECT_THAT(Message({{"output", input_}}, {Path("inp*")}), HasSubstr("an input"));
+  std::ofstream(Path("names")) << other_ << "\n" << input_ << "\n";
+  const std::string list = absl::StrCat("list:", Path("names"));
+  EXPECT_THAT(Message({{"output", input_}}, {list}), HasSubstr("an input"));
+  EXPECT_EQ(Message({{"output", input_}}, {Path("oth*"), "list:-", "none"}), "");
+}
+
 }  // namespace
 }  // namespace rutile
