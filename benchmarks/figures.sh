@@ -92,17 +92,16 @@ for run in json.load(sys.stdin)["benchmarks"]:
 ' < "$work/json" > "$work/$2.tsv" || fail "$2_benchmark: no JSON that can be read"
 }
 
-# benchmark_cells PROGRAM READ NAMES: READ is "QUANTITY[/DIVISOR]"s with a space between them; a quantity that is a time or
-# counts time of an item is best where it is least.
+# benchmark_cells PROGRAM READ NAMES: READ is "QUANTITY[/DIVISOR]"s with a space between them. A quantity that is a time, by
+# its name, is best where it is least, others where they are largest.
 benchmark_cells() {
-  local name read quantity divisor cell
+  local name read quantity divisor best cell
   while read -r name; do
     for read in $2; do
-      quantity=${read%%/*} divisor=1
-      [[ $read != */* ]] || divisor=${read#*/}
+      quantity=$read divisor=1
+      if [[ $read =~ ^(.*)/([0-9.e]+)$ ]]; then quantity=${BASH_REMATCH[1]} divisor=${BASH_REMATCH[2]}; fi
       best=LARGEST
-      [[ ! $quantity =~ (_time|^us|^ns|_us$|_s)$ ]] || best=SMALLEST
-      [[ $quantity != per_second* ]] || best=LARGEST
+      [[ ! $quantity =~ (_time|_us|_s)$|^(us|ns)(_|$) ]] || best=SMALLEST
       if [ "$quantity" = ns_per_item ]; then
         best=SMALLEST
         cell=$(awk -F'\t' -v n="$name" '$1 == n && $2 == "items_per_second" { print 1e9 / $3 }' "$work/$1.tsv" | best_and_median SMALLEST)

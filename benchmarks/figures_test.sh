@@ -25,7 +25,7 @@ done
 cat > programs/benchmarks/a_benchmark << 'PROGRAM'
 #!/usr/bin/env bash
 printf '%s\n' "$@" > arguments.a
-run() { echo "{\"name\": \"$1\", \"run_name\": \"$1\", \"run_type\": \"$2\", \"cpu_time\": $3, \"time_unit\": \"us\", \"items_per_second\": $4, \"ns_step\": $3}"; }
+run() { echo "{\"name\": \"$1\", \"run_name\": \"$1\", \"run_type\": \"$2\", \"cpu_time\": $3, \"time_unit\": \"us\", \"items_per_second\": $4, \"ns_step\": $3, \"flop/s\": $4}"; }
 echo "{\"benchmarks\": [$(run 'BM_A<float, x>/1' iteration 4 2e6), $(run 'BM_A<float, x>/1' iteration 2 5e6),
   $(run 'BM_A<float, x>/1' iteration 3 4e6), $(run 'BM_A<float, x>/1' aggregate 99 9e9), $(run BM_B iteration 1234.5 1e6)]}"
 PROGRAM
@@ -35,6 +35,7 @@ tab > table << 'TABLE'
 # a comment
 one | head | row;x;y
 one | benchmark | first | a | items_per_second/1e6 cpu_time/1e3 | BM_A<float, x>/1
+one | benchmark | counters | a | ns_step flop/s/1e6 | BM_A<float, x>/1
 one | benchmark | both | a | ns_per_item | BM_A<float, x>/1;BM_B
 two | setup | - | - | echo made > file
 two | head | row;ms
@@ -50,10 +51,11 @@ run() { checkout/figures.sh --programs=programs --table=table "$@" > out 2> erro
 run --repetitions=3 one
 expect "status" [ $? = 0 ]
 expect "rates: the largest is best; times: the least" grep -qxF '| first | 5 / 4 | 2 / 3 |' out
+expect "counters: of time, and with a bar in their name" grep -qxF '| counters | 2 / 3 | 5 / 4 |' out
 expect "several names; one run has no median" grep -qxF '| both | 200 / 250 | 1000 |' out
 expect "head" grep -qxF '| row | x | y |' out
 expect "line below the head" grep -qxF '|---|---|---|' out
-expect "one process for all names" [ "$(grep -F filter arguments.a)" = '--benchmark_filter=^(BM_A<float, x>/1|BM_A<float, x>/1|BM_B)$' ]
+expect "one process for all names" [ "$(grep -F filter arguments.a)" = '--benchmark_filter=^(BM_A<float, x>/1|BM_A<float, x>/1|BM_A<float, x>/1|BM_B)$' ]
 expect "load" grep -q 'figures.sh: one: load' errors
 
 run --repetitions=2 two
