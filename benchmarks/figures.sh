@@ -10,8 +10,8 @@
 #   --table=FILE      instead of figures.tsv beside this script
 #
 # A cell has the best and the median of the runs. Times are processor time, one thread, unless a row says so. Benchmarks of
-# one program and section run in one process, in random order. Lines with the load before and after are on stderr: other
-# work on the machine makes medians worse, and of best values only little. Status 1 when a command fails.
+# one program and section run in one process, in random order (not sums of two processes). The load before and after is
+# told on stderr: other work on the machine makes medians worse, and best values less. Status 1 when a command fails.
 set -uo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -72,11 +72,12 @@ best_and_median() {
 
 # run_benchmarks SECTION PROGRAM: all of the section's names; $work/PROGRAM.tsv gets lines name, quantity, value.
 run_benchmarks() {
-  local names filter
+  local names filter order=(--benchmark_enable_random_interleaving)
+  [ "$2" != reduction ] || order=() # its two processes must agree on the order
   names=$(awk -F'\t' -v s="$1" -v p="$2" '$1 == s && $2 == "benchmark" && $4 == p { print $6 }' "$table" | tr ';' '\n')
   filter=$(sed 's/[].[*+?(){}|^$\\]/\\&/g' <<< "$names" | paste -sd'|')
   if ! (cd "$root" && OMP_NUM_THREADS=1 "$programs/benchmarks/$2_benchmark" --benchmark_filter="^($filter)\$" --benchmark_format=json \
-    --benchmark_repetitions="$repetitions" --benchmark_min_time="$min_time" --benchmark_enable_random_interleaving) \
+    --benchmark_repetitions="$repetitions" --benchmark_min_time="$min_time" "${order[@]}") \
     > "$work/json" 2> "$work/log"; then
     cat "$work/log" >&2
     fail "$2_benchmark failed"
