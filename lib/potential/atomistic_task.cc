@@ -8,6 +8,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/energy_kernel.h"
+#include "lib/potential/kept_features.h"
 #include "lib/potential/kernel_tuner.h"
 #include "lib/potential/network_cost.h"
 #include "lib/profile/scope.h"
@@ -17,6 +18,7 @@ namespace rutile {
 namespace {
 
 constexpr double kMilli = 1000;  // meV
+constexpr int64_t kKeptBytes = int64_t{64} << 20;
 
 template <typename T>
 AtomRows<T> Rows(const Tensor& features, const NamedTensors& batch) {
@@ -54,7 +56,17 @@ inline void WriteRun(int64_t first, int32_t s, int64_t count, int64_t room, int6
 template <typename T>
 struct AtomisticTask::Native {
   Native(const NetworkShape& shape, ThreadPool* pool) : kernel(shape, pool) {}
+  // Features of a batch that is evaluated, as the kernel wants them; null where they are not kept.
+  const T* Turned(const AtomRows<T>& rows, absl::Span<const int64_t> examples) {
+    const T* const kept = evaluated.Find(examples);
+    if (kept != nullptr) return kept;
+    T* const turned = evaluated.Add(examples, kernel.TurnedSize(rows));
+    if (turned != nullptr) kernel.Turn(rows, turned);
+    return turned;
+  }
+
   EnergyKernel<T> kernel;
+  KeptFeatures<T> evaluated{kKeptBytes};
   std::vector<double> sums;    // [B] sums of network outputs
   std::vector<double> errors;  // [B] of the energy per atom, eV
 };
@@ -123,12 +135,13 @@ absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t>
 }
 
 void AtomisticTask::SetPlan(const KernelPlan& plan) {
-  const auto set = [&](auto* kernel) {
-    kernel->SetPlan(plan);
-    kernel->Reserve(largest_.species_atoms, /*second_order=*/false);
+  const auto set = [&](auto* native) {
+    native->kernel.SetPlan(plan);
+    native->kernel.Reserve(largest_.species_atoms, /*second_order=*/false);
+    native->evaluated.Clear();  // of other blocks
   };
-  if (native64_ != nullptr) set(&native64_->kernel);
-  if (native32_ != nullptr) set(&native32_->kernel);
+  if (native64_ != nullptr) set(native64_.get());
+  if (native32_ != nullptr) set(native32_.get());
 }
 
 NamedTensors AtomisticTask::State() const {
@@ -196,7 +209,35 @@ absl::Status AtomisticTask::Standardise(const FeatureSource& features) {
   return source64 ? StandardiseInto<double>(features, rows) : StandardiseInto<float>(features, rows);
 }
 
+bool AtomisticTask::IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const {
+  const Tensor* const example = batch.Find("example");
+  if (example == nullptr || example->values<int64_t>() != examples) return false;
+  const auto offset = batch.At("species_offset").values<int64_t>(), row = batch.At("row").values<int64_t>();
+  const auto structure = batch.At("structure").values<int32_t>();
+  const auto num_atoms = batch.At("num_atoms").values<double>(), target = batch.At("target").values<double>();
+  const auto weight = batch.At("weight").values<double>();
+  const int64_t num_species = model_.shape().num_species;
+  if (static_cast<int64_t>(offset.size()) != num_species + 1) return false;
+  int64_t next = 0;
+  for (int64_t i = 0; i < num_species; ++i) {
+    for (size_t e = 0; e < examples.size(); ++e) {
+      const int64_t* const run = &species_row_[examples[e] * (num_species + 1) + i];
+      const int64_t end = next + run[1] - run[0];
+      if (end > static_cast<int64_t>(row.size())) return false;
+      if (end > next && (row[next] != run[0] || structure[next] != static_cast<int32_t>(e))) return false;
+      next = end;
+    }
+    if (offset[i + 1] != next) return false;
+  }
+  for (size_t e = 0; e < examples.size(); ++e) {
+    const Example& from = examples_[examples[e]];
+    if (num_atoms[e] != from.num_atoms || target[e] != from.target || weight[e] != from.weight) return false;
+  }
+  return true;
+}
+
 absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  if (IsBatchOf(examples, *batch)) return absl::OkStatus();
   const int64_t num_species = model_.shape().num_species;
   const auto b = static_cast<int64_t>(examples.size());
   int64_t* const offset = Reuse<int64_t>(batch, "species_offset", {num_species + 1});
@@ -265,10 +306,12 @@ void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const Na
   const absl::Span<const double> target = batch.At("target").values<double>();
   native->sums.resize(target.size());
   native->errors.resize(target.size());
+  AtomRows<T> rows = Rows<T>(rows_, batch);
   if (keep) {
-    native->kernel.Forward(parameters.values<T>(), Rows<T>(rows_, batch), absl::MakeSpan(native->sums));
+    native->kernel.Forward(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
   } else {
-    native->kernel.Evaluate(parameters.values<T>(), Rows<T>(rows_, batch), absl::MakeSpan(native->sums));
+    rows.turned = native->Turned(rows, batch.At("example").values<int64_t>());
+    native->kernel.Evaluate(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
   }
   for (size_t e = 0; e < target.size(); ++e) {
     native->errors[e] =

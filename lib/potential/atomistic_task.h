@@ -79,6 +79,8 @@ class AtomisticTask : public Task {
   void SetResting(const std::vector<bool>& slices) override;
 
   int num_metric_sums() const override { return 3; }
+  // Features of the batches that are evaluated first, up to 64 MiB of them, are kept in the form that the kernel reads,
+  // for when the same batches come again (validation); others are read where they lie. Results do not depend on it.
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
   std::vector<Metric> Metrics(
@@ -99,6 +101,8 @@ class AtomisticTask : public Task {
 
   AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model);
   void FillExamples();
+  // Whether MakeBatch has nothing to do, as in validations: first rows of runs tell the others, which follow them.
+  bool IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const;
   absl::Status Standardise(const FeatureSource& features);
   template <typename Source, typename T>
   absl::Status StandardiseInto(const FeatureSource& features, T* rows) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -264,7 +265,7 @@ TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
   std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF32, {task->num_parameters()})};
   std::vector<double> metric_sums(task->num_metric_sums());
   TermSums sums(1);
-  NamedTensors batch;
+  NamedTensors batch, evaluated;
   // The largest batch comes first: later ones fit into its memory, however many atoms they have.
   int64_t largest = 0;
   for (int64_t s = 0; s < data.num_structures(); ++s) {
@@ -277,7 +278,10 @@ TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
     for (int64_t& s : examples) s = step == 0 ? largest : (s + 32) % data.num_structures();
     ASSERT_TRUE(task->MakeBatch(examples, &batch).ok());
     ASSERT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
-    ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
+    if (step == 0) {
+      ASSERT_TRUE(task->MakeBatch(examples, &evaluated).ok());
+    }
+    ASSERT_TRUE(task->Evaluate(parameters, evaluated, &sums, absl::MakeSpan(metric_sums)).ok());
     if (step == 0) {
       memory = batch.At("row").data();
       in_use = mallinfo2().uordblks;
@@ -287,6 +291,53 @@ TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
   EXPECT_EQ(batch.At("row").data(), memory);
   EXPECT_EQ(mallinfo2().uordblks, in_use);
   EXPECT_TRUE(CheckGradients(*task, parameters, batch).ok());  // rows of the larger batch are not read
+}
+
+TEST(AtomisticTaskTest, ABatchOfOthersIsMadeAnew) {
+  const AtomicData data = Tio2(DType::kF32);
+  const std::unique_ptr<AtomisticTask> task = Make(data, {}),
+                                       other = Make(Tio2(DType::kF32, {{22, -3.0}, {8, -2.0}}), {});
+  NamedTensors reused;
+  for (const AtomisticTask* const made_by : {task.get(), task.get(), other.get(), task.get()}) {
+    for (const std::vector<int64_t>& examples : {Range(7), Range(7), std::vector<int64_t>{6, 5, 6}}) {
+      NamedTensors fresh;
+      ASSERT_TRUE(made_by->MakeBatch(examples, &fresh).ok());
+      ASSERT_TRUE(made_by->MakeBatch(examples, &reused).ok());
+      for (const auto& [name, tensor] : fresh) {
+        ASSERT_EQ(reused.At(name).num_bytes(), tensor.num_bytes()) << name;
+        EXPECT_EQ(std::memcmp(reused.At(name).data(), tensor.data(), tensor.num_bytes()), 0) << name;
+      }
+    }
+  }
+}
+
+TEST(AtomisticTaskTest, EvaluatingABatchAgainGivesTheSameBits) {
+  const AtomicData data = Tio2(DType::kF32);
+  for (const DType precision : {DType::kF32, DType::kF64}) {
+    for (const int threads : {1, 2}) {
+      AtomisticTaskOptions options;
+      options.precision = precision;
+      options.num_threads = threads;
+      const auto evaluate = [](AtomisticTask* task, const std::vector<int64_t>& examples, uint64_t seed) {
+        NamedTensors batch;
+        TermSums sums(1);
+        std::vector<double> metric_sums(task->num_metric_sums());
+        const Tensor parameters = task->InitialParameters(seed);
+        EXPECT_TRUE(task->MakeBatch(examples, &batch).ok());
+        EXPECT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metric_sums)).ok());
+        metric_sums.push_back(sums.sum[0]);
+        return metric_sums;
+      };
+      const std::unique_ptr<AtomisticTask> task = Make(data, options);
+      // The same again; the same with other parameters; batches that begin alike or hold the same in another order.
+      const std::vector<int64_t> others = {0, 5, 400}, reversed = {400, 5, 0};
+      for (const uint64_t seed : {1, 2, 1}) {
+        for (const auto& examples : {Range(100), Range(99), others, reversed, others}) {
+          EXPECT_EQ(evaluate(task.get(), examples, seed), evaluate(Make(data, options).get(), examples, seed));
+        }
+      }
+    }
+  }
 }
 
 TEST(AtomisticTaskTest, AtomicEnergiesAreGivenForAllOrNone) {

@@ -125,12 +125,11 @@ HWY_INLINE Product<T> Back(const BlockLayout::Layer& layer, const T* parameters,
   return {parameters + layer.weight, 1, layer.inputs, layer.inputs, layer.outputs, d_out};
 }
 
-// One layer before its activation for V vectors of atoms.
+// One layer before its activation for V vectors of atoms. in: the layer's first input.
 template <int V, typename T>
-HWY_INLINE void ForwardLayer(const BlockLayout::Layer& layer, const T* parameters, T* tile) {
-  constexpr int64_t kStride = TileStride<T>();
-  Multiply<V>(Onward<T>(layer, parameters, tile + layer.input_row * kStride),
-              ForwardEnds<T>{parameters + layer.bias, tile + layer.output_row * kStride});
+HWY_INLINE void ForwardLayer(const BlockLayout::Layer& layer, const T* parameters, const T* in, T* tile) {
+  Multiply<V>(Onward<T>(layer, parameters, in),
+              ForwardEnds<T>{parameters + layer.bias, tile + layer.output_row * TileStride<T>()});
 }
 
 // n rounded up to whole vectors.

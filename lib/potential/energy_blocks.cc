@@ -11,19 +11,40 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// All layers for V vectors of atoms whose features are in the tile.
+// Asks for V vectors of each of the rows at `features`.
+template <int V, typename T>
+HWY_INLINE void PrefetchFeatures(int num_features, const T* features) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const int64_t numbers = V * static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  for (int f = 0; f < num_features; ++f) {
+    for (int64_t a = 0; a < numbers; a += kLine) hwy::Prefetch(features + f * TileStride<T>() + a);
+  }
+}
+
+// All layers for V vectors of atoms whose features are the rows at `features`: those of the tile, or kept elsewhere.
+// next: those of the block that comes next, or null. What is kept has left the cache since it was last read.
 template <typename T>
 struct ForwardPass {
   const BlockLayout& layout;
   const T* parameters;
+  const T* features;
+  const T* next;
+  int padded;
   T* tile;
 
   template <int V>
   HWY_INLINE void Run(int atom) const {
     constexpr int64_t kStride = TileStride<T>();
+    const int end = atom + V * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+    if (features != tile && end < padded) {
+      PrefetchFeatures<V>(layout.num_features, features + end);
+    } else if (next != nullptr) {
+      PrefetchFeatures<V>(layout.num_features, next);
+    }
     T* const at = tile + atom;
     for (const BlockLayout::Layer& layer : layout.layers) {
-      ForwardLayer<V>(layer, parameters, at);
+      const T* const in = layer.input_row == 0 ? features + atom : at + layer.input_row * kStride;
+      ForwardLayer<V>(layer, parameters, in, at);
       if (layer.output_row == layout.result_row) break;
       ActivateRows<V, T>(layout.activation, layer.outputs, at + layer.output_row * kStride,
                          layer.slope_row < 0 ? nullptr : at + layer.slope_row * kStride, nullptr);
@@ -78,9 +99,9 @@ struct BackwardPass {
 };
 
 template <typename T>
-void Forward(const BlockLayout& layout, const T* parameters, const T* x, const int64_t* row, int n, T* tile) {
-  ReadRows(x, row, n, layout.num_features, tile);
-  ForVectors<T>(Padded<T>(n), ForwardPass<T>{layout, parameters, tile});
+void Forward(const BlockLayout& layout, const T* parameters, const T* features, const T* next, int n, T* tile) {
+  const int padded = Padded<T>(n);
+  ForVectors<T>(padded, ForwardPass<T>{layout, parameters, features, next, padded, tile});
 }
 
 template <typename T>
@@ -105,13 +126,19 @@ void Backward(const BlockLayout& layout, const T* parameters, int n, T* tile, T*
   if (x_gradients != nullptr) Transpose(tile, layout.num_features, n, kStride, x_gradients, layout.num_features);
 }
 
-void ForwardF32(const BlockLayout& layout, const float* parameters, const float* x, const int64_t* row, int n,
-                float* tile) {
-  Forward(layout, parameters, x, row, n, tile);
+void TurnF32(int num_features, const float* x, const int64_t* row, int n, float* turned) {
+  ReadRows(x, row, n, num_features, turned);
 }
-void ForwardF64(const BlockLayout& layout, const double* parameters, const double* x, const int64_t* row, int n,
+void TurnF64(int num_features, const double* x, const int64_t* row, int n, double* turned) {
+  ReadRows(x, row, n, num_features, turned);
+}
+void ForwardF32(const BlockLayout& layout, const float* parameters, const float* features, const float* next, int n,
+                float* tile) {
+  Forward(layout, parameters, features, next, n, tile);
+}
+void ForwardF64(const BlockLayout& layout, const double* parameters, const double* features, const double* next, int n,
                 double* tile) {
-  Forward(layout, parameters, x, row, n, tile);
+  Forward(layout, parameters, features, next, n, tile);
 }
 void BackwardF32(const BlockLayout& layout, const float* parameters, int n, float* tile, float* g, float* x_g) {
   Backward(layout, parameters, n, tile, g, x_g);
@@ -128,6 +155,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace rutile {
 
+HWY_EXPORT(TurnF32);
+HWY_EXPORT(TurnF64);
 HWY_EXPORT(ForwardF32);
 HWY_EXPORT(ForwardF64);
 HWY_EXPORT(BackwardF32);
@@ -153,13 +182,19 @@ BlockLayout::BlockLayout(const NetworkShape& shape, GradientForm gradients)
   }
 }
 
-void ForwardBlock(const BlockLayout& layout, const float* parameters, const float* x, const int64_t* row, int n,
-                  float* tile) {
-  HWY_DYNAMIC_DISPATCH(ForwardF32)(layout, parameters, x, row, n, tile);
+void TurnBlock(int num_features, const float* x, const int64_t* row, int n, float* turned) {
+  HWY_DYNAMIC_DISPATCH(TurnF32)(num_features, x, row, n, turned);
 }
-void ForwardBlock(const BlockLayout& layout, const double* parameters, const double* x, const int64_t* row, int n,
-                  double* tile) {
-  HWY_DYNAMIC_DISPATCH(ForwardF64)(layout, parameters, x, row, n, tile);
+void TurnBlock(int num_features, const double* x, const int64_t* row, int n, double* turned) {
+  HWY_DYNAMIC_DISPATCH(TurnF64)(num_features, x, row, n, turned);
+}
+void ForwardTurnedBlock(const BlockLayout& layout, const float* parameters, const float* turned, const float* next,
+                        int n, float* tile) {
+  HWY_DYNAMIC_DISPATCH(ForwardF32)(layout, parameters, turned, next, n, tile);
+}
+void ForwardTurnedBlock(const BlockLayout& layout, const double* parameters, const double* turned, const double* next,
+                        int n, double* tile) {
+  HWY_DYNAMIC_DISPATCH(ForwardF64)(layout, parameters, turned, next, n, tile);
 }
 void BackwardBlock(const BlockLayout& layout, const float* parameters, int n, float* tile, float* gradients,
                    float* x_gradients) {

@@ -48,13 +48,26 @@ struct BlockLayout {
   int num_rows;
 };
 
-// x: [n, F] row-major, 0 < n <= kBlockAtoms; where `row` is not null, atom a's are row row[a] of x [*, F]. parameters:
-// of this species. Fills `tile` [num_rows * TileStride()], 64-byte aligned; atom a's energy is tile[result_row * stride
-// + a].
-void ForwardBlock(const BlockLayout& layout, const float* parameters, const float* x, const int64_t* row, int n,
-                  float* tile);
-void ForwardBlock(const BlockLayout& layout, const double* parameters, const double* x, const int64_t* row, int n,
-                  double* tile);
+// Features as a tile has them. x: [n, F] row-major, 0 < n <= kBlockAtoms; where `row` is not null, atom a's are row
+// row[a] of x [*, F]. turned: [F * TileStride()], 64-byte aligned, overwritten but for what lies beyond whole vectors:
+// a tile, whose first rows they are, or memory in which they are kept.
+void TurnBlock(int num_features, const float* x, const int64_t* row, int n, float* turned);
+void TurnBlock(int num_features, const double* x, const int64_t* row, int n, double* turned);
+
+// After TurnBlock, whose result is `turned` (`tile` itself, or elsewhere). next: what will be `turned` in the next
+// call, asked for meanwhile, or null. parameters: of this species. Fills the rest of `tile` [num_rows * TileStride()],
+// 64-byte aligned; atom a's energy is tile[result_row * stride + a].
+void ForwardTurnedBlock(const BlockLayout& layout, const float* parameters, const float* turned, const float* next,
+                        int n, float* tile);
+void ForwardTurnedBlock(const BlockLayout& layout, const double* parameters, const double* turned, const double* next,
+                        int n, double* tile);
+
+// Both, the features in the tile.
+template <typename T>
+void ForwardBlock(const BlockLayout& layout, const T* parameters, const T* x, const int64_t* row, int n, T* tile) {
+  TurnBlock(layout.num_features, x, row, n, tile);
+  ForwardTurnedBlock(layout, parameters, tile, static_cast<const T*>(nullptr), n, tile);
+}
 
 // After ForwardBlock, with d loss/d energy of each atom written into the result row (only the first n are read).
 // gradients: of this species, added to; may be null. x_gradients: [n, F] d loss/d x, overwritten; may be null.

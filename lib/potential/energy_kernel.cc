@@ -88,8 +88,12 @@ void EnergyKernel<T>::ForEach(int64_t n, const Body& body) {
 }
 
 template <typename T>
-void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRows<T>& rows) {
+void EnergyKernel<T>::CheckParameters(absl::Span<const T> parameters) const {
   CHECK_EQ(parameters.size(), shape_.num_parameters());
+}
+
+template <typename T>
+void EnergyKernel<T>::CutIntoBlocks(const AtomRows<T>& rows) {
   CHECK_EQ(rows.species_offset.size(), shape_.num_species + 1);
   CHECK_EQ(rows.species_offset[0], 0);
   if (rows.row.empty()) {
@@ -114,14 +118,20 @@ void EnergyKernel<T>::CutIntoBlocks(absl::Span<const T> parameters, const AtomRo
 }
 
 template <typename T>
+void EnergyKernel<T>::TurnBlockOf(const Block& block, const AtomRows<T>& rows, T* turned) const {
+  if (rows.row.empty()) {
+    TurnBlock(shape_.num_features, rows.x.data() + block.begin * shape_.num_features, nullptr, block.count, turned);
+  } else {
+    TurnBlock(shape_.num_features, rows.x.data(), rows.row.data() + block.begin, block.count, turned);
+  }
+}
+
+template <typename T>
 void EnergyKernel<T>::ForwardOf(const Block& block, absl::Span<const T> parameters, const AtomRows<T>& rows,
                                 T* tile) const {
-  const T* const network = parameters.data() + block.species * shape_.parameters_per_species();
-  if (rows.row.empty()) {
-    ForwardBlock(layout_, network, rows.x.data() + block.begin * shape_.num_features, nullptr, block.count, tile);
-  } else {
-    ForwardBlock(layout_, network, rows.x.data(), rows.row.data() + block.begin, block.count, tile);
-  }
+  TurnBlockOf(block, rows, tile);
+  ForwardTurnedBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(), tile,
+                     static_cast<const T*>(nullptr), block.count, tile);
 }
 
 template <typename T>
@@ -194,7 +204,8 @@ void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
 
 template <typename T>
 void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
-  CutIntoBlocks(parameters, rows);
+  CheckParameters(parameters);
+  CutIntoBlocks(rows);
   KeepTiles(blocks_.size(), layout_.num_rows);
   ForEach(blocks_.size(), [&](int64_t b, int) { ForwardOf(blocks_[b], parameters, rows, KeptTile(b)); });
   AddUpEnergies(rows, sums);
@@ -218,9 +229,24 @@ void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>
 }
 
 template <typename T>
+int64_t EnergyKernel<T>::TurnedSize(const AtomRows<T>& rows) const {
+  int64_t blocks = 0;
+  for (int s = 0; s < shape_.num_species; ++s) blocks += NumBlocks(rows.species_offset[s + 1] - rows.species_offset[s]);
+  return blocks * turned_block_size();
+}
+
+template <typename T>
+void EnergyKernel<T>::Turn(const AtomRows<T>& rows, T* turned) {
+  CutIntoBlocks(rows);
+  CHECK_LE(blocks_.size() * turned_block_size(), TurnedSize(rows));
+  ForEach(blocks_.size(), [&](int64_t b, int) { TurnBlockOf(blocks_[b], rows, turned + b * turned_block_size()); });
+}
+
+template <typename T>
 void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                absl::Span<T> atom_energies) {
-  CutIntoBlocks(parameters, rows);
+  CheckParameters(parameters);
+  CutIntoBlocks(rows);
   const int64_t num_atoms = rows.num_atoms();
   if (atom_energies.empty()) {
     if (atom_energies_.size() < num_atoms) atom_energies_.resize(num_atoms);
@@ -230,7 +256,13 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     T* tile = WorkerTile(worker);
-    ForwardOf(block, parameters, rows, tile);
+    if (rows.turned == nullptr) {
+      ForwardOf(block, parameters, rows, tile);
+    } else {
+      const T* const turned = rows.turned + b * turned_block_size();
+      ForwardTurnedBlock(layout_, parameters.data() + block.species * shape_.parameters_per_species(), turned,
+                         b + 1 < blocks_.size() ? turned + turned_block_size() : nullptr, block.count, tile);
+    }
     const T* energy = tile + layout_.result_row * TileStride<T>();
     std::copy(energy, energy + block.count, atom_energies.data() + block.begin);
   });
@@ -242,7 +274,8 @@ template <typename T>
 void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                      absl::Span<T> x_gradients) {
   CHECK(rows.row.empty()) << "values alone are read where they lie";
-  CutIntoBlocks(parameters, rows);
+  CheckParameters(parameters);
+  CutIntoBlocks(rows);
   CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
@@ -259,7 +292,8 @@ template <typename T>
 void EnergyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                                 absl::Span<double> sums, absl::Span<T> x_gradients) {
   CHECK(rows.row.empty()) << "values alone are read where they lie";
-  CutIntoBlocks(parameters, rows);
+  CheckParameters(parameters);
+  CutIntoBlocks(rows);
   CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
   KeepTiles(blocks_.size(), tangent_layout_.num_rows);
   ForEach(blocks_.size(), [&](int64_t b, int worker) {

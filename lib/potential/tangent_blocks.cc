@@ -122,7 +122,7 @@ struct DerivativePass {
     T* const at = tile + atom;
     for (int l = 0; l <= last; ++l) {
       const BlockLayout::Layer& layer = values.layers[l];
-      ForwardLayer<V>(layer, parameters, at);
+      ForwardLayer<V>(layer, parameters, at + layer.input_row * TileStride<T>(), at);
       if (l == last) break;
       ActivateRows<V, T>(values.activation, layer.outputs, at + layer.output_row * kStride,
                          layer.slope_row < 0 ? nullptr : at + layer.slope_row * kStride,
