@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "lib/base/logging.h"
 
@@ -10,8 +11,10 @@ namespace rutile {
 namespace {
 
 constexpr double kVarianceFloor = 1e-12;
-constexpr double kConstant = 1e-8;  // of the feature's size
-constexpr double kRank = 1e-10;     // of the largest eigenvalue
+constexpr double kConstant = 1e-8;        // of the feature's size
+constexpr double kConstantSingle = 1e-6;  // sixteen times the precision of a float; of features below 1, of 1: they
+                                          // are sums of larger terms that cancel
+constexpr double kRank = 1e-10;           // of the largest eigenvalue
 
 // Eigenvalues and vectors (columns of v) of the symmetric n x n matrix a, by Jacobi rotations: n is a number of
 // species.
@@ -62,6 +65,12 @@ std::vector<int> FeatureScaling::ConstantFeatures(int species) const {
   return constant;
 }
 
+double FeatureScaling::Magnification() const {
+  double largest = 0;
+  for (size_t i = 0; i < mean.size(); ++i) largest = std::max(largest, std::abs(mean[i]) * scale[i]);
+  return largest;
+}
+
 FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, int num_features)
     : kind_(kind), num_species_(num_species), num_features_(num_features) {
   const int groups = kind == FeatureScalingKind::kPerSpecies ? num_species : 1;
@@ -75,6 +84,7 @@ FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, i
 
 template <typename T>
 void FeatureStatistics::AddAtom(uint8_t species, const T* features) {
+  if (std::is_same<T, float>::value) is_single_ = true;
   const int group = kind_ == FeatureScalingKind::kPerSpecies ? species : 0;
   double* const shift = &shift_[group * num_features_];
   double* const sum = &sum_[group * num_features_];
@@ -92,6 +102,11 @@ void FeatureStatistics::AddAtom(uint8_t species, const T* features) {
     min[f] = x < min[f] ? x : min[f];
     max[f] = x > max[f] ? x : max[f];
   }
+}
+
+bool FeatureStatistics::IsConstant(double deviation, double mean) const {
+  if (deviation == 0 || deviation <= kConstant * std::abs(mean)) return true;
+  return is_single_ && deviation <= kConstantSingle * std::max(1.0, std::abs(mean));
 }
 
 FeatureScaling FeatureStatistics::Result() const {
@@ -113,7 +128,7 @@ FeatureScaling FeatureStatistics::Result() const {
       const double mean_shifted = sum_[from] / n;
       const double variance = std::max(0.0, square_[from] / n - mean_shifted * mean_shifted);
       result.mean[to] = shift_[from] + mean_shifted;
-      const bool constant = std::sqrt(variance) <= kConstant * std::abs(result.mean[to]) || variance == 0;
+      const bool constant = IsConstant(std::sqrt(variance), result.mean[to]);
       result.scale[to] = constant ? 0 : 1 / std::sqrt(variance + kVarianceFloor);
     }
   }

@@ -22,6 +22,10 @@ struct FeatureScaling {
 
   // Features of atoms of `species`, by its number, that got scale 0, in rising order: all, where there is no such atom.
   std::vector<int> ConstantFeatures(int species) const;
+
+  // The largest |mean| * scale: standardising magnifies errors relative to a feature's size by so much. 1e5 where a
+  // feature varies by 1e-5 of its size, of which fp32 keeps two digits.
+  double Magnification() const;
 };
 
 // What training has seen of each feature before scaling: an atom outside it is extrapolated. A species without atoms
@@ -32,7 +36,8 @@ struct FeatureRange {
 
 // One pass over the training atoms; sums in fp64 in the order of atoms, shifted by the first atom's features so that no
 // digits cancel. The deviation is sqrt(variance + 1e-12), as aenet-python has it. A feature whose deviation is below
-// 1e-8 of its size, or of a species without atoms, gets scale 0: a derivative of 1e8 helps nobody.
+// 1e-8 of its size, or of a species without atoms, gets scale 0: a derivative of 1e8 helps nobody. Of features that
+// were added in single precision that holds below 1e-6 of their size or of 1: what varies there is their rounding.
 class FeatureStatistics {
  public:
   FeatureStatistics(FeatureScalingKind kind, int num_species, int num_features);
@@ -45,10 +50,12 @@ class FeatureStatistics {
  private:
   template <typename T>
   void AddAtom(uint8_t species, const T* features);
+  bool IsConstant(double deviation, double mean) const;
 
   const FeatureScalingKind kind_;
   const int num_species_;
   const int num_features_;
+  bool is_single_ = false;                    // some features were added in single precision
   std::vector<int64_t> count_;                // by group: species, or one
   std::vector<double> shift_, sum_, square_;  // [groups, F]
   FeatureRange range_;

@@ -60,6 +60,18 @@ TEST(FeatureStatisticsTest, RoundingIsNoSpread) {
   EXPECT_NEAR(1 / scaling.scale[1], 5e-4, 1e-8);
 }
 
+// Of floats a spread of a few units in the last place is rounding, too, as is 1e-6 about 0; 1e-5 is not.
+TEST(FeatureStatisticsTest, RoundingOfFloatsIsNoSpread) {
+  FeatureStatistics statistics(FeatureScalingKind::kPooled, 1, 4);
+  for (int i = 0; i < 100; ++i) {
+    const auto odd = static_cast<float>(i % 2);
+    const float row[] = {16 + 2e-6f * odd, 16 + 3.2e-4f * odd, 1e-3f + 1e-6f * odd, 1e-3f + 1e-5f * odd};
+    statistics.Add(0, absl::MakeConstSpan(row));
+  }
+  EXPECT_THAT(statistics.Result().ConstantFeatures(0), ElementsAre(0, 2));
+  EXPECT_NEAR(statistics.Result().Magnification(), 1e5, 2e3);  // of the second: 16 / 1.6e-4
+}
+
 TEST(FeatureStatisticsTest, SinglePrecisionAddsInDouble) {
   FeatureStatistics statistics(FeatureScalingKind::kPooled, 1, 1);
   for (int i = 0; i < 200000; ++i) {

@@ -56,6 +56,11 @@ absl::StatusOr<SplitOptions> SplitOptionsFromFlags(
       ASSIGN_OR_RETURN(*source.mask, mask(source.key.substr(0, colon), source.key.substr(colon + 1)));
     }
   }
+  const bool draws_validation = FLAGS_validation_frames.empty() && FLAGS_validation_key.empty();
+  const bool draws_test = FLAGS_test_frames.empty() && FLAGS_test_key.empty();
+  if (!(draws_validation && options.validation_fraction > 0) && !(draws_test && options.test_fraction > 0)) {
+    RETURN_IF_ERROR(RefuseFlags("where neither the validation nor the test set is drawn", {"split_seed"}));
+  }
   return options;
 }
 

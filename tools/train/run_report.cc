@@ -62,7 +62,10 @@ absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameter
     }
     if (!member.empty()) std::cout << member << "\t";
     std::cout << name << "\t" << examples->size();
-    for (const Metric& metric : result.metrics) std::cout << absl::StrFormat("\t%.4f", metric.value);
+    for (const Metric& metric : result.metrics) {
+      // Stresses of crystals are of the order of 0.01 eV/Å^3, their errors smaller by far.
+      std::cout << absl::StrFormat("\t%.*f", metric.unit == "eV/Å^3" ? 7 : 4, metric.value);
+    }
     std::cout << "\n";
   }
   return absl::OkStatus();

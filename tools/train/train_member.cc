@@ -1,7 +1,12 @@
 #include "tools/train/train_member.h"
 
+#include <algorithm>
+
 #include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/scaling.h"
+#include "lib/task/gradient_comparison.h"
 #include "lib/train/run_directory.h"
 #include "tools/common/run_tool.h"
 #include "tools/train/init_flags.h"
@@ -9,6 +14,27 @@
 #include "tools/train/train_task.h"
 
 namespace rutile {
+namespace {
+
+constexpr double kFloatEpsilon = 6e-8;
+constexpr double kNoticeable = 1e-3;     // of a standardised feature, which is about 1
+constexpr double kLargestAllowed = 0.1;  // a wrong kernel is off by more
+
+// Features are right to the precision of a float, relative to their size. Where they hardly vary (small displacements,
+// few structures), standardising leaves fewer digits, and right gradients differ by more than in other data.
+void AllowForRounding(const FeatureScaling& scaling, TrainerOptions* options) {
+  const double rounding = kFloatEpsilon * scaling.Magnification();
+  if (rounding > kNoticeable) {
+    PrintWarning(
+        absl::StrFormat("a feature varies by only %.0e of its size over the training atoms: fp32 knows it to "
+                        "%.1g of what varies, --precision=fp64 exactly",
+                        1 / scaling.Magnification(), rounding));
+  }
+  const double usual = 10 * ReferenceTolerance(DType::kF32);
+  if (10 * rounding > usual) options->gradient_tolerance = std::min(10 * rounding, kLargestAllowed);
+}
+
+}  // namespace
 
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
                          const Split& split, const std::vector<std::string>& messages,
@@ -17,6 +43,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   for (const std::string& message : messages) PrintMessage(message);
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
   PrintFacts(data, task, split);
+  if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
   if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
   const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, split); }};
