@@ -15,6 +15,8 @@ run() {
   # shellcheck disable=SC2086
   $train $options --output_dir="$1" "${@:2}" set.extxyz > "$1.out" 2> "$1.err"
 }
+# child_of PID: the last process that it started. By number: a name would fit processes of another checkout's test.
+child_of() { pgrep -P "$1" | tail -1; }
 # same A B: all numbers of two logs but the times agree to 1e-8, relative; and rank 0 alone has said something.
 same() {
   python3 - "$1" "$2" << 'PYTHON' || fail "$2 is another run than $1"
@@ -58,7 +60,7 @@ same forces1 forces2
 # number the same run.
 run stopped --num_processes=2 --max_epochs=2000 &
 for _ in $(seq 600); do [ "$(cat stopped/log.tsv 2> /dev/null | wc -l)" -gt 3 ] && break; sleep 0.1; done
-kill -TERM "$(pgrep -f "output_dir=stopped .*max_epochs=2000" | head -1)"
+kill -TERM "$(child_of $!)"
 wait $!
 status=$?
 [ $status = 143 ] || fail "status $status of a stopped run: $(cat stopped.err)"
@@ -96,7 +98,7 @@ SECONDS=0
 rank 1 --output_dir=dies --max_epochs=100000 &
 rank 0 --output_dir=dies --max_epochs=100000 &
 for _ in $(seq 600); do [ -f dies/last.safetensors ] && break; sleep 0.1; done
-kill -KILL "$(pgrep -f "output_dir=dies" | tail -1)"
+kill -KILL "$(child_of $!)"
 wait
 [ $SECONDS -lt 30 ] || fail "a dead process was noticed after $SECONDS s"
 cat rank0.err rank1.err | grep -qE 'another process has (gone|not answered)' || fail "dead: $(cat rank0.err rank1.err)"
