@@ -1,6 +1,7 @@
 #include "lib/potential/atomistic_task.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <utility>
 
@@ -51,6 +52,11 @@ inline void WriteRun(int64_t first, int32_t s, int64_t count, int64_t room, int6
   }
 }
 
+int64_t NextNumber() {
+  static std::atomic<int64_t> next{0};
+  return next++;
+}
+
 }  // namespace
 
 template <typename T>
@@ -76,7 +82,8 @@ AtomisticTask::AtomisticTask(const AtomicData& data, const AtomisticTaskOptions&
       options_(options),
       model_(std::move(model)),
       energy_loss_(options.loss.kind, options.loss.energy_delta),
-      example_errors_(data.num_structures()) {}
+      example_errors_(data.num_structures()),
+      number_(NextNumber()) {}
 
 AtomisticTask::~AtomisticTask() = default;
 
@@ -210,30 +217,9 @@ absl::Status AtomisticTask::Standardise(const FeatureSource& features) {
 }
 
 bool AtomisticTask::IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const {
-  const Tensor* const example = batch.Find("example");
-  if (example == nullptr || example->values<int64_t>() != examples) return false;
-  const auto offset = batch.At("species_offset").values<int64_t>(), row = batch.At("row").values<int64_t>();
-  const auto structure = batch.At("structure").values<int32_t>();
-  const auto num_atoms = batch.At("num_atoms").values<double>(), target = batch.At("target").values<double>();
-  const auto weight = batch.At("weight").values<double>();
-  const int64_t num_species = model_.shape().num_species;
-  if (static_cast<int64_t>(offset.size()) != num_species + 1) return false;
-  int64_t next = 0;
-  for (int64_t i = 0; i < num_species; ++i) {
-    for (size_t e = 0; e < examples.size(); ++e) {
-      const int64_t* const run = &species_row_[examples[e] * (num_species + 1) + i];
-      const int64_t end = next + run[1] - run[0];
-      if (end > static_cast<int64_t>(row.size())) return false;
-      if (end > next && (row[next] != run[0] || structure[next] != static_cast<int32_t>(e))) return false;
-      next = end;
-    }
-    if (offset[i + 1] != next) return false;
-  }
-  for (size_t e = 0; e < examples.size(); ++e) {
-    const Example& from = examples_[examples[e]];
-    if (num_atoms[e] != from.num_atoms || target[e] != from.target || weight[e] != from.weight) return false;
-  }
-  return true;
+  const Tensor* const made_by = batch.Find("made_by");
+  return made_by != nullptr && made_by->values<int64_t>()[0] == number_ &&
+         batch.At("example").values<int64_t>() == examples;
 }
 
 absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
@@ -254,6 +240,7 @@ absl::Status AtomisticTask::MakeBatch(absl::Span<const int64_t> examples, NamedT
   double* const target = Reuse<double>(batch, "target", {b});
   double* const weight = Reuse<double>(batch, "weight", {b});
   int64_t* const example = Reuse<int64_t>(batch, "example", {b});
+  *Reuse<int64_t>(batch, "made_by", {1}) = number_;
   int64_t next = 0;
   for (int64_t i = 0; i < num_species; ++i) {
     for (int64_t e = 0; e < b; ++e) {
@@ -282,6 +269,7 @@ void AtomisticTask::ReserveBatch(NamedTensors* batch) const {
   Reuse<int64_t>(batch, "species_offset", {num_species + 1});
   for (const char* name : {"num_atoms", "target", "weight"}) Reuse<double>(batch, name, {largest_.structures});
   Reuse<int64_t>(batch, "example", {largest_.structures});
+  *Reuse<int64_t>(batch, "made_by", {1}) = -1;
 }
 
 absl::StatusOr<std::vector<double>> AtomisticTask::SamplingWeights(SamplingPolicy policy,

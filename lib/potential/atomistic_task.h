@@ -45,7 +45,8 @@ class AtomisticTask : public Task {
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
   // Tensors: row i64 [A], where in the task's own features an atom's are, so that none is copied; atoms of one species
   // next to each other; species_offset i64 [species + 1], whose last is A; structure i32 [A]; num_atoms f64 [B]; target
-  // f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B].
+  // f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64 [1], this task's
+  // number. What it made of the same examples before is left as it is.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
   // With x [A, F], the standardised features of its rows.
   NamedTensors CompleteBatch(const NamedTensors& batch) const override;
@@ -101,7 +102,7 @@ class AtomisticTask : public Task {
 
   AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model);
   void FillExamples();
-  // Whether MakeBatch has nothing to do, as in validations: first rows of runs tell the others, which follow them.
+  // Whether it was this task that made the batch, of these examples: MakeBatch has nothing to do, as in validations.
   bool IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const;
   absl::Status Standardise(const FeatureSource& features);
   template <typename Source, typename T>
@@ -123,6 +124,7 @@ class AtomisticTask : public Task {
   const AtomisticModel model_;
   const ErrorLoss energy_loss_;
   ExampleErrors example_errors_;
+  const int64_t number_;  // among the tasks of this process
   // What batches are made of, each in one place, so that a batch takes few misses of the cache.
   struct Example {
     double num_atoms, target, weight;

@@ -1,6 +1,7 @@
 #include "lib/train/log_format.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -30,12 +30,18 @@ absl::string_view Unit(absl::string_view column) {
 }
 
 std::string Quoted(absl::string_view text) {
+  // Names of columns are mostly plain, and written in every row.
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; })) {
+    return absl::StrCat("\"", text, "\"");
+  }
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string Number(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return absl::StrCat(static_cast<int64_t>(value));
-  return absl::StrFormat("%.9g", value);
+  // What "%.9g" gives.
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 9).ptr);
 }
 
 absl::Status NoStep(absl::string_view found) {

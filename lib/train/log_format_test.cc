@@ -1,5 +1,6 @@
 #include "lib/train/log_format.h"
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,8 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/random.h"
 
 namespace rutile {
 namespace {
@@ -45,6 +48,19 @@ TEST(LogFormatTest, BothShowTheSameDigits) {
   const std::vector<double> row = {2, 123456789012, 1.0 / 3};
   EXPECT_EQ(LogRow(LogFormat::kTsv, kColumns, row), "2\t123456789012\t0.333333333");
   EXPECT_EQ(LogRow(LogFormat::kJsonl, kColumns, row), "{\"epoch\":2,\"step\":123456789012,\"loss\":0.333333333}");
+}
+
+TEST(LogFormatTest, DigitsAreThoseOfPrintf) {
+  RandomStream random(1, "log_format_test");
+  for (int i = 0; i < 20000; ++i) {
+    double value = (random.Uniform() - 0.5) * std::pow(10, 40 * random.Uniform() - 20);
+    if (i % 8 == 0) value = std::round(1e3 * value) / 1e3;  // ties and short numbers
+    if (i == 1) value = std::numeric_limits<double>::denorm_min();
+    if (i == 2) value = std::numeric_limits<double>::max();
+    if (value == std::floor(value) && std::abs(value) < 1e15) continue;
+    EXPECT_EQ(LogRow(LogFormat::kTsv, {"x"}, {value}), absl::StrFormat("%.9g", value));
+  }
+  EXPECT_EQ(LogRow(LogFormat::kTsv, {"x"}, {-kInfinity}), "-inf");
 }
 
 TEST(LogFormatTest, WhatIsNotANumber) {

@@ -207,6 +207,7 @@ TEST_F(ResumeTest, AFullDiskDoesNotEndTraining) {
     options_.on_step = [&](const StepReport& report) {
       while (report.step == 8 && !FileExists(RunDirectory(full).checkpoint())) absl::SleepFor(absl::Milliseconds(1));
       if (report.step == 9) disk.emplace(64);
+      if (report.step == 10) absl::SleepFor(absl::Milliseconds(110));  // the log's next row does not wait
       if (report.step == 24) {
         EXPECT_LE(LastCheckpoint(full).step, 9);  // the old one is whole
         disk.reset();

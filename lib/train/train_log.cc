@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@
 
 namespace rutile {
 namespace {
+
+constexpr std::chrono::milliseconds kWait{100};
 
 // What of a log stays: the header, and whole rows up to `kept`.
 absl::StatusOr<std::string> KeptPart(LogFormat format, const std::string& path, absl::Span<const std::string> columns,
@@ -69,32 +72,46 @@ absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view stem, std::vector<std:
   return log;
 }
 
-absl::Status TrainLog::Append(absl::Span<const double> row) {
+void TrainLog::Queue(absl::Span<const double> row) {
   for (File& file : files_) absl::StrAppend(&file.pending, LogRow(file.format, columns_, row), "\n");
+}
+
+absl::Status TrainLog::Append(absl::Span<const double> row) {
+  Queue(row);
   return Flush();
+}
+
+absl::Status TrainLog::AppendSoon(absl::Span<const double> row) {
+  Queue(row);
+  return std::chrono::steady_clock::now() - written_ < kWait ? absl::OkStatus() : Flush();
+}
+
+absl::Status TrainLog::File::Write() {
+  absl::Status status;
+  absl::string_view rest = pending;
+  while (!rest.empty()) {
+    const ssize_t n = ::write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      status = ErrnoStatus(errno, absl::StrCat("cannot write ", path));
+      break;
+    }
+    rest.remove_prefix(n);
+  }
+  if (rest.empty()) {
+    size += static_cast<int64_t>(pending.size());
+    pending.clear();
+  } else if (::ftruncate(fd, size) != 0) {  // no part of a row
+    status.Update(ErrnoStatus(errno, absl::StrCat("cannot write ", path)));
+  }
+  return status;
 }
 
 absl::Status TrainLog::Flush() {
   const ProfileScope scope(Stage::kLog);
   absl::Status status;
-  for (File& file : files_) {
-    absl::string_view rest = file.pending;
-    while (!rest.empty()) {
-      const ssize_t n = ::write(file.fd, rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        status.Update(ErrnoStatus(errno, absl::StrCat("cannot write ", file.path)));
-        break;
-      }
-      rest.remove_prefix(n);
-    }
-    if (rest.empty()) {
-      file.size += static_cast<int64_t>(file.pending.size());
-      file.pending.clear();
-    } else if (::ftruncate(file.fd, file.size) != 0) {  // no part of a row
-      status.Update(ErrnoStatus(errno, absl::StrCat("cannot write ", file.path)));
-    }
-  }
+  for (File& file : files_) status.Update(file.Write());
+  if (status.ok()) written_ = std::chrono::steady_clock::now();
   return status;
 }
 
@@ -109,7 +126,9 @@ absl::Status TrainLog::Sync() const {
 }
 
 TrainLog::File::~File() {
-  if (fd >= 0) ::close(fd);
+  if (fd < 0) return;
+  Write().IgnoreError();  // whoever wants to know has called Flush
+  ::close(fd);
 }
 
 }  // namespace rutile

@@ -4,10 +4,13 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
@@ -36,6 +39,34 @@ TEST(TrainLogTest, RowsAreSeenAtOnce) {
   EXPECT_EQ(Contents(stem + ".jsonl"),
             "{\"units\":{\"epoch\":\"\",\"loss\":\"eV\"}}\n{\"epoch\":1,\"loss\":0.1}\n{\"epoch\":2,\"loss\":null}\n"
             "{\"epoch\":123456789012,\"loss\":1.23456789e-07}\n");
+}
+
+TEST(TrainLogTest, RowsThatMayWaitDoNotWaitLong) {
+  const std::string stem = Path("soon"), header = "epoch\n";
+  {
+    TrainLog log = TrainLog::Open(stem, {"epoch"}, kTsv, {}).value();
+    const absl::Time begin = absl::Now();
+    ASSERT_TRUE(log.AppendSoon({1}).ok());
+    EXPECT_EQ(Contents(stem + ".tsv"), header + "1\n");  // nothing was written before
+    ASSERT_TRUE(log.AppendSoon({2}).ok());
+    const std::string now = Contents(stem + ".tsv");
+    if (absl::Now() - begin < absl::Milliseconds(90)) {
+      EXPECT_EQ(now, header + "1\n");
+    }
+    ASSERT_TRUE(log.Flush().ok());
+    EXPECT_EQ(Contents(stem + ".tsv"), header + "1\n2\n");
+    ASSERT_TRUE(log.AppendSoon({3}).ok());
+    absl::SleepFor(absl::Milliseconds(110));
+    ASSERT_TRUE(log.AppendSoon({4}).ok());
+    EXPECT_EQ(Contents(stem + ".tsv"), header + "1\n2\n3\n4\n");
+    ASSERT_TRUE(log.AppendSoon({5}).ok());
+    TrainLog moved = std::move(log);
+    ASSERT_TRUE(moved.AppendSoon({6}).ok());
+    ASSERT_TRUE(moved.Append({7}).ok());
+    EXPECT_EQ(Contents(stem + ".tsv"), header + "1\n2\n3\n4\n5\n6\n7\n");
+    ASSERT_TRUE(moved.AppendSoon({8}).ok());
+  }
+  EXPECT_EQ(Contents(stem + ".tsv"), header + "1\n2\n3\n4\n5\n6\n7\n8\n");  // the end of the log
 }
 
 TEST(TrainLogTest, OnlyTheFormsThatWereChosen) {

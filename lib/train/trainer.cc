@@ -254,6 +254,7 @@ absl::Status Trainer::KeepCheckpoint(const std::string& path) {
   if (files_of_all_ != RunFiles::kAll) return absl::OkStatus();
   RETURN_IF_ERROR(epoch_->MakeWhole());
   if (files_ != RunFiles::kAll) return absl::OkStatus();
+  if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->Flush()));  // it counts on its rows
   GatherStates(Parts(), &state_);
   return writer_.Keep(state_, path);
 }
@@ -341,7 +342,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(train_time_));
   report.examples_per_s = static_cast<double>(work_.examples) / seconds;
   report.cost_per_s = work_.cost / seconds;
-  if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->Append(EpochRow(report, has_validation()))));
+  if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->AppendSoon(EpochRow(report, has_validation()))));
   ++state_.log_rows;
   if (options_.on_epoch) options_.on_epoch(report);
   return absl::OkStatus();
@@ -437,8 +438,7 @@ absl::Status Trainer::FinishAverage() {
                      EvaluateExamples(task_, mean, &validation_loader_, state_.epoch, &agreement_));
     average_loss_ = validation.loss;
   }
-  if (files_ == RunFiles::kNone) return absl::OkStatus();
-  return writer_.WriteAverage(state_, mean, average_loss_);
+  return files_ == RunFiles::kNone ? absl::OkStatus() : writer_.WriteAverage(state_, mean, average_loss_);
 }
 
 absl::StatusOr<TrainResult> Trainer::Run() {
