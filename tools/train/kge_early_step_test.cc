@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_task.h"
 #include "lib/kg/knowledge_graph.h"
@@ -55,8 +56,9 @@ KgeOptions Options(KgeModel model, ConveVariant variant, KgeLoss loss, DType pre
   return options;
 }
 
-std::unique_ptr<KgeTask> MakeTask(const KgeOptions& options, bool bf16 = false, int num_threads = 1) {
-  return KgeTask::Create(Ring(), nullptr, options, num_threads, bf16).value();
+std::unique_ptr<KgeTask> MakeTask(const KgeOptions& options, FactorRounding factors = FactorRounding::kNone,
+                                  int num_threads = 1) {
+  return KgeTask::Create(Ring(), nullptr, options, num_threads, factors).value();
 }
 
 absl::StatusOr<TrainResult> TrainOn(KgeTask& task, const TrainerOptions& options, const std::string& directory) {
@@ -79,17 +81,18 @@ TEST(KgeEarlyStepTest, IsTheStepOfTheWholeGradientToTheBit) {
   for (const DType precision : {DType::kF32, DType::kF64}) {
     for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll}) {
-        for (const bool bf16 : {false, true}) {
-          if (bf16 && precision == DType::kF64) continue;
-          SCOPED_TRACE(absl::StrCat(KgeModelName(model), " ", KgeLossName(loss), " ", DTypeName(precision), bf16));
+        for (const FactorRounding factors : {FactorRounding::kNone, FactorRounding::kTwoParts, FactorRounding::kBf16}) {
+          if (factors != FactorRounding::kNone && precision == DType::kF64) continue;
+          SCOPED_TRACE(absl::StrCat(KgeModelName(model), " ", KgeLossName(loss), " ", DTypeName(precision),
+                                    static_cast<int>(factors)));
           const KgeOptions kge = Options(model, ConveVariant::kDettmers, loss, precision);
           TrainerOptions options = RunOptions();
           std::vector<double> norms;
           options.on_step = [&](const StepReport& report) { norms.push_back(report.gradient_norm); };
-          const auto early = TrainOn(*MakeTask(kge, bf16), options, "");
-          const auto threads = TrainOn(*MakeTask(kge, bf16, /*num_threads=*/2), options, "");
+          const auto early = TrainOn(*MakeTask(kge, factors), options, "");
+          const auto threads = TrainOn(*MakeTask(kge, factors, /*num_threads=*/2), options, "");
           options.gradient_clip_norm = 1e30;
-          const auto whole = TrainOn(*MakeTask(kge, bf16), options, "");
+          const auto whole = TrainOn(*MakeTask(kge, factors), options, "");
           ASSERT_TRUE(early.ok() && threads.ok() && whole.ok());
           EXPECT_EQ(early->best_parameters.ToDoubles(), whole->best_parameters.ToDoubles());
           EXPECT_EQ(early->best_parameters.ToDoubles(), threads->best_parameters.ToDoubles());

@@ -18,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/interrupt.h"
+#include "lib/kg/factor_rounding.h"
 #include "lib/kg/kge_examples.h"
 #include "lib/kg/kge_options.h"
 #include "lib/kg/kge_task.h"
@@ -65,8 +66,8 @@ KgeOptions Model(KgeModel model, KgeLoss loss = KgeLoss::kOneToN, DType precisio
 }
 
 absl::StatusOr<TrainResult> TrainOn(const KgeOptions& kge, const TrainerOptions& options, const std::string& directory,
-                                    bool bf16 = false) {
-  const std::unique_ptr<KgeTask> task = KgeTask::Create(Ring(), nullptr, kge, /*num_threads=*/1, bf16).value();
+                                    FactorRounding factors = FactorRounding::kNone) {
+  const std::unique_ptr<KgeTask> task = KgeTask::Create(Ring(), nullptr, kge, /*num_threads=*/1, factors).value();
   const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(), {}};
   return Train(*task, split, options, directory, {});
 }
@@ -148,20 +149,22 @@ TEST(KgeShardsTest, EqualOneProcess) {
   ExpectSameRun(Model(KgeModel::kConvE, KgeLoss::kOneToN, DType::kF32), RunOptions(), 1e-3);
 }
 
-// Factors of products are rounded to 8 bits: a sum in another order can round one of them the other way.
-TEST(KgeShardsTest, EqualOneProcessWithProductsInBf16) {
+// Factors of products are rounded: a sum in another order can round one of them the other way.
+TEST(KgeShardsTest, EqualOneProcessWithRoundedFactors) {
   const KgeOptions kge = Model(KgeModel::kConvE, KgeLoss::kOneToN, DType::kF32);
-  const absl::StatusOr<TrainResult> alone = TrainOn(kge, RunOptions(), NewDirectory(), /*bf16=*/true);
-  ASSERT_TRUE(alone.ok()) << alone.status();
-  const std::string directory = NewDirectory();
-  RunAsThreads(2, [&](Communicator* communicator) {
-    TrainerOptions options = RunOptions();
-    options.communicator = communicator;
-    options.shard_model = true;
-    const absl::StatusOr<TrainResult> result = TrainOn(kge, options, directory, /*bf16=*/true);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_NEAR(result->train_loss, alone->train_loss, 1e-3 * alone->train_loss);
-  });
+  for (const FactorRounding factors : {FactorRounding::kTwoParts, FactorRounding::kBf16}) {
+    const absl::StatusOr<TrainResult> alone = TrainOn(kge, RunOptions(), NewDirectory(), factors);
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    const std::string directory = NewDirectory();
+    RunAsThreads(2, [&](Communicator* communicator) {
+      TrainerOptions options = RunOptions();
+      options.communicator = communicator;
+      options.shard_model = true;
+      const absl::StatusOr<TrainResult> result = TrainOn(kge, options, directory, factors);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_NEAR(result->train_loss, alone->train_loss, 1e-3 * alone->train_loss);
+    });
+  }
 }
 
 // Batches of 64 have more heads than rows may wait for.
