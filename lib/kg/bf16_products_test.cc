@@ -106,6 +106,7 @@ TEST_P(Bf16ProductsTest, EqualsThePortableFormWhereNothingIsRounded) {
 
 // Cuts that no block has, so that numbers lie elsewhere in tiles and at their edges.
 TEST_P(Bf16ProductsTest, APartHasTheBitsOfTheWhole) {
+  if (parts() == 2 && form() != Bf16Form::kAmx) return;  // made of products of one part
   constexpr int64_t kM = 300, kN = 560;
   for (const int64_t k : {5, 200, 700}) {
     const std::vector<float> left = Values((kM + 3) * (k + 3), "left"), right = Values((kN + 3) * (k + 3), "right");
