@@ -110,14 +110,15 @@ const bool registered = [] {
   for (const std::string product : {"scores", "d_table", "d_v", "fc", "d_fc", "d_maps"}) {
     for (const Bf16Form form : Bf16Forms()) {
       if (form == Bf16Form::kPortable) continue;
-      for (const int parts : {1, 2}) {
-        if (parts == 2 && form != Bf16Form::kAmx) continue;
-        benchmark::RegisterBenchmark(
-            absl::StrCat("BM_Product/", product, "/", Bf16FormName(form), parts == 2 ? "_two_parts" : "").c_str(),
-            [=](benchmark::State& state) {
-              Bf16Products products(form, parts);
-              Run<float>(state, product, [&](const auto&... arguments) { products.Multiply(arguments...); });
-            })
+      for (int parts = 1; parts <= kMostBf16Parts; ++parts) {
+        if (parts > 1 && form != Bf16Form::kAmx) continue;
+        const absl::string_view name = parts == 1 ? "" : parts == 2 ? "_two_parts" : "_three_parts";
+        benchmark::RegisterBenchmark(absl::StrCat("BM_Product/", product, "/", Bf16FormName(form), name).c_str(),
+                                     [=](benchmark::State& state) {
+                                       Bf16Products products(form, parts);
+                                       Run<float>(state, product,
+                                                  [&](const auto&... arguments) { products.Multiply(arguments...); });
+                                     })
             ->Unit(benchmark::kMicrosecond);
       }
     }

@@ -1,6 +1,6 @@
 // Tiles: 16 lines of 32 numbers each. Four of them are sums of 32 x 32 results, two are of the left factor and two of
-// the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads, or, of factors in two
-// parts, twelve for eight.
+// the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads, of factors in two
+// parts twelve for eight, in three parts 24 for fourteen.
 
 #include <algorithm>
 #include <cstddef>
@@ -30,18 +30,30 @@ using amx::Transpose;
 using bf16::Part;
 
 // Of the sums at one time, rows of the left factor and columns of the right one: 256 and 512 KB of the second cache for
-// each part.
-constexpr int64_t kDepth = 512, kHeight = 256, kWidth = 512;
+// each part, of three parts half as much.
+constexpr int64_t kDepth = 512;
+constexpr int64_t Height(int parts) { return parts > 2 ? 128 : 256; }
+constexpr int64_t Width(int parts) { return parts > 2 ? 256 : 512; }
 
-// What rounding leaves of 32 numbers, rounded.
-RUTILE_PACK RUTILE_INLINE __m512i Rest(__m512 first, __m512 second, __m512i rounded) {
-  return Rounded(_mm512_sub_ps(first, FirstOf(rounded)), _mm512_sub_ps(second, SecondOf(rounded)));
+// A tile of each part.
+template <int kParts>
+using TilesOfParts = __m512i[kParts][16];
+
+// Words `i` of 32 numbers: each part is what rounding left of those before, rounded.
+template <int kParts>
+RUTILE_PACK RUTILE_INLINE void PutParts(__m512 first, __m512 second, int i, TilesOfParts<kParts>& x) {
+  x[0][i] = Rounded(first, second);
+#pragma GCC unroll 2
+  for (int p = 1; p < kParts; ++p) {
+    first = _mm512_sub_ps(first, FirstOf(x[p - 1][i]));
+    second = _mm512_sub_ps(second, SecondOf(x[p - 1][i]));
+    x[p][i] = Rounded(first, second);
+  }
 }
 
-// One tile of it: words x[line] of lines whose numbers are next to each other; zeros where there is nothing. rest: of
-// two parts.
+// One tile of it: words x[part][line] of lines whose numbers are next to each other; zeros where there is nothing.
 template <int kParts>
-RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, __m512i* x, __m512i* rest) {
+RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, TilesOfParts<kParts>& x) {
   const __mmask16 first = Mask(part.depth - number), second = Mask(part.depth - number - 16);
   const float* from = part.from + line * part.across + number;
   const int64_t lines = part.lines - line;
@@ -50,14 +62,13 @@ RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t
     const bool exists = i < lines;
     const __m512 a = _mm512_maskz_loadu_ps(exists ? first : 0, from);
     const __m512 b = _mm512_maskz_loadu_ps(exists ? second : 0, from + 16);
-    x[i] = Rounded(a, b);
-    if constexpr (kParts > 1) rest[i] = Rest(a, b, x[i]);
+    PutParts<kParts>(a, b, i, x);
   }
 }
 
-// The same of numbers whose lines are next to each other: x[word].
+// The same of numbers whose lines are next to each other: x[part][word].
 template <int kParts>
-RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_t number, __m512i* x, __m512i* rest) {
+RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_t number, TilesOfParts<kParts>& x) {
   alignas(64) static constexpr uint16_t kOrder[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i interleaved = _mm512_load_si512(kOrder);
@@ -68,22 +79,22 @@ RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_
   for (int i = 0; i < 16; ++i, from += 2 * part.along) {
     const __m512 a = _mm512_maskz_loadu_ps(2 * i < numbers ? lines : 0, from);
     const __m512 b = _mm512_maskz_loadu_ps(2 * i + 1 < numbers ? lines : 0, from + part.along);
-    const __m512i rounded = Rounded(a, b);
-    x[i] = _mm512_permutexvar_epi16(interleaved, rounded);
-    if constexpr (kParts > 1) rest[i] = _mm512_permutexvar_epi16(interleaved, Rest(a, b, rounded));
+    PutParts<kParts>(a, b, i, x);
+#pragma GCC unroll 3
+    for (int p = 0; p < kParts; ++p) x[p][i] = _mm512_permutexvar_epi16(interleaved, x[p][i]);
   }
 }
 
 // A tile of each part, [line, word], or [word, line] of the right factor.
 template <bool kAlong, bool kRight, int kParts>
 RUTILE_PACK RUTILE_INLINE void PackTile(const Part& part, int64_t line, int64_t number, uint32_t* packed) {
-  __m512i x[kParts][16];
+  TilesOfParts<kParts> x;
   if constexpr (kAlong) {
-    LoadAlong<kParts>(part, line, number, x[0], x[kParts - 1]);
+    LoadAlong<kParts>(part, line, number, x);
   } else {
-    LoadAcross<kParts>(part, line, number, x[0], x[kParts - 1]);
+    LoadAcross<kParts>(part, line, number, x);
   }
-#pragma GCC unroll 2
+#pragma GCC unroll 3
   for (int p = 0; p < kParts; ++p) {
     if constexpr (kAlong == kRight) Transpose(x[p]);
 #pragma GCC unroll 16
@@ -127,7 +138,8 @@ struct Block {
 };
 
 // R x C tiles of the result; row and column count tiles. Sums meet what they are added to last, when it has come from
-// memory. Of factors in two parts all is summed but the product of what rounding left of both.
+// memory. Of factors in two parts all is summed but the product of what rounding left of both, of those in three all
+// but the products of third parts with others than the first.
 template <int R, int C, int kParts>
 RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   constexpr int64_t kBytes = kWords * sizeof(uint32_t), kWidthOfSums = C * 16;
@@ -147,29 +159,47 @@ RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  // Tiles 4 and 5 times 6 and 7.
+  // Parts of the left factor in tiles 4 and 5, of the right one in 6 and 7, and their products.
+#define RUTILE_LEFT(part)                        \
+  _tile_loadd(4, a0 + i + part * kTile, kBytes); \
+  if constexpr (R > 1) _tile_loadd(5, a1 + i + part * kTile, kBytes)
+#define RUTILE_RIGHT(part)                       \
+  _tile_loadd(6, b0 + i + part * kTile, kBytes); \
+  if constexpr (C > 1) _tile_loadd(7, b1 + i + part * kTile, kBytes)
 #define RUTILE_MULTIPLY                         \
   _tile_dpbf16ps(0, 4, 6);                      \
   if constexpr (C > 1) _tile_dpbf16ps(1, 4, 7); \
   if constexpr (R > 1) _tile_dpbf16ps(2, 5, 6); \
   if constexpr (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7)
   for (int64_t i = 0; i < line; i += kParts * kTile) {
-    _tile_loadd(4, a0 + i, kBytes);
-    if constexpr (R > 1) _tile_loadd(5, a1 + i, kBytes);
-    if constexpr (kParts > 1) {
-      _tile_loadd(6, b0 + i + kTile, kBytes);
-      if constexpr (C > 1) _tile_loadd(7, b1 + i + kTile, kBytes);
+    if constexpr (kParts > 2) {
+      RUTILE_LEFT(2);
+      RUTILE_RIGHT(0);
       RUTILE_MULTIPLY;
+      RUTILE_LEFT(1);
+      RUTILE_MULTIPLY;
+      RUTILE_RIGHT(1);
+      RUTILE_MULTIPLY;
+      RUTILE_LEFT(0);
+      RUTILE_MULTIPLY;
+      RUTILE_RIGHT(2);
+      RUTILE_MULTIPLY;
+    } else {
+      RUTILE_LEFT(0);
+      if constexpr (kParts > 1) {
+        RUTILE_RIGHT(1);
+        RUTILE_MULTIPLY;
+      }
     }
-    _tile_loadd(6, b0 + i, kBytes);
-    if constexpr (C > 1) _tile_loadd(7, b1 + i, kBytes);
+    RUTILE_RIGHT(0);
     RUTILE_MULTIPLY;
-    if constexpr (kParts > 1) {
-      _tile_loadd(4, a0 + i + kTile, kBytes);
-      if constexpr (R > 1) _tile_loadd(5, a1 + i + kTile, kBytes);
+    if constexpr (kParts == 2) {
+      RUTILE_LEFT(1);
       RUTILE_MULTIPLY;
     }
   }
+#undef RUTILE_LEFT
+#undef RUTILE_RIGHT
 #undef RUTILE_MULTIPLY
   constexpr int64_t kSumBytes = kWidthOfSums * sizeof(float);
   _tile_stored(0, sums, kSumBytes);
@@ -207,6 +237,7 @@ void MultiplyBlock(const Block& block) {
 template <int kParts>
 void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   const MatrixView<float>&a = problem.a, &b = problem.b;
+  constexpr int64_t kHeight = Height(kParts), kWidth = Width(kParts);
   const int64_t m = a.height(), n = b.width(), k = a.width();
   const int64_t most = kParts * RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words of a line
   const int64_t left_size = RoundUp(std::min(kHeight, m), kLines) * most;
@@ -250,7 +281,8 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
 bool HasBf16Amx() { return HasBf16Avx512() && AmxIsPermitted(); }
 
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
-  problem.parts == 1 ? Multiply<1>(problem, memory) : Multiply<2>(problem, memory);
+  if (problem.parts == 1) return Multiply<1>(problem, memory);
+  problem.parts == 2 ? Multiply<2>(problem, memory) : Multiply<3>(problem, memory);
 }
 
 #else

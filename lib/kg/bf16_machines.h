@@ -29,7 +29,7 @@ void MultiplyBf16Portable(const Bf16Problem& problem, Bf16Memory* memory);
 // Whether this machine can, and the process may. Elsewhere the functions beside them do nothing.
 bool HasBf16Avx512();
 void MultiplyBf16Avx512(const Bf16Problem& problem, Bf16Memory* memory);
-// One part or two.
+// One part to three.
 bool HasBf16Amx();
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory);
 

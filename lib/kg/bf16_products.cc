@@ -19,20 +19,22 @@ void MultiplyIn(Bf16Form form, const Bf16Problem& problem, Bf16Memory* memory) {
   }
 }
 
-// What rounding makes of a factor, and what it leaves.
+// The parts of a factor: what rounding makes of it, of what it leaves, and so on.
 struct Copies {
-  std::vector<float> rounded, rest;
-  MatrixView<float> Of(const std::vector<float>& numbers) const { return {numbers.data(), height, width, width}; }
+  std::vector<std::vector<float>> parts;
   int64_t height, width;
+  MatrixView<float> Of(int part) const { return {parts[part].data(), height, width, width}; }
 };
 
-Copies CopiesOf(const MatrixView<float>& factor) {
-  Copies copies = {{}, {}, factor.height(), factor.width()};
+Copies CopiesOf(const MatrixView<float>& factor, int parts) {
+  Copies copies = {std::vector<std::vector<float>>(parts), factor.height(), factor.width()};
   for (int64_t i = 0; i < copies.height; ++i) {
     for (int64_t j = 0; j < copies.width; ++j) {
-      const float x = *factor.At(i, j), rounded = FromBf16(RoundToBf16(x));
-      copies.rounded.push_back(rounded);
-      copies.rest.push_back(FromBf16(RoundToBf16(x - rounded)));
+      float x = *factor.At(i, j);
+      for (std::vector<float>& part : copies.parts) {
+        part.push_back(FromBf16(RoundToBf16(x)));
+        x -= part.back();
+      }
     }
   }
   return copies;
@@ -40,13 +42,13 @@ Copies CopiesOf(const MatrixView<float>& factor) {
 
 // By products of one part.
 void MultiplyCopies(Bf16Form form, const Bf16Problem& problem, Bf16Memory* memory) {
-  const Copies a = CopiesOf(problem.a), b = CopiesOf(problem.b);
-  const auto multiply = [&](const std::vector<float>& left, const std::vector<float>& right, bool add) {
-    MultiplyIn(form, {a.Of(left), b.Of(right), add, problem.out, problem.stride}, memory);
-  };
-  multiply(a.rounded, b.rest, problem.add);
-  multiply(a.rounded, b.rounded, true);
-  multiply(a.rest, b.rounded, true);
+  const Copies a = CopiesOf(problem.a, problem.parts), b = CopiesOf(problem.b, problem.parts);
+  bool add = problem.add;
+  for (int sum = problem.parts - 1; sum >= 0; --sum) {  // the small ones first
+    for (int part = 0; part <= sum; ++part, add = true) {
+      MultiplyIn(form, {a.Of(part), b.Of(sum - part), add, problem.out, problem.stride}, memory);
+    }
+  }
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ std::vector<Bf16Form> Bf16Forms() {
 Bf16Products::Bf16Products(int parts) : Bf16Products(Bf16Forms().front(), parts) {}
 
 Bf16Products::Bf16Products(Bf16Form form, int parts) : form_(form), parts_(parts) {
-  CHECK(parts == 1 || parts == 2) << parts;
+  CHECK(parts >= 1 && parts <= kMostBf16Parts) << parts;
   const std::vector<Bf16Form> forms = Bf16Forms();
   CHECK(std::find(forms.begin(), forms.end(), form) != forms.end()) << "this machine has no " << Bf16FormName(form);
 }

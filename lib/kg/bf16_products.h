@@ -1,15 +1,20 @@
 // Products of fp32 matrices whose factors are rounded to bfloat16 first, summed in fp32: what mixed precision means. Or
-// whose factors are two numbers of bfloat16 each, one rounded and the other what rounding left: 17 bits of a factor.
-// All but the product of both rests is summed, which is wrong by 2^-15 of each |a b| at most; beyond 3.38e38, where
-// a number rounds to infinity, by all. PyTorch's name for it is float32_matmul_precision "high".
+// whose factors are several numbers of bfloat16 each, one rounded and each other what rounding left:
+//
+//   two parts    17 bits of a factor. All but the product of both rests is summed, which is wrong by 2^-15 of each |a b|
+//                at most. PyTorch's name for it is float32_matmul_precision "high".
+//   three parts  all 24 bits. The six products of which both parts matter are summed; what is left out is 2^-23 of each
+//                |a b| at most. Results are as near to the exact ones as those of fp32's own multiply-adds (tested).
+//
+// Beyond 3.38e38, where a number rounds to infinity, the result of several parts is NaN.
 //
 // Factors are rounded (to nearest, ties to even) while they are packed, so that no copies of them exist. Every machine
 // can do it: with AMX several times as fast as fp32 products; with AVX512-BF16 alone twice as fast on AMD's Zen 4, but
 // half as fast on Intel's, whose unit for it is narrow; without either still more slowly (CpuBf16Instructions). In
 // which order terms are added, and rounded, differs between machines: pairs of products are added first, with AMX the
 // even and the odd terms of each 32. AVX512-BF16 and AMX take denormal factors for zeros, and make denormal sums zeros
-// (below 1.2e-38). Two parts take twice AMX's time to fp32's half; the other forms, which copy them, are for tests. One
-// thread; a part of a product has the bits of the whole one's.
+// (below 1.2e-38), so that a third part keeps fewer digits where |x| < 1e-33. The other forms copy parts, and are for
+// tests. One thread; a part of a product has the bits of the whole one's.
 
 #ifndef RUTILE_LIB_KG_BF16_PRODUCTS_H_
 #define RUTILE_LIB_KG_BF16_PRODUCTS_H_
@@ -32,9 +37,11 @@ absl::string_view Bf16FormName(Bf16Form form);
 // others do. The first call asks for permission to use AMX (lib/base/amx_permission.h).
 std::vector<Bf16Form> Bf16Forms();
 
+constexpr int kMostBf16Parts = 3;
+
 class Bf16Products {
  public:
-  // The machine's fastest. parts: numbers of bfloat16 that stand for a factor, 1 or 2.
+  // The machine's fastest. parts: numbers of bfloat16 that stand for a factor, 1 to kMostBf16Parts.
   explicit Bf16Products(int parts = 1);
   // CHECK-fails for what the machine has not.
   explicit Bf16Products(Bf16Form form, int parts = 1);

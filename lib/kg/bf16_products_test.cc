@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/cpu_bf16.h"
 #include "lib/kg/bf16_machines.h"
+#include "lib/kg/dense_products.h"
 #include "lib/kg/matrix_testing.h"
 #include "lib/kg/matrix_view.h"
 
@@ -43,12 +44,14 @@ std::string NameOfForm(const ::testing::TestParamInfo<std::tuple<Bf16Form, int>>
   return absl::StrCat(form == Bf16Form::kAmx      ? "Amx"
                       : form == Bf16Form::kAvx512 ? "Avx512"
                                                   : "Portable",
-                      parts == 2 ? "InTwoParts" : "");
+                      parts == 3   ? "InThreeParts"
+                      : parts == 2 ? "InTwoParts"
+                                   : "");
 }
 
 // All that this machine has.
 INSTANTIATE_TEST_SUITE_P(Forms, Bf16ProductsTest,
-                         ::testing::Combine(::testing::ValuesIn(Bf16Forms()), ::testing::Values(1, 2)), NameOfForm);
+                         ::testing::Combine(::testing::ValuesIn(Bf16Forms()), ::testing::Values(1, 2, 3)), NameOfForm);
 
 // Below, at and above tiles, panels, depths and blocks.
 TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
@@ -56,8 +59,8 @@ TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
                               {16, 32, 16}, {32, 64, 32}, {33, 63, 17},  {17, 65, 47},  {48, 31, 48},  {530, 9, 3},
                               {3, 40, 530}, {250, 7, 37}, {271, 33, 18}, {31, 1030, 20}};
   Bf16Products products = Products();
-  const auto kept = parts() == 2 ? RoundedTwice : Rounded;
-  // Of two parts the product of both rests is left out: at most 2^-8 of each factor.
+  const auto kept = [this](float x) { return parts() == 3 ? x : parts() == 2 ? RoundedTwice(x) : Rounded(x); };
+  // Of two parts the product of both rests is left out: at most 2^-8 of each factor. Of three 2^-23 of a term.
   const double tolerance = parts() == 2 ? 1.0 / (1 << 16) + 1e-6 : 1e-6;
   for (const auto& [m, k, n] : sizes) {
     for (int form = 0; form < 8; ++form) {
@@ -106,7 +109,7 @@ TEST_P(Bf16ProductsTest, EqualsThePortableFormWhereNothingIsRounded) {
 
 // Cuts that no block has, so that numbers lie elsewhere in tiles and at their edges.
 TEST_P(Bf16ProductsTest, APartHasTheBitsOfTheWhole) {
-  if (parts() == 2 && form() != Bf16Form::kAmx) return;  // made of products of one part
+  if (parts() > 1 && form() != Bf16Form::kAmx) return;  // made of products of one part
   constexpr int64_t kM = 300, kN = 560;
   for (const int64_t k : {5, 200, 700}) {
     const std::vector<float> left = Values((kM + 3) * (k + 3), "left"), right = Values((kN + 3) * (k + 3), "right");
@@ -148,7 +151,7 @@ TEST_P(Bf16ProductsTest, ThreadsDoNotDisturbEachOther) {
 
 // 17 bits stay of each factor: with what is left out, 2^-15 of each term at most, and what fp32's sums lose.
 TEST_P(Bf16ProductsTest, TwoPartsAreNearlyFp32) {
-  if (parts() == 1) return;
+  if (parts() != 2) return;
   constexpr int64_t kSize = 100;
   const std::vector<float> left = Values((kSize + 3) * (kSize + 3), "left"),
                            right = Values((kSize + 3) * (kSize + 3), "right");
@@ -170,13 +173,71 @@ TEST_P(Bf16ProductsTest, TwoPartsAreNearlyFp32) {
 
 // Nearly half of bfloat16's last digit is left of both factors.
 TEST_P(Bf16ProductsTest, TheWorstTermOfTwoParts) {
-  if (parts() == 1) return;
+  if (parts() != 2) return;
   const float x = 1 + 255.0f / (1 << 16);
   float out = 0;
   Products().Multiply({&x, 1, 1, 1}, {&x, 1, 1, 1}, false, &out, 1);
   const double error = 1 - out / (static_cast<double>(x) * x);
   EXPECT_GT(error, 1.0 / (1 << 17));
   EXPECT_LT(error, 1.0 / (1 << 15));
+}
+
+// The third part has what 16 bits leave, and meets the first alone.
+TEST_P(Bf16ProductsTest, TheWorstTermOfThreeParts) {
+  if (parts() != 3) return;
+  double worst = 0;
+  for (int i = 0; i < 1 << 12; ++i) {
+    const float x = 1 + (255 * 256 + 32.0f * (i & 7)) / (1 << 23) + (i >> 3) / 4194304.0f;
+    for (const float y : {x, 1.0f, 1 + 1.0f / (1 << 23)}) {
+      float out = 0;
+      Products().Multiply({&x, 1, 1, 1}, {&y, 1, 1, 1}, false, &out, 1);
+      const double exact = static_cast<double>(x) * y;
+      worst = std::max(worst, std::abs(out - exact) / exact);
+    }
+  }
+  // With sums of six products, which are rounded, too.
+  EXPECT_LT(worst, 1.0 / (1 << 22));
+}
+
+// Of both kinds: the error of three parts, as a root mean square and at most, is that of fp32's multiply-adds or less.
+TEST_P(Bf16ProductsTest, ThreePartsAreAsExactAsFp32) {
+  if (parts() != 3 || form() != Bf16Form::kAmx) return;
+  constexpr int64_t kM = 40, kN = 56;
+  for (const int64_t k : {3, 32, 200, 512, 3000}) {
+    for (const int kind : {0, 1, 2}) {  // both signs, sizes from 2^-10 to 2^10, one sign
+      std::vector<float> left = Values((kM + 3) * (k + 3), "left"), right = Values((kN + 3) * (k + 3), "right");
+      const std::vector<float> sizes = Values((kM + kN + 6) * (k + 3), "sizes");
+      for (size_t i = 0; i < left.size() + right.size(); ++i) {
+        float& x = i < left.size() ? left[i] : right[i - left.size()];
+        if (kind == 1) x *= std::exp2(10 * sizes[i]);
+        if (kind == 2) x = std::abs(x);
+      }
+      const MatrixView<float> a = View(left, kM, k, false), b = View(right, k, kN, true);
+      std::vector<float> split(kM * kN), dense(kM * kN);
+      Products().Multiply(a, b, false, split.data(), kN);
+      MultiplyDense(a, b, false, dense.data(), kN);
+      double squares[2] = {}, most[2] = {};
+      for (int64_t i = 0; i < kM; ++i) {
+        for (int64_t j = 0; j < kN; ++j) {
+          double sum = 0, terms = 0;
+          for (int64_t l = 0; l < k; ++l) {
+            const double term = static_cast<double>(Element(a, i, l)) * Element(b, l, j);
+            sum += term;
+            terms += std::abs(term);
+          }
+          for (int form = 0; form < 2; ++form) {
+            const double error = std::abs((form == 0 ? split : dense)[i * kN + j] - sum) / terms;
+            squares[form] += error * error;
+            most[form] = std::max(most[form], error);
+          }
+        }
+      }
+      const double ratio = std::sqrt(squares[0] / squares[1]);
+      RecordProperty(absl::StrCat("rms_", k, "_", kind), absl::StrCat(ratio, " ", most[0] / most[1]));
+      EXPECT_LT(ratio, 1.5) << k << " " << kind;
+      EXPECT_LT(most[0], 2 * most[1]) << k << " " << kind;
+    }
+  }
 }
 
 TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
@@ -191,7 +252,7 @@ TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
   EXPECT_TRUE(std::isnan(out[3]));
   EXPECT_TRUE(std::isnan(out[4]));
   EXPECT_FALSE(std::isfinite(out[5]));
-  if (parts() == 2) return;  // nothing is lost of the others, and inf - inf is NaN
+  if (parts() > 1) return;  // nothing is lost of the others, and inf - inf is NaN
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], 1.0f + 4 * eps);
   EXPECT_EQ(out[2], -1.0f);

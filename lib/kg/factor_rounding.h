@@ -6,7 +6,7 @@
 namespace rutile {
 
 enum class FactorRounding {
-  kNone,
+  kNone,      // results are as near to the exact ones as those of fp32's own multiply-adds
   kTwoParts,  // 17 bits stay: two numbers of bfloat16 for each of fp32, three products
   kBf16,      // 8 bits stay
 };

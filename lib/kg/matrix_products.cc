@@ -10,6 +10,8 @@ namespace {
 
 // Columns of the result that are not cut: whole strips of our own products, of three vectors.
 constexpr int64_t kColumns = 48;
+// Rows and columns of the result, and terms of its sums, below which tiles are too empty.
+constexpr int64_t kFewLines = 16, kFewTerms = 24;
 // Multiplications below which one thread does all: about 20 microseconds.
 constexpr int64_t kSmall = int64_t{1} << 20;
 
@@ -34,19 +36,24 @@ void ForParts(ThreadPool* pool, const MatrixView<T>& a, const MatrixView<T>& b, 
 
 template <typename T>
 MatrixProducts<T>::MatrixProducts(FactorRounding factors, ThreadPool* pool) : pool_(pool) {
+  const int threads = pool == nullptr ? 1 : pool->num_threads();
+  if (std::is_same_v<T, float> && Bf16Forms().front() == Bf16Form::kAmx) {
+    exact_ = std::vector<Bf16Products>(threads, Bf16Products(/*parts=*/3));
+  }
   if (factors == FactorRounding::kNone) return;
   CHECK_EQ(sizeof(T), sizeof(float)) << "mixed precision is of fp32";
-  const int threads = pool == nullptr ? 1 : pool->num_threads();
-  for (int i = 0; i < threads; ++i) bf16_.emplace_back(factors == FactorRounding::kTwoParts ? 2 : 1);
+  bf16_ = std::vector<Bf16Products>(threads, Bf16Products(factors == FactorRounding::kTwoParts ? 2 : 1));
 }
 
 template <typename T>
 void MatrixProducts<T>::Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
   CHECK_EQ(a.width(), b.height());
   if constexpr (std::is_same_v<T, float>) {
-    if (rounding_ && !bf16_.empty()) {
+    const bool thin = a.height() < kFewLines || b.width() < kFewLines || a.width() < kFewTerms;
+    std::vector<Bf16Products>& tiles = rounding_ && !bf16_.empty() ? bf16_ : exact_;
+    if (!tiles.empty() && (&tiles == &bf16_ || !thin)) {
       return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, T* to, int worker) {
-        bf16_[worker].Multiply(left, right, add, to, stride);
+        tiles[worker].Multiply(left, right, add, to, stride);
       });
     }
   }

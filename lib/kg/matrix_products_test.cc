@@ -60,6 +60,23 @@ TEST(MatrixProductsTest, RoundsOnlyWhenToldTo) {
   }
 }
 
+// Which products are made of what, where sizes decide: nothing is lost of a factor at any of them.
+TEST(MatrixProductsTest, ExactAtEverySize) {
+  const float x = 1 + 1.0f / 1024 + 1.0f / (1 << 22), y = 1 - 1.0f / (1 << 12);
+  for (const int64_t m : {1, 15, 16, 33}) {
+    for (const int64_t k : {1, 23, 24, 40}) {
+      for (const int64_t n : {1, 15, 16, 50}) {
+        std::vector<float> left(m * k), right(k * n), out(m * n);
+        for (int64_t i = 0; i < m; ++i) left[i * k + i % k] = x;  // a term for each sum
+        for (float& value : right) value = y;
+        MatrixProducts<float>(FactorRounding::kNone)
+            .Multiply({left.data(), m, k, k}, {right.data(), k, n, n}, false, out.data(), n);
+        for (const float result : out) ASSERT_FLOAT_EQ(result, x * y) << m << " " << k << " " << n;
+      }
+    }
+  }
+}
+
 // Shares of columns, and of rows where columns are few.
 template <typename T>
 void CheckThreads() {
