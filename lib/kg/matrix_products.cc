@@ -10,8 +10,9 @@ namespace {
 
 // Columns of the result that are not cut: whole strips of our own products, of three vectors.
 constexpr int64_t kColumns = 48;
-// Rows and columns of the result, and terms of its sums, below which tiles are too empty.
-constexpr int64_t kFewLines = 16, kFewTerms = 24;
+// Columns of the result, and terms of its sums, below which tiles are too empty. Rows do not count, so that one has the
+// same bits whatever rows are beside it.
+constexpr int64_t kFewColumns = 16, kFewTerms = 24;
 // Multiplications below which one thread does all: about 20 microseconds.
 constexpr int64_t kSmall = int64_t{1} << 20;
 
@@ -49,7 +50,7 @@ template <typename T>
 void MatrixProducts<T>::Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
   CHECK_EQ(a.width(), b.height());
   if constexpr (std::is_same_v<T, float>) {
-    const bool thin = a.height() < kFewLines || b.width() < kFewLines || a.width() < kFewTerms;
+    const bool thin = b.width() < kFewColumns || a.width() < kFewTerms;
     std::vector<Bf16Products>& tiles = rounding_ && !bf16_.empty() ? bf16_ : exact_;
     if (!tiles.empty() && (&tiles == &bf16_ || !thin)) {
       return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, T* to, int worker) {

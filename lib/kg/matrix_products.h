@@ -1,7 +1,8 @@
 // Products of matrices that lie in plain memory: in fp32, fp64 and mixed precision, by any number of threads.
 //
-// With AMX, fp32 products whose factors are not to be rounded are those of three numbers of bfloat16 each, which keep all
-// of a factor and take two thirds of the time of multiply-adds; products too thin to fill tiles are dense_products.h's.
+// With AMX, fp32 products whose factors are not to be rounded are those of three numbers of bfloat16 each, which keep
+// all of a factor and take two thirds of the time of multiply-adds; those with few columns or terms are
+// dense_products.h's. A row has the same bits whatever rows are beside it.
 
 #ifndef RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
 #define RUTILE_LIB_KG_MATRIX_PRODUCTS_H_
