@@ -1,8 +1,8 @@
 // Products of fp32 matrices whose factors are rounded to bfloat16 first, summed in fp32: what mixed precision means. Or
 // whose factors are several numbers of bfloat16 each, one rounded and each other what rounding left:
 //
-//   two parts    17 bits of a factor. All but the product of both rests is summed, which is wrong by 2^-15 of each |a b|
-//                at most. PyTorch's name for it is float32_matmul_precision "high".
+//   two parts    17 bits of a factor. All but the product of both rests is summed, which is wrong by 2^-15 of each
+//                |a b| at most. PyTorch's name for it is float32_matmul_precision "high".
 //   three parts  all 24 bits. The six products of which both parts matter are summed; what is left out is 2^-23 of each
 //                |a b| at most. Results are as near to the exact ones as those of fp32's own multiply-adds (tested).
 //
