@@ -46,6 +46,11 @@ out="--output=out.safetensors"
 f="--species=Ti,O"
 xyz() { printf "$1" > bad.xyz; }
 bad 'none.xyz.*No such file' $f $out none.xyz
+printf '1\ngroup=a energy=-1\nO 0 0 0\n' > group.xyz
+$featurize $f $out --config_key=group group.xyz 2> log || fail "--config_key: $(cat log)"
+grep -q 'config_key' log && fail "said of a key that is there: $(cat log)"
+$featurize $f $out --config_key=grp group.xyz 2> log || fail "--config_key: $(cat log)"
+grep -q 'warning: --config_key=grp: no structure has a value of that name' log || fail "--config_key: $(cat log)"
 : > empty.xyz
 bad 'empty.xyz' $f $out empty.xyz
 xyz '2\n\nO 0 0 0\nO 1 1\n'; bad 'bad.xyz:4' $f $out bad.xyz
