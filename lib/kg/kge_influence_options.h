@@ -49,6 +49,7 @@ struct KgeInfluenceOptions {
 
 absl::string_view KgeInfluenceLossName(KgeInfluenceLoss loss);  // "triple", "1-N", "1-of-N", "1vsAll", "KvsAll"
 absl::string_view KgeQuantityName(KgeQuantity quantity);        // "loss", "score"
+// The reverse; whatever ParseKgeLoss takes is the loss that was trained by that name.
 absl::StatusOr<KgeInfluenceLoss> ParseKgeInfluenceLoss(absl::string_view name);
 absl::StatusOr<KgeQuantity> ParseKgeQuantity(absl::string_view name);
 

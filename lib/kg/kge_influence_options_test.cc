@@ -1,6 +1,7 @@
 #include "lib/kg/kge_influence_options.h"
 
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,6 +19,15 @@ TEST(KgeInfluenceOptionsTest, NamesAreReadBack) {
   }
   for (const KgeQuantity quantity : {KgeQuantity::kLoss, KgeQuantity::kScore}) {
     EXPECT_EQ(*ParseKgeQuantity(KgeQuantityName(quantity)), quantity);
+  }
+}
+
+TEST(KgeInfluenceOptionsTest, LossesOfTrainingAreReadAsTrainingWritesThem) {
+  for (const auto& [name, loss] :
+       {std::pair("1n", KgeInfluenceLoss::kOneToN), std::pair("1-N", KgeInfluenceLoss::kOneToN),
+        std::pair("1ofn", KgeInfluenceLoss::kOneOfN), std::pair("ce", KgeInfluenceLoss::kCrossEntropy),
+        std::pair("kvsall", KgeInfluenceLoss::kKvsAll), std::pair("Triple", KgeInfluenceLoss::kTriple)}) {
+    EXPECT_EQ(*ParseKgeInfluenceLoss(name), loss) << name;
   }
 }
 

@@ -28,10 +28,11 @@
 DECLARE_string(test_quantity);
 DEFINE_string(
     loss, "triple",
-    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's), 1n "
-    "(binary cross-entropy over all entities, all known tails true), 1ofn (its own tail true), ce (softmax, its "
-    "own tail), kvsall (softmax, all known tails), or trained: that of the run.");
-DEFINE_bool(label_test_tails, false, "Triples: with --loss=1n or kvsall, the tail of a test is true, too.");
+    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's); as train "
+    "writes them, or shorter, 1-N or 1n (binary cross-entropy over all entities, all known tails true), 1-of-N or 1ofn "
+    "(its own tail true), 1vsAll or ce (softmax, its own tail), KvsAll or kvsall (softmax, all known tails); or "
+    "trained: that of the run.");
+DEFINE_bool(label_test_tails, false, "Triples: with --loss=1-N or KvsAll, the tail of a test is true, too.");
 DEFINE_int32(hops, -1,
              "Triples: only training triples of which at most so many others separate head and tail from those of the "
              "test. -1: all.");
@@ -40,16 +41,12 @@ namespace rutile {
 namespace {
 
 absl::StatusOr<KgeInfluenceLoss> LossFromFlags(KgeLoss trained) {
-  static const auto* names = new std::map<std::string, KgeInfluenceLoss>{{"triple", KgeInfluenceLoss::kTriple},
-                                                                         {"1n", KgeInfluenceLoss::kOneToN},
-                                                                         {"1ofn", KgeInfluenceLoss::kOneOfN},
-                                                                         {"ce", KgeInfluenceLoss::kCrossEntropy},
-                                                                         {"kvsall", KgeInfluenceLoss::kKvsAll}};
   if (FLAGS_loss == "trained") return TrainedInfluenceLoss(trained);
-  const auto found = names->find(FLAGS_loss);
-  if (found != names->end()) return found->second;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--loss=", FLAGS_loss, ": expected triple, 1n, 1ofn, ce, kvsall or trained"));
+  const absl::StatusOr<KgeInfluenceLoss> loss = ParseKgeInfluenceLoss(FLAGS_loss);
+  if (loss.ok()) return loss;
+  return absl::InvalidArgumentError(absl::StrCat("--loss=", FLAGS_loss,
+                                                 ": expected triple, trained, or 1-N, 1-of-N, 1vsAll or KvsAll, as "
+                                                 "train has them (1n, 1ofn, ce, kvsall)"));
 }
 
 absl::StatusOr<KgeQuantity> QuantityFromFlags() {
