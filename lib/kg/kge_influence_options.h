@@ -63,6 +63,12 @@ inline bool NeedsKnownTails(KgeInfluenceLoss loss) {
   return loss == KgeInfluenceLoss::kOneToN || loss == KgeInfluenceLoss::kKvsAll;
 }
 
+// Whether there are products that bf16 rounds: of DistMult and ComplEx under kTriple a gradient is a few embedding
+// rows, which stay in fp32.
+inline bool HasRoundedProducts(KgeModel model, KgeInfluenceLoss loss) {
+  return model == KgeModel::kConvE || IsOverEntities(loss);
+}
+
 // INVALID_ARGUMENT: option, value and what would fit (bf16 is of fp32 and without a projection; label_test_tails is of
 // losses of known tails, and of the loss as the quantity).
 absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType precision);

@@ -44,6 +44,13 @@ TEST(KgeInfluenceOptionsTest, TrainedLossesKeepTheirNames) {
   }
 }
 
+TEST(KgeInfluenceOptionsTest, SomeGradientsHaveNoLargeProducts) {
+  EXPECT_FALSE(HasRoundedProducts(KgeModel::kDistMult, KgeInfluenceLoss::kTriple));
+  EXPECT_FALSE(HasRoundedProducts(KgeModel::kComplEx, KgeInfluenceLoss::kTriple));
+  EXPECT_TRUE(HasRoundedProducts(KgeModel::kConvE, KgeInfluenceLoss::kTriple));
+  EXPECT_TRUE(HasRoundedProducts(KgeModel::kDistMult, KgeInfluenceLoss::kKvsAll));
+}
+
 TEST(KgeInfluenceOptionsTest, OptionsWithoutAnEffectAreRefused) {
   KgeInfluenceOptions options;
   EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF64).ok());

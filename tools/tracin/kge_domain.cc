@@ -100,7 +100,7 @@ class KgeDomain : public InfluenceDomain {
       RETURN_IF_ERROR(
           RefuseFlags("with --aggregate of triples: the sum's gradient has no factors to project", {"projection_dim"}));
     }
-    options_.bf16 = flags_.precision == TracinPrecision::kBf16;
+    RETURN_IF_ERROR(SetRounding());
     const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
@@ -238,6 +238,20 @@ class KgeDomain : public InfluenceDomain {
   }
 
  private:
+  absl::Status SetRounding() {
+    options_.bf16 = flags_.precision == TracinPrecision::kBf16;
+    if (!options_.bf16 || HasRoundedProducts(shape_.options.model, options_.loss)) return absl::OkStatus();
+    const std::string why =
+        absl::StrCat("gradients of ", KgeModelName(shape_.options.model), " with the loss ",
+                     KgeInfluenceLossName(options_.loss), " are a few embedding rows, whose products are not rounded");
+    if (!FlagGiven("use_mixed_precision")) {
+      return absl::InvalidArgumentError(absl::StrCat("--precision=bf16 has no effect: ", why, ": leave it out"));
+    }
+    options_.bf16 = false;  // where it can be used, as its name says
+    PrintMessage(absl::StrCat("--use_mixed_precision: ", why, ": fp32 is used"));
+    return absl::OkStatus();
+  }
+
   // Labels are what training knows; the tail of a test that was held back is wrong by them, which is easily missed.
   void SayWhichTailsAreFalse() const {
     if (options_.label_test_tails || options_.quantity != KgeQuantity::kLoss) return;
