@@ -135,9 +135,15 @@ class Builder {
       ASSIGN_OR_RETURN(TripleReader reader, TripleReader::Open(path, &result_.edge_map));
       RETURN_IF_ERROR(NoteFormat(reader));
       TextTriple text;
-      int64_t items = 0;
+      int64_t items = 0, told = 0;
+      const auto tell = [&] {
+        if (options_.on_progress) options_.on_progress(items - std::exchange(told, items));
+      };
       for (TripleReader::Item item; (item = reader.Next(&text)) != TripleReader::kEnd;) {
-        if (items++ % kItemsPerRound == 0) RETURN_IF_ERROR(CheckInterrupt());
+        if (items++ % kItemsPerRound == 0) {
+          RETURN_IF_ERROR(CheckInterrupt());
+          tell();
+        }
         if (item == TripleReader::kMalformed) {
           RETURN_IF_ERROR(Handle(options_.malformed, reader, reader.problem(), &found.malformed).status());
           continue;
@@ -147,6 +153,7 @@ class Builder {
         if (verdict == Verdict::kTake) triples->push_back(triple);
       }
       RETURN_IF_ERROR(reader.status());
+      tell();
     }
     if (!paths.empty() && triples->empty()) {
       const int64_t num_left_out =

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct BuildGraphOptions {
   Handling leaked = Handling::kDrop;           // of valid or test that an earlier split has, too
   Handling unseen = Handling::kKeep;           // of valid or test, whose entity or relation no training triple has
   int64_t max_names = std::numeric_limits<int32_t>::max();  // of each kind; lower in tests
+  std::function<void(int64_t lines)> on_progress;           // so many more are read; may be empty
 };
 
 // INVALID_ARGUMENT naming the option: no training file, a handling that the option does not have, node_name_dict

@@ -1,6 +1,7 @@
 #include "lib/kg/build_graph.h"
 
 #include <csignal>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,19 @@ TEST(BuildGraphTest, StopsWhenASignalCame) {
   EXPECT_EQ(BuildGraph(options).status().code(), absl::StatusCode::kCancelled);
   SetInterruptForTest(0);
   EXPECT_TRUE(BuildGraph(options).ok());
+}
+
+TEST(BuildGraphTest, TellsHowManyLinesAreRead) {
+  std::string many;
+  for (int k = 0; k < 40000; ++k) absl::StrAppend(&many, "a", k, "\tr\tb", k, "\n");
+  BuildGraphOptions options = Options(many, "a1\tr\tb2\nno triple\n");
+  options.malformed = Handling::kDrop;
+  std::vector<int64_t> told;
+  options.on_progress = [&](int64_t lines) { told.push_back(lines); };
+  const absl::StatusOr<BuiltGraph> built = BuildGraph(options);
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_GT(told.size(), 4);  // on the way, too
+  EXPECT_EQ(std::accumulate(told.begin(), told.end(), int64_t{0}), 40002);
 }
 
 TEST(BuildGraphTest, IdsInOrderOfNames) {

@@ -58,7 +58,6 @@ class EntityScores {
                    const std::function<void(int64_t begin, int64_t end)>& finished = nullptr);
 
  private:
-  struct Part;
   enum class Sweep { kSums, kGradients, kCrossEntropy };
 
   ShardRange own_entities() const {

@@ -37,6 +37,7 @@ absl::string_view KgeQuantityName(KgeQuantity quantity) {
 }
 
 absl::StatusOr<KgeInfluenceLoss> ParseKgeInfluenceLoss(absl::string_view name) {
+  if (const absl::StatusOr<KgeLoss> trained = ParseKgeLoss(name); trained.ok()) return TrainedInfluenceLoss(*trained);
   return ParseChoice<KgeInfluenceLoss>("loss of influence", name,
                                        {KgeInfluenceLoss::kTriple, KgeInfluenceLoss::kOneToN, KgeInfluenceLoss::kOneOfN,
                                         KgeInfluenceLoss::kCrossEntropy, KgeInfluenceLoss::kKvsAll},

@@ -49,6 +49,7 @@ struct KgeInfluenceOptions {
 
 absl::string_view KgeInfluenceLossName(KgeInfluenceLoss loss);  // "triple", "1-N", "1-of-N", "1vsAll", "KvsAll"
 absl::string_view KgeQuantityName(KgeQuantity quantity);        // "loss", "score"
+// The reverse; whatever ParseKgeLoss takes is the loss that was trained by that name.
 absl::StatusOr<KgeInfluenceLoss> ParseKgeInfluenceLoss(absl::string_view name);
 absl::StatusOr<KgeQuantity> ParseKgeQuantity(absl::string_view name);
 
@@ -60,6 +61,12 @@ inline bool IsOverEntities(KgeInfluenceLoss loss) { return loss != KgeInfluenceL
 // Whether known tails of the key decide the labels.
 inline bool NeedsKnownTails(KgeInfluenceLoss loss) {
   return loss == KgeInfluenceLoss::kOneToN || loss == KgeInfluenceLoss::kKvsAll;
+}
+
+// Whether there are products that bf16 rounds: of DistMult and ComplEx under kTriple a gradient is a few embedding
+// rows, which stay in fp32.
+inline bool HasRoundedProducts(KgeModel model, KgeInfluenceLoss loss) {
+  return model == KgeModel::kConvE || IsOverEntities(loss);
 }
 
 // INVALID_ARGUMENT: option, value and what would fit (bf16 is of fp32 and without a projection; label_test_tails is of

@@ -1,6 +1,7 @@
 #include "lib/kg/kge_influence_options.h"
 
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,6 +22,15 @@ TEST(KgeInfluenceOptionsTest, NamesAreReadBack) {
   }
 }
 
+TEST(KgeInfluenceOptionsTest, LossesOfTrainingAreReadAsTrainingWritesThem) {
+  for (const auto& [name, loss] :
+       {std::pair("1n", KgeInfluenceLoss::kOneToN), std::pair("1-N", KgeInfluenceLoss::kOneToN),
+        std::pair("1ofn", KgeInfluenceLoss::kOneOfN), std::pair("ce", KgeInfluenceLoss::kCrossEntropy),
+        std::pair("kvsall", KgeInfluenceLoss::kKvsAll), std::pair("Triple", KgeInfluenceLoss::kTriple)}) {
+    EXPECT_EQ(*ParseKgeInfluenceLoss(name), loss) << name;
+  }
+}
+
 TEST(KgeInfluenceOptionsTest, OtherNamesAreRefusedWithTheChoices) {
   EXPECT_THAT(std::string(ParseKgeInfluenceLoss("bce").status().message()),
               AllOf(HasSubstr("\"bce\""), HasSubstr("triple, 1-N, 1-of-N, 1vsAll, KvsAll")));
@@ -32,6 +42,13 @@ TEST(KgeInfluenceOptionsTest, TrainedLossesKeepTheirNames) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
     EXPECT_EQ(KgeInfluenceLossName(TrainedInfluenceLoss(loss)), KgeLossName(loss));
   }
+}
+
+TEST(KgeInfluenceOptionsTest, SomeGradientsHaveNoLargeProducts) {
+  EXPECT_FALSE(HasRoundedProducts(KgeModel::kDistMult, KgeInfluenceLoss::kTriple));
+  EXPECT_FALSE(HasRoundedProducts(KgeModel::kComplEx, KgeInfluenceLoss::kTriple));
+  EXPECT_TRUE(HasRoundedProducts(KgeModel::kConvE, KgeInfluenceLoss::kTriple));
+  EXPECT_TRUE(HasRoundedProducts(KgeModel::kDistMult, KgeInfluenceLoss::kKvsAll));
 }
 
 TEST(KgeInfluenceOptionsTest, OptionsWithoutAnEffectAreRefused) {

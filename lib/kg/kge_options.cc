@@ -12,6 +12,8 @@
 namespace rutile {
 namespace {
 
+constexpr absl::string_view kCrossEntropyName = "ce";  // of 1vsAll
+
 // The one of `choices` whose name it is.
 absl::Status CheckAtLeastOne(absl::string_view name, int64_t value) {
   if (value >= 1) return absl::OkStatus();
@@ -120,6 +122,7 @@ absl::StatusOr<ConveVariant> ParseConveVariant(absl::string_view name) {
 }
 
 absl::StatusOr<KgeLoss> ParseKgeLoss(absl::string_view name) {
+  if (LooseName(name) == kCrossEntropyName) return KgeLoss::kOneVsAll;
   return ParseChoice<KgeLoss>("loss", name, {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll},
                               KgeLossName);
 }

@@ -62,6 +62,7 @@ absl::string_view KgeModelName(KgeModel model);             // "conve", "distmul
 absl::string_view ConveVariantName(ConveVariant variant);   // "dettmers", "tiepin", "libkge"
 absl::string_view KgeLossName(KgeLoss loss);                // "1-N", "1-of-N", "1vsAll", "KvsAll"
 absl::string_view LabelSmoothingName(LabelSmoothing form);  // "dettmers", "standard", "pykeen"
+// The reverse, in any case, with or without dashes ("1n", "kvsall"); "ce" is 1vsAll, too.
 absl::StatusOr<KgeModel> ParseKgeModel(absl::string_view name);
 absl::StatusOr<ConveVariant> ParseConveVariant(absl::string_view name);
 absl::StatusOr<KgeLoss> ParseKgeLoss(absl::string_view name);

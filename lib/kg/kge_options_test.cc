@@ -34,6 +34,20 @@ TEST(KgeOptionsTest, NamesAreReadBack) {
   }
 }
 
+TEST(KgeOptionsTest, NamesAreReadInAnyCaseWithoutDashes) {
+  for (const auto& [name, loss] : {std::pair("1n", KgeLoss::kOneToN), std::pair("1-n", KgeLoss::kOneToN),
+                                   std::pair("1ofN", KgeLoss::kOneOfN), std::pair("1_of_n", KgeLoss::kOneOfN),
+                                   std::pair("1vsall", KgeLoss::kOneVsAll), std::pair("ce", KgeLoss::kOneVsAll),
+                                   std::pair("kvsall", KgeLoss::kKvsAll), std::pair("k-vs-all", KgeLoss::kKvsAll)}) {
+    const absl::StatusOr<KgeLoss> parsed = ParseKgeLoss(name);
+    ASSERT_TRUE(parsed.ok()) << name;
+    EXPECT_EQ(*parsed, loss) << name;
+  }
+  EXPECT_EQ(*ParseKgeModel("DistMult"), KgeModel::kDistMult);
+  EXPECT_FALSE(ParseKgeLoss("").ok());
+  EXPECT_FALSE(ParseKgeLoss("-").ok());
+}
+
 TEST(KgeOptionsTest, OtherNamesAreRefusedWithTheChoices) {
   EXPECT_THAT(std::string(ParseKgeModel("transe").status().message()),
               AllOf(HasSubstr("transe"), HasSubstr("conve, distmult, complex")));

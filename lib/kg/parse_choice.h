@@ -3,24 +3,33 @@
 #ifndef RUTILE_LIB_KG_PARSE_CHOICE_H_
 #define RUTILE_LIB_KG_PARSE_CHOICE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace rutile {
 
-// INVALID_ARGUMENT: none of the choices is called so; lists what they are called. what: "loss".
+// As people write a name: "KvsAll" or "kvsall", "1-N" or "1n".
+inline std::string LooseName(absl::string_view name) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"-", ""}, {"_", ""}});
+}
+
+// The choice of that name, in any case, with or without dashes. INVALID_ARGUMENT: there is none; lists what they are
+// called. what: "loss".
 template <typename T>
 absl::StatusOr<T> ParseChoice(absl::string_view what, absl::string_view name, absl::Span<const T> choices,
                               absl::string_view (*name_of)(T)) {
   std::vector<absl::string_view> names;
   for (const T choice : choices) {
-    if (name_of(choice) == name) return choice;
+    if (LooseName(name_of(choice)) == LooseName(name)) return choice;
     names.push_back(name_of(choice));
   }
   return absl::InvalidArgumentError(

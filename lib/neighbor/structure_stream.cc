@@ -203,6 +203,8 @@ class Pipeline {
       stats->without_stress += !structure.stress.has_value();
       for (const uint8_t element : structure.element) stats->elements.set(element);
       stats->without_weight += !chunk.structures[s].has_weight;
+      const auto config = structure.info.find(kConfigType);
+      stats->without_config += config == structure.info.end() || config->second.empty();
       if (!structure.energy.has_value()) {
         ++stats->without_energy;
         continue;

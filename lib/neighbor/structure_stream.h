@@ -44,6 +44,7 @@ struct StructureStreamStats {
   int64_t without_force = 0;
   int64_t without_stress = 0;
   int64_t without_weight = 0;                                      // weigh 1, where weight_key is given
+  int64_t without_config = 0;                                      // have no config_key
   double lowest_energy = std::numeric_limits<double>::infinity();  // eV per atom, less the atomic energies
   double highest_energy = -std::numeric_limits<double>::infinity();
   std::bitset<119> elements;  // of the atoms, by atomic number

@@ -121,7 +121,7 @@ absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions
   return CheckPreloadRoom(files, preload);
 }
 
-// Each file by one thread.
+// Each file by one thread. What they warn of comes in the order of files.
 absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files, const ChebyshevOptions& descriptor,
                                                   const AtomicDataOptions& options) {
   StructureBlockOptions block_options;
@@ -131,15 +131,23 @@ absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files,
   block_options.weight_key = options.weight_key;
   std::vector<Block> blocks(files.size());
   std::vector<absl::Status> status(files.size());
+  std::vector<std::vector<std::string>> warnings(files.size());
   ThreadPool pool(std::min<int>(options.num_threads, files.size()));
   pool.For(files.size(), 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      absl::StatusOr<AtomicBlock> block = BlockFromStructures(std::move(files[i]), block_options);
+      StructureBlockOptions own = block_options;
+      own.reader.on_warning = [&warnings, i](const std::string& message) { warnings[i].push_back(message); };
+      absl::StatusOr<AtomicBlock> block = BlockFromStructures(std::move(files[i]), own);
       status[i] = block.status();
       if (block.ok()) blocks[i] = std::make_shared<const AtomicBlock>(*std::move(block));
     }
   });
   for (const absl::Status& s : status) RETURN_IF_ERROR(s);
+  for (const std::vector<std::string>& of_file : warnings) {
+    for (const std::string& message : of_file) {
+      if (options.reader.on_warning) options.reader.on_warning(message);
+    }
+  }
   return blocks;
 }
 

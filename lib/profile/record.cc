@@ -41,6 +41,7 @@ Json StageJson(const ProfileStage& stage) {
   }
   if (stage.peak_rss_bytes > 0) json["peak_rss_bytes"] = stage.peak_rss_bytes;
   if (stage.allocations >= 0) json["allocations"] = stage.allocations;
+  if (stage.device_s >= 0) json["device_s"] = stage.device_s;
   return json;
 }
 
@@ -111,6 +112,7 @@ void ReadStage(const Json& json, Reader* reader, ProfileStage* stage) {
   reader->Take(json, "path", &stage->path);
   reader->Take(json, "peak_rss_bytes", &stage->peak_rss_bytes);
   reader->Take(json, "allocations", &stage->allocations);
+  reader->Take(json, "device_s", &stage->device_s);
   const auto counters = json.find("counters");
   if (counters == json.end()) return;
   if (!counters->is_object()) return reader->Fail("\"counters\" is no object");

@@ -6,15 +6,16 @@
 //  "threads": [{"id": 0, "name": "main"}, ...],
 //  "stages": [{"name": "forward", "path": "validation/forward", "thread": 0, "calls": ..., "self_s": ..., "total_s":
 //  ...,
-//              "counters": {"atoms": ..., "flop": ...}, "peak_rss_bytes": ..., "allocations": ...}, ...],
+//              "counters": {"atoms": ..., "flop": ...}, "peak_rss_bytes": ..., "allocations": ..., "device_s": ...},
+//              ...],
 //  "spans": [[index into stages, thread, start in ns since the process began, duration in ns], ...], "spans_dropped":
 //  0, "operators": [{"name": "aten::mm", "calls": ..., "self_s": ...}, ...], "machine": MachineFactsJson}
 //
 // One entry of "stages" is one place (stages around it and itself) of one thread, so that a name can occur several
 // times: self_s may be added up by name, total_s only by path. self_s of thread 0 add up to wall_s; stage "other" of it
 // is what lies in no scope, and "exit", which `profile` adds, what followed the record. Counters that are 0,
-// peak_rss_bytes and allocations that were not looked at, and "operators" without --operators are left out. Keys that a
-// reader does not know are to be skipped.
+// peak_rss_bytes and allocations that were not looked at, device_s where no device was timed, and "operators" without
+// --operators are left out. Keys that a reader does not know are to be skipped.
 
 #ifndef RUTILE_LIB_PROFILE_RECORD_H_
 #define RUTILE_LIB_PROFILE_RECORD_H_

@@ -40,7 +40,7 @@ ProfileRecord Sample() {
   forward.thread = 1, forward.calls = 7, forward.self_s = 0.125, forward.total_s = 0.25;
   forward.counters[static_cast<int>(Counter::kFlop)] = int64_t{1} << 60;
   forward.counters[static_cast<int>(Counter::kAtoms)] = 3;
-  forward.peak_rss_bytes = 99, forward.allocations = 0;
+  forward.peak_rss_bytes = 99, forward.allocations = 0, forward.device_s = 0.5;
   record.data.stages = {other, forward};
   record.data.spans = {{0, 0, 0, 1250000000}, {1, 1, 5, 250000000}};
   record.data.spans_dropped = 4;
@@ -64,6 +64,8 @@ TEST(RecordTest, RoundTrip) {
   EXPECT_EQ(read->data.stages[1].path, "validation/forward");
   EXPECT_EQ(read->data.stages[1].counters[static_cast<int>(Counter::kFlop)], int64_t{1} << 60);
   EXPECT_EQ(read->data.stages[1].allocations, 0);
+  EXPECT_EQ(read->data.stages[0].device_s, -1);
+  EXPECT_EQ(read->data.stages[1].device_s, 0.5);
   EXPECT_EQ(read->data.spans[1].duration_ns, 250000000);
   EXPECT_EQ(read->data.spans_dropped, 4);
   EXPECT_EQ(read->operators[0].name, "aten::mm");
@@ -77,7 +79,8 @@ TEST(RecordTest, LeavesOutWhatIsNotKnown) {
   record.data.stages.pop_back();
   record.data.spans.pop_back();
   const std::string json = ProfileRecordJson(record);
-  for (const char* absent : {"operators", "allocations", "\"atoms\""}) EXPECT_THAT(json, Not(HasSubstr(absent)));
+  for (const char* absent : {"operators", "allocations", "device_s", "\"atoms\""})
+    EXPECT_THAT(json, Not(HasSubstr(absent)));
   EXPECT_THAT(json, HasSubstr("\"counters\":{}"));
 }
 

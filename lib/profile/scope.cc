@@ -13,6 +13,7 @@
 
 #include "lib/profile/allocation_count.h"
 #include "lib/profile/call_sampler.h"
+#include "lib/profile/device_times.h"
 #include "lib/profile/peak_rss.h"
 #include "lib/profile/thread_log.h"
 
@@ -195,6 +196,7 @@ void ThreadLog::Clear() {
   }
   num_nodes = 1;
   inside = 0;
+  device = nullptr;
   const std::lock_guard<std::mutex> lock(mutex);
   spans.clear();
   least_span = 0;
@@ -225,6 +227,7 @@ void ProfileScope::Begin(Stage stage) {
   outer_ = log->innermost;
   log->innermost = this;
   inside_ = 0;
+  if (log->device != nullptr) log->device->Begin(this);
   Node& node = log->nodes[node_];
   const bool outer_is_timed = outer_ == nullptr || outer_->start_ != kUntimed;
   // Of waits few are long and make up the sum; and who waits has time to read the clock.
@@ -236,6 +239,7 @@ void ProfileScope::End() {
   Node& node = log_->nodes[node_];
   const bool timed = start_ != kUntimed;
   const uint64_t now = timed ? Ticks() : 0;
+  if (log_->device != nullptr) log_->device->End(this, node_);
   // The clocks of two processors may differ by a little.
   const uint64_t elapsed = now > start_ ? now - start_ : 0;
   log_->ChargeAllocations(node_);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/profile/allocation_count.h"
+#include "lib/profile/device_times.h"
 #include "lib/profile/thread_log.h"
 
 namespace rutile {
@@ -61,6 +62,7 @@ struct Session {
   int64_t start_ns = 0;    // CLOCK_MONOTONIC
   int64_t startup_ns = 0;  // before it
   ProfileOptions options;
+  std::unique_ptr<DeviceTimes> device;  // of the main thread's scopes; null: none is timed
 };
 Session session;
 bool startup_is_counted = false;
@@ -102,6 +104,7 @@ void AddStages(const ThreadLog& log, int node, const std::string& path, int thre
   stage.total_s = scale.Seconds(from.total);
   for (int c = 0; c < kNumCounters; ++c) stage.counters[c] = from.counters[c];
   stage.peak_rss_bytes = from.peak_rss;
+  if (log.device != nullptr) stage.device_s = log.device->Seconds(node);
   if (profile_internal::allocations_are_counted) stage.allocations = from.allocations;
   const size_t place = data->stages.size();
   (*index)[node] = static_cast<int>(place);
@@ -197,6 +200,12 @@ void StartProfile(const ProfileOptions& options) {
   profile_internal::is_on = true;
 }
 
+void TimeDevice(std::unique_ptr<DeviceClock> clock) {
+  CHECK(ProfilingIsOn() && session.main == profile_internal::LogOfThisThread()) << "TimeDevice outside of a profile";
+  session.device = std::make_unique<DeviceTimes>(std::move(clock));
+  session.main->device = session.device.get();
+}
+
 ProfileData StopProfile() {
   CHECK(session.main != nullptr) << "StopProfile without StartProfile";
   CHECK(session.main == profile_internal::LogOfThisThread()) << "StopProfile from another thread than StartProfile";
@@ -207,7 +216,10 @@ ProfileData StopProfile() {
   const int64_t elapsed_ns = NanosecondsOf(CLOCK_MONOTONIC) - session.start_ns;
   const Scale scale = {static_cast<double>(elapsed_ns) / static_cast<double>(std::max<uint64_t>(1, ticks))};
   ProfileData data;
+  if (session.device != nullptr) session.device->Finish();
   AddThread(session.main, scale, &data);
+  session.main->device = nullptr;
+  session.device.reset();
   const double elapsed_s = static_cast<double>(elapsed_ns) * 1e-9, inside_s = scale.Seconds(session.main->inside);
   if (inside_s > elapsed_s) ScaleInside(/*first=*/1, elapsed_s, inside_s, &data);
   profile_internal::ForEachLog([&](ThreadLog* log) {

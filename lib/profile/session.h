@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/profile/device_clock.h"
 #include "lib/profile/scope.h"
 
 namespace rutile {
@@ -28,6 +30,7 @@ struct ProfileStage {
   std::array<int64_t, kNumCounters> counters = {};
   int64_t peak_rss_bytes = 0;  // of the process until the last end of this stage; 0: not looked at (short stages)
   int64_t allocations = -1;    // by operator new, without stages inside (allocation_count.h); -1: not counted
+  double device_s = -1;        // on the device, with stages inside (device_times.h); below 0: there is none
 };
 
 struct ProfileSpan {
@@ -53,6 +56,10 @@ struct ProfileOptions {
 // The calling thread becomes the main thread, in no scope. What was recorded before is forgotten. The time between the
 // start of the process and the first call counts as "startup".
 void StartProfile(const ProfileOptions& options);
+
+// From now on scopes of the main thread, which calls this, are timed on a device, too, by events around what they put
+// into its queue. Nothing waits for the device but StopProfile. While profiling is on.
+void TimeDevice(std::unique_ptr<DeviceClock> clock);
 
 // Turns profiling off. Called by the main thread, in no scope, when other threads have ended or rest: what they record
 // meanwhile may be missing.

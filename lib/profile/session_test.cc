@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
+#include "lib/profile/fake_device_clock.h"
 #include "lib/profile/scope.h"
 
 namespace rutile {
@@ -51,6 +54,39 @@ TEST(SessionTest, SecondSessionForgetsTheFirst) {
   EXPECT_EQ(data.stages[1].name, "write");
   EXPECT_EQ(data.stages[1].calls, 1);
   EXPECT_EQ(data.spans.size(), 1);
+}
+
+TEST(SessionTest, ScopesOfTheMainThreadAreTimedOnADevice) {
+  FakeDevice device;
+  StartProfile({});
+  {
+    const ProfileScope before(Stage::kSetup);  // begins where nothing is timed yet
+    TimeDevice(std::make_unique<FakeDeviceClock>(&device));
+  }
+  for (int step = 0; step < 3; ++step) {
+    const ProfileScope outer(Stage::kStep);
+    {
+      const ProfileScope inner(Stage::kForward);
+      device.queued_s += 0.25;
+      std::thread([] { const ProfileScope elsewhere(Stage::kMakeBatch); }).join();
+    }
+    device.queued_s += 0.5;
+  }
+  EXPECT_EQ(device.awaited, 0) << "a step has waited for the device";
+  EXPECT_EQ(device.recorded, 12);
+  const ProfileData data = StopProfile();
+  EXPECT_EQ(device.awaited, 1);
+  EXPECT_EQ(device.read_early, 0);
+  std::map<std::string, double> seconds;
+  for (const ProfileStage& stage : data.stages) seconds[stage.path] = stage.device_s;
+  EXPECT_EQ(seconds["step"], 2.25);
+  EXPECT_EQ(seconds["step/forward"], 0.75);
+  for (const char* path : {"other", "setup", "make_batch"}) EXPECT_EQ(seconds[path], -1) << path;
+  // The next session has no device.
+  StartProfile({});
+  { const ProfileScope scope(Stage::kRead); }
+  EXPECT_EQ(StopProfile().stages[1].device_s, -1);
+  EXPECT_EQ(device.recorded, 12);
 }
 
 TEST(SessionTest, SpansTellWhen) {

@@ -16,6 +16,9 @@
 #include "lib/profile/scope.h"
 
 namespace rutile {
+
+class DeviceTimes;
+
 namespace profile_internal {
 
 // Places in one thread; scopes beyond count for the place that they lie in. Ten times what a tool has.
@@ -49,7 +52,8 @@ struct ThreadLog {
   int64_t seen_allocations = 0;    // of the thread, up to the last scope that began or ended
   std::mutex mutex;                // of the spans
   std::vector<Span> spans;
-  uint64_t least_span = 0;  // shorter ones are dropped
+  uint64_t least_span = 0;        // shorter ones are dropped
+  DeviceTimes* device = nullptr;  // of the main thread, where a device is timed; the session's
 
   // Gives what the thread has allocated since the last call to a place.
   void ChargeAllocations(int node);

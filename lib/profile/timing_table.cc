@@ -31,6 +31,11 @@ std::string Rates(const ProfileStage& stage) {
   return text;
 }
 
+// With stages inside, as events can tell.
+std::string OnDevice(const ProfileStage& stage) {
+  return stage.device_s < 0 ? "" : absl::StrFormat("  %.3f s on device", stage.device_s);
+}
+
 std::string Row(const ProfileStage& stage, double wall_s) {
   const int depth = static_cast<int>(std::count(stage.path.begin(), stage.path.end(), '/'));
   const std::string name = absl::StrCat(std::string(2 * depth + 2, ' '), stage.name);
@@ -38,8 +43,9 @@ std::string Row(const ProfileStage& stage, double wall_s) {
       stage.allocations < 0 || stage.calls == 0
           ? ""
           : Engineering(static_cast<double>(stage.allocations) / static_cast<double>(stage.calls));
-  std::string row = absl::StrFormat("%-*s %6.1f %% %10.3f s %9d %9s%s", kNameWidth, name, 100 * stage.self_s / wall_s,
-                                    stage.self_s, stage.calls, allocations, Rates(stage));
+  std::string row =
+      absl::StrFormat("%-*s %6.1f %% %10.3f s %9d %9s%s", kNameWidth, name, 100 * stage.self_s / wall_s, stage.self_s,
+                      stage.calls, allocations, absl::StrCat(OnDevice(stage), Rates(stage)));
   row.erase(row.find_last_not_of(' ') + 1);
   return row + "\n";
 }

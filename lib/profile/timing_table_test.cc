@@ -36,6 +36,7 @@ TEST(TimingTableTest, OneLineForEachPlace) {
   record.data.stages[1].allocations = 6001, record.data.stages[2].allocations = 300;
   record.data.stages[2].counters[static_cast<int>(Counter::kAtoms)] = 1500000;
   record.data.stages[2].counters[static_cast<int>(Counter::kFlop)] = 4000000000;
+  record.data.stages[3].device_s = 0.0125;
   record.operators = {{"aten::mm", 9, 0.1}};
   record.machine.warnings = {"reference BLAS"};
   const std::string table = TimingTable(record);
@@ -48,6 +49,7 @@ TEST(TimingTableTest, OneLineForEachPlace) {
             "    forward                    62.5 %      1.250 s      1200     0.25   1.2 Matoms/s  3.2 Gflop/s");
   EXPECT_EQ(lines[5], "  sum                         100.0 %      2.000 s");
   EXPECT_EQ(lines[6], "loader                          share         self     calls  new/call");
+  EXPECT_EQ(lines[7], "  make_batch                    1.0 %      0.020 s         6            0.013 s on device");
   EXPECT_THAT(table, HasSubstr("  aten::mm                      5.0 %      0.100 s         9"));
   EXPECT_THAT(table, HasSubstr("warning: reference BLAS\n"));
 }

@@ -1,12 +1,14 @@
 #include "lib/structure/extxyz_columns.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/structure/extxyz_keys.h"
 #include "lib/structure/frame_reader.h"
+#include "lib/structure/key_conflicts.h"
 #include "lib/structure/parse_number.h"
 
 namespace rutile {
@@ -22,7 +24,7 @@ void ExtxyzColumns::SetPlain() {
   if (ignore_rest_) return;
   columns_ = {{Kind::kElement, 1, "species"}, {Kind::kPosition, 3, "pos"}};
   properties_ = std::string(kPlain);
-  has_force_ = false;
+  has_force_ = has_other_forces_ = false;
   ignore_rest_ = true;
 }
 
@@ -85,12 +87,25 @@ absl::Status ExtxyzColumns::Set(absl::string_view properties, absl::string_view 
   columns[species].kind = Kind::kElement;
   columns[position].kind = Kind::kPosition;
   if (force >= 0) columns[force].kind = Kind::kForce;
+  has_other_forces_ = false;
+  for (size_t c = 0; c < columns.size() && force >= 0 && force_key.empty(); ++c) {
+    const bool named = std::find(std::begin(kForceKeys), std::end(kForceKeys), columns[c].name) != std::end(kForceKeys);
+    if (!named || columns[c].kind != Kind::kSkip || columns[c].count != 3) continue;
+    columns[c].kind = Kind::kOtherForce;
+    has_other_forces_ = true;
+  }
   columns_ = std::move(columns);
   properties_ = std::string(properties);
   force_key_ = std::string(force_key);
   has_force_ = force >= 0;
   ignore_rest_ = false;
   return absl::OkStatus();
+}
+
+absl::string_view ExtxyzColumns::force_name() const {
+  const auto is_force = [](const Column& column) { return column.kind == Kind::kForce; };
+  const auto found = std::find_if(columns_.begin(), columns_.end(), is_force);
+  return found == columns_.end() ? absl::string_view() : found->name;
 }
 
 bool ExtxyzColumns::ParseRow(absl::string_view line, int64_t i, Structure* structure) const {
@@ -110,6 +125,7 @@ bool ExtxyzColumns::ParseRow(absl::string_view line, int64_t i, Structure* struc
       case Kind::kForce:
         if (!ParseTriple(&p, end, &structure->force[3 * i])) return false;
         break;
+      case Kind::kOtherForce:
       case Kind::kSkip:
         for (int64_t k = 0; k < column.count; ++k) {
           if (NextWord(&p, end).empty()) return false;
@@ -118,6 +134,20 @@ bool ExtxyzColumns::ParseRow(absl::string_view line, int64_t i, Structure* struc
     }
   }
   return ignore_rest_ || SkipBlanks(p, end) == end;
+}
+
+absl::string_view ExtxyzColumns::DifferingForce(absl::string_view line, const double* force, double* other) const {
+  const char* p = line.data();
+  const char* const end = p + line.size();
+  for (const Column& column : columns_) {
+    const char* numbers = p;
+    for (int64_t k = 0; k < column.count; ++k) NextWord(&p, end);
+    if (column.kind != Kind::kOtherForce || !ParseTriple(&numbers, end, other)) continue;
+    for (int k = 0; k < 3; ++k) {
+      if (!SameNumber(force[k], other[k])) return column.name;
+    }
+  }
+  return "";
 }
 
 std::string ExtxyzColumns::Diagnose(absl::string_view line, absl::string_view where) const {

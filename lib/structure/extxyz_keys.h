@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_
 #define RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
 namespace rutile {
@@ -12,6 +13,8 @@ inline constexpr absl::string_view kEnergyKeys[] = {
     "energy",           "Energy",           "REF_energy",      "DFT_energy",      "dft_energy",
     "ref_energy",       "free_energy",      "REF_free_energy", "DFT_free_energy", "total_energy",
     "REF_total_energy", "DFT_total_energy", "REF_Energy",      "DFT_Energy"};
+// Of electrons that are smeared: another quantity than the energy beside it, which may differ.
+inline bool IsFreeEnergyKey(absl::string_view key) { return absl::StrContains(key, "free_energy"); }
 // Columns of type R:3.
 inline constexpr absl::string_view kForceKeys[] = {"forces",     "force",      "Forces",     "REF_forces", "DFT_forces",
                                                    "dft_forces", "ref_forces", "REF_force",  "DFT_force",  "dft_force",

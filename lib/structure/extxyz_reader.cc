@@ -17,6 +17,7 @@
 #include "lib/structure/extxyz_comment.h"
 #include "lib/structure/extxyz_keys.h"
 #include "lib/structure/frame_reader.h"
+#include "lib/structure/key_conflicts.h"
 #include "lib/structure/parse_number.h"
 
 namespace rutile {
@@ -25,6 +26,16 @@ namespace {
 constexpr absl::string_view kLatticeKeys[] = {"Lattice", "lattice"};
 constexpr absl::string_view kPropertiesKeys[] = {"Properties", "properties"};
 constexpr absl::string_view kPbcKeys[] = {"pbc", "PBC"};
+
+// Nine numbers, or six (xx yy zz yz xz xy), into `out`; how many there were.
+absl::StatusOr<int> ParseTensor(absl::string_view text, Matrix3* out) {
+  Matrix3& m = *out;
+  absl::StatusOr<int> count = ParseNumberList(text, absl::MakeSpan(m));
+  if (count.ok() && *count == 6) m = {m[0], m[5], m[4], m[5], m[1], m[3], m[4], m[3], m[2]};
+  return count;
+}
+
+bool IsTensor(const absl::StatusOr<int>& count) { return count.ok() && (*count == 9 || *count == 6); }
 
 enum Role { kLattice, kProperties, kPbc, kEnergy, kStress, kVirial, kRoles };
 
@@ -48,7 +59,11 @@ class ExtxyzReader : public FrameReader {
  protected:
   absl::StatusOr<bool> ReadFrame(Structure* structure) override {
     absl::string_view line;
-    if (!NextFilledLine(&line)) return false;
+    if (!NextFilledLine(&line)) {
+      Warn();
+      return false;
+    }
+    ++num_frames_;
     const int64_t count_line = lines().line_number();
     if (!ParseInteger(line).has_value()) {
       const std::string before =
@@ -59,12 +74,16 @@ class ExtxyzReader : public FrameReader {
     if (!lines().Next(&line)) return CutOff("the file ends behind the number of atoms, expected a comment line");
     RETURN_IF_ERROR(ReadComment(line, structure));
     MakeRoom(0, count, columns_.has_force(), structure);
+    bool compare = columns_.has_other_forces();
     for (int64_t i = 0; i < count; ++i) {
       if (!lines().Next(&line)) {
         return CutOff("the file ends after ", i, " of the ", count, " atoms that line ", count_line, " states");
       }
       if (i == structure->size()) MakeRoom(i, count, columns_.has_force(), structure);
-      if (columns_.ParseRow(line, i, structure)) continue;
+      if (columns_.ParseRow(line, i, structure)) {
+        if (compare) compare = !CompareForces(line, &structure->force[3 * i]);
+        continue;
+      }
       return Error(columns_.Diagnose(line, absl::StrCat("row ", i + 1, " of ", count)),
                    "; correct the row, or the number of atoms in line ", count_line);
     }
@@ -90,6 +109,7 @@ class ExtxyzReader : public FrameReader {
       const std::optional<double> energy = ParseNumber(value);
       if (!energy.has_value()) return Error(key, ": ", WhyNoNumber(value), ", expected an energy in eV");
       structure->energy = *energy;
+      CompareEnergies(*energy);
     }
     RETURN_IF_ERROR(ReadStress(structure));
     info_.clear();
@@ -129,14 +149,18 @@ class ExtxyzReader : public FrameReader {
     for (const auto& pair : pairs) keys_.emplace_back(pair.first.data(), pair.first.size());
     for (int role = 0; role < kRoles; ++role) {
       role_[role] = -1;
+      others_[role].clear();
       for (const std::string& name : names_[role]) {
         const auto found = std::find(keys_.begin(), keys_.end(), name);
         if (found == keys_.end()) continue;
+        if (role_[role] >= 0) {
+          others_[role].push_back(found - keys_.begin());
+          continue;
+        }
         if (std::find(found + 1, keys_.end(), name) != keys_.end()) {
           return Error(Quoted(name), " stands twice in the comment line, expected one; remove the other");
         }
         role_[role] = found - keys_.begin();
-        break;
       }
     }
     return absl::OkStatus();
@@ -181,17 +205,18 @@ class ExtxyzReader : public FrameReader {
       used_stress_ = used_virial_ = false;
       return absl::OkStatus();
     }
-    used_stress_ = role_[kStress] >= 0;
+    const bool virial_first = !options_.virial_key.empty() && options_.stress_key.empty() && role_[kVirial] >= 0;
+    used_stress_ = role_[kStress] >= 0 && !virial_first;
     used_virial_ = !used_stress_ && role_[kVirial] >= 0;
     if (!used_stress_ && !used_virial_) return absl::OkStatus();
-    const auto& [key, value] = comment_.pairs()[role_[used_stress_ ? kStress : kVirial]];
+    const Role role = used_stress_ ? kStress : kVirial;
+    const auto& [key, value] = comment_.pairs()[role_[role]];
     Matrix3 m;
-    const absl::StatusOr<int> count = ParseNumberList(value, absl::MakeSpan(m));
-    if (!count.ok() || (*count != 9 && *count != 6)) {
+    const absl::StatusOr<int> count = ParseTensor(value, &m);
+    if (!IsTensor(count)) {
       return Error(key, ": ", count.ok() ? absl::StrCat(*count, " numbers") : std::string(count.status().message()),
                    ", expected 9 numbers (3x3) or 6 (xx yy zz yz xz xy) in ", used_stress_ ? "eV/Angstrom^3" : "eV");
     }
-    if (*count == 6) m = {m[0], m[5], m[4], m[5], m[1], m[3], m[4], m[3], m[2]};
     // Some codes print tensors that are symmetric but for noise.
     constexpr double kAsymmetry = 1e-3;
     double largest = 0;
@@ -202,6 +227,8 @@ class ExtxyzReader : public FrameReader {
       }
       m[a] = m[b] = m[a] == m[b] ? m[a] : 0.5 * m[a] + 0.5 * m[b];
     }
+    CompareTensors(role, key, m);
+    if (used_stress_) CompareWithVirial(key, m, volume);
     if (used_virial_) {
       for (double& x : m) x /= -volume;
     }
@@ -213,10 +240,81 @@ class ExtxyzReader : public FrameReader {
     return absl::OkStatus();
   }
 
+  // ---- what a frame says twice
+
+  // For `quantity`, in the line last read. The others of a frame than the first that differs are not looked at.
+  void AddConflict(KeyConflicts::Quantity quantity, absl::string_view used, absl::string_view other,
+                   absl::string_view flag, absl::string_view other_key) {
+    conflicts_.Describe(quantity, lines().line_number(), used, other,
+                        absl::StrCat("--", flag, "=", other_key, " chooses the latter"));
+  }
+
+  void CompareEnergies(double energy) {
+    const auto& pairs = comment_.pairs();
+    const auto& [used_key, used] = pairs[role_[kEnergy]];
+    for (const int other : others_[kEnergy]) {
+      const auto& [key, value] = pairs[other];
+      const std::optional<double> number = ParseNumber(value);
+      if (!number.has_value() || SameNumber(energy, *number)) continue;
+      if (IsFreeEnergyKey(key) != IsFreeEnergyKey(used_key)) continue;
+      if (!conflicts_.Count(KeyConflicts::kEnergy)) return;
+      return AddConflict(KeyConflicts::kEnergy, absl::StrCat(used_key, "=", used), absl::StrCat(key, "=", value),
+                         "energy_key", key);
+    }
+  }
+
+  // True: they differ.
+  bool CompareForces(absl::string_view line, const double* force) {
+    double other[3];
+    const absl::string_view key = columns_.DifferingForce(line, force, other);
+    if (key.empty()) return false;
+    if (!conflicts_.Count(KeyConflicts::kForces)) return true;
+    const auto text = [](const double* f) { return absl::StrCat("(", f[0], " ", f[1], " ", f[2], ")"); };
+    AddConflict(KeyConflicts::kForces, absl::StrCat(columns_.force_name(), "=", text(force)),
+                absl::StrCat(key, "=", text(other)), "force_key", key);
+    return true;
+  }
+
+  void CompareTensors(Role role, absl::string_view used_key, const Matrix3& used) {
+    const auto quantity = role == kStress ? KeyConflicts::kStress : KeyConflicts::kVirial;
+    for (const int other : others_[role]) {
+      const auto& [key, value] = comment_.pairs()[other];
+      Matrix3 m;
+      if (!IsTensor(ParseTensor(value, &m))) continue;
+      const int differing = DifferingComponent(used, m);
+      if (differing < 0) continue;
+      if (!conflicts_.Count(quantity)) return;
+      const absl::string_view name = ComponentName(differing);
+      return AddConflict(quantity, absl::StrCat(used_key, " has ", name, "=", used[differing]),
+                         absl::StrCat(key, " ", name, "=", m[differing]), role == kStress ? "stress_key" : "virial_key",
+                         key);
+    }
+  }
+
+  void CompareWithVirial(absl::string_view used_key, const Matrix3& used, double volume) {
+    if (role_[kVirial] < 0 || !options_.stress_key.empty() || !options_.virial_key.empty()) return;
+    const auto& [key, value] = comment_.pairs()[role_[kVirial]];
+    Matrix3 m;
+    if (!IsTensor(ParseTensor(value, &m))) return;
+    for (double& x : m) x /= -volume;
+    const int differing = DifferingComponent(used, m);
+    if (differing < 0 || !conflicts_.Count(KeyConflicts::kStressOrVirial)) return;
+    const absl::string_view name = ComponentName(differing);
+    AddConflict(KeyConflicts::kStressOrVirial, absl::StrCat(used_key, " has ", name, "=", used[differing]),
+                absl::StrCat("-", key, "/volume ", name, "=", m[differing]), "virial_key", key);
+  }
+
+  void Warn() {
+    if (!options_.on_warning || !lines().status().ok()) return;
+    for (const std::string& message : conflicts_.Messages(lines().path(), num_frames_)) options_.on_warning(message);
+    conflicts_ = KeyConflicts();
+  }
+
   StructureReaderOptions options_;
   std::array<std::vector<std::string>, kRoles> names_;
-  std::array<int, kRoles> role_;   // which pair of the comment, -1 for none
-  std::vector<std::string> keys_;  // that role_ was found for
+  std::array<int, kRoles> role_;                 // which pair of the comment, -1 for none
+  std::array<std::vector<int>, kRoles> others_;  // pairs that are named like it, but later in the order
+  std::vector<std::string> keys_;                // that role_ was found for
   ExtxyzComment comment_;
   absl::string_view free_comment_;  // of a comment line without pairs
   bool used_stress_ = false;
@@ -224,6 +322,8 @@ class ExtxyzReader : public FrameReader {
   std::vector<std::pair<absl::string_view, absl::string_view>> info_;
   ExtxyzColumns columns_;
   int64_t last_count_ = 0;
+  int64_t num_frames_ = 0;
+  KeyConflicts conflicts_;
 };
 
 }  // namespace

@@ -272,5 +272,88 @@ TEST(ExtxyzReaderTest, FramesBeforeAnErrorAreGiven) {
   EXPECT_THAT(read.error, StartsWith("f:6: 3 columns"));
 }
 
+// ---- quantities that stand in a frame twice
+
+// What the reader warns of.
+std::vector<std::string> Warnings(const std::string& text, StructureReaderOptions options = {}) {
+  std::vector<std::string> warnings;
+  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  Frames(text, options);
+  return warnings;
+}
+
+TEST(ExtxyzReaderTest, WarnsOfEnergiesThatDiffer) {
+  const std::string twice = One("REF_energy=-2.5 energy=-1.5");
+  EXPECT_EQ(Frame(twice).energy, -1.5);
+  EXPECT_THAT(Warnings(One("energy=-1") + twice + One("REF_energy=-1.5") + twice),
+              ElementsAre("f:5: energy=-1.5, but REF_energy=-2.5, in 2 of 4 frames, this first; the former is used, "
+                          "--energy_key=REF_energy chooses the latter"));
+  EXPECT_THAT(Warnings(One("energy=-1.5 Energy=-1.50 REF_energy=-2 DFT_energy=3")),
+              ElementsAre("f:2: energy=-1.5, but REF_energy=-2, in this one of 1 frames; the former is used, "
+                          "--energy_key=REF_energy chooses the latter"));
+  // The same; with fewer digits; another quantity; no number; chosen.
+  EXPECT_THAT(Warnings(One("energy=-1.5 REF_energy=-1.50")), IsEmpty());
+  EXPECT_THAT(Warnings(One("energy=-1.234567890123 REF_energy=-1.234568")), IsEmpty());
+  EXPECT_THAT(Warnings(One("energy=-1.5 free_energy=-1.6")), IsEmpty());
+  EXPECT_THAT(Warnings(One("energy=-1.5 Energy=none")), IsEmpty());
+  EXPECT_EQ(Warnings(One("free_energy=-1.5 DFT_free_energy=-1.6")).size(), 1);
+  StructureReaderOptions options;
+  options.energy_key = "REF_energy";
+  EXPECT_THAT(Warnings(twice, options), IsEmpty());
+  EXPECT_EQ(Frame(twice, options).energy, -2.5);
+}
+
+TEST(ExtxyzReaderTest, WarnsOfForcesThatDiffer) {
+  const auto frame = [](absl::string_view first, absl::string_view second) {
+    return absl::StrCat("2\nProperties=species:S:1:REF_forces:R:3:pos:R:3:forces:R:3\nO ", first, " 0 0 0 1 2 3\nO ",
+                        second, " 0 0 2 1 2 3\n");
+  };
+  EXPECT_THAT(Warnings(frame("1 2 3", "1 2 3")), IsEmpty());
+  EXPECT_THAT(Warnings(frame("1 2 3", "1 2.5 3") + frame("1 2 3", "1 2 3.000001") + frame("0 0 0", "0 0 0")),
+              ElementsAre("f:4: forces=(1 2 3), but REF_forces=(1 2.5 3), in 2 of 3 frames, this first; the former is "
+                          "used, --force_key=REF_forces chooses the latter"));
+  EXPECT_THAT(Frames(frame("0 0 0", "4 5 6"))[0].force, ElementsAre(1, 2, 3, 1, 2, 3));
+  StructureReaderOptions options;
+  options.force_key = "REF_forces";
+  EXPECT_THAT(Warnings(frame("0 0 0", "4 5 6"), options), IsEmpty());
+  EXPECT_THAT(Frames(frame("0 0 0", "4 5 6"), options)[0].force, ElementsAre(0, 0, 0, 4, 5, 6));
+}
+
+TEST(ExtxyzReaderTest, WarnsOfStressesAndVirialsThatDiffer) {
+  const std::string cell = "Lattice=\"2 0 0 0 2 0 0 0 2\" ";  // 8 cubic Angstrom
+  const std::string stress = "stress=\"1 1 1 0 0 0\" ", virial = "virial=\"-8 -8 -8 0 0 0\" ";
+  const std::string other_virial = "virial=\"-8 -8 8 0 0 0\" ";
+  EXPECT_THAT(Warnings(One(cell + stress + virial)), IsEmpty());
+  EXPECT_THAT(
+      Warnings(One(cell + stress + other_virial)),
+      ElementsAre("f:2: stress has zz=1, but -virial/volume zz=-1, in this one of 1 frames; the former is used, "
+                  "--virial_key=virial chooses the latter"));
+  EXPECT_THAT(Warnings(One(cell + stress + "REF_stress=\"1 1 2 0 0 0\"")),
+              ElementsAre("f:2: stress has zz=1, but REF_stress zz=2, in this one of 1 frames; the former is used, "
+                          "--stress_key=REF_stress chooses the latter"));
+  EXPECT_THAT(Warnings(One(cell + virial + "virials=\"1 0 0 0 1 0 0 0 1\"")),
+              ElementsAre("f:2: virial has xx=-8, but virials xx=1, in this one of 1 frames; the former is used, "
+                          "--virial_key=virials chooses the latter"));
+  EXPECT_THAT(Warnings(One(stress + other_virial)), IsEmpty());  // nothing is made of them
+  StructureReaderOptions options;
+  options.stress_key = "stress";
+  EXPECT_THAT(Warnings(One(cell + stress + other_virial), options), IsEmpty());
+  EXPECT_EQ((*Frame(One(cell + stress + other_virial), options).stress)[8], 1);
+}
+
+TEST(ExtxyzReaderTest, AVirialThatIsNamedCountsBeforeAStressThatIsNot) {
+  const std::string cell = "Lattice=\"2 0 0 0 2 0 0 0 2\" ", stress = "stress=\"1 1 1 0 0 0\" ";
+  const std::string both = One(cell + stress + "virial=\"-8 -8 8 0 0 0\" ");
+  StructureReaderOptions options;
+  options.virial_key = "virial";
+  EXPECT_THAT(Warnings(both, options), IsEmpty());
+  const Structure frame = Frame(both, options);
+  EXPECT_EQ((*frame.stress)[8], -1);
+  EXPECT_THAT(frame.info, ElementsAre(Pair("stress", "1 1 1 0 0 0")));
+  EXPECT_EQ((*Frame(One(cell + stress), options).stress)[8], 1);
+  options.stress_key = "stress";
+  EXPECT_EQ((*Frame(both, options).stress)[8], 1);
+}
+
 }  // namespace
 }  // namespace rutile

@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_
 #define RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,8 +23,11 @@ struct StructureReaderOptions {
   std::string energy_key;
   std::string force_key;
   std::string stress_key;  // eV/Angstrom^3, positive in tension
-  std::string virial_key;  // eV; stress = -virial / volume
+  std::string virial_key;  // eV; stress = -virial / volume. Given without stress_key, it counts before a stress
   RunnerUnits runner_units = RunnerUnits::kUnknown;
+  // Told, at the end of a file, what is read but doubtful, as "path:line: found, what was made of it, remedy", once for
+  // all of its frames; from the thread that reads. May be empty.
+  std::function<void(const std::string& message)> on_warning;
 };
 
 class StructureReader {

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace rutile {
 
@@ -21,6 +22,14 @@ typename Map::key_type OptimizerStateKey(void* tensor_impl) {
     return text.str();
   }
 }
+
+// Whether events know the time between each other: c10::Event of 2.x does.
+template <typename Event, typename = void>
+struct HasElapsedTime : std::false_type {};
+template <typename Event>
+struct HasElapsedTime<Event,
+                      std::void_t<decltype(std::declval<const Event&>().elapsedTime(std::declval<const Event&>()))>>
+    : std::true_type {};
 
 }  // namespace rutile
 

@@ -135,8 +135,12 @@ absl::Status CheckOptimizerOptions(const OptimizerOptions& options) {
       Require(finite(options.weight_step_power, 0), "weight_step_power", options.weight_step_power, "0 or more"));
   RETURN_IF_ERROR(Require(finite(options.weight_lr_power, 0), "weight_lr_power", options.weight_lr_power, "0 or more"));
   RETURN_IF_ERROR(Require(options.history_size >= 1, "history_size", options.history_size, "1 or more"));
-  if (options.nesterov && (options.momentum == 0 || options.dampening != 0)) {
-    return absl::InvalidArgumentError("nesterov needs momentum above 0 and dampening 0");
+  if (options.nesterov && options.momentum == 0) {
+    return absl::InvalidArgumentError("nesterov needs momentum above 0, as in --momentum=0.9");
+  }
+  if (options.nesterov && options.dampening != 0) {  // which --parameter_groups alone can set
+    return absl::InvalidArgumentError(
+        absl::StrCat("dampening is ", options.dampening, ", expected 0 with nesterov; leave one of them out"));
   }
   if (options.kind == OptimizerKind::kLbfgs && options.weight_decay != 0) {
     return absl::InvalidArgumentError("weight_decay does not go with lbfgs; choose adamw or sgd, or pass 0");

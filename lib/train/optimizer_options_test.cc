@@ -51,7 +51,15 @@ TEST(OptimizerOptionsTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(message("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_step_power = -1; }),
               HasSubstr("weight_step_power is -1"));
   EXPECT_THAT(message("sgd", [](OptimizerOptions* o) { o->momentum = 1; }), HasSubstr("momentum"));
-  EXPECT_THAT(message("sgd", [](OptimizerOptions* o) { o->nesterov = true; }), HasSubstr("nesterov needs momentum"));
+  EXPECT_EQ(message("sgd", [](OptimizerOptions* o) { o->nesterov = true; }),
+            "nesterov needs momentum above 0, as in --momentum=0.9");
+  EXPECT_THAT(message("sgd",
+                      [](OptimizerOptions* o) {
+                        o->nesterov = true;
+                        o->momentum = 0.9;
+                        o->dampening = 0.5;
+                      }),
+              HasSubstr("dampening is 0.5, expected 0 with nesterov"));
   EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->weight_decay = 0.1; }),
               HasSubstr("does not go with lbfgs"));
   EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->history_size = 0; }), HasSubstr("history_size"));

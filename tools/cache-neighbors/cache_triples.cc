@@ -70,7 +70,7 @@ absl::Status RefuseTriplesFlags() { return RefuseFlags("with structures", {"hops
 
 absl::Status CacheTriples(const ToolRun& run) {
   RETURN_IF_ERROR(RefuseStructureFlags());
-  RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"cutoff", "triplets", "vectors"}));
+  RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"cutoff", "triplets", "vectors", "progress"}));
   if (run.args.size() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": expected one file of triples, and no other input"));
   }

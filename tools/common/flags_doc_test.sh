@@ -22,3 +22,12 @@ if grep -qE 'caffe2|torch_|logtostderr|minloglevel|helpxml' "$TEST_TMPDIR/help";
 grep -q no_such_flag "$TEST_TMPDIR/err"
 ! "$tool" --minloglevel=1 2> "$TEST_TMPDIR/err" || exit 1
 "$tool" --version | grep -q "^$(basename "$tool") [0-9]"
+# What cannot be written is no success.
+if [ -w /dev/full ]; then
+  for flag in --help --version -h; do
+    status=0
+    "$tool" $flag > /dev/full 2> "$TEST_TMPDIR/err" || status=$?
+    [ $status = 1 ] || { echo "$tool $flag on a full device: status $status"; exit 1; }
+    grep -qx "$(basename "$tool"): cannot write to standard output" "$TEST_TMPDIR/err" || { cat "$TEST_TMPDIR/err"; exit 1; }
+  done
+fi

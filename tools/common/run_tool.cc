@@ -87,7 +87,7 @@ void PrintHelp(const ToolInfo& info) {
   }
   absl::StrAppend(&text, "  --flagfile=\"\" (string)\n      Read flags and inputs from this file, one a line.\n",
                   "  --help\n      Print this and exit.\n  --version\n      Print the version and exit.\n");
-  std::cout << text << std::flush;
+  std::cout << text;
 }
 
 bool FlagIsSet(const char* name) {
@@ -118,11 +118,15 @@ std::string FindForeign(absl::Span<const Argument> arguments, absl::Span<const F
   return "";
 }
 
+absl::Status FlushResults() {
+  std::cout << std::flush;
+  return std::cout ? absl::OkStatus() : absl::ResourceExhaustedError("cannot write to standard output");
+}
+
 absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& run)) {
   try {
     absl::Status status = body(run);
-    std::cout << std::flush;
-    if (status.ok() && !std::cout) return absl::ResourceExhaustedError("cannot write to standard output");
+    status.Update(FlushResults());
     return status;
   } catch (const std::bad_alloc&) {
     return absl::InternalError("out of memory");
@@ -144,6 +148,13 @@ void PrintError(const absl::Status& status) {
   const std::string rank = absl::StrCat("rank ", message_rank);
   PrintLine(absl::StartsWith(status.message(), rank) ? std::string(status.message())
                                                      : absl::StrCat(rank, ": ", status.message()));
+}
+
+// The exit status of a tool that prints about itself and does nothing else.
+int ExitOfText() {
+  const absl::Status status = FlushResults();
+  if (!status.ok()) PrintError(status);
+  return ExitStatus(status);
 }
 
 void PrintNotProfiled(const absl::Status& status) {
@@ -226,12 +237,12 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   RecordFlagOrigins(FlagOrigins(*arguments));
   if (FlagIsSet("version")) {
-    std::cout << info.name << " " << kVersion << std::endl;
-    return 0;
+    std::cout << info.name << " " << kVersion << "\n";
+    return ExitOfText();
   }
   if (FlagIsSet("help")) {
     PrintHelp(info);
-    return 0;
+    return ExitOfText();
   }
   run.args.assign(argv + 1, argv + argc);
   if (const absl::Status status = CheckOutputs(TextFlags(), run.args); !status.ok()) {

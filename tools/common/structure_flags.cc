@@ -2,7 +2,10 @@
 
 #include <gflags/gflags.h>
 
+#include <atomic>
 #include <string>
+
+#include "tools/common/run_tool.h"
 
 DEFINE_string(energy_key, "",
               "Key of the energy (eV) in extended XYZ. Empty: energy, REF_energy, DFT_energy and so on.");
@@ -13,7 +16,8 @@ DEFINE_string(
     "Key of the stress (eV/Angstrom^3, positive in tension) in extended XYZ. Empty: stress, REF_stress and so on.");
 DEFINE_string(
     virial_key, "",
-    "Key of the virial (eV) in extended XYZ; stress = -virial / volume. Empty: virial, REF_virial and so on.");
+    "Key of the virial (eV) in extended XYZ; stress = -virial / volume. It counts before a stress that no flag names. "
+    "Empty: virial, REF_virial and so on.");
 DEFINE_string(runner_units, "",
               "angstrom_ev or bohr_hartree: the units of RuNNer and n2p2 input.data, which the files do not say.");
 DEFINE_validator(runner_units, [](const char*, const std::string& value) {
@@ -21,6 +25,19 @@ DEFINE_validator(runner_units, [](const char*, const std::string& value) {
 });
 
 namespace rutile {
+namespace {
+
+// A few files stand for all.
+constexpr int kWarnings = 5;
+
+void WarnOfFile(const std::string& what) {
+  static std::atomic<int> warnings = 0;
+  const int before = warnings++;
+  if (before < kWarnings) PrintWarning(what);
+  if (before == kWarnings) PrintWarning("and there is more of this kind, in files that are not named here");
+}
+
+}  // namespace
 
 absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
   StructureReaderOptions options;
@@ -30,6 +47,7 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
   options.virial_key = FLAGS_virial_key;
   if (FLAGS_runner_units == "angstrom_ev") options.runner_units = RunnerUnits::kAngstromEv;
   if (FLAGS_runner_units == "bohr_hartree") options.runner_units = RunnerUnits::kBohrHartree;
+  options.on_warning = WarnOfFile;
   return options;
 }
 

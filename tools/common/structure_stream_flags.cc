@@ -74,6 +74,7 @@ void PrintStreamWarnings(absl::string_view result, const StructureStreamOptions&
   WarnOfKey("force_key", options.reader.force_key, "forces", stats.without_force, stats);
   WarnOfKey("stress_key", options.reader.stress_key, "a stress", stats.without_stress, stats);
   WarnOfKey("virial_key", options.reader.virial_key, "a virial", stats.without_stress, stats);
+  WarnOfKey("config_key", options.config_key, "a value", stats.without_config, stats);
   // A shard may lack what others have.
   for (const uint8_t element : options.num_shards == 1 ? species : absl::Span<const uint8_t>()) {
     if (stats.elements[element]) continue;

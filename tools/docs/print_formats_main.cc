@@ -61,7 +61,10 @@ std::string ExtendedXyzKeys() {
   return absl::StrCat(
       "\n## Extended XYZ\n\n",
       "Not ours, but what `featurize`, `cache-neighbors` and `evaluate` look for in it where no flag names a key. The "
-      "first that a frame has counts; the others stay information of the frame.\n\n| what | names, in this order "
+      "first that a frame has counts; the others stay information of the frame. Where another has a different value, a "
+      "warning for the file says so, with the flag that chooses it (a free energy beside an energy may differ); so it "
+      "does where a stress, which counts before a virial, is not what the virial makes.\n\n| what | names, in this "
+      "order "
       "|\n|---|---|\n",
       KeyRow("energy, eV", rutile::kEnergyKeys), KeyRow("forces, eV/Å, a column of three numbers", rutile::kForceKeys),
       KeyRow("stress, eV/Å³, positive in tension", rutile::kStressKeys),

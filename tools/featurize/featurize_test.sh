@@ -46,6 +46,19 @@ out="--output=out.safetensors"
 f="--species=Ti,O"
 xyz() { printf "$1" > bad.xyz; }
 bad 'none.xyz.*No such file' $f $out none.xyz
+printf '1\ngroup=a energy=-1\nO 0 0 0\n' > group.xyz
+$featurize $f $out --config_key=group group.xyz 2> log || fail "--config_key: $(cat log)"
+grep -q 'config_key' log && fail "said of a key that is there: $(cat log)"
+$featurize $f $out --config_key=grp group.xyz 2> log || fail "--config_key: $(cat log)"
+grep -q 'warning: --config_key=grp: no structure has a value of that name' log || fail "--config_key: $(cat log)"
+# Two energies: the first of the usual names, with a warning; the one that is chosen, without.
+for n in 1 2; do printf '1\nenergy=-1 REF_energy=-2 n=%s\nO 0 0 0\n' $n; done > twice.xyz
+$featurize $f $out twice.xyz 2> log || fail "two energies: $(cat log)"
+grep -qF 'featurize: warning: twice.xyz:2: energy=-1, but REF_energy=-2, in 2 of 2 frames, this first; the former is used, --energy_key=REF_energy chooses the latter' log ||
+  fail "two energies: $(cat log)"
+[ "$(grep -c 'REF_energy' log)" = 1 ] || fail "two energies, more than once: $(cat log)"
+$featurize $f $out --energy_key=REF_energy twice.xyz 2> log || fail "--energy_key: $(cat log)"
+grep -q ', but ' log && fail "said of an energy that was chosen: $(cat log)"
 : > empty.xyz
 bad 'empty.xyz' $f $out empty.xyz
 xyz '2\n\nO 0 0 0\nO 1 1\n'; bad 'bad.xyz:4' $f $out bad.xyz

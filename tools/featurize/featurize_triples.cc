@@ -15,6 +15,7 @@
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/interrupt.h"
+#include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/kg/build_graph.h"
 #include "lib/kg/kg_format.h"
@@ -176,7 +177,9 @@ absl::Status FeaturizeTriples(const ToolRun& run) {
   RETURN_IF_ERROR(RefuseStructureFlags());
   RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"angular", "precision"}));
   ASSIGN_OR_RETURN(const std::string output, OutputFromFlags({}));
-  ASSIGN_OR_RETURN(const BuildGraphOptions options, OptionsFromFlags(run));
+  ASSIGN_OR_RETURN(BuildGraphOptions options, OptionsFromFlags(run));
+  ProgressBar progress("featurize", /*total=*/-1, ProgressFromFlags());
+  options.on_progress = [&](int64_t lines) { progress.Add(lines); };
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const BuiltGraph built, BuildGraph(options));
   if (!FLAGS_edge_map_output.empty() && (built.edge_map.size() == 0 || !built.edge_map.grows())) {
@@ -192,6 +195,7 @@ absl::Status FeaturizeTriples(const ToolRun& run) {
     RETURN_IF_ERROR(WriteFileAtomically(FLAGS_edge_map_output, built.edge_map.ToJson()));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  progress.Finish();
 
   const BuildGraphReport& report = built.report;
   PrintReport(options, report);

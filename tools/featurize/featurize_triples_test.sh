@@ -127,6 +127,28 @@ bad 'empty.txt: no triple for the valid split' --train="$kg/train.txt" --valid=e
 bad 'the edge map has no' --edge_map=<(echo '{"{\"predicate\":\"x\"}":"y"}') --train="$kg/edges.jsonl"
 bad '--edge_map_output=m: there are no KGX edges' --edge_map_output=m $splits
 bad '--edge_map_output=m: the map is given' --edge_map_output=m --edge_map="$kg/edge_map.json" --train="$kg/edges.jsonl"
+# Progress on a terminal, and nowhere else.
+awk 'BEGIN { for (k = 0; k < 1500000; ++k) print "e" k % 50000 "\tr" k % 40 "\te" k * 7 % 49999 }' > large.txt
+cat > on_terminal.py << 'PYTHON'
+import os, pty, sys
+os.environ["TERM"] = "xterm"
+said = b""
+def read(fd):
+    global said
+    data = os.read(fd, 4096)
+    said += data
+    return data
+status = pty.spawn(sys.argv[2:], read)
+open(sys.argv[1], "wb").write(said)
+sys.exit(os.waitstatus_to_exitcode(status) if hasattr(os, "waitstatus_to_exitcode") else status)
+PYTHON
+python3 on_terminal.py said "$featurize" --train=large.txt --output=large.safetensors > /dev/null || fail "on a terminal: $(cat said)"
+grep -aq 'featurize  [0-9][0-9]*  [0-9.]*/s  0:0' said || fail "no progress on a terminal: $(cat said)"
+python3 on_terminal.py said "$featurize" --train=large.txt --progress=false --output=large.safetensors > /dev/null || fail "on a terminal: $(cat said)"
+grep -aq 'featurize  [0-9]' said && fail "progress that is not wanted: $(cat said)"
+"$featurize" --train=large.txt --output=large.safetensors 2> said || fail "large: $(cat said)"
+grep -q 'featurize  [0-9]' said && fail "progress in a file: $(cat said)"
+rm large.txt large.safetensors
 # Flags of the other domain.
 bad '--species has no effect with a knowledge graph' --species=Ti,O $splits
 bad '--precision has no effect with a knowledge graph' --precision=fp64 one two three

@@ -28,10 +28,11 @@
 DECLARE_string(test_quantity);
 DEFINE_string(
     loss, "triple",
-    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's), 1n "
-    "(binary cross-entropy over all entities, all known tails true), 1ofn (its own tail true), ce (softmax, its "
-    "own tail), kvsall (softmax, all known tails), or trained: that of the run.");
-DEFINE_bool(label_test_tails, false, "Triples: with --loss=1n or kvsall, the tail of a test is true, too.");
+    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's); as train "
+    "writes them, or shorter, 1-N or 1n (binary cross-entropy over all entities, all known tails true), 1-of-N or 1ofn "
+    "(its own tail true), 1vsAll or ce (softmax, its own tail), KvsAll or kvsall (softmax, all known tails); or "
+    "trained: that of the run.");
+DEFINE_bool(label_test_tails, false, "Triples: with --loss=1-N or KvsAll, the tail of a test is true, too.");
 DEFINE_int32(hops, -1,
              "Triples: only training triples of which at most so many others separate head and tail from those of the "
              "test. -1: all.");
@@ -40,16 +41,12 @@ namespace rutile {
 namespace {
 
 absl::StatusOr<KgeInfluenceLoss> LossFromFlags(KgeLoss trained) {
-  static const auto* names = new std::map<std::string, KgeInfluenceLoss>{{"triple", KgeInfluenceLoss::kTriple},
-                                                                         {"1n", KgeInfluenceLoss::kOneToN},
-                                                                         {"1ofn", KgeInfluenceLoss::kOneOfN},
-                                                                         {"ce", KgeInfluenceLoss::kCrossEntropy},
-                                                                         {"kvsall", KgeInfluenceLoss::kKvsAll}};
   if (FLAGS_loss == "trained") return TrainedInfluenceLoss(trained);
-  const auto found = names->find(FLAGS_loss);
-  if (found != names->end()) return found->second;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--loss=", FLAGS_loss, ": expected triple, 1n, 1ofn, ce, kvsall or trained"));
+  const absl::StatusOr<KgeInfluenceLoss> loss = ParseKgeInfluenceLoss(FLAGS_loss);
+  if (loss.ok()) return loss;
+  return absl::InvalidArgumentError(absl::StrCat("--loss=", FLAGS_loss,
+                                                 ": expected triple, trained, or 1-N, 1-of-N, 1vsAll or KvsAll, as "
+                                                 "train has them (1n, 1ofn, ce, kvsall)"));
 }
 
 absl::StatusOr<KgeQuantity> QuantityFromFlags() {
@@ -103,7 +100,7 @@ class KgeDomain : public InfluenceDomain {
       RETURN_IF_ERROR(
           RefuseFlags("with --aggregate of triples: the sum's gradient has no factors to project", {"projection_dim"}));
     }
-    options_.bf16 = flags_.precision == TracinPrecision::kBf16;
+    RETURN_IF_ERROR(SetRounding());
     const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
@@ -241,6 +238,20 @@ class KgeDomain : public InfluenceDomain {
   }
 
  private:
+  absl::Status SetRounding() {
+    options_.bf16 = flags_.precision == TracinPrecision::kBf16;
+    if (!options_.bf16 || HasRoundedProducts(shape_.options.model, options_.loss)) return absl::OkStatus();
+    const std::string why =
+        absl::StrCat("gradients of ", KgeModelName(shape_.options.model), " with the loss ",
+                     KgeInfluenceLossName(options_.loss), " are a few embedding rows, whose products are not rounded");
+    if (!FlagGiven("use_mixed_precision")) {
+      return absl::InvalidArgumentError(absl::StrCat("--precision=bf16 has no effect: ", why, ": leave it out"));
+    }
+    options_.bf16 = false;  // where it can be used, as its name says
+    PrintMessage(absl::StrCat("--use_mixed_precision: ", why, ": fp32 is used"));
+    return absl::OkStatus();
+  }
+
   // Labels are what training knows; the tail of a test that was held back is wrong by them, which is easily missed.
   void SayWhichTailsAreFalse() const {
     if (options_.label_test_tails || options_.quantity != KgeQuantity::kLoss) return;

@@ -98,7 +98,11 @@ int ShardParts::NumFound() const {
 absl::StatusOr<int> ShardParts::Run(const ToolRun& run) const {
   const int num_shards = static_cast<int>(paths_.size());
   ::setenv(kVariable, absl::StrCat(::getpid(), " ", num_shards, " ", stem_).c_str(), /*overwrite=*/1);
-  return RunLocalProcesses(run.command, num_shards, kGrace, SIGTERM);
+  LocalProcessesOptions options;
+  options.size = num_shards;
+  options.grace = kGrace;
+  options.failure_signal = SIGTERM;
+  return RunLocalProcesses(run.command, options);
 }
 
 void ShardParts::Remove() const {

@@ -97,6 +97,28 @@ refuses '--precision has no effect with --use_mixed_precision' --use_mixed_preci
 refuses '--top_k has no effect with --merge' --merge --top_k=3 i.safetensors
 refuses '--merge needs influence files' --merge
 refuses 'give --train, too' --merge --csv_output=x.csv i.safetensors
+# Losses have train's names, and shorter ones; train takes both.
+for names in "1-N 1n" "1-of-N 1ofn" "1vsAll ce" "KvsAll kvsall"; do
+  ok long.tsv --loss=${names% *} $data dist/checkpoints/last.safetensors
+  ok short.tsv --loss=${names#* } $data dist/checkpoints/last.safetensors
+  cmp long.tsv short.tsv || fail "--loss=$names differ"
+  for name in $names; do
+    $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --kge_loss=$name --output_dir=loss-$name g.safetensors > /dev/null 2> log || fail "train --kge_loss=$name: $(cat log)"
+    grep -q "loss ${names% *}\$" log || fail "train --kge_loss=$name: $(cat log)"
+  done
+  $diff loss-${names% *}/last.safetensors loss-${names#* }/last.safetensors || fail "train --kge_loss=$names differ"
+done
+# Where nothing is rounded: refused, or fp32 if that is allowed.
+for model in dist comp; do
+  refuses '--precision=bf16 has no effect: gradients of .* with the loss triple are a few embedding rows' --precision=bf16 $data $model/checkpoints/last.safetensors
+  ok exact.tsv --precision=fp32 $data $model/checkpoints/last.safetensors
+  ok mixed.tsv --use_mixed_precision $data $model/checkpoints/last.safetensors
+  cmp exact.tsv mixed.tsv || fail "--use_mixed_precision of $model is not fp32"
+  grep -q -- '--use_mixed_precision: gradients of .*: fp32 is used\|no instructions' log || fail "--use_mixed_precision of $model: $(cat log)"
+  ok exact.tsv --loss=1n --precision=fp32 --top_k=0 $data $model/checkpoints/last.safetensors
+  ok mixed.tsv --loss=1n --precision=bf16 --top_k=0 $data $model/checkpoints/last.safetensors
+  cmp -s exact.tsv mixed.tsv && fail "--precision=bf16 of $model with --loss=1n changes nothing"
+done
 ok mixed.tsv --use_mixed_precision $data $points
 grep -q -- '--use_mixed_precision: ' log || fail "--use_mixed_precision says nothing: $(cat log)"
 # A softmax leaves open where scores begin: its triples' own loss says little, and the tool says so.

@@ -31,9 +31,10 @@ DEFINE_int64(kernel_width, 3, "Of ConvE's filters.");
 DEFINE_double(input_dropout, 0.2, "Share of the numbers of both embeddings that is dropped in training.");
 DEFINE_double(feature_map_dropout, 0.2, "Share of ConvE's channels that is dropped in training.");
 DEFINE_double(output_dropout, 0.3, "Share of the numbers after ConvE's last layer that is dropped in training.");
-DEFINE_string(kge_loss, "",
-              "1-N (all known tails), 1-of-N (the triple's own), both binary cross-entropy; 1vsAll, KvsAll (softmax). "
-              "Empty: 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge).");
+DEFINE_string(
+    kge_loss, "",
+    "1-N (all known tails), 1-of-N (the triple's own), both binary cross-entropy; 1vsAll, KvsAll (softmax); "
+    "as tracin writes them, 1n, 1ofn, ce, kvsall, too. Empty: 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge).");
 DEFINE_double(label_smoothing, -1, "Of the labels that losses compare with. -1: 0.1, with a softmax 0.");
 DEFINE_string(label_smoothing_form, "",
               "dettmers (false tails 1/N), standard (eps/N) or pykeen (eps/(N-1)). Empty: dettmers, with tiepin "

@@ -3,10 +3,16 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/amx_permission.h"
 #include "lib/base/status_macros.h"
+#include "lib/profile/device_clock.h"
+#include "lib/profile/scope.h"
+#include "lib/profile/session.h"
+#include "lib/task/device_events.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/torch_facts.h"
 #include "tools/common/given_flags.h"
@@ -27,6 +33,17 @@ DEFINE_string(device, "auto",
 
 namespace rutile {
 namespace {
+
+// A profile has times of the device, too.
+void TimeOn(const std::string& device, const TorchFacts& facts, std::vector<std::string>* messages) {
+  if (!ProfilingIsOn()) return;
+  if (std::unique_ptr<DeviceClock> clock = MakeDeviceClock(device); clock != nullptr) {
+    return TimeDevice(std::move(clock));
+  }
+  messages->push_back(absl::StrCat("times are those of the program, which runs ahead of ", device,
+                                   ": events of LibTorch ", facts.version,
+                                   " know no times, those of 2.x do (docs/libtorch.md)"));
+}
 
 constexpr int kWideEnough = 200;  // measured: docs/performance.md
 
@@ -124,6 +141,7 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
 
   if (!eager.on_cpu()) {
     messages->push_back(absl::StrCat("training runs on ", eager.device, ", validation on the CPU"));
+    TimeOn(eager.device, facts, messages);
   }
   if (options->compile_mode == CompileMode::kScript) {
     messages->push_back(absl::StrCat("note: LibTorch ", facts.version,

@@ -45,6 +45,9 @@ DEFINE_bool(
 namespace rutile {
 namespace {
 
+// What one says that fails before it has joined is said by now. Then the others have nothing to wait for.
+constexpr absl::Duration kJoiningGrace = absl::Seconds(2);
+
 absl::Status CheckSize(const std::optional<RankSettings>& settings) {
   const int size = settings.has_value() ? settings->size : 1;
   if (settings.has_value() && FLAGS_num_processes > 1 && FLAGS_num_processes != size) {
@@ -74,7 +77,11 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
   ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
   RETURN_IF_ERROR(CheckSize(settings));
   if (!settings.has_value() && FLAGS_num_processes > 1) {
-    ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, FLAGS_num_processes, options.timeout));
+    LocalProcessesOptions processes;
+    processes.size = FLAGS_num_processes;
+    processes.grace = options.timeout;
+    processes.joining_grace = kJoiningGrace;
+    ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, processes));
     ExitTool(run, status);
   }
   if (!settings.has_value() || FLAGS_strategy == "single") {
@@ -84,7 +91,9 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
   }
   SetMessageRank(settings->rank);
   ShareProcessors(settings->local_size);
-  return JoinGloo(*settings, options);
+  ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, JoinGloo(*settings, options));
+  ReportJoined();
+  return communicator;
 }
 
 }  // namespace rutile

@@ -56,6 +56,17 @@ if truncate -s 8T huge.safetensors 2> /dev/null; then
 fi
 rm huge.safetensors
 
+# What files are warned of comes in their order, whichever is read first, and a few stand for many.
+mkdir two
+for k in $(seq 7); do
+  awk -v k="$k" 'BEGIN {for (i = 0; i < (k == 1 ? 3000 : 2); ++i) print "2\nenergy=-" k " REF_energy=-9\nO 0 0 0\nO 0 0 " 1 + i / 4000}' > two/$k.xyz
+done
+for threads in 1 2; do
+  $train --species=O --hidden=4 --max_epochs=1 --threads=$threads --output_dir=two-$threads two/?.xyz > /dev/null 2> log || fail "two energies: $(cat log)"
+  [ "$(grep -o 'two/.*but REF_energy=-9' log | tr '\n' ';')" = "two/1.xyz:2: energy=-1, but REF_energy=-9;two/2.xyz:2: energy=-2, but REF_energy=-9;two/3.xyz:2: energy=-3, but REF_energy=-9;two/4.xyz:2: energy=-4, but REF_energy=-9;two/5.xyz:2: energy=-5, but REF_energy=-9;" ] ||
+    fail "two energies with $threads threads: $(cat log)"
+  grep -q 'there is more of this kind' log || fail "many files: $(cat log)"
+done
 # Shards are one set, whole and in order, by whatever they are found; a missing one is named.
 mkdir shards
 for i in 1 2 3; do

@@ -102,6 +102,22 @@ kill -KILL "$(child_of $!)"
 wait
 [ $SECONDS -lt 30 ] || fail "a dead process was noticed after $SECONDS s"
 cat rank0.err rank1.err | grep -qE 'another process has (gone|not answered)' || fail "dead: $(cat rank0.err rank1.err)"
+# One that dies as soon as it is there, while they are still joining: the other is ended within seconds, and not after
+# --dist_timeout.
+SECONDS=0
+run early --num_processes=2 --dist_timeout=600s --max_epochs=100000 &
+for _ in $(seq 3000); do
+  starter=$(child_of $!) && [ -n "$starter" ] && early=$(child_of "$starter") && [ -n "$early" ] && break
+  sleep 0.02
+done
+kill -KILL "$early"
+wait $!
+status=$?
+[ $status = 137 ] || fail "status $status where a process died early: $(cat early.err)"
+[ $SECONDS -lt 300 ] || fail "a process that died early was noticed after $SECONDS s"
+grep -q 'was ended by signal 9' early.err || fail "died early: $(cat early.err)"
+# Where the machine was so slow in killing it that both had joined, its connection tells.
+grep -qE 'ended before all processes had joined|another process has gone' early.err || fail "died early: $(cat early.err)"
 port=$((port + 1))
 rank 0 --dist_timeout=1s --output_dir=alone && fail "one of two is enough"
 grep -q 'not all of 2 processes met at 127.0.0.1' rank0.err || fail "alone: $(cat rank0.err)"
