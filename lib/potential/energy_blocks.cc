@@ -22,7 +22,8 @@ HWY_INLINE void PrefetchFeatures(int num_features, const T* features) {
 }
 
 // All layers for V vectors of atoms whose features are the rows at `features`: those of the tile, or kept elsewhere.
-// next: those of the block that comes next, or null. What is kept has left the cache since it was last read.
+// next: those of the block that comes next, or null. What is kept has left the cache since it was last read; it is
+// asked for after the first layer, which waits for loads itself.
 template <typename T>
 struct ForwardPass {
   const BlockLayout& layout;
@@ -32,19 +33,25 @@ struct ForwardPass {
   int padded;
   T* tile;
 
+  // end: of the atoms that are computed.
   template <int V>
-  HWY_INLINE void Run(int atom) const {
-    constexpr int64_t kStride = TileStride<T>();
-    const int end = atom + V * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+  HWY_INLINE void AskForNext(int end) const {
     if (features != tile && end < padded) {
       PrefetchFeatures<V>(layout.num_features, features + end);
     } else if (next != nullptr) {
       PrefetchFeatures<V>(layout.num_features, next);
     }
+  }
+
+  template <int V>
+  HWY_INLINE void Run(int atom) const {
+    constexpr int64_t kStride = TileStride<T>();
+    const int end = atom + V * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
     T* const at = tile + atom;
     for (const BlockLayout::Layer& layer : layout.layers) {
       const T* const in = layer.input_row == 0 ? features + atom : at + layer.input_row * kStride;
       ForwardLayer<V>(layer, parameters, in, at);
+      if (layer.input_row == 0) AskForNext<V>(end);
       if (layer.output_row == layout.result_row) break;
       ActivateRows<V, T>(layout.activation, layer.outputs, at + layer.output_row * kStride,
                          layer.slope_row < 0 ? nullptr : at + layer.slope_row * kStride, nullptr);

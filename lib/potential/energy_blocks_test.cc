@@ -72,5 +72,50 @@ TEST(BackwardBlockTest, PaddingAddsNothing) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
+// Every number of rows that is left over from whole tiles, by small whole numbers, which are exact in any order.
+TEST(ForwardBlockTest, EveryWidth) {
+  constexpr int64_t kStride = TileStride<float>();
+  constexpr int kAtoms = 33, kFeatures = 5;
+  std::vector<float> x;
+  for (int i = 0; i < kAtoms * kFeatures; ++i) x.push_back(static_cast<float>(i % 7 - 3));
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    for (int width = 1; width <= 19; ++width) {
+      const NetworkShape shape{1, kFeatures, {width}, Activation::kLinear};
+      std::vector<float> parameters;
+      for (int i = 0; i < shape.num_parameters(); ++i) parameters.push_back(static_cast<float>(i % 5 - 2));
+      const float* const weight = &parameters[shape.weight_offset(0, 0)];
+      const float* const bias = &parameters[shape.bias_offset(0, 0)];
+      const float* const last = &parameters[shape.weight_offset(0, 1)];
+      for (const GradientForm form : {GradientForm::kLanes, GradientForm::kTurned}) {
+        const BlockLayout layout(shape, form);
+        std::unique_ptr<float, void (*)(void*)> tile(
+            static_cast<float*>(std::aligned_alloc(64, layout.num_rows * kStride * sizeof(float))), std::free);
+        ForwardBlock(layout, parameters.data(), x.data(), nullptr, kAtoms, tile.get());
+        std::vector<float> sums(width * kFeatures), slopes(kFeatures);  // over atoms; of one atom
+        for (int o = 0; o < width; ++o) {
+          for (int f = 0; f < kFeatures; ++f) slopes[f] += last[o] * weight[o * kFeatures + f];
+          for (int a = 0; a < kAtoms; ++a) {
+            float value = bias[o];
+            for (int f = 0; f < kFeatures; ++f) {
+              value += weight[o * kFeatures + f] * x[a * kFeatures + f];
+              sums[o * kFeatures + f] += last[o] * x[a * kFeatures + f];
+            }
+            ASSERT_EQ(tile.get()[(kFeatures + o) * kStride + a], value) << width << " " << o << " " << a;
+          }
+        }
+        std::fill_n(tile.get() + layout.result_row * kStride, kAtoms, 1.0f);
+        std::vector<float> gradients(parameters.size()), x_gradients(x.size());
+        BackwardBlock(layout, parameters.data(), kAtoms, tile.get(), gradients.data(), x_gradients.data());
+        for (int i = 0; i < width * kFeatures; ++i)
+          EXPECT_EQ(gradients[shape.weight_offset(0, 0) + i], sums[i]) << width;
+        for (int i = 0; i < kAtoms * kFeatures; ++i) EXPECT_EQ(x_gradients[i], slopes[i % kFeatures]) << width;
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 }  // namespace
 }  // namespace rutile

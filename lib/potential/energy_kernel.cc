@@ -16,6 +16,21 @@ constexpr int64_t kMaxPieces = 8;
 // A pool wakes its threads in some microseconds: below this many blocks one thread is faster.
 constexpr int64_t kMinBlocksForThreads = 2;
 
+// sums[structure[a]] += energies[a] for `count` atoms, in their order. Those of one structure follow one another: their
+// sum stays in a register.
+template <typename T>
+void AddUp(const int32_t* structure, const T* energies, int64_t count, absl::Span<double> sums) {
+  for (int64_t a = 0; a < count;) {
+    const int32_t s = structure[a];
+    DCHECK_LT(s, sums.size());
+    double sum = sums[s];
+    do {
+      sum += energies[a++];
+    } while (a < count && structure[a] == s);
+    sums[s] = sum;
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -148,11 +163,7 @@ void EnergyKernel<T>::AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> 
   std::fill(sums.begin(), sums.end(), 0.0);
   for (int64_t b = 0; b < blocks_.size(); ++b) {
     const T* energy = KeptTile(b) + layout_.result_row * TileStride<T>();
-    const int32_t* structure = rows.structure.data() + blocks_[b].begin;
-    for (int a = 0; a < blocks_[b].count; ++a) {
-      DCHECK_LT(structure[a], sums.size());
-      sums[structure[a]] += energy[a];
-    }
+    AddUp(rows.structure.data() + blocks_[b].begin, energy, blocks_[b].count, sums);
   }
 }
 
@@ -267,7 +278,7 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
     std::copy(energy, energy + block.count, atom_energies.data() + block.begin);
   });
   std::fill(sums.begin(), sums.end(), 0.0);
-  for (int64_t a = 0; a < num_atoms; ++a) sums[rows.structure[a]] += atom_energies[a];
+  AddUp(rows.structure.data(), atom_energies.data(), num_atoms, sums);
 }
 
 template <typename T>

@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/base/file.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
 
@@ -72,8 +74,29 @@ absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view stem, std::vector<std:
   return log;
 }
 
+TrainLog& TrainLog::operator=(TrainLog&& other) noexcept {
+  std::swap(columns_, other.columns_);
+  std::swap(files_, other.files_);
+  std::swap(queue_, other.queue_);
+  std::swap(written_, other.written_);
+  return *this;
+}
+
+TrainLog::~TrainLog() { FormatQueue(); }
+
 void TrainLog::Queue(absl::Span<const double> row) {
-  for (File& file : files_) absl::StrAppend(&file.pending, LogRow(file.format, columns_, row), "\n");
+  CHECK_EQ(row.size(), columns_.size());
+  if (!files_.empty()) queue_.insert(queue_.end(), row.begin(), row.end());
+}
+
+void TrainLog::FormatQueue() {
+  const absl::Span<const double> queue = queue_;
+  for (File& file : files_) {
+    for (size_t at = 0; at < queue.size(); at += columns_.size()) {
+      absl::StrAppend(&file.pending, LogRow(file.format, columns_, queue.subspan(at, columns_.size())), "\n");
+    }
+  }
+  queue_.clear();
 }
 
 absl::Status TrainLog::Append(absl::Span<const double> row) {
@@ -109,6 +132,7 @@ absl::Status TrainLog::File::Write() {
 
 absl::Status TrainLog::Flush() {
   const ProfileScope scope(Stage::kLog);
+  FormatQueue();
   absl::Status status;
   for (File& file : files_) status.Update(file.Write());
   if (status.ok()) written_ = std::chrono::steady_clock::now();

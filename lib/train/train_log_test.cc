@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,27 @@ TEST(TrainLogTest, RowsThatMayWaitDoNotWaitLong) {
     ASSERT_TRUE(moved.AppendSoon({8}).ok());
   }
   EXPECT_EQ(Contents(stem + ".tsv"), header + "1\n2\n3\n4\n5\n6\n7\n8\n");  // the end of the log
+}
+
+TEST(TrainLogTest, RowsThatWaitGoWithTheirLog) {
+  const std::string first = Path("first"), second = Path("second");
+  {
+    std::optional<TrainLog> log = TrainLog::Open(first, {"epoch", "x"}, AllLogFormats(), {}).value();
+    ASSERT_TRUE(log->AppendSoon({1, 0.5}).ok());
+    ASSERT_TRUE(log->AppendSoon({2, 0.25}).ok());
+    log = TrainLog::Open(second, {"epoch"}, kTsv, {}).value();
+    EXPECT_EQ(Contents(first + ".tsv"), "epoch\tx\n1\t0.5\n2\t0.25\n");
+    EXPECT_THAT(Contents(first + ".jsonl"), HasSubstr("{\"epoch\":1,\"x\":0.5}\n{\"epoch\":2,\"x\":0.25}\n"));
+    ASSERT_TRUE(log->AppendSoon({3}).ok());
+    ASSERT_TRUE(log->AppendSoon({4}).ok());
+  }
+  EXPECT_EQ(Contents(second + ".tsv"), "epoch\n3\n4\n");
+}
+
+TEST(TrainLogDeathTest, AValueForEachColumnAtOnce) {
+  TrainLog log = TrainLog::Open(Path("values"), {"epoch"}, kTsv, {}).value();
+  ASSERT_TRUE(log.AppendSoon({1}).ok());
+  EXPECT_DEATH(log.AppendSoon({2, 3}).IgnoreError(), "2 vs. 1");
 }
 
 TEST(TrainLogTest, OnlyTheFormsThatWereChosen) {
