@@ -3,10 +3,29 @@
 cc_binary = native.cc_binary
 cc_import = native.cc_import
 cc_library = native.cc_library
-cc_test = native.cc_test
 cc_toolchain = native.cc_toolchain
 cc_toolchain_suite = native.cc_toolchain_suite
 cc_toolchain_alias = native.cc_toolchain_alias
 fdo_prefetch_hints = native.fdo_prefetch_hints
 fdo_profile = native.fdo_profile
 objc_library = native.objc_library
+
+def cc_test(name, copts = [], deps = [], **kwargs):
+    """native.cc_test, to whose sources googletest's headers come precompiled: half of the time to compile a test.
+
+    Args:
+      name: as of native.cc_test.
+      copts: as of native.cc_test.
+      deps: as of native.cc_test; a list in which a label of @googletest asks for it.
+      **kwargs: as of native.cc_test.
+    """
+    if [dep for dep in deps if dep.startswith("@googletest//")]:
+        deps = deps + select({
+            "//lib/testing:clang": [],
+            "//conditions:default": ["//lib/testing:precompiled"],
+        })
+        copts = copts + select({
+            "//lib/testing:clang": [],
+            "//conditions:default": ["-include", "$(GENDIR)/lib/testing/precompiled.h"],
+        })
+    native.cc_test(name = name, copts = copts, deps = deps, **kwargs)

@@ -1,0 +1,15 @@
+# Sourced by the tests of several processes, after tools/common/tool_test.sh: are two runs one?
+# same A B: all numbers of two logs but the times agree to 1e-8, relative; and rank 0 alone has said something.
+same() {
+  python3 - "$1" "$2" << 'PYTHON' || fail "$2 is another run than $1"
+import sys
+a, b = ([line.rstrip("\n").split("\t") for line in open(f"{run}/log.tsv")] for run in sys.argv[1:])
+assert a[0] == b[0] and len(a) == len(b), (len(a), len(b))
+for x, y in zip(a[1:], b[1:]):
+    for name, u, v in zip(a[0], x, y):
+        if "_s" in name or "time" in name: continue
+        assert abs(float(u) - float(v)) <= 1e-8 * abs(float(u)), (name, u, v)
+PYTHON
+  [ "$(grep -vc ': goes on from' "$1.err")" = "$(grep -vc ': goes on from' "$2.err")" ] || fail "$2 says more than $1: $(cat "$2.err")"
+  cmp "$1.out" "$2.out" || fail "$2 prints other errors than $1"
+}
