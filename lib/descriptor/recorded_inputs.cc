@@ -38,7 +38,7 @@ absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> 
   RecordedInputs result;
   for (const std::string& path : inputs) {
     if (!LooksLikeTensorFile(path)) continue;
-    ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+    ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
     RETURN_IF_ERROR(CheckFileKind(NeighborSchema().kind, file));
     ASSIGN_OR_RETURN(const std::optional<ChebyshevOptions> descriptor, RecordedDescriptor(file));
     if (descriptor.has_value() && result.descriptor.has_value() && *descriptor != *result.descriptor) {

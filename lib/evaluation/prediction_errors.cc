@@ -141,7 +141,8 @@ absl::Status CheckErrorLimits(absl::Span<const ErrorRow> rows, absl::Span<const 
     const ErrorRow* const row = FindError(rows, limit.quantity);
     if (row == nullptr) {
       return absl::FailedPreconditionError(
-          absl::StrCat(limit.flag, " cannot be checked: the data has no ", limit.quantity, " to compare with"));
+          absl::StrCat(limit.flag, " cannot be checked: the data has no ", limit.quantity, " to compare with",
+                       limit.quantity == "stress" ? " in a cell that is periodic in three directions" : ""));
     }
     if (row->rmse <= limit.max_rmse) continue;
     return absl::FailedPreconditionError(absl::StrCat(limit.quantity, " RMSE ", FormatError(*row, row->rmse), " ",

@@ -163,9 +163,7 @@ absl::Status WritePartialInfluence(absl::string_view path, const InfluenceState&
 }
 
 absl::StatusOr<InfluenceState> ReadPartialInfluence(absl::string_view path, const InfluenceDescription& description) {
-  TensorReadOptions options;
-  options.verify_checksums = true;
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path, options));
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   RETURN_IF_ERROR(CheckSchema(PartialInfluenceSchema(), file).status());
   absl::StatusOr<InfluenceDescription> found = DescriptionFromMetadata(file.metadata);
   if (!found.ok()) return In(file.path, found.status());

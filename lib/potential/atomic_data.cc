@@ -356,7 +356,12 @@ absl::Span<const double> AtomicData::force(int64_t s) const {
   return entry.Atoms3(entry.block->force);
 }
 
-bool AtomicData::has_stress(int64_t s) const { return impl_->at(s).block->has_stress[impl_->at(s).index]; }
+bool AtomicData::has_stress(int64_t s) const {
+  const std::array<bool, 3> periodic = pbc(s);
+  return records_stress(s) && periodic[0] && periodic[1] && periodic[2];
+}
+
+bool AtomicData::records_stress(int64_t s) const { return impl_->at(s).block->has_stress[impl_->at(s).index]; }
 
 absl::Span<const double> AtomicData::stress(int64_t s) const {
   if (!has_stress(s)) return {};

@@ -60,8 +60,9 @@ class AtomicData {
   absl::Span<const double> position(int64_t s) const;  // [3N] Angstrom
   Matrix3 cell(int64_t s) const;                       // Angstrom
   std::array<bool, 3> pbc(int64_t s) const;
-  absl::Span<const double> force(int64_t s) const;  // [3N] eV/Angstrom, or empty
-  bool has_stress(int64_t s) const;
+  absl::Span<const double> force(int64_t s) const;   // [3N] eV/Angstrom, or empty
+  bool has_stress(int64_t s) const;                  // one that means anything: the cell is periodic in all directions
+  bool records_stress(int64_t s) const;              // of whatever cell
   absl::Span<const double> stress(int64_t s) const;  // [9] eV/Angstrom^3, or empty
 
   // ---- neighbours, when they are cached: in a file, or by CacheNeighbors

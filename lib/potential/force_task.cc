@@ -35,7 +35,8 @@ absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::
   if (loss.stress_weight > 0 && with_stress == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--stress_weight=", loss.stress_weight, ", but none of the ", train.size(),
-        " training structures has a stress; use structures with a stress or virial, or --stress_weight=0"));
+        " training structures has a stress and is periodic in three directions; use such structures with a stress or "
+        "virial, or --stress_weight=0"));
   }
   return absl::OkStatus();
 }

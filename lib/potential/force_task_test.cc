@@ -418,5 +418,28 @@ TEST(ForceTaskTest, NeedsForcesToLearnForces) {
   EXPECT_TRUE(ForceTask::Create(*bare, Options(0, 0), {0, 1}).ok());
 }
 
+TEST(ForceTaskTest, StressOfSlabsDoesNotCount) {
+  const std::string path = ::testing::TempDir() + "/slab.extxyz";
+  std::string text;
+  for (const char* pbc : {"T T F", "T T T", "F F F"}) {
+    absl::StrAppend(&text,
+                    "2\nLattice=\"5 0 0 0 5 0 0 0 5\" Properties=species:S:1:pos:R:3 energy=-1 stress=\"1 1 1 0 0 0\" "
+                    "pbc=\"",
+                    pbc, "\"\nTi 0 0 0\nO 2 0 1\n");
+  }
+  ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+  AtomicDataOptions options;
+  options.descriptor = Tio2().descriptor();
+  const AtomicData data = AtomicData::Read({path}, options).value();
+  for (const int s : {0, 1, 2}) {
+    EXPECT_TRUE(data.records_stress(s));
+    EXPECT_EQ(data.has_stress(s), s == 1);
+    EXPECT_EQ(data.stress(s).size(), s == 1 ? 9 : 0);
+  }
+  EXPECT_TRUE(ForceTask::Create(data, Options(0, 1), {0, 1, 2}).ok());
+  EXPECT_THAT(ForceTask::Create(data, Options(0, 1), {0, 2}).status().message(),
+              HasSubstr("periodic in three directions"));
+}
+
 }  // namespace
 }  // namespace rutile

@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<PredictionSource>> PredictionSource::Open(const s
     ASSIGN_OR_RETURN(std::unique_ptr<StructureReader> reader, StructureReader::Open(path, options));
     return std::make_unique<RawSource>(std::move(reader));
   }
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   ASSIGN_OR_RETURN(const FileKind kind, GetFileKind(file));
   if (kind.name == "potential") {
     return absl::InvalidArgumentError(absl::StrCat(

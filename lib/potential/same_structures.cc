@@ -12,7 +12,7 @@ absl::StatusOr<std::vector<std::string>> InputsOnce(absl::Span<const std::string
   std::vector<std::string> features, neighbors;
   for (const std::string& input : inputs) {
     if (!LooksLikeTensorFile(input)) continue;
-    ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(input));
+    ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(input));
     const absl::StatusOr<FileKind> kind = GetFileKind(file);
     if (!kind.ok()) continue;  // reported where it is read
     if (kind->name == "atomistic.features") features.push_back(input);

@@ -99,8 +99,12 @@ absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader 
   if (absl::StrContains(prefix, absl::string_view("\0", 1))) return error("is not text (it has zero bytes)", "");
   const absl::string_view word = FirstWord(&lines);
   RETURN_IF_ERROR(lines.status());
-  if (IsXsfKeyword(word)) return MakeXsfReader(std::move(lines));
   if (word == "begin") return MakeRunnerReader(std::move(lines), options.runner_units);
+  if (options.runner_units != RunnerUnits::kUnknown && options.on_warning && !word.empty()) {
+    options.on_warning(absl::StrCat(lines.path(), ": is not of RuNNer's format, which alone --runner_units is about: ",
+                                    "lengths are taken as Angstrom, energies as eV"));
+  }
+  if (IsXsfKeyword(word)) return MakeXsfReader(std::move(lines));
   if (ParseInteger(word).has_value()) return MakeExtxyzReader(std::move(lines), options);
   if (word.empty()) return error("holds nothing but blanks and comments", "");
   return error(absl::StrCat("begins with ", Quoted(word)), "");

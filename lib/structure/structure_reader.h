@@ -25,8 +25,8 @@ struct StructureReaderOptions {
   std::string stress_key;  // eV/Angstrom^3, positive in tension
   std::string virial_key;  // eV; stress = -virial / volume. Given without stress_key, it counts before a stress
   RunnerUnits runner_units = RunnerUnits::kUnknown;
-  // Told, at the end of a file, what is read but doubtful, as "path:line: found, what was made of it, remedy", once for
-  // all of its frames; from the thread that reads. May be empty.
+  // Told, at the beginning or the end of a file, what is read but doubtful, as "path:line: found, what was made of it,
+  // remedy", once for all of its frames; from the thread that reads. May be empty.
   std::function<void(const std::string& message)> on_warning;
 };
 

@@ -51,6 +51,20 @@ std::vector<Structure> ReadFile(const std::string& path) {
   return frames;
 }
 
+TEST(StructureReaderTest, WarnsOfUnitsThatDoNotCount) {
+  std::vector<std::string> warnings;
+  StructureReaderOptions options = Options();
+  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  const std::string crystal = absl::StrCat(kFolder, "crystal.xsf");
+  ASSERT_TRUE(StructureReader::Open(crystal, options).ok());
+  EXPECT_THAT(warnings, ElementsAre(crystal + ": is not of RuNNer's format, which alone --runner_units is about: " +
+                                    "lengths are taken as Angstrom, energies as eV"));
+  ASSERT_TRUE(StructureReader::Open(absl::StrCat(kFolder, "input.data"), options).ok());
+  options.runner_units = RunnerUnits::kUnknown;
+  ASSERT_TRUE(StructureReader::Open(crystal, options).ok());
+  EXPECT_EQ(warnings.size(), 1);
+}
+
 TEST(StructureReaderTest, Samples) {
   const std::vector<Structure> crystal = ReadFile(absl::StrCat(kFolder, "crystal.xsf"));
   ASSERT_EQ(crystal.size(), 1);

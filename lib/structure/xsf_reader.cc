@@ -67,22 +67,25 @@ class XsfReader : public FrameReader {
 
  private:
   struct Comments {
-    std::optional<double> total, cohesive;
+    std::optional<double> total, energy, cohesive;
     std::vector<std::pair<std::string, std::string>> other;
   };
 
   absl::Status ReadComment(absl::string_view line) {
     line = absl::StripAsciiWhitespace(line);
     while (!line.empty() && line[0] == '#') line.remove_prefix(1);
-    const size_t equals = line.find('=');
+    const size_t equals = absl::StrContains(line, '=') ? line.find('=') : line.find(':');
     if (equals == absl::string_view::npos) return absl::OkStatus();
-    const absl::string_view key = absl::StripAsciiWhitespace(line.substr(0, equals));
+    std::string key(line.substr(0, equals));
+    absl::RemoveExtraAsciiWhitespace(&key);
+    std::replace(key.begin(), key.end(), '\t', ' ');
     const absl::string_view value = absl::StripAsciiWhitespace(line.substr(equals + 1));
     std::optional<double>* energy = nullptr;
     if (absl::EndsWithIgnoreCase(key, "total energy")) energy = &comments_.total;
+    if (absl::EqualsIgnoreCase(key, "energy")) energy = &comments_.energy;
     if (absl::EndsWithIgnoreCase(key, "cohesive energy")) energy = &comments_.cohesive;
     if (energy == nullptr) {
-      if (!key.empty() && CountWords(key) == 1) comments_.other.emplace_back(std::string(key), std::string(value));
+      if (line[equals] == '=' && CountWords(key) == 1) comments_.other.emplace_back(key, std::string(value));
       return absl::OkStatus();
     }
     const char* p = value.data();
@@ -346,10 +349,14 @@ class XsfReader : public FrameReader {
   }
 
   void Finish(Structure* structure) {
-    structure->energy = comments_.total.has_value() ? comments_.total : comments_.cohesive;
+    structure->energy = comments_.total;
+    for (const std::optional<double>& other : {comments_.energy, comments_.cohesive}) {
+      if (!structure->energy.has_value()) structure->energy = other;
+    }
     info_.clear();
     for (const auto& [key, value] : comments_.other) info_.emplace_back(key, value);
-    if (!comments_.total.has_value() && comments_.cohesive.has_value()) info_.emplace_back("energy_kind", "cohesive");
+    if (!comments_.total.has_value() && !comments_.energy.has_value() && comments_.cohesive.has_value())
+      info_.emplace_back("energy_kind", "cohesive");
     SetInfo(info_, &structure->info);
   }
 

@@ -75,6 +75,18 @@ TEST(XsfReaderTest, CohesiveEnergyIsMarked) {
   EXPECT_THAT(both.info, IsEmpty());
 }
 
+TEST(XsfReaderTest, EnergiesAsTheyAreWritten) {
+  for (const char* comment :
+       {"#\ttotal\tenergy\t=\t-5.5\teV", "# total energy: -5.5 eV", "# Energy = -5.5", "#energy:-5.5",
+        "# PBE: total  energy = -5.5", "# cohesive energy = -4\n# energy = -5.5"}) {
+    const Structure s = Frame(absl::StrCat(comment, "\nATOMS\nH 0 0 0\n"));
+    EXPECT_EQ(s.energy, -5.5) << comment;
+    EXPECT_THAT(s.info, IsEmpty()) << comment;
+  }
+  EXPECT_EQ(Frame("# energy = -4 eV\n# total energy = -9\nATOMS\nH 0 0 0\n").energy, -9);
+  EXPECT_EQ(Frame("# made by: me\n# energy drift = 1\nATOMS\nH 0 0 0\n").energy, std::nullopt);
+}
+
 TEST(XsfReaderTest, WhatIsSkipped) {
   const Structure s = Frame(
       absl::StrCat("BEGIN_INFO\nanything PRIMCOORD\nEND_INFO\nCRYSTAL\n", kVectors,

@@ -23,6 +23,7 @@ constexpr char kUsage[] =
 int main(int argc, char** argv) {
   std::vector<std::string> paths;
   rutile::TensorReadOptions options;
+  options.verify_checksums = false;
   bool full = false;
   for (int i = 1; i < argc; ++i) {
     const absl::string_view argument = argv[i];

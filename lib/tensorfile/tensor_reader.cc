@@ -110,7 +110,8 @@ absl::Status CheckBytes(const TensorEntry& entry, absl::string_view bytes, const
   if (recorded->second == found) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("tensor ", JsonQuote(entry.name), ": CRC32C is ", found,
                                           ", the file was written with ", recorded->second,
-                                          "; its bytes were changed since, make it again"));
+                                          "; its bytes were changed since: make it again, or leave crc32c.", entry.name,
+                                          " out of the metadata if they are meant"));
 }
 
 Tensor ViewOrCopy(const TensorEntry& entry, absl::string_view bytes, const std::shared_ptr<const void>& owner) {
@@ -154,6 +155,12 @@ absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_
 absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options) {
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
   return ParseTensorFile(contents.path(), contents.data(), contents.owner(), options);
+}
+
+absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path) {
+  TensorReadOptions options;
+  options.verify_checksums = false;
+  return ReadTensorFile(path, options);
 }
 
 bool LooksLikeTensorFile(absl::string_view path) {

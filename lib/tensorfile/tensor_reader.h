@@ -12,7 +12,7 @@
 namespace rutile {
 
 struct TensorReadOptions {
-  bool verify_checksums = false;  // reads every byte; a tensor without a recorded CRC32C passes
+  bool verify_checksums = true;  // reads every byte; a tensor without a recorded CRC32C passes
 };
 
 // "-" is standard input. Tensors are views of the mapped file (a tensor that is not aligned to its element size is
@@ -21,7 +21,10 @@ struct TensorReadOptions {
 // holes, trailing bytes, a BOOL that is neither 0 nor 1 (these tensors are looked through), a wrong checksum.
 absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options = {});
 
-// The same from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by `owner`.
+// For its kind and metadata: what the bytes of its tensors are is not verified.
+absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path);
+
+// As ReadTensorFile, from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by `owner`.
 absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
                                            std::shared_ptr<const void> owner, const TensorReadOptions& options = {});
 

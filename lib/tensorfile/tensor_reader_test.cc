@@ -187,9 +187,17 @@ TEST(ParseTensorFileTest, VerifiesChecksums) {
   EXPECT_EQ(file.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(file.status().message(),
             "x.safetensors: tensor \"t\": CRC32C is e3069283, the file was written with 00000000; its bytes were "
-            "changed since, make it again");
+            "changed since: make it again, or leave crc32c.t out of the metadata if they are meant");
   EXPECT_FALSE(Parse(with_checksum(""), true).ok());
   EXPECT_TRUE(Parse(SmallFile(), true).ok()) << "no checksum recorded";
+}
+
+TEST(ReadTensorFileTest, VerifiesChecksumsUnlessItOnlyLooks) {
+  const std::string path = ::testing::TempDir() + "/changed.safetensors";
+  const std::string metadata = R"({"__metadata__":{"crc32c.t":"00000000"},)";
+  ASSERT_TRUE(WriteFileAtomically(path, File(metadata + Entry("t", "U8", "[9]", 0, 9) + "}", "123456789")).ok());
+  EXPECT_EQ(ReadTensorFile(path).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(LookIntoTensorFile(path).value().metadata.at("crc32c.t"), "00000000");
 }
 
 TEST(ReadTensorFileTest, MissingDirectoryAndEmpty) {

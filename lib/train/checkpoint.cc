@@ -120,8 +120,8 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
 
 // What is no whole tensor file has been damaged: nobody names anything else as a checkpoint but by mistake, which the
 // message shows as well.
-absl::StatusOr<TensorFile> ReadWhole(absl::string_view path, const TensorReadOptions& options) {
-  absl::StatusOr<TensorFile> file = ReadTensorFile(path, options);
+absl::StatusOr<TensorFile> ReadWhole(absl::string_view path) {
+  absl::StatusOr<TensorFile> file = ReadTensorFile(path);
   if (absl::IsInvalidArgument(file.status())) return absl::DataLossError(file.status().message());
   return file;
 }
@@ -237,9 +237,7 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
 absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
                                           int num_terms) {
   const ProfileScope scope(Stage::kCheckpoint);
-  TensorReadOptions options;
-  options.verify_checksums = true;
-  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, options));
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path));
   RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
   absl::StatusOr<Checkpoint> checkpoint = FromFile(file, slices, dtype, num_terms);
   if (checkpoint.ok()) return checkpoint;
@@ -248,7 +246,7 @@ absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<con
 }
 
 absl::StatusOr<CheckpointPlace> ReadCheckpointPlace(absl::string_view path) {
-  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, TensorReadOptions()));
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path));
   RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
   CheckpointPlace place;
   RETURN_IF_ERROR(ReadScalar(file.tensors, "epoch", &place.epoch));

@@ -61,7 +61,7 @@ absl::Status WriteNeighborhood(const ToolRun& run, const KnowledgeGraph& graph, 
 
 absl::StatusOr<bool> IsTriplesInput(const ToolRun& run) {
   if (run.args.empty() || !LooksLikeTensorFile(run.args[0])) return false;
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(run.args[0]));
+  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(run.args[0]));
   const absl::StatusOr<FileKind> kind = GetFileKind(file);
   return kind.ok() && kind->name == "kg.triples";
 }

@@ -44,8 +44,9 @@ print(header["__metadata__"]["kind"], {k: v["shape"] for k, v in header.items() 
 - Outputs are written under a temporary name in the same directory, flushed, and renamed: they exist whole or not at all.
 - `name-00003-of-00016.safetensors` is a shard: a whole file with a part of the structures. Tools read a set of shards
   whole, or say which one is missing.
-- A file is checked against the tables below when it is read; one that is cut off, damaged or of another kind is refused
-  with the tensor and the rule that it breaks. Tensors that no table names are allowed and ignored.
+- A file is checked against the tables below when it is read, and its tensors against their checksums; one that is cut
+  off, damaged or of another kind is refused with the tensor and the rule that it breaks. Who changes a tensor leaves its
+  `crc32c.NAME` out. Tensors that no table names are allowed and ignored.
 - `bazel run //lib/tensorfile:info -- FILE` prints what a file holds.
 
 In the tables, letters in shapes are sizes that agree within a file.

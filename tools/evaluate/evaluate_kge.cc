@@ -247,7 +247,7 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
 
 bool IsKgeModel(const std::string& path) {
   if (!LooksLikeTensorFile(path)) return false;
-  const absl::StatusOr<TensorFile> file = ReadTensorFile(path);
+  const absl::StatusOr<TensorFile> file = LookIntoTensorFile(path);
   if (!file.ok()) return false;
   if (IsForeignKge(*file)) return true;
   const absl::StatusOr<FileKind> kind = GetFileKind(*file);

@@ -120,6 +120,11 @@ $evaluate --max_stress_rmse=1 run/best.safetensors bare.xyz > /dev/null 2> err
 [ $? = 2 ] && grep -q 'no stress' err || fail "a limit without stress: $(cat err)"
 
 expect_error 1 'none.safetensors' $evaluate none.safetensors f.safetensors
+# A bit that has changed.
+for file in run/best f; do
+  python3 -c "import sys; d = bytearray(open(sys.argv[1], 'rb').read()); d[len(d) // 2] ^= 4; open('bit.safetensors', 'wb').write(d)" $file.safetensors
+  expect_error 1 'bit.safetensors: .*CRC32C' $evaluate $([ $file = f ] && echo run/best.safetensors) bit.safetensors $([ $file = f ] || echo f.safetensors)
+done
 expect_error 1 'potential' $evaluate f.safetensors f.safetensors
 head -c 2000 run/best.safetensors > cut.safetensors
 expect_error 1 'cut.safetensors' $evaluate cut.safetensors f.safetensors

@@ -19,7 +19,7 @@ namespace {
 // Arguments the other way round.
 absl::Status RefuseTriples(const std::string& path) {
   if (!LooksLikeTensorFile(path)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   const absl::StatusOr<FileKind> kind = GetFileKind(file);
   if (!kind.ok() || kind->name != "kg.triples") return absl::OkStatus();
   return absl::InvalidArgumentError(

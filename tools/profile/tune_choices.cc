@@ -178,7 +178,7 @@ TuneData LookAtInputs(const std::vector<std::string>& inputs) {
   if (!files.ok()) return data;  // train says what is wrong with them
   for (const std::string& path : *files) {
     if (!LooksLikeTensorFile(path)) continue;
-    const absl::StatusOr<TensorFile> file = ReadTensorFile(path);
+    const absl::StatusOr<TensorFile> file = LookIntoTensorFile(path);
     if (!file.ok()) continue;
     const absl::StatusOr<FileKind> kind = GetFileKind(*file);
     if (!kind.ok()) continue;

@@ -22,7 +22,7 @@ namespace {
 constexpr char kCheckpoint[] = "checkpoint", kKge[] = "kge", kPotential[] = "potential";
 
 absl::StatusOr<std::string> KindOf(const std::string& path) {
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   ASSIGN_OR_RETURN(const FileKind kind, GetFileKind(file));
   if (kind.name == kCheckpoint || kind.name == kKge || kind.name == kPotential) return kind.name;
   return absl::InvalidArgumentError(absl::StrCat(path, ": is of kind ", kind.name, "/", kind.version,

@@ -122,6 +122,9 @@ refuse() {
 }
 refuse 'none of the .* has forces' $descriptor --force_weight=0.1 bare.extxyz
 refuse 'has a stress' $descriptor --stress_weight=1 bare.extxyz
+awk '/Lattice/ && ++n % 2 { sub(/pbc="T T T"/, "pbc=\"T T F\"") } { print }' "$tio2" > half.extxyz
+$train $descriptor --hidden=4 --max_epochs=1 --stress_weight=1 --output_dir=half half.extxyz > log 2>&1 || fail "slabs: $(cat log)"
+grep -q 'the stress of 18[0-9] training structures does not count' log || fail "stress of slabs: $(cat log)"
 refuse '3.5 Angstrom' $descriptor short.safetensors
 $cache $descriptor --max_forces=5 --output=fewer.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --max_forces"
 refuse 'same structures' f.safetensors fewer.safetensors

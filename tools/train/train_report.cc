@@ -20,6 +20,8 @@
 #include "lib/train/run_directory.h"
 #include "tools/common/run_tool.h"
 
+DECLARE_double(stress_weight);
+
 DEFINE_bool(save_energies, false, "Write what the best model says of each structure: energies-train.tsv and so on.");
 DEFINE_bool(save_forces, false, "Write what the best model says of each atom: forces-train.tsv and so on.");
 
@@ -45,6 +47,14 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
                             split.test.size(), " are kept for the test; ", task.task->num_parameters(),
                             " parameters; atomic energies", task.model->atomic_energies_fitted() ? " (fitted)" : "",
                             energies));
+  if (FLAGS_stress_weight > 0) {
+    const int64_t left_out = std::count_if(split.train.begin(), split.train.end(),
+                                           [&](int64_t s) { return data.records_stress(s) && !data.has_stress(s); });
+    if (left_out > 0) {
+      PrintWarning(absl::StrCat("the stress of ", left_out,
+                                " training structures does not count: they are not periodic in three directions"));
+    }
+  }
   const int num_features = data.descriptor().num_features();
   for (size_t s = 0; s < species.size(); ++s) {
     if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {
