@@ -16,6 +16,7 @@
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/data_sha256.h"
+#include "tools/common/given_flags.h"
 #include "tools/common/split_flags.h"
 #include "tools/common/thread_flags.h"
 #include "tools/common/trainer_flags.h"
@@ -53,6 +54,23 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
   return split;
 }
 
+// Of the step of an energy; 0: all. Threads take longer to wake than they save where products are small.
+constexpr double kFlopsWorthThreads = 2e7;  // of a step
+
+int StepThreads(const AtomicData& data, const AtomisticTaskOptions& task, const Split& split, int64_t batch_size) {
+  if (FlagGiven("threads") || !LearnsFromKeptFeatures(data, task)) return 0;
+  double atoms = 0;
+  for (const int64_t s : split.train) atoms += static_cast<double>(data.num_atoms(s));
+  atoms *= static_cast<double>(batch_size) / static_cast<double>(split.train.size());
+  double weights = 0;
+  int inputs = data.descriptor().num_features();
+  for (const int width : task.hidden) {
+    weights += static_cast<double>(inputs) * width;
+    inputs = width;
+  }
+  return 6 * atoms * weights < kFlopsWorthThreads ? 1 : 0;  // forward and twice backward
+}
+
 }  // namespace
 
 absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& inputs) {
@@ -82,6 +100,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
         "--num_workers=0 is used: features are kept, a batch is a copy of them, and workers cannot help");
     options.num_workers = 0;
   }
+  task_options.step_threads = StepThreads(data, task_options, split, options.batch_size);
   if (data.beyond_memory() && options.num_workers == 0) {
     PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
   }

@@ -20,8 +20,9 @@ done
 grep -q '^test' metrics && head -n 1 metrics | grep -q 'meV/atom' || fail "metrics: $(cat metrics)"
 $info a/best.safetensors | grep -q 'potential/1' || fail "kind of best.safetensors"
 
-# Same seed, same bits, for two threads too; another seed, others.
+# Small steps have one thread. Same seed, same bits, for two threads too; another seed, others.
 $train $short --threads=2 --output_dir=b f.safetensors > /dev/null 2>&1 || fail "second run"
+[ "$(grep -h -A1 '"threads"' a/config.json b/config.json | grep -o '"value": *"[0-9]*"' | tr -dc '0-9\n' | tr '\n' ' ')" = "1 2 " ] || fail "threads: $(grep -A1 '"threads"' a/config.json b/config.json)"
 $diff a/last.safetensors b/last.safetensors || fail "two runs differ"
 $train $short --seed=4 --output_dir=c f.safetensors > /dev/null 2>&1 || fail "another seed"
 $diff a/last.safetensors c/last.safetensors > /dev/null && fail "another seed gives the same"
