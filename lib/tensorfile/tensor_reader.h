@@ -24,7 +24,8 @@ absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorRe
 // For its kind and metadata: what the bytes of its tensors are is not verified.
 absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path);
 
-// As ReadTensorFile, from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by `owner`.
+// As ReadTensorFile, from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by
+// `owner`.
 absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
                                            std::shared_ptr<const void> owner, const TensorReadOptions& options = {});
 
