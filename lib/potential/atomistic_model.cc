@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/label_range.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/potential_file.h"
 #include "lib/profile/scope.h"
@@ -35,6 +36,7 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   model.shape_.activation = options.activation;
   RETURN_IF_ERROR(model.shape_.Validate());
   RETURN_IF_ERROR(model.ChooseAtomicEnergies(data, options, counted));
+  RETURN_IF_ERROR(CheckLabelRange(data, model.targets_, options, counted));
   RETURN_IF_ERROR(features.dtype() == DType::kF64
                       ? model.ChooseFeatureScaling<double>(data, features, options.feature_scaling, counted)
                       : model.ChooseFeatureScaling<float>(data, features, options.feature_scaling, counted));

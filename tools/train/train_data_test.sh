@@ -135,6 +135,12 @@ done
 for type in anatase rutile columbite fluorite; do printf '%s=0,' $type; done > weights
 expect_error 1 'every training structure has weight 0' $train $small --output_dir=h --config_weights="$(cat weights)bad=1" \
   --validation_frames=<(seq "$count" "$count") with.xyz
+# What no loss can hold is an error of the data, not of the program.
+(cat whole.xyz && bad_frame 1e20) > huge.xyz
+expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" $train $small --output_dir=h huge.xyz
+expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV" $train $small --force_weight=0.1 --output_dir=h huge.xyz
+$train $small --config_weights=bad=0 --overwrite --output_dir=with huge.xyz > /dev/null 2> log || fail "huge, weight 0: $(cat log)"
+$diff whole/last.safetensors with/last.safetensors > /dev/null && fail "forces or not is the same"
 
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
 finish
