@@ -135,6 +135,18 @@ done
 for type in anatase rutile columbite fluorite; do printf '%s=0,' $type; done > weights
 expect_error 1 'every training structure has weight 0' $train $small --output_dir=h --config_weights="$(cat weights)bad=1" \
   --validation_frames=<(seq "$count" "$count") with.xyz
+# Weight 1: it is told of, and by name; also among the errors, however large it is.
+$train $small --output_dir=warned with.xyz > /dev/null 2> log || fail "an outlier: $(cat log)"
+grep "warning: with.xyz#$count: its energy, 1000.0000 eV, is 1[0-9][0-9].[0-9] eV per atom above the" log |
+  grep -q "1 of $((count - 2)) structures are off by more than 20, half of them by more than" || fail "an outlier: $(cat log)"
+$train $small --atomic_energies=Ti=-5,O=-5 --output_dir=given with.xyz > /dev/null 2> log || fail "given: $(cat log)"
+grep -q 'off by more' log && fail "nothing was fitted: $(cat log)"
+(bad_frame 1e100 && cat whole.xyz) > first.xyz
+$train $small --output_dir=long first.xyz > long.tsv 2> log || fail "a long error: $(cat log)"
+grep '^validation' long.tsv | grep -q '[0-9]e+10[0-9]' || fail "a long error: $(cat long.tsv)"
+(cat whole.xyz && bad_frame 1e14) > far.xyz
+$train $small --output_dir=far far.xyz > /dev/null 2> log || fail "far: $(cat log)"
+grep -q 'Ti [-0-9.]*e+[0-9]* eV' log || fail "a long atomic energy: $(cat log)"
 # What no loss can hold is an error of the data, not of the program.
 (cat whole.xyz && bad_frame 1e20) > huge.xyz
 expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" $train $small --output_dir=h huge.xyz
