@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/decimal.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/profile/scope.h"
 #include "lib/structure/element.h"
@@ -175,7 +176,7 @@ double NetForce(const StructurePrediction& prediction) {
 
 std::string FormatError(const ErrorRow& row, double value) {
   for (const QuantityInfo& quantity : kQuantities) {
-    if (row.quantity == quantity.name) return absl::StrFormat("%.*f", quantity.decimals, value);
+    if (row.quantity == quantity.name) return Decimal(value, quantity.decimals);
   }
   return absl::StrCat(value);
 }

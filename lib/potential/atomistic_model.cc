@@ -1,10 +1,13 @@
 #include "lib/potential/atomistic_model.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/label_range.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/potential_file.h"
 #include "lib/profile/scope.h"
@@ -19,6 +22,11 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   const ProfileScope scope(Stage::kScale);
   if (train.empty()) return absl::InvalidArgumentError("no structure to train on");
   for (const int64_t s : train) CHECK(data.has_energy(s)) << data.name(s);
+  std::vector<int64_t> counted;  // what has weight 0 decides nothing
+  std::copy_if(train.begin(), train.end(), std::back_inserter(counted), [&](int64_t s) { return data.weight(s) > 0; });
+  if (counted.empty()) {
+    return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
+  }
   AtomisticModel model;
   model.descriptor_ = data.descriptor();
   model.precision_ = options.precision;
@@ -27,13 +35,14 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   model.shape_.hidden = options.hidden;
   model.shape_.activation = options.activation;
   RETURN_IF_ERROR(model.shape_.Validate());
-  RETURN_IF_ERROR(model.ChooseAtomicEnergies(data, options, train));
+  RETURN_IF_ERROR(model.ChooseAtomicEnergies(data, options, counted));
+  RETURN_IF_ERROR(CheckLabelRange(data, model.targets_, options, counted));
   RETURN_IF_ERROR(features.dtype() == DType::kF64
-                      ? model.ChooseFeatureScaling<double>(data, features, options.feature_scaling, train)
-                      : model.ChooseFeatureScaling<float>(data, features, options.feature_scaling, train));
+                      ? model.ChooseFeatureScaling<double>(data, features, options.feature_scaling, counted)
+                      : model.ChooseFeatureScaling<float>(data, features, options.feature_scaling, counted));
   if (options.scale_energies) {
     std::vector<double> targets;
-    for (const int64_t s : train) targets.push_back(model.targets_[s]);
+    for (const int64_t s : counted) targets.push_back(model.targets_[s]);
     model.energy_scaling_ = ScaleEnergies(targets);
   }
   return model;
@@ -50,13 +59,14 @@ absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const 
   const std::map<uint8_t, double>& given =
       options.atomic_energies.empty() ? data.atomic_energies() : options.atomic_energies;
   if (given.empty()) {
-    std::vector<double> energies;
+    std::vector<double> energies, weights;
     std::vector<int64_t> train_counts;
     for (const int64_t s : train) {
       energies.push_back(data.energy(s));
+      weights.push_back(data.weight(s));
       for (int64_t i = 0; i < num_species; ++i) train_counts.push_back(counts[s * num_species + i]);
     }
-    atomic_energies_ = FitAtomicEnergies(energies, train_counts, shape_.num_species).energy;
+    atomic_energies_ = FitAtomicEnergies(energies, train_counts, shape_.num_species, weights);
     atomic_energies_fitted_ = true;
   }
   for (const uint8_t element : species) {
@@ -83,7 +93,9 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
   FeatureStatistics statistics(kind, shape_.num_species, f);
   RETURN_IF_ERROR(features.ForEach<T>(train, [&](int64_t s, absl::Span<const T> rows) {
     const absl::Span<const uint8_t> species = data.species(s);
-    for (size_t atom = 0; atom < species.size(); ++atom) statistics.Add(species[atom], rows.subspan(atom * f, f));
+    for (size_t atom = 0; atom < species.size(); ++atom) {
+      statistics.Add(species[atom], rows.subspan(atom * f, f), data.weight(s));
+    }
   }));
   feature_scaling_ = statistics.Result();
   feature_range_ = statistics.Range();

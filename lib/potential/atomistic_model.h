@@ -25,9 +25,10 @@ namespace rutile {
 
 class AtomisticModel {
  public:
-  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy).
-  // INVALID_ARGUMENT: nothing to train on, a hidden layer without nodes, an element of the descriptor without an atomic
-  // energy when some are given.
+  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy), by
+  // their weights: 2 is the structure twice, 0 exactly none.
+  // INVALID_ARGUMENT: nothing to train on, or all of weight 0; a hidden layer without nodes; an element of the
+  // descriptor without an atomic energy when some are given; CheckLabelRange's.
   static absl::StatusOr<AtomisticModel> Create(const AtomicData& data, const FeatureSource& features,
                                                const AtomisticTaskOptions& options, absl::Span<const int64_t> train);
 

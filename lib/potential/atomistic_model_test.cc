@@ -1,6 +1,10 @@
 #include "lib/potential/atomistic_model.h"
 
+#include <cmath>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,8 +16,11 @@ namespace {
 using ::testing::HasSubstr;
 
 struct Fixture {
-  explicit Fixture(AtomisticTaskOptions options = {}) : options(std::move(options)) {
+  explicit Fixture(AtomisticTaskOptions options = {},
+                   const std::vector<std::pair<std::string, double>>& config_weights = {})
+      : options(std::move(options)) {
     AtomicDataOptions data_options;
+    data_options.config_weights = config_weights;
     data_options.descriptor.emplace();
     data_options.descriptor->species = {22, 8};
     data_options.descriptor->rad_order = 3;
@@ -75,6 +82,46 @@ TEST(AtomisticModelTest, FitsAtomicEnergiesWhereNoneAreGiven) {
   double mean = 0;
   for (const double target : model.targets()) mean += target / 403;
   EXPECT_LT(std::abs(mean), 1.0);  // total energies are about -800 eV per atom
+}
+
+void ExpectSame(const AtomisticModel& a, const AtomisticModel& b) {
+  EXPECT_EQ(a.atomic_energies(), b.atomic_energies());
+  EXPECT_EQ(a.energy_scaling().scale, b.energy_scaling().scale);
+  EXPECT_EQ(a.energy_scaling().shift, b.energy_scaling().shift);
+  EXPECT_EQ(a.feature_scaling().mean, b.feature_scaling().mean);
+  EXPECT_EQ(a.feature_scaling().scale, b.feature_scaling().scale);
+  EXPECT_EQ(a.feature_range().min, b.feature_range().min);
+  EXPECT_EQ(a.feature_range().max, b.feature_range().max);
+}
+
+// What is fixed before the first step knows weights, too: 0 is no structure, to the bit, 2 is the structure twice.
+TEST(AtomisticModelTest, WeightsAreNumbersOfStructures) {
+  Fixture plain, without({}, {{"anat*", 0}}), heavy({}, {{"anat*", 2}}), even({}, {{"*", 1}});
+  const std::vector<int64_t> train = Range(0, 403);
+  std::vector<int64_t> others, twice;
+  for (const int64_t s : train) {
+    const bool is_anatase = plain.data->config_type(s).compare(0, 4, "anat") == 0;
+    if (!is_anatase) others.push_back(s);
+    twice.insert(twice.end(), is_anatase ? 2 : 1, s);
+  }
+  ASSERT_GT(others.size(), 10);
+  ASSERT_LT(others.size(), 400);
+  ExpectSame(*without.Create(train), *plain.Create(others));
+  ExpectSame(*even.Create(train), *plain.Create(train));
+  const AtomisticModel weighted = *heavy.Create(train), expected = *plain.Create(twice);
+  EXPECT_NE(weighted.feature_scaling().mean, plain.Create(train)->feature_scaling().mean);
+  for (int i = 0; i < 2; ++i) EXPECT_NEAR(weighted.atomic_energies()[i], expected.atomic_energies()[i], 1e-11);
+  EXPECT_NEAR(weighted.energy_scaling().scale, expected.energy_scaling().scale, 1e-11);
+  const FeatureScaling &a = weighted.feature_scaling(), &b = expected.feature_scaling();
+  for (size_t i = 0; i < a.mean.size(); ++i) {
+    EXPECT_NEAR(a.mean[i], b.mean[i], 1e-12 * (1 + std::abs(b.mean[i])));
+    EXPECT_NEAR(a.scale[i], b.scale[i], 1e-9 * b.scale[i]);  // a variance loses digits
+  }
+  std::vector<int64_t> anatase;
+  for (const int64_t s : train) {
+    if (without.data->weight(s) == 0) anatase.push_back(s);
+  }
+  EXPECT_THAT(without.Create(anatase).status().message(), HasSubstr("every training structure has weight 0"));
 }
 
 TEST(AtomisticModelTest, WritesAPotentialThatReadsBack) {

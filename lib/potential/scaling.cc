@@ -74,7 +74,7 @@ double FeatureScaling::Magnification() const {
 FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, int num_features)
     : kind_(kind), num_species_(num_species), num_features_(num_features) {
   const int groups = kind == FeatureScalingKind::kPerSpecies ? num_species : 1;
-  count_.assign(groups, 0);
+  weight_.assign(groups, 0);
   shift_.assign(groups * num_features, 0);
   sum_.assign(groups * num_features, 0);
   square_.assign(groups * num_features, 0);
@@ -83,17 +83,19 @@ FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, i
 }
 
 template <typename T>
-void FeatureStatistics::AddAtom(uint8_t species, const T* features) {
+void FeatureStatistics::AddAtom(uint8_t species, const T* features, double weight) {
+  if (weight == 0) return;  // also of NaN features, and of one that would be the shift
   if (std::is_same<T, float>::value) is_single_ = true;
   const int group = kind_ == FeatureScalingKind::kPerSpecies ? species : 0;
   double* const shift = &shift_[group * num_features_];
   double* const sum = &sum_[group * num_features_];
   double* const square = &square_[group * num_features_];
-  if (count_[group]++ == 0) std::copy_n(features, num_features_, shift);
+  if (weight_[group] == 0) std::copy_n(features, num_features_, shift);
+  weight_[group] += weight;
   for (int f = 0; f < num_features_; ++f) {
     const double d = features[f] - shift[f];
-    sum[f] += d;
-    square[f] += d * d;
+    sum[f] += weight * d;
+    square[f] += weight * d * d;
   }
   double* const min = &range_.min[species * num_features_];
   double* const max = &range_.max[species * num_features_];
@@ -118,7 +120,7 @@ FeatureScaling FeatureStatistics::Result() const {
   if (kind_ == FeatureScalingKind::kNone) return result;
   for (int s = 0; s < num_species_; ++s) {
     const int group = kind_ == FeatureScalingKind::kPerSpecies ? s : 0;
-    const double n = static_cast<double>(count_[group]);
+    const double n = weight_[group];
     for (int f = 0; f < num_features_; ++f) {
       const int from = group * num_features_ + f, to = s * num_features_ + f;
       if (n == 0) {
@@ -144,50 +146,41 @@ EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom) {
   return result;
 }
 
-AtomicEnergyFit FitAtomicEnergies(absl::Span<const double> energies, absl::Span<const int64_t> counts,
-                                  int num_species) {
+std::vector<double> FitAtomicEnergies(absl::Span<const double> energies, absl::Span<const int64_t> counts,
+                                      int num_species, absl::Span<const double> weights) {
   const int n = num_species;
   const int64_t structures = static_cast<int64_t>(energies.size());
   CHECK_EQ(static_cast<int64_t>(counts.size()), structures * n);
-  // Per atom, so that a large cell does not outweigh the small ones: fractions x, energies e per atom.
+  CHECK(weights.empty() || weights.size() == energies.size());
   std::vector<double> normal(n * n, 0.0), right(n, 0.0), x(n);
-  auto fractions = [&](int64_t s) {
+  for (int64_t s = 0; s < structures; ++s) {
+    const double weight = weights.empty() ? 1 : weights[s];
+    if (weight == 0) continue;  // 0 times an energy that is not finite is not 0
     double atoms = 0;
     for (int i = 0; i < n; ++i) atoms += static_cast<double>(counts[s * n + i]);
     for (int i = 0; i < n; ++i) x[i] = static_cast<double>(counts[s * n + i]) / atoms;
-    return energies[s] / atoms;
-  };
-  for (int64_t s = 0; s < structures; ++s) {
-    const double e = fractions(s);
+    const double e = energies[s] / atoms;
     for (int i = 0; i < n; ++i) {
-      right[i] += x[i] * e;
-      for (int k = 0; k < n; ++k) normal[i * n + k] += x[i] * x[k];
+      right[i] += weight * x[i] * e;
+      for (int k = 0; k < n; ++k) normal[i * n + k] += weight * x[i] * x[k];
     }
   }
   std::vector<double> vectors;
   JacobiEigen(n, &normal, &vectors);
   double largest = 0;
   for (int i = 0; i < n; ++i) largest = std::max(largest, normal[i * n + i]);
-  AtomicEnergyFit fit;
-  fit.energy.assign(n, 0.0);
+  std::vector<double> fitted(n, 0.0);
   for (int k = 0; k < n; ++k) {  // pseudo-inverse: directions that the data does not see stay 0
     const double eigenvalue = normal[k * n + k];
     if (eigenvalue <= kRank * largest) continue;
     double projection = 0;
     for (int i = 0; i < n; ++i) projection += vectors[i * n + k] * right[i];
-    for (int i = 0; i < n; ++i) fit.energy[i] += vectors[i * n + k] * projection / eigenvalue;
+    for (int i = 0; i < n; ++i) fitted[i] += vectors[i * n + k] * projection / eigenvalue;
   }
-  double square = 0;
-  for (int64_t s = 0; s < structures; ++s) {
-    double residual = fractions(s);
-    for (int i = 0; i < n; ++i) residual -= x[i] * fit.energy[i];
-    square += residual * residual;
-  }
-  if (structures > 0) fit.residual = std::sqrt(square / static_cast<double>(structures));
-  return fit;
+  return fitted;
 }
 
-template void FeatureStatistics::AddAtom<float>(uint8_t, const float*);
-template void FeatureStatistics::AddAtom<double>(uint8_t, const double*);
+template void FeatureStatistics::AddAtom<float>(uint8_t, const float*, double);
+template void FeatureStatistics::AddAtom<double>(uint8_t, const double*, double);
 
 }  // namespace rutile

@@ -38,25 +38,31 @@ struct FeatureRange {
 // digits cancel. The deviation is sqrt(variance + 1e-12), as aenet-python has it. A feature whose deviation is below
 // 1e-8 of its size, or of a species without atoms, gets scale 0: a derivative of 1e8 helps nobody. Of features that
 // were added in single precision that holds below 1e-6 of their size or of 1: what varies there is their rounding.
+//
+// weight >= 0, of the atom's structure: 2 is the atom added twice, to rounding, 0 exactly the atom not added.
 class FeatureStatistics {
  public:
   FeatureStatistics(FeatureScalingKind kind, int num_species, int num_features);
-  void Add(uint8_t species, absl::Span<const float> features) { AddAtom(species, features.data()); }
-  void Add(uint8_t species, absl::Span<const double> features) { AddAtom(species, features.data()); }
+  void Add(uint8_t species, absl::Span<const float> features, double weight = 1) {
+    AddAtom(species, features.data(), weight);
+  }
+  void Add(uint8_t species, absl::Span<const double> features, double weight = 1) {
+    AddAtom(species, features.data(), weight);
+  }
   FeatureScaling Result() const;
   // By species, whatever the kind of scaling. NaN features are not seen.
   const FeatureRange& Range() const { return range_; }
 
  private:
   template <typename T>
-  void AddAtom(uint8_t species, const T* features);
+  void AddAtom(uint8_t species, const T* features, double weight);
   bool IsConstant(double deviation, double mean) const;
 
   const FeatureScalingKind kind_;
   const int num_species_;
   const int num_features_;
   bool is_single_ = false;                    // some features were added in single precision
-  std::vector<int64_t> count_;                // by group: species, or one
+  std::vector<double> weight_;                // by group: species, or one; the sum, that is the number of atoms
   std::vector<double> shift_, sum_, square_;  // [groups, F]
   FeatureRange range_;
 };
@@ -71,15 +77,13 @@ struct EnergyScaling {
 // that value.
 EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom);
 
-struct AtomicEnergyFit {
-  std::vector<double> energy;  // [species] eV
-  double residual = 0;         // root mean square of what is left, eV per atom
-};
-
-// Least squares of total energies on compositions. counts: [structures, species]. Of the many solutions when
+// [species] eV: least squares of energies per atom on the species' shares of the atoms, so that a large cell does not
+// outweigh the small ones. energies: [structures] eV, total. counts: [structures, species]. weights: [structures] >= 0,
+// or empty: all weigh 1; 2 is the structure twice, to rounding, 0 exactly no structure. Of the many solutions when
 // compositions do not tell species apart (every structure is a multiple of TiO2), the one of least norm: predictions
 // are the same.
-AtomicEnergyFit FitAtomicEnergies(absl::Span<const double> energies, absl::Span<const int64_t> counts, int num_species);
+std::vector<double> FitAtomicEnergies(absl::Span<const double> energies, absl::Span<const int64_t> counts,
+                                      int num_species, absl::Span<const double> weights = {});
 
 }  // namespace rutile
 

@@ -106,6 +106,35 @@ TEST(FeatureStatisticsTest, RangesOfSinglePrecisionAreExactAndPassOverNaN) {
   EXPECT_EQ(statistics.Range().max[0], double{0.3f});
 }
 
+// To the bit as if an atom of weight 0 was not there, be it the first, which features are shifted by, or not a number;
+// weight 2 is the atom twice.
+TEST(FeatureStatisticsTest, WeightsAreNumbersOfAtoms) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::vector<double>> rows = {{1.1, 5}, {3.3, 7}, {10.7, 1.9}, {14, 1}};
+  for (const FeatureScalingKind kind : {FeatureScalingKind::kPooled, FeatureScalingKind::kPerSpecies}) {
+    FeatureStatistics plain(kind, 2, 2), without(kind, 2, 2), twice(kind, 2, 2), weighted(kind, 2, 2);
+    for (const int species : {0, 1}) without.Add(species, std::vector<double>{-1e9, 1e9}, 0);
+    for (int i = 0; i < 4; ++i) {
+      const int species = i / 2;
+      plain.Add(species, rows[i]);
+      without.Add(species, rows[i], 1);
+      without.Add(species, std::vector<double>{nan, 3}, 0);
+      twice.Add(species, rows[i]);
+      if (i != 1) twice.Add(species, rows[i]);
+      weighted.Add(species, rows[i], i == 1 ? 0.5 : 1);
+    }
+    EXPECT_EQ(without.Result().mean, plain.Result().mean);
+    EXPECT_EQ(without.Result().scale, plain.Result().scale);
+    EXPECT_EQ(without.Range().min, plain.Range().min);
+    EXPECT_EQ(without.Range().max, plain.Range().max);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_NEAR(weighted.Result().mean[i], twice.Result().mean[i], 1e-13);
+      EXPECT_NEAR(weighted.Result().scale[i], twice.Result().scale[i], 1e-12);
+    }
+    EXPECT_GT(std::abs(weighted.Result().mean[0] - plain.Result().mean[0]), 0.01);
+  }
+}
+
 TEST(ScaleEnergiesTest, MapsToMinusOneToOne) {
   const EnergyScaling scaling = ScaleEnergies({-5.0, -3.0, -4.5});
   EXPECT_EQ(scaling.scale, 1);
@@ -143,24 +172,43 @@ TEST(FitAtomicEnergiesTest, FindsTheEnergiesThatMadeTheData) {
     }
     energies.push_back(energy);
   }
-  const AtomicEnergyFit fit = FitAtomicEnergies(energies, counts, 3);
-  for (int k = 0; k < 3; ++k) EXPECT_NEAR(fit.energy[k], truth[k], 1e-9);
-  EXPECT_LT(fit.residual, 1e-10);
+  const std::vector<double> fit = FitAtomicEnergies(energies, counts, 3);
+  for (int k = 0; k < 3; ++k) EXPECT_NEAR(fit[k], truth[k], 1e-9);
 }
 
 // Every structure is a multiple of TiO2: Ti and O cannot be told apart, but the energy of TiO2 can.
 TEST(FitAtomicEnergiesTest, CollinearCompositionsGiveTheLeastNorm) {
-  const AtomicEnergyFit fit = FitAtomicEnergies({-80, -160, -239.4}, {2, 4, 4, 8, 6, 12}, 2);
-  EXPECT_NEAR(fit.energy[1], 2 * fit.energy[0], 1e-9);             // along (1, 2)
-  EXPECT_NEAR(fit.energy[0] + 2 * fit.energy[1], -39.967, 0.001);  // mean of -40, -40 and -39.9 per formula
-  EXPECT_NEAR(fit.residual, std::sqrt((2 + 4) / 3.0) / 90, 1e-6);  // 0.1 / 3 eV per atom, off the mean
+  const std::vector<double> fit = FitAtomicEnergies({-80, -160, -239.4}, {2, 4, 4, 8, 6, 12}, 2);
+  EXPECT_NEAR(fit[1], 2 * fit[0], 1e-9);             // along (1, 2)
+  EXPECT_NEAR(fit[0] + 2 * fit[1], -39.967, 0.001);  // mean of -40, -40 and -39.9 per formula
 }
 
 TEST(FitAtomicEnergiesTest, SpeciesThatDoNotOccurStayZero) {
-  const AtomicEnergyFit fit = FitAtomicEnergies({-4, -8, -13}, {1, 0, 0, 2, 0, 0, 3, 0, 0}, 3);
-  EXPECT_NEAR(fit.energy[0], -(4 + 4 + 13 / 3.0) / 3, 1e-12);
-  EXPECT_EQ(fit.energy[1], 0);
-  EXPECT_EQ(fit.energy[2], 0);
+  const std::vector<double> fit = FitAtomicEnergies({-4, -8, -13}, {1, 0, 0, 2, 0, 0, 3, 0, 0}, 3);
+  EXPECT_NEAR(fit[0], -(4 + 4 + 13 / 3.0) / 3, 1e-12);
+  EXPECT_EQ(fit[1], 0);
+  EXPECT_EQ(fit[2], 0);
+}
+
+// Energies per atom, not total ones: the large cell pulls as much as the small one.
+TEST(FitAtomicEnergiesTest, LargeCellsCountAsSmallOnes) {
+  EXPECT_THAT(FitAtomicEnergies({-4, -600}, {1, 100}, 1), ElementsAre(DoubleNear(-5, 1e-12)));
+}
+
+TEST(FitAtomicEnergiesTest, WeightsAreNumbersOfStructures) {
+  const std::vector<double> energies = {-80.3, -161, -33, -7};
+  const std::vector<int64_t> counts = {2, 4, 4, 9, 3, 1, 1, 0};
+  const std::vector<double> plain = FitAtomicEnergies(energies, counts, 2);
+  EXPECT_EQ(FitAtomicEnergies(energies, counts, 2, {1, 1, 1, 1}), plain);  // to the bit
+  const std::vector<double> twice = FitAtomicEnergies({-80.3, -161, -161, -33, -7}, {2, 4, 4, 9, 4, 9, 3, 1, 1, 0}, 2);
+  const std::vector<double> weighted = FitAtomicEnergies(energies, counts, 2, {1, 2, 1, 1});
+  EXPECT_THAT(weighted, ElementsAre(DoubleNear(twice[0], 1e-12), DoubleNear(twice[1], 1e-12)));
+  EXPECT_GT(std::abs(weighted[0] - plain[0]), 1e-3);
+  // Nothing of weight 0 gets in, whatever it is.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(FitAtomicEnergies({nan, -80.3, -161, -33, -7, 1e300}, {1, 1, 2, 4, 4, 9, 3, 1, 1, 0, 5, 5}, 2,
+                              {0, 1, 1, 1, 1, 0}),
+            plain);
 }
 
 }  // namespace

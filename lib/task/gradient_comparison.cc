@@ -30,6 +30,12 @@ absl::Status Disagree(absl::string_view what, double actual, double expected, do
                    "); this is a bug worth reporting, and --compile_mode=none trains with the reference"));
 }
 
+absl::Status NotFinite(absl::string_view what, double actual, double expected, DType dtype) {
+  return absl::OutOfRangeError(absl::StrCat(what, " is ", actual, ", by the reference ", expected,
+                                            ": a label or a parameter is not finite, or too large for ",
+                                            dtype == DType::kF32 ? "fp32" : "fp64"));
+}
+
 }  // namespace
 
 std::string ParameterLocation(absl::Span<const ParameterSlice> slices, int64_t position) {
@@ -84,15 +90,21 @@ absl::Status CheckAgainstReference(const Task& task, const AddGradients& fast, c
       return Disagree(absl::StrCat("the number of values in term \"", terms[t].name, "\""), sums.count[t],
                       reference_sums.count[t], 0, 0);
     }
+    const std::string sum = absl::StrCat("the sum of term \"", terms[t].name, "\"");
+    if (!std::isfinite(reference_sums.sum[t])) {
+      return NotFinite(sum, sums.sum[t], reference_sums.sum[t], parameters.dtype());
+    }
     const double relative = RelativeDifference(sums.sum[t], reference_sums.sum[t], std::abs(reference_sums.sum[t]));
     if (relative > tolerance) {
-      return Disagree(absl::StrCat("the sum of term \"", terms[t].name, "\""), sums.sum[t], reference_sums.sum[t],
-                      relative, tolerance);
+      return Disagree(sum, sums.sum[t], reference_sums.sum[t], relative, tolerance);
     }
     const GradientDifference worst = CompareGradients(task.parameter_slices(), gradients[t], reference[t]);
     if (worst.relative > tolerance) {
-      return Disagree(absl::StrCat("d ", terms[t].name, " / d ", worst.location), worst.actual, worst.expected,
-                      worst.relative, tolerance);
+      const std::string derivative = absl::StrCat("d ", terms[t].name, " / d ", worst.location);
+      if (!std::isfinite(worst.expected)) {
+        return NotFinite(derivative, worst.actual, worst.expected, parameters.dtype());
+      }
+      return Disagree(derivative, worst.actual, worst.expected, worst.relative, tolerance);
     }
   }
   return absl::OkStatus();

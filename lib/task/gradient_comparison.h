@@ -35,6 +35,7 @@ using AddGradients = std::function<absl::Status(absl::Span<Tensor> gradients, Te
 
 // Runs both `fast` and ReferenceGradients on the batch. FAILED_PRECONDITION naming term, sum or
 // parameter and both values when a sum, a count or a gradient differs by more than `tolerance`, relative as above.
+// OUT_OF_RANGE naming them where the reference is not finite: that comes of data or parameters, not of `fast`.
 absl::Status CheckAgainstReference(const Task& task, const AddGradients& fast, const Tensor& parameters,
                                    const NamedTensors& batch, double tolerance);
 // The same of task.AccumulateGradients.

@@ -65,5 +65,28 @@ TEST(GradientComparisonTest, FastAgainstReference) {
   }
 }
 
+// Data that is not finite is no bug of a kernel; a kernel that makes infinities of good data is.
+TEST(GradientComparisonTest, WhatTheReferenceCannotComputeIsNoBug) {
+  ToyTaskOptions options;
+  options.nan_example = 1;
+  options.dtype = DType::kF32;
+  const absl::Status data = Check(options);
+  EXPECT_EQ(data.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(data.message()),
+              HasSubstr("the sum of term \"value\" is nan, by the reference nan: a label"));
+  EXPECT_THAT(std::string(data.message()), HasSubstr("fp32"));
+  ToyTask task(ToyTaskOptions{});
+  NamedTensors batch;
+  ASSERT_TRUE(task.MakeBatch({0, 1, 2}, &batch).ok());
+  const AddGradients overflows = [&](absl::Span<Tensor> gradients, TermSums* sums) {
+    const absl::Status status = task.AccumulateGradients(task.InitialParameters(0), batch, gradients, sums);
+    gradients[0].mutable_values<double>()[1] = std::numeric_limits<double>::infinity();
+    return status;
+  };
+  const absl::Status bug = CheckAgainstReference(task, overflows, task.InitialParameters(0), batch, 1e-6);
+  EXPECT_EQ(bug.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(bug.message()), HasSubstr("d value / d weight[0, 1] is inf"));
+}
+
 }  // namespace
 }  // namespace rutile

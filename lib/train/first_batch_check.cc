@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
@@ -54,6 +56,23 @@ absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<cons
 // hundred. On other examples they would not.
 constexpr int kAttempts = 3;
 
+// FAILED_PRECONDITION or OUT_OF_RANGE: of which examples that is to be said.
+bool IsFinding(const absl::Status& status) { return absl::IsFailedPrecondition(status) || absl::IsOutOfRange(status); }
+
+// What is not finite, as an error of the data: of one example, where there is one that alone is so.
+absl::Status NameExample(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
+                         const TrainerOptions& options, const absl::Status& of_all) {
+  for (size_t e = 0; e < examples.size(); ++e) {
+    const absl::Status status = CheckExamples(task, parameters, examples.subspan(e, 1), options);
+    if (!absl::IsOutOfRange(status)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("example ", examples[e], " (from 0) cannot be learned from: ", status.message()));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("examples ", absl::StrJoin(examples.subspan(0, 5), ", "),
+                                                 examples.size() > 5 ? ", ..." : "",
+                                                 " (from 0) cannot be learned from: ", of_all.message()));
+}
+
 }  // namespace
 
 absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
@@ -62,7 +81,7 @@ absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<co
   task.StartEpoch(epoch, /*training=*/true);
   const absl::Span<const int64_t> first = ExamplesToCheck(task, examples, options);
   const absl::Status status = CheckExamples(task, parameters, first, options);
-  if (!absl::IsFailedPrecondition(status)) return status;
+  if (!IsFinding(status)) return status;
   absl::Span<const int64_t> checked = first;
   for (int attempt = 1; attempt < kAttempts; ++attempt) {
     examples.remove_prefix(checked.size());
@@ -70,7 +89,7 @@ absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<co
     if (checked.size() < first.size()) break;  // few examples agree too easily
     if (CheckExamples(task, parameters, checked, options).ok()) return absl::OkStatus();
   }
-  return status;
+  return absl::IsOutOfRange(status) ? NameExample(task, parameters, first, options, status) : status;
 }
 
 }  // namespace rutile

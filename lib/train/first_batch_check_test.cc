@@ -88,6 +88,21 @@ TEST(CheckFirstBatchTest, AKinkIsNotAMistake) {
   EXPECT_EQ(check(1, {0, 1, 2}), absl::StatusCode::kFailedPrecondition);
 }
 
+// One such example is left to the epoch, which says of a step what it met and keeps the batch; where there is nothing
+// but these, the error names one.
+TEST(CheckFirstBatchTest, DataThatIsNotFiniteIsNoMistake) {
+  ToyTaskOptions toy;
+  toy.nan_example = 1;
+  ToyTask task(toy);
+  TrainerOptions options;
+  const absl::Status status = CheckFirstBatch(task, task.InitialParameters(1), {3, 1, 2, 0}, options, 0);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("example 1 (from 0) cannot be learned from"));
+  EXPECT_THAT(std::string(status.message()), ::testing::Not(HasSubstr("bug")));
+  options.check_cost = 2;
+  EXPECT_EQ(CheckFirstBatch(task, task.InitialParameters(1), {3, 1, 2, 0}, options, 0), absl::OkStatus());
+}
+
 // What is too much for the check is not even made.
 TEST(CheckFirstBatchTest, MakesNoMoreThanItChecks) {
   ToyTaskOptions toy;

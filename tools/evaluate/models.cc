@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/decimal.h"
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
@@ -74,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
   }
   for (size_t s = 0; s < d.species.size(); ++s) {
     facts.emplace_back(absl::StrCat("atomic energy of ", ElementSymbol(d.species[s])),
-                       absl::StrFormat("%.6f eV", first.atomic_energies[s]));
+                       Decimal(first.atomic_energies[s], 6) + " eV");
   }
   return facts;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "lib/base/decimal.h"
 #include "lib/base/status_macros.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/evaluate_examples.h"
@@ -64,7 +65,7 @@ absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameter
     std::cout << name << "\t" << examples->size();
     for (const Metric& metric : result.metrics) {
       // Stresses of crystals are of the order of 0.01 eV/Å^3, their errors smaller by far.
-      std::cout << absl::StrFormat("\t%.*f", metric.unit == "eV/Å^3" ? 7 : 4, metric.value);
+      std::cout << "\t" << Decimal(metric.value, metric.unit == "eV/Å^3" ? 7 : 4);
     }
     std::cout << "\n";
   }

@@ -111,5 +111,48 @@ expect_error 1 'bucket_window=0: expected 1' $train --bucket_by_size --bucket_wi
 expect_error 1 'shuffle off' $train --bucket_by_size --noshuffle --output_dir=h f.safetensors
 expect_error 1 'lbfgs' $train --bucket_by_size --optimizer=lbfgs --output_dir=h f.safetensors
 
+# Weight 0 is as if the structure was not there, to the bit: atomic energies, scales and all that follows.
+head -n 800 "$tio2" > some.xyz
+head -n "$(($(grep -n Lattice some.xyz | tail -n 1 | cut -d : -f 1) - 2))" some.xyz > whole.xyz
+count=$(grep -c Lattice whole.xyz)
+bad_frame() { # ENERGY: the first frame with another
+  head -n $(($(head -n 1 whole.xyz) + 2)) whole.xyz | sed "s/energy=[^ ]*/energy=$1/; s/config_type=[^ ]*/config_type=bad/"
+}
+(cat whole.xyz && bad_frame 1000) > with.xyz
+printf '%s\n' 0 1 2 > validation.txt
+small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --hidden=4 --max_epochs=2 --batch_size=16 --validation_frames=validation.txt"
+for flags in "" --force_weight=0.1; do
+  rm -rf whole with
+  $train $small $flags --output_dir=whole whole.xyz > whole.tsv 2> log || fail "whole: $(cat log)"
+  grep -q 'off by more' log && fail "energies as they should be: $(cat log)"
+  $train $small $flags --config_weights=bad=0 --output_dir=with with.xyz > with.tsv 2> log || fail "weight 0: $(cat log)"
+  grep -q '1 training structures have weight 0 and are left out' log || fail "weight 0: $(cat log)"
+  grep -q 'off by more' log && fail "warned of what has weight 0: $(cat log)"
+  $diff whole/last.safetensors with/last.safetensors || fail "a structure of weight 0 changes the run"
+  cmp whole.tsv with.tsv || fail "a structure of weight 0 changes the errors"
+  cmp whole/train_frames.txt with/train_frames.txt || fail "a structure of weight 0 is in the training set"
+done
+for type in anatase rutile columbite fluorite; do printf '%s=0,' $type; done > weights
+expect_error 1 'every training structure has weight 0' $train $small --output_dir=h --config_weights="$(cat weights)bad=1" \
+  --validation_frames=<(seq "$count" "$count") with.xyz
+# Weight 1: it is told of, and by name; also among the errors, however large it is.
+$train $small --output_dir=warned with.xyz > /dev/null 2> log || fail "an outlier: $(cat log)"
+grep "warning: with.xyz#$count: its energy, 1000.0000 eV, is 1[0-9][0-9].[0-9] eV per atom above the" log |
+  grep -q "1 of $((count - 2)) structures are off by more than 20, half of them by more than" || fail "an outlier: $(cat log)"
+$train $small --atomic_energies=Ti=-5,O=-5 --output_dir=given with.xyz > /dev/null 2> log || fail "given: $(cat log)"
+grep -q 'off by more' log && fail "nothing was fitted: $(cat log)"
+(bad_frame 1e100 && cat whole.xyz) > first.xyz
+$train $small --output_dir=long first.xyz > long.tsv 2> log || fail "a long error: $(cat log)"
+grep '^validation' long.tsv | grep -q '[0-9]e+10[0-9]' || fail "a long error: $(cat long.tsv)"
+(cat whole.xyz && bad_frame 1e14) > far.xyz
+$train $small --output_dir=far far.xyz > /dev/null 2> log || fail "far: $(cat log)"
+grep -q 'Ti [-0-9.]*e+[0-9]* eV' log || fail "a long atomic energy: $(cat log)"
+# What no loss can hold is an error of the data, not of the program.
+(cat whole.xyz && bad_frame 1e20) > huge.xyz
+expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" $train $small --output_dir=h huge.xyz
+expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV" $train $small --force_weight=0.1 --output_dir=h huge.xyz
+$train $small --config_weights=bad=0 --overwrite --output_dir=with huge.xyz > /dev/null 2> log || fail "huge, weight 0: $(cat log)"
+$diff whole/last.safetensors with/last.safetensors > /dev/null && fail "forces or not is the same"
+
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
 finish

@@ -51,6 +51,15 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
   }
   if (split.train.empty()) return absl::InvalidArgumentError("no training structure has an energy");
   if (removed > 0) PrintWarning(absl::StrCat(removed, " structures have no energy and are left out"));
+  // Nothing is learned from what weighs nothing: not a place in a batch, nor a say in how batches are drawn.
+  const auto end =
+      std::remove_if(split.train.begin(), split.train.end(), [&](int64_t s) { return data.weight(s) == 0; });
+  const auto weightless = split.train.end() - end;
+  split.train.erase(end, split.train.end());
+  if (split.train.empty()) {
+    return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
+  }
+  if (weightless > 0) PrintMessage(absl::StrCat(weightless, " training structures have weight 0 and are left out"));
   return split;
 }
 

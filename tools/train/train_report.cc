@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "lib/base/decimal.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_tables.h"
+#include "lib/potential/atomistic_model.h"
+#include "lib/potential/label_range.h"
 #include "lib/potential/potential_file.h"
 #include "lib/potential/predict_data.h"
 #include "lib/structure/element.h"
@@ -34,27 +39,47 @@ Sets SetsOf(const Split& split) {
   return {{{"train", &split.train}, {"validation", &split.validation}, {"test", &split.test}}};
 }
 
+// Where atomic energies were fitted, targets are what the fit leaves.
+void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl::Span<const int64_t> train) {
+  if (!model.atomic_energies_fitted()) return;
+  const std::optional<FitOutlier> found = FindFitOutlier(model.targets(), train);
+  if (!found.has_value()) return;
+  const int64_t s = found->structure;
+  const double expected = data.energy(s) - found->residual * static_cast<double>(data.num_atoms(s));
+  PrintWarning(
+      absl::StrCat(data.name(s), ": its energy, ", Decimal(data.energy(s), 4), " eV, is ",
+                   Decimal(std::abs(found->residual), 1), " eV per atom ", found->residual > 0 ? "above" : "below",
+                   " the ", Decimal(expected, 4), " eV that fitted atomic energies expect; ", found->beyond, " of ",
+                   train.size(), " structures are off by more than ", FitOutlier::kLimit,
+                   ", half of them by more than ", Decimal(found->median, 1),
+                   ". A mistake, or energies of two references? Leave it out (--max_energy, --config_weights), or give "
+                   "--atomic_energies"));
+}
+
+void WarnOfStressLeftOut(const AtomicData& data, const std::vector<int64_t>& train) {
+  if (FLAGS_stress_weight <= 0) return;
+  const int64_t left_out =
+      std::count_if(train.begin(), train.end(), [&](int64_t s) { return data.records_stress(s) && !data.has_stress(s); });
+  if (left_out == 0) return;
+  PrintWarning(absl::StrCat("the stress of ", left_out,
+                            " training structures does not count: they are not periodic in three directions"));
+}
+
 }  // namespace
 
 void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& split) {
   const std::vector<uint8_t>& species = data.descriptor().species;
   std::string energies;
   for (size_t s = 0; s < species.size(); ++s) {
-    absl::StrAppendFormat(&energies, " %s %.4f eV", std::string(ElementSymbol(species[s])),
-                          task.model->atomic_energies()[s]);
+    absl::StrAppend(&energies, " ", ElementSymbol(species[s]), " ", Decimal(task.model->atomic_energies()[s], 4),
+                    " eV");
   }
   PrintMessage(absl::StrCat(split.train.size(), " structures train, ", split.validation.size(), " validate, ",
                             split.test.size(), " are kept for the test; ", task.task->num_parameters(),
                             " parameters; atomic energies", task.model->atomic_energies_fitted() ? " (fitted)" : "",
                             energies));
-  if (FLAGS_stress_weight > 0) {
-    const int64_t left_out = std::count_if(split.train.begin(), split.train.end(),
-                                           [&](int64_t s) { return data.records_stress(s) && !data.has_stress(s); });
-    if (left_out > 0) {
-      PrintWarning(absl::StrCat("the stress of ", left_out,
-                                " training structures does not count: they are not periodic in three directions"));
-    }
-  }
+  WarnOfStressLeftOut(data, split.train);
+  WarnOfFitOutlier(data, *task.model, split.train);
   const int num_features = data.descriptor().num_features();
   for (size_t s = 0; s < species.size(); ++s) {
     if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {

@@ -1,0 +1,20 @@
+// Numbers for people, with so many decimals.
+
+#ifndef RUTILE_LIB_BASE_DECIMAL_H_
+#define RUTILE_LIB_BASE_DECIMAL_H_
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_format.h"
+
+namespace rutile {
+
+// "-5.0123" with four decimals; "1e+200" where that would be hundreds of digits, that is from 1e9 in size, six digits.
+inline std::string Decimal(double value, int decimals) {
+  return std::abs(value) < 1e9 ? absl::StrFormat("%.*f", decimals, value) : absl::StrFormat("%.6g", value);
+}
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_BASE_DECIMAL_H_
