@@ -9,6 +9,7 @@
 #include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 
 namespace rutile {
@@ -41,6 +42,31 @@ absl::Status CheckValidation(const RunPlan& plan) {
       "check_val_every_n_epoch, val_check_interval and limit_val_batches have no effect without a validation set");
 }
 
+// What would never be reached, or what would raise what it is to bound.
+absl::Status CheckSchedule(const RunPlan& plan) {
+  const ScheduleOptions& schedule = plan.options.schedule;
+  const double rate = plan.options.optimizer.learning_rate;
+  if (schedule.min_learning_rate > rate) {
+    return absl::InvalidArgumentError(absl::StrCat("min_learning_rate is ", schedule.min_learning_rate,
+                                                   ", expected no more than the learning_rate of ", rate));
+  }
+  // What is meant for a longer run may be tried out, and trained in parts.
+  const RunMode mode = plan.options.mode;
+  const bool is_part = mode == RunMode::kResume || mode == RunMode::kResumeOrNew;
+  if (plan.run_steps < 0 || is_part || plan.options.files == RunFiles::kNone) return absl::OkStatus();
+  if (schedule.warmup_steps > plan.run_steps) {
+    return absl::InvalidArgumentError(absl::StrCat("lr schedule: the warm-up takes ", schedule.warmup_steps,
+                                                   " steps, expected no more than the ", plan.run_steps,
+                                                   " of the run"));
+  }
+  if (plan.options.ema.has_value() && plan.options.ema->start_step > plan.run_steps) {
+    return absl::InvalidArgumentError(absl::StrCat("ema_start_step is ", plan.options.ema->start_step,
+                                                   ", expected no more than the ", plan.run_steps,
+                                                   " steps of the run: there would be no average"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int64_t RunPlan::StepsOf(int64_t batches) const {
@@ -65,6 +91,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   plan.run_steps = RunSteps(options.stop, plan.steps_per_epoch);
   ASSIGN_OR_RETURN(plan.options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs,
                                                           options.stop.max_steps, plan.steps_per_epoch));
+  RETURN_IF_ERROR(CheckSchedule(plan));
   if (options.ema.has_value() && options.ema->type == EmaDecay::kExponential && plan.run_steps < 0) {
     return absl::InvalidArgumentError(
         "ema_decay_type exp follows the length of the run: give max_epochs or max_steps, or another type");

@@ -28,7 +28,8 @@ struct RunPlan {
 };
 
 // options have passed CheckTrainerOptions. INVALID_ARGUMENT where there is no example to train on, where something
-// spans the run, whose length is not known, and where validation is asked for without a set.
+// spans the run, whose length is not known, or would begin or last beyond its end, where the lowest rate is above the
+// rate, and where validation is asked for without a set.
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options);
 
 // In order, in batches that need not be those of training.

@@ -64,6 +64,12 @@ refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
 refused 'ema does not go with schedule-free-adamw' --optimizer=schedule-free-adamw --ema
 refused 'ema_decay has no effect without --ema' --ema_decay=0.9
 refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
+for value in -1 inf; do
+  refused "^train: --gradient_clip_val=$value: expected a number above 0" --gradient_clip_val=$value
+done
+for hidden in 5,,5 5, ,5 5,x; do
+  refused "hidden=$hidden: \".*\" is no number of nodes" --hidden=$hidden
+done
 refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max
 refused 'gradient_clip_algorithm has no effect' --gradient_clip_algorithm=value
 refused 'val_check_interval=often' --val_check_interval=often
@@ -73,13 +79,17 @@ refused 'limit_train_batches is "1.5"' --limit_train_batches=1.5
 refused 'exclude each other' --overfit_batches=1 --limit_train_batches=3
 refused 'shuffle has no effect with --overfit_batches' --overfit_batches=1 --noshuffle
 for flags in --monitor=val_mrr '--validation_fraction=0 --monitor=val_loss' '--ema --ema_decay_type=exp --max_epochs=-1' \
-  '--validation_fraction=0 --val_check_interval=5'; do
+  '--validation_fraction=0 --val_check_interval=5' '--lr_scheduler=cosine --learning_rate=.001 --min_learning_rate=5' \
+  '--max_epochs=2 --warmup_steps=25' '--max_epochs=2 --ema --ema_start_step=25'; do
   $train --output_dir=refused $flags f.safetensors > stdout 2> err
-  [ $? = 1 ] && grep -qE 'to monitor.*the choices are|follows the length of the run|without a validation set' err && [ ! -e refused ] || fail "$flags: $(cat err)"
+  [ $? = 1 ] && grep -qE 'to monitor.*the choices are|follows the length of the run|without a validation set|no more than the (learning_rate of 0.001|24 (steps )?of the run)' err && [ ! -e refused ] || fail "$flags: $(cat err)"
 done
 refused 'min_epochs has no effect without early stopping' --min_epochs=3
 refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1
 refused 'max_epochs has no effect with --fast_dev_run' --fast_dev_run=1 --max_epochs=3
 refused 'save_interval has no effect with --barebones' --barebones --save_interval=1
+for interval in -1 nan inf; do
+  refused "save_interval=$interval: expected a number of seconds" --save_interval=$interval
+done
 refused 'keep_every_time=never' --keep_every_time=never
 finish
