@@ -1,6 +1,7 @@
 #include "lib/train/run_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -74,14 +75,29 @@ int64_t RunPlan::StepsOf(int64_t batches) const {
   return DivideUp(batches, options.accumulate_grad_batches);
 }
 
+absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& options) {
+  if (options.overfit_batches.all()) return split;
+  const int64_t batches = DivideUp(static_cast<int64_t>(split.train.size()), options.batch_size);
+  if (options.overfit_batches.batches > batches) {
+    return absl::InvalidArgumentError(absl::StrCat("overfit_batches is ", options.overfit_batches.batches, ", but the ",
+                                                   split.train.size(), " training examples make ", batches,
+                                                   " batches of ", options.batch_size));
+  }
+  Split used = split;
+  used.train = used.validation = FirstBatches(split.train, options.overfit_batches, options.batch_size);
+  return used;
+}
+
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options) {
   if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
   RunPlan plan;
   plan.options = options;
-  plan.train = split.train;
-  plan.validation = FirstBatches(split.validation, options.limit_val_batches, options.batch_size);
-  if (!options.overfit_batches.all()) {
-    plan.train = plan.validation = FirstBatches(split.train, options.overfit_batches, options.batch_size);
+  ASSIGN_OR_RETURN(Split used, UsedSplit(split, options));
+  plan.train = std::move(used.train);
+  plan.validation = std::move(used.validation);
+  if (options.overfit_batches.all()) {
+    plan.validation = FirstBatches(plan.validation, options.limit_val_batches, options.batch_size);
+  } else {
     plan.options.shuffle = false;
   }
   RETURN_IF_ERROR(CheckValidation(plan));

@@ -72,6 +72,15 @@ TEST(RunPlanTest, LimitsExamples) {
   EXPECT_THAT(plan.train, ElementsAre(0, 1, 2, 3, 4));
   EXPECT_EQ(plan.validation, plan.train);
   EXPECT_FALSE(plan.options.shuffle);
+  const Split used = UsedSplit(MakeSplit(32, 8), options).value();
+  EXPECT_EQ(used.train, plan.train);
+  EXPECT_EQ(used.validation, plan.train);
+  EXPECT_EQ(UsedSplit(MakeSplit(32, 8), Options())->validation, MakeSplit(32, 8).validation);
+  options.overfit_batches.batches = 7;
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options)->train.size(), 32);
+  options.overfit_batches.batches = 8;
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options).status().message(),
+            "overfit_batches is 8, but the 32 training examples make 7 batches of 5");
   EXPECT_THAT(MakeRunPlan(MakeSplit(3, 0), Options())->validation, IsEmpty());
 }
 

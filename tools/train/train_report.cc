@@ -41,10 +41,11 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
     absl::StrAppendFormat(&energies, " %s %.4f eV", std::string(ElementSymbol(species[s])),
                           task.model->atomic_energies()[s]);
   }
-  PrintMessage(absl::StrCat(split.train.size(), " structures train, ", split.validation.size(), " validate, ",
-                            split.test.size(), " are kept for the test; ", task.task->num_parameters(),
-                            " parameters; atomic energies", task.model->atomic_energies_fitted() ? " (fitted)" : "",
-                            energies));
+  const bool same = split.train == split.validation;
+  PrintMessage(absl::StrCat(split.train.size(), same ? " structures train and validate, " : " structures train, ",
+                            same ? "" : absl::StrCat(split.validation.size(), " validate, "), split.test.size(),
+                            " are kept for the test; ", task.task->num_parameters(), " parameters; atomic energies",
+                            task.model->atomic_energies_fitted() ? " (fitted)" : "", energies));
   const int num_features = data.descriptor().num_features();
   for (size_t s = 0; s < species.size(); ++s) {
     if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {

@@ -10,6 +10,7 @@
 #include "lib/profile/scope.h"
 #include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
 #include "tools/common/checkpoint_flags.h"
 #include "tools/common/run_tool.h"
 #include "tools/train/other_runs.h"
@@ -108,7 +109,8 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
                                  keeps_files ? " -> " + directory.average() : ""));
   }
-  RETURN_IF_ERROR(PrintErrors(*run.task, split, result->best_parameters, run.example_unit, member.name));
+  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  RETURN_IF_ERROR(PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name));
   if (!removed.ok()) return absl::InvalidArgumentError(absl::StrCat("another run is left: ", removed.message()));
   return result;
 }
