@@ -231,6 +231,12 @@ class Checks {
 
 std::vector<Advice> Advise(const ProfileRecord& record, const StageTable& table) { return Checks(record, table).Run(); }
 
+std::string AdviceBasis(const StageTable& table) {
+  const double outside_s = StartAndEndSeconds(table);
+  if (outside_s <= 0.01 * table.wall_s) return "";
+  return absl::StrCat("of the ", SecondsText(table.wall_s - outside_s), " between startup and exit");
+}
+
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table) {
   // Loading libraries is no work of the tool's, and waiting for helpers belongs to the stage that they help with.
   const std::string wait = absl::StrCat("/", StageName(Stage::kWaitForThreads));

@@ -22,6 +22,10 @@ struct Advice {
 // (the loading of libraries).
 std::vector<Advice> Advise(const ProfileRecord& record, const StageTable& table);
 
+// What the shares in advice are of, where that is not the whole time of the process: "of the 1.2 s between startup and
+// exit"; else "".
+std::string AdviceBasis(const StageTable& table);
+
 // Of the largest stage but startup, with its waiting for helpers:
 // "train spends 62 % of its time in step/network, 46 Gflop/s, 40 % of what fp32 on 2 processors could do".
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table);

@@ -99,6 +99,8 @@ TEST(AdviceTest, SharesAreOfTheTimeAfterStartup) {
   EXPECT_THAT(Said(record, "startup"), HasSubstr("56 % of 4.5 s"));
   EXPECT_THAT(BottleneckText(record, MakeStageTable(record, PlainPeaks())),
               HasSubstr("train spends 50 % of its time after startup in step/network"));
+  EXPECT_EQ(AdviceBasis(MakeStageTable(record, PlainPeaks())), "of the 2 s between startup and exit");
+  EXPECT_EQ(AdviceBasis(MakeStageTable(TrainRecord(), PlainPeaks())), "");
 }
 
 TEST(AdviceTest, WarningsOfTheMachineComeFirst) {

@@ -57,7 +57,9 @@ absl::StatusOr<std::string> ProfileHtml(const CommandProfile& run, const Machine
     const std::vector<Advice> advice = Advise(record, stages);
     if (!advice.empty()) {
       HtmlTable table;
-      table.columns = {{"what to change", "", true}, {"because", "", true}};
+      const std::string basis = AdviceBasis(stages);
+      table.columns = {{"what to change", "", true},
+                       {basis.empty() ? "because" : absl::StrCat("because (shares ", basis, ")"), "", true}};
       for (const Advice& a : advice) table.rows.push_back({a.what, a.why});
       report.AddTable(table);
     }

@@ -115,7 +115,10 @@ void AppendProcess(const ProfileRecord& record, const MachinePeaks& peaks, int m
     absl::StrAppend(text, "  operators of LibTorch, self time (calls): ", absl::StrJoin(operators, ", "), "\n");
   }
   absl::StrAppend(text, "  bottleneck: ", BottleneckText(record, table), "\n");
-  for (const Advice& advice : Advise(record, table)) {
+  const std::vector<Advice> advices = Advise(record, table);
+  const std::string basis = AdviceBasis(table);
+  if (!advices.empty() && !basis.empty()) absl::StrAppend(text, "  advice; shares are ", basis, ":\n");
+  for (const Advice& advice : advices) {
     absl::StrAppend(text, "  - ", advice.what, " [", advice.why, "]\n");
   }
 }

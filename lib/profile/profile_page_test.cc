@@ -40,6 +40,18 @@ TEST(ProfilePageTest, SaysWhatWasRunAndWhereTimeWent) {
   EXPECT_THAT(page, Not(HasSubstr("do not trust")));
 }
 
+TEST(ProfilePageTest, SharesInAdviceSayWhatTheyAreOf) {
+  CommandProfile run = MakeRun();
+  ProfileRecord& record = run.records[0];
+  SetSelfTime("wait_for_data", 0.12, &record);
+  EXPECT_THAT(ProfilePage(run, PlainPeaks(), 12), Not(HasSubstr("shares are")));
+  SetSelfTime("startup", 2.5, &record);
+  record.data.stages[0].self_s += 2.5;
+  record.data.wall_s += 2.5;
+  EXPECT_THAT(ProfilePage(run, PlainPeaks(), 12),
+              HasSubstr("  advice; shares are of the 2 s between startup and exit:\n  - "));
+}
+
 TEST(ProfilePageTest, StagesThatDoNotAddUpAreToldOf) {
   CommandProfile run = MakeRun();
   run.records[0].data.wall_s = 2.2;

@@ -241,8 +241,10 @@ absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<con
   RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
   absl::StatusOr<Checkpoint> checkpoint = FromFile(file, slices, dtype, num_terms);
   if (checkpoint.ok()) return checkpoint;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", checkpoint.status().message(), "; it was made for another model or another loss"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": ", checkpoint.status().message(),
+      "; it was made for another model or another loss: resume with the options that it had, or start a new "
+      "run, with init_from where the layers are the same"));
 }
 
 absl::StatusOr<CheckpointPlace> ReadCheckpointPlace(absl::string_view path) {

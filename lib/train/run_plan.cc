@@ -1,6 +1,7 @@
 #include "lib/train/run_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 
 namespace rutile {
@@ -41,6 +43,31 @@ absl::Status CheckValidation(const RunPlan& plan) {
       "check_val_every_n_epoch, val_check_interval and limit_val_batches have no effect without a validation set");
 }
 
+// What would never be reached, or what would raise what it is to bound.
+absl::Status CheckSchedule(const RunPlan& plan) {
+  const ScheduleOptions& schedule = plan.options.schedule;
+  const double rate = plan.options.optimizer.learning_rate;
+  if (schedule.min_learning_rate > rate) {
+    return absl::InvalidArgumentError(absl::StrCat("min_learning_rate is ", schedule.min_learning_rate,
+                                                   ", expected no more than the learning_rate of ", rate));
+  }
+  // What is meant for a longer run may be tried out, and trained in parts.
+  const RunMode mode = plan.options.mode;
+  const bool is_part = mode == RunMode::kResume || mode == RunMode::kResumeOrNew;
+  if (plan.run_steps < 0 || is_part || plan.options.files == RunFiles::kNone) return absl::OkStatus();
+  if (schedule.warmup_steps > plan.run_steps) {
+    return absl::InvalidArgumentError(absl::StrCat("lr schedule: the warm-up takes ", schedule.warmup_steps,
+                                                   " steps, expected no more than the ", plan.run_steps,
+                                                   " of the run"));
+  }
+  if (plan.options.ema.has_value() && plan.options.ema->start_step > plan.run_steps) {
+    return absl::InvalidArgumentError(absl::StrCat("ema_start_step is ", plan.options.ema->start_step,
+                                                   ", expected no more than the ", plan.run_steps,
+                                                   " steps of the run: there would be no average"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int64_t RunPlan::StepsOf(int64_t batches) const {
@@ -48,14 +75,29 @@ int64_t RunPlan::StepsOf(int64_t batches) const {
   return DivideUp(batches, options.accumulate_grad_batches);
 }
 
+absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& options) {
+  if (options.overfit_batches.all()) return split;
+  const int64_t batches = DivideUp(static_cast<int64_t>(split.train.size()), options.batch_size);
+  if (options.overfit_batches.batches > batches) {
+    return absl::InvalidArgumentError(absl::StrCat("overfit_batches is ", options.overfit_batches.batches, ", but the ",
+                                                   split.train.size(), " training examples make ", batches,
+                                                   " batches of ", options.batch_size));
+  }
+  Split used = split;
+  used.train = used.validation = FirstBatches(split.train, options.overfit_batches, options.batch_size);
+  return used;
+}
+
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options) {
   if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
   RunPlan plan;
   plan.options = options;
-  plan.train = split.train;
-  plan.validation = FirstBatches(split.validation, options.limit_val_batches, options.batch_size);
-  if (!options.overfit_batches.all()) {
-    plan.train = plan.validation = FirstBatches(split.train, options.overfit_batches, options.batch_size);
+  ASSIGN_OR_RETURN(Split used, UsedSplit(split, options));
+  plan.train = std::move(used.train);
+  plan.validation = std::move(used.validation);
+  if (options.overfit_batches.all()) {
+    plan.validation = FirstBatches(plan.validation, options.limit_val_batches, options.batch_size);
+  } else {
     plan.options.shuffle = false;
   }
   RETURN_IF_ERROR(CheckValidation(plan));
@@ -65,6 +107,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   plan.run_steps = RunSteps(options.stop, plan.steps_per_epoch);
   ASSIGN_OR_RETURN(plan.options.schedule, ResolveSchedule(options.schedule, options.stop.max_epochs,
                                                           options.stop.max_steps, plan.steps_per_epoch));
+  RETURN_IF_ERROR(CheckSchedule(plan));
   if (options.ema.has_value() && options.ema->type == EmaDecay::kExponential && plan.run_steps < 0) {
     return absl::InvalidArgumentError(
         "ema_decay_type exp follows the length of the run: give max_epochs or max_steps, or another type");

@@ -27,8 +27,13 @@ struct RunPlan {
   int64_t StepsOf(int64_t batches) const;
 };
 
+// What a run trains on, validates on and keeps for the test: the split or, with overfit_batches, the first batches of
+// its training set as both. INVALID_ARGUMENT where these are more than there are.
+absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& options);
+
 // options have passed CheckTrainerOptions. INVALID_ARGUMENT where there is no example to train on, where something
-// spans the run, whose length is not known, and where validation is asked for without a set.
+// spans the run, whose length is not known, or would begin or last beyond its end, where the lowest rate is above the
+// rate, and where validation is asked for without a set.
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options);
 
 // In order, in batches that need not be those of training.

@@ -12,6 +12,7 @@
 #include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/run_directory.h"
 #include "lib/train/schedule.h"
 #include "lib/train/thread_communicator.h"
 
@@ -71,6 +72,15 @@ TEST(RunPlanTest, LimitsExamples) {
   EXPECT_THAT(plan.train, ElementsAre(0, 1, 2, 3, 4));
   EXPECT_EQ(plan.validation, plan.train);
   EXPECT_FALSE(plan.options.shuffle);
+  const Split used = UsedSplit(MakeSplit(32, 8), options).value();
+  EXPECT_EQ(used.train, plan.train);
+  EXPECT_EQ(used.validation, plan.train);
+  EXPECT_EQ(UsedSplit(MakeSplit(32, 8), Options())->validation, MakeSplit(32, 8).validation);
+  options.overfit_batches.batches = 7;
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options)->train.size(), 32);
+  options.overfit_batches.batches = 8;
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options).status().message(),
+            "overfit_batches is 8, but the 32 training examples make 7 batches of 5");
   EXPECT_THAT(MakeRunPlan(MakeSplit(3, 0), Options())->validation, IsEmpty());
 }
 
@@ -110,6 +120,43 @@ TEST(RunPlanTest, RefusesWhatCannotBeKnown) {
                       o->schedule.kind = ScheduleKind::kCosine;
                     }),
             "");
+}
+
+TEST(RunPlanTest, RefusesWhatCannotBeReached) {
+  const auto message = [](void (*change)(TrainerOptions*)) {
+    TrainerOptions options = Options();  // 10 epochs of 7 steps
+    change(&options);
+    return std::string(MakeRunPlan(MakeSplit(32, 8), options).status().message());
+  };
+  EXPECT_EQ(message([](TrainerOptions* o) { o->schedule.warmup_steps = 71; }),
+            "lr schedule: the warm-up takes 71 steps, expected no more than the 70 of the run");
+  EXPECT_THAT(message([](TrainerOptions* o) { o->schedule.warmup_epochs = 11; }), HasSubstr("takes 77 steps"));
+  EXPECT_EQ(message([](TrainerOptions* o) { o->schedule.warmup_epochs = 10; }), "");
+  EXPECT_EQ(message([](TrainerOptions* o) { o->ema.emplace().start_step = 71; }),
+            "ema_start_step is 71, expected no more than the 70 steps of the run: there would be no average");
+  EXPECT_EQ(message([](TrainerOptions* o) { o->ema.emplace().start_step = 70; }), "");
+  // Where the end is not known, where a run is trained in parts, and where it is but tried out.
+  EXPECT_EQ(message([](TrainerOptions* o) {
+              o->stop.max_epochs = -1;
+              o->ema.emplace().start_step = o->schedule.warmup_steps = 1000;
+            }),
+            "");
+  EXPECT_EQ(message([](TrainerOptions* o) {
+              o->mode = RunMode::kResumeOrNew;
+              o->ema.emplace().start_step = o->schedule.warmup_steps = 1000;
+            }),
+            "");
+  EXPECT_EQ(message([](TrainerOptions* o) {
+              o->files = RunFiles::kNone;
+              o->ema.emplace().start_step = o->schedule.warmup_steps = 1000;
+            }),
+            "");
+  EXPECT_EQ(message([](TrainerOptions* o) {
+              o->optimizer.learning_rate = 0.001;
+              o->schedule.min_learning_rate = 5;
+            }),
+            "min_learning_rate is 5, expected no more than the learning_rate of 0.001");
+  EXPECT_EQ(message([](TrainerOptions* o) { o->schedule.min_learning_rate = o->optimizer.learning_rate; }), "");
 }
 
 }  // namespace

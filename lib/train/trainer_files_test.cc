@@ -70,8 +70,10 @@ TEST(TrainerEmaTest, IsValidatedAndWritten) {
 }
 
 TEST(TrainerEmaTest, BeforeItBeginsTheParametersCount) {
-  TrainerOptions options = ToyOptions(2);
+  TrainerOptions options = ToyOptions(1000);
   options.ema.emplace().start_step = 1000;
+  options.stop.patience = 1;  // ends after two epochs
+  options.stop.min_delta = 1e9;
   const std::string dir = NewRunDirectory(), plain = NewRunDirectory();
   ASSERT_TRUE(TrainNoisyToy(options, dir).ok());
   ASSERT_TRUE(TrainNoisyToy(ToyOptions(2), plain).ok());

@@ -111,7 +111,7 @@ TEST_P(TrainerTest, ResumingEqualsTheUninterruptedRun) {
   options.schedule.kind = ScheduleKind::kPlateau;
   options.schedule.patience = 0;
   options.schedule.factor = 0.7;
-  options.schedule.warmup_steps = 10;
+  options.schedule.warmup_steps = 7;
   options.num_workers = 1;
   ASSERT_TRUE(TrainToy(Toy(), options, whole).ok());
   options.mode = RunMode::kResumeOrNew;

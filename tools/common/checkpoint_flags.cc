@@ -2,8 +2,11 @@
 
 #include <gflags/gflags.h>
 
+#include <cmath>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
@@ -61,6 +64,12 @@ std::string OutputDirFromFlags() { return FLAGS_output_dir; }
 
 absl::Status CheckpointOptionsFromFlags(TrainerOptions* options) {
   RETURN_IF_ERROR(ResumeFromFlags(options));
+  if (!std::isfinite(FLAGS_save_interval) || FLAGS_save_interval < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--save_interval=", FLAGS_save_interval,
+                     ": expected a number of seconds, or 0 for after each step and epoch; "
+                     "a large one, as 1e9, writes at the end alone"));
+  }
   options->save_interval = absl::Seconds(FLAGS_save_interval);
   options->keep_every_epochs = FLAGS_keep_every_epochs;
   options->keep_every_steps = FLAGS_keep_every_steps;

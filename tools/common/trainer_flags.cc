@@ -2,6 +2,8 @@
 
 #include <gflags/gflags.h>
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
@@ -49,6 +51,10 @@ namespace {
 
 absl::Status GradientOptionsFromFlags(TrainerOptions* options) {
   options->accumulate_grad_batches = FLAGS_accumulate_grad_batches;
+  if (!std::isfinite(FLAGS_gradient_clip_val) || FLAGS_gradient_clip_val < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--gradient_clip_val=", FLAGS_gradient_clip_val,
+                                                   ": expected a number above 0, or 0 for no limit"));
+  }
   if (FLAGS_gradient_clip_algorithm == "norm") {
     options->gradient_clip_norm = FLAGS_gradient_clip_val;
   } else if (FLAGS_gradient_clip_algorithm == "value") {

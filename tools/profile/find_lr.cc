@@ -72,7 +72,7 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
                 "lr_period_mult", "lr_milestones", "lr_start_factor",     "lr_end_factor",      "lr_power",
                 "lr_pct_start",   "lr_div_factor", "lr_final_div_factor", "lr_anneal",          "min_learning_rate",
                 "lr_patience",    "lr_threshold",  "lr_plateau_cooldown", "lr_cooldown_epochs", "lr_cooldown_steps",
-                "warmup_steps",   "warmup_epochs", "warmup_start"});
+                "warmup_steps",   "warmup_epochs", "warmup_start",        "ema_start_step"});
   ASSIGN_OR_RETURN(TrialRunner runner, TrialRunner::Create(std::move(train)));
   const double factor = std::pow(options.max_lr / options.min_lr, 1.0 / static_cast<double>(options.steps - 1));
   ASSIGN_OR_RETURN(const std::vector<StepRow> rows,

@@ -59,6 +59,15 @@ for mode in --tune --find_batch_size --find_lr; do
   FAKE_FAULT=crash expect_error 3 'train ended with 139' $profile $mode -- train data
 done
 FAKE_FAULT=silent expect_error 3 'logged no step' $profile --tune -- train data
+# Programs that are no train, or do not run.
+mkdir broken
+printf '#!/bin/sh\necho "libtorch.so: cannot open shared object file" >&2; exit 127\n' > broken/train
+chmod +x broken/train
+expect_error 1 'does not look like .*: exit status 127; it said: libtorch.so: cannot open' $profile --tune -- broken/train data
+printf '#!/bin/sh\nkill -SEGV $$\n' > broken/train
+expect_error 1 'does not look like .*: signal 11, Segmentation fault; it said nothing' $profile --tune -- broken/train data
+printf '#!/bin/sh\necho "  --species=\\"\\" (string)"\n' > broken/train
+expect_error 1 'does not look like .*: exit status 0, but no flag --output_dir' $profile --tune -- broken/train data
 expect_error 1 'no flag --no_such_flag' $profile --tune -- train --no_such_flag=1 data
 expect_error 1 'has no input' $profile --tune -- train --threads=1
 expect_error 1 'a file instead of -' $profile --tune -- train -

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "tools/profile/child_process.h"
@@ -19,6 +21,25 @@
 
 namespace rutile {
 namespace {
+
+constexpr absl::Duration kLongestHelp = absl::Seconds(30);
+constexpr size_t kMostSaid = 500;  // bytes of what a program that failed said last
+
+// How a program that is no train of ours, or cannot be run, ended, and what it said.
+std::string EndOf(const ChildResult& result, absl::string_view messages) {
+  std::string end = absl::StrCat("exit status ", result.exit_status);
+  if (result.cut) {
+    end = absl::StrCat("it did not end within ", absl::FormatDuration(kLongestHelp));
+  } else if (result.exit_status > 128) {
+    end = absl::StrCat("signal ", result.exit_status - 128, ", ", ::strsignal(result.exit_status - 128));
+  } else if (result.exit_status == 0) {
+    end = "exit status 0, but no flag --output_dir";
+  }
+  messages = absl::StripAsciiWhitespace(messages);
+  if (messages.empty()) return absl::StrCat(end, "; it said nothing on standard error");
+  const bool all = messages.size() <= kMostSaid;
+  return absl::StrCat(end, "; it said: ", all ? "" : "... ", messages.substr(all ? 0 : messages.size() - kMostSaid));
+}
 
 constexpr int kDeepest = 20;  // flag files that name others
 
@@ -28,7 +49,7 @@ absl::StatusOr<std::map<std::string, bool>> KnownFlags(const std::string& progra
   ChildOptions options;
   options.output = scratch.path("help");
   options.messages = scratch.path("messages");
-  options.max_time = absl::Seconds(30);
+  options.max_time = kLongestHelp;
   ASSIGN_OR_RETURN(const ChildResult result, RunChild({program, "--help"}, options));
   ASSIGN_OR_RETURN(const FileContents help, FileContents::Open(options.output));
   std::map<std::string, bool> known;
@@ -38,7 +59,9 @@ absl::StatusOr<std::map<std::string, bool>> KnownFlags(const std::string& progra
     known[std::string(name)] = absl::EndsWith(line, "(bool)");
   }
   if (result.exit_status != 0 || known.count("output_dir") == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(program, " --help does not look like rutile's train"));
+    ASSIGN_OR_RETURN(const FileContents messages, FileContents::Open(options.messages));
+    return absl::InvalidArgumentError(
+        absl::StrCat(program, " --help does not look like rutile's train: ", EndOf(result, messages.data())));
   }
   return known;
 }

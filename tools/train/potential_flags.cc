@@ -3,10 +3,12 @@
 #include <gflags/gflags.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/angular_flag.h"
 #include "tools/common/atomic_energies.h"
@@ -41,10 +43,13 @@ absl::StatusOr<FeatureScalingKind> ParseFeatureScaling() {
 absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
   AtomisticTaskOptions options;
   options.hidden.clear();
-  for (const absl::string_view text : absl::StrSplit(FLAGS_hidden, ',', absl::SkipEmpty())) {
+  std::vector<absl::string_view> layers;
+  if (!FLAGS_hidden.empty()) layers = absl::StrSplit(FLAGS_hidden, ',');
+  for (const absl::string_view layer : layers) {
     int nodes = 0;
-    if (!absl::SimpleAtoi(text, &nodes)) {
-      return absl::InvalidArgumentError(absl::StrCat("--hidden=", FLAGS_hidden, ": expected numbers as in 15,15"));
+    if (!absl::SimpleAtoi(layer, &nodes)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--hidden=", FLAGS_hidden, ": \"", layer, "\" is no number of nodes; expected a list as 15,15"));
     }
     options.hidden.push_back(nodes);
   }

@@ -44,8 +44,8 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,
                          absl::string_view member) {
   static bool header = true;
-  const std::pair<const char*, const std::vector<int64_t>*> sets[] = {{"validation", &split.validation},
-                                                                      {"test", &split.test}};
+  const std::pair<const char*, const std::vector<int64_t>*> sets[] = {
+      {split.validation == split.train ? "train" : "validation", &split.validation}, {"test", &split.test}};
   for (const auto& [name, examples] : sets) {
     if (examples->empty()) continue;
     DataLoaderOptions options;

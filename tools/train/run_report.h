@@ -19,8 +19,9 @@ namespace rutile {
 void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, const TrainResult& result,
                   absl::string_view loss_unit, absl::string_view cost_unit, double cost_per_s, bool plotted);
 
-// On stdout: a row for each of validation and test that is not empty, after `member` if that is not "". The header
-// stands above the first row that the process prints. example_unit: "structures".
+// On stdout: a row for each of validation and test that is not empty (with UsedSplit of overfit_batches, "train" for
+// the validation set, which it is), after `member` if that is not "". The header stands above the first row that the
+// process prints. example_unit: "structures".
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,
                          absl::string_view member);
 

@@ -67,6 +67,15 @@ for threads in 1 2; do
     fail "two energies with $threads threads: $(cat log)"
   grep -q 'there is more of this kind' log || fail "many files: $(cat log)"
 done
+# The same examples twice would train and validate.
+ln -s f.safetensors f-link.safetensors
+cp f.safetensors f-copy.safetensors
+expect_error 1 'f.safetensors is given twice: what is trained on would also be validated; give it once' $train --output_dir=h f.safetensors f.safetensors
+expect_error 1 'f.safetensors and f-link.safetensors are one file' $train --output_dir=h f.safetensors f-link.safetensors
+expect_error 1 'f-copy.safetensors and f.safetensors have the same content' $train --output_dir=h f-copy.safetensors f.safetensors
+[ ! -e h ] || fail "a run that was refused left something: $(ls -R h)"
+rm f-link.safetensors f-copy.safetensors
+
 # Shards are one set, whole and in order, by whatever they are found; a missing one is named.
 mkdir shards
 for i in 1 2 3; do

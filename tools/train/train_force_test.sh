@@ -157,7 +157,27 @@ refuse 'split_seed has no effect' --split_seed=1 --validation_fraction=0 n.safet
 refuse 'committee' --committee=0 n.safetensors
 refuse 'no structure is left' $descriptor --max_forces=0 --max_energy=-1000 "$tio2"
 expect_error 1 'holds a run' $train --committee=2 --output_dir=team n.safetensors
+
+# What other kind of run a directory holds is refused, and replaced where that is asked for.
 mkdir -p less && cp -r team/member-01 less/member-02
-expect_error 1 'less/member-02 is left from a larger committee than --committee=2' $train --committee=2 --overwrite --output_dir=less n.safetensors
+expect_error 1 'less/member-02 is left from a larger committee than --committee=2: give --overwrite' $train --committee=2 --output_dir=less n.safetensors
+expect_error 1 'less/member-02 is of a committee' $train --output_dir=less n.safetensors
+expect_error 1 'force_weight' $train --committee=2 --overwrite --output_dir=less --force_weight=3 n.safetensors
+expect_error 1 'same structures' $train --overwrite --output_dir=less f.safetensors fewer.safetensors
+[ -s less/member-02/best.safetensors ] || fail "a run that could not start removed another"
+shrunk() { # shrunk WHAT-IS-THERE FLAGS...
+  local there=$1
+  shift
+  $train --hidden=4 --max_epochs=1 --overwrite --output_dir=less "$@" f.safetensors > /dev/null 2> log || fail "$*: $(cat log)"
+  [ "$(cd less && ls -d member-* best.safetensors train_frames.txt checkpoints 2> /dev/null | tr '\n' ' ')" = "$there " ] || fail "$*: $(ls less)"
+}
+shrunk 'member-00 member-01' --committee=2
+shrunk 'best.safetensors checkpoints train_frames.txt'
+cp less/flags.txt less/notes.txt
+expect_error 1 'less holds a run of one model, which --committee=2' $train --committee=2 --output_dir=less f.safetensors
+expect_error 1 'remove it first' $train --committee=2 --resume=auto --output_dir=less f.safetensors
+shrunk 'member-00 member-01 member-02' --committee=3
+shrunk 'member-00 member-01' --committee=2
+[ -s less/notes.txt ] || fail "notes.txt is nobody's to remove"
 [ ! -e bad ] || fail "a run that could not start left something: $(ls -R bad)"
 finish

@@ -28,6 +28,7 @@
 #include "lib/train/communicator.h"
 #include "lib/train/first_batch_check.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/data_sha256.h"
@@ -219,6 +220,10 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
                          task->examples().TestExamples()};
+    if (!options.overfit_batches.all() && &member == &members[0]) {
+      ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+      PrintMessage(absl::StrCat("of these the first ", used.train.size(), " alone train, and validate"));
+    }
     RETURN_IF_ERROR(RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata).status());
     ++options.seed;
   }

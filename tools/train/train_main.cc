@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/distinct_inputs.h"
 #include "tools/common/run_tool.h"
 #include "tools/common/text_triples.h"
 #include "tools/train/foreign_flags.h"
@@ -22,6 +23,7 @@ absl::Status RunTrain(const ToolRun& run) {
     return absl::InvalidArgumentError("needs structures, features, neighbors or triples to train on; see train --help");
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
+  RETURN_IF_ERROR(CheckDistinctFiles(inputs));
   if (HoldsTriples(inputs)) return TrainKge(run, inputs);
   RETURN_IF_ERROR(RefuseTextTriples(inputs[0]));
   return TrainPotential(run, inputs);

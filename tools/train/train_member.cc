@@ -8,6 +8,7 @@
 #include "lib/potential/scaling.h"
 #include "lib/task/gradient_comparison.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
 #include "tools/common/run_tool.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/train_report.h"
@@ -42,14 +43,15 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
-  PrintFacts(data, task, split);
+  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  PrintFacts(data, task, used);
   if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
   if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
-  const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, split); }};
+  const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, used); }};
   RETURN_IF_ERROR(RunTask(member, run, split, options, metadata).status());
   if (!WritesFiles(options)) return absl::OkStatus();
-  return SavePredictions(member.directory, data, split, task_options.num_threads);
+  return SavePredictions(member.directory, data, used, task_options.num_threads);
 }
 
 }  // namespace rutile

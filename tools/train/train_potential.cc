@@ -16,6 +16,7 @@
 #include "lib/train/split.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/data_sha256.h"
+#include "tools/common/distinct_inputs.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/split_flags.h"
 #include "tools/common/thread_flags.h"
@@ -114,6 +115,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
     PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
+  RETURN_IF_ERROR(CheckDistinctContents(metadata, inputs));
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   options.data_sha256 = DataSha256(metadata, inputs);
   options.course = DataCourse(data);

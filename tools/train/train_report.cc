@@ -58,8 +58,8 @@ void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl:
 
 void WarnOfStressLeftOut(const AtomicData& data, const std::vector<int64_t>& train) {
   if (FLAGS_stress_weight <= 0) return;
-  const int64_t left_out =
-      std::count_if(train.begin(), train.end(), [&](int64_t s) { return data.records_stress(s) && !data.has_stress(s); });
+  const int64_t left_out = std::count_if(train.begin(), train.end(),
+                                         [&](int64_t s) { return data.records_stress(s) && !data.has_stress(s); });
   if (left_out == 0) return;
   PrintWarning(absl::StrCat("the stress of ", left_out,
                             " training structures does not count: they are not periodic in three directions"));
@@ -74,10 +74,11 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
     absl::StrAppend(&energies, " ", ElementSymbol(species[s]), " ", Decimal(task.model->atomic_energies()[s], 4),
                     " eV");
   }
-  PrintMessage(absl::StrCat(split.train.size(), " structures train, ", split.validation.size(), " validate, ",
-                            split.test.size(), " are kept for the test; ", task.task->num_parameters(),
-                            " parameters; atomic energies", task.model->atomic_energies_fitted() ? " (fitted)" : "",
-                            energies));
+  const bool same = split.train == split.validation;
+  PrintMessage(absl::StrCat(split.train.size(), same ? " structures train and validate, " : " structures train, ",
+                            same ? "" : absl::StrCat(split.validation.size(), " validate, "), split.test.size(),
+                            " are kept for the test; ", task.task->num_parameters(), " parameters; atomic energies",
+                            task.model->atomic_energies_fitted() ? " (fitted)" : "", energies));
   WarnOfStressLeftOut(data, split.train);
   WarnOfFitOutlier(data, *task.model, split.train);
   const int num_features = data.descriptor().num_features();

@@ -14,7 +14,7 @@
 
 namespace rutile {
 
-// On stderr: sizes, atomic energies, features that are ignored.
+// `split`: UsedSplit, here and below. On stderr: sizes, atomic energies, features that are ignored.
 void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& split);
 
 // Writes train_frames.txt, validation_frames.txt, test_frames.txt.

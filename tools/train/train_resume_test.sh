@@ -66,7 +66,7 @@ run a --max_epochs=9 --resume --learning_rate=0.002 --batch_size=8 --loss=mse --
 [ "$(wc -l < a/log.tsv)" = 2 ] && [ "$(wc -l < a/recovery/log.tsv)" = 9 ] || fail "a log in other units: $(cat a/log.tsv)"
 refuses 'override: "bach_size" is no option' $train $short --output_dir=a --resume --override=bach_size f.safetensors
 refuses 'override has no effect without --resume' $train $short --output_dir=c --override=all f.safetensors
-refuses 'made for another model' $train ${short/6,6/5,5} --output_dir=b --max_epochs=9 --resume --override=all f.safetensors
+refuses 'made for another model or another loss: .* start a new run, with init_from' $train ${short/6,6/5,5} --output_dir=b --max_epochs=9 --resume --override=all f.safetensors
 # Other data, as many of them.
 sed '2s/energy=-51.2/energy=-51.3/' "$tio2" > other.extxyz
 $featurize --species=Ti,O --output=other.safetensors other.extxyz 2> /dev/null

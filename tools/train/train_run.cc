@@ -10,8 +10,10 @@
 #include "lib/profile/scope.h"
 #include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"
+#include "lib/train/run_plan.h"
 #include "tools/common/checkpoint_flags.h"
 #include "tools/common/run_tool.h"
+#include "tools/train/other_runs.h"
 #include "tools/train/run_report.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/train_progress.h"
@@ -25,30 +27,25 @@ DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 namespace rutile {
 namespace {
 
-constexpr int kMostMembers = 100;
-
-std::string MemberName(int member) { return absl::StrFormat("member-%02d", member); }
-
-// member-* would name them as well, and a committee of other models come of it.
-absl::Status RefuseMembersOfALargerCommittee(const std::string& directory) {
-  for (int m = FLAGS_committee; FLAGS_committee > 1 && m < kMostMembers; ++m) {
-    const std::string member = absl::StrCat(directory, "/", MemberName(m));
-    if (!RunDirectory(member).HoldsRun()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(member, " is left from a larger committee than --committee=",
-                                                   FLAGS_committee, ": remove it, or give another --output_dir"));
+// Files that the command names and may lie in a run that goes.
+std::vector<std::string> FilesOfFlags() {
+  std::vector<std::string> files;
+  for (const char* flag : {"validation_frames", "test_frames"}) {
+    std::string file;
+    if (gflags::GetCommandLineOption(flag, &file)) files.push_back(file);
   }
-  return absl::OkStatus();
+  return files;
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options) {
   const std::string directory = OutputDirFromFlags();
-  std::vector<Member> members = {{"", directory}};
+  std::vector<Member> members = {{"", directory, {}}};
   if (FLAGS_committee > 1) members.clear();
   for (int m = 0; FLAGS_committee > 1 && m < FLAGS_committee; ++m) {
     const std::string name = MemberName(m);
-    members.push_back({name, absl::StrCat(directory, "/", name)});
+    members.push_back({name, absl::StrCat(directory, "/", name), {}});
   }
   if (members.size() > 1 && !options.resume_from.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--resume=", options.resume_from,
@@ -62,7 +59,7 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     return absl::InvalidArgumentError(
         absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
   }
-  RETURN_IF_ERROR(RefuseMembersOfALargerCommittee(directory));
+  ASSIGN_OR_RETURN(members[0].replaces, OtherRuns(directory, FLAGS_committee, options.mode));
   return members;
 }
 
@@ -79,6 +76,16 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   TrainPlot plot(directory, options);
   double cost_per_s = 0;
   if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
+  // After a step: what can keep a run from starting is behind it, and the old one is lost for something.
+  absl::Status removed;
+  std::vector<std::string> replaced = member.replaces;
+  if (!replaced.empty()) {
+    options.on_step = [&, report = options.on_step](const StepReport& step) {
+      for (const std::string& other : std::exchange(replaced, {}))
+        removed.Update(RemoveOtherRun(other, FilesOfFlags()));
+      if (report) report(step);
+    };
+  }
   options.on_epoch = [&](const EpochReport& report) {
     if (others_report) return;
     const ProfileScope scope(Stage::kLog);
@@ -102,7 +109,9 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
                                  keeps_files ? " -> " + directory.average() : ""));
   }
-  RETURN_IF_ERROR(PrintErrors(*run.task, split, result->best_parameters, run.example_unit, member.name));
+  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  RETURN_IF_ERROR(PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name));
+  if (!removed.ok()) return absl::InvalidArgumentError(absl::StrCat("another run is left: ", removed.message()));
   return result;
 }
 

@@ -20,6 +20,7 @@ namespace rutile {
 struct Member {
   std::string name;  // "member-00"; "" where there is one model alone
   std::string directory;
+  std::vector<std::string> replaces;  // directories of other runs, which go once this one has made a step
 };
 
 // Whether this process writes the files of the run: it is alone, or rank 0 of several, and files are asked for.

@@ -40,6 +40,11 @@ run v --max_epochs=3 --limit_train_batches=5 --limit_val_batches=0.5 --monitor=v
 [ "$(rows v)" = "1/5 2/10 3/15 " ] || fail "limit_train_batches: $(rows v)"
 [ -s v/checkpoints/step-000000014.safetensors ] || fail "keep_every_steps: $(ls v/checkpoints)"
 run v --max_epochs=30 --overfit_batches=1 --batch_size=4 --learning_rate=0.01 --gradient_clip_val=1 --gradient_clip_algorithm=value
+run v --max_epochs=3 --overfit_batches=2 --batch_size=4 --validation_fraction=0 --save_energies
+grep -q '^train: 8 structures train and validate, 0 are kept for the test' log || fail "overfit_batches: $(cat log)"
+[ "$(cut -f 1,2 stdout | tr '\t\n' ': ')" = "set:structures train:8 " ] || fail "table of overfit_batches: $(cat stdout)"
+[ "$(wc -l < v/train_frames.txt)" = 8 ] && cmp v/train_frames.txt v/validation_frames.txt || fail "frames of overfit_batches"
+[ "$(wc -l < v/energies-train.tsv)" = 9 ] || fail "energies of overfit_batches"
 run v --max_epochs=50 --patience=1 --min_delta=1e9 --min_epochs=4
 [ "$(rows v | wc -w)" = 4 ] || fail "min_epochs: $(rows v)"
 run v --max_epochs=50 --stopping_threshold=1e9
@@ -64,6 +69,12 @@ refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
 refused 'ema does not go with schedule-free-adamw' --optimizer=schedule-free-adamw --ema
 refused 'ema_decay has no effect without --ema' --ema_decay=0.9
 refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
+for value in -1 inf; do
+  refused "^train: --gradient_clip_val=$value: expected a number above 0" --gradient_clip_val=$value
+done
+for hidden in 5,,5 5, ,5 5,x; do
+  refused "hidden=$hidden: \".*\" is no number of nodes" --hidden=$hidden
+done
 refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max
 refused 'gradient_clip_algorithm has no effect' --gradient_clip_algorithm=value
 refused 'val_check_interval=often' --val_check_interval=often
@@ -71,15 +82,20 @@ refused 'val_check_interval=2.5' --val_check_interval=2.5
 refused 'check_val_every_n_epoch=2 has no effect' --check_val_every_n_epoch=2 --val_check_interval=100
 refused 'limit_train_batches is "1.5"' --limit_train_batches=1.5
 refused 'exclude each other' --overfit_batches=1 --limit_train_batches=3
+refused 'overfit_batches is 500, but the 363 training examples make 12 batches of 32' --overfit_batches=500
 refused 'shuffle has no effect with --overfit_batches' --overfit_batches=1 --noshuffle
 for flags in --monitor=val_mrr '--validation_fraction=0 --monitor=val_loss' '--ema --ema_decay_type=exp --max_epochs=-1' \
-  '--validation_fraction=0 --val_check_interval=5'; do
+  '--validation_fraction=0 --val_check_interval=5' '--lr_scheduler=cosine --learning_rate=.001 --min_learning_rate=5' \
+  '--max_epochs=2 --warmup_steps=25' '--max_epochs=2 --ema --ema_start_step=25'; do
   $train --output_dir=refused $flags f.safetensors > stdout 2> err
-  [ $? = 1 ] && grep -qE 'to monitor.*the choices are|follows the length of the run|without a validation set' err && [ ! -e refused ] || fail "$flags: $(cat err)"
+  [ $? = 1 ] && grep -qE 'to monitor.*the choices are|follows the length of the run|without a validation set|no more than the (learning_rate of 0.001|24 (steps )?of the run)' err && [ ! -e refused ] || fail "$flags: $(cat err)"
 done
 refused 'min_epochs has no effect without early stopping' --min_epochs=3
 refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1
 refused 'max_epochs has no effect with --fast_dev_run' --fast_dev_run=1 --max_epochs=3
 refused 'save_interval has no effect with --barebones' --barebones --save_interval=1
+for interval in -1 nan inf; do
+  refused "save_interval=$interval: expected a number of seconds" --save_interval=$interval
+done
 refused 'keep_every_time=never' --keep_every_time=never
 finish

@@ -1,0 +1,24 @@
+// That no input is given twice: of the same examples some would train and others validate, and errors would be those of
+// what was learned.
+
+#ifndef RUTILE_TOOLS_COMMON_DISTINCT_INPUTS_H_
+#define RUTILE_TOOLS_COMMON_DISTINCT_INPUTS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace rutile {
+
+// INVALID_ARGUMENT naming two inputs that are one file, by device and inode: links, too. Pipes and what is not there
+// are for others to judge.
+absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs);
+
+// INVALID_ARGUMENT naming two inputs of the same SHA-256 in `metadata` (OutputMetadata's). Streams have none.
+absl::Status CheckDistinctContents(const Metadata& metadata, absl::Span<const std::string> inputs);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_DISTINCT_INPUTS_H_
