@@ -11,12 +11,7 @@
 namespace rutile {
 namespace {
 
-absl::Status Twice(const std::string& first, const std::string& second, absl::string_view what,
-                   absl::string_view remedy) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      first == second ? absl::StrCat(first, " is given twice") : absl::StrCat(first, " and ", second, " ", what),
-      ": what is trained on would also be validated; ", remedy));
-}
+constexpr char kWhy[] = ": what is trained on would also be validated";
 
 }  // namespace
 
@@ -26,24 +21,33 @@ absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs) {
     struct stat info;
     if (input == "-" || ::stat(input.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     const auto [there, is_new] = seen.emplace(std::make_pair(info.st_dev, info.st_ino), &input);
-    if (!is_new) return Twice(*there->second, input, "are one file", "give it once");
+    if (is_new) continue;
+    const std::string& first = *there->second;
+    return absl::InvalidArgumentError(absl::StrCat(
+        first == input ? absl::StrCat(first, " is given twice") : absl::StrCat(first, " and ", input, " are one file"),
+        kWhy, "; give it once"));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckDistinctContents(const Metadata& metadata, absl::Span<const std::string> inputs) {
+std::string SameContents(const Metadata& metadata, absl::Span<const std::string> inputs) {
   const auto found = metadata.find("inputs");
-  if (found == metadata.end()) return absl::OkStatus();
+  if (found == metadata.end()) return "";
   const auto hashes = nlohmann::json::parse(found->second, nullptr, /*allow_exceptions=*/false);
-  if (!hashes.is_object()) return absl::OkStatus();
+  if (!hashes.is_object()) return "";
   std::map<std::string, const std::string*> seen;
+  std::string first;
+  int copies = 0;
   for (const std::string& input : inputs) {
     const std::string hash = hashes.value(input, "");
     if (hash.empty()) continue;
     const auto [there, is_new] = seen.emplace(hash, &input);
-    if (!is_new) return Twice(*there->second, input, "have the same content", "leave one of them out");
+    if (is_new) continue;
+    if (++copies == 1) first = absl::StrCat(*there->second, " and ", input, " have the same content");
   }
-  return absl::OkStatus();
+  if (copies == 0) return "";
+  return absl::StrCat(first, copies > 1 ? absl::StrCat(", and ", copies - 1, " more files that of another") : "", kWhy,
+                      "; leave one of them out");
 }
 
 }  // namespace rutile

@@ -16,8 +16,10 @@ namespace rutile {
 // are for others to judge.
 absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs);
 
-// INVALID_ARGUMENT naming two inputs of the same SHA-256 in `metadata` (OutputMetadata's). Streams have none.
-absl::Status CheckDistinctContents(const Metadata& metadata, absl::Span<const std::string> inputs);
+// A warning that names the first two inputs of the same SHA-256 in `metadata` (OutputMetadata's), and says how many
+// there are; "" where there are none. No error: among thousands of files of one structure two may be alike. Streams
+// have no SHA-256.
+std::string SameContents(const Metadata& metadata, absl::Span<const std::string> inputs);
 
 }  // namespace rutile
 

@@ -38,13 +38,15 @@ TEST(DistinctInputsTest, Files) {
 
 TEST(DistinctInputsTest, Contents) {
   const Metadata metadata = {{"inputs", R"({"a": "12", "b": "34", "c": "12", "d": ""})"}};
-  const auto message = [&](const std::vector<std::string>& inputs) {
-    return std::string(CheckDistinctContents(metadata, inputs).message());
-  };
+  const auto message = [&](const std::vector<std::string>& inputs) { return SameContents(metadata, inputs); };
   EXPECT_EQ(message({"a", "b", "d", "d", "-", "-"}), "");
   EXPECT_EQ(message({"a", "b", "c"}),
             "a and c have the same content: what is trained on would also be validated; leave one of them out");
-  EXPECT_TRUE(CheckDistinctContents({}, {"a", "a"}).ok());
+  EXPECT_EQ(
+      message({"a", "b", "c", "b"}),
+      "a and c have the same content, and 1 more files that of another: what is trained on would also be validated; "
+      "leave one of them out");
+  EXPECT_EQ(SameContents({}, {"a", "a"}), "");
 }
 
 }  // namespace

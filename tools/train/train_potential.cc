@@ -115,7 +115,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
     PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
-  RETURN_IF_ERROR(CheckDistinctContents(metadata, inputs));
+  if (const std::string same = SameContents(metadata, inputs); !same.empty()) PrintWarning(same);
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   options.data_sha256 = DataSha256(metadata, inputs);
   options.course = DataCourse(data);
