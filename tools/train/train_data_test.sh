@@ -73,7 +73,7 @@ cp f.safetensors f-copy.safetensors
 expect_error 1 'f.safetensors is given twice: what is trained on would also be validated; give it once' $train --output_dir=h f.safetensors f.safetensors
 expect_error 1 'f.safetensors and f-link.safetensors are one file' $train --output_dir=h f.safetensors f-link.safetensors
 [ ! -e h ] || fail "a run that was refused left something: $(ls -R h)"
-$train --hidden=4 --max_epochs=1 --output_dir=h f-copy.safetensors f.safetensors > /dev/null 2> log || fail "a copy: $(cat log)"
+$train --hidden=4 --max_epochs=1 --output_dir=copied f-copy.safetensors f.safetensors > /dev/null 2> log || fail "a copy: $(cat log)"
 grep -q 'warning: f-copy.safetensors and f.safetensors have the same content' log || fail "a copy: $(cat log)"
 rm f-link.safetensors f-copy.safetensors
 
