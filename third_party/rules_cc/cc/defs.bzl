@@ -16,10 +16,10 @@ def cc_test(name, copts = [], deps = [], **kwargs):
     Args:
       name: as of native.cc_test.
       copts: as of native.cc_test.
-      deps: as of native.cc_test; a list in which a label of @googletest asks for it.
+      deps: as of native.cc_test; a list in which a label of @googletest asks for it (Bazel's own tests have a select).
       **kwargs: as of native.cc_test.
     """
-    if [dep for dep in deps if dep.startswith("@googletest//")]:
+    if type(deps) == "list" and [dep for dep in deps if dep.startswith("@googletest//")]:
         deps = deps + select({
             "//lib/testing:clang": [],
             "//conditions:default": ["//lib/testing:precompiled"],
