@@ -14,7 +14,6 @@ namespace {
 
 constexpr absl::string_view kCrossEntropyName = "ce";  // of 1vsAll
 
-// The one of `choices` whose name it is.
 absl::Status CheckAtLeastOne(absl::string_view name, int64_t value) {
   if (value >= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " = ", value, ": expected at least 1"));

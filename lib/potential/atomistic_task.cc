@@ -99,8 +99,7 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   std::unique_ptr<AtomisticTask> task(new AtomisticTask(data, options, std::move(model)));
   task->FillExamples();
   RETURN_IF_ERROR(task->Standardise(features));
-  const int step_threads = options.step_threads > 0 ? options.step_threads : options.num_threads;
-  if (step_threads > 1) task->pool_ = std::make_unique<ThreadPool>(step_threads);
+  if (options.ThreadsOfSteps() > 1) task->pool_ = std::make_unique<ThreadPool>(options.ThreadsOfSteps());
   if (options.precision == DType::kF64) {
     task->native64_ = std::make_unique<Native<double>>(task->model_.shape(), task->pool_.get());
     RETURN_IF_ERROR(task->Prepare(task->native64_.get(), train));

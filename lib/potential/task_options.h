@@ -81,6 +81,7 @@ struct AtomisticTaskOptions {
   bool cached_features = false;  // keep the features of all structures where they serve: energies without forces
   int num_threads = 1;
   int step_threads = 0;  // of gradients and errors of energies; 0: num_threads
+  int ThreadsOfSteps() const { return step_threads > 0 ? step_threads : num_threads; }
   CompileOptions compile;
 };
 

@@ -111,8 +111,8 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
 // A model of ours, or another project's with the names of the triples, which `graph` then holds.
 absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<KnowledgeGraph>* graph) {
   const std::string& path = run.args[0];
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
-  if (!IsForeignKge(file)) {
+  ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
+  if (!IsForeignKge(look)) {
     RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height", "output_model"}));
     return ReadKgeModel(path);
   }
@@ -120,6 +120,7 @@ absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<Knowledge
     return absl::InvalidArgumentError(
         absl::StrCat("--embedding_height=", FLAGS_embedding_height, ": expected at least 1"));
   }
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   ASSIGN_OR_RETURN(const ForeignKge foreign, ReadForeignKge(file, FLAGS_embedding_height));
   if (run.args.size() < 2) {
     return absl::InvalidArgumentError(

@@ -24,9 +24,10 @@ absl::StatusOr<std::optional<InitialKge>> InitialKgeFromFlags(const TrainerOptio
     RETURN_IF_ERROR(
         RefuseFlags("with --resume, which starts from a checkpoint (--resume=auto goes with both)", {"init_from"}));
   }
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(FLAGS_init_from));
+  ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(FLAGS_init_from));
   InitialKge initial;
-  if (IsForeignKge(file)) {
+  if (IsForeignKge(look)) {
+    ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(FLAGS_init_from));
     ASSIGN_OR_RETURN(initial.foreign, ReadForeignKge(file, FLAGS_embedding_height));
   } else {
     ASSIGN_OR_RETURN(initial.ours, ReadKgeModel(FLAGS_init_from));

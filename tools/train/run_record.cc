@@ -91,7 +91,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
         });
     settings.Resolve("atomic_energies", energies, "file");
   }
-  ResolveTrainer(options, task.precision, task.step_threads > 0 ? task.step_threads : task.num_threads, &settings);
+  ResolveTrainer(options, task.precision, task.ThreadsOfSteps(), &settings);
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
     settings.Resolve("activation", ActivationName(task.activation), "file");

@@ -107,7 +107,7 @@ done
 if mkdir -p disk && mount -t tmpfs -o size=4m none disk 2> /dev/null; then
   $train $short --max_epochs=600 --save_interval=0.01 --output_dir=disk/run f.safetensors > /dev/null 2> log &
   process=$!
-  for _ in $(seq 200); do [ -s disk/run/checkpoints/last.safetensors ] && break; sleep 0.05; done
+  for _ in $(seq 200); do [ -s disk/run/recovery/previous.safetensors ] && break; sleep 0.05; done
   cat /dev/zero > disk/filling 2> /dev/null
   for _ in $(seq 200); do grep -q 'training goes on' log && break; sleep 0.05; done
   grep -q 'warning: cannot write disk/run/.*: No space left on device; training goes on, the checkpoint of epoch .* is whole' log ||
