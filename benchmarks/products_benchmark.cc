@@ -14,9 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/random.h"
-#include "lib/kg/bf16_products.h"
-#include "lib/kg/dense_products.h"
-#include "lib/kg/matrix_view.h"
+#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/dense_products.h"
+#include "lib/matrix/matrix_view.h"
 #include "lib/profile/fma_peak.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"

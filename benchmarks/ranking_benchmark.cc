@@ -15,9 +15,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
-#include "lib/kg/rank_counts.h"
-#include "lib/kg/ranking.h"
+#include "lib/ranking/rank_counts.h"
+#include "lib/ranking/score_sweep.h"
 
 namespace rutile {
 namespace {
@@ -57,13 +59,20 @@ double MeanRank(const std::vector<Rank>& ranks) {
   return sum / static_cast<double>(ranks.size());
 }
 
+absl::Span<const float> Values(const at::Tensor& tensor) {
+  return absl::MakeConstSpan(tensor.data_ptr<float>(), tensor.numel());
+}
+
 void BM_RankTargets(benchmark::State& state) {
-  at::set_num_threads(1);
   const Data data(state.range(0), state.range(1), state.range(2));
+  ScoreTable<float> table;
+  table.entity = Values(data.entities);
+  table.bias = Values(data.bias);
+  table.num = data.entities.size(0);
+  table.dim = data.entities.size(1);
+  ThreadPool pool(1);
   double mean = 0;
-  for (auto _ : state) {
-    mean = MeanRank(RankTargets(data.hidden, data.entities, data.bias, data.queries, RankingOptions()));
-  }
+  for (auto _ : state) mean = MeanRank(CountRanks<float>(table, Values(data.hidden), data.queries, &pool));
   state.counters["mean_rank"] = mean;
   state.counters["GFLOP/s"] = benchmark::Counter(
       2e-9 * static_cast<double>(state.iterations() * state.range(0) * state.range(1) * state.range(2)),

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "lib/kg/kge_batch.h"
-#include "lib/kg/kge_shape.h"
-#include "lib/kg/triple.h"
+#include "lib/graph/triple.h"
+#include "lib/kge/kge_batch.h"
+#include "lib/kge/kge_shape.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

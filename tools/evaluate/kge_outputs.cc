@@ -7,9 +7,9 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
-#include "lib/kg/rank_tables.h"
-#include "lib/kg/ranks_file.h"
 #include "lib/plot/html_report.h"
+#include "lib/ranking/rank_tables.h"
+#include "lib/ranking/ranks_file.h"
 #include "lib/tensorfile/provenance.h"
 
 namespace rutile {

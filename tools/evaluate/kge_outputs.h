@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/kg/kge_file.h"
-#include "lib/kg/knowledge_graph.h"
-#include "lib/kg/rank_options.h"
-#include "lib/kg/ranking_metrics.h"
+#include "lib/graph/knowledge_graph.h"
+#include "lib/kge/kge_file.h"
+#include "lib/ranking/rank_options.h"
+#include "lib/ranking/ranking_metrics.h"
 #include "tools/common/run_tool.h"
 #include "tools/evaluate/shards.h"
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/kg/kg_format.h"
+#include "lib/graph/kg_format.h"
 
 namespace rutile {
 namespace {

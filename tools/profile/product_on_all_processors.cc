@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "lib/base/parallel_for.h"
-#include "lib/kg/bf16_products.h"
-#include "lib/kg/dense_products.h"
-#include "lib/kg/matrix_view.h"
+#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/dense_products.h"
+#include "lib/matrix/matrix_view.h"
 
 namespace rutile {
 namespace {

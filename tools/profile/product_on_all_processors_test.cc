@@ -1,8 +1,8 @@
 #include "tools/profile/product_on_all_processors.h"
 
 #include "gtest/gtest.h"
-#include "lib/kg/bf16_products.h"
-#include "lib/kg/dense_products.h"
+#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/dense_products.h"
 
 namespace rutile {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/kg/kge_file.h"
-#include "lib/kg/knowledge_graph.h"
-#include "lib/kg/triple.h"
+#include "lib/graph/knowledge_graph.h"
+#include "lib/graph/triple.h"
+#include "lib/kge/kge_file.h"
 #include "tools/tracin/influence_domain.h"
 
 namespace rutile {

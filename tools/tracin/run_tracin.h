@@ -5,7 +5,7 @@
 #define RUTILE_TOOLS_TRACIN_RUN_TRACIN_H_
 
 #include "absl/status/status.h"
-#include "lib/kg/kge_reference_example.h"
+#include "lib/kge/kge_reference_example.h"
 #include "lib/potential/gradient_example.h"
 #include "tools/common/run_tool.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Scores of triples, from train to tracin with nothing converted. That they are exact is tested in lib/kg, and here by
+# Scores of triples, from train to tracin with nothing converted. That they are exact is tested in lib/kge, and here by
 # --verify and by scores that must agree with each other.
 . tools/tracin/kge_testing.sh
 

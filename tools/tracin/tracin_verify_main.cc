@@ -1,6 +1,6 @@
 // tracin-verify: tracin with LibTorch, by which --verify compares. Not for users: tracin becomes it (run_tracin.h).
 
-#include "lib/kg/kge_influence_reference.h"
+#include "lib/kge/kge_influence_reference.h"
 #include "lib/potential/gradient_reference.h"
 #include "tools/common/run_tool.h"
 #include "tools/tracin/run_tracin.h"

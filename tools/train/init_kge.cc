@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/kg/kge_transfer.h"
+#include "lib/kge/kge_transfer.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/run_directory.h"

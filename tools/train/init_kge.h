@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/kg/kge_file.h"
-#include "lib/kg/kge_import.h"
-#include "lib/kg/kge_options.h"
-#include "lib/kg/kge_task.h"
-#include "lib/kg/knowledge_graph.h"
+#include "lib/graph/knowledge_graph.h"
+#include "lib/kge/kge_file.h"
+#include "lib/kge/kge_import.h"
+#include "lib/kge/kge_options.h"
+#include "lib/kge/kge_task.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/kg/kge_options.h"
-#include "lib/kg/kge_shape.h"
+#include "lib/kge/kge_options.h"
+#include "lib/kge/kge_shape.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/flag_settings.h"
 

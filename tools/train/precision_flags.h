@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/kg/factor_rounding.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/trainer_options.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
-#include "lib/kg/factor_rounding.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/potential/potential_file.h"
 #include "lib/train/communicator.h"
 #include "lib/train/run_directory.h"

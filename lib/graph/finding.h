@@ -1,0 +1,28 @@
+// Something that is wrong with data, how often, and where first.
+
+#ifndef RUTILE_LIB_GRAPH_FINDING_H_
+#define RUTILE_LIB_GRAPH_FINDING_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+struct Finding {
+  int64_t count = 0;
+  std::string first;  // "train.txt:17: 2 fields in ..."
+
+  void Add(absl::string_view place, absl::string_view what) {
+    if (count++ == 0) first = absl::StrCat(place, ": ", what);
+  }
+};
+
+// What becomes of it: an error, or it is left out, or it stays.
+enum class Handling { kRefuse, kDrop, kKeep };
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_GRAPH_FINDING_H_

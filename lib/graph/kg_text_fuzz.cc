@@ -1,0 +1,40 @@
+// Any bytes as each of the texts of a knowledge graph: an error or something valid, never a crash. libFuzzer, and
+// replayed on testdata as a test.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "lib/base/logging.h"
+#include "lib/graph/edge_map.h"
+#include "lib/graph/id_file.h"
+#include "lib/graph/triple_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  rutile::EdgeMap grown;
+  auto reader = rutile::TripleReader::FromBytes("fuzz", bytes, &grown);
+  if (reader.ok()) {
+    rutile::TextTriple triple;
+    for (rutile::TripleReader::Item item; (item = reader->Next(&triple)) != rutile::TripleReader::kEnd;) {
+      if (item == rutile::TripleReader::kMalformed) {
+        CHECK(!reader->problem().empty());
+        continue;
+      }
+      for (const absl::string_view name : {triple.head, triple.relation, triple.tail}) {
+        CHECK(!name.empty() && name.find_first_of("\t\n") == absl::string_view::npos);
+      }
+    }
+  }
+  if (const auto ids = rutile::ParseIdFile("fuzz", bytes); ids.ok()) {
+    for (const std::string& name : ids->names) CHECK(!name.empty());
+  }
+  if (const auto map = rutile::EdgeMap::Parse(bytes, "fuzz"); map.ok()) {
+    const auto again = rutile::EdgeMap::Parse(map->ToJson(), "again");
+    CHECK(again.ok()) << again.status();
+    CHECK(again->ToJson() == map->ToJson());
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+// A knowledge graph in memory: names, and triples in three splits.
+
+#ifndef RUTILE_LIB_GRAPH_KNOWLEDGE_GRAPH_H_
+#define RUTILE_LIB_GRAPH_KNOWLEDGE_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/graph/triple.h"
+
+namespace rutile {
+
+struct KnowledgeGraph {
+  std::vector<std::string> entities;         // [N] names by id, as in the data, each once
+  std::vector<std::string> relations;        // [R]
+  std::vector<std::string> entity_labels;    // [N] names for people; empty: there are none
+  std::vector<std::string> relation_labels;  // [R] likewise
+  bool inverse_relations = true;             // models learn R more relations, the inverses; r's is R + r
+  std::vector<Triple> train, valid, test;    // relations 0..R-1 alone, each triple once in a split
+
+  int64_t num_entities() const { return static_cast<int64_t>(entities.size()); }
+  int64_t num_relations() const { return static_cast<int64_t>(relations.size()); }
+  // Relations that a query can name: R or 2 R.
+  int64_t num_query_relations() const { return inverse_relations ? 2 * num_relations() : num_relations(); }
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_GRAPH_KNOWLEDGE_GRAPH_H_

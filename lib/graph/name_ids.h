@@ -1,0 +1,31 @@
+// Ids of entities or relations by what people call them: name, or label where only one has it.
+
+#ifndef RUTILE_LIB_GRAPH_NAME_IDS_H_
+#define RUTILE_LIB_GRAPH_NAME_IDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+class NameIds {
+ public:
+  // what: "entity" or "relation", for messages. labels: may be empty. All must outlive this.
+  NameIds(absl::string_view what, const std::vector<std::string>& names, const std::vector<std::string>& labels);
+
+  // A name, else a label. INVALID_ARGUMENT: neither, or a label of several.
+  absl::StatusOr<int32_t> Find(absl::string_view name) const;
+
+ private:
+  const absl::string_view what_;
+  absl::flat_hash_map<absl::string_view, int32_t> ids_, labels_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_GRAPH_NAME_IDS_H_

@@ -1,0 +1,37 @@
+// What KgeTask leaves to LibTorch: the definition of its loss. A file of its own, so that LibTorch is included in one
+// place only.
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "lib/kge/kge_reference.h"
+#include "lib/kge/kge_task.h"
+
+namespace rutile {
+namespace {
+
+// [B, 1]
+at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const NamedTensors& batch, MixedPrecision mixed,
+                  BatchStatistics* statistics) {
+  const KgeBatch view = ViewKgeBatch(batch);
+  KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
+  if (statistics != nullptr) *statistics = std::move(hidden.statistics);
+  return ReferenceLosses(shape, ReferenceScores(shape, parameters, hidden.v, mixed), view).unsqueeze(1);
+}
+
+}  // namespace
+
+at::Tensor KgeTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
+  return Losses(shape_, parameters, batch, MixedPrecision::kNone, nullptr);
+}
+
+at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                                const EagerOptions& eager) const {
+  BatchStatistics statistics;
+  at::Tensor losses = Losses(shape_, parameters, batch, eager.mixed, &statistics);
+  if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
+  return losses;
+}
+
+}  // namespace rutile

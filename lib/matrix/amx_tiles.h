@@ -1,0 +1,110 @@
+// What kernels for AMX share: tiles of 16 lines of 64 bytes, pairs of bfloat16, masks. Included by .cc files alone, and
+// empty where the processor is another.
+
+#ifndef RUTILE_LIB_MATRIX_AMX_TILES_H_
+#define RUTILE_LIB_MATRIX_AMX_TILES_H_
+
+#if defined(__x86_64__)
+// gcc 12's own headers make vectors of nothing in particular.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+#define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
+#define RUTILE_INLINE inline __attribute__((always_inline))
+// gcc 12's tile instructions do not say that they read and write memory.
+#define RUTILE_MEMORY asm volatile("" : : : "memory")
+
+namespace rutile::amx {
+
+// Lines of a tile, words (pairs of numbers) of a line, and numbers of it.
+constexpr int64_t kLines = 16, kWords = 16, kNumbers = 32;
+constexpr int64_t kTile = kLines * kWords;                 // words
+constexpr int64_t kLineBytes = kWords * sizeof(uint32_t);  // of a line
+
+inline int64_t RoundUp(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
+
+RUTILE_PACK RUTILE_INLINE __mmask16 Mask(int64_t count) {
+  return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
+}
+
+// 32 numbers rounded to bfloat16.
+RUTILE_PACK RUTILE_INLINE __m512i Rounded(__m512 first, __m512 second) {
+  return (__m512i)_mm512_cvtne2ps_pbh(second, first);
+}
+
+// Those of 16 lanes that were rounded, as they are now.
+RUTILE_PACK RUTILE_INLINE __m512 FirstOf(__m512i rounded) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(rounded)), 16));
+}
+RUTILE_PACK RUTILE_INLINE __m512 SecondOf(__m512i rounded) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(rounded, 1)), 16));
+}
+
+// x[i] word j <-> x[j] word i.
+RUTILE_PACK RUTILE_INLINE void Transpose(__m512i* x) {
+  __m512i y[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+  // x[4 g + c]: column c of each 128 bits, of lines 4 g to 4 g + 3.
+#pragma GCC unroll 16
+  for (int g = 0; g < 16; g += 4) {
+    x[g] = _mm512_unpacklo_epi64(y[g], y[g + 2]);
+    x[g + 1] = _mm512_unpackhi_epi64(y[g], y[g + 2]);
+    x[g + 2] = _mm512_unpacklo_epi64(y[g + 1], y[g + 3]);
+    x[g + 3] = _mm512_unpackhi_epi64(y[g + 1], y[g + 3]);
+  }
+#pragma GCC unroll 16
+  for (int c = 0; c < 4; ++c) {
+    y[c] = _mm512_shuffle_i32x4(x[c], x[4 + c], 0x44);
+    y[4 + c] = _mm512_shuffle_i32x4(x[c], x[4 + c], 0xee);
+    y[8 + c] = _mm512_shuffle_i32x4(x[8 + c], x[12 + c], 0x44);
+    y[12 + c] = _mm512_shuffle_i32x4(x[8 + c], x[12 + c], 0xee);
+  }
+#pragma GCC unroll 16
+  for (int c = 0; c < 4; ++c) {
+    x[c] = _mm512_shuffle_i32x4(y[c], y[8 + c], 0x88);
+    x[4 + c] = _mm512_shuffle_i32x4(y[c], y[8 + c], 0xdd);
+    x[8 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0x88);
+    x[12 + c] = _mm512_shuffle_i32x4(y[4 + c], y[12 + c], 0xdd);
+  }
+}
+
+// While it exists, tiles of this thread are of 64 bytes a line; tiles 0 to 5 of `lines` lines, 6 and 7, for right
+// factors, of 16. Others' configurations do not survive calls either (the binary interface says so), and registers that
+// are not in use cost nothing when threads change.
+class TileConfiguration {
+ public:
+  RUTILE_TILES explicit TileConfiguration(int64_t lines = kLines) { Set(lines); }
+  RUTILE_TILES ~TileConfiguration() { _tile_release(); }
+
+  // From now on; tiles are zeros.
+  RUTILE_TILES void Set(int64_t lines) {
+    struct alignas(64) {
+      uint8_t palette, start_row, reserved[14];
+      uint16_t line_bytes[16];
+      uint8_t lines[16];
+    } config = {};
+    config.palette = 1;
+    for (int i = 0; i < 8; ++i) {
+      config.line_bytes[i] = kLineBytes;
+      config.lines[i] = static_cast<uint8_t>(i < 6 ? lines : kLines);
+    }
+    asm volatile("" : : "r"(&config) : "memory");
+    _tile_loadconfig(&config);
+  }
+};
+
+}  // namespace rutile::amx
+
+#endif
+#endif  // RUTILE_LIB_MATRIX_AMX_TILES_H_

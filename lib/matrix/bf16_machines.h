@@ -1,0 +1,38 @@
+// The forms of bf16_products.h, one for each kind of machine. All agree but for the order in which terms are added.
+
+#ifndef RUTILE_LIB_MATRIX_BF16_MACHINES_H_
+#define RUTILE_LIB_MATRIX_BF16_MACHINES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/matrix/matrix_view.h"
+
+namespace rutile {
+
+// out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`; sizes agree, and none is 0. parts: numbers of
+// bfloat16 that stand for a factor (bf16_products.h).
+struct Bf16Problem {
+  MatrixView<float> a, b;
+  bool add = false;
+  float* out = nullptr;
+  int64_t stride = 0;
+  int parts = 1;
+};
+
+// Where factors are packed; grows to what a form needs, and stays.
+using Bf16Memory = std::vector<uint32_t>;
+
+// Any machine. This one and the next: one part.
+void MultiplyBf16Portable(const Bf16Problem& problem, Bf16Memory* memory);
+
+// Whether this machine can, and the process may. Elsewhere the functions beside them do nothing.
+bool HasBf16Avx512();
+void MultiplyBf16Avx512(const Bf16Problem& problem, Bf16Memory* memory);
+// One part to three.
+bool HasBf16Amx();
+void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_MATRIX_BF16_MACHINES_H_

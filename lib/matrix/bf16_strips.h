@@ -1,0 +1,81 @@
+// Products of bfloat16 in strips of the result, for machines that multiply vectors: what a machine must bring is how it
+// packs pairs of numbers, and how it multiplies a strip.
+
+#ifndef RUTILE_LIB_MATRIX_BF16_STRIPS_H_
+#define RUTILE_LIB_MATRIX_BF16_STRIPS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lib/matrix/bf16_machines.h"
+#include "lib/matrix/matrix_view.h"
+
+namespace rutile::bf16_strips {
+
+// A tile of the result: 8 rows of at most three vectors of 16 columns are 24 registers of sums.
+constexpr int64_t kRows = 8;
+constexpr int64_t kLanes = 16;
+constexpr int64_t kVecs = 3;
+// Of the sums at one time: a panel of the right factor, 24 KB, is read from the first cache.
+constexpr int64_t kDepth = 256;
+constexpr int64_t kPairs = kDepth / 2;
+// Of the left factor at one time: 256 KB, in the second.
+constexpr int64_t kHeight = 512;
+
+// A strip of the result: `vecs` vectors wide.
+struct Strip {
+  const uint32_t* left;  // pairs of all rows
+  int64_t row_step, pair_step;
+  const uint32_t* right;  // [pairs, vecs * kLanes]
+  int64_t vecs;
+  int64_t pairs, rows, columns;  // that exist
+  bool add;
+  float* out;
+  int64_t stride;
+};
+
+// Inline, so that it is compiled for the machine of its caller.
+template <class Machine>
+inline __attribute__((always_inline)) void MultiplyAll(const Bf16Problem& problem, Bf16Memory* memory) {
+  const MatrixView<float>&a = problem.a, &b = problem.b;
+  const int64_t m = a.height(), n = b.width(), k = a.width();
+  alignas(64) uint32_t right[kPairs * kVecs * kLanes];
+  if (memory->size() < kHeight * kPairs) memory->resize(kHeight * kPairs);
+  uint32_t* const left = memory->data();
+  Strip strip;
+  strip.left = left;
+  strip.right = right;
+  strip.stride = problem.stride;
+  for (int64_t row = 0; row < m; row += kHeight) {
+    strip.rows = std::min(kHeight, m - row);
+    for (int64_t first = 0; first < k; first += kDepth) {
+      const int64_t depth = std::min(kDepth, k - first);
+      strip.pairs = (depth + 1) / 2;
+      strip.add = problem.add || first > 0;
+      if (a.transposed) {
+        strip.row_step = 1, strip.pair_step = strip.rows;
+        Machine::PackAcross({a.At(row, first), strip.rows, depth, a.stride, 1}, strip.rows, left);
+      } else {
+        strip.row_step = kPairs, strip.pair_step = 1;
+        Machine::PackLines({a.At(row, first), strip.rows, depth, 1, a.stride}, left);
+      }
+      for (int64_t column = 0; column < n; column += strip.columns) {
+        // Four vectors are two and two, as one alone waits for its loads.
+        const int64_t vecs = (n - column + kLanes - 1) / kLanes;
+        strip.vecs = vecs == 4 ? 2 : std::min(kVecs, vecs);
+        strip.columns = std::min(strip.vecs * kLanes, n - column);
+        strip.out = problem.out + row * problem.stride + column;
+        if (b.transposed) {
+          Machine::PackAlong({b.At(first, column), strip.columns, depth, 1, b.stride}, strip.vecs * kLanes, right);
+        } else {
+          Machine::PackAcross({b.At(first, column), strip.columns, depth, b.stride, 1}, strip.vecs * kLanes, right);
+        }
+        Machine::Multiply(strip);
+      }
+    }
+  }
+}
+
+}  // namespace rutile::bf16_strips
+
+#endif  // RUTILE_LIB_MATRIX_BF16_STRIPS_H_

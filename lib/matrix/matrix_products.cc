@@ -1,0 +1,68 @@
+#include "lib/matrix/matrix_products.h"
+
+#include <type_traits>
+
+#include "lib/base/logging.h"
+#include "lib/matrix/dense_products.h"
+
+namespace rutile {
+namespace {
+
+// Columns of the result that are not cut: whole strips of our own products, of three vectors.
+constexpr int64_t kColumns = 48;
+// Columns of the result, and terms of its sums, below which tiles are too empty. Rows do not count, so that one has the
+// same bits whatever rows are beside it.
+constexpr int64_t kFewColumns = 16, kFewTerms = 24;
+// Multiplications below which one thread does all: about 20 microseconds.
+constexpr int64_t kSmall = int64_t{1} << 20;
+
+// Calls multiply(a, b, out, worker) for parts of the product: ranges of columns, or where there are few, of rows.
+template <typename T, typename Body>
+void ForParts(ThreadPool* pool, const MatrixView<T>& a, const MatrixView<T>& b, T* out, int64_t stride,
+              const Body& multiply) {
+  const int64_t m = a.height(), n = b.width(), threads = pool == nullptr ? 1 : pool->num_threads();
+  if (threads == 1 || m * n * a.width() < kSmall) return multiply(a, b, out, 0);
+  if (n >= 2 * threads * kColumns) {
+    const int64_t strips = (n + kColumns - 1) / kColumns;
+    pool->For(n, (strips + threads - 1) / threads * kColumns,
+              [&](int64_t begin, int64_t end, int worker) { multiply(a, b.Columns(begin, end), out + begin, worker); });
+  } else {
+    pool->For(m, (m / 8 + threads) / threads * 8, [&](int64_t begin, int64_t end, int worker) {
+      multiply(a.Rows(begin, end), b, out + begin * stride, worker);
+    });
+  }
+}
+
+}  // namespace
+
+template <typename T>
+MatrixProducts<T>::MatrixProducts(FactorRounding factors, ThreadPool* pool) : pool_(pool) {
+  const int threads = pool == nullptr ? 1 : pool->num_threads();
+  if (std::is_same_v<T, float> && Bf16Forms().front() == Bf16Form::kAmx) {
+    exact_ = std::vector<Bf16Products>(threads, Bf16Products(/*parts=*/3));
+  }
+  if (factors == FactorRounding::kNone) return;
+  CHECK_EQ(sizeof(T), sizeof(float)) << "mixed precision is of fp32";
+  bf16_ = std::vector<Bf16Products>(threads, Bf16Products(factors == FactorRounding::kTwoParts ? 2 : 1));
+}
+
+template <typename T>
+void MatrixProducts<T>::Multiply(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
+  CHECK_EQ(a.width(), b.height());
+  if constexpr (std::is_same_v<T, float>) {
+    const bool thin = b.width() < kFewColumns || a.width() < kFewTerms;
+    std::vector<Bf16Products>& tiles = rounding_ && !bf16_.empty() ? bf16_ : exact_;
+    if (!tiles.empty() && (&tiles == &bf16_ || !thin)) {
+      return ForParts(pool_, a, b, out, stride, [&](const auto& left, const auto& right, T* to, int worker) {
+        tiles[worker].Multiply(left, right, add, to, stride);
+      });
+    }
+  }
+  ForParts(pool_, a, b, out, stride,
+           [&](const auto& left, const auto& right, T* to, int) { MultiplyDense(left, right, add, to, stride); });
+}
+
+template class MatrixProducts<float>;
+template class MatrixProducts<double>;
+
+}  // namespace rutile

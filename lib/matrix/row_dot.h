@@ -1,0 +1,16 @@
+// Dot products of single rows.
+
+#ifndef RUTILE_LIB_MATRIX_ROW_DOT_H_
+#define RUTILE_LIB_MATRIX_ROW_DOT_H_
+
+#include <cstdint>
+
+namespace rutile {
+
+// sum over i < n of a[i] b[i]: in T, in the order of lanes of the machine's vectors. Defined for float and double.
+template <typename T>
+T RowDot(const T* a, const T* b, int64_t n);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_MATRIX_ROW_DOT_H_

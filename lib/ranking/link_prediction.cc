@@ -1,0 +1,189 @@
+#include "lib/ranking/link_prediction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tsv_cell.h"
+#include "lib/graph/known_tails.h"
+#include "lib/profile/scope.h"
+#include "lib/ranking/rank_triples.h"
+#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/top_entities.h"
+
+namespace rutile {
+namespace {
+
+// Hidden vectors of heads that are held at one time, where all heads are scored.
+constexpr int64_t kHeadBytes = 32 << 20;
+
+// With inverses always: a query for a head looks up (tail, R + relation), whatever the model learned.
+struct Known {
+  explicit Known(const KnowledgeGraph& graph)
+      : train(KnownTails::Build({graph.train}, graph.num_relations(), true)),
+        valid(KnownTails::Build({graph.valid}, graph.num_relations(), true)),
+        test(KnownTails::Build({graph.test}, graph.num_relations(), true)),
+        all(KnownTails::Build({graph.train, graph.valid, graph.test}, graph.num_relations(), true)) {}
+
+  const char* SplitOf(int32_t entity, int32_t relation, int32_t answer) const {
+    const auto has = [&](const KnownTails& known) {
+      const absl::Span<const int32_t> tails = known.Tails(entity, relation);
+      return std::binary_search(tails.begin(), tails.end(), answer);
+    };
+    return has(train) ? "train" : has(valid) ? "valid" : has(test) ? "test" : "";
+  }
+
+  const KnownTails train, valid, test, all;
+};
+
+template <typename T>
+class Predictor {
+ public:
+  Predictor(const KgeScorer& scorer, const KnowledgeGraph& graph, const LinkPredictionOptions& options)
+      : scorer_(scorer), graph_(graph), options_(options), known_(graph), pool_(options.num_threads) {}
+
+  // Queries (head, relation) in the model's own relations; answers are tails.
+  absl::Status Tails(absl::Span<const LinkQuery> queries, absl::Span<const size_t> which,
+                     std::vector<std::vector<LinkAnswer>>* answers) const {
+    std::vector<int32_t> entities, relations;
+    for (const size_t i : which) {
+      entities.push_back(queries[i].entity);
+      relations.push_back(LookUpRelation(queries[i]));
+    }
+    std::vector<T> hidden(which.size() * scorer_.dim());
+    RETURN_IF_ERROR(FillHidden<T>(scorer_, entities, relations, absl::MakeSpan(hidden)));
+    const std::vector<absl::Span<const int32_t>> left_out = LeftOut(queries, which);
+    TopCollector<T> collector(hidden, scorer_.dim(), options_.top_k, left_out);
+    collector.Add(EntityTable<T>(scorer_), 0, &pool_);
+    Collect(queries, which, collector.Finish(), /*offset=*/0, answers);
+    return absl::OkStatus();
+  }
+
+  // One query for a head of a model without inverses: every head is tried.
+  absl::Status Heads(absl::Span<const LinkQuery> queries, size_t query,
+                     std::vector<std::vector<LinkAnswer>>* answers) const {
+    const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
+    const ScoreTable<T> entities = EntityTable<T>(scorer_);
+    const absl::Span<const T> tail = entities.entity.subspan(queries[query].entity * dim, dim);
+    const std::vector<absl::Span<const int32_t>> left_out = LeftOut(queries, {query});
+    TopCollector<T> collector(tail, dim, options_.top_k, left_out);
+    const int64_t rows = std::min(num, std::max<int64_t>(1, kHeadBytes / (dim * static_cast<int64_t>(sizeof(T)))));
+    std::vector<T> hidden(rows * dim);
+    for (int64_t first = 0; first < num; first += rows) {
+      RETURN_IF_ERROR(CheckInterrupt());
+      ScoreTable<T> part;
+      part.num = std::min(rows, num - first);
+      part.dim = dim;
+      std::vector<int32_t> ids(part.num), relation(part.num, queries[query].relation);
+      for (int64_t i = 0; i < part.num; ++i) ids[i] = static_cast<int32_t>(first + i);
+      const absl::Span<T> filled = absl::MakeSpan(hidden).subspan(0, part.num * dim);
+      RETURN_IF_ERROR(FillHidden<T>(scorer_, ids, relation, filled));
+      part.entity = filled;
+      collector.Add(part, first, &pool_);
+    }
+    Collect(queries, {query}, collector.Finish(), entities.Bias(queries[query].entity), answers);
+    return absl::OkStatus();
+  }
+
+ private:
+  // What (entity, relation) known triples are found under.
+  int32_t LookUpRelation(const LinkQuery& query) const {
+    return query.relation + (query.for_head ? static_cast<int32_t>(graph_.num_relations()) : 0);
+  }
+
+  std::vector<absl::Span<const int32_t>> LeftOut(absl::Span<const LinkQuery> queries,
+                                                 absl::Span<const size_t> which) const {
+    std::vector<absl::Span<const int32_t>> left_out;
+    if (options_.keep_known) return left_out;
+    for (const size_t i : which) left_out.push_back(known_.all.Tails(queries[i].entity, LookUpRelation(queries[i])));
+    return left_out;
+  }
+
+  void Collect(absl::Span<const LinkQuery> queries, absl::Span<const size_t> which, const std::vector<TopEntities>& top,
+               double offset, std::vector<std::vector<LinkAnswer>>* answers) const {
+    for (size_t k = 0; k < which.size(); ++k) {
+      const LinkQuery& query = queries[which[k]];
+      for (const ScoredEntity& best : top[k].best) {
+        LinkAnswer answer;
+        answer.entity = best.entity;
+        answer.score = best.score + offset;
+        answer.probability =
+            options_.softmax ? std::exp(best.score - top[k].log_sum_exp) : 1 / (1 + std::exp(-answer.score));
+        answer.known = known_.SplitOf(query.entity, LookUpRelation(query), best.entity);
+        (*answers)[which[k]].push_back(answer);
+      }
+    }
+  }
+
+  const KgeScorer& scorer_;
+  const KnowledgeGraph& graph_;
+  const LinkPredictionOptions& options_;
+  const Known known_;
+  mutable ThreadPool pool_;
+};
+
+template <typename T>
+absl::Status Predict(const KgeScorer& scorer, const KnowledgeGraph& graph, absl::Span<const LinkQuery> queries,
+                     const LinkPredictionOptions& options, std::vector<std::vector<LinkAnswer>>* answers) {
+  const bool inverses = scorer.num_relations == 2 * graph.num_relations();
+  const Predictor<T> predictor(scorer, graph, options);
+  std::vector<size_t> tails;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    if (inverses || !queries[i].for_head) {
+      tails.push_back(i);
+    } else {
+      RETURN_IF_ERROR(predictor.Heads(queries, i, answers));
+    }
+  }
+  return predictor.Tails(queries, tails, answers);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::vector<LinkAnswer>>> PredictLinks(const KgeScorer& scorer, const KnowledgeGraph& graph,
+                                                                  absl::Span<const LinkQuery> queries,
+                                                                  const LinkPredictionOptions& options) {
+  const ProfileScope scope(Stage::kPredict);
+  RETURN_IF_ERROR(CheckScorer(scorer, graph));
+  std::vector<std::vector<LinkAnswer>> answers(queries.size());
+  RETURN_IF_ERROR(scorer.entities.dtype() == DType::kF64 ? Predict<double>(scorer, graph, queries, options, &answers)
+                                                         : Predict<float>(scorer, graph, queries, options, &answers));
+  return answers;
+}
+
+std::string LinkPredictionsToTsv(const KnowledgeGraph& graph, absl::Span<const LinkQuery> queries,
+                                 absl::Span<const std::vector<LinkAnswer>> answers, bool probabilities) {
+  const bool labels = !graph.entity_labels.empty() || !graph.relation_labels.empty();
+  const auto entity_label = [&](int32_t e) {
+    return graph.entity_labels.empty() ? "" : TsvCell(graph.entity_labels[e]);
+  };
+  std::string tsv = absl::StrCat("query\tasked\tplace\thead\trelation\ttail",
+                                 labels ? "\thead_label\trelation_label\ttail_label" : "", "\tscore",
+                                 probabilities ? "\tprobability" : "", "\tknown\n");
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const LinkQuery& query = queries[q];
+    for (size_t place = 0; place < answers[q].size(); ++place) {
+      const LinkAnswer& answer = answers[q][place];
+      const int32_t head = query.for_head ? answer.entity : query.entity;
+      const int32_t tail = query.for_head ? query.entity : answer.entity;
+      absl::StrAppend(&tsv, q + 1, "\t", query.for_head ? "head" : "tail", "\t", place + 1, "\t",
+                      TsvCell(graph.entities[head]), "\t", TsvCell(graph.relations[query.relation]), "\t",
+                      TsvCell(graph.entities[tail]));
+      if (labels) {
+        absl::StrAppend(&tsv, "\t", entity_label(head), "\t",
+                        graph.relation_labels.empty() ? "" : TsvCell(graph.relation_labels[query.relation]), "\t",
+                        entity_label(tail));
+      }
+      absl::StrAppendFormat(&tsv, "\t%.6f", answer.score);
+      if (probabilities) absl::StrAppendFormat(&tsv, "\t%.6g", answer.probability);
+      absl::StrAppend(&tsv, "\t", answer.known, "\n");
+    }
+  }
+  return tsv;
+}
+
+}  // namespace rutile

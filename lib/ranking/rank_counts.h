@@ -1,0 +1,78 @@
+// Filtered ranks of targets among all entities, by counting: no scores are sorted, masked or kept. Free of LibTorch.
+
+#ifndef RUTILE_LIB_RANKING_RANK_COUNTS_H_
+#define RUTILE_LIB_RANKING_RANK_COUNTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/ranking/score_sweep.h"
+
+namespace rutile {
+
+// One distinct (head, relation): who is asked for, and who is left out of the comparison.
+struct RankingQuery {
+  absl::Span<const int32_t> targets;  // each is ranked by itself
+  absl::Span<const int32_t> known;    // ascending, each once; left out, but for the target itself
+};
+
+// How many entities that are not left out score higher than the target, and how many as high (itself not counted). A
+// target whose score is NaN ranks last; others' NaN are below every number.
+struct Rank {
+  int64_t greater = 0;
+  int64_t equal = 0;
+  int64_t candidates = 0;  // entities that are not left out, the target among them
+  bool nan = false;
+
+  int64_t optimistic() const { return greater + 1; }
+  int64_t pessimistic() const { return greater + equal + 1; }
+  double realistic() const { return 0.5 * static_cast<double>(optimistic() + pessimistic()); }
+};
+
+// Counts over entities that come in parts: rows of an embedding table at once, or the hidden vectors of all heads, of
+// which only a part fits in memory.
+template <typename T>
+class RankCounter {
+ public:
+  // query: [Q, dim], what every entity's row is multiplied with. target_score: of the targets of query 0, then of query
+  // 1, ...: made by score_kernel.h of the same numbers as the entity's row, so that they have the same bits. What the
+  // spans refer to must live as long as the counter.
+  RankCounter(absl::Span<const T> query, int64_t dim, absl::Span<const RankingQuery> queries,
+              std::vector<T> target_score);
+
+  // Entities first .. first + part.num - 1; every entity once, in ascending order.
+  void Add(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
+
+  // After all entities were added, in the order of target_score.
+  std::vector<Rank> Finish();
+
+ private:
+  const absl::Span<const T> query_;
+  const int64_t dim_;
+  const absl::Span<const RankingQuery> queries_;
+  const std::vector<T> target_score_;
+  std::vector<int64_t> first_target_;  // [Q + 1] where the targets of a query begin
+  std::vector<int64_t> cursor_;        // [Q] known entities that have been passed
+  std::vector<Rank> ranks_;
+  int64_t num_entities_ = 0;
+};
+
+extern template class RankCounter<float>;
+extern template class RankCounter<double>;
+
+// Of a whole table. hidden: [Q, dim]. ranks: of the targets of query 0, then of query 1, ... The result does not depend
+// on the number of threads.
+template <typename T>
+std::vector<Rank> CountRanks(const ScoreTable<T>& table, absl::Span<const T> hidden,
+                             absl::Span<const RankingQuery> queries, ThreadPool* pool);
+
+extern template std::vector<Rank> CountRanks<float>(const ScoreTable<float>&, absl::Span<const float>,
+                                                    absl::Span<const RankingQuery>, ThreadPool*);
+extern template std::vector<Rank> CountRanks<double>(const ScoreTable<double>&, absl::Span<const double>,
+                                                     absl::Span<const RankingQuery>, ThreadPool*);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_RANKING_RANK_COUNTS_H_

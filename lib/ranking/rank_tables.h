@@ -1,0 +1,22 @@
+// Ranks of each triple as a table for people and spreadsheets.
+
+#ifndef RUTILE_LIB_RANKING_RANK_TABLES_H_
+#define RUTILE_LIB_RANKING_RANK_TABLES_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/graph/knowledge_graph.h"
+#include "lib/graph/triple.h"
+#include "lib/ranking/ranking_metrics.h"
+
+namespace rutile {
+
+// Writes a header row, then a row for each triple: names, labels where the graph has them, realistic, optimistic and
+// pessimistic rank of the tail and, where heads were ranked, of the head. Whole or not at all, and never in memory.
+absl::Status WriteRanksTsv(absl::string_view path, const KnowledgeGraph& graph, absl::Span<const Triple> triples,
+                           const TripleRanks& ranks);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_RANKING_RANK_TABLES_H_

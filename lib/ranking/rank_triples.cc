@@ -1,0 +1,307 @@
+#include "lib/ranking/rank_triples.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/logging.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
+#include "lib/ranking/rank_counts.h"
+#include "lib/ranking/score_kernel.h"
+#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/sort_position.h"
+
+namespace rutile {
+namespace {
+
+// Queries whose hidden vectors are held at one time: packing the entities is then a small part of the products.
+constexpr int64_t kBlockQueries = 4096;
+// Hidden vectors of heads that are held at one time, where all heads are scored.
+constexpr int64_t kHeadBytes = 64 << 20;
+
+// One target: whom (first, relation) asks for, and which triple's rank that is.
+struct Asked {
+  int32_t first, relation, target;
+  int64_t triple;
+  bool head;  // of the triple: goes to TripleRanks::head
+};
+
+// Queries of some targets that are sorted by (first, relation).
+struct QueryBlock {
+  std::vector<int32_t> first, relation;  // [Q]
+  std::vector<int32_t> target;           // of all queries
+  std::vector<int64_t> offset = {0};     // [Q + 1]
+  absl::Span<const Asked> asked;
+
+  std::vector<RankingQuery> Queries(const KnownTails& known) const {
+    std::vector<RankingQuery> queries;
+    for (size_t q = 0; q < first.size(); ++q) {
+      queries.push_back({absl::MakeConstSpan(target).subspan(offset[q], offset[q + 1] - offset[q]),
+                         known.Tails(first[q], relation[q])});
+    }
+    return queries;
+  }
+};
+
+// The next queries, at most max_queries and, where relation >= 0, of it alone; `asked` goes on behind them.
+QueryBlock TakeQueries(int64_t max_queries, absl::Span<const Asked>* asked) {
+  QueryBlock block;
+  size_t i = 0;
+  for (; i < asked->size(); ++i) {
+    const Asked& a = (*asked)[i];
+    if (block.first.empty() || a.first != block.first.back() || a.relation != block.relation.back()) {
+      if (static_cast<int64_t>(block.first.size()) == max_queries) break;
+      block.first.push_back(a.first);
+      block.relation.push_back(a.relation);
+      block.offset.push_back(block.offset.back());
+    }
+    block.target.push_back(a.target);
+    ++block.offset.back();
+  }
+  block.asked = asked->subspan(0, i);
+  asked->remove_prefix(i);
+  return block;
+}
+
+RankValues Values(const Rank& rank, RankingConvention convention) {
+  RankValues values;
+  values.expected = 0.5 * static_cast<double>(1 + rank.candidates);
+  values.nan = rank.nan;
+  if (convention == RankingConvention::kTiepin) {
+    values.optimistic = values.realistic = values.pessimistic =
+        rank.nan ? 0.0 : static_cast<double>(rank.pessimistic());
+  } else {
+    values.optimistic = static_cast<double>(rank.optimistic());
+    values.realistic = rank.realistic();
+    values.pessimistic = static_cast<double>(rank.pessimistic());
+  }
+  return values;
+}
+
+template <typename T>
+class Ranker {
+ public:
+  Ranker(const KgeScorer& scorer, const RankTriplesOptions& options, TripleRanks* ranks)
+      : scorer_(scorer), options_(options), ranks_(ranks), pool_(options.num_threads), table_(EntityTable<T>(scorer)) {}
+
+  // Targets are entities in the place of the tail. asked: sorted.
+  absl::Status RankTails(absl::Span<const Asked> asked, const KnownTails& known) {
+    std::vector<T> hidden;
+    while (!asked.empty()) {
+      RETURN_IF_ERROR(CheckInterrupt());
+      const ProfileScope scope(Stage::kRank);
+      const QueryBlock block = TakeQueries(kBlockQueries, &asked);
+      scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
+      hidden.resize(block.first.size() * scorer_.dim());
+      RETURN_IF_ERROR(FillHidden<T>(scorer_, block.first, block.relation, absl::MakeSpan(hidden)));
+      const std::vector<RankingQuery> queries = block.Queries(known);
+      const std::vector<Rank> ranks = CountRanks<T>(table_, hidden, queries, &pool_);
+      if (options_.convention == RankingConvention::kOriginal) {
+        const std::vector<int64_t> position = SortPositions<T>(table_, hidden, queries, &pool_);
+        for (size_t i = 0; i < position.size(); ++i) {
+          RankValues values = Values(ranks[i], options_.convention);
+          values.optimistic = values.realistic = values.pessimistic = static_cast<double>(position[i]);
+          Set(block.asked[i], values);
+        }
+      } else {
+        for (size_t i = 0; i < ranks.size(); ++i) Set(block.asked[i], Values(ranks[i], options_.convention));
+      }
+      Progress(block);
+    }
+    return absl::OkStatus();
+  }
+
+  // Targets are heads of one relation, scored as <v(head, relation), row of the tail>; the tail's bias is the same for
+  // all. asked: sorted, `first` is the tail.
+  absl::Status RankHeads(absl::Span<const Asked> asked, const KnownTails& known) {
+    const ProfileScope scope(Stage::kRank);
+    const int32_t relation = asked[0].relation;
+    const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
+    // A head that is a target has one vector, kept: its score has the bits of the row that it is compared in, though a
+    // product in another block may round otherwise.
+    std::vector<int32_t> heads;
+    for (const Asked& a : asked) heads.push_back(a.target);
+    std::sort(heads.begin(), heads.end());
+    heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+    std::vector<T> kept(heads.size() * dim);
+    const std::vector<int32_t> same(std::max<int64_t>(num, heads.size()), relation);
+    RETURN_IF_ERROR(
+        FillHidden<T>(scorer_, heads, absl::MakeConstSpan(same).subspan(0, heads.size()), absl::MakeSpan(kept)));
+
+    const int64_t rows = std::min(num, std::max<int64_t>(1, kHeadBytes / (dim * static_cast<int64_t>(sizeof(T)))));
+    std::vector<T> part(rows * dim);
+    std::vector<int32_t> ids(rows);
+    int64_t filled = -1;  // the part's first head
+    const auto fill = [&](int64_t first, int64_t count) -> absl::Status {
+      if (filled == first) return absl::OkStatus();
+      filled = first;
+      for (int64_t i = 0; i < count; ++i) ids[i] = static_cast<int32_t>(first + i);
+      RETURN_IF_ERROR(FillHidden<T>(scorer_, absl::MakeConstSpan(ids).subspan(0, count),
+                                    absl::MakeConstSpan(same).subspan(0, count),
+                                    absl::MakeSpan(part).subspan(0, count * dim)));
+      for (size_t k = std::lower_bound(heads.begin(), heads.end(), first) - heads.begin();
+           k < heads.size() && heads[k] < first + count; ++k) {
+        std::copy_n(kept.begin() + k * dim, dim, part.begin() + (heads[k] - first) * dim);
+      }
+      return absl::OkStatus();
+    };
+
+    while (!asked.empty()) {
+      const QueryBlock block = TakeQueries(kBlockQueries, &asked);
+      scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
+      std::vector<T> tails(block.first.size() * dim), own;
+      for (size_t q = 0; q < block.first.size(); ++q) {
+        std::copy_n(table_.entity.begin() + block.first[q] * dim, dim, tails.begin() + q * dim);
+        for (int64_t t = block.offset[q]; t < block.offset[q + 1]; ++t) {
+          const size_t k = std::lower_bound(heads.begin(), heads.end(), block.target[t]) - heads.begin();
+          own.push_back(ScoreOne(tails.data() + q * dim, kept.data() + k * dim, dim, T{0}));
+        }
+      }
+      const std::vector<RankingQuery> queries = block.Queries(known);
+      RankCounter<T> counter(tails, dim, queries, std::move(own));
+      for (int64_t first = 0; first < num; first += rows) {
+        RETURN_IF_ERROR(CheckInterrupt());
+        ScoreTable<T> heads_part;
+        heads_part.num = std::min(rows, num - first);
+        heads_part.dim = dim;
+        RETURN_IF_ERROR(fill(first, heads_part.num));
+        heads_part.entity = absl::MakeConstSpan(part).subspan(0, heads_part.num * dim);
+        counter.Add(heads_part, first, &pool_);
+      }
+      const std::vector<Rank> ranks = counter.Finish();
+      for (size_t i = 0; i < ranks.size(); ++i) Set(block.asked[i], Values(ranks[i], options_.convention));
+      Progress(block);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Set(const Asked& asked, const RankValues& values) {
+    (asked.head ? ranks_->head : ranks_->tail)[asked.triple] = values;
+  }
+  void Progress(const QueryBlock& block) const {
+    if (options_.on_progress) options_.on_progress(static_cast<int64_t>(block.asked.size()));
+  }
+
+  const KgeScorer& scorer_;
+  const RankTriplesOptions& options_;
+  TripleRanks* const ranks_;
+  ThreadPool pool_;
+  const ScoreTable<T> table_;
+};
+
+std::vector<absl::Span<const Triple>> FilterSplits(const KnowledgeGraph& graph, RankingFilter filter) {
+  std::vector<absl::Span<const Triple>> splits = {graph.train};
+  if (filter != RankingFilter::kTrain) splits.push_back(graph.valid);
+  if (filter == RankingFilter::kAll) splits.push_back(graph.test);
+  return splits;
+}
+
+// Heads that are known for (tail, relation), as tails of the turned triples.
+KnownTails KnownHeads(absl::Span<const absl::Span<const Triple>> splits, int64_t num_relations) {
+  std::vector<Triple> turned;
+  for (const absl::Span<const Triple> split : splits) {
+    for (const Triple& t : split) turned.push_back({t.tail, t.relation, t.head});
+  }
+  return KnownTails::Build({turned}, num_relations, /*inverse_relations=*/false);
+}
+
+void SortAsked(std::vector<Asked>* asked) {
+  std::sort(asked->begin(), asked->end(), [](const Asked& a, const Asked& b) {
+    return std::tie(a.first, a.relation, a.triple) < std::tie(b.first, b.relation, b.triple);
+  });
+}
+
+template <typename T>
+absl::Status RankSplit(const KgeScorer& scorer, const KnowledgeGraph& graph, absl::Span<const Triple> triples,
+                       const KnownTails* all_known, const RankTriplesOptions& options, TripleRanks* ranks) {
+  const int32_t num_relations = static_cast<int32_t>(graph.num_relations());
+  const bool inverses = scorer.num_relations == 2 * num_relations;
+  const bool heads = !ranks->head.empty();
+  const std::vector<absl::Span<const Triple>> splits = FilterSplits(graph, options.filter);
+  KnownTails built;
+  std::optional<ProfileScope> scope(Stage::kGraph);
+  if (all_known == nullptr || options.filter != RankingFilter::kAll) {
+    built = KnownTails::Build(splits, num_relations, inverses);
+    all_known = &built;
+  }
+
+  std::vector<Asked> asked;
+  for (size_t i = 0; i < triples.size(); ++i) {
+    const Triple& t = triples[i];
+    asked.push_back({t.head, t.relation, t.tail, static_cast<int64_t>(i), false});
+    if (heads && inverses) asked.push_back({t.tail, num_relations + t.relation, t.head, static_cast<int64_t>(i), true});
+  }
+  SortAsked(&asked);
+  scope.reset();
+  Ranker<T> ranker(scorer, options, ranks);
+  RETURN_IF_ERROR(ranker.RankTails(asked, *all_known));
+  if (!heads || inverses) return absl::OkStatus();
+
+  const KnownTails known_heads = KnownHeads(splits, num_relations);
+  std::vector<std::vector<Asked>> by_relation(num_relations);
+  for (size_t i = 0; i < triples.size(); ++i) {
+    const Triple& t = triples[i];
+    by_relation[t.relation].push_back({t.tail, t.relation, t.head, static_cast<int64_t>(i), true});
+  }
+  for (std::vector<Asked>& of_relation : by_relation) {
+    if (of_relation.empty()) continue;
+    SortAsked(&of_relation);
+    RETURN_IF_ERROR(ranker.RankHeads(of_relation, known_heads));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckScorer(const KgeScorer& scorer, const KnowledgeGraph& graph) {
+  if (scorer.num_entities() != graph.num_entities()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", scorer.num_entities(), " entities, the graph has ",
+                                                   graph.num_entities(),
+                                                   ": evaluate on the triples that the model was trained on"));
+  }
+  if (scorer.num_relations != graph.num_relations() && scorer.num_relations != 2 * graph.num_relations()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model has ", scorer.num_relations, " relations, expected ", graph.num_relations(), " or, with ",
+        "inverses, ", 2 * graph.num_relations(), ": evaluate on the triples that the model was trained on"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const KnowledgeGraph& graph, const KnownTails* known,
+                                        const RankTriplesOptions& options) {
+  RETURN_IF_ERROR(CheckScorer(scorer, graph));
+  const bool inverses = scorer.num_relations == 2 * graph.num_relations();
+  RETURN_IF_ERROR(CheckRankTriplesOptions(options, inverses));
+  absl::Span<const Triple> triples = SplitTriples(graph, options.split);
+  if (triples.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no ", GraphSplitName(options.split), " triples to rank: choose another --split"));
+  }
+  std::vector<Triple> chosen;
+  if (options.triples.has_value()) {
+    for (const int64_t i : *options.triples) {
+      CHECK(i >= 0 && i < static_cast<int64_t>(triples.size())) << i << " of " << triples.size();
+      chosen.push_back(triples[i]);
+    }
+    triples = chosen;
+  }
+  const bool heads =
+      options.convention != RankingConvention::kTiepin &&
+      (options.direction == RankingDirection::kBoth || (options.direction == RankingDirection::kAuto && inverses));
+  TripleRanks ranks;
+  ranks.tail.resize(triples.size());
+  if (heads) ranks.head.resize(triples.size());
+  RETURN_IF_ERROR(scorer.entities.dtype() == DType::kF64
+                      ? RankSplit<double>(scorer, graph, triples, known, options, &ranks)
+                      : RankSplit<float>(scorer, graph, triples, known, options, &ranks));
+  return ranks;
+}
+
+}  // namespace rutile

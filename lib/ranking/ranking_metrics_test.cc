@@ -1,0 +1,97 @@
+#include "lib/ranking/ranking_metrics.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lib/testing/golden_conve.h"
+
+namespace rutile {
+namespace {
+
+RankValues Values(double optimistic, double pessimistic, double candidates) {
+  RankValues values;
+  values.optimistic = optimistic;
+  values.pessimistic = pessimistic;
+  values.realistic = 0.5 * (optimistic + pessimistic);
+  values.expected = 0.5 * (1 + candidates);
+  return values;
+}
+
+TEST(RankingMetricsTest, GoldenMetrics) {
+  const std::vector<int64_t> hits_at = {1, 3, 5, 10};
+  for (const char* variant : {"dettmers", "tiepin"}) {
+    const GoldenConve golden(variant);
+    RankSums sums;
+    for (const GoldenRank& rank : golden.ranks()) sums.Add(Values(rank.optimistic, rank.pessimistic, 12), hits_at);
+    const auto metric = [&](const std::string& name) { return golden.Metric("metrics.realistic", name); };
+    EXPECT_EQ(sums.count, 16);
+    EXPECT_NEAR(sums.mean_rank(), metric("mr"), 1e-12);
+    EXPECT_NEAR(sums.mrr(), metric("mrr"), 1e-12);
+    EXPECT_NEAR(sums.mrr_optimistic(), golden.Metric("metrics.optimistic", "mrr"), 1e-12);
+    EXPECT_NEAR(sums.mrr_pessimistic(), golden.Metric("metrics.pessimistic", "mrr"), 1e-12);
+    for (int i = 0; i < 4; ++i) EXPECT_NEAR(sums.hits_share(i), metric("hits@" + std::to_string(hits_at[i])), 1e-12);
+  }
+}
+
+TEST(RankingMetricsTest, HalfRanksHitOnlyFromTheNextK) {
+  const std::vector<int64_t> hits_at = {1, 2};
+  RankSums sums;
+  sums.Add(Values(1, 2, 10), hits_at);  // 1.5
+  EXPECT_EQ(sums.hits[0], 0);
+  EXPECT_EQ(sums.hits[1], 1);
+}
+
+TEST(RankingMetricsTest, OrderOfChanceHasAdjustedMeanRank1) {
+  RankSums sums;
+  for (int rank = 1; rank <= 9; ++rank) sums.Add(Values(rank, rank, 9), {});
+  EXPECT_DOUBLE_EQ(sums.adjusted_mean_rank(), 1);
+}
+
+TEST(RankingMetricsTest, CategoriesByMeanNumbers) {
+  // Relation 0: one to one. 1: one head with three tails. 2: three heads with one tail. 3: everybody with everybody. 4:
+  // 1.5 tails a head on average, the limit itself. 5: nothing.
+  const std::vector<Triple> train = {{0, 0, 1}, {2, 0, 3}, {0, 1, 1}, {0, 1, 2}, {0, 1, 3},
+                                     {1, 2, 0}, {2, 2, 0}, {3, 2, 0}, {0, 3, 1}, {0, 3, 2},
+                                     {1, 3, 1}, {1, 3, 2}, {0, 4, 1}, {0, 4, 2}, {1, 4, 3}};
+  const std::vector<RelationCategory> categories = RelationCategories(train, 6);
+  const char* const expected[] = {"1-1", "1-N", "N-1", "N-N", "1-N", "untrained"};
+  for (int r = 0; r < 6; ++r) EXPECT_EQ(RelationCategoryName(categories[r]), expected[r]) << r;
+}
+
+TEST(RankingMetricsTest, RowsSplitAndAddUp) {
+  const std::vector<Triple> triples = {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}};
+  TripleRanks ranks;
+  ranks.tail = {Values(1, 1, 9), Values(2, 2, 9), Values(4, 4, 9)};
+  ranks.head = {Values(2, 2, 9), Values(2, 2, 9), Values(8, 8, 9)};
+  ranks.head[2].nan = true;
+  const std::vector<int64_t> hits_at = {1, 3};
+  RankingGroups groups;
+  groups.categories = {RelationCategory::kOneToOne, RelationCategory::kManyToMany};
+  groups.relations = {"is\ta", "has"};
+  const std::vector<RankingRow> rows = ComputeRankingRows(triples, ranks, hits_at, groups);
+  const std::string tsv = RankingRowsToTsv(rows, hits_at);
+  EXPECT_EQ(
+      tsv.substr(0, tsv.find("category")),
+      "grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\thits@3\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan"
+      "\nall\t\tboth\t6\t3.167\t0.479167\t0.166667\t0.666667\t0.479167\t0.479167\t0.633333\t1\n"
+      "all\t\ttail\t3\t2.333\t0.583333\t0.333333\t0.666667\t0.583333\t0.583333\t0.466667\t0\n"
+      "all\t\thead\t3\t4.000\t0.375000\t0.000000\t0.666667\t0.375000\t0.375000\t0.800000\t1\n");
+  ASSERT_EQ(rows.size(), 3 * 5);
+  EXPECT_EQ(rows[3].group, "1-1");
+  EXPECT_EQ(rows[3].sums.count, 4);
+  EXPECT_EQ(rows[6].group, "N-N");
+  EXPECT_EQ(rows[12].group, "has");
+  EXPECT_EQ(rows[13].sums.rank, 2);
+  EXPECT_NE(tsv.find("relation\tis a\tboth\t4"), std::string::npos) << tsv;
+
+  // One direction alone has no row for both.
+  ranks.head.clear();
+  const std::vector<RankingRow> tails = ComputeRankingRows(triples, ranks, hits_at, RankingGroups());
+  ASSERT_EQ(tails.size(), 1);
+  EXPECT_EQ(tails[0].direction, "tail");
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,41 @@
+// Scores of many queries against all entities, shown block by block and never held together: the memory that it takes
+// does not depend on how many entities there are.
+
+#ifndef RUTILE_LIB_RANKING_SCORE_SWEEP_H_
+#define RUTILE_LIB_RANKING_SCORE_SWEEP_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+
+namespace rutile {
+
+// What queries are scored against: row e of `entity` [num, dim], and bias[e] (empty: none).
+template <typename T>
+struct ScoreTable {
+  absl::Span<const T> entity;
+  absl::Span<const T> bias;
+  int64_t num = 0;
+  int64_t dim = 0;
+
+  T Bias(int64_t e) const { return bias.empty() ? T{0} : bias[e]; }
+};
+
+// Calls visit(q, first, scores, worker) for each query of hidden [Q, dim] and block of entities: scores[k] is
+// <hidden q, entity first + k> + bias, by score_kernel.h, valid during the call. One query is visited by one thread at
+// a time, its blocks in ascending order; worker < pool.num_threads() tells scratch space apart. Takes about 1 MB, and
+// 100 KB for each thread (more where dim is above 8000).
+template <typename T>
+void SweepScores(const ScoreTable<T>& table, absl::Span<const T> hidden, ThreadPool* pool,
+                 const std::function<void(int64_t q, int64_t first, absl::Span<const T> scores, int worker)>& visit);
+
+extern template void SweepScores<float>(const ScoreTable<float>&, absl::Span<const float>, ThreadPool*,
+                                        const std::function<void(int64_t, int64_t, absl::Span<const float>, int)>&);
+extern template void SweepScores<double>(const ScoreTable<double>&, absl::Span<const double>, ThreadPool*,
+                                         const std::function<void(int64_t, int64_t, absl::Span<const double>, int)>&);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_RANKING_SCORE_SWEEP_H_

@@ -1,0 +1,30 @@
+// Ranks as the place in a sorted list of probabilities: the convention of ConvE's first code, for comparison.
+
+#ifndef RUTILE_LIB_RANKING_SORT_POSITION_H_
+#define RUTILE_LIB_RANKING_SORT_POSITION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/ranking/rank_counts.h"
+#include "lib/ranking/score_sweep.h"
+
+namespace rutile {
+
+// From 1 on, of the targets of query 0, then of query 1, ...: the place of the target in descending order of
+// sigmoid(score) in fp32, where known entities other than the target have probability 0. Of equals, which that code's
+// sort leaves open, the lower id is first; NaN is before every number.
+template <typename T>
+std::vector<int64_t> SortPositions(const ScoreTable<T>& table, absl::Span<const T> hidden,
+                                   absl::Span<const RankingQuery> queries, ThreadPool* pool);
+
+extern template std::vector<int64_t> SortPositions<float>(const ScoreTable<float>&, absl::Span<const float>,
+                                                          absl::Span<const RankingQuery>, ThreadPool*);
+extern template std::vector<int64_t> SortPositions<double>(const ScoreTable<double>&, absl::Span<const double>,
+                                                           absl::Span<const RankingQuery>, ThreadPool*);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_RANKING_SORT_POSITION_H_

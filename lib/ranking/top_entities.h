@@ -1,0 +1,57 @@
+// The best k entities of each query, from a sweep over all: no row of scores is kept.
+
+#ifndef RUTILE_LIB_RANKING_TOP_ENTITIES_H_
+#define RUTILE_LIB_RANKING_TOP_ENTITIES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/ranking/score_sweep.h"
+
+namespace rutile {
+
+struct ScoredEntity {
+  int32_t entity = 0;
+  double score = 0;
+};
+
+struct TopEntities {
+  std::vector<ScoredEntity> best;  // highest score first, of equals the lower id; NaN behind all numbers
+  double log_sum_exp = 0;          // over all entities, also those left out: of a softmax's probabilities
+};
+
+// Entities come in parts, as in RankCounter.
+template <typename T>
+class TopCollector {
+ public:
+  // query: [Q, dim]. left_out: [Q] ascending ids that are not among the best, or empty. What the spans refer to must
+  // live as long as the collector.
+  TopCollector(absl::Span<const T> query, int64_t dim, int64_t k, absl::Span<const absl::Span<const int32_t>> left_out);
+
+  // Entities first .. first + part.num - 1; every entity once, in ascending order.
+  void Add(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
+
+  std::vector<TopEntities> Finish();
+
+ private:
+  struct State {
+    std::vector<ScoredEntity> heap;  // the worst of the best in front
+    size_t cursor = 0;               // of left_out
+    double max = 0, sum = 0;         // sum of exp(score - max)
+  };
+
+  const absl::Span<const T> query_;
+  const int64_t dim_;
+  const size_t k_;
+  const absl::Span<const absl::Span<const int32_t>> left_out_;
+  std::vector<State> states_;  // [Q]
+};
+
+extern template class TopCollector<float>;
+extern template class TopCollector<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_RANKING_TOP_ENTITIES_H_
