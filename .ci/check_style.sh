@@ -41,10 +41,10 @@ lib/task/reference_gradients.cc             lib/task/task_test.cc
 lib/testing/half_task.cc                    lib/train/loss_gradient_test.cc
 lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
 lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc
-lib/train/adagrad.cc                        lib/train/optimizer_test.cc
-lib/train/adam.cc                           lib/train/optimizer_test.cc
-lib/train/rmsprop.cc                        lib/train/optimizer_test.cc
-lib/train/sgd.cc                            lib/train/optimizer_test.cc
+lib/optimizer/adagrad.cc                        lib/optimizer/optimizer_test.cc
+lib/optimizer/adam.cc                           lib/optimizer/optimizer_test.cc
+lib/optimizer/rmsprop.cc                        lib/optimizer/optimizer_test.cc
+lib/optimizer/sgd.cc                            lib/optimizer/optimizer_test.cc
 lib/kge/conve_layers.cc                      lib/kge/conve_kernel_test.cc
 lib/kge/product_layers.cc                    lib/kge/conve_kernel_test.cc
 lib/matrix/bf16_amx.cc                          lib/matrix/bf16_products_test.cc
@@ -55,12 +55,12 @@ lib/kge/kge_directions.cc                    lib/kge/kge_products_test.cc
 lib/kge/kge_factors.cc                       lib/kge/kge_products_test.cc
 lib/kge/kge_influence_reference.cc           lib/kge/kge_products_golden_test.cc
 lib/kge/kge_pair_products.cc                 lib/kge/kge_products_test.cc
-lib/train/agreement.cc                      lib/train/trainer_processes_test.cc
-lib/train/communicator.cc                   lib/train/gloo_communicator_test.cc
-lib/train/gradient_reducer.cc               lib/train/trainer_processes_test.cc
+lib/distributed/agreement.cc                      lib/train/trainer_processes_test.cc
+lib/distributed/communicator.cc                   lib/distributed/gloo_communicator_test.cc
+lib/distributed/gradient_reducer.cc               lib/train/trainer_processes_test.cc
 lib/train/run_together.cc                   lib/train/trainer_processes_test.cc
-lib/train/thread_communicator.cc            lib/train/trainer_processes_test.cc
-lib/train/tensor_values.cc                  lib/train/trainer_processes_test.cc
+lib/distributed/thread_communicator.cc            lib/train/trainer_processes_test.cc
+lib/distributed/tensor_values.cc                  lib/train/trainer_processes_test.cc
 '
 
 git rev-parse --is-inside-work-tree > /dev/null || exit 2

@@ -22,11 +22,11 @@
 #include "lib/kge/kge_options.h"
 #include "lib/kge/kge_shape.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/optimizer/early_step.h"
+#include "lib/optimizer/gradient_norm.h"
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/optimizer_options.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/early_step.h"
-#include "lib/train/gradient_norm.h"
-#include "lib/train/optimizer.h"
-#include "lib/train/optimizer_options.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
 

@@ -8,9 +8,9 @@
 
 #include "absl/strings/string_view.h"
 #include "lib/base/random.h"
+#include "lib/optimizer/ema.h"
+#include "lib/optimizer/optimizer.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/ema.h"
-#include "lib/train/optimizer.h"
 
 namespace rutile {
 namespace {

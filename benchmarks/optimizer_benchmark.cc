@@ -13,13 +13,13 @@
 
 #include "absl/types/span.h"
 #include "lib/base/random.h"
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/parameter_range.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/network_shape.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/optimizer.h"
-#include "lib/train/optimizer_kernel.h"
-#include "lib/train/parameter_range.h"
 
 namespace rutile {
 namespace {

@@ -18,13 +18,13 @@
 
 #include "lib/base/random.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/optimizer/optimizer_kernel.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/atomistic_task.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/network_reference.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-#include "lib/train/optimizer_kernel.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
 

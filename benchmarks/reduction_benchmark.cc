@@ -26,10 +26,10 @@
 #include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/distributed/communicator.h"
+#include "lib/distributed/gloo_communicator.h"
+#include "lib/distributed/rank_settings.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/communicator.h"
-#include "lib/train/gloo_communicator.h"
-#include "lib/train/rank_settings.h"
 
 namespace rutile {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/types/span.h"
 #include "lib/base/random.h"
-#include "lib/train/optimizer_kernel.h"
+#include "lib/optimizer/optimizer_kernel.h"
 
 namespace rutile {
 namespace {

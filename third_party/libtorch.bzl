@@ -17,7 +17,7 @@ cc_library(
 )
 
 # c10d's process group over TCP. Its header needs Gloo's, which LibTorch's own packages leave out: there USE_C10D_GLOO is
-# not defined, and lib/train/gloo_communicator.cc says so to whoever asks for several processes.
+# not defined, and lib/distributed/gloo_communicator.cc says so to whoever asks for several processes.
 cc_library(
     name = "gloo",
     defines = {gloo_defines},

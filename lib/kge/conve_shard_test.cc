@@ -13,6 +13,8 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
+#include "lib/distributed/communicator.h"
+#include "lib/distributed/thread_communicator.h"
 #include "lib/kge/batch_statistics.h"
 #include "lib/kge/conve_kernel.h"
 #include "lib/kge/kge_init.h"
@@ -25,8 +27,6 @@
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/testing/golden_conve.h"
-#include "lib/train/communicator.h"
-#include "lib/train/thread_communicator.h"
 
 namespace rutile {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "lib/distributed/communicator.h"
+#include "lib/distributed/thread_communicator.h"
 #include "lib/kge/kge_options.h"
 #include "lib/kge/kge_shape.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/communicator.h"
-#include "lib/train/thread_communicator.h"
 
 namespace rutile {
 namespace {

@@ -10,12 +10,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/grouped_optimizer.h"
+#include "lib/optimizer/parameter_range.h"
 #include "lib/profile/scope.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/gradient_step.h"
-#include "lib/train/grouped_optimizer.h"
 #include "lib/train/model_shards.h"
-#include "lib/train/parameter_range.h"
 
 namespace rutile {
 

@@ -9,11 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/optimizer/early_step.h"
+#include "lib/optimizer/optimizer.h"
 #include "lib/train/data_loader.h"
-#include "lib/train/early_step.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/loss_gradient.h"
-#include "lib/train/optimizer.h"
 
 namespace rutile {
 

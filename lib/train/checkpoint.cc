@@ -15,10 +15,10 @@
 #include "absl/types/span.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/state_tensor.h"
 #include "lib/profile/scope.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
-#include "lib/train/state_tensor.h"
 
 namespace rutile {
 namespace {

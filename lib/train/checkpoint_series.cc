@@ -10,11 +10,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/state_tensor.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/checkpoint.h"
-#include "lib/train/state_tensor.h"
 
 namespace rutile {
 namespace {

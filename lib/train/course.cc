@@ -16,9 +16,9 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/ema.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
-#include "lib/train/ema.h"
 #include "lib/train/log_format.h"
 
 namespace rutile {

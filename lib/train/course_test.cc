@@ -11,11 +11,11 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/parameter_groups.h"
+#include "lib/optimizer/schedule.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
-#include "lib/train/optimizer.h"
-#include "lib/train/parameter_groups.h"
-#include "lib/train/schedule.h"
 #include "lib/train/trainer_options.h"
 
 namespace rutile {

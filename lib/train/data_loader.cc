@@ -15,9 +15,9 @@
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/distributed/work_share.h"
 #include "lib/profile/scope.h"
 #include "lib/train/bucketing.h"
-#include "lib/train/work_share.h"
 
 namespace rutile {
 namespace {

@@ -27,8 +27,8 @@ struct DataLoaderOptions {
   int prefetch_factor = 2;  // batches ahead, per worker
   // Threads live as long as the loader; false: from StartEpoch to EndEpoch, and batches are freed with them.
   bool persistent_workers = true;
-  // Batches are this process's share (lib/train/work_share.h) of those of all; it can have no example, then nothing is
-  // made.
+  // Batches are this process's share (lib/distributed/work_share.h) of those of all; it can have no example, then
+  // nothing is made.
   int rank = 0;
   int num_ranks = 1;
 };

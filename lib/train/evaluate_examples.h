@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/distributed/agreement.h"
 #include "lib/task/task.h"
-#include "lib/train/agreement.h"
 #include "lib/train/data_loader.h"
 
 namespace rutile {

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/optimizer/lbfgs.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/epoch_trainer.h"
-#include "lib/train/lbfgs.h"
 #include "lib/train/loss_gradient.h"
 
 namespace rutile {

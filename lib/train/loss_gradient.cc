@@ -11,8 +11,8 @@
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/gradient_norm.h"
 #include "lib/task/eager_gradients.h"
-#include "lib/train/gradient_norm.h"
 #include "lib/train/gradient_step.h"
 
 namespace rutile {

@@ -7,9 +7,9 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/train/communicator.h"
-#include "lib/train/gradient_norm.h"
-#include "lib/train/tensor_values.h"
+#include "lib/distributed/communicator.h"
+#include "lib/distributed/tensor_values.h"
+#include "lib/optimizer/gradient_norm.h"
 
 namespace rutile {
 namespace {

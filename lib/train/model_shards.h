@@ -15,11 +15,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lib/distributed/agreement.h"
+#include "lib/optimizer/parameter_range.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/agreement.h"
-#include "lib/train/parameter_range.h"
 
 namespace rutile {
 

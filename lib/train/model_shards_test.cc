@@ -11,14 +11,14 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/distributed/agreement.h"
+#include "lib/distributed/communicator.h"
+#include "lib/distributed/thread_communicator.h"
+#include "lib/optimizer/parameter_range.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/agreement.h"
-#include "lib/train/communicator.h"
-#include "lib/train/parameter_range.h"
-#include "lib/train/thread_communicator.h"
 
 namespace rutile {
 namespace {

@@ -4,12 +4,12 @@
 #define RUTILE_LIB_TRAIN_RUN_PARTS_H_
 
 #include "absl/status/status.h"
+#include "lib/optimizer/average_best.h"
+#include "lib/optimizer/ema.h"
+#include "lib/optimizer/schedule.h"
 #include "lib/task/task.h"
-#include "lib/train/average_best.h"
 #include "lib/train/checkpoint.h"
-#include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
-#include "lib/train/schedule.h"
 #include "lib/train/starting_state.h"
 #include "lib/train/stop_rule.h"
 #include "lib/train/top_checkpoints.h"

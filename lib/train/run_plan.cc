@@ -6,12 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/ema.h"
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/schedule.h"
 #include "lib/train/batch_limit.h"
-#include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
-#include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
-#include "lib/train/schedule.h"
 
 namespace rutile {
 namespace {

@@ -7,14 +7,14 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/distributed/communicator.h"
+#include "lib/distributed/thread_communicator.h"
+#include "lib/optimizer/ema.h"
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/schedule.h"
 #include "lib/train/batch_limit.h"
-#include "lib/train/communicator.h"
-#include "lib/train/ema.h"
 #include "lib/train/epoch_trainer.h"
-#include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
-#include "lib/train/schedule.h"
-#include "lib/train/thread_communicator.h"
 
 namespace rutile {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
-#include "lib/train/communicator.h"
+#include "lib/distributed/communicator.h"
 #include "lib/train/course.h"
 
 namespace rutile {

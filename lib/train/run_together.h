@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/distributed/agreement.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/tensor_file.h"
-#include "lib/train/agreement.h"
 #include "lib/train/checkpoint.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/run_plan.h"

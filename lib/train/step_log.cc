@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/logging.h"
-#include "lib/train/agreement.h"
+#include "lib/distributed/agreement.h"
 #include "lib/train/run_directory.h"
 
 namespace rutile {

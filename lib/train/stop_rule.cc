@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
-#include "lib/train/state_tensor.h"
+#include "lib/optimizer/state_tensor.h"
 
 namespace rutile {
 

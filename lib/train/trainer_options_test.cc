@@ -5,10 +5,10 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/optimizer/optimizer.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/batch_limit.h"
-#include "lib/train/optimizer.h"
 
 namespace rutile {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/optimizer/optimizer.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/optimizer.h"
 #include "lib/train/run_directory.h"
 
 namespace rutile {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "lib/train/ema.h"
+#include "lib/optimizer/ema.h"
 
 namespace rutile {
 

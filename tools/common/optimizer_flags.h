@@ -4,8 +4,8 @@
 #define RUTILE_TOOLS_COMMON_OPTIMIZER_FLAGS_H_
 
 #include "absl/status/statusor.h"
-#include "lib/train/optimizer_options.h"
-#include "lib/train/parameter_groups.h"
+#include "lib/optimizer/optimizer_options.h"
+#include "lib/optimizer/parameter_groups.h"
 
 namespace rutile {
 

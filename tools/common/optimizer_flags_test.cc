@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/train/optimizer_options.h"
-#include "lib/train/parameter_groups.h"
+#include "lib/optimizer/optimizer_options.h"
+#include "lib/optimizer/parameter_groups.h"
 #include "lib/train/trainer_options.h"
 #include "tools/common/trainer_flags.h"
 

@@ -4,7 +4,7 @@
 #define RUTILE_TOOLS_COMMON_SCHEDULE_FLAGS_H_
 
 #include "absl/status/statusor.h"
-#include "lib/train/schedule.h"
+#include "lib/optimizer/schedule.h"
 
 namespace rutile {
 

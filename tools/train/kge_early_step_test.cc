@@ -1,5 +1,5 @@
-// Embeddings whose rows move while the gradient is made (lib/train/early_step.h) against runs in which they wait for
-// the whole of it: a limit to its norm that it never reaches is what makes them wait.
+// Embeddings whose rows move while the gradient is made (lib/optimizer/early_step.h) against runs in which they wait
+// for the whole of it: a limit to its norm that it never reaches is what makes them wait.
 
 #include <algorithm>
 #include <cmath>

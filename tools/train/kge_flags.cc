@@ -11,8 +11,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/kge/kge_labels.h"
 #include "lib/kge/kge_options_text.h"
+#include "lib/optimizer/optimizer_options.h"
 #include "lib/task/sampling_policy.h"
-#include "lib/train/optimizer_options.h"
 #include "tools/common/given_flags.h"
 
 DECLARE_string(strategy);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "lib/train/communicator.h"
+#include "lib/distributed/communicator.h"
 #include "tools/common/run_tool.h"
 
 namespace rutile {

@@ -11,12 +11,12 @@
 
 #include "gtest/gtest.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/optimizer/optimizer.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/atomistic_task.h"
 #include "lib/potential/task_options.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/loss_gradient.h"
-#include "lib/train/optimizer.h"
 
 // Every way to the heap, those of LibTorch and of glibc as well, goes through these.
 namespace {

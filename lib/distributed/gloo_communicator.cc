@@ -1,0 +1,274 @@
+#include "lib/distributed/gloo_communicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/profile/scope.h"
+
+#ifdef USE_C10D_GLOO
+#include <netdb.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ATen/ATen.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/time/clock.h"
+#include "lib/tensorfile/tensorfile_torch.h"
+#include "torch/csrc/distributed/c10d/PrefixStore.hpp"
+#include "torch/csrc/distributed/c10d/ProcessGroupGloo.hpp"
+#include "torch/csrc/distributed/c10d/TCPStore.hpp"
+#endif
+
+namespace rutile {
+
+#ifdef USE_C10D_GLOO
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(2);
+// Up to which each process sends its numbers to each other one: docs/performance.md, "Several processes".
+constexpr int kDirectProcesses = 4;
+constexpr int64_t kDirectBytes = 1 << 20;
+
+// What a user can do, from what c10d's exception says. Its text has a trace of addresses from the second line on.
+absl::Status Explain(const RankSettings& settings, const GlooOptions& options, absl::string_view doing,
+                     const std::exception& error) {
+  const std::string whole = error.what();
+  const std::string said = whole.substr(0, std::min(whole.find('\n'), size_t{300}));
+  const std::string place = absl::StrCat(settings.master_address, ":", settings.master_port);
+  const std::string head = absl::StrCat("rank ", settings.rank, " of ", settings.size, ", ", doing, ": ");
+  if (absl::StrContains(whole, "already in use") || absl::StrContains(whole, "EADDRINUSE")) {
+    return absl::UnavailableError(
+        absl::StrCat(head, "port ", settings.master_port, " is in use: set MASTER_PORT to another, in all processes"));
+  }
+  const bool late = absl::StrContains(whole, "imed out") || absl::StrContains(whole, "imeout");
+  if (doing == "joining") {
+    return absl::DeadlineExceededError(absl::StrCat(
+        head, "not all of ", settings.size, " processes met at ", place, " within ",
+        absl::FormatDuration(options.timeout), " (", said, "); see that all were started, that ", settings.launcher,
+        "'s number of processes is right, that MASTER_ADDR and MASTER_PORT name rank 0's machine, or give a longer "
+        "--dist_timeout"));
+  }
+  if (late) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        head, "another process has not answered for ", absl::FormatDuration(options.timeout),
+        ": it hangs, or is slower than that (then give a longer --dist_timeout); see what the others say"));
+  }
+  return absl::UnavailableError(absl::StrCat(head, "another process has gone (", said,
+                                             "); see what the others say. The run can be resumed from "
+                                             "its last checkpoint"));
+}
+
+// This machine's address on the way to `host`; "" when it is not known, or the way leads into this machine alone (its
+// own name often means 127.0.1.1). No packet is sent: connecting a datagram socket asks the routing table.
+std::string AddressTowards(const std::string& host) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0) return "";
+  const auto free = absl::MakeCleanup([found] { ::freeaddrinfo(found); });
+  const int socket = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return "";
+  const auto close = absl::MakeCleanup([socket] { ::close(socket); });
+  sockaddr_storage own = {};
+  socklen_t length = sizeof(own);
+  char text[NI_MAXHOST];
+  if (::connect(socket, found->ai_addr, found->ai_addrlen) != 0 ||
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0 ||
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "";
+  }
+  return absl::StartsWith(text, "127.") || absl::string_view(text) == "::1" ? "" : text;
+}
+
+class GlooCommunicator : public Communicator {
+ public:
+  GlooCommunicator(RankSettings settings, GlooOptions options)
+      : settings_(std::move(settings)), options_(std::move(options)) {}
+  // After an error what was started may wait for another time-out, and groups would wait for it: the run is at its end,
+  // so that they are left to themselves.
+  ~GlooCommunicator() override {
+    if (!failed_) return;
+    group_.release();
+    background_.release();
+  }
+
+  absl::Status Join() {
+    return Guarded("joining", [&] {
+      const std::chrono::milliseconds timeout(absl::ToInt64Milliseconds(options_.timeout));
+      c10d::TCPStoreOptions store;
+      store.port = static_cast<uint16_t>(settings_.master_port);
+      store.isServer = settings_.rank == 0;
+      store.numWorkers = settings_.size;
+      store.timeout = timeout;
+      store_ = c10::make_intrusive<c10d::TCPStore>(settings_.master_address, store);
+      group_options_ = c10d::ProcessGroupGloo::Options::create(timeout);
+      group_options_->threads = 1;  // calls come one after another
+      group_options_->devices.push_back(MakeDevice());
+      group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, settings_.rank, settings_.size, group_options_);
+    });
+  }
+
+  int rank() const override { return settings_.rank; }
+  int size() const override { return settings_.size; }
+
+  absl::Status Sum(absl::Span<double> values) override {
+    return Reduce(at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kDouble));
+  }
+
+  absl::Status Sum(Tensor* values) override { return Reduce(ToTorch(*values)); }
+
+  void StartSum(Tensor values) override {
+    if (!started_status_.ok()) return;
+    started_bytes_ += values.num_bytes();
+    started_status_ = Guarded("adding up", [&] {
+      // Connections of their own: the order of calls is kept within each of the groups, not between them.
+      if (background_ == nullptr) {
+        background_ =
+            c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("background", store_),
+                                                        settings_.rank, settings_.size, group_options_);
+      }
+      std::vector<at::Tensor> tensors = {ToTorch(values)};
+      started_.push_back(background_->allreduce(tensors));
+    });
+  }
+
+  absl::Status FinishSums() override {
+    const ProfileScope scope(Stage::kAllReduce);
+    scope.Add(Counter::kBytes, started_bytes_);
+    absl::Status status = std::exchange(started_status_, absl::OkStatus());
+    if (status.ok()) {
+      status = Guarded("adding up", [&] {
+        for (const auto& work : started_) Await(*work);
+      });
+    }
+    started_.clear();
+    started_bytes_ = 0;
+    return status;
+  }
+
+  absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) override {
+    // Each fills its own part of an array of zeros, whose sum has all.
+    std::vector<double> sizes(settings_.size);
+    sizes[settings_.rank] = static_cast<double>(own.size());
+    RETURN_IF_ERROR(Sum(absl::MakeSpan(sizes)));
+    int64_t total = 0, begin = 0;
+    for (int r = 0; r < settings_.size; ++r) {
+      if (r == settings_.rank) begin = total;
+      total += static_cast<int64_t>(sizes[r]);
+    }
+    at::Tensor bytes = at::zeros({total}, at::kByte);
+    if (!own.empty()) std::memcpy(bytes.data_ptr<uint8_t>() + begin, own.data(), own.size());
+    if (total > 0) RETURN_IF_ERROR(Reduce(bytes));
+    std::vector<std::string> texts;
+    const char* at = reinterpret_cast<const char*>(bytes.data_ptr<uint8_t>());
+    for (const double size : sizes) {
+      texts.emplace_back(at, static_cast<size_t>(size));
+      at += static_cast<size_t>(size);
+    }
+    return texts;
+  }
+
+ private:
+  template <typename F>
+  absl::Status Guarded(const char* doing, F work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      failed_ = true;
+      return Explain(settings_, options_, doing, error);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Reduce(at::Tensor values) {
+    const ProfileScope scope(Stage::kAllReduce);
+    scope.Add(Counter::kBytes, static_cast<int64_t>(values.nbytes()));
+    return Guarded("adding up", [&] {
+      if (settings_.size <= kDirectProcesses && static_cast<int64_t>(values.nbytes()) <= kDirectBytes &&
+          values.is_floating_point()) {
+        return SumDirectly(std::move(values));
+      }
+      std::vector<at::Tensor> tensors = {std::move(values)};
+      Await(*group_->allreduce(tensors));
+    });
+  }
+
+  // Added in the order of ranks, everywhere. One way between processes, where Gloo's ring goes two, through two more
+  // threads.
+  void SumDirectly(at::Tensor values) {
+    tag_ = (tag_ + 1) % (1 << 20);
+    std::vector<at::Tensor> given(settings_.size);
+    std::vector<c10::intrusive_ptr<c10d::Work>> works;
+    for (int rank = 0; rank < settings_.size; ++rank) {
+      given[rank] = rank == settings_.rank ? values : at::empty_like(values);
+      if (rank == settings_.rank) continue;
+      std::vector<at::Tensor> theirs = {given[rank]}, own = {values};
+      works.push_back(group_->recv(theirs, rank, tag_));
+      works.push_back(group_->send(own, rank, tag_));
+    }
+    for (const auto& work : works) work->wait();
+    for (int rank = 1; rank < settings_.size; ++rank) given[0].add_(given[rank]);
+    if (settings_.rank > 0) values.copy_(given[0]);
+  }
+
+  static void Await(c10d::Work& work) {
+    // A processor that sleeps can take long to wake, of a virtual machine above all; most sums take less than this.
+    for (const absl::Time end = absl::Now() + kLook; !work.isCompleted() && absl::Now() < end;) ::sched_yield();
+    work.wait();
+  }
+
+  std::shared_ptr<gloo::transport::Device> MakeDevice() const {
+    using Group = c10d::ProcessGroupGloo;
+    if (!options_.interface.empty()) return Group::createDeviceForInterface(options_.interface);
+    if (settings_.size == settings_.local_size) return Group::createDeviceForHostname("127.0.0.1");
+    const std::string own = AddressTowards(settings_.master_address);
+    return own.empty() ? Group::createDefaultDevice() : Group::createDeviceForHostname(own);
+  }
+
+  const RankSettings settings_;
+  const GlooOptions options_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> group_options_;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  // Of StartSum: joined by all at the first one.
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> background_;
+  std::vector<c10::intrusive_ptr<c10d::Work>> started_;
+  absl::Status started_status_;
+  bool failed_ = false;
+  int64_t started_bytes_ = 0;
+  int tag_ = 0;  // of the last messages
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings& settings, const GlooOptions& options) {
+  auto communicator = std::make_unique<GlooCommunicator>(settings, options);
+  RETURN_IF_ERROR(communicator->Join());
+  return std::unique_ptr<Communicator>(std::move(communicator));
+}
+
+#else
+
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings&, const GlooOptions&) {
+  return absl::UnimplementedError(
+      "this build cannot train with several processes: its LibTorch came without Gloo's headers; Debian's LibTorch "
+      "with "
+      "libgloo-dev has them");
+}
+
+#endif
+
+}  // namespace rutile

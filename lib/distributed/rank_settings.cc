@@ -1,0 +1,86 @@
+#include "lib/distributed/rank_settings.h"
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+using Variable = std::function<const char*(const char* name)>;
+
+// What a launcher calls its variables.
+struct Names {
+  const char* launcher;
+  const char* rank;
+  const char* size;
+  const char* local_size;
+};
+constexpr Names kLaunchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
+};
+
+absl::StatusOr<int> Number(const Variable& variable, const char* name, int low, int high) {
+  const char* const text = variable(name);
+  if (text == nullptr) return absl::InvalidArgumentError(absl::StrCat("the environment lacks ", name));
+  int value = 0;
+  if (absl::SimpleAtoi(text, &value) && value >= low && value <= high) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the environment has ", name, "=", text, ", expected a number from ", low, " to ", high));
+}
+
+absl::StatusOr<RankSettings> Read(const Names& names, const Variable& variable) {
+  constexpr int kMostProcesses = 1 << 20;
+  RankSettings settings;
+  settings.launcher = names.launcher;
+  ASSIGN_OR_RETURN(settings.size, Number(variable, names.size, 1, kMostProcesses));
+  ASSIGN_OR_RETURN(settings.rank, Number(variable, names.rank, 0, settings.size - 1));
+  if (variable(names.local_size) != nullptr) {
+    ASSIGN_OR_RETURN(settings.local_size, Number(variable, names.local_size, 1, settings.size));
+  }
+  if (const char* const address = variable("MASTER_ADDR"); address != nullptr) {
+    settings.master_address = address;
+  } else if (const char* const hosts = variable("SLURM_STEP_NODELIST"); hosts != nullptr) {
+    settings.master_address = FirstSlurmHost(hosts);
+  } else if (settings.size > settings.local_size) {
+    return absl::InvalidArgumentError(absl::StrCat(names.launcher, " started ", settings.size, " processes, ",
+                                                   settings.local_size,
+                                                   " of them here: set MASTER_ADDR to the name of rank 0's machine"));
+  }
+  if (variable("MASTER_PORT") != nullptr) {
+    ASSIGN_OR_RETURN(settings.master_port, Number(variable, "MASTER_PORT", 1, 65535));
+  }
+  return settings;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<RankSettings>> RankFromEnvironment(const Variable& variable) {
+  for (const Names& names : kLaunchers) {
+    if (variable(names.rank) == nullptr) continue;
+    // An interactive Slurm shell (salloc, sbatch without srun) has the numbers of its job, and no others beside it.
+    if (variable(names.size) == nullptr) continue;
+    ASSIGN_OR_RETURN(const RankSettings settings, Read(names, variable));
+    if (settings.size == 1) return std::nullopt;
+    return settings;
+  }
+  return std::nullopt;
+}
+
+std::string FirstSlurmHost(absl::string_view list) {
+  const size_t bracket = list.find('[');
+  const size_t comma = list.find(',');
+  if (bracket == absl::string_view::npos || comma < bracket) return std::string(list.substr(0, comma));
+  const size_t end = list.find_first_of("-,]", bracket);
+  return absl::StrCat(list.substr(0, bracket), list.substr(bracket + 1, end - bracket - 1));
+}
+
+}  // namespace rutile

@@ -1,0 +1,84 @@
+#include "lib/distributed/rank_settings.h"
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<std::optional<RankSettings>> Read(const std::map<std::string, std::string>& environment) {
+  return RankFromEnvironment([&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(RankSettingsTest, AloneWithoutALauncher) {
+  EXPECT_FALSE(Read({})->has_value());
+  EXPECT_FALSE(Read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})->has_value());
+  EXPECT_FALSE(Read({{"RANK", "0"}})->has_value());  // of something else
+}
+
+TEST(RankSettingsTest, Torchrun) {
+  const auto read = Read({{"RANK", "3"},
+                          {"WORLD_SIZE", "8"},
+                          {"LOCAL_WORLD_SIZE", "4"},
+                          {"MASTER_ADDR", "node1"},
+                          {"MASTER_PORT", "1234"},
+                          {"SLURM_PROCID", "1"},
+                          {"SLURM_NTASKS", "2"}});
+  ASSERT_TRUE(read.ok() && read->has_value()) << read.status();
+  EXPECT_EQ((*read)->rank, 3);
+  EXPECT_EQ((*read)->size, 8);
+  EXPECT_EQ((*read)->local_size, 4);
+  EXPECT_EQ((*read)->master_address, "node1");
+  EXPECT_EQ((*read)->master_port, 1234);
+  EXPECT_EQ((*read)->launcher, "torchrun");
+}
+
+TEST(RankSettingsTest, OpenMpiOnOneMachineNeedsNoAddress) {
+  const auto read =
+      Read({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
+  ASSERT_TRUE(read.ok() && read->has_value()) << read.status();
+  EXPECT_EQ((*read)->master_address, "127.0.0.1");
+  EXPECT_THAT(
+      std::string(
+          Read({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}})
+              .status()
+              .message()),
+      HasSubstr("set MASTER_ADDR"));
+}
+
+TEST(RankSettingsTest, SlurmNamesTheFirstHost) {
+  const auto read = Read({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_STEP_NODELIST", "node[03-07,9],gpu1"}});
+  ASSERT_TRUE(read.ok() && read->has_value()) << read.status();
+  EXPECT_EQ((*read)->rank, 5);
+  EXPECT_EQ((*read)->master_address, "node03");
+}
+
+TEST(RankSettingsTest, FirstSlurmHost) {
+  EXPECT_EQ(FirstSlurmHost("alone"), "alone");
+  EXPECT_EQ(FirstSlurmHost("a,b[1-2]"), "a");
+  EXPECT_EQ(FirstSlurmHost("n[7],m"), "n7");
+  EXPECT_EQ(FirstSlurmHost("n[008,12-14]"), "n008");
+}
+
+TEST(RankSettingsTest, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(std::string(Read({{"RANK", "2"}, {"WORLD_SIZE", "2"}}).status().message()),
+              HasSubstr("RANK=2, expected a number from 0 to 1"));
+  EXPECT_THAT(std::string(Read({{"RANK", "0"}, {"WORLD_SIZE", "two"}}).status().message()),
+              HasSubstr("WORLD_SIZE=two"));
+  EXPECT_THAT(
+      std::string(
+          Read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "x"}, {"MASTER_PORT", "0"}}).status().message()),
+      HasSubstr("MASTER_PORT=0"));
+}
+
+}  // namespace
+}  // namespace rutile

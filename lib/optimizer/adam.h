@@ -1,0 +1,41 @@
+// Adam (Kingma & Ba, ICLR 2015) and AdamW (Loshchilov & Hutter, ICLR 2019), as torch.optim has them, without amsgrad.
+
+#ifndef RUTILE_LIB_OPTIMIZER_ADAM_H_
+#define RUTILE_LIB_OPTIMIZER_ADAM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/optimizer_kernel.h"
+
+namespace rutile {
+
+// State: exp_avg [n], exp_avg_sq [n] of the parameters' type, step i64 [].
+class Adam : public Optimizer {
+ public:
+  // options.kind tells Adam (weight decay in the gradient) from AdamW (weight decay of the parameters).
+  Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
+
+  void BeginStep(double learning_rate) override;
+  void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
+  double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
+                         Tensor* kept) override;
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
+
+ private:
+  template <typename T>
+  double Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept);
+
+  const OptimizerOptions options_;
+  const std::vector<ParameterRange> ranges_;
+  AdamStep now_;  // the step that has begun
+  int64_t step_ = 0;
+  Tensor exp_avg_;
+  Tensor exp_avg_sq_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_OPTIMIZER_ADAM_H_

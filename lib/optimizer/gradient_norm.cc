@@ -1,0 +1,81 @@
+#include "lib/optimizer/gradient_norm.h"
+
+#include <cstddef>
+
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/optimizer/gradient_norm.cc"
+#include <hwy/foreach_target.h>
+
+#include "lib/base/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rutile {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Independent sums, of one order on every machine: four vectors of the widest, so that additions need not wait.
+constexpr size_t kSums = 32;
+
+inline hn::Vec<hn::ScalableTag<double>> Squared(float weight, const float* g) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const auto x = hn::PromoteTo(d, hn::Mul(hn::Set(narrow, weight), hn::LoadU(narrow, g)));
+  return hn::Mul(x, x);
+}
+
+inline hn::Vec<hn::ScalableTag<double>> Squared(double weight, const double* g) {
+  const hn::ScalableTag<double> d;
+  const auto x = hn::Mul(hn::Set(d, weight), hn::LoadU(d, g));
+  return hn::Mul(x, x);
+}
+
+template <typename T>
+double SumAll(T weight, const T* g, size_t n) {
+  const hn::ScalableTag<double> d;
+  constexpr size_t kVectors = kSums / HWY_LANES(double);
+  hn::Vec<decltype(d)> sums[kVectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  size_t i = 0;
+  for (; i + kSums <= n; i += kSums) {
+    for (size_t k = 0; k < kVectors; ++k) sums[k] = hn::Add(sums[k], Squared(weight, g + i + k * hn::Lanes(d)));
+  }
+  double lane[kSums];
+  for (size_t k = 0; k < kVectors; ++k) hn::StoreU(sums[k], d, lane + k * hn::Lanes(d));
+  for (; i < n; ++i) {
+    const double x = static_cast<double>(weight * g[i]);
+    lane[i % kSums] += x * x;
+  }
+  double total = 0;
+  for (const double value : lane) total += value;
+  return total;
+}
+
+double SumF32(float weight, const float* g, size_t n) { return SumAll<float>(weight, g, n); }
+double SumF64(double weight, const double* g, size_t n) { return SumAll<double>(weight, g, n); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rutile
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rutile {
+
+HWY_EXPORT(SumF32);
+HWY_EXPORT(SumF64);
+
+double SumOfSquares(double weight, const Tensor& gradient) {
+  if (gradient.dtype() == DType::kF32) {
+    const absl::Span<const float> g = gradient.values<float>();
+    return HWY_DYNAMIC_DISPATCH(SumF32)(static_cast<float>(weight), g.data(), g.size());
+  }
+  CHECK(gradient.dtype() == DType::kF64) << DTypeName(gradient.dtype());
+  const absl::Span<const double> g = gradient.values<double>();
+  return HWY_DYNAMIC_DISPATCH(SumF64)(weight, g.data(), g.size());
+}
+
+}  // namespace rutile
+#endif  // HWY_ONCE

@@ -1,0 +1,16 @@
+// Sums of squares of a gradient that is weighed later, in the optimiser's pass.
+
+#ifndef RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_
+#define RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_
+
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// Sum of (weight g)^2, each product rounded to the gradient's type (F32 or F64, CHECK-fails for others) as optimisers
+// round it, squares and sums in fp64. Not finite when a product is not. Of one length, always added in one order.
+double SumOfSquares(double weight, const Tensor& gradient);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_

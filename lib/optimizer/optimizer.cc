@@ -1,0 +1,63 @@
+#include "lib/optimizer/optimizer.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lib/base/logging.h"
+#include "lib/optimizer/adagrad.h"
+#include "lib/optimizer/adam.h"
+#include "lib/optimizer/gradient_norm.h"
+#include "lib/optimizer/rmsprop.h"
+#include "lib/optimizer/schedule_free.h"
+#include "lib/optimizer/sgd.h"
+
+namespace rutile {
+
+void Optimizer::Step(double learning_rate, const Tensor& gradient, Tensor* parameters, double scale) {
+  CHECK_EQ(gradient.num_elements(), parameters->num_elements());
+  BeginStep(learning_rate);
+  StepPart(0, gradient, scale, parameters);
+}
+
+double Optimizer::StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
+                                  Tensor* kept) {
+  const Tensor before = parameters->Slice(begin, {gradient.num_elements()});
+  if (before.num_bytes() > 0) std::memcpy(kept->mutable_data(), before.data(), before.num_bytes());
+  StepPart(begin, gradient, scale, parameters);
+  return SumOfSquares(scale, gradient);
+}
+
+const std::vector<bool>& Optimizer::resting() const {
+  static const auto* none = new std::vector<bool>();
+  return *none;
+}
+
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType dtype,
+                                         std::vector<ParameterRange> ranges) {
+  CHECK(dtype == DType::kF32 || dtype == DType::kF64) << DTypeName(dtype);
+  switch (options.kind) {
+    case OptimizerKind::kAdam:
+    case OptimizerKind::kAdamW:
+      return std::make_unique<Adam>(options, dtype, std::move(ranges));
+    case OptimizerKind::kSgd:
+      return std::make_unique<Sgd>(options, dtype, std::move(ranges));
+    case OptimizerKind::kRmsprop:
+      return std::make_unique<Rmsprop>(options, dtype, std::move(ranges));
+    case OptimizerKind::kAdagrad:
+      return std::make_unique<Adagrad>(options, dtype, std::move(ranges));
+    case OptimizerKind::kScheduleFreeAdamW:
+      return std::make_unique<ScheduleFreeAdamW>(options, dtype, std::move(ranges));
+    case OptimizerKind::kLbfgs:
+      break;
+  }
+  LOG(FATAL) << "L-BFGS is lib/optimizer/lbfgs.h";
+  return nullptr;
+}
+
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType dtype, int64_t num_parameters) {
+  return MakeOptimizer(options, dtype, std::vector<ParameterRange>{{0, num_parameters, true}});
+}
+
+}  // namespace rutile

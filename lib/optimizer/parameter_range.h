@@ -1,0 +1,46 @@
+// Parts of the flat tensor of parameters.
+
+#ifndef RUTILE_LIB_OPTIMIZER_PARAMETER_RANGE_H_
+#define RUTILE_LIB_OPTIMIZER_PARAMETER_RANGE_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+struct ParameterRange {
+  int64_t begin = 0;
+  int64_t size = 0;
+  bool decays = true;  // false: weight decay leaves these alone
+};
+
+inline int64_t TotalSize(absl::Span<const ParameterRange> ranges) {
+  int64_t size = 0;
+  for (const ParameterRange& range : ranges) size += range.size;
+  return size;
+}
+
+// Calls body(range, at) for each; state of the ranges lies one after the other, and theirs begins `at`.
+template <class Body>
+void ForEachRange(absl::Span<const ParameterRange> ranges, const Body& body) {
+  int64_t at = 0;
+  for (const ParameterRange& range : ranges) {
+    body(range, at);
+    at += range.size;
+  }
+}
+
+// The same for what of them lies in [begin, end), in pieces of ranges where these are cut.
+template <class Body>
+void ForEachRange(absl::Span<const ParameterRange> ranges, int64_t begin, int64_t end, const Body& body) {
+  ForEachRange(ranges, [&](const ParameterRange& range, int64_t at) {
+    const int64_t first = std::max(range.begin, begin), last = std::min(range.begin + range.size, end);
+    if (first < last) body(ParameterRange{first, last - first, range.decays}, at + first - range.begin);
+  });
+}
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_OPTIMIZER_PARAMETER_RANGE_H_

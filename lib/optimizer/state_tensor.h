@@ -1,0 +1,20 @@
+// State that is kept in checkpoints, read back: each part (optimiser, schedule, stopping) checks its own tensors.
+
+#ifndef RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_
+#define RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// INVALID_ARGUMENT unless `state` has a tensor of that name with the type and shape of `like`.
+absl::Status CheckStateTensor(const NamedTensors& state, absl::string_view name, const Tensor& like);
+
+// Copies the bytes into `to`, whose memory stays where it is. CHECK-fails on what CheckStateTensor refuses.
+void CopyStateTensor(const NamedTensors& state, absl::string_view name, Tensor* to);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_
