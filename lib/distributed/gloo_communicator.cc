@@ -14,7 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lib/base/logging.h"
+#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/distributed/gloo_mesh.h"
 #include "lib/profile/scope.h"
 
 #ifdef USE_C10D_GLOO
@@ -103,6 +105,7 @@ class GlooCommunicator : public Communicator {
     if (!failed_) return;
     group_.release();
     background_.release();
+    if (mesh_ != nullptr) mesh_->Abandon();
   }
 
   absl::Status Join() {
@@ -118,6 +121,7 @@ class GlooCommunicator : public Communicator {
       group_options_->threads = 1;  // calls come one after another
       group_options_->devices.push_back(MakeDevice());
       group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, settings_.rank, settings_.size, group_options_);
+      if (settings_.size > 1 && settings_.size <= kDirectProcesses) JoinMesh(timeout);
     });
   }
 
@@ -193,12 +197,21 @@ class GlooCommunicator : public Communicator {
     return absl::OkStatus();
   }
 
+  void JoinMesh(std::chrono::milliseconds timeout) {
+    c10d::ProcessGroupGloo::GlooStore store(c10::make_intrusive<c10d::PrefixStore>("mesh", store_));
+    mesh_ =
+        std::make_unique<GlooMesh>(settings_.rank, settings_.size, &store, group_options_->devices.front(), timeout);
+    // All are there before the first message is sent.
+    std::vector<at::Tensor> nothing = {at::zeros({1})};
+    group_->allreduce(nothing)->wait();
+    mesh_->Start(settings_.local_size <= AvailableProcessors());
+  }
+
   absl::Status Reduce(at::Tensor values) {
     const ProfileScope scope(Stage::kAllReduce);
     scope.Add(Counter::kBytes, static_cast<int64_t>(values.nbytes()));
     return Guarded("adding up", [&] {
-      if (settings_.size <= kDirectProcesses && static_cast<int64_t>(values.nbytes()) <= kDirectBytes &&
-          values.is_floating_point()) {
+      if (mesh_ != nullptr && static_cast<int64_t>(values.nbytes()) <= kDirectBytes && values.is_floating_point()) {
         return SumDirectly(std::move(values));
       }
       std::vector<at::Tensor> tensors = {std::move(values)};
@@ -206,20 +219,15 @@ class GlooCommunicator : public Communicator {
     });
   }
 
-  // Added in the order of ranks, everywhere. One way between processes, where Gloo's ring goes two, through two more
-  // threads.
+  // Added in the order of ranks, everywhere.
   void SumDirectly(at::Tensor values) {
-    tag_ = (tag_ + 1) % (1 << 20);
     std::vector<at::Tensor> given(settings_.size);
-    std::vector<c10::intrusive_ptr<c10d::Work>> works;
+    std::vector<char*> bytes(settings_.size);
     for (int rank = 0; rank < settings_.size; ++rank) {
       given[rank] = rank == settings_.rank ? values : at::empty_like(values);
-      if (rank == settings_.rank) continue;
-      std::vector<at::Tensor> theirs = {given[rank]}, own = {values};
-      works.push_back(group_->recv(theirs, rank, tag_));
-      works.push_back(group_->send(own, rank, tag_));
+      bytes[rank] = static_cast<char*>(given[rank].data_ptr());
     }
-    for (const auto& work : works) work->wait();
+    mesh_->Exchange(bytes[settings_.rank], static_cast<int64_t>(values.nbytes()), bytes);
     for (int rank = 1; rank < settings_.size; ++rank) given[0].add_(given[rank]);
     if (settings_.rank > 0) values.copy_(given[0]);
   }
@@ -243,13 +251,13 @@ class GlooCommunicator : public Communicator {
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> group_options_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  std::unique_ptr<GlooMesh> mesh_;  // of few processes
   // Of StartSum: joined by all at the first one.
   c10::intrusive_ptr<c10d::ProcessGroupGloo> background_;
   std::vector<c10::intrusive_ptr<c10d::Work>> started_;
   absl::Status started_status_;
   bool failed_ = false;
   int64_t started_bytes_ = 0;
-  int tag_ = 0;  // of the last messages
 };
 
 }  // namespace

@@ -1,0 +1,71 @@
+#include "lib/distributed/gloo_mesh.h"
+
+#ifdef USE_C10D_GLOO
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/buffer.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/pair.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace rutile {
+namespace {
+
+// Of a message that travel at once. All send before they read, so that what is sent must fit into what a connection
+// holds: 64 KB at first, on Linux.
+constexpr int64_t kPiece = 16 << 10;
+
+}  // namespace
+
+GlooMesh::GlooMesh(int rank, int size, gloo::rendezvous::Store* store, std::shared_ptr<gloo::transport::Device> device,
+                   std::chrono::milliseconds timeout)
+    : rank_(rank) {
+  auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
+  context->setTimeout(timeout);
+  context->connectFullMesh(*store, device);
+  context_ = std::move(context);
+  const int slot = context_->nextSlot();
+  for (int r = 0; r < size; ++r) {
+    if (r == rank) continue;
+    auto peer = std::make_unique<Peer>();
+    peer->rank = r;
+    peer->sent.resize(kPiece);
+    peer->received.resize(kPiece);
+    auto& pair = context_->getPair(r);
+    peer->to = pair->createSendBuffer(slot, peer->sent.data(), kPiece);
+    peer->from = pair->createRecvBuffer(slot, peer->received.data(), kPiece);
+    peers_.push_back(std::move(peer));
+  }
+}
+
+GlooMesh::~GlooMesh() = default;
+
+void GlooMesh::Start(bool spin) {
+  for (const auto& peer : peers_) context_->getPair(peer->rank)->setSync(true, spin);
+}
+
+void GlooMesh::Exchange(const char* own, int64_t bytes, absl::Span<char* const> all) {
+  for (int64_t begin = 0; begin < bytes; begin += kPiece) {
+    const int64_t n = std::min(kPiece, bytes - begin);
+    for (const auto& peer : peers_) {
+      std::memcpy(peer->sent.data(), own + begin, n);
+      peer->to->send(0, n);
+      peer->to->waitSend();
+    }
+    for (const auto& peer : peers_) {
+      peer->from->waitRecv();
+      std::memcpy(all[peer->rank] + begin, peer->received.data(), n);
+    }
+  }
+}
+
+void GlooMesh::Abandon() {
+  for (auto& peer : peers_) peer.release();
+  new std::shared_ptr<gloo::Context>(std::move(context_));
+}
+
+}  // namespace rutile
+#endif
