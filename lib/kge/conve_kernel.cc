@@ -125,7 +125,7 @@ class ConveKernel::ImplOf : public Impl {
   }
 
  private:
-  using ToldRows = std::function<void(int64_t begin, int64_t end)>;
+  using ToldRows = std::function<void(const FinishedRows&)>;
 
   T* TakeZeros(Tensor* memory, int64_t size) const {
     T* const zeros = Take<T>(memory, size);
@@ -181,41 +181,40 @@ class ConveKernel::ImplOf : public Impl {
     if (conve_) std::fill(g + at_.fc_bias, g + at_.size, T(0));
   }
 
-  // Gradients of entities are made in one block of memory that stays in the cache.
+  // Gradients of entities are made in blocks of memory that stay in the cache.
   void SplitAtHeads(const KgeBatch& batch, EntityArrays<T>* arrays) {
     heads_.assign(batch.head.begin(), batch.head.end());
     std::sort(heads_.begin(), heads_.end());
     heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
-    arrays->one_block = true;
-    arrays->d_entities = Take<T>(&d_block_, EntityScores<T>::kEntities * shape_.dim());
-    if (arrays->d_bias != nullptr) arrays->d_bias = Take<T>(&d_bias_block_, EntityScores<T>::kEntities);
+    arrays->hand_over = true;
   }
 
   // Rows of heads, to which the layers will add, go to the gradient, and all others to the taker.
   ToldRows HandOverRows(GradientTaker* taker, T* g) const {
-    return [this, taker, g](int64_t begin, int64_t end) {
+    return [this, taker, g](const FinishedRows& rows) {
       const int64_t d = shape_.dim();
       const auto hand_over = [&](int64_t from, int64_t to) {
         if (from == to) return;
-        taker->Take(at_.entity + from * d, d_block_.Slice((from - begin) * d, {(to - from) * d}));
+        taker->Take(at_.entity + from * d, rows.d_entities->Slice((from - rows.begin) * d, {(to - from) * d}));
       };
-      auto head = std::lower_bound(heads_.begin(), heads_.end(), begin);
-      int64_t from = begin;
-      for (; head != heads_.end() && *head < end; ++head) {
+      auto head = std::lower_bound(heads_.begin(), heads_.end(), rows.begin);
+      int64_t from = rows.begin;
+      for (; head != heads_.end() && *head < rows.end; ++head) {
         hand_over(from, *head);
-        std::copy_n(d_block_.values<T>().data() + (*head - begin) * d, d, g + at_.entity + *head * d);
+        std::copy_n(rows.d_entities->template values<T>().data() + (*head - rows.begin) * d, d,
+                    g + at_.entity + *head * d);
         from = *head + 1;
       }
-      hand_over(from, end);
-      if (at_.entity_bias >= 0) taker->Take(at_.entity_bias + begin, d_bias_block_.Slice(0, {end - begin}));
+      hand_over(from, rows.end);
+      if (rows.d_bias != nullptr) taker->Take(at_.entity_bias + rows.begin, *rows.d_bias);
     };
   }
 
   ToldRows TellRows(GradientObserver* observer) const {
     if (observer == nullptr) return nullptr;
-    return [this, observer](int64_t begin, int64_t end) {
-      observer->Finish({at_.entity + begin * shape_.dim(), at_.entity + end * shape_.dim()});
-      if (at_.entity_bias >= 0) observer->Finish({at_.entity_bias + begin, at_.entity_bias + end});
+    return [this, observer](const FinishedRows& rows) {
+      observer->Finish({at_.entity + rows.begin * shape_.dim(), at_.entity + rows.end * shape_.dim()});
+      if (at_.entity_bias >= 0) observer->Finish({at_.entity_bias + rows.begin, at_.entity_bias + rows.end});
     };
   }
 
@@ -252,7 +251,7 @@ class ConveKernel::ImplOf : public Impl {
   std::optional<KgeShard> shard_;  // of SetShard
   BatchRows<T> rows_;              // of the batch, where the model is divided
   std::vector<int32_t> heads_;     // of a batch whose gradient is handed over, ascending
-  Tensor v_, d_v_, d_heads_, d_relations_, row_memory_, d_block_, d_bias_block_;
+  Tensor v_, d_v_, d_heads_, d_relations_, row_memory_;
 };
 
 ConveKernel::ConveKernel(const KgeShape& shape, ThreadPool* pool, FactorRounding factors) {

@@ -1,11 +1,16 @@
 // Scores of queries with all entities, their loss, and its gradients, a block of both at a time: no array of
 // [queries, entities] exists, and each row of the table and of its gradient is read and written once.
+//
+// Blocks of entities that follow each other are a lane, with a sum of its own of all that blocks add to; sums of lanes
+// are added up in order. Where there are as many lanes as threads, each thread takes whole lanes; else all threads
+// share each product. Lanes follow from sizes alone, so that any number of threads gives the same bits.
 
 #ifndef RUTILE_LIB_KGE_ENTITY_SCORES_H_
 #define RUTILE_LIB_KGE_ENTITY_SCORES_H_
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -31,9 +36,16 @@ struct EntityArrays {
   T* d_bias = nullptr;          // [N]; null where bias is
   T* d_v = nullptr;             // [B, d] overwritten
   bool add = true;              // to d_entities and d_bias; false: they are overwritten
-  // d_entities and d_bias are [kEntities, d] and [kEntities]: they hold one block after the other, each until it has
-  // been told to be finished. Without `add`.
-  bool one_block = false;
+  // d_entities and d_bias exist block by block, and are told to be finished: these two are not looked at. Without
+  // `add`.
+  bool hand_over = false;
+};
+
+// Rows of d_entities and d_bias that will not be touched again. The tensors hold these rows alone, and are there with
+// hand_over; d_bias is nullptr where there is none.
+struct FinishedRows {
+  int64_t begin, end;
+  const Tensor *d_entities = nullptr, *d_bias = nullptr;
 };
 
 template <typename T>
@@ -44,40 +56,62 @@ class EntityScores {
   static constexpr int64_t kQueries = 512;
 
   // factors: of matrix products, in training.
-  EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-      : shape_(shape), pool_(pool), products_(factors, pool) {}
+  EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors);
 
   // From now on AddLosses is called in all processes, with the same queries: it reads the rows of its entities alone,
   // makes their gradients, and d_v and the loss are parts of sums over all processes. nullptr: all is done here.
   void SetShard(KgeShard* shard) { shard_ = shard; }
 
   // Sum over the batch of each query's loss, and its gradients. Of a batch without queries nothing is overwritten.
-  // finished: called for the rows [begin, end) of d_entities and d_bias that this call will not touch again, in
-  // ascending order; may be empty.
+  // finished: called for each block; in ascending order, and with hand_over in any, by several threads. May be empty.
   double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays,
-                   const std::function<void(int64_t begin, int64_t end)>& finished = nullptr);
+                   const std::function<void(const FinishedRows&)>& finished = nullptr);
 
  private:
   enum class Sweep { kSums, kGradients, kCrossEntropy };
+
+  // What blocks of a lane add to.
+  struct Lane {
+    int64_t begin, end;                // entities
+    std::vector<double> losses;        // [B]
+    std::vector<SoftmaxState> states;  // [B]
+    T* d_v = nullptr;                  // [B, d]
+    Tensor d_v_memory;
+  };
+  // Of a thread that works alone, or of all that share the work.
+  struct Worker {
+    Worker(ThreadPool* threads, FactorRounding factors) : pool(threads), products(factors, threads) {}
+    ThreadPool* pool;
+    MatrixProducts<T> products;
+    Tensor scores, piece_gradients, d_entities, d_bias;
+  };
 
   ShardRange own_entities() const {
     return shard_ != nullptr ? shard_->entities() : ShardRange{0, shape_.num_entities};
   }
   void SetLabels(const KgeBatch& batch);
-  // states_ of all entities, from those of each process's.
-  void JoinStates();
+  void SetLanes(int64_t queries, T* d_v);
+  // states_ of all entities: of lanes, and of processes.
+  void JoinLanes();
+  void JoinProcesses();
+  void AddLanes(int64_t queries, T* d_v);
   void ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query, int64_t queries,
-                int64_t first_entity, int64_t entities);
+                int64_t first_entity, int64_t entities, Lane* lane, Worker* worker);
+  void ForLane(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep,
+               const std::function<void(const FinishedRows&)>& finished, Lane* lane, Worker* worker);
   void CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const;
-  void LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries, ScoreBlock<T> block);
+  void LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries, ScoreBlock<T> block,
+                   Lane* lane, Worker* worker);
 
   const KgeShape shape_;
   ThreadPool* const pool_;
-  MatrixProducts<T> products_;
   KgeShard* shard_ = nullptr;
-  std::vector<double> base_, extra_, losses_;  // [B]
-  std::vector<SoftmaxState> states_;           // [B]
-  Tensor scores_, bias_gradients_;
+  std::vector<double> base_, extra_;  // [B]
+  std::vector<SoftmaxState> states_;  // [B]
+  std::vector<Lane> lanes_;
+  size_t num_lanes_ = 0;                           // of this call; others keep their memory
+  std::vector<std::unique_ptr<Worker>> together_;  // one
+  std::vector<std::unique_ptr<Worker>> alone_;     // of each thread; of one thread none
 };
 
 extern template class EntityScores<float>;

@@ -8,8 +8,9 @@
 namespace rutile {
 namespace {
 
-// Columns of the result that are not cut: whole strips of our own products, of three vectors.
-constexpr int64_t kColumns = 48;
+// Columns and rows of the result that are not cut: a tile's, or a vector's. Columns are cut where a thread gets so
+// many.
+constexpr int64_t kUnit = 16, kColumns = 48;
 // Columns of the result, and terms of its sums, below which tiles are too empty. Rows do not count, so that one has the
 // same bits whatever rows are beside it.
 constexpr int64_t kFewColumns = 16, kFewTerms = 24;
@@ -22,12 +23,12 @@ void ForParts(ThreadPool* pool, const MatrixView<T>& a, const MatrixView<T>& b, 
               const Body& multiply) {
   const int64_t m = a.height(), n = b.width(), threads = pool == nullptr ? 1 : pool->num_threads();
   if (threads == 1 || m * n * a.width() < kSmall) return multiply(a, b, out, 0);
+  const auto share = [&](int64_t of) { return (of + threads * kUnit - 1) / (threads * kUnit) * kUnit; };
   if (n >= 2 * threads * kColumns) {
-    const int64_t strips = (n + kColumns - 1) / kColumns;
-    pool->For(n, (strips + threads - 1) / threads * kColumns,
+    pool->For(n, share(n),
               [&](int64_t begin, int64_t end, int worker) { multiply(a, b.Columns(begin, end), out + begin, worker); });
   } else {
-    pool->For(m, (m / 8 + threads) / threads * 8, [&](int64_t begin, int64_t end, int worker) {
+    pool->For(m, share(m), [&](int64_t begin, int64_t end, int worker) {
       multiply(a.Rows(begin, end), b, out + begin * stride, worker);
     });
   }

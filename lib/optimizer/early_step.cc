@@ -20,8 +20,6 @@ void EarlyStep::Begin(Optimizer* optimizer, double learning_rate, double weight,
   bytes_ = bytes;
   parts_ = parts;
   all_ = {0, gradient->num_elements()};
-  squares_ = 0;
-  num_taken_ = 0;
   taken_.clear();
   optimizer_->BeginStep(learning_rate);
 }
@@ -30,10 +28,16 @@ void EarlyStep::Take(int64_t begin, const Tensor& values) {
   const ProfileScope scope(Stage::kOptimizer);
   const int64_t n = values.num_elements();
   scope.Add(Counter::kBytes, n * bytes_);
-  num_taken_ += n;
-  taken_.emplace_back(begin, begin + n);
   Tensor kept = gradient_->Slice(begin, {n});
-  squares_ += optimizer_->StepPartKeeping(begin, values, weight_, parameters_, &kept);
+  const double squares = optimizer_->StepPartKeeping(begin, values, weight_, parameters_, &kept);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  taken_.push_back({begin, begin + n, squares});
+}
+
+int64_t EarlyStep::bytes() const {
+  int64_t numbers = 0;
+  for (const Taken& taken : taken_) numbers += taken.end - taken.begin;
+  return numbers * bytes_;
 }
 
 absl::Span<const GradientRange> EarlyStep::parts() const {
@@ -42,25 +46,27 @@ absl::Span<const GradientRange> EarlyStep::parts() const {
 
 template <class Body>
 void EarlyStep::ForRest(absl::Span<const GradientRange> parts, const Body& body) {
-  std::sort(taken_.begin(), taken_.end());
+  // So that nothing depends on which thread was first.
+  std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
   auto taken = taken_.begin();
   for (const GradientRange& part : parts) {
     int64_t begin = part.begin;
     const auto rest = [&](int64_t end) {
       if (begin < end) body(gradient_->Slice(begin, {end - begin}), begin);
     };
-    for (; taken != taken_.end() && taken->first < part.end; ++taken) {
-      CHECK_LE(begin, taken->first) << "taken twice, or not of a part that moves";
-      rest(taken->first);
-      begin = taken->second;
+    for (; taken != taken_.end() && taken->begin < part.end; ++taken) {
+      CHECK_LE(begin, taken->begin) << "taken twice, or not of a part that moves";
+      rest(taken->begin);
+      begin = taken->end;
     }
     rest(part.end);
   }
 }
 
 double EarlyStep::Squares(absl::Span<const GradientRange> parts) {
-  double squares = squares_;
+  double squares = 0;
   ForRest(parts, [&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part); });
+  for (const Taken& taken : taken_) squares += taken.squares;
   return squares;
 }
 
@@ -71,9 +77,10 @@ void EarlyStep::Finish() {
 }
 
 void EarlyStep::Undo() {
-  for (const auto& [begin, end] : taken_) {
-    Tensor moved = parameters_->Slice(begin, {end - begin});
-    std::memcpy(moved.mutable_data(), gradient_->Slice(begin, {end - begin}).data(), moved.num_bytes());
+  for (const Taken& taken : taken_) {
+    const int64_t n = taken.end - taken.begin;
+    Tensor moved = parameters_->Slice(taken.begin, {n});
+    std::memcpy(moved.mutable_data(), gradient_->Slice(taken.begin, {n}).data(), moved.num_bytes());
   }
 }
 

@@ -5,7 +5,7 @@
 #define RUTILE_LIB_OPTIMIZER_EARLY_STEP_H_
 
 #include <cstdint>
-#include <utility>
+#include <mutex>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -32,8 +32,8 @@ class EarlyStep : public GradientTaker {
              int64_t bytes, const std::vector<GradientRange>* parts = nullptr);
   void Take(int64_t begin, const Tensor& values) override;
 
-  // Of all, handed over or not, when the task is done: the Euclidean norm of `weight` times the gradient, summed in the
-  // order in which it came. Not finite when a number is not.
+  // Of all, handed over or not, when the task is done: the Euclidean norm of `weight` times the gradient, summed part
+  // by part. Not finite when a number is not.
   double Norm();
   // The same before the root is taken, of what was handed over and the rest of `parts`.
   double Squares(absl::Span<const GradientRange> parts);
@@ -43,7 +43,7 @@ class EarlyStep : public GradientTaker {
   void Undo();
 
   double weight() const { return weight_; }
-  int64_t bytes() const { return num_taken_ * bytes_; }  // of what was handed over
+  int64_t bytes() const;  // of what was handed over
 
  private:
   // Calls body(part of the gradient, its begin) for what of `parts` was not handed over, in order.
@@ -56,11 +56,14 @@ class EarlyStep : public GradientTaker {
   Tensor* parameters_ = nullptr;
   Tensor* gradient_ = nullptr;
   int64_t bytes_ = 0;
-  double squares_ = 0;
   const std::vector<GradientRange>* parts_ = nullptr;
   GradientRange all_;
-  int64_t num_taken_ = 0;
-  std::vector<std::pair<int64_t, int64_t>> taken_;  // begin and end
+  struct Taken {
+    int64_t begin, end;
+    double squares;
+  };
+  std::mutex mutex_;          // of the next
+  std::vector<Taken> taken_;  // in the order in which they came, or ascending
 };
 
 }  // namespace rutile

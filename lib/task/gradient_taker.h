@@ -10,7 +10,7 @@
 
 namespace rutile {
 
-// Called by the thread that has called Task::AccumulateGradients, during that call.
+// Called during Task::AccumulateGradients, by the thread that has called that and by the task's others, at one time.
 class GradientTaker {
  public:
   virtual ~GradientTaker() = default;
