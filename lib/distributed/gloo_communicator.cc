@@ -199,12 +199,11 @@ class GlooCommunicator : public Communicator {
 
   void JoinMesh(std::chrono::milliseconds timeout) {
     c10d::ProcessGroupGloo::GlooStore store(c10::make_intrusive<c10d::PrefixStore>("mesh", store_));
-    mesh_ =
-        std::make_unique<GlooMesh>(settings_.rank, settings_.size, &store, group_options_->devices.front(), timeout);
+    mesh_ = std::make_unique<GlooMesh>(settings_.rank, settings_.size, &store, group_options_->devices.front(), timeout,
+                                       settings_.local_size <= AvailableProcessors());
     // All are there before the first message is sent.
     std::vector<at::Tensor> nothing = {at::zeros({1})};
     group_->allreduce(nothing)->wait();
-    mesh_->Start(settings_.local_size <= AvailableProcessors());
   }
 
   absl::Status Reduce(at::Tensor values) {

@@ -21,8 +21,8 @@ constexpr int64_t kPiece = 16 << 10;
 }  // namespace
 
 GlooMesh::GlooMesh(int rank, int size, gloo::rendezvous::Store* store, std::shared_ptr<gloo::transport::Device> device,
-                   std::chrono::milliseconds timeout)
-    : rank_(rank) {
+                   std::chrono::milliseconds timeout, bool spin)
+    : spin_(spin) {
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
   context->setTimeout(timeout);
   context->connectFullMesh(*store, device);
@@ -43,11 +43,11 @@ GlooMesh::GlooMesh(int rank, int size, gloo::rendezvous::Store* store, std::shar
 
 GlooMesh::~GlooMesh() = default;
 
-void GlooMesh::Start(bool spin) {
-  for (const auto& peer : peers_) context_->getPair(peer->rank)->setSync(true, spin);
-}
-
 void GlooMesh::Exchange(const char* own, int64_t bytes, absl::Span<char* const> all) {
+  if (!started_) {
+    for (const auto& peer : peers_) context_->getPair(peer->rank)->setSync(true, spin_);
+    started_ = true;
+  }
   for (int64_t begin = 0; begin < bytes; begin += kPiece) {
     const int64_t n = std::min(kPiece, bytes - begin);
     for (const auto& peer : peers_) {

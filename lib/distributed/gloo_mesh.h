@@ -28,17 +28,14 @@ namespace rutile {
 // Errors are Gloo's exceptions: a process that has gone, or has not answered within the timeout.
 class GlooMesh {
  public:
-  // Meets the others at the store.
+  // Meets the others at the store. spin: a thread that waits looks for its message again and again and keeps its
+  // processor, which is quickest where each process has one of its own; else it sleeps.
   GlooMesh(int rank, int size, gloo::rendezvous::Store* store, std::shared_ptr<gloo::transport::Device> device,
-           std::chrono::milliseconds timeout);
+           std::chrono::milliseconds timeout, bool spin);
   ~GlooMesh();
 
-  // Once, when all processes have made their objects. spin: a thread that waits looks for its message again and again
-  // and keeps its processor, which is quickest where each process has one of its own; else it sleeps.
-  void Start(bool spin);
-
   // Sends `bytes` of own to every other process and writes rank r's to all[r], as many; all[rank] is left alone. All
-  // processes make the same calls.
+  // processes make the same calls, the first when all have made their objects.
   void Exchange(const char* own, int64_t bytes, absl::Span<char* const> all);
 
   // After an error: leaves connections, which may wait for others, to themselves.
@@ -51,7 +48,8 @@ class GlooMesh {
     std::unique_ptr<gloo::transport::Buffer> to, from;
   };
 
-  const int rank_;
+  const bool spin_;
+  bool started_ = false;
   std::shared_ptr<gloo::Context> context_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };

@@ -97,6 +97,7 @@ class KgeTask : public Task {
   // mrr, mr, hits@1, hits@3, hits@10: of realistic filtered ranks, over all that was ranked; no units.
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
+  ThreadPool* Threads() override { return &pool_; }
   absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override;
 
  private:

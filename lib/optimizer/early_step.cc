@@ -65,7 +65,7 @@ void EarlyStep::ForRest(absl::Span<const GradientRange> parts, const Body& body)
 
 double EarlyStep::Squares(absl::Span<const GradientRange> parts) {
   double squares = 0;
-  ForRest(parts, [&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part); });
+  ForRest(parts, [&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part, optimizer_->threads()); });
   for (const Taken& taken : taken_) squares += taken.squares;
   return squares;
 }
@@ -73,7 +73,8 @@ double EarlyStep::Squares(absl::Span<const GradientRange> parts) {
 double EarlyStep::Norm() { return std::sqrt(Squares(parts())); }
 
 void EarlyStep::Finish() {
-  ForRest(parts(), [&](const Tensor& part, int64_t begin) { optimizer_->StepPart(begin, part, weight_, parameters_); });
+  ForRest(parts(),
+          [&](const Tensor& part, int64_t begin) { optimizer_->StepLargePart(begin, part, weight_, parameters_); });
 }
 
 void EarlyStep::Undo() {

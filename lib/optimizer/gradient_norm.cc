@@ -1,6 +1,10 @@
 #include "lib/optimizer/gradient_norm.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
@@ -67,14 +71,35 @@ namespace rutile {
 HWY_EXPORT(SumF32);
 HWY_EXPORT(SumF64);
 
-double SumOfSquares(double weight, const Tensor& gradient) {
+namespace {
+
+// Numbers that are added up by one thread.
+constexpr int64_t kPiece = 1 << 16;
+
+double SumOfPiece(double weight, const Tensor& gradient, int64_t begin, int64_t end) {
   if (gradient.dtype() == DType::kF32) {
-    const absl::Span<const float> g = gradient.values<float>();
-    return HWY_DYNAMIC_DISPATCH(SumF32)(static_cast<float>(weight), g.data(), g.size());
+    return HWY_DYNAMIC_DISPATCH(SumF32)(static_cast<float>(weight), gradient.values<float>().data() + begin,
+                                        end - begin);
   }
   CHECK(gradient.dtype() == DType::kF64) << DTypeName(gradient.dtype());
-  const absl::Span<const double> g = gradient.values<double>();
-  return HWY_DYNAMIC_DISPATCH(SumF64)(weight, g.data(), g.size());
+  return HWY_DYNAMIC_DISPATCH(SumF64)(weight, gradient.values<double>().data() + begin, end - begin);
+}
+
+}  // namespace
+
+double SumOfSquares(double weight, const Tensor& gradient, ThreadPool* pool) {
+  const int64_t n = gradient.num_elements();
+  if (n <= kPiece) return SumOfPiece(weight, gradient, 0, n);
+  std::vector<double> sums((n + kPiece - 1) / kPiece);
+  const auto add = [&](int64_t begin, int64_t end, int) {
+    sums[begin / kPiece] = SumOfPiece(weight, gradient, begin, end);
+  };
+  if (pool != nullptr) {
+    pool->For(n, kPiece, add);
+  } else {
+    for (int64_t begin = 0; begin < n; begin += kPiece) add(begin, std::min(begin + kPiece, n), 0);
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace rutile

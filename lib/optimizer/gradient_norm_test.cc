@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/base/simd.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -42,6 +43,14 @@ void CheckSum() {
 
 TEST(SumOfSquaresTest, MatchesTheFormulaF32) { CheckSum<float>(); }
 TEST(SumOfSquaresTest, MatchesTheFormulaF64) { CheckSum<double>(); }
+
+TEST(SumOfSquaresTest, AnyThreadsAddAlike) {
+  const Tensor values = Tensor::Of(Values<float>(200003));
+  ThreadPool pool(3);
+  const double sum = SumOfSquares(0.7, values);
+  EXPECT_NEAR(sum, 0.49 * 200003, 2000);
+  EXPECT_EQ(SumOfSquares(0.7, values, &pool), sum);
+}
 
 // Squares of numbers that fp32 holds are finite; what only the product with the weight makes infinite is found.
 TEST(SumOfSquaresTest, FindsWhatIsNotFinite) {

@@ -18,7 +18,16 @@ namespace rutile {
 void Optimizer::Step(double learning_rate, const Tensor& gradient, Tensor* parameters, double scale) {
   CHECK_EQ(gradient.num_elements(), parameters->num_elements());
   BeginStep(learning_rate);
-  StepPart(0, gradient, scale, parameters);
+  StepLargePart(0, gradient, scale, parameters);
+}
+
+void Optimizer::StepLargePart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
+  constexpr int64_t kGrain = 1 << 15;
+  const int64_t n = gradient.num_elements();
+  if (pool_ == nullptr || n <= kGrain) return StepPart(begin, gradient, scale, parameters);
+  pool_->For(n, kGrain, [&](int64_t from, int64_t to, int) {
+    StepPart(begin + from, gradient.Slice(from, {to - from}), scale, parameters);
+  });
 }
 
 double Optimizer::StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "lib/base/parallel_for.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -29,12 +30,18 @@ class Optimizer {
 
   // The same in parts, in any order, each number of the parameters in one of them: to the bit what Step does.
   virtual void BeginStep(double learning_rate) = 0;
-  // gradient: [n] of the parameters [begin, begin + n).
+  // gradient: [n] of the parameters [begin, begin + n). Several threads may call it at once, for other parts.
   virtual void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) = 0;
 
   // StepPart, before which the parameters of the part are copied to `kept` [n]. Returns the sum
   // of squares of `scale` times the gradient, of each number rounded, in fp64: not finite where one is not.
   virtual double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept);
+
+  // Threads for Step and StepLargePart; at first, and with nullptr, there is one. The pool must live as long.
+  void SetThreads(ThreadPool* pool) { pool_ = pool; }
+  ThreadPool* threads() const { return pool_; }
+  // StepPart, to the bit, by these threads.
+  void StepLargePart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
 
   // What to evaluate, and to write as a model, while `parameters` [P] are trained: these themselves, but for
   // schedule-free optimisers, which train at one point and evaluate another (O(P), into memory of the optimiser that is
@@ -50,6 +57,9 @@ class Optimizer {
   virtual NamedTensors State() const = 0;
   // Copies. INVALID_ARGUMENT when a tensor is missing or has another type or size; then nothing has changed.
   virtual absl::Status SetState(const NamedTensors& state) = 0;
+
+ private:
+  ThreadPool* pool_ = nullptr;
 };
 
 // Of these ranges; elsewhere parameters stay. State is of the ranges alone, n numbers in their order. CHECK-fails on

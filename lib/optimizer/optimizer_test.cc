@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -188,6 +189,24 @@ TEST(OptimizerTest, ScaledAndInParts) {
     for (const auto& [name, tensor] : plain->State()) {
       EXPECT_EQ(parts->State().At(name).ToDoubles(), tensor.ToDoubles()) << name;
     }
+  }
+}
+
+TEST(OptimizerTest, AnyThreadsMoveAlike) {
+  const int64_t n = 150001;
+  ThreadPool pool(3);
+  for (const OptimizerOptions& options : AllOptions()) {
+    SCOPED_TRACE(OptimizerName(options.kind));
+    const std::vector<ParameterRange> ranges = {{7, 70000, true}, {100003, 49998, false}};
+    const auto one = MakeOptimizer(options, DType::kF32, ranges), three = MakeOptimizer(options, DType::kF32, ranges);
+    three->SetThreads(&pool);
+    Tensor a = RandomTensor(DType::kF32, n, "p"), b = RandomTensor(DType::kF32, n, "p");
+    for (int i = 0; i < 2; ++i) {
+      const Tensor g = RandomTensor(DType::kF32, n, "g", i);
+      one->Step(0.01, g, &a, 0.3);
+      three->Step(0.01, g, &b, 0.3);
+    }
+    EXPECT_EQ(a.ToDoubles(), b.ToDoubles());
   }
 }
 

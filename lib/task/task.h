@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
@@ -156,6 +157,9 @@ class Task {
   // then. What is handed over never gets into gradients[0].
   void SetTaker(GradientTaker* taker) { taker_ = taker; }
   GradientTaker* taker() const { return taker_; }
+
+  // The task's threads, for passes over large parameters between its calls; nullptr, the default: one thread does them.
+  virtual ThreadPool* Threads() { return nullptr; }
 
   // Divides the model over processes: each moves some of its parameters, for batches that all of them see whole. From
   // now on AccumulateGradients of training batches is called in all processes for the same batches, and meets the

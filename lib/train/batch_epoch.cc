@@ -24,6 +24,7 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
       loader_(context.task, context.examples, LoaderOptions(context.options)),
       loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
+  optimizer_->SetThreads(context.task.Threads());
   if (context.options.gradient_clip_norm == 0 && context.options.gradient_clip_value == 0) loss_.LeaveWeight();
 }
 
@@ -112,8 +113,8 @@ void BatchEpoch::MoveParameters() {
   }
   optimizer_->BeginStep(state.learning_rate);
   for (const GradientRange& range : context_.shards->moved()) {
-    optimizer_->StepPart(range.begin, gradient.Slice(range.begin, {range.end - range.begin}), loss_.weight(),
-                         &state.parameters);
+    optimizer_->StepLargePart(range.begin, gradient.Slice(range.begin, {range.end - range.begin}), loss_.weight(),
+                              &state.parameters);
   }
 }
 

@@ -108,7 +108,7 @@ void LossGradient::Weigh(absl::Span<const double> weight) {
     norm_ = step_->Norm();
   } else if (leaves_weight_ && weight.size() == 1 && weight[0] != 0) {
     weight_ = weight[0];
-    norm_ = std::sqrt(SumOfSquares(weight_, combined_));
+    norm_ = std::sqrt(SumOfSquares(weight_, combined_, task_.Threads()));
   } else {
     norm_ = CombineGradients(weight, gradients_, &combined_);
   }
