@@ -57,6 +57,7 @@ lib/kge/kge_influence_reference.cc           lib/kge/kge_products_golden_test.cc
 lib/kge/kge_pair_products.cc                 lib/kge/kge_products_test.cc
 lib/distributed/agreement.cc                      lib/train/trainer_processes_test.cc
 lib/distributed/communicator.cc                   lib/distributed/gloo_communicator_test.cc
+lib/distributed/gloo_mesh.cc                 lib/distributed/gloo_communicator_test.cc
 lib/distributed/gradient_reducer.cc               lib/train/trainer_processes_test.cc
 lib/train/run_together.cc                   lib/train/trainer_processes_test.cc
 lib/distributed/thread_communicator.cc            lib/train/trainer_processes_test.cc
