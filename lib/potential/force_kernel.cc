@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 namespace rutile {
 namespace {
@@ -59,14 +60,14 @@ void ForceKernel<T>::Cut(const ForceBatch<T>& batch, int64_t begin, int64_t end,
   while (2 * count <= std::min({most, end - begin, total / kPieceCost, atoms / kPieceAtoms})) count *= 2;
   int64_t before = 0, at = begin;
   for (int64_t piece = 0; piece < count; ++piece) {
-    const int64_t first = at;
+    const int64_t first = at, cost_before = before;
     // A structure belongs to the piece that its middle falls into.
     for (; at < end; ++at) {
       const int64_t cost = Cost(batch, order_[at], forces);
       if (piece + 1 < count && (2 * before + cost) * count >= 2 * (piece + 1) * total) break;
       before += cost;
     }
-    if (at > first) pieces_.push_back({first, at, 0, forces});
+    if (at > first) pieces_.push_back({first, at, 0, forces, before - cost_before});
   }
 }
 
@@ -132,6 +133,10 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
   pieces_.clear();
   Cut(batch, 0, num_full, true);
   Cut(batch, num_full, b, false);
+  // Long pieces first, so that threads end together.
+  std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
+    return std::make_tuple(!a.forces, -a.cost, a.begin) < std::make_tuple(!b.forces, -b.cost, b.begin);
+  });
   if (train) {
     int64_t size = 0;
     for (Piece& piece : pieces_) {

@@ -66,10 +66,11 @@ class ForceKernel {
     int64_t begin, end;  // in order_
     int64_t buffer;      // offset in gradient_buffers_
     bool forces;
+    int64_t cost;
   };
 
   int64_t Cost(const ForceBatch<T>& batch, int64_t s, bool forces) const;
-  // Cuts order_[begin, end) into pieces of about the same cost, whose number depends on the batch alone.
+  // Cuts order_[begin, end) into pieces of about the same cost, which depend on the batch alone.
   void Cut(const ForceBatch<T>& batch, int64_t begin, int64_t end, bool forces);
   void RunPiece(absl::Span<const T> parameters, const ForceBatch<T>& batch, const Piece& piece, bool train, int worker);
   void AddBuffers(absl::Span<Tensor> gradients);
