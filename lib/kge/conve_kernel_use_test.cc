@@ -128,7 +128,7 @@ class SpoilingTaker : public GradientTaker {
   }
 
   std::vector<double> taken;
-  std::vector<bool> was_taken;
+  std::vector<char> was_taken;  // no bits, which threads would share
 
  private:
   Tensor* const parameters_;

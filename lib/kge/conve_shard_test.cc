@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -44,6 +45,7 @@ class Keeper : public GradientTaker {
  public:
   void Take(int64_t begin, const Tensor& values) override {
     const std::vector<double> taken = values.ToDoubles();
+    const std::lock_guard<std::mutex> lock(mutex_);
     for (size_t i = 0; i < taken.size(); ++i) taken_.emplace_back(begin + static_cast<int64_t>(i), taken[i]);
   }
   void PutInto(std::vector<double>* gradient) const {
@@ -51,6 +53,7 @@ class Keeper : public GradientTaker {
   }
 
  private:
+  std::mutex mutex_;
   std::vector<std::pair<int64_t, double>> taken_;
 };
 
