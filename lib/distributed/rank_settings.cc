@@ -58,6 +58,11 @@ absl::StatusOr<RankSettings> Read(const Names& names, const Variable& variable) 
   if (variable("MASTER_PORT") != nullptr) {
     ASSIGN_OR_RETURN(settings.master_port, Number(variable, "MASTER_PORT", 1, 65535));
   }
+  // There torchrun itself listens at MASTER_PORT, and speaks the words of its own version, which ours need not know.
+  const char* const agent = variable("TORCHELASTIC_USE_AGENT_STORE");
+  if (agent != nullptr && absl::string_view(agent) == "True") {
+    settings.master_port += settings.master_port < 65535 ? 1 : -1;
+  }
   return settings;
 }
 

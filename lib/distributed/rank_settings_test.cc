@@ -42,6 +42,21 @@ TEST(RankSettingsTest, Torchrun) {
   EXPECT_EQ((*read)->launcher, "torchrun");
 }
 
+TEST(RankSettingsTest, TorchrunsOwnPortIsTaken) {
+  const auto port = [](const char* master_port, const char* agent) {
+    return Read({{"RANK", "0"},
+                 {"WORLD_SIZE", "2"},
+                 {"MASTER_ADDR", "x"},
+                 {"MASTER_PORT", master_port},
+                 {"TORCHELASTIC_USE_AGENT_STORE", agent}})
+        .value()
+        ->master_port;
+  };
+  EXPECT_EQ(port("1234", "True"), 1235);
+  EXPECT_EQ(port("65535", "True"), 65534);
+  EXPECT_EQ(port("1234", "False"), 1234);
+}
+
 TEST(RankSettingsTest, OpenMpiOnOneMachineNeedsNoAddress) {
   const auto read =
       Read({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
