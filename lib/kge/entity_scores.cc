@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kPiece = 64;
 // Between rows of scores, which else lie 2 KB apart and push each other out of the first cache.
 constexpr int64_t kGap = 16;
-// Lanes at most, and bytes of all their d_v.
-constexpr int64_t kMostLanes = 16, kLaneBytes = int64_t{64} << 20;
+// Lanes at most, as threads that they are for, and bytes of all their d_v.
+constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
 
 }  // namespace
 
@@ -205,7 +205,7 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
   SetLanes(batch.size(), arrays.d_v);
   const bool in_any_order = !finished || arrays.hand_over;
   const auto for_all = [&](Sweep sweep) {
-    if (!alone_.empty() && in_any_order && num_lanes_ >= alone_.size()) {
+    if (!alone_.empty() && in_any_order && num_lanes_ > 1) {
       return pool_->For(static_cast<int64_t>(num_lanes_), 1, [&](int64_t i, int64_t, int worker) {
         ForLane(batch, arrays, sweep, finished, &lanes_[i], alone_[worker].get());
       });

@@ -2,8 +2,8 @@
 // [queries, entities] exists, and each row of the table and of its gradient is read and written once.
 //
 // Blocks of entities that follow each other are a lane, with a sum of its own of all that blocks add to; sums of lanes
-// are added up in order. Where there are as many lanes as threads, each thread takes whole lanes; else all threads
-// share each product. Lanes follow from sizes alone, so that any number of threads gives the same bits.
+// are added up in order. Threads take whole lanes; where there is one lane, or rows must be told of in order, all
+// threads share each product. Lanes follow from sizes alone, so that any number of threads gives the same bits.
 
 #ifndef RUTILE_LIB_KGE_ENTITY_SCORES_H_
 #define RUTILE_LIB_KGE_ENTITY_SCORES_H_
