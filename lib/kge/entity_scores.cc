@@ -23,9 +23,9 @@ constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
 
 template <typename T>
 EntityScores<T>::EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-    : shape_(shape), pool_(pool) {
-  together_.push_back(std::make_unique<Worker>(pool, factors));
-  for (int i = 0; i < NumWorkers(pool) && NumWorkers(pool) > 1; ++i) {
+    : shape_(shape), pool_(pool), together_(pool, factors) {
+  const int threads = NumWorkers(pool);
+  for (int i = 0; threads > 1 && i < threads; ++i) {
     alone_.push_back(std::make_unique<Worker>(nullptr, factors));
   }
 }
@@ -211,7 +211,7 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
       });
     }
     for (size_t i = 0; i < num_lanes_; ++i) {
-      ForLane(batch, arrays, sweep, finished, &lanes_[i], together_.front().get());
+      ForLane(batch, arrays, sweep, finished, &lanes_[i], &together_);
     }
   };
   double sum = 0;

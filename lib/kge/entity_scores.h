@@ -109,9 +109,9 @@ class EntityScores {
   std::vector<double> base_, extra_;  // [B]
   std::vector<SoftmaxState> states_;  // [B]
   std::vector<Lane> lanes_;
-  size_t num_lanes_ = 0;                           // of this call; others keep their memory
-  std::vector<std::unique_ptr<Worker>> together_;  // one
-  std::vector<std::unique_ptr<Worker>> alone_;     // of each thread; of one thread none
+  size_t num_lanes_ = 0;  // of this call; others keep their memory
+  Worker together_;
+  std::vector<std::unique_ptr<Worker>> alone_;  // of each thread; of one thread none
 };
 
 extern template class EntityScores<float>;
