@@ -14,9 +14,9 @@ class Layout {
  public:
   explicit Layout(const KgeShape& shape) {
     const int64_t n = shape.num_entities, d = shape.dim();
-    Add(&offsets_.entity, "entity.weight", {n, d});
-    if (shape.has_entity_bias()) Add(&offsets_.entity_bias, "entity.bias", {n});
-    Add(&offsets_.relation, "relation.weight", {shape.num_relations, d});
+    AddTable(&offsets_.entity, "entity.weight", {n, d});
+    if (shape.has_entity_bias()) AddTable(&offsets_.entity_bias, "entity.bias", {n});
+    AddTable(&offsets_.relation, "relation.weight", {shape.num_relations, d});
     if (shape.is_conve()) AddConve(shape);
     offsets_.size = end_;
   }
@@ -49,6 +49,11 @@ class Layout {
     }
     Add(mean, absl::StrCat(name, ".running_mean"), {size}, /*buffer=*/true);
     Add(variance, absl::StrCat(name, ".running_var"), {size}, /*buffer=*/true);
+  }
+
+  void AddTable(int64_t* offset, std::string name, std::vector<int64_t> shape) {
+    Add(offset, std::move(name), std::move(shape));
+    slices_.back().table = true;
   }
 
   void Add(int64_t* offset, std::string name, std::vector<int64_t> shape, bool buffer = false) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/lazy_rows.h"
 #include "lib/optimizer/state_tensor.h"
 
 namespace rutile {
@@ -143,10 +144,12 @@ std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, 
 std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options,
                                                  const Task& task) {
   const DType dtype = task.parameter_dtype();
-  if (!options.groups.empty()) {
-    return std::make_unique<GroupedOptimizer>(run, options, dtype, task.parameter_slices());
-  }
-  return MakeOptimizer(run, dtype, TrainedRanges(options, task));
+  const std::vector<ParameterSlice> slices = task.parameter_slices();
+  std::unique_ptr<Optimizer> optimizer = options.groups.empty()
+                                             ? MakeOptimizer(run, dtype, TrainedRanges(options, task))
+                                             : std::make_unique<GroupedOptimizer>(run, options, dtype, slices);
+  if (!options.lazy_rows) return optimizer;
+  return std::make_unique<LazyRows>(std::move(optimizer), slices);
 }
 
 }  // namespace rutile

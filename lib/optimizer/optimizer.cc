@@ -25,8 +25,10 @@ void Optimizer::StepLargePart(int64_t begin, const Tensor& gradient, double scal
   constexpr int64_t kGrain = 1 << 15;
   const int64_t n = gradient.num_elements();
   if (pool_ == nullptr || n <= kGrain) return StepPart(begin, gradient, scale, parameters);
+  const auto cut = [&](int64_t at) { return at == 0 || at == n ? at : PartEnd(begin + at) - begin; };
   pool_->For(n, kGrain, [&](int64_t from, int64_t to, int) {
-    StepPart(begin + from, gradient.Slice(from, {to - from}), scale, parameters);
+    const int64_t first = cut(from), size = cut(to) - first;
+    if (size > 0) StepPart(begin + first, gradient.Slice(first, {size}), scale, parameters);
   });
 }
 

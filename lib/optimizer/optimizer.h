@@ -59,6 +59,9 @@ class Optimizer {
   virtual absl::Status SetState(const NamedTensors& state) = 0;
 
  private:
+  // Where a part that a thread would end at `position` ends instead, no earlier.
+  virtual int64_t PartEnd(int64_t position) const { return position; }
+
   ThreadPool* pool_ = nullptr;
 };
 

@@ -89,6 +89,16 @@ bool Same(const OptimizerOptions& a, const OptimizerOptions& b) {
          a.weight_step_power == b.weight_step_power && a.weight_lr_power == b.weight_lr_power;
 }
 
+// What moves all parameters in every step by its own rule.
+absl::Status CheckLazy(OptimizerKind kind) {
+  if (kind != OptimizerKind::kLbfgs && kind != OptimizerKind::kScheduleFreeAdamW) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("lazy_rows does not go with ", OptimizerName(kind),
+                                                 kind == OptimizerKind::kLbfgs
+                                                     ? ", whose line search moves all parameters at once"
+                                                     : ", whose average takes a share of every row in every step",
+                                                 "; use adam"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ParameterGroup>> ParseParameterGroups(absl::string_view text, const OptimizerOptions& run) {
@@ -106,7 +116,9 @@ absl::StatusOr<std::vector<ParameterGroup>> ParseParameterGroups(absl::string_vi
 
 absl::Status CheckParameterGroupOptions(const ParameterGroupOptions& options, const OptimizerOptions& run) {
   bool decays = run.weight_decay > 0, differs = false;
+  if (options.lazy_rows) RETURN_IF_ERROR(CheckLazy(run.kind));
   for (const ParameterGroup& group : options.groups) {
+    if (options.lazy_rows) RETURN_IF_ERROR(CheckLazy(group.optimizer.kind));
     const absl::Status status = CheckOptimizerOptions(group.optimizer);
     if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("group ", group.glob, ": ", status.message()));
     if (group.optimizer.kind == OptimizerKind::kLbfgs || run.kind == OptimizerKind::kLbfgs) {

@@ -26,6 +26,7 @@ struct ParameterGroupOptions {
   std::vector<ParameterGroup> groups;
   int64_t alternate_steps = 0;  // groups take turns of so many steps (the default group last); 0: all move in each step
   bool decay_biases = true;     // false: weight decay leaves biases and norms alone, in all groups
+  bool lazy_rows = false;       // rows of tables move only with a gradient: lazy_rows.h
 };
 
 // "network.Ti.*:lr_scale=0.1,weight_decay=0;network.O.*:optimizer=sgd,learning_rate=0.01": GLOB:OPTION=VALUE,... of
@@ -35,7 +36,8 @@ struct ParameterGroupOptions {
 absl::StatusOr<std::vector<ParameterGroup>> ParseParameterGroups(absl::string_view text, const OptimizerOptions& run);
 
 // INVALID_ARGUMENT: a group's option out of range, L-BFGS among groups, turns of a negative number of steps or without
-// groups, biases that are not to decay where nothing decays, groups that change nothing.
+// groups, biases that are not to decay where nothing decays, groups that change nothing, lazy rows of an optimiser that
+// has no such form.
 absl::Status CheckParameterGroupOptions(const ParameterGroupOptions& options, const OptimizerOptions& run);
 
 // Of each slice its group's index; groups.size() is the default group. INVALID_ARGUMENT naming a glob that fits no

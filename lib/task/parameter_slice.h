@@ -14,6 +14,7 @@ struct ParameterSlice {
   int64_t offset = 0;
   std::vector<int64_t> shape;
   bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
+  bool table = false;   // embeddings: a row is of one entity or relation, which a batch need not concern
 
   int64_t num_elements() const {
     int64_t n = 1;

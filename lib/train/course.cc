@@ -69,6 +69,7 @@ void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
   }
   if (options.alternate_steps > 0) (*json)["alternate_groups"] = options.alternate_steps;
   if (!options.decay_biases) (*json)["weight_decay_biases"] = false;
+  if (options.lazy_rows) (*json)["lazy_rows"] = true;
 }
 
 void DescribeLimit(const char* name, const BatchLimit& limit, Json* json) {

@@ -65,6 +65,10 @@ TEST(CourseTest, NamesWhatDiffers) {
   EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
               HasSubstr("weight_decay_biases is false, but the run to resume has not set"));
   now = then;
+  now.groups.lazy_rows = true;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("lazy_rows is true, but the run to resume has not set"));
+  now = then;
   now.groups.groups = ParseParameterGroups("network.*:lr_scale=2", now.optimizer).value();
   EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
               HasSubstr("parameter_groups is [{\"parameters\":\"network.*\",\"optimizer\":\"adam\","));

@@ -17,6 +17,10 @@ DEFINE_double(weight_decay, -1,
               "Added to the gradient (adam, sgd, rmsprop, adagrad) or shrinking the parameters (adamw, "
               "schedule-free-adamw). -1: the default, 0.01 (adamw), else 0.");
 DEFINE_bool(weight_decay_biases, true, "Biases and norms decay, too; else weights alone.");
+DEFINE_bool(
+    lazy_rows, false,
+    "Rows of embedding tables without a gradient in a step stay as they are, and their averages, too; else they "
+    "go on moving (dense).");
 DEFINE_double(
     beta1, 0.9,
     "Decay of the mean of gradients (adam, adamw); share of the average in the point that gradients are taken "
@@ -64,6 +68,7 @@ absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags() {
                                                                                used("initial_accumulator"),
                                                                                used("history_size"),
                                                                                {"weight_decay_biases", !lbfgs},
+                                                                               {"lazy_rows", !lbfgs},
                                                                                {"parameter_groups", !lbfgs},
                                                                                {"alternate_groups", !lbfgs},
                                                                                {"batch_size", !lbfgs}}));
@@ -88,6 +93,7 @@ absl::StatusOr<ParameterGroupOptions> ParameterGroupOptionsFromFlags(const Optim
   ASSIGN_OR_RETURN(options.groups, ParseParameterGroups(FLAGS_parameter_groups, run));
   options.alternate_steps = FLAGS_alternate_groups;
   options.decay_biases = FLAGS_weight_decay_biases;
+  options.lazy_rows = FLAGS_lazy_rows;
   RETURN_IF_ERROR(CheckParameterGroupOptions(options, run));
   return options;
 }

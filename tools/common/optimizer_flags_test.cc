@@ -66,13 +66,15 @@ TEST(OptimizerFlagsTest, ReachTheOptions) {
   const auto groups = Parse({{"parameter_groups", "a*:lr_scale=2;b:optimizer=sgd"},
                              {"alternate_groups", "5"},
                              {"weight_decay", "0.1"},
-                             {"weight_decay_biases", "false"}})
+                             {"weight_decay_biases", "false"},
+                             {"lazy_rows", "true"}})
                           ->groups;
   ASSERT_EQ(groups.groups.size(), 2u);
   EXPECT_EQ(groups.groups[0].optimizer.learning_rate, 2e-3);
   EXPECT_EQ(groups.groups[0].optimizer.weight_decay, 0.1);
   EXPECT_EQ(groups.alternate_steps, 5);
   EXPECT_FALSE(groups.decay_biases);
+  EXPECT_TRUE(groups.lazy_rows);
 }
 
 // Nobody tunes a flag in vain.
@@ -106,6 +108,10 @@ TEST(OptimizerFlagsTest, RefusesWhatCannotBe) {
   EXPECT_THAT(Message({{"parameter_groups", "a"}}), HasSubstr("trained as all others are"));
   EXPECT_THAT(Message({{"parameter_groups", "a:learning_rate=1,lr_scale=1"}}), HasSubstr("exclude each other"));
   EXPECT_THAT(Message({{"parameter_groups", "a:momentum=1"}}), HasSubstr("momentum has no effect with adam"));
+  EXPECT_THAT(Message({{"lazy_rows", "true"}, {"optimizer", "schedule-free-adamw"}}),
+              HasSubstr("lazy_rows does not go with schedule-free-adamw, whose average"));
+  EXPECT_THAT(Message({{"lazy_rows", "true"}, {"parameter_groups", "a:optimizer=schedule-free-adamw"}}),
+              HasSubstr("lazy_rows does not go with schedule-free-adamw"));
   EXPECT_THAT(Message({{"parameter_groups", "a:optimizer=lbfgs"}}), HasSubstr("do not go with lbfgs"));
 }
 

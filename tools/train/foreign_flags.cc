@@ -8,9 +8,7 @@ constexpr char kFeaturize[] = "is featurize's, whose output is train's input";
 constexpr char kCutoff[] = "--rad_cutoff and --ang_cutoff, in Angstrom";
 constexpr char kDevice[] = "--device=cpu, cuda or cuda:N";
 constexpr char kAllEntities[] = "every loss compares with all entities, none are sampled; leave it out";
-constexpr char kLazy[] =
-    "every loss compares with all entities, so that each row of the table has a gradient in each step, and a lazy or "
-    "sparse optimiser would be the dense one; leave it out";
+constexpr char kLazy[] = "--lazy_rows, with any --optimizer but schedule-free-adamw";
 constexpr char kCheckpoints[] =
     "checkpoints are in checkpoints/ of --output_dir; --keep_every_epochs=N keeps more than the last";
 constexpr char kRate[] = "--lr_scheduler=plateau, with --lr_patience, --lr_factor and --min_learning_rate";

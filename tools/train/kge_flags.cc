@@ -229,10 +229,11 @@ absl::Status RefuseKgeFlags() {
         "--strategy=tensor_parallel divides models of embeddings, for triples: on structures use ddp, which deals them "
         "out");
   }
-  return RefuseFlags("on structures, features and neighbors: it is for triples",
-                     {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width",
-                      "output_channels", "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout",
-                      "output_dropout", "kge_loss", "label_smoothing", "label_smoothing_form", "sync_batchnorm"});
+  return RefuseFlags(
+      "on structures, features and neighbors: it is for triples",
+      {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width", "output_channels",
+       "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout", "output_dropout", "kge_loss",
+       "label_smoothing", "label_smoothing_form", "lazy_rows", "sync_batchnorm"});
 }
 
 absl::Status RefusePotentialFlags() {

@@ -203,6 +203,14 @@ TEST(KgeShardsTest, EqualOneProcessWithEachOptimizer) {
   }
 }
 
+// Relations are more than a batch asks for.
+TEST(KgeShardsTest, EqualOneProcessWithLazyRows) {
+  TrainerOptions options = RunOptions();
+  options.groups.lazy_rows = true;
+  ExpectSameRun(Model(KgeModel::kConvE), options);
+  ExpectSameRun(Model(KgeModel::kDistMult), options);
+}
+
 TEST(KgeShardsTest, WithoutValidationTheTrainingLossIsMonitored) {
   TrainerOptions options = RunOptions();
   options.monitor = "train_loss";
