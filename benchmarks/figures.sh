@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # figures.sh [OPTIONS] [SECTION...]: measures the tables of docs/performance.md again, and prints them in its form.
 #
-#   SECTION           of figures.tsv, which says what is run for each row; --list shows them (default: all)
+#   SECTION           of figures.tsv, which says what is run for each row; --list shows them (default: all);
+#                     --table=benchmarks/quality.tsv has those of models' errors and ranks
 #   --data=DIR        data that are not shipped: DIR/potential/tio2_1000.extxyz.gz, DIR/kg/FB15k-237 and so on, or
 #                     RUTILE_DATA; rows that need what is not there are left out, and it says so
 #   --programs=DIR    programs that are built already (default: bazel-bin, built first)

@@ -2,7 +2,7 @@
 # figures.sh with programs that pretend: rows and cells come out as the table says, what cannot be run is said.
 set -uo pipefail
 figures=$(realpath "$1")
-real_table=$(realpath "$2")
+real_tables=$(realpath "${@:2}")
 scratch=${TEST_TMPDIR:-$(mktemp -d)}/figures
 rm -rf "$scratch" && mkdir -p "$scratch/programs/benchmarks" "$scratch/data/kg" && cd "$scratch" || exit 1
 
@@ -92,11 +92,12 @@ fails 'BM_B has no bytes_per_second' one
 printf 'one\tboil\trow\t-\ttrain\n' > table
 fails 'boil: expected' one
 
-# The table itself: kinds and the number of fields, and no cell without a head.
-expect "fields of the real table" awk -F'\t' '
+# The tables themselves: kinds and the number of fields, and no cell without a head.
+# shellcheck disable=SC2086  # paths without spaces
+expect "fields of the real tables" awk -F'\t' '
   /^#/ { next }
   { fields["head"] = 3; fields["benchmark"] = 6; fields["setup"] = fields["cpu"] = fields["epoch"] = fields["text"] = 5 }
   NF != fields[$2] { print "line " FNR ": " $0; bad = 1 }
   { for (k = 1; k <= NF; ++k) if ($k == "") { print "line " FNR ": an empty field"; bad = 1 } }
-  END { exit bad }' "$real_table"
+  END { exit bad }' $real_tables
 [ $failures = 0 ]
