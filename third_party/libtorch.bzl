@@ -16,12 +16,24 @@ cc_library(
     linkopts = {linkopts},
 )
 
-# c10d's process group over TCP. Its header needs Gloo's, which LibTorch's own packages leave out: there USE_C10D_GLOO is
-# not defined, and lib/distributed/gloo_communicator.cc says so to whoever asks for several processes.
+# c10d's process group over TCP. Its header needs Gloo's, which LibTorch's own packages leave out: there Debian's serve,
+# for declarations alone, as Gloo itself is inside LibTorch; only what calls Gloo directly (RUTILE_GLOO_PAIRS) needs the
+# library that the headers are of. Without any USE_C10D_GLOO is not defined, and lib/distributed/gloo_communicator.cc
+# says so to whoever asks for several processes.
 cc_library(
     name = "gloo",
     defines = {gloo_defines},
     linkopts = {gloo_linkopts},
+    deps = [":libtorch"],
+)
+
+# c10d's process group of GPUs, whose header needs CUDA's: where LibTorch's CUDA backend is linked and they are found
+# (CUDA_HOME, /usr/local/cuda, or pip's nvidia packages).
+cc_library(
+    name = "nccl",
+    hdrs = glob({nccl_hdrs}, allow_empty = True),
+    defines = {nccl_defines},
+    includes = {nccl_includes},
     deps = [":libtorch"],
 )
 """
@@ -79,12 +91,35 @@ def _linkopts(ctx, root):
                 linkopts.append("-Wl,-rpath-link,%s/lib" % package)
     return linkopts
 
+def _nccl_includes(ctx, root):
+    """Directories of this repository, linked to those with the headers that ProcessGroupNCCL.hpp needs; [] without all."""
+    if "-ltorch_cuda" not in _linkopts(ctx, root):
+        return []
+    nvidia = ctx.path(root).realpath.dirname.get_child("nvidia")
+    packages = [package.get_child("include") for package in nvidia.readdir()] if nvidia.exists else []
+    toolkits = [ctx.path(home + "/include") for home in [ctx.os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"] if home.startswith("/")]
+    includes = []
+    linked = {}
+    for header in ["nccl.h", "cuda_runtime_api.h", "cublas_v2.h", "cusparse.h", "cusolverDn.h"]:
+        found = [path for path in toolkits + packages if path.get_child(header).exists]
+        if not found:
+            return []
+        if str(found[0]) not in linked:
+            linked[str(found[0])] = True
+            includes.append("cuda_headers_%d" % len(includes))
+            ctx.symlink(found[0], includes[-1])
+    return includes
+
+def _has_gloo_headers(ctx, root):
+    return ctx.path(root + "/include/gloo/context.h").exists or ctx.path("/usr/include/gloo/context.h").exists
+
 def _libtorch_repository_impl(ctx):
     root = ctx.os.environ.get("LIBTORCH", "")
     if root:
         root = root.rstrip("/")
         _check_layout(ctx, root)
         _check_abi(ctx, root)
+        nccl_includes = _nccl_includes(ctx, root)
         ctx.symlink(root + "/include", "include")
         build = _BUILD.format(
             hdrs = '["include/**/*.h"]',
@@ -92,8 +127,11 @@ def _libtorch_repository_impl(ctx):
             defines = '["RUTILE_C10_HAS_OWN_LOG"]',
             includes = '["include", "include/torch/csrc/api/include"]',
             linkopts = repr(_linkopts(ctx, root)),
-            gloo_defines = "[]",
+            gloo_defines = '["USE_C10D_GLOO"]' if _has_gloo_headers(ctx, root) else "[]",
             gloo_linkopts = "[]",
+            nccl_hdrs = repr([name + "/**/*.h" for name in nccl_includes]),
+            nccl_defines = '["USE_C10D_NCCL"]' if nccl_includes else "[]",
+            nccl_includes = repr(nccl_includes),
         )
     else:
         if not ctx.path("/usr/include" + _TORCH_H).exists:
@@ -104,14 +142,17 @@ def _libtorch_repository_impl(ctx):
             defines = "[]",
             includes = '["include"]',
             linkopts = '["-ltorch", "-ltorch_cpu", "-lc10"]',
-            gloo_defines = '["USE_C10D_GLOO"]',
+            gloo_defines = '["USE_C10D_GLOO", "RUTILE_GLOO_PAIRS"]',
             gloo_linkopts = '["-lgloo"]',
+            nccl_hdrs = "[]",
+            nccl_defines = "[]",
+            nccl_includes = "[]",
         )
     ctx.file("WORKSPACE", 'workspace(name = "libtorch")\n')
     ctx.file("BUILD", build)
 
 libtorch_repository = repository_rule(
     implementation = _libtorch_repository_impl,
-    environ = ["LIBTORCH"],
+    environ = ["CUDA_HOME", "LIBTORCH"],
     local = True,
 )

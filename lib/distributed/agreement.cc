@@ -39,6 +39,12 @@ void Agreement::Take(absl::Span<const double> values) {
   }
 }
 
+absl::Status Agreement::JoinDevices(const std::string& device) {
+  if (alone()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(devices_, communicator_->JoinDevices(device));
+  return absl::OkStatus();
+}
+
 absl::Status Agreement::Agree() {
   TermSums none;
   return Sum(&none, {});

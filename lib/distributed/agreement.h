@@ -4,11 +4,15 @@
 #ifndef RUTILE_LIB_DISTRIBUTED_AGREEMENT_H_
 #define RUTILE_LIB_DISTRIBUTED_AGREEMENT_H_
 
+#include <memory>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/distributed/communicator.h"
+#include "lib/task/device_sums.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -34,6 +38,11 @@ class Agreement {
   void Offer(absl::Span<double> values) const;
   void Take(absl::Span<const double> values);
 
+  // Communicator::JoinDevices; to be called once, by those whose gradients LibTorch makes on a device.
+  absl::Status JoinDevices(const std::string& device);
+  // nullptr: gradients are summed through the host.
+  DeviceSums* devices() const { return devices_.get(); }
+
   // All of these do nothing when alone.
   // To agree, and no more.
   absl::Status Agree();
@@ -44,6 +53,7 @@ class Agreement {
 
  private:
   Communicator* const communicator_;
+  std::unique_ptr<DeviceSums> devices_;
   absl::Time now_ = absl::InfinitePast();
   bool interrupted_ = false;
 };

@@ -7,12 +7,14 @@
 #ifndef RUTILE_LIB_DISTRIBUTED_COMMUNICATOR_H_
 #define RUTILE_LIB_DISTRIBUTED_COMMUNICATOR_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/task/device_sums.h"
 #include "lib/task/exchange.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -26,6 +28,11 @@ class Communicator : public Exchange {
   virtual void StartSum(Tensor values) = 0;
   // Waits for all that were started. The first error.
   virtual absl::Status FinishSums() = 0;
+  // For sums on this process's `device` ("cuda:1", "cpu"); nullptr where they go through the host instead: on
+  // processors, without NCCL, or where two processes have one GPU. All processes call it, and come to the same.
+  virtual absl::StatusOr<std::unique_ptr<DeviceSums>> JoinDevices(const std::string& device) {
+    return std::unique_ptr<DeviceSums>();
+  }
   // What each process gave, by rank.
   virtual absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) = 0;
 };

@@ -17,6 +17,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/gloo_mesh.h"
+#include "lib/distributed/nccl_sums.h"
 #include "lib/profile/scope.h"
 
 #ifdef USE_C10D_GLOO
@@ -163,6 +164,21 @@ class GlooCommunicator : public Communicator {
     return status;
   }
 
+  absl::StatusOr<std::unique_ptr<DeviceSums>> JoinDevices(const std::string& device) override {
+    char host[256] = "";
+    ::gethostname(host, sizeof(host) - 1);
+    const std::string own = HasNccl() && device != "cpu" ? absl::StrCat(host, " ", device) : "";
+    ASSIGN_OR_RETURN(std::vector<std::string> all, Gather(own));
+    std::sort(all.begin(), all.end());
+    std::unique_ptr<DeviceSums> sums;
+    if (all.front().empty() || std::adjacent_find(all.begin(), all.end()) != all.end()) return sums;
+    RETURN_IF_ERROR(Guarded("joining on GPUs", [&] {
+      sums = JoinNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", store_), settings_.rank, settings_.size, device,
+                      std::chrono::milliseconds(absl::ToInt64Milliseconds(options_.timeout)));
+    }));
+    return sums;
+  }
+
   absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) override {
     // Each fills its own part of an array of zeros, whose sum has all.
     std::vector<double> sizes(settings_.size);
@@ -198,9 +214,9 @@ class GlooCommunicator : public Communicator {
   }
 
   void JoinMesh(std::chrono::milliseconds timeout) {
-    c10d::ProcessGroupGloo::GlooStore store(c10::make_intrusive<c10d::PrefixStore>("mesh", store_));
-    mesh_ = std::make_unique<GlooMesh>(settings_.rank, settings_.size, &store, group_options_->devices.front(), timeout,
-                                       settings_.local_size <= AvailableProcessors());
+    mesh_ = JoinGlooMesh(settings_.rank, settings_.size, c10::make_intrusive<c10d::PrefixStore>("mesh", store_),
+                         group_options_->devices.front(), timeout, settings_.local_size <= AvailableProcessors());
+    if (mesh_ == nullptr) return;
     // All are there before the first message is sent.
     std::vector<at::Tensor> nothing = {at::zeros({1})};
     group_->allreduce(nothing)->wait();

@@ -8,17 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/types/span.h"
+#include "torch/csrc/distributed/c10d/Store.hpp"
 
 namespace gloo {
-class Context;
-namespace rendezvous {
-class Store;
-}
 namespace transport {
-class Buffer;
 class Device;
 }  // namespace transport
 }  // namespace gloo
@@ -28,31 +23,22 @@ namespace rutile {
 // Errors are Gloo's exceptions: a process that has gone, or has not answered within the timeout.
 class GlooMesh {
  public:
-  // Meets the others at the store. spin: a thread that waits looks for its message again and again and keeps its
-  // processor, which is quickest where each process has one of its own; else it sleeps.
-  GlooMesh(int rank, int size, gloo::rendezvous::Store* store, std::shared_ptr<gloo::transport::Device> device,
-           std::chrono::milliseconds timeout, bool spin);
-  ~GlooMesh();
+  virtual ~GlooMesh() = default;
 
   // Sends `bytes` of own to every other process and writes rank r's to all[r], as many; all[rank] is left alone. All
   // processes make the same calls, the first when all have made their objects.
-  void Exchange(const char* own, int64_t bytes, absl::Span<char* const> all);
+  virtual void Exchange(const char* own, int64_t bytes, absl::Span<char* const> all) = 0;
 
   // After an error: leaves connections, which may wait for others, to themselves.
-  void Abandon();
-
- private:
-  struct Peer {
-    int rank;
-    std::vector<char> sent, received;
-    std::unique_ptr<gloo::transport::Buffer> to, from;
-  };
-
-  const bool spin_;
-  bool started_ = false;
-  std::shared_ptr<gloo::Context> context_;
-  std::vector<std::unique_ptr<Peer>> peers_;
+  virtual void Abandon() = 0;
 };
+
+// Meets the others at the store. spin: a thread that waits looks for its message again and again and keeps its
+// processor, which is quickest where each process has one of its own; else it sleeps. Null in a build whose Gloo is
+// inside LibTorch, where nobody else can call it.
+std::unique_ptr<GlooMesh> JoinGlooMesh(int rank, int size, const c10::intrusive_ptr<c10d::Store>& store,
+                                       const std::shared_ptr<gloo::transport::Device>& device,
+                                       std::chrono::milliseconds timeout, bool spin);
 
 }  // namespace rutile
 

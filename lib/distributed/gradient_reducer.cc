@@ -40,6 +40,7 @@ GradientObserver* GradientReducer::Watch(absl::Span<Tensor> gradients) {
 
 absl::Status GradientReducer::ReduceTerms(TermSums* sums, absl::Span<Tensor> gradients) {
   if (alone()) return absl::OkStatus();
+  if (agreement_->devices() != nullptr) return agreement_->Sum(sums, {});
   if (buckets_.has_value()) {
     if (num_terms_ == 1) buckets_->StartRest(gradients[0]);
     RETURN_IF_ERROR(agreement_->Sum(sums, {}));
@@ -53,7 +54,7 @@ absl::Status GradientReducer::ReduceTerms(TermSums* sums, absl::Span<Tensor> gra
 }
 
 absl::StatusOr<bool> GradientReducer::ReduceCombined(Tensor* combined) {
-  if (!buckets_.has_value() || num_terms_ == 1) return false;
+  if (!buckets_.has_value() || num_terms_ == 1 || agreement_->devices() != nullptr) return false;
   buckets_->StartRest(*combined);
   RETURN_IF_ERROR(buckets_->Complete(combined));
   return true;

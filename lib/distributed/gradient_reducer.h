@@ -21,7 +21,8 @@ namespace rutile {
 // A loss needs the sums of all before its terms can be weighed. So
 //   small gradients go with the sums, since each exchange has its own delay;
 //   a large one of one term goes in buckets, as far as the task says so while it still works on the rest;
-//   large ones of several terms are combined first, in a second call, which halves the bytes of two.
+//   large ones of several terms are combined first, in a second call, which halves the bytes of two;
+//   what was summed on GPUs (Agreement::devices) is left alone.
 class GradientReducer {
  public:
   // agreement: nullptr: alone.

@@ -1,8 +1,11 @@
 #include "lib/distributed/thread_communicator.h"
 
+#include <ATen/ATen.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -14,6 +17,7 @@
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/distributed/tensor_values.h"
+#include "lib/task/device_sums.h"
 
 namespace rutile {
 namespace {
@@ -66,8 +70,8 @@ class Meeting {
 class ThreadCommunicator : public Communicator {
  public:
   // background: of sums that are started.
-  ThreadCommunicator(Meeting* meeting, Meeting* background, int rank)
-      : meeting_(meeting), background_(background), rank_(rank) {}
+  ThreadCommunicator(Meeting* meeting, Meeting* background, int rank, bool devices)
+      : meeting_(meeting), background_(background), rank_(rank), devices_(devices) {}
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->size(); }
@@ -92,6 +96,26 @@ class ThreadCommunicator : public Communicator {
   absl::Status FinishSums() override {
     if (started_.valid()) started_.wait();
     return absl::OkStatus();
+  }
+
+  // Meets the others of the same sums.
+  class Devices : public DeviceSums {
+   public:
+    explicit Devices(ThreadCommunicator* communicator) : communicator_(communicator) {}
+    absl::Status Sum(at::Tensor* values) override {
+      at::Tensor sum = values->to(at::kDouble).contiguous();
+      communicator_->SumIn(communicator_->meeting_, {sum.data_ptr<double>(), static_cast<size_t>(sum.numel())});
+      values->copy_(sum);
+      return absl::OkStatus();
+    }
+
+   private:
+    ThreadCommunicator* const communicator_;
+  };
+
+  absl::StatusOr<std::unique_ptr<DeviceSums>> JoinDevices(const std::string& device) override {
+    CHECK_EQ(device, "cpu");
+    return devices_ ? std::make_unique<Devices>(this) : nullptr;
   }
 
   absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) override {
@@ -119,17 +143,18 @@ class ThreadCommunicator : public Communicator {
   Meeting* const meeting_;
   Meeting* const background_;
   const int rank_;
+  const bool devices_;
   std::shared_future<void> started_;  // the last one
 };
 
 }  // namespace
 
-void RunAsThreads(int size, const std::function<void(Communicator* communicator)>& work) {
+void RunAsThreads(int size, const std::function<void(Communicator* communicator)>& work, bool devices) {
   Meeting meeting(size), background(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadCommunicator communicator(&meeting, &background, rank);
+      ThreadCommunicator communicator(&meeting, &background, rank, devices);
       work(&communicator);
     });
   }

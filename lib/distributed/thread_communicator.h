@@ -10,8 +10,8 @@
 namespace rutile {
 
 // work(communicator) in `size` threads, each a rank of its own; returns when all have. Every rank must make the same
-// calls: one that does not hangs the others.
-void RunAsThreads(int size, const std::function<void(Communicator* communicator)>& work);
+// calls: one that does not hangs the others. devices: Communicator::JoinDevices sums on "cpu", as others do on GPUs.
+void RunAsThreads(int size, const std::function<void(Communicator* communicator)>& work, bool devices = false);
 
 }  // namespace rutile
 

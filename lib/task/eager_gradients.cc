@@ -107,6 +107,14 @@ struct EagerGradients::Impl {
   std::vector<Leaf> leaves;           // what is differentiated by
   std::vector<at::Tensor> gradients;  // staged: [T] of [P]; undefined before a batch adds to them
   at::Tensor sums;                    // staged: [T] fp64
+  DeviceSums* processes = nullptr;    // staged: what gradients are summed over before they are fetched
+
+  // Of a term: what Add has left, or 0.
+  absl::Status SumOverProcesses(const Tensor& like, at::Tensor* gradient) const {
+    if (processes == nullptr) return absl::OkStatus();
+    if (!gradient->defined()) *gradient = at::zeros_like(ToTorch(like), at::device(device));
+    return processes->Sum(gradient);
+  }
 };
 
 EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bool staged)
@@ -159,18 +167,26 @@ absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& b
   });
 }
 
+void EagerGradients::SetProcesses(DeviceSums* processes) {
+  CHECK(impl_->staged);
+  impl_->processes = processes;
+}
+
 absl::Status EagerGradients::Fetch(absl::Span<Tensor> gradients, TermSums* sums) {
-  if (!impl_->flat.defined()) return absl::OkStatus();  // nothing is staged
-  return Guard([&] {
-    for (size_t t = 0; t < gradients.size(); ++t) {
+  if (!impl_->flat.defined() && impl_->processes == nullptr) return absl::OkStatus();  // nothing is staged
+  absl::Status status;
+  RETURN_IF_ERROR(Guard([&] {
+    for (size_t t = 0; t < gradients.size() && status.ok(); ++t) {
       at::Tensor& gradient = impl_->gradients[t];
-      if (gradient.defined()) ToTorch(gradients[t]).add_(gradient.cpu());
+      status = impl_->SumOverProcesses(gradients[t], &gradient);
+      if (status.ok() && gradient.defined()) ToTorch(gradients[t]).add_(gradient.cpu());
       gradient.reset();
     }
-    AddLosses(impl_->sums.unsqueeze(0).cpu(), sums);
+    if (impl_->sums.defined()) AddLosses(impl_->sums.unsqueeze(0).cpu(), sums);
     impl_->sums.reset();
     impl_->flat.reset();
-  });
+  }));
+  return status;
 }
 
 }  // namespace rutile

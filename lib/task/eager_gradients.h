@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "lib/task/device_sums.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 
@@ -32,6 +33,10 @@ class EagerGradients {
   // then. INTERNAL with LibTorch's message when it throws (a GPU without memory).
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, double scale, absl::Span<Tensor> gradients,
                    TermSums* sums);
+
+  // From now on Fetch gives gradients that are summed over processes, where they lie: `sums` stay this process's own.
+  // All processes then call Fetch, also one that has added nothing. `processes` must outlive this object; staged alone.
+  void SetProcesses(DeviceSums* processes);
 
   // Adds what is still on the GPU to the same as was given to Add. Waits for it.
   absl::Status Fetch(absl::Span<Tensor> gradients, TermSums* sums);

@@ -18,10 +18,14 @@
 namespace rutile {
 namespace {
 
-std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager) {
+std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager,
+                                          const Agreement* agreement) {
   if (mode == CompileMode::kCompile) return nullptr;
   eager.script = mode == CompileMode::kScript;
-  return std::make_unique<EagerGradients>(task, eager);
+  DeviceSums* const processes = agreement == nullptr ? nullptr : agreement->devices();
+  auto gradients = std::make_unique<EagerGradients>(task, eager, /*staged=*/processes != nullptr);
+  if (processes != nullptr) gradients->SetProcesses(processes);
+  return gradients;
 }
 
 }  // namespace
@@ -29,7 +33,7 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement,
                            ModelShards* shards)
     : task_(task),
-      eager_(MakeEager(task, mode, eager)),
+      eager_(MakeEager(task, mode, eager, agreement)),
       reducer_(shards == nullptr ? agreement : nullptr, task),
       shards_(shards),
       sums_(static_cast<int>(task.terms().size())) {

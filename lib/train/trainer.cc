@@ -182,6 +182,7 @@ absl::Status Trainer::Start() {
   if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
+  if (options_.compile_mode != CompileMode::kCompile) RETURN_IF_ERROR(agreement_.JoinDevices(options_.eager.device));
   if (options_.shard_model) {
     ASSIGN_OR_RETURN(shards_, ModelShards::Create(&task_, &agreement_));
   }

@@ -28,13 +28,14 @@ namespace {
 using ::testing::HasSubstr;
 
 // Of rank 0, after all have gone on the same way.
-TrainResult TrainTogether(int size, TrainerOptions options, const std::string& directory) {
+TrainResult TrainTogether(int size, TrainerOptions options, const std::string& directory, bool devices = false) {
   std::vector<absl::StatusOr<TrainResult>> results(size, absl::UnknownError("not run"));
-  RunAsThreads(size, [&](Communicator* communicator) {
+  const auto work = [&](Communicator* communicator) {
     TrainerOptions own = options;
     own.communicator = communicator;
     results[communicator->rank()] = TrainNoisyToy(own, directory);
-  });
+  };
+  RunAsThreads(size, work, devices);
   for (const absl::StatusOr<TrainResult>& result : results) {
     EXPECT_TRUE(result.ok()) << result.status();
     if (!result.ok()) return {};
@@ -48,13 +49,13 @@ TrainResult TrainTogether(int size, TrainerOptions options, const std::string& d
   return *results[0];
 }
 
-void ExpectSameRun(const TrainerOptions& options) {
+void ExpectSameRun(const TrainerOptions& options, bool devices = false) {
   const std::string alone_directory = NewRunDirectory();
   const absl::StatusOr<TrainResult> alone = TrainNoisyToy(options, alone_directory);
   ASSERT_TRUE(alone.ok()) << alone.status();
   for (const int size : {2, 3, 7}) {  // seven: some have nothing in a batch of five
     const std::string directory = NewRunDirectory();
-    const TrainResult result = TrainTogether(size, options, directory);
+    const TrainResult result = TrainTogether(size, options, directory, devices);
     EXPECT_EQ(result.steps, alone->steps);
     EXPECT_EQ(result.best_epoch, alone->best_epoch);
     EXPECT_NEAR(result.best_loss, alone->best_loss, 1e-11);
@@ -80,6 +81,16 @@ TEST(TrainerProcessesTest, EqualOneWithEverythingAtOnce) {
   options.stop.patience = 3;
   options.num_workers = 2;
   ExpectSameRun(options);
+}
+
+// As on GPUs, where LibTorch's gradients are summed before they are fetched, batches accumulated or not.
+TEST(TrainerProcessesTest, EqualOneWithGradientsSummedOnDevices) {
+  TrainerOptions options = ToyOptions(4);
+  options.compile_mode = CompileMode::kNone;
+  ExpectSameRun(options, /*devices=*/true);
+  options.accumulate_grad_batches = 3;
+  options.gradient_clip_norm = 0.1;
+  ExpectSameRun(options, /*devices=*/true);
 }
 
 TEST(TrainerProcessesTest, EqualOneWithLbfgs) {

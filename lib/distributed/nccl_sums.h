@@ -1,0 +1,24 @@
+// Sums of what lies on GPUs, by NCCL, which LibTorch's builds with CUDA bring.
+
+#ifndef RUTILE_LIB_DISTRIBUTED_NCCL_SUMS_H_
+#define RUTILE_LIB_DISTRIBUTED_NCCL_SUMS_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "lib/task/device_sums.h"
+#include "torch/csrc/distributed/c10d/Store.hpp"
+
+namespace rutile {
+
+// Whether this build has it.
+bool HasNccl();
+
+// Throws LibTorch's exceptions: no such device, no NCCL. timeout: of a sum; NCCL then ends the process. HasNccl().
+std::unique_ptr<DeviceSums> JoinNccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                                     const std::string& device, std::chrono::milliseconds timeout);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DISTRIBUTED_NCCL_SUMS_H_
