@@ -9,9 +9,9 @@ set -euo pipefail
 level=${1:-build}
 packages=(bazel-bootstrap bazel-rules-java bazel-platforms g++ pkg-config make ca-certificates
   libabsl-dev libgflags-dev libgoogle-glog-dev nlohmann-json3-dev libhwy-dev zlib1g-dev libssl-dev
-  libopenblas0-openmp gnuplot-nox)
+  libgloo-dev libopenblas0-openmp gnuplot-nox)
 # OpenBLAS above: LibTorch alone pulls in reference BLAS, which is 20 to 30 times slower.
-[ -n "${LIBTORCH:-}" ] || packages+=(libtorch-dev libgloo-dev)
+[ -n "${LIBTORCH:-}" ] || packages+=(libtorch-dev)
 case $level in
   build) ;;
   test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3) ;;&
