@@ -14,7 +14,7 @@ packages=(bazel-bootstrap bazel-rules-java bazel-platforms g++ pkg-config make c
 [ -n "${LIBTORCH:-}" ] || packages+=(libtorch-dev)
 case $level in
   build) ;;
-  test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3) ;;&
+  test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3 iproute2) ;;&
   ci) packages+=(clang clang-format-14 libclang-rt-14-dev git valgrind) ;;
   test) ;;
   *) echo "bootstrap.sh: $level: expected build, test or ci" >&2; exit 1 ;;

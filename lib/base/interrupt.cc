@@ -12,7 +12,7 @@ volatile std::sig_atomic_t received = 0;
 
 void Remember(int signal_number) {
   received = signal_number;
-  std::signal(signal_number, SIG_DFL);  // the next one is final
+  if (signal_number == SIGINT) std::signal(SIGINT, SIG_DFL);  // the next one is final
 }
 
 }  // namespace

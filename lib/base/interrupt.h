@@ -7,7 +7,8 @@
 
 namespace rutile {
 
-// From now on the first signal sets the flag and a second one of the same kind ends the process at once. SIGXFSZ is
+// From now on the first signal sets the flag. A second SIGINT ends the process at once, as who presses Ctrl-C twice
+// wants; the others may come twice for one reason (Slurm's SIGTERM does: to the step, and through srun). SIGXFSZ is
 // ignored: a file that grows beyond `ulimit -f` is an error of writing it, as on a full disk.
 void InstallInterruptHandlers();
 

@@ -33,16 +33,25 @@ TEST(InterruptTest, FilesThatMayNotGrowDoNotEndTheProcess) {
   EXPECT_EQ(InterruptSignal(), 0);
 }
 
-TEST(InterruptDeathTest, TheSecondOneEndsTheProcess) {
-  for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) {
-    EXPECT_EXIT(
-        {
-          InstallInterruptHandlers();
-          std::raise(signal_number);
-          std::raise(signal_number);
-        },
-        ::testing::KilledBySignal(signal_number), "");
+TEST(InterruptTest, LaunchersMaySignalTwice) {
+  for (const int signal_number : {SIGTERM, SIGUSR1}) {
+    SetInterruptForTest(0);
+    InstallInterruptHandlers();
+    std::raise(signal_number);
+    std::raise(signal_number);
+    EXPECT_EQ(InterruptSignal(), signal_number);
   }
+  SetInterruptForTest(0);
+}
+
+TEST(InterruptDeathTest, TheSecondCtrlCEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        InstallInterruptHandlers();
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      ::testing::KilledBySignal(SIGINT), "");
 }
 
 }  // namespace

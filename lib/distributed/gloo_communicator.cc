@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,11 +16,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/gloo_mesh.h"
 #include "lib/distributed/nccl_sums.h"
+#include "lib/distributed/processor_share.h"
 #include "lib/profile/scope.h"
+#include "lib/task/torch_facts.h"
 
 #ifdef USE_C10D_GLOO
 #include <netdb.h>
@@ -74,8 +77,14 @@ absl::Status Explain(const RankSettings& settings, const GlooOptions& options, a
                                              "its last checkpoint"));
 }
 
-// This machine's address on the way to `host`; "" when it is not known, or the way leads into this machine alone (its
-// own name often means 127.0.1.1). No packet is sent: connecting a datagram socket asks the routing table.
+std::string NumericAddress(const sockaddr* address, socklen_t length) {
+  char text[NI_MAXHOST];
+  return ::getnameinfo(address, length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+// This machine's address on the way to `host`; "" when it is not known, or `host` is this machine, whose own name means
+// 127.0.1.1 on Debian, and may mean an address that leads nowhere else. No packet is sent: connecting a datagram socket
+// asks the routing table.
 std::string AddressTowards(const std::string& host) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_DGRAM;
@@ -87,13 +96,13 @@ std::string AddressTowards(const std::string& host) {
   const auto close = absl::MakeCleanup([socket] { ::close(socket); });
   sockaddr_storage own = {};
   socklen_t length = sizeof(own);
-  char text[NI_MAXHOST];
   if (::connect(socket, found->ai_addr, found->ai_addrlen) != 0 ||
-      ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0 ||
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) {
     return "";
   }
-  return absl::StartsWith(text, "127.") || absl::string_view(text) == "::1" ? "" : text;
+  std::string text = NumericAddress(reinterpret_cast<sockaddr*>(&own), length);
+  const bool here = absl::StartsWith(text, "127.") || text == NumericAddress(found->ai_addr, found->ai_addrlen);
+  return here ? "" : text;
 }
 
 class GlooCommunicator : public Communicator {
@@ -118,6 +127,9 @@ class GlooCommunicator : public Communicator {
       store.numWorkers = settings_.size;
       store.timeout = timeout;
       store_ = c10::make_intrusive<c10d::TCPStore>(settings_.master_address, store);
+      const absl::StatusOr<int> share = ProcessorShare(Tell("place", OwnPlace()), settings_.rank);
+      if (!share.ok()) throw std::runtime_error(std::string(share.status().message()));
+      share_ = *share;
       group_options_ = c10d::ProcessGroupGloo::Options::create(timeout);
       group_options_->threads = 1;  // calls come one after another
       group_options_->devices.push_back(MakeDevice());
@@ -128,6 +140,7 @@ class GlooCommunicator : public Communicator {
 
   int rank() const override { return settings_.rank; }
   int size() const override { return settings_.size; }
+  int processors() const { return std::max(1, share_); }
 
   absl::Status Sum(absl::Span<double> values) override {
     return Reduce(at::from_blob(values.data(), {static_cast<int64_t>(values.size())}, at::kDouble));
@@ -167,7 +180,8 @@ class GlooCommunicator : public Communicator {
   absl::StatusOr<std::unique_ptr<DeviceSums>> JoinDevices(const std::string& device) override {
     char host[256] = "";
     ::gethostname(host, sizeof(host) - 1);
-    const std::string own = HasNccl() && device != "cpu" ? absl::StrCat(host, " ", device) : "";
+    const std::string bus = HasNccl() ? CudaBusId(device) : "";
+    const std::string own = bus.empty() ? "" : absl::StrCat(host, " ", bus);
     ASSIGN_OR_RETURN(std::vector<std::string> all, Gather(own));
     std::sort(all.begin(), all.end());
     std::unique_ptr<DeviceSums> sums;
@@ -213,9 +227,20 @@ class GlooCommunicator : public Communicator {
     return absl::OkStatus();
   }
 
+  // What each process says of `key`, by rank, before there are connections.
+  std::vector<std::string> Tell(const std::string& key, const std::string& own) {
+    store_->set(absl::StrCat(key, settings_.rank), std::vector<uint8_t>(own.begin(), own.end()));
+    std::vector<std::string> all;
+    for (int rank = 0; rank < settings_.size; ++rank) {
+      const std::vector<uint8_t> text = store_->get(absl::StrCat(key, rank));
+      all.emplace_back(text.begin(), text.end());
+    }
+    return all;
+  }
+
   void JoinMesh(std::chrono::milliseconds timeout) {
     mesh_ = JoinGlooMesh(settings_.rank, settings_.size, c10::make_intrusive<c10d::PrefixStore>("mesh", store_),
-                         group_options_->devices.front(), timeout, settings_.local_size <= AvailableProcessors());
+                         group_options_->devices.front(), timeout, share_ > 0);
     if (mesh_ == nullptr) return;
     // All are there before the first message is sent.
     std::vector<at::Tensor> nothing = {at::zeros({1})};
@@ -253,11 +278,15 @@ class GlooCommunicator : public Communicator {
     work.wait();
   }
 
-  std::shared_ptr<gloo::transport::Device> MakeDevice() const {
+  std::shared_ptr<gloo::transport::Device> MakeDevice() {
     using Group = c10d::ProcessGroupGloo;
     if (!options_.interface.empty()) return Group::createDeviceForInterface(options_.interface);
     if (settings_.size == settings_.local_size) return Group::createDeviceForHostname("127.0.0.1");
-    const std::string own = AddressTowards(settings_.master_address);
+    std::string own = AddressTowards(settings_.master_address);
+    // On rank 0's machine that says nothing: there others are asked for, and the way to the first of them counts.
+    for (const std::string& other : Tell("address", own)) {
+      if (own.empty() && !other.empty()) own = AddressTowards(other);
+    }
     return own.empty() ? Group::createDefaultDevice() : Group::createDeviceForHostname(own);
   }
 
@@ -272,20 +301,23 @@ class GlooCommunicator : public Communicator {
   std::vector<c10::intrusive_ptr<c10d::Work>> started_;
   absl::Status started_status_;
   bool failed_ = false;
+  int share_ = 1;  // of the machine's processors
   int64_t started_bytes_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings& settings, const GlooOptions& options) {
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings& settings, const GlooOptions& options,
+                                                       int* processors) {
   auto communicator = std::make_unique<GlooCommunicator>(settings, options);
   RETURN_IF_ERROR(communicator->Join());
+  if (processors != nullptr) *processors = communicator->processors();
   return std::unique_ptr<Communicator>(std::move(communicator));
 }
 
 #else
 
-absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings&, const GlooOptions&) {
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings&, const GlooOptions&, int*) {
   return absl::UnimplementedError(
       "this build cannot train with several processes: its LibTorch came without Gloo's headers; Debian's LibTorch "
       "with "

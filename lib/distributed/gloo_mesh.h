@@ -10,7 +10,11 @@
 #include <memory>
 
 #include "absl/types/span.h"
-#include "torch/csrc/distributed/c10d/Store.hpp"
+#include "c10/util/intrusive_ptr.h"
+
+namespace c10d {
+class Store;
+}  // namespace c10d
 
 namespace gloo {
 namespace transport {

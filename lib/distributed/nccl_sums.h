@@ -7,8 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "c10/util/intrusive_ptr.h"
 #include "lib/task/device_sums.h"
-#include "torch/csrc/distributed/c10d/Store.hpp"
+
+namespace c10d {
+class Store;
+}  // namespace c10d
 
 namespace rutile {
 

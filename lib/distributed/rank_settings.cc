@@ -7,7 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 
 namespace rutile {
@@ -21,11 +23,17 @@ struct Names {
   const char* rank;
   const char* size;
   const char* local_size;
+  const char* node;     // where local_size is a list, with a number for each machine: this one's place in it
+  const char* started;  // has a value in the launcher's processes alone
+  const char* local_rank;
 };
 constexpr Names kLaunchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", nullptr, "RANK", "LOCAL_RANK"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr,
+     "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    // A job script has the rank 0 and its job's number of tasks, too.
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "SLURM_STEP_NODELIST",
+     "SLURM_LOCALID"},
 };
 
 absl::StatusOr<int> Number(const Variable& variable, const char* name, int low, int high) {
@@ -37,14 +45,28 @@ absl::StatusOr<int> Number(const Variable& variable, const char* name, int low, 
       absl::StrCat("the environment has ", name, "=", text, ", expected a number from ", low, " to ", high));
 }
 
+absl::StatusOr<int> LocalSize(const Names& names, const Variable& variable, int size) {
+  const char* const text = variable(names.local_size);
+  if (text == nullptr) return 1;
+  if (names.node == nullptr) return Number(variable, names.local_size, 1, size);
+  ASSIGN_OR_RETURN(const int node, Number(variable, names.node, 0, size - 1));
+  const std::optional<int> tasks = SlurmTasksOnNode(text, node);
+  if (tasks.has_value() && *tasks >= 1 && *tasks <= size) return *tasks;
+  return absl::InvalidArgumentError(absl::StrCat("the environment has ", names.local_size, "=", text,
+                                                 ", expected numbers from 1 to ", size, " as in 2(x3),1, one for node ",
+                                                 node));
+}
+
 absl::StatusOr<RankSettings> Read(const Names& names, const Variable& variable) {
   constexpr int kMostProcesses = 1 << 20;
   RankSettings settings;
   settings.launcher = names.launcher;
   ASSIGN_OR_RETURN(settings.size, Number(variable, names.size, 1, kMostProcesses));
   ASSIGN_OR_RETURN(settings.rank, Number(variable, names.rank, 0, settings.size - 1));
-  if (variable(names.local_size) != nullptr) {
-    ASSIGN_OR_RETURN(settings.local_size, Number(variable, names.local_size, 1, settings.size));
+  ASSIGN_OR_RETURN(settings.local_size, LocalSize(names, variable, settings.size));
+  settings.local_rank = settings.rank % settings.local_size;
+  if (variable(names.local_rank) != nullptr) {
+    ASSIGN_OR_RETURN(settings.local_rank, Number(variable, names.local_rank, 0, settings.size - 1));
   }
   if (const char* const address = variable("MASTER_ADDR"); address != nullptr) {
     settings.master_address = address;
@@ -70,9 +92,8 @@ absl::StatusOr<RankSettings> Read(const Names& names, const Variable& variable) 
 
 absl::StatusOr<std::optional<RankSettings>> RankFromEnvironment(const Variable& variable) {
   for (const Names& names : kLaunchers) {
-    if (variable(names.rank) == nullptr) continue;
-    // An interactive Slurm shell (salloc, sbatch without srun) has the numbers of its job, and no others beside it.
-    if (variable(names.size) == nullptr) continue;
+    if (variable(names.rank) == nullptr || variable(names.size) == nullptr) continue;
+    if (variable(names.started) == nullptr) continue;
     ASSIGN_OR_RETURN(const RankSettings settings, Read(names, variable));
     if (settings.size == 1) return std::nullopt;
     return settings;
@@ -86,6 +107,22 @@ std::string FirstSlurmHost(absl::string_view list) {
   if (bracket == absl::string_view::npos || comma < bracket) return std::string(list.substr(0, comma));
   const size_t end = list.find_first_of("-,]", bracket);
   return absl::StrCat(list.substr(0, bracket), list.substr(bracket + 1, end - bracket - 1));
+}
+
+std::optional<int> SlurmTasksOnNode(absl::string_view list, int node) {
+  for (absl::string_view part : absl::StrSplit(list, ',')) {
+    int nodes = 1, tasks = 0;
+    const size_t times = part.find("(x");
+    if (times != absl::string_view::npos) {
+      absl::string_view count = part.substr(times + 2);
+      if (!absl::ConsumeSuffix(&count, ")") || !absl::SimpleAtoi(count, &nodes)) return std::nullopt;
+      part = part.substr(0, times);
+    }
+    if (!absl::SimpleAtoi(part, &tasks)) return std::nullopt;
+    if (node < nodes) return tasks;
+    node -= nodes;
+  }
+  return std::nullopt;
 }
 
 }  // namespace rutile

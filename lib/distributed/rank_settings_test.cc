@@ -1,6 +1,7 @@
 #include "lib/distributed/rank_settings.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,7 +22,13 @@ absl::StatusOr<std::optional<RankSettings>> Read(const std::map<std::string, std
 
 TEST(RankSettingsTest, AloneWithoutALauncher) {
   EXPECT_FALSE(Read({})->has_value());
-  EXPECT_FALSE(Read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})->has_value());
+  EXPECT_FALSE(Read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"SLURM_STEP_NODELIST", "a"}})->has_value());
+  // A job script, beside what srun will start.
+  EXPECT_FALSE(Read({{"SLURM_PROCID", "0"},
+                     {"SLURM_NTASKS", "4"},
+                     {"SLURM_NTASKS_PER_NODE", "2"},
+                     {"SLURM_JOB_NODELIST", "a[1-2]"}})
+                   ->has_value());
   EXPECT_FALSE(Read({{"RANK", "0"}})->has_value());  // of something else
 }
 
@@ -29,6 +36,7 @@ TEST(RankSettingsTest, Torchrun) {
   const auto read = Read({{"RANK", "3"},
                           {"WORLD_SIZE", "8"},
                           {"LOCAL_WORLD_SIZE", "4"},
+                          {"LOCAL_RANK", "2"},
                           {"MASTER_ADDR", "node1"},
                           {"MASTER_PORT", "1234"},
                           {"SLURM_PROCID", "1"},
@@ -37,6 +45,7 @@ TEST(RankSettingsTest, Torchrun) {
   EXPECT_EQ((*read)->rank, 3);
   EXPECT_EQ((*read)->size, 8);
   EXPECT_EQ((*read)->local_size, 4);
+  EXPECT_EQ((*read)->local_rank, 2);
   EXPECT_EQ((*read)->master_address, "node1");
   EXPECT_EQ((*read)->master_port, 1234);
   EXPECT_EQ((*read)->launcher, "torchrun");
@@ -75,6 +84,34 @@ TEST(RankSettingsTest, SlurmNamesTheFirstHost) {
   ASSERT_TRUE(read.ok() && read->has_value()) << read.status();
   EXPECT_EQ((*read)->rank, 5);
   EXPECT_EQ((*read)->master_address, "node03");
+}
+
+TEST(RankSettingsTest, SlurmsTasksOfThisStepAndNode) {
+  const auto local_size = [](const char* list, const char* node) {
+    const auto read = Read({{"SLURM_PROCID", "0"},
+                            {"SLURM_NTASKS", "5"},
+                            {"SLURM_NTASKS_PER_NODE", "8"},  // of the job; the step has fewer
+                            {"SLURM_STEP_TASKS_PER_NODE", list},
+                            {"SLURM_NODEID", node},
+                            {"SLURM_STEP_NODELIST", "node[1-3]"}});
+    return read.ok() ? absl::StatusOr<int>((*read)->local_size) : read.status();
+  };
+  EXPECT_EQ(local_size("2(x2),1", "0").value_or(0), 2);
+  EXPECT_EQ(local_size("2(x2),1", "1").value_or(0), 2);
+  EXPECT_EQ(local_size("2(x2),1", "2").value_or(0), 1);
+  EXPECT_THAT(std::string(local_size("2(x2)", "2").status().message()),
+              HasSubstr("SLURM_STEP_TASKS_PER_NODE=2(x2), expected numbers from 1 to 5 as in 2(x3),1, one for node 2"));
+  EXPECT_THAT(std::string(local_size("6", "0").status().message()), HasSubstr("SLURM_STEP_TASKS_PER_NODE=6"));
+  EXPECT_THAT(std::string(local_size("5", "x").status().message()), HasSubstr("SLURM_NODEID=x"));
+}
+
+TEST(RankSettingsTest, SlurmTasksOnNode) {
+  EXPECT_EQ(SlurmTasksOnNode("4", 0), 4);
+  EXPECT_EQ(SlurmTasksOnNode("4", 1), std::nullopt);
+  EXPECT_EQ(SlurmTasksOnNode("3,2(x3),1", 0), 3);
+  EXPECT_EQ(SlurmTasksOnNode("3,2(x3),1", 3), 2);
+  EXPECT_EQ(SlurmTasksOnNode("3,2(x3),1", 4), 1);
+  for (const char* const wrong : {"", "x", "2(x", "2(xy)", "2(x2"}) EXPECT_EQ(SlurmTasksOnNode(wrong, 0), std::nullopt);
 }
 
 TEST(RankSettingsTest, FirstSlurmHost) {

@@ -49,6 +49,19 @@ bool CudaHasBf16(absl::string_view device) {
   return get != nullptr && get(&major, kComputeCapabilityMajor, std::max(0, DeviceIndex(device))) == 0 && major >= 8;
 }
 
+std::string DeviceOfProcess(absl::string_view device, int local_rank, const TorchFacts& facts) {
+  if (device != "cuda" || facts.num_cuda_devices == 0) return std::string(device);
+  return absl::StrCat("cuda:", local_rank % facts.num_cuda_devices);
+}
+
+std::string CudaBusId(absl::string_view device) {
+  if (at::getNumGPUs() == 0) return "";
+  using GetBusId = int (*)(char* id, int length, int device);
+  const auto get = reinterpret_cast<GetBusId>(dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
+  char id[32] = "";
+  return get != nullptr && get(id, sizeof(id), std::max(0, DeviceIndex(device))) == 0 ? id : "";
+}
+
 absl::Status CheckAgainstFacts(const EagerOptions& options, const TorchFacts& facts) {
   const std::string torch = absl::StrCat("this LibTorch ", facts.version);
   if (!options.on_cpu()) {

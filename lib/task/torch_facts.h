@@ -25,6 +25,14 @@ TorchFacts FindTorchFacts();
 // Whether the device ("cuda", "cuda:N") multiplies bfloat16: compute capability 8.0 and later. False without it.
 bool CudaHasBf16(absl::string_view device);
 
+// The device for the process of this number on its machine: "cuda" becomes "cuda:N", again from the first where there
+// are more processes than devices. Others, and "cuda" where there is none, stay as they are.
+std::string DeviceOfProcess(absl::string_view device, int local_rank, const TorchFacts& facts);
+
+// Which of the machine's devices "cuda:N" is, whatever CUDA_VISIBLE_DEVICES leaves of them: "0000:3b:00.0"; "" without
+// it.
+std::string CudaBusId(absl::string_view device);
+
 // INVALID_ARGUMENT, with what was found and what to do, when these options (CheckEagerOptions has passed) are beyond
 // `facts`: no CUDA, no such device, bf16-mixed on a CPU that would compute it step by step in fp32.
 absl::Status CheckAgainstFacts(const EagerOptions& options, const TorchFacts& facts);

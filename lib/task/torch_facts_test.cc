@@ -23,6 +23,17 @@ TEST(TorchFactsTest, AreConsistent) {
   EXPECT_TRUE(facts.num_cuda_devices > 0 || !CudaHasBf16("cuda:0"));
 }
 
+TEST(TorchFactsTest, EachProcessHasADevice) {
+  TorchFacts facts;
+  EXPECT_EQ(DeviceOfProcess("cuda", 1, facts), "cuda");
+  facts.num_cuda_devices = 2;
+  EXPECT_EQ(DeviceOfProcess("cuda", 1, facts), "cuda:1");
+  EXPECT_EQ(DeviceOfProcess("cuda", 2, facts), "cuda:0");
+  EXPECT_EQ(DeviceOfProcess("cuda:0", 1, facts), "cuda:0");
+  EXPECT_EQ(DeviceOfProcess("cpu", 1, facts), "cpu");
+  EXPECT_EQ(CudaBusId("cuda:0").empty(), FindTorchFacts().num_cuda_devices == 0);
+}
+
 TEST(TorchFactsTest, SayWhyADeviceIsRefused) {
   TorchFacts facts;
   facts.version = "9.9";

@@ -421,8 +421,7 @@ absl::Status Trainer::Finish() {
     GatherStates(Parts(), &state_);
     RETURN_IF_ERROR(writer_.WriteLastCheckpoint(state_));
   }
-  const bool can_look = state_.step > 0 || has_validation();
-  if (can_look && (state_.observed_step != state_.step || state_.best_epoch == 0)) {
+  if ((state_.step > 0 || has_validation()) && (state_.observed_step != state_.step || state_.best_epoch == 0)) {
     RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
   }
   RETURN_IF_ERROR(FinishAverage());
@@ -459,6 +458,7 @@ absl::StatusOr<TrainResult> Trainer::Run() {
   if (finishing) status = Finish();
   if (absl::IsCancelled(status)) {
     const absl::Status saved = finishing ? absl::OkStatus() : Save(/*now=*/true);
+    agreement_.Agree().IgnoreError();  // nobody ends before it is written: launchers then kill the others
     if (!saved.ok()) return writer_.NotWritten(saved, status.message());
     return absl::CancelledError(absl::StrCat(status.message(), " in epoch ", state_.epoch + 1, "; the checkpoint is ",
                                              directory_.checkpoint()));
@@ -477,8 +477,7 @@ TrainResult Trainer::Result(const std::string& reason) const {
   result.epochs = state_.epoch, result.steps = state_.step, result.stop_reason = reason;
   result.train_loss = train_loss_, result.best_loss = state_.best_loss, result.average_loss = average_loss_;
   result.best_epoch = state_.best_epoch, result.best_step = state_.best_step;
-  result.averaged = average_best_ ? average_best_->size() : 0;
-  result.best_parameters = state_.best_parameters;
+  result.best_parameters = state_.best_parameters, result.averaged = average_best_ ? average_best_->size() : 0;
   result.time = absl::Now() - begin_;
   return result;
 }

@@ -13,14 +13,15 @@ DEFINE_validator(threads, [](const char*, int32_t value) { return value >= 0 && 
 namespace rutile {
 namespace {
 
-int processes_here = 1;
+int own_processors = 0;  // 0: all
 
 }  // namespace
 
 int ThreadsFromFlags() {
-  return FLAGS_threads > 0 ? FLAGS_threads : std::max(1, AvailableProcessors() / processes_here);
+  if (FLAGS_threads > 0) return FLAGS_threads;
+  return own_processors > 0 ? own_processors : AvailableProcessors();
 }
 
-void ShareProcessors(int processes) { processes_here = processes; }
+void TakeProcessors(int number) { own_processors = std::max(1, number); }
 
 }  // namespace rutile

@@ -7,8 +7,8 @@ namespace rutile {
 
 // How many threads --threads asks for: 0 is all processors that the process may use.
 int ThreadsFromFlags();
-// So many processes like this one work on this machine: by default each takes its part of the processors.
-void ShareProcessors(int processes);
+// Other processes work beside this one: so many processors fall to it, at least 1, and are its default.
+void TakeProcessors(int number);
 
 }  // namespace rutile
 

@@ -13,6 +13,7 @@
 #include "lib/base/cpu_bf16.h"
 #include "lib/base/input_files.h"
 #include "lib/base/memory.h"
+#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/given_flags.h"
 #include "tools/common/parse_shard.h"
@@ -239,7 +240,7 @@ absl::Status SetShares(TracinFlags* flags) {
     return CheckReadableByAll(inputs);
   }
   SetMessageRank(process->shard - 1, /*rank_0_leads=*/false);
-  ShareProcessors(FLAGS_num_processes);
+  TakeProcessors(AvailableProcessors() / FLAGS_num_processes);
   flags->part = process->part;
   flags->shard = process->shard;
   flags->num_shards = FLAGS_num_processes;

@@ -3,12 +3,15 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/amx_permission.h"
 #include "lib/base/status_macros.h"
+#include "lib/distributed/rank_settings.h"
 #include "lib/profile/device_clock.h"
 #include "lib/profile/scope.h"
 #include "lib/profile/session.h"
@@ -28,8 +31,8 @@ DEFINE_string(float32_matmul_precision, "highest",
               "highest, high or medium: what may be left out of products of fp32 matrices. Triples, high: 7 of 24 bits "
               "of a factor, with AMX; LibTorch: TF32 on CUDA.");
 DEFINE_string(device, "auto",
-              "auto, cpu, cuda or cuda:N, for --compile_mode=none and script. auto: the first CUDA device where there "
-              "is one; the fused kernels are for CPUs.");
+              "auto, cpu, cuda or cuda:N, for --compile_mode=none and script. auto: CUDA where there is "
+              "a device; cuda: the first, or of several processes each its own; the fused kernels are for CPUs.");
 
 namespace rutile {
 namespace {
@@ -81,9 +84,11 @@ absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
                                                  " has no effect in fp64: leave it out, or use --precision=fp32"));
 }
 
-std::string Device(CompileMode mode, const TorchFacts& facts) {
-  if (FLAGS_device != "auto") return FLAGS_device;
-  return mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda:0" : "cpu";
+absl::StatusOr<std::string> Device(CompileMode mode, const TorchFacts& facts) {
+  std::string device = FLAGS_device;
+  if (device == "auto") device = mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda" : "cpu";
+  ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
+  return DeviceOfProcess(device, settings.has_value() ? settings->local_rank : 0, facts);
 }
 
 }  // namespace
@@ -131,7 +136,7 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
   }
   const TorchFacts facts = FindTorchFacts();
   EagerOptions& eager = options->eager;
-  eager.device = Device(options->compile_mode, facts);
+  ASSIGN_OR_RETURN(eager.device, Device(options->compile_mode, facts));
   if (!can_round) {
     ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
     ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));

@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -34,8 +35,8 @@ DEFINE_string(dist_timeout, "30s",
               "How long processes that train together wait for one that does not answer, before all end, as in "
               "30s or 5m.");
 DEFINE_string(dist_interface, "",
-              "Network interface over which processes of several machines meet, as eth0. Empty: the one that the "
-              "machine's name leads to.");
+              "Network interface over which processes of several machines meet, as eth0. Empty: that of the way to "
+              "MASTER_ADDR.");
 
 DEFINE_bool(
     sync_batchnorm, false,
@@ -90,8 +91,10 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
     return nullptr;
   }
   SetMessageRank(settings->rank);
-  ShareProcessors(settings->local_size);
-  ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, JoinGloo(*settings, options));
+  std::signal(SIGPIPE, SIG_IGN);  // what is sent to a process that has gone is an error, which says so
+  int processors = 1;
+  ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, JoinGloo(*settings, options, &processors));
+  TakeProcessors(processors);
   ReportJoined();
   return communicator;
 }
