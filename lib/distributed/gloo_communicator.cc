@@ -22,6 +22,7 @@
 #include "lib/distributed/processor_share.h"
 #include "lib/profile/scope.h"
 #include "lib/task/torch_facts.h"
+#include "lib/tensorfile/torch_compat.h"
 
 #ifdef USE_C10D_GLOO
 #include <netdb.h>
@@ -133,7 +134,7 @@ class GlooCommunicator : public Communicator {
       group_options_ = c10d::ProcessGroupGloo::Options::create(timeout);
       group_options_->threads = 1;  // calls come one after another
       group_options_->devices.push_back(MakeDevice());
-      group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, settings_.rank, settings_.size, group_options_);
+      group_ = MakeGroup(store_);
       if (settings_.size > 1 && settings_.size <= kDirectProcesses) JoinMesh(timeout);
     });
   }
@@ -154,9 +155,7 @@ class GlooCommunicator : public Communicator {
     started_status_ = Guarded("adding up", [&] {
       // Connections of their own: the order of calls is kept within each of the groups, not between them.
       if (background_ == nullptr) {
-        background_ =
-            c10::make_intrusive<c10d::ProcessGroupGloo>(c10::make_intrusive<c10d::PrefixStore>("background", store_),
-                                                        settings_.rank, settings_.size, group_options_);
+        background_ = MakeGroup(c10::make_intrusive<c10d::PrefixStore>("background", store_));
       }
       std::vector<at::Tensor> tensors = {ToTorch(values)};
       started_.push_back(background_->allreduce(tensors));
@@ -236,6 +235,11 @@ class GlooCommunicator : public Communicator {
       all.emplace_back(text.begin(), text.end());
     }
     return all;
+  }
+
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> MakeGroup(const c10::intrusive_ptr<c10d::Store>& store) const {
+    const SilentCout silent;
+    return c10::make_intrusive<c10d::ProcessGroupGloo>(store, settings_.rank, settings_.size, group_options_);
   }
 
   void JoinMesh(std::chrono::milliseconds timeout) {

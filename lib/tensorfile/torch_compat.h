@@ -3,7 +3,10 @@
 #ifndef RUTILE_LIB_TENSORFILE_TORCH_COMPAT_H_
 #define RUTILE_LIB_TENSORFILE_TORCH_COMPAT_H_
 
+#include <iostream>
+#include <mutex>
 #include <sstream>
+#include <streambuf>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -30,6 +33,27 @@ template <typename Event>
 struct HasElapsedTime<Event,
                       std::void_t<decltype(std::declval<const Event&>().elapsedTime(std::declval<const Event&>()))>>
     : std::true_type {};
+
+// While there is one, what is written to std::cout is lost: 2.x's Gloo says there who has been connected, and standard
+// output is the tool's. Several threads may have one at a time.
+class SilentCout {
+ public:
+  SilentCout() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (objects_++ == 0) own_ = std::cout.rdbuf(nullptr);
+  }
+  ~SilentCout() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--objects_ == 0) std::cout.rdbuf(own_);
+  }
+  SilentCout(const SilentCout&) = delete;
+  SilentCout& operator=(const SilentCout&) = delete;
+
+ private:
+  static inline std::mutex mutex_;
+  static inline int objects_ = 0;
+  static inline std::streambuf* own_ = nullptr;
+};
 
 }  // namespace rutile
 
