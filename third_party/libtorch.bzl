@@ -101,7 +101,8 @@ def _nccl_includes(ctx, root):
     includes = []
     linked = {}
     for header in ["nccl.h", "cuda_runtime_api.h", "cublas_v2.h", "cusparse.h", "cusolverDn.h"]:
-        found = [path for path in toolkits + packages if path.get_child(header).exists]
+        # Those that came with the wheel first: a toolkit may be of another version, with other layouts.
+        found = [path for path in packages + toolkits if path.get_child(header).exists]
         if not found:
             return []
         if str(found[0]) not in linked:

@@ -3,11 +3,13 @@
 #include "lib/base/logging.h"
 
 #ifdef USE_C10D_NCCL
+#include <cstdint>
 #include <vector>
 
 #include "ATen/ATen.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "torch/csrc/cuda/nccl.h"
 #include "torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp"
 #endif
 
@@ -53,10 +55,23 @@ class NcclSums : public DeviceSums {
 
 }  // namespace
 
-bool HasNccl() { return true; }
+// c10d's objects hold NCCL's structs, whose sizes change: with another version's headers they would overwrite memory.
+bool HasNccl() {
+  static const bool same = [] {
+    const uint64_t version = torch::cuda::nccl::version();
+    const std::string inside = absl::StrCat(version >> 32, ".", version >> 16 & 0xFFFF, ".", version & 0xFFFF);
+    const std::string headers = absl::StrCat(NCCL_MAJOR, ".", NCCL_MINOR, ".", NCCL_PATCH);
+    if (inside == headers) return true;
+    LOG(WARNING) << "gradients of several GPUs are summed through the host: this build found the headers of NCCL "
+                 << headers << ", and LibTorch has NCCL " << inside << "; build it with those (docs/libtorch.md)";
+    return false;
+  }();
+  return same;
+}
 
 std::unique_ptr<DeviceSums> JoinNccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                      const std::string& device, std::chrono::milliseconds timeout) {
+  CHECK(HasNccl()) << "this build has no NCCL";
   return std::make_unique<NcclSums>(store, rank, size, device, timeout);
 }
 

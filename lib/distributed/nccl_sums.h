@@ -16,7 +16,7 @@ class Store;
 
 namespace rutile {
 
-// Whether this build has it.
+// Whether this build has it, with headers of LibTorch's own version.
 bool HasNccl();
 
 // Throws LibTorch's exceptions: no such device, no NCCL. timeout: of a sum; NCCL then ends the process. HasNccl().
