@@ -46,6 +46,7 @@ lib/optimizer/adam.cc                           lib/optimizer/optimizer_test.cc
 lib/optimizer/rmsprop.cc                        lib/optimizer/optimizer_test.cc
 lib/optimizer/sgd.cc                            lib/optimizer/optimizer_test.cc
 lib/kge/conve_layers.cc                      lib/kge/conve_kernel_test.cc
+lib/kge/distinct_queries.cc                  lib/kge/kge_task_test.cc
 lib/kge/product_layers.cc                    lib/kge/conve_kernel_test.cc
 lib/matrix/bf16_amx.cc                          lib/matrix/bf16_products_test.cc
 lib/matrix/bf16_avx512.cc                       lib/matrix/bf16_products_test.cc

@@ -1,8 +1,6 @@
 #include "lib/kge/kge_task.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +8,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_file.h"
 #include "lib/graph/triples_file.h"
+#include "lib/kge/distinct_queries.h"
 #include "lib/kge/kge_file.h"
 #include "lib/kge/kge_init.h"
 #include "lib/kge/kge_labels.h"
@@ -17,7 +16,6 @@
 #include "lib/kge/kge_shard.h"
 #include "lib/kge/running_statistics.h"
 #include "lib/profile/scope.h"
-#include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 
@@ -35,38 +33,6 @@ std::map<std::string, std::string> MakeCourse(const KgeOptions& options, FactorR
   if (factors == FactorRounding::kTwoParts) course["float32_matmul_precision"] = "high";
   course["triples_sha256"] = TriplesSha256(graph);
   return course;
-}
-
-// The queries of a batch that differ, each with the examples that ask it.
-struct DistinctQueries {
-  std::vector<int32_t> head, relation;
-  std::vector<std::vector<int32_t>> targets;
-  std::vector<absl::Span<const int32_t>> known;
-};
-
-DistinctQueries FindDistinct(const NamedTensors& batch) {
-  const absl::Span<const int32_t> head = batch.At("head").values<int32_t>();
-  const absl::Span<const int32_t> relation = batch.At("relation").values<int32_t>();
-  const absl::Span<const int64_t> target_offset = batch.At("target_offset").values<int64_t>();
-  const absl::Span<const int32_t> target = batch.At("target").values<int32_t>();
-  const absl::Span<const int64_t> known_offset = batch.At("known_offset").values<int64_t>();
-  const absl::Span<const int32_t> known = batch.At("known").values<int32_t>();
-  std::vector<size_t> order(head.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return std::tie(head[a], relation[a], a) < std::tie(head[b], relation[b], b); });
-  DistinctQueries queries;
-  for (const size_t b : order) {
-    if (queries.head.empty() || queries.head.back() != head[b] || queries.relation.back() != relation[b]) {
-      queries.head.push_back(head[b]);
-      queries.relation.push_back(relation[b]);
-      queries.targets.emplace_back();
-      queries.known.push_back(known.subspan(known_offset[b], known_offset[b + 1] - known_offset[b]));
-    }
-    queries.targets.back().insert(queries.targets.back().end(), target.begin() + target_offset[b],
-                                  target.begin() + target_offset[b + 1]);
-  }
-  return queries;
 }
 
 }  // namespace
@@ -173,9 +139,11 @@ void KgeTask::AddRanks(const Tensor& parameters, const NamedTensors& batch, absl
   table.dim = shape_.dim();
   table.entity = values.subspan(at.entity, table.num * table.dim);
   if (at.entity_bias >= 0) table.bias = values.subspan(at.entity_bias, table.num);
-  std::vector<RankingQuery> queries;
-  for (size_t q = 0; q < distinct.head.size(); ++q) queries.push_back({distinct.targets[q], distinct.known[q]});
-  for (const Rank& rank : CountRanks<T>(table, hidden_.values<T>(), queries, &pool_)) {
+  AddMetrics(CountRanks<T>(table, hidden_.values<T>(), distinct.Queries(), &pool_), metric_sums);
+}
+
+void KgeTask::AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums) {
+  for (const Rank& rank : ranks) {
     const double realistic = rank.realistic();
     metric_sums[0] += 1 / realistic;
     metric_sums[1] += realistic;

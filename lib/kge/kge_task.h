@@ -29,6 +29,7 @@
 #include "lib/kge/kge_options.h"
 #include "lib/kge/kge_shape.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/ranking/rank_counts.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
@@ -94,6 +95,10 @@ class KgeTask : public Task {
   int num_metric_sums() const override { return kNumMetricSums; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
+  // Scores of a whole batch are there at one time, [B, entities].
+  bool EvaluatesOnDevices() const override { return true; }
+  void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                     absl::Span<double> metric_sums) const override;
   // mrr, mr, hits@1, hits@3, hits@10: of realistic filtered ranks, over all that was ranked; no units.
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
@@ -108,6 +113,7 @@ class KgeTask : public Task {
           const KgeOptions& options, int num_threads, FactorRounding factors);
   template <typename T>
   void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
+  static void AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums);
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const KgeExamples examples_;
   const KgeShape shape_;

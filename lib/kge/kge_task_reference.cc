@@ -5,6 +5,9 @@
 
 #include <utility>
 
+#include "lib/base/logging.h"
+#include "lib/kge/device_ranks.h"
+#include "lib/kge/distinct_queries.h"
 #include "lib/kge/kge_reference.h"
 #include "lib/kge/kge_task.h"
 
@@ -32,6 +35,17 @@ at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors
   at::Tensor losses = Losses(shape_, parameters, batch, eager.mixed, &statistics);
   if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
   return losses;
+}
+
+void KgeTask::EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                            absl::Span<double> metric_sums) const {
+  CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
+  const KgeBatch view = ViewKgeBatch(batch);
+  const at::Tensor scores = ReferenceScores(shape_, parameters, ReferenceHidden(shape_, parameters, view).v);
+  sums->sum[0] += ReferenceLosses(shape_, scores, view).sum(at::kDouble).item<double>();
+  sums->count[0] += static_cast<double>(view.size());
+  const DistinctQueries distinct = FindDistinct(batch);
+  AddMetrics(CountRanksOnDevice(scores.contiguous(), distinct.row, distinct.Queries()), metric_sums);
 }
 
 }  // namespace rutile

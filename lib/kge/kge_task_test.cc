@@ -1,6 +1,7 @@
 #include "lib/kge/kge_task.h"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,8 @@
 #include "gtest/gtest.h"
 #include "lib/kge/kge_file.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/task/eager_evaluation.h"
+#include "lib/task/torch_facts.h"
 #include "lib/testing/gradient_check.h"
 
 namespace rutile {
@@ -54,6 +57,30 @@ NamedTensors Batch(KgeTask& task, const std::vector<int64_t>& examples, int64_t 
   NamedTensors batch;
   EXPECT_TRUE(task.MakeBatch(examples, &batch).ok());
   return batch;
+}
+
+// By LibTorch's operations, as on a GPU: loss, and ranks to the last.
+TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+    for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll, KgeLoss::kOneVsAll}) {
+      const std::unique_ptr<KgeTask> task = MakeTask(Options(model, ConveVariant::kDettmers, loss));
+      const Tensor parameters = task->InitialParameters(5);
+      std::vector<int64_t> examples(task->num_examples());
+      std::iota(examples.begin(), examples.end(), 0);
+      const NamedTensors batch = Batch(*task, examples, 0, /*training=*/false);
+      TermSums own(1), eager(1);
+      std::vector<double> own_metrics(task->num_metric_sums()), eager_metrics(own_metrics);
+      ASSERT_TRUE(task->Evaluate(parameters, batch, &own, absl::MakeSpan(own_metrics)).ok());
+      const std::string device = FindTorchFacts().num_cuda_devices > 0 ? "cuda:0" : "cpu";
+      const absl::Status status =
+          EagerEvaluation(*task, parameters, device).Add(batch, &eager, absl::MakeSpan(eager_metrics));
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_NEAR(eager.sum[0], own.sum[0], 1e-9 * std::abs(own.sum[0]));
+      EXPECT_EQ(eager.count, own.count);
+      EXPECT_GT(own_metrics[5], 0);
+      EXPECT_EQ(eager_metrics, own_metrics);
+    }
+  }
 }
 
 TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {

@@ -19,11 +19,20 @@ std::vector<int64_t> FirstTargets(absl::Span<const RankingQuery> queries) {
   return first;
 }
 
-bool IsKnown(const RankingQuery& query, int32_t target) {
-  return std::binary_search(query.known.begin(), query.known.end(), target);
-}
-
 }  // namespace
+
+void FinishRank(const RankingQuery& query, int32_t target, int64_t num_entities, bool score_is_nan, Rank* rank) {
+  CHECK(target >= 0 && target < num_entities) << target << " of " << num_entities;
+  const bool known = std::binary_search(query.known.begin(), query.known.end(), target);
+  rank->candidates = num_entities - static_cast<int64_t>(query.known.size()) + (known ? 1 : 0);
+  rank->nan = score_is_nan;
+  if (score_is_nan) {
+    rank->greater = rank->candidates - 1;
+    rank->equal = 0;
+  } else if (!known) {
+    --rank->equal;
+  }
+}
 
 template <typename T>
 RankCounter<T>::RankCounter(absl::Span<const T> query, int64_t dim, absl::Span<const RankingQuery> queries,
@@ -81,18 +90,7 @@ std::vector<Rank> RankCounter<T>::Finish() {
     CHECK(query.known.empty() || query.known.back() < num_entities_) << query.known.back() << " of " << num_entities_;
     for (size_t t = 0; t < query.targets.size(); ++t) {
       const int64_t i = first_target_[q] + static_cast<int64_t>(t);
-      CHECK(query.targets[t] >= 0 && query.targets[t] < num_entities_) << query.targets[t] << " of " << num_entities_;
-      Rank& rank = ranks_[i];
-      // The target was counted as equal to itself, and subtracted again where it is known.
-      const bool known = IsKnown(query, query.targets[t]);
-      rank.candidates = num_entities_ - static_cast<int64_t>(query.known.size()) + (known ? 1 : 0);
-      rank.nan = std::isnan(target_score_[i]);
-      if (rank.nan) {
-        rank.greater = rank.candidates - 1;
-        rank.equal = 0;
-      } else if (!known) {
-        --rank.equal;
-      }
+      FinishRank(query, query.targets[t], num_entities_, std::isnan(target_score_[i]), &ranks_[i]);
     }
   }
   return std::move(ranks_);

@@ -31,6 +31,10 @@ struct Rank {
   double realistic() const { return 0.5 * static_cast<double>(optimistic() + pessimistic()); }
 };
 
+// Completes *rank, whose counts are over all entities but the known ones, a target that is not known among them, as
+// equal to itself.
+void FinishRank(const RankingQuery& query, int32_t target, int64_t num_entities, bool score_is_nan, Rank* rank);
+
 // Counts over entities that come in parts: rows of an embedding table at once, or the hidden vectors of all heads, of
 // which only a part fits in memory.
 template <typename T>

@@ -15,6 +15,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/torch_facts.h"
+#include "lib/task/torch_guard.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
@@ -72,17 +73,6 @@ at::Tensor MakeLeaves(const Task& task, const at::Tensor& flat, std::vector<Leaf
   return at::cat(parts);
 }
 
-// LibTorch's exceptions end here: what follows the first line is a stack trace.
-template <typename Work>
-absl::Status Guard(const Work& work) {
-  try {
-    work();
-    return absl::OkStatus();
-  } catch (const c10::Error& error) {
-    return absl::InternalError(absl::StrCat("LibTorch: ", error.what_without_backtrace()));
-  }
-}
-
 }  // namespace
 
 absl::Status CheckEager(const Task& task, const EagerOptions& options) {
@@ -121,6 +111,8 @@ EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bo
     : impl_(std::make_unique<Impl>(task, options, staged || !options.on_cpu())) {
   at::globalContext().setFloat32MatmulPrecision(std::string(MatmulPrecisionName(options.matmul)));
   if (options.on_cpu()) return;
+  // Convolutions, which have a setting of their own, and are not exact at first.
+  at::globalContext().setAllowTF32CuDNN(options.matmul != MatmulPrecision::kHighest);
   // Sums over atoms would depend on which thread comes first. cuBLAS reads the variable when it is first used; it
   // stays as the user set it.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*replace=*/0);
@@ -133,7 +125,7 @@ absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& b
                                  absl::Span<Tensor> gradients, TermSums* sums) {
   const auto num_terms = static_cast<int64_t>(sums->sum.size());
   CHECK_EQ(static_cast<int64_t>(gradients.size()), num_terms);
-  return Guard([&] {
+  return TorchGuard([&] {
     if (!impl_->staged || !impl_->flat.defined()) {
       impl_->leaves.clear();
       impl_->flat = MakeLeaves(impl_->task, ToTorch(parameters, impl_->device), &impl_->leaves);
@@ -175,7 +167,7 @@ void EagerGradients::SetProcesses(DeviceSums* processes) {
 absl::Status EagerGradients::Fetch(absl::Span<Tensor> gradients, TermSums* sums) {
   if (!impl_->flat.defined() && impl_->processes == nullptr) return absl::OkStatus();  // nothing is staged
   absl::Status status;
-  RETURN_IF_ERROR(Guard([&] {
+  RETURN_IF_ERROR(TorchGuard([&] {
     for (size_t t = 0; t < gradients.size() && status.ok(); ++t) {
       at::Tensor& gradient = impl_->gradients[t];
       status = impl_->SumOverProcesses(gradients[t], &gradient);

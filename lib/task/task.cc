@@ -63,4 +63,9 @@ absl::Status Task::AccumulateGradients(const Tensor& parameters, const NamedTens
   return ReferenceGradients(*this, parameters, batch, gradients, sums);
 }
 
+void Task::EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                         absl::Span<double> metric_sums) const {
+  LOG(FATAL) << "this task evaluates on the CPU alone";
+}
+
 }  // namespace rutile

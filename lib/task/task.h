@@ -192,6 +192,11 @@ class Task {
   virtual absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                 absl::Span<double> metric_sums) = 0;
   virtual std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const = 0;
+  // Whether there is an evaluation where the parameters are, on a GPU: EvaluateEager adds what Evaluate does, to
+  // rounding, by LibTorch's operations, whose exceptions it lets pass, in the parameters' type. Default: there is none.
+  virtual bool EvaluatesOnDevices() const { return false; }
+  virtual void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                             absl::Span<double> metric_sums) const;
 
   // ---- the model file (kind potential/1, kge/1): all that predicting needs.
   // `extra` joins the file's metadata (provenance, epoch, validation loss). Called beside training, by another thread:

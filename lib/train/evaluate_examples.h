@@ -4,6 +4,7 @@
 #define RUTILE_LIB_TRAIN_EVALUATE_EXAMPLES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,9 +24,10 @@ struct EvaluationResult {
 // pooled over all examples before the loss is formed, so the result does not depend on the batch size. (aenet-python
 // averages the losses of batches instead, which for a root mean square is another number.) With others (agreement) each
 // evaluates its share, sums are those of all, and all agree at the end. CANCELLED after a signal, when alone; otherwise
-// the errors of the task and of agreeing.
+// the errors of the task and of agreeing. device: where training is; tasks that can evaluate there do.
 absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
-                                                  int64_t epoch = 0, Agreement* agreement = nullptr);
+                                                  int64_t epoch = 0, Agreement* agreement = nullptr,
+                                                  const std::string& device = "cpu");
 
 }  // namespace rutile
 

@@ -90,6 +90,10 @@ class Trainer {
     return ema_ && ema_->parameters() != nullptr ? *ema_->parameters() : epoch_->EvaluationParameters();
   }
 
+  absl::StatusOr<EvaluationResult> Validate(const Tensor& parameters) {
+    return EvaluateExamples(task_, parameters, &validation_loader_, state_.epoch, &agreement_, options_.eager.device);
+  }
+
   absl::Status Start();
   absl::Status StartFiles(const StartingState& start);
   void WriteFailed(const FailedBatch& failed);
@@ -118,7 +122,6 @@ class Trainer {
   // What a run ends with: the last parameters are evaluated, and everything is written.
   absl::Status Finish();
   absl::Status FinishAverage();
-
   RunParts Parts();
   absl::Status KeepCheckpoint(const std::string& path);
   // While training, or (`now`) before it ends.
@@ -291,9 +294,8 @@ bool Trainer::ObserveValue(double value, When when) {
     if (!decision.remove.empty()) writer_.RemoveAfterSave(decision.remove);
   }
   if (state_.best_epoch > 0 && !monitor_.Better(value, state_.best_loss)) return false;
-  state_.best_loss = value;
   state_.best_epoch = std::max<int64_t>(1, state_.epoch + (state_.batch > 0));
-  state_.best_step = state_.step;
+  state_.best_loss = value, state_.best_step = state_.step;
   const Tensor& parameters = Evaluated();
   std::memcpy(state_.best_parameters.mutable_data(), parameters.data(), parameters.num_bytes());
   writer_.SetBestChanged();
@@ -305,8 +307,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   if (validate || !monitor_.of_validation()) RETURN_IF_ERROR(epoch_->MakeWhole());
   if (validate && has_validation()) {
     epoch_->Leave();
-    ASSIGN_OR_RETURN(const EvaluationResult validation,
-                     EvaluateExamples(task_, Evaluated(), &validation_loader_, state_.epoch, &agreement_));
+    ASSIGN_OR_RETURN(const EvaluationResult validation, Validate(Evaluated()));
     if (!std::isfinite(validation.loss)) {
       return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
                                                 state_.epoch + 1, ", step ", state_.step,
@@ -434,8 +435,7 @@ absl::Status Trainer::FinishAverage() {
   if (!average_best_ || average_best_->size() == 0) return absl::OkStatus();
   const Tensor mean = average_best_->Mean();
   if (has_validation()) {
-    ASSIGN_OR_RETURN(const EvaluationResult validation,
-                     EvaluateExamples(task_, mean, &validation_loader_, state_.epoch, &agreement_));
+    ASSIGN_OR_RETURN(const EvaluationResult validation, Validate(mean));
     average_loss_ = validation.loss;
   }
   return files_ == RunFiles::kNone ? absl::OkStatus() : writer_.WriteAverage(state_, mean, average_loss_);

@@ -145,7 +145,7 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
   RETURN_IF_ERROR(CheckAgainstFacts(EagerOptionsOf(*options), facts));
 
   if (!eager.on_cpu()) {
-    messages->push_back(absl::StrCat("training runs on ", eager.device, ", validation on the CPU"));
+    messages->push_back(absl::StrCat("training runs on ", eager.device));
     TimeOn(eager.device, facts, messages);
   }
   if (options->compile_mode == CompileMode::kScript) {

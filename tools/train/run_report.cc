@@ -42,7 +42,7 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
 }
 
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,
-                         absl::string_view member) {
+                         absl::string_view member, const std::string& device) {
   static bool header = true;
   const std::pair<const char*, const std::vector<int64_t>*> sets[] = {
       {split.validation == split.train ? "train" : "validation", &split.validation}, {"test", &split.test}};
@@ -52,7 +52,8 @@ absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameter
     options.batch_size = 256;
     options.shuffle = false;
     DataLoader loader(task, *examples, options);
-    ASSIGN_OR_RETURN(const EvaluationResult result, EvaluateExamples(task, parameters, &loader));
+    ASSIGN_OR_RETURN(const EvaluationResult result,
+                     EvaluateExamples(task, parameters, &loader, /*epoch=*/0, /*agreement=*/nullptr, device));
     if (header) {
       std::cout << (member.empty() ? "" : "member\t") << "set\t" << example_unit;
       for (const Metric& metric : result.metrics) {

@@ -21,9 +21,9 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
 
 // On stdout: a row for each of validation and test that is not empty (with UsedSplit of overfit_batches, "train" for
 // the validation set, which it is), after `member` if that is not "". The header stands above the first row that the
-// process prints. example_unit: "structures".
+// process prints. example_unit: "structures". device: as EvaluateExamples has it.
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,
-                         absl::string_view member);
+                         absl::string_view member, const std::string& device);
 
 }  // namespace rutile
 

@@ -90,6 +90,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
   std::vector<std::string> messages;
   RETURN_IF_ERROR(SetEagerFromFlags(FactorRounding::kNone, &options, &messages));
+  if (!options.eager.on_cpu()) messages.push_back("validation runs on the CPU");
   NoteNarrowNetworks(task_options.hidden, options, &messages);
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
   messages.insert(messages.end(), memory.begin(), memory.end());

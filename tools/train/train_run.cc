@@ -110,7 +110,8 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
                                  keeps_files ? " -> " + directory.average() : ""));
   }
   ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
-  RETURN_IF_ERROR(PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name));
+  RETURN_IF_ERROR(
+      PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name, options.eager.device));
   if (!removed.ok()) return absl::InvalidArgumentError(absl::StrCat("another run is left: ", removed.message()));
   return result;
 }
