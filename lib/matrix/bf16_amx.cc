@@ -275,7 +275,65 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   }
 }
 
+// A factor that is packed as a whole: the tiles of kDepth numbers of all lines, then those of the next. Calls
+// body(first number, numbers, words before them).
+template <typename Body>
+void ForDepths(int64_t depth, int64_t lines, int parts, const Body& body) {
+  const int64_t tiles = RoundUp(lines, kLines) / kLines;
+  for (int64_t first = 0; first < depth; first += kDepth) {
+    body(first, std::min(kDepth, depth - first), first / kNumbers * tiles * parts * kTile);
+  }
+}
+
+template <bool kRight>
+void PackAll(const MatrixView<float>& factor, int parts, uint32_t* packed) {
+  // Lines are columns of the right factor, rows of the left one.
+  const int64_t lines = kRight ? factor.width() : factor.height(), depth = kRight ? factor.height() : factor.width();
+  const bool along = kRight == factor.transposed;
+  ForDepths(depth, lines, parts, [&](int64_t first, int64_t count, int64_t words) {
+    const float* const from = kRight ? factor.At(first, 0) : factor.At(0, first);
+    const Part part = {from, lines, count, along ? 1 : factor.stride, along ? factor.stride : 1};
+    if (parts == 1) return Pack<kRight, 1>(part, packed + words);
+    parts == 2 ? Pack<kRight, 2>(part, packed + words) : Pack<kRight, 3>(part, packed + words);
+  });
+}
+
+template <int kParts>
+void MultiplyAll(const Bf16PackedProblem& problem) {
+  constexpr int64_t kWidth = Width(kParts);
+  const TileConfiguration configuration;
+  int64_t right_words = 0;
+  ForDepths(problem.depth, problem.rows, kParts, [&](int64_t first, int64_t count, int64_t words) {
+    Block block;
+    block.left = problem.left + words;
+    block.steps = RoundUp(count, kNumbers) / kNumbers;
+    block.rows = problem.rows;
+    block.add = problem.add || first > 0;
+    block.stride = problem.stride;
+    const int64_t line = block.steps * kParts * kTile;
+    for (int64_t column = 0; column < problem.columns; column += kWidth) {
+      block.right = problem.right + right_words + column / kLines * line;
+      block.columns = std::min(kWidth, problem.columns - column);
+      block.out = problem.out + column;
+      MultiplyBlock<kParts>(block);
+    }
+    right_words += RoundUp(problem.columns, kLines) / kLines * line;
+  });
+}
+
 }  // namespace
+
+int64_t Bf16AmxWords(int64_t lines, int64_t depth, int parts) {
+  return RoundUp(lines, kLines) * RoundUp(depth, kNumbers) / 2 * parts;
+}
+
+void PackBf16AmxLeft(const MatrixView<float>& a, int parts, uint32_t* packed) { PackAll<false>(a, parts, packed); }
+void PackBf16AmxRight(const MatrixView<float>& b, int parts, uint32_t* packed) { PackAll<true>(b, parts, packed); }
+
+void MultiplyBf16AmxPacked(const Bf16PackedProblem& problem) {
+  if (problem.parts == 1) return MultiplyAll<1>(problem);
+  problem.parts == 2 ? MultiplyAll<2>(problem) : MultiplyAll<3>(problem);
+}
 
 // Factors are packed with AVX512-BF16.
 bool HasBf16Amx() { return HasBf16Avx512() && AmxIsPermitted(); }
@@ -288,6 +346,10 @@ void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {
 #else
 bool HasBf16Amx() { return false; }
 void MultiplyBf16Amx(const Bf16Problem&, Bf16Memory*) {}
+int64_t Bf16AmxWords(int64_t, int64_t, int) { return 0; }
+void PackBf16AmxLeft(const MatrixView<float>&, int, uint32_t*) {}
+void PackBf16AmxRight(const MatrixView<float>&, int, uint32_t*) {}
+void MultiplyBf16AmxPacked(const Bf16PackedProblem&) {}
 #endif
 
 }  // namespace rutile

@@ -33,6 +33,21 @@ void MultiplyBf16Avx512(const Bf16Problem& problem, Bf16Memory* memory);
 bool HasBf16Amx();
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory);
 
+// Factors that were packed, for several products: the bits of MultiplyBf16Amx. packed: Bf16AmxWords, 64-byte aligned;
+// lines are the rows of a left factor, the columns of a right one, and depth is the number of terms.
+struct Bf16PackedProblem {
+  const uint32_t *left, *right;
+  int64_t rows, columns, depth;  // none is 0
+  bool add = false;
+  float* out = nullptr;
+  int64_t stride = 0;
+  int parts = 1;
+};
+int64_t Bf16AmxWords(int64_t lines, int64_t depth, int parts);
+void PackBf16AmxLeft(const MatrixView<float>& a, int parts, uint32_t* packed);
+void PackBf16AmxRight(const MatrixView<float>& b, int parts, uint32_t* packed);
+void MultiplyBf16AmxPacked(const Bf16PackedProblem& problem);
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_MATRIX_BF16_MACHINES_H_
