@@ -1,4 +1,5 @@
-// The networks of a potential at all widths: the kernel beside LibTorch's autograd, first and second order.
+// The networks of a potential at all widths: the kernel, in each of its forms, beside LibTorch's autograd, first and
+// second order; with bf16, mixed precision.
 //
 // Arguments: structures (21 atoms each, a third Ti), neurons of each of two hidden layers. 44 features, tanh, one
 // thread; items are atoms. "flop/s" counts the products alone, two operations each.
@@ -12,9 +13,11 @@
 
 #include "lib/base/random.h"
 #include "lib/potential/energy_kernel.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/network_init.h"
 #include "lib/potential/network_reference.h"
 #include "lib/potential/network_shape.h"
+#include "lib/task/eager_options.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
@@ -70,10 +73,23 @@ void Report(benchmark::State& state, int64_t atoms, double products) {
   state.counters["flop/s"] = benchmark::Counter(2 * products * atoms, benchmark::Counter::kIsIterationInvariantRate);
 }
 
+// The kernel's forms: what it chooses, one of both, and matrices whose factors are rounded.
+enum Form { kChosen, kBlocks, kMatrices, kBf16 };
+
 template <typename T>
+void SetForm(Form form, EnergyKernel<T>* kernel) {
+  KernelPlan plan;
+  if (form == kBlocks) plan.form = NetworkForm::kBlocks;
+  if (form == kMatrices) plan = {kWideAtoms, GradientForm::kByWidth, NetworkForm::kMatrices};
+  kernel->SetPlan(plan);
+  if (form == kBf16) kernel->SetRounding(true);
+}
+
+template <typename T, Form kForm = kChosen>
 void BM_Step(benchmark::State& state) {
   Batch<T> b(state.range(0), state.range(1));
   EnergyKernel<T> kernel(b.shape);
+  SetForm(kForm, &kernel);
   for (auto _ : state) {
     kernel.Forward(b.parameters, b.rows(), absl::MakeSpan(b.sums));
     kernel.Backward(b.parameters, b.rows(), b.slopes, absl::MakeSpan(b.gradients));
@@ -82,7 +98,13 @@ void BM_Step(benchmark::State& state) {
   Report(state, b.structure.size(), StepProducts(b.shape));
 }
 
-template <typename T>
+EagerOptions Eager(bool bf16) {
+  EagerOptions eager;
+  if (bf16) eager.mixed = MixedPrecision::kBf16;
+  return eager;
+}
+
+template <typename T, bool kBf16 = false>
 void BM_StepLibTorch(benchmark::State& state) {
   at::set_num_threads(1);
   const Batch<T> b(state.range(0), state.range(1));
@@ -91,17 +113,19 @@ void BM_StepLibTorch(benchmark::State& state) {
   const at::Tensor slopes = ToTorch(Tensor::Of(b.slopes));
   at::Tensor parameters = ToTorch(Tensor::Of(b.parameters)).requires_grad_();
   for (auto _ : state) {
-    const at::Tensor sums = ReferenceEnergySums(b.shape, parameters, x, offset, structure, b.num_structures);
+    const at::Tensor sums =
+        ReferenceEnergySums(b.shape, parameters, x, offset, structure, b.num_structures, Eager(kBf16));
     (sums * slopes).sum().backward();
     benchmark::DoNotOptimize(parameters.grad().data_ptr());
   }
   Report(state, b.structure.size(), StepProducts(b.shape));
 }
 
-template <typename T>
+template <typename T, Form kForm = kChosen>
 void BM_SecondOrder(benchmark::State& state) {
   Batch<T> b(state.range(0), state.range(1));
   EnergyKernel<T> kernel(b.shape);
+  SetForm(kForm, &kernel);
   for (auto _ : state) {
     kernel.ForwardWithInputGradients(b.parameters, b.rows(), absl::MakeSpan(b.sums), absl::MakeSpan(b.x_gradients));
     kernel.AddEnergyAndTangentGradients(b.parameters, b.rows(), b.slopes, b.tangents, absl::MakeSpan(b.gradients));
@@ -110,7 +134,7 @@ void BM_SecondOrder(benchmark::State& state) {
   Report(state, b.structure.size(), SecondOrderProducts(b.shape));
 }
 
-template <typename T>
+template <typename T, bool kBf16 = false>
 void BM_SecondOrderLibTorch(benchmark::State& state) {
   using torch::autograd::grad;
   at::set_num_threads(1);
@@ -121,7 +145,8 @@ void BM_SecondOrderLibTorch(benchmark::State& state) {
   const at::Tensor slopes = ToTorch(Tensor::Of(b.slopes));
   const at::Tensor parameters = ToTorch(Tensor::Of(b.parameters)).requires_grad_();
   for (auto _ : state) {
-    const at::Tensor sums = ReferenceEnergySums(b.shape, parameters, x, offset, structure, b.num_structures);
+    const at::Tensor sums =
+        ReferenceEnergySums(b.shape, parameters, x, offset, structure, b.num_structures, Eager(kBf16));
     const at::Tensor x_gradients = grad({sums.sum()}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true)[0];
     const auto gradients = grad({(sums * slopes).sum() + (x_gradients * tangents).sum()}, {parameters});
     benchmark::DoNotOptimize(gradients[0].data_ptr());
@@ -130,8 +155,8 @@ void BM_SecondOrderLibTorch(benchmark::State& state) {
 }
 
 void Sizes(benchmark::internal::Benchmark* b) {
-  for (const int structures : {1, 32, 512}) {
-    for (const int width : {15, 32, 64, 128, 200, 512}) b->Args({structures, width});
+  for (const int structures : {1, 6, 32, 512}) {
+    for (const int width : {15, 32, 64, 128, 200, 256, 384, 512, 1024}) b->Args({structures, width});
   }
 }
 
@@ -143,6 +168,18 @@ BENCHMARK_TEMPLATE(BM_Step, double)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_StepLibTorch, double)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_SecondOrder, double)->Apply(Sizes);
 BENCHMARK_TEMPLATE(BM_SecondOrderLibTorch, double)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Step, float, kBlocks)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Step, float, kMatrices)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Step, float, kBf16)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_StepLibTorch, float, true)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, kBlocks)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, kMatrices)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_SecondOrder, float, kBf16)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_SecondOrderLibTorch, float, true)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Step, double, kBlocks)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_Step, double, kMatrices)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_SecondOrder, double, kBlocks)->Apply(Sizes);
+BENCHMARK_TEMPLATE(BM_SecondOrder, double, kMatrices)->Apply(Sizes);
 
 }  // namespace
 }  // namespace rutile

@@ -12,9 +12,9 @@
 #include <algorithm>
 
 #include "lib/base/simd.h"
+#include "lib/potential/activation-inl.h"
 #include "lib/potential/energy_blocks.h"
 #include "lib/potential/products-inl.h"
-#include "lib/potential/tanh-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {
@@ -43,74 +43,18 @@ struct ForwardEnds {
   }
 };
 
-// The slope of an activation as a polynomial of its value: f' = c0 + c1 y + c2 y^2, so that f'' = (c1 + 2 c2 y) f'.
-struct SlopePolynomial {
-  double c0, c1, c2;
-};
-
-constexpr double kMtanhScale = 1.7159;
-
-inline SlopePolynomial SlopeOf(Activation activation) {
-  switch (activation) {
-    case Activation::kTanh:
-      return {1, 0, -1};
-    case Activation::kSigmoid:
-      return {0, 1, -1};
-    case Activation::kMtanh:
-      return {kMtanhScale * 2 / 3, 0, -2 / (3 * kMtanhScale)};
-    default:
-      return {1, 0, 0};
-  }
-}
-
 // y = f(y) for `count` rows of V vectors. slopes: f' goes there, read where the value does not tell (twist, silu) only.
 // curvatures: f'' of the same activations, or null.
 template <int V, typename T>
 HWY_INLINE void ActivateRows(Activation activation, int count, T* rows, T* slopes, T* curvatures) {
   const hn::ScalableTag<T> d;
-  constexpr int64_t kStride = TileStride<T>();
   const int lanes = hn::Lanes(d);
-  const auto one = hn::Set(d, T(1)), half = hn::Set(d, T(0.5)), two = hn::Set(d, T(2));
-  const auto scale = hn::Set(d, T(kMtanhScale)), two_thirds = hn::Set(d, T(2.0 / 3)), tenth = hn::Set(d, T(0.1));
-  const auto four_thirds = hn::Set(d, T(4.0 / 3));
   for (int r = 0; r < count; ++r) {
     for (int v = 0; v < V; ++v) {
-      const int64_t offset = r * kStride + v * lanes;
-      T* at = rows + offset;
-      const auto z = hn::Load(d, at);
-      switch (activation) {
-        case Activation::kLinear:
-          break;
-        case Activation::kTanh:
-          hn::Store(FastTanh(d, z), d, at);
-          break;
-        case Activation::kSigmoid:
-          hn::Store(hn::MulAdd(half, FastTanh(d, hn::Mul(half, z)), half), d, at);
-          break;
-        case Activation::kMtanh:
-          hn::Store(hn::Mul(scale, FastTanh(d, hn::Mul(two_thirds, z))), d, at);
-          break;
-        case Activation::kTwist: {
-          const auto t = FastTanh(d, hn::Mul(two_thirds, z));
-          hn::Store(hn::MulAdd(scale, t, hn::Mul(tenth, z)), d, at);
-          const auto steep = hn::Mul(scale, two_thirds), rest = hn::NegMulAdd(t, t, one);  // mtanh' = steep * rest
-          hn::Store(hn::MulAdd(steep, rest, tenth), d, slopes + offset);
-          if (curvatures) {
-            hn::Store(hn::Mul(hn::Mul(four_thirds, t), hn::Neg(hn::Mul(steep, rest))), d, curvatures + offset);
-          }
-          break;
-        }
-        case Activation::kSilu: {
-          const auto s = hn::MulAdd(half, FastTanh(d, hn::Mul(half, z)), half);
-          hn::Store(hn::Mul(z, s), d, at);
-          hn::Store(hn::MulAdd(hn::Mul(z, s), hn::Sub(one, s), s), d, slopes + offset);
-          if (curvatures) {  // s (1 - s) (2 + z (1 - 2 s))
-            const auto factor = hn::MulAdd(z, hn::NegMulAdd(two, s, one), two);
-            hn::Store(hn::Mul(hn::Mul(s, hn::Sub(one, s)), factor), d, curvatures + offset);
-          }
-          break;
-        }
-      }
+      const int64_t offset = r * TileStride<T>() + v * lanes;
+      ActivateVector(d, activation, hn::Load(d, rows + offset), rows + offset,
+                     slopes == nullptr ? nullptr : slopes + offset,
+                     curvatures == nullptr ? nullptr : curvatures + offset);
     }
   }
 }

@@ -6,6 +6,10 @@
 // activations that Forward kept. lib/potential/network_reference.h defines the same with LibTorch operations. Atoms are
 // cut into blocks by their number and the plan alone, and blocks are summed in order: any number of threads gives the
 // same bits.
+//
+// Blocks are computed in one of two forms, NetworkForm. By width: as matrices where each hidden layer has at least
+// kWideLayer neurons (fp64: kWideLayer64; fp32 without AMX: kWideLayerNoTiles) and, in fp32, the call kFewAtoms atoms:
+// with AMX weights are packed in each call.
 
 #ifndef RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_
 #define RUTILE_LIB_POTENTIAL_ENERGY_KERNEL_H_
@@ -20,8 +24,15 @@
 #include "lib/potential/kernel_plan.h"
 #include "lib/potential/network_shape.h"
 #include "lib/potential/tangent_blocks.h"
+#include "lib/potential/wide_network.h"
 
 namespace rutile {
+
+// Measured: docs/performance.md.
+inline constexpr int kWideLayer = 256, kWideLayer64 = 384, kWideLayerNoTiles = 384;
+inline constexpr int64_t kFewAtoms = 128;
+// Of a block of matrices that are chosen by width.
+inline constexpr int kWideAtoms = 256;
 
 // The atoms of some structures, those of one species next to each other. A = atoms.
 template <typename T>
@@ -53,8 +64,12 @@ class EnergyKernel {
   void SetPlan(const KernelPlan& plan);
   const KernelPlan& plan() const { return plan_; }
 
+  // Mixed precision, from the next Forward on: factors of matrix products are rounded to bfloat16, sums stay fp32, and
+  // the form is matrices whatever the plan says. At first it is off. CHECK-fails for double.
+  void SetRounding(bool on);
+
   // Takes now the memory of batches of at most so many atoms of each species: no call of Forward, Backward or Evaluate
-  // allocates for them; with second_order no call at all.
+  // allocates for them; with second_order no call at all. After SetPlan and SetRounding(true), where these are called.
   void Reserve(absl::Span<const int64_t> atoms, bool second_order);
 
   // sums: [structures], overwritten, in the network's units, added in fp64. parameters: [num_parameters].
@@ -107,21 +122,40 @@ class EnergyKernel {
   struct Piece {
     int64_t begin, end;                      // in active_
     int64_t parameter_begin, parameter_end;  // in the flat parameters
-    int64_t buffer;                          // offset in gradient_buffers_
+    int64_t buffer;                          // offset in gradient_buffers_; -1: straight into the gradients
   };
 
   // What the kept tiles hold.
   enum class Kept { kNothing, kValues, kDerivatives };
 
-  void CutIntoBlocks(const AtomRows<T>& rows);
-  void ForwardOf(const Block& block, absl::Span<const T> parameters, const AtomRows<T>& rows, T* tile) const;
-  void CheckParameters(absl::Span<const T> parameters) const;
-  // Blocks that so many atoms of one species become.
-  int64_t NumBlocks(int64_t atoms) const { return (atoms + plan_.block_atoms - 1) / plan_.block_atoms; }
-  int64_t turned_block_size() const { return shape_.num_features * TileStride<T>(); }
+  // Whether so many atoms are computed as matrices.
+  bool IsWide(int64_t num_atoms) const;
+  // wide_ of so many atoms, with the rounding that is.
+  void MakeWide(int block_atoms);
+  // And takes the memory of threads, whichever of them will work.
+  void CutIntoBlocks(const AtomRows<T>& rows, bool second_order = false);
+  // Atoms of the largest block; blocks that so many atoms of one species become.
+  int BlockAtoms(bool wide) const { return wide ? wide_atoms_ : plan_.block_atoms; }
+  int64_t NumBlocks(int64_t atoms, bool wide) const { return (atoms + BlockAtoms(wide) - 1) / BlockAtoms(wide); }
+  int num_workers() const { return pool_ ? pool_->num_threads() : 1; }
+  int64_t TileSize(bool wide, bool second_order) const;
+  int64_t WorkerTileSize(bool wide) const;
+  int64_t TurnedBlockSize(bool wide) const;
+  T* EnergiesOf(T* tile) const;
+  const T* ParametersOf(const Block& block, absl::Span<const T> parameters) const;
+  // Weights for products, where the blocks are matrices: for all calls after it of the same parameters.
+  void PrepareWeights(absl::Span<const T> parameters, const AtomRows<T>& rows, bool back, int first_layer);
   void TurnBlockOf(const Block& block, const AtomRows<T>& rows, T* turned) const;
-  // Room for so many tiles of `rows` rows.
-  void KeepTiles(int64_t blocks, int rows);
+  // Of features at `turned`, which may be the tile; `next` as ForwardTurnedBlock has it.
+  void ForwardOf(const Block& block, absl::Span<const T> parameters, const T* turned, const T* next, T* tile,
+                 int worker);
+  void BackwardOf(const Block& block, absl::Span<const T> parameters, T* tile, T* gradients, T* x_gradients,
+                  int worker);
+  void CheckParameters(absl::Span<const T> parameters) const;
+  // Room for so many tiles of `size` numbers.
+  void KeepTiles(int64_t blocks, int64_t size);
+  // And for the workers' own.
+  void TakeWorkerTiles(int64_t size);
   void AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums);
   // Slopes and tangents null where there are none.
   void AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes, const T* tangents,
@@ -146,7 +180,12 @@ class EnergyKernel {
   BlockLayout layout_;
   TangentLayout tangent_layout_;
   ThreadPool* const pool_;
-  const int64_t worker_tile_size_;
+  const bool suits_matrices_;             // by width
+  std::unique_ptr<WideNetwork<T>> wide_;  // null until blocks may be matrices
+  int wide_atoms_ = kWideAtoms;
+  bool rounding_ = false;
+  bool is_wide_ = false;  // the blocks of the last call
+  int64_t worker_tile_size_ = 0;
   std::vector<bool> resting_;  // [species], or empty
   std::vector<Block> blocks_;
   std::vector<int64_t> active_;  // blocks that add to gradients

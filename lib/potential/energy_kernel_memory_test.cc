@@ -24,9 +24,10 @@ TYPED_TEST_SUITE(EnergyKernelMemoryTest, Types);
 TYPED_TEST(EnergyKernelMemoryTest, AllocatesNothingWithinWhatIsReserved) {
   using T = TypeParam;
   const NetworkShape shape = {3, 20, {16, 16}, Activation::kTanh};
-  for (const int block_atoms : {128, 16}) {
+  for (const KernelPlan& plan : {KernelPlan(), KernelPlan{16, GradientForm::kByWidth, NetworkForm::kBlocks},
+                                 KernelPlan{100, GradientForm::kByWidth, NetworkForm::kMatrices}}) {
     EnergyKernel<T> kernel(shape);
-    kernel.SetPlan({block_atoms, GradientForm::kByWidth});
+    kernel.SetPlan(plan);
     kernel.Reserve({300, 600, 40}, /*second_order=*/true);
     for (const std::vector<int64_t>& atoms :
          {std::vector<int64_t>{1, 0, 0}, {300, 600, 40}, {0, 600, 1}, {17, 0, 33}, {0, 0, 0}}) {
@@ -49,8 +50,10 @@ TYPED_TEST(EnergyKernelMemoryTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
   const KernelExample<T> e = MakeKernelExample<T>({2, 20, {16, 16}, Activation::kTanh}, {300, 600}, 32);
   const KernelExample<T> smaller = MakeKernelExample<T>({2, 20, {16, 16}, Activation::kTanh}, {100, 30}, 32);
   ThreadPool pool(2);
-  for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), &pool}) {
-    EnergyKernel<T> kernel(e.shape, p);
+  for (const int form : {0, 1, 2, 3, 4, 5}) {
+    EnergyKernel<T> kernel(e.shape, form % 2 == 0 ? nullptr : &pool);
+    if (form / 2 == 1) kernel.SetPlan({64, GradientForm::kByWidth, NetworkForm::kMatrices});
+    if (form / 2 == 2 && sizeof(T) == 4) kernel.SetRounding(true);
     std::vector<double> sums(32);
     std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
     const auto step = [&](const KernelExample<T>& example) {

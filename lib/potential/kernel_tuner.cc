@@ -27,7 +27,7 @@ namespace rutile {
 namespace {
 
 // Of kernels and of this file: plans found for another version are found anew.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 // Less than this is noise, not worth other bits than the default's.
 constexpr double kLeastGain = 1.02;
@@ -38,7 +38,8 @@ std::string KeyOf(const NetworkShape& shape, int num_threads, const TuneOptions&
                       hwy::SupportedTargets(), "; species ", shape.num_species, "; features ", shape.num_features,
                       "; hidden ", absl::StrJoin(shape.hidden, ","), "; ", ActivationName(shape.activation), "; fp",
                       8 * sizeof(T), "; batch ", options.batch_size, "; atoms ", absl::StrJoin(options.atoms, ","),
-                      "; order ", options.second_order ? 2 : 1, "; threads ", num_threads);
+                      "; order ", options.second_order ? 2 : 1, "; threads ", num_threads,
+                      options.rounding ? "; bf16" : "");
 }
 
 // Lines: key, plan, speed-up, checksum of these.
@@ -74,6 +75,7 @@ class Workload {
  public:
   Workload(const NetworkShape& shape, ThreadPool* pool, const TuneOptions& options)
       : second_order_(options.second_order), kernel_(shape, pool) {
+    if (options.rounding) kernel_.SetRounding(true);
     for (const double p : InitialNetworkParameters(shape, 1)) parameters_.push_back(static_cast<T>(p));
     for (const int64_t n : options.atoms) species_offset_.push_back(species_offset_.back() + n);
     const int64_t atoms = species_offset_.back();
@@ -133,18 +135,29 @@ struct Candidate {
   double seconds = std::numeric_limits<double>::infinity();  // of the fastest run
 };
 
+// Beside the default. Rounded factors are those of matrices alone.
+std::vector<KernelPlan> PlansToTry(const TuneOptions& options) {
+  std::vector<KernelPlan> plans;
+  for (const int atoms : {kMostWideAtoms, kMostWideAtoms / 2, kMostWideAtoms / 4, kMostWideAtoms / 8}) {
+    plans.push_back({atoms, GradientForm::kByWidth, NetworkForm::kMatrices});
+  }
+  for (int atoms = kBlockAtoms; !options.rounding && atoms >= kBlockAtoms / 8; atoms /= 2) {
+    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
+      plans.push_back({atoms, gradients, NetworkForm::kBlocks});
+    }
+  }
+  return plans;
+}
+
 template <typename T>
 TunedKernel Measure(const NetworkShape& shape, ThreadPool* pool, const TuneOptions& options) {
   const double end = Seconds() + absl::ToDoubleSeconds(options.budget);
   Workload<T> work(shape, pool, options);
   const std::vector<T> expected = work.Run();
   std::vector<Candidate> candidates = {{KernelPlan()}};
-  for (const int atoms : {kBlockAtoms, kBlockAtoms / 2, kBlockAtoms / 4, kBlockAtoms / 8}) {
-    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
-      const KernelPlan plan = {atoms, form};
-      work.SetPlan(plan);
-      if (!(plan == KernelPlan()) && Seconds() < end && Agree(work.Run(), expected)) candidates.push_back({plan});
-    }
+  for (const KernelPlan& plan : PlansToTry(options)) {
+    work.SetPlan(plan);
+    if (Seconds() < end && Agree(work.Run(), expected)) candidates.push_back({plan});
   }
   // In turn, so that what else the machine does disturbs all alike; the fastest run of each counts.
   constexpr double kLeastTime = 2e-4;  // that the clock is asked for

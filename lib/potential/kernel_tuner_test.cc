@@ -76,7 +76,15 @@ TEST_F(KernelTunerTest, AnEntryIsForOneShapeBatchPrecisionOrderAndNumberOfThread
   EXPECT_FALSE(TuneKernel<float>(other, nullptr, options_)->cached);
   other.hidden = {20, 6};
   EXPECT_FALSE(TuneKernel<float>(other, nullptr, options_)->cached);
-  EXPECT_EQ(Entries().size(), 8);
+  options_.rounding = true;
+  EXPECT_FALSE(Tune().cached);
+  EXPECT_EQ(Entries().size(), 9);
+}
+
+TEST_F(KernelTunerTest, MixedPrecisionIsOfMatrices) {
+  options_.rounding = true;
+  const TunedKernel tuned = Tune();
+  EXPECT_TRUE(tuned.plan == KernelPlan() || tuned.plan.form == NetworkForm::kMatrices);
 }
 
 TEST_F(KernelTunerTest, ADamagedEntryIsMadeAnew) {

@@ -16,6 +16,7 @@
 #include "lib/base/random.h"
 #include "lib/base/simd.h"
 #include "lib/potential/energy_kernel.h"
+#include "lib/potential/kernel_plan.h"
 #include "lib/potential/network_init.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -39,8 +40,10 @@ double Difference(const at::Tensor& actual, const at::Tensor& expected) {
   return (actual.to(at::kDouble) - expected).abs().max().item<double>() / scale;
 }
 
+// rounding: of factors to bfloat16.
 template <typename T>
-void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
+void CompareWithKernel(const Case& c, Activation activation, double tolerance, NetworkForm form,
+                       bool rounding = false) {
   const NetworkShape shape{static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
   std::vector<T> parameters, x, tangents;
   for (const double p : InitialNetworkParameters(shape, 5)) parameters.push_back(static_cast<T>(p));
@@ -72,6 +75,8 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     EnergyKernel<T> kernel(shape);
+    kernel.SetPlan({96, GradientForm::kByWidth, form});
+    if (rounding) kernel.SetRounding(true);
     const AtomRows<T> atoms{x, offset, structure};
     std::vector<double> sums(kStructures);
     std::vector<T> gradients(parameters.size(), T(0)), g(x.size());
@@ -96,12 +101,29 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
-TEST_P(NetworkReferenceTest, KernelAgreesInDoublePrecision) {
-  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), 1e-13);
+constexpr double kTolerance64 = 1e-13, kTolerance32 = 5e-6;
+
+TEST_P(NetworkReferenceTest, BlocksAgreeInDoublePrecision) {
+  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance64, NetworkForm::kBlocks);
 }
 
-TEST_P(NetworkReferenceTest, KernelAgreesInSinglePrecision) {
-  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 5e-6);
+TEST_P(NetworkReferenceTest, BlocksAgreeInSinglePrecision) {
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkForm::kBlocks);
+}
+
+TEST_P(NetworkReferenceTest, MatricesAgreeInDoublePrecision) {
+  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance64, NetworkForm::kMatrices);
+}
+
+TEST_P(NetworkReferenceTest, MatricesAgreeInSinglePrecision) {
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkForm::kMatrices);
+}
+
+// A factor is wrong by 2^-9 of itself at most, a product by 2^-8, and a gradient of the second order goes through up to
+// six products: 2 %, but for what is the difference of larger numbers. Errors of many terms meet: most are far below.
+TEST_P(NetworkReferenceTest, MatricesAgreeInMixedPrecision) {
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 0.03, NetworkForm::kMatrices,
+                           /*rounding=*/true);
 }
 
 constexpr Activation kActivations[] = {Activation::kLinear, Activation::kTanh,  Activation::kSigmoid,
