@@ -40,8 +40,9 @@ AtomicData ReadData() {
   return *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
 }
 
-std::unique_ptr<AtomisticTask> MakeTask(const AtomicData& data, int width) {
+std::unique_ptr<AtomisticTask> MakeTask(const AtomicData& data, int width, bool mixed_precision = false) {
   AtomisticTaskOptions options;
+  options.mixed_precision = mixed_precision;
   options.hidden = {width, width};
   std::vector<int64_t> all(data.num_structures());
   std::iota(all.begin(), all.end(), 0);
@@ -70,9 +71,9 @@ void RunSteps(benchmark::State& state, const AtomicData& data, AtomisticTask* ta
   state.SetItemsProcessed(state.iterations() * atoms);
 }
 
-void BM_Compile(benchmark::State& state) {
+void RunKernel(benchmark::State& state, bool mixed_precision) {
   const AtomicData data = ReadData();
-  const auto task = MakeTask(data, static_cast<int>(state.range(0)));
+  const auto task = MakeTask(data, static_cast<int>(state.range(0)), mixed_precision);
   RunSteps(state, data, task.get(),
            [&](const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums) {
              return task->AccumulateGradients(parameters, batch, gradients, sums);
@@ -95,8 +96,12 @@ void BM_Eager(benchmark::State& state, bool script, MixedPrecision mixed) {
            });
 }
 
+void BM_Compile(benchmark::State& state) { RunKernel(state, /*mixed_precision=*/false); }
+void BM_CompileBf16(benchmark::State& state) { RunKernel(state, /*mixed_precision=*/true); }
+
 void Sizes(benchmark::internal::Benchmark* b) { b->ArgsProduct({{15, 64, 200, 512}, {32, 512}}); }
 BENCHMARK(BM_Compile)->Apply(Sizes);
+BENCHMARK(BM_CompileBf16)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Eager, none, false, MixedPrecision::kNone)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Eager, script, true, MixedPrecision::kNone)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Eager, none_bf16, false, MixedPrecision::kBf16)->Apply(Sizes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,6 +93,7 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
                                                                      absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kSetup);
   CHECK(options.loss.force_weight == 0 && options.loss.stress_weight == 0) << "that is ForceTask's";
+  RETURN_IF_ERROR(CheckPrecision(options));
   // Kept standardised, in rows_: the source computes them once for the statistics and once for the rows.
   ASSIGN_OR_RETURN(const FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                        /*cached=*/false, options.num_threads));
@@ -128,6 +130,7 @@ absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t>
   if (compile.preset == CompilePreset::kMaxAutotune) {
     TuneOptions tune;
     tune.batch_size = compile.batch_size;
+    tune.rounding = options_.mixed_precision;
     tune.cache_directory = compile.cache_directory;
     tune.atoms.assign(num_species, 0);
     for (const int64_t s : train.subspan(0, compile.batch_size)) {
@@ -144,6 +147,7 @@ absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t>
 void AtomisticTask::SetPlan(const KernelPlan& plan) {
   const auto set = [&](auto* native) {
     native->kernel.SetPlan(plan);
+    if (options_.mixed_precision) native->kernel.SetRounding(true);
     native->kernel.Reserve(largest_.species_atoms, /*second_order=*/false);
     native->evaluated.Clear();  // of other blocks
   };
@@ -295,6 +299,9 @@ void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const Na
   native->sums.resize(target.size());
   native->errors.resize(target.size());
   AtomRows<T> rows = Rows<T>(rows_, batch);
+  if constexpr (std::is_same_v<T, float>) {
+    native->kernel.SetRounding(keep && options_.mixed_precision && mixed_is_on_);
+  }
   if (keep) {
     native->kernel.Forward(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
   } else {

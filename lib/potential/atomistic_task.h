@@ -78,6 +78,7 @@ class AtomisticTask : public Task {
                                    TermSums* sums) override;
   // Networks that rest as a whole are left out.
   void SetResting(const std::vector<bool>& slices) override;
+  void SetMixedPrecision(bool on) override { mixed_is_on_ = on; }
 
   int num_metric_sums() const override { return 3; }
   // Features of the batches that are evaluated first, up to 64 MiB of them, are kept in the form that the kernel reads,
@@ -112,7 +113,7 @@ class AtomisticTask : public Task {
   absl::Status Prepare(Native<T>* native, absl::Span<const int64_t> train);
   // And the memory that it needs for the largest batch.
   void SetPlan(const KernelPlan& plan);
-  // Error of the energy per atom of each structure, eV: what a forward pass gives.
+  // Error of the energy per atom of each structure, eV: what a forward pass gives, in training one that is kept.
   template <typename T>
   void Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const;
   template <typename T>
@@ -136,6 +137,7 @@ class AtomisticTask : public Task {
   std::unique_ptr<ThreadPool> pool_;
   LargestBatch largest_;  // with a preset other than default
   std::string compile_message_;
+  bool mixed_is_on_ = true;  // where options_.mixed_precision
   std::unique_ptr<Native<float>> native32_;
   std::unique_ptr<Native<double>> native64_;
 };

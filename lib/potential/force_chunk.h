@@ -91,6 +91,7 @@ class ForceChunk {
 
   // From the next Run on.
   void SetPlan(const KernelPlan& plan) { kernel_.SetPlan(plan); }
+  void SetRounding(bool on) { kernel_.SetRounding(on); }
 
   // structures: of the batch; all of them need forces (NeedsForces), or none. sums: [B], those of `structures` are
   // overwritten. gradients: null when they are not wanted.

@@ -121,6 +121,7 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
                          TermSums* sums, BatchErrors* errors) {
   const int64_t b = batch.num_structures();
   const bool train = !gradients.empty();
+  for (const auto& chunk : chunks_) chunk->SetRounding(train && rounding_);
   sums_.resize(b);
   energy_errors_.resize(b);
   order_.resize(b);

@@ -52,6 +52,9 @@ class ForceKernel {
   }
   const KernelPlan& plan() const { return plan_; }
 
+  // EnergyKernel::SetRounding, of the Runs from now on that make gradients.
+  void SetRounding(bool on) { rounding_ = on; }
+
   // Adds the sums of the loss terms to `sums` and errors to `errors` (may be null). gradients: of each term, flat,
   // added to; empty when they are not wanted. Terms: energy, force if force_weight > 0, stress if stress_weight > 0.
   void Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients, TermSums* sums,
@@ -81,6 +84,7 @@ class ForceKernel {
   const int64_t num_parameters_;
   ThreadPool* const pool_;
   KernelPlan plan_;
+  bool rounding_ = false;
   std::vector<std::unique_ptr<ForceChunk<T>>> chunks_;  // of each thread
   std::vector<int64_t> order_;                          // [B] structures: those that need forces, then the others
   std::vector<int64_t> num_pairs_;                      // [B] of structures with geometry

@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
                                                              const AtomisticTaskOptions& options,
                                                              absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kSetup);
+  RETURN_IF_ERROR(CheckPrecision(options));
   RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
   ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                  options.cached_features, options.num_threads));
@@ -63,6 +64,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
     task->kernel32_ =
         std::make_unique<ForceKernel<float>>(task->model_, options.loss, options.angular, task->pool_.get());
   }
+  task->SetMixedPrecision(true);
   RETURN_IF_ERROR(task->Prepare(train));
   return task;
 }
@@ -79,6 +81,7 @@ absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
     TuneOptions tune;
     tune.second_order = true;
     tune.batch_size = compile.batch_size;
+    tune.rounding = options_.mixed_precision;
     tune.cache_directory = compile.cache_directory;
     tune.atoms.assign(model_.shape().num_species, 0);
     for (const int64_t s : train.subspan(0, std::min(kTogether, compile.batch_size))) {
@@ -190,6 +193,10 @@ void ForceTask::SetResting(const std::vector<bool>& slices) {
   } else {
     kernel32_->SetResting(networks);
   }
+}
+
+void ForceTask::SetMixedPrecision(bool on) {
+  if (options_.mixed_precision) kernel32_->SetRounding(on);
 }
 
 absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,

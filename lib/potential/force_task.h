@@ -74,6 +74,7 @@ class ForceTask : public Task {
                                    TermSums* sums) override;
   // Networks that rest as a whole are left out.
   void SetResting(const std::vector<bool>& slices) override;
+  void SetMixedPrecision(bool on) override;
 
   int num_metric_sums() const override { return 9; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,

@@ -62,6 +62,11 @@ absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name) {
       absl::StrCat("compile_preset=", name, ": expected default, reduce-overhead or max-autotune"));
 }
 
+absl::Status CheckPrecision(const AtomisticTaskOptions& options) {
+  if (!options.mixed_precision || options.precision == DType::kF32) return absl::OkStatus();
+  return absl::InvalidArgumentError("mixed precision goes with fp32 parameters, not with fp64");
+}
+
 absl::Status CheckCompileOptions(const CompileOptions& options) {
   if (options.batch_size >= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("batch_size=", options.batch_size, ": expected at least 1"));
@@ -99,6 +104,7 @@ std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options)
     course["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
     course["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
   }
+  if (options.mixed_precision) course["precision"] = "bf16-mixed";
   // The others give the default's bits.
   if (options.compile.preset == CompilePreset::kMaxAutotune) {
     course["compile_preset"] = std::string(CompilePresetName(options.compile.preset));

@@ -71,6 +71,8 @@ struct AtomisticTaskOptions {
   bool scale_energies = true;
   std::map<uint8_t, double> atomic_energies;  // eV; empty: those of the data, else fitted
   DType precision = DType::kF32;              // of parameters and arithmetic: F32 or F64
+  // bf16-mixed: while training, factors of the networks' products are rounded to bfloat16. Parameters are F32.
+  bool mixed_precision = false;
 
   // ---- the loss
   LossOptions loss;
@@ -95,6 +97,8 @@ absl::string_view CompilePresetName(CompilePreset preset);
 absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name);
 // INVALID_ARGUMENT naming batch_size below 1.
 absl::Status CheckCompileOptions(const CompileOptions& options);
+// INVALID_ARGUMENT: mixed precision of fp64 parameters.
+absl::Status CheckPrecision(const AtomisticTaskOptions& options);
 
 // The options of the model, the loss and the sampling by the names of their flags: what Task::Course says.
 std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options);

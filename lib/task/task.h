@@ -181,6 +181,11 @@ class Task {
   virtual void SetResting(const std::vector<bool>& slices) { resting_ = slices; }
   const std::vector<bool>& resting() const { return resting_; }
 
+  // Of tasks whose own kernels have a mixed precision and were asked for it: whether AccumulateGradients uses it, as it
+  // does at first. Not while gradients are compared with the reference: rounding to 16 bits would hide mistakes.
+  // Default: there is none.
+  virtual void SetMixedPrecision(bool on) {}
+
   // Called after the optimiser's step, before parameters are averaged: the task may set its buffers (running statistics
   // of batch norms) from what AccumulateGradients has seen since the last call. Default: there are none.
   virtual void FinishStep(Tensor* parameters) {}

@@ -221,6 +221,14 @@ absl::Status ParseCourses(absl::string_view then, absl::string_view now, Json* b
   return absl::FailedPreconditionError("the options of the run to resume cannot be read");
 }
 
+// Mixed precision is the trainer's where LibTorch computes, else the task's: one setting of one run.
+void MovePrecisionToTask(Json* course) {
+  const auto mixed = course->find("precision");
+  if (mixed == course->end()) return;
+  (*course)["task"]["precision"] = Json(*mixed);
+  course->erase("precision");
+}
+
 bool Contains(absl::Span<const std::string> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -239,9 +247,14 @@ absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, 
   Json before, after;
   RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
   std::vector<CourseChange> changes;
-  AddChanges(before, after, /*of_task=*/false, &changes);
   // Runs of versions that did not write the task's options can be resumed.
-  if (before.contains("task") && after.contains("task")) {
+  const bool have_tasks = before.contains("task") && after.contains("task");
+  if (have_tasks) {
+    MovePrecisionToTask(&before);
+    MovePrecisionToTask(&after);
+  }
+  AddChanges(before, after, /*of_task=*/false, &changes);
+  if (have_tasks) {
     Json known = after["task"];
     if (!before["task"].contains(kSpecies)) {
       for (const char* key : kDescriptor) known.erase(key);

@@ -21,6 +21,7 @@
 namespace rutile {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -84,6 +85,22 @@ TEST(CourseTest, NamesWhatDiffers) {
 }
 
 // What older versions did not have is written only where it is used, and then it counts.
+// LibTorch's mixed precision goes on with the kernels' own, and the reverse, as other runs do when --compile_mode
+// changes.
+TEST(CourseTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
+  TrainerOptions exact, eager;
+  eager.eager.mixed = MixedPrecision::kBf16;
+  const std::map<std::string, std::string> fp32 = {{"precision", "fp32"}}, bf16 = {{"precision", "bf16-mixed"}};
+  const std::string by_libtorch = CourseJson(eager, fp32), by_kernels = CourseJson(exact, bf16);
+  EXPECT_EQ(CheckSameCourse(by_libtorch, by_kernels), absl::OkStatus());
+  EXPECT_EQ(CheckSameCourse(by_kernels, by_libtorch), absl::OkStatus());
+  for (const std::string& mixed : {by_libtorch, by_kernels}) {
+    EXPECT_THAT(std::string(CheckSameCourse(mixed, CourseJson(exact, fp32)).message()),
+                AllOf(HasSubstr("precision is \"fp32\", but the run to resume has \"bf16-mixed\""),
+                      HasSubstr("--override=precision to go on")));
+  }
+}
+
 TEST(CourseTest, SchedulesWithTheirOwnOptions) {
   TrainerOptions options;
   EXPECT_THAT(CourseJson(options), Not(AnyOf(HasSubstr("cooldown"), HasSubstr("min_learning_rate"))));

@@ -73,6 +73,30 @@ class KinkTask : public ToyTask {
   int calls_ = 0;
 };
 
+// Rounds where it is not told to leave it.
+class MixedTask : public ToyTask {
+ public:
+  using ToyTask::ToyTask;
+
+  absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                                   TermSums* sums) override {
+    const absl::Status status = ToyTask::AccumulateGradients(parameters, batch, gradients, sums);
+    if (mixed_) gradients[0].mutable_values<double>()[1] *= 1.01;
+    return status;
+  }
+  void SetMixedPrecision(bool on) override { mixed_ = on; }
+  bool mixed() const { return mixed_; }
+
+ private:
+  bool mixed_ = true;
+};
+
+TEST(CheckFirstBatchTest, MixedPrecisionIsOffMeanwhile) {
+  MixedTask task{ToyTaskOptions()};
+  EXPECT_EQ(CheckFirstBatch(task, task.InitialParameters(1), {0, 1, 2, 3}, TrainerOptions(), 0), absl::OkStatus());
+  EXPECT_TRUE(task.mixed());
+}
+
 TEST(CheckFirstBatchTest, AKinkIsNotAMistake) {
   TrainerOptions options;
   options.check_cost = 2;

@@ -132,14 +132,14 @@ class Lister {
     if (now == "fp64") {
       Try("precision", "fp32", Effect::kCourse, "32 bits: enough for most potentials");
     } else {
-      LeaveOut("precision", "fp32 already; fp64 is slower, and 16 bits pay from a width of about 200 on");
+      LeaveOut("precision", "fp32 already; fp64 is slower, and with AMX 16 bits pay from a width of about 32 on");
     }
     int widest = 0;
     for (const absl::string_view width : absl::StrSplit(Value("hidden"), ',')) {
       int nodes = 0;
       if (absl::SimpleAtoi(width, &nodes)) widest = std::max(widest, nodes);
     }
-    if (widest >= 200 && !absl::StrContains(now, "mixed")) {
+    if (widest >= (Value("compile_mode") == "compile" ? 32 : 200) && !absl::StrContains(now, "mixed")) {
       Try("precision", "bf16-mixed", Effect::kAccuracy, "networks multiply in 16 bits: gradients are good to 1 %");
     }
   }

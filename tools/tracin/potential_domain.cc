@@ -389,7 +389,7 @@ absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
   }
   if (flags.precision == TracinPrecision::kBf16) {
     return absl::InvalidArgumentError(
-        "--precision=bf16: networks of potentials are too narrow to gain from it: leave it out");
+        "--precision=bf16: of potentials there are passes in fp32 and fp64 alone: leave it out");
   }
   return absl::OkStatus();
 }

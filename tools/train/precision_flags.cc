@@ -48,7 +48,8 @@ void TimeOn(const std::string& device, const TorchFacts& facts, std::vector<std:
                                    " know no times, those of 2.x do (docs/libtorch.md)"));
 }
 
-constexpr int kWideEnough = 200;  // measured: docs/performance.md
+// Measured: docs/performance.md.
+constexpr int kWideEnough = 200, kWideEnoughForKernels = 32;
 
 absl::StatusOr<MixedPrecision> ParseMixed(const EagerOptions& eager) {
   if (FLAGS_mixed_precision) {
@@ -118,6 +119,24 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
       "the faster ones: leave it out");
 }
 
+absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options) {
+  if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
+    return FactorRounding::kNone;
+  }
+  EagerOptions eager;
+  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  if (eager.mixed != MixedPrecision::kBf16 || eager.matmul != MatmulPrecision::kHighest) return FactorRounding::kNone;
+  const TorchFacts facts = FindTorchFacts();
+  if (!FlagGiven("compile_mode") && FLAGS_device == "auto" && facts.num_cuda_devices > 0) return FactorRounding::kNone;
+  RETURN_IF_ERROR(CheckAgainstFacts(eager, facts));
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError(
+        "precision bf16-mixed does not go with lbfgs, whose line search needs exact gradients");
+  }
+  return FactorRounding::kBf16;
+}
+
 absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages) {
   const bool can_round = kernels != FactorRounding::kNone;
   const std::string beyond = can_round ? "" : FlagBeyondKernels();
@@ -158,21 +177,31 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
   return absl::OkStatus();
 }
 
-void NoteNarrowNetworks(const std::vector<int>& hidden, const TrainerOptions& options,
+void NoteNarrowNetworks(const std::vector<int>& hidden, FactorRounding kernels, const TrainerOptions& options,
                         std::vector<std::string>* messages) {
-  const MixedPrecision mixed = options.eager.mixed;
+  const bool of_kernels = kernels == FactorRounding::kBf16;
+  const MixedPrecision mixed = of_kernels ? MixedPrecision::kBf16 : options.eager.mixed;
   const int widest = hidden.empty() ? 0 : *std::max_element(hidden.begin(), hidden.end());
-  if (mixed == MixedPrecision::kNone || widest >= kWideEnough) return;
-  messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", kWideEnough,
-                                   ", ", MixedPrecisionName(mixed), " is slower than fp32"));
+  const int enough = of_kernels ? kWideEnoughForKernels : kWideEnough;
+  if (mixed == MixedPrecision::kNone) return;
+  if (of_kernels && !AmxIsPermitted()) {
+    messages->push_back(
+        "note: the processor has AVX512-BF16, but no AMX (or no leave to use it): Intel's are then faster in fp32 than "
+        "in "
+        "bf16-mixed");
+  } else if (widest < enough) {
+    messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", enough, ", ",
+                                     MixedPrecisionName(mixed), " is slower than fp32"));
+  }
 }
 
-absl::StatusOr<DType> PrecisionFromFlags(bool data64, const TrainerOptions& options) {
+absl::StatusOr<DType> PrecisionFromFlags(bool data64, FactorRounding kernels, const TrainerOptions& options) {
   const EagerOptions& eager = options.eager;
-  if (eager.mixed != MixedPrecision::kNone) {
+  const MixedPrecision mixed = kernels == FactorRounding::kBf16 ? MixedPrecision::kBf16 : eager.mixed;
+  if (mixed != MixedPrecision::kNone) {
     if (!data64) return DType::kF32;
     return absl::InvalidArgumentError(
-        absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
+        absl::StrCat("precision ", MixedPrecisionName(mixed),
                      " does not go with features that were made in fp64: make them in fp32, or use --precision=fp64"));
   }
   const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && data64);

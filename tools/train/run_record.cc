@@ -92,6 +92,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
     settings.Resolve("atomic_energies", energies, "file");
   }
   ResolveTrainer(options, task.precision, task.ThreadsOfSteps(), &settings);
+  if (task.mixed_precision) resolve("precision", MixedPrecisionName(MixedPrecision::kBf16));
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
     settings.Resolve("activation", ActivationName(task.activation), "file");

@@ -176,7 +176,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const FactorRounding factors, KernelRoundingFromFlags(options));
   RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
-  ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, options));
+  ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, factors, options));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));

@@ -89,9 +89,11 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
   std::vector<std::string> messages;
-  RETURN_IF_ERROR(SetEagerFromFlags(FactorRounding::kNone, &options, &messages));
+  ASSIGN_OR_RETURN(const FactorRounding factors, PotentialRoundingFromFlags(options));
+  RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
   if (!options.eager.on_cpu()) messages.push_back("validation runs on the CPU");
-  NoteNarrowNetworks(task_options.hidden, options, &messages);
+  task_options.mixed_precision = factors == FactorRounding::kBf16;
+  NoteNarrowNetworks(task_options.hidden, factors, options, &messages);
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
@@ -102,7 +104,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
   ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
-  ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, options));
+  ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
   ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(&data, &task_options));
   messages.insert(messages.end(), cached.begin(), cached.end());
