@@ -187,8 +187,7 @@ void NoteNarrowNetworks(const std::vector<int>& hidden, FactorRounding kernels, 
   if (of_kernels && !AmxIsPermitted()) {
     messages->push_back(
         "note: the processor has AVX512-BF16, but no AMX (or no leave to use it): Intel's are then faster in fp32 than "
-        "in "
-        "bf16-mixed");
+        "in bf16-mixed");
   } else if (widest < enough) {
     messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", enough, ", ",
                                      MixedPrecisionName(mixed), " is slower than fp32"));
