@@ -50,10 +50,11 @@ DescriptorCost::DescriptorCost(const ChebyshevOptions& options, AngularMethod me
 int64_t DescriptorCost::Count(const Operations& operations, int64_t atoms, int64_t pairs) const {
   if (atoms == 0) return 0;
   const auto n = static_cast<double>(atoms), p = static_cast<double>(pairs);
-  const double angular = p * angular_share_, each = angular / n;
-  const double triplets = 0.5 * angular * std::max(0.0, each - 1);
-  return static_cast<int64_t>(operations.atom * n + operations.radial * p * radial_share_ +
-                              operations.angular * angular + operations.triplet * triplets);
+  const double angular = p * angular_share_;
+  double flop = operations.atom * n + operations.radial * p * radial_share_ + operations.angular * angular;
+  // Moments have none, and profiles of small structures no time for the division.
+  if (operations.triplet != 0) flop += operations.triplet * 0.5 * angular * std::max(0.0, angular / n - 1);
+  return static_cast<int64_t>(flop);
 }
 
 }  // namespace rutile

@@ -65,6 +65,7 @@ class ChunkReader {
 
  private:
   absl::Status Fill(Chunk* chunk, int64_t* atoms) {
+    const ProfileScope scope(Stage::kParse);  // one for all: small structures take no longer than a few scopes
     chunk->count = 0;
     while (*atoms < chunk_atoms_) {
       if (static_cast<int64_t>(chunk->structures.size()) == chunk->count) chunk->structures.emplace_back();
@@ -124,7 +125,6 @@ class ChunkReader {
       next->neighbors = neighbors_;
       next->has_weight = false;
       if (reader_ != nullptr) {
-        const ProfileScope scope(Stage::kParse);
         ASSIGN_OR_RETURN(const bool more, reader_->Next(&next->structure));
         if (more) return true;
         reader_.reset();

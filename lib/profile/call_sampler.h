@@ -24,7 +24,7 @@ struct SamplerLimits {
 class CallSampler {
  public:
   static constexpr int kTimedAtFirst = 256;  // before samples do
-  static constexpr int kMostSkipped = 31;    // that one call stands for beside itself
+  static constexpr int kMostSkipped = 63;    // that one call stands for beside itself
 
   // Before a call: whether it is to be timed. `outer_is`: the call around it is, or there is none. Inside of untimed
   // calls, too, what is long or new is timed, as it may be what makes them unlike their like.

@@ -1,5 +1,7 @@
 #include "lib/profile/scope.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -187,6 +189,14 @@ void ThreadLog::AddSpan(const Span& span) {
   }
 }
 
+void* ThreadLog::operator new(size_t size, std::align_val_t) {
+  void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  return pages;
+}
+
+void ThreadLog::operator delete(void* log, size_t size, std::align_val_t) { munmap(log, size); }
+
 void ThreadLog::Clear() {
   for (Node& node : nodes) {
     node.inner.fill(0);
@@ -207,6 +217,7 @@ void ThreadLog::Clear() {
 using profile_internal::Increase;
 using profile_internal::LogOfThisThread;
 using profile_internal::Node;
+using profile_internal::SamplerLimits;
 using profile_internal::settings;
 using profile_internal::ThreadLog;
 using profile_internal::Ticks;
@@ -229,6 +240,7 @@ void ProfileScope::Begin(Stage stage) {
   inside_ = 0;
   if (log->device != nullptr) log->device->Begin(this);
   Node& node = log->nodes[node_];
+  counters_ = node.counters.data();
   const bool outer_is_timed = outer_ == nullptr || outer_->start_ != kUntimed;
   // Of waits few are long and make up the sum; and who waits has time to read the clock.
   const bool waits = stage >= Stage::kWaitForData && stage <= Stage::kWaitForProcesses;
@@ -240,29 +252,36 @@ void ProfileScope::End() {
   const bool timed = start_ != kUntimed;
   const uint64_t now = timed ? Ticks() : 0;
   if (log_->device != nullptr) log_->device->End(this, node_);
-  // The clocks of two processors may differ by a little.
-  const uint64_t elapsed = now > start_ ? now - start_ : 0;
   log_->ChargeAllocations(node_);
-  const int64_t inside = static_cast<int64_t>(inside_);
-  // Of an untimed call that which was timed inside is added to the time of its like.
-  const bool by_itself = timed && node.sampler.IsRegardedByItself(settings.sampling());
-  const int64_t total = timed ? node.sampler.Timed(elapsed, settings.sampling()) : inside;
   Increase<int64_t>(&node.calls, 1);
   log_->innermost = outer_;
-  if (total != 0 && outer_ != nullptr) outer_->inside_ += total;
-  if (total != 0 && outer_ == nullptr) Increase(&log_->inside, total);
-  if (total != 0) Increase(&node.total, total);
-  if (by_itself && outer_ != nullptr) log_->nodes[outer_->node_].sampler.AddRegardedByItself(elapsed);
-  if (!timed) return node.sampler.Skipped();
+  const int64_t inside = static_cast<int64_t>(inside_);
+  if (!timed) {
+    // Of an untimed call that which was timed inside is added to the time of its like.
+    if (inside != 0) AddTotal(&node, inside);
+    return node.sampler.Skipped();
+  }
+  // The clocks of two processors may differ by a little.
+  const uint64_t elapsed = now > start_ ? now - start_ : 0;
+  const SamplerLimits limits = settings.sampling();
+  const bool by_itself = node.sampler.IsRegardedByItself(limits);
+  const int64_t total = node.sampler.Timed(elapsed, limits);
+  AddTotal(&node, total);
   Increase(&node.self, total - inside);
+  if (by_itself && outer_ != nullptr) log_->nodes[outer_->node_].sampler.AddRegardedByItself(elapsed);
   if (settings.spans.load(std::memory_order_relaxed) && ProfilingIsOn()) log_->AddSpan({start_, elapsed, node_});
   if (elapsed > settings.rss_ticks.load(std::memory_order_relaxed)) {
     node.peak_rss.store(PeakRssBytes(), std::memory_order_relaxed);
   }
 }
 
-void ProfileScope::AddToNode(Counter counter, int64_t n) const {
-  Increase(&log_->nodes[node_].counters[static_cast<int>(counter)], n);
+void ProfileScope::AddTotal(Node* node, int64_t ticks) {
+  Increase(&node->total, ticks);
+  if (outer_ != nullptr) {
+    outer_->inside_ += ticks;
+  } else {
+    Increase(&log_->inside, ticks);
+  }
 }
 
 void ProfileCount(Counter counter, int64_t n) {

@@ -85,6 +85,7 @@ constexpr int kNumCounters = static_cast<int>(Counter::kBytes) + 1;
 absl::string_view CounterName(Counter counter);
 
 namespace profile_internal {
+struct Node;
 struct ThreadLog;
 inline std::atomic<bool> is_on{false};
 }  // namespace profile_internal
@@ -104,7 +105,9 @@ class ProfileScope {
 
   // Nothing while profiling is off. Where computing `n` costs something: if (scope.is_on()) scope.Add(...).
   void Add(Counter counter, int64_t n) const {
-    if (log_ != nullptr) AddToNode(counter, n);
+    if (log_ == nullptr) return;
+    std::atomic<int64_t>& sum = counters_[static_cast<int>(counter)];  // this thread alone writes it
+    sum.store(sum.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   bool is_on() const { return log_ != nullptr; }
 
@@ -112,10 +115,11 @@ class ProfileScope {
   friend struct profile_internal::ThreadLog;
   void Begin(Stage stage);
   void End();
-  void AddToNode(Counter counter, int64_t n) const;
+  void AddTotal(profile_internal::Node* node, int64_t ticks);
 
   profile_internal::ThreadLog* log_ = nullptr;  // of this thread; null while off
   // Set by Begin.
+  std::atomic<int64_t>* counters_;
   ProfileScope* outer_;
   uint64_t start_;
   uint64_t inside_;  // ticks in scopes inside this one

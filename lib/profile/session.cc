@@ -184,7 +184,7 @@ void StartProfile(const ProfileOptions& options) {
   session.main = profile_internal::LogOfThisThread();
   CHECK(session.main->innermost == nullptr) << "StartProfile inside a scope";
   constexpr double kLooksAtMemory = 20e6;  // ns: looking takes 0.02 ms
-  constexpr double kSampledBelow = 20e3;   // ns: the clock, read twice, is 0.3 % of it
+  constexpr double kSampledBelow = 40e3;   // ns: the clock, read twice, is 0.15 % of it
   constexpr double kAloneAbove = 1e9;      // ns: what takes longer was not merely interrupted
   const double ticks_per_ns = RoughTicksPerNanosecond();
   settings.rss_ticks = static_cast<uint64_t>(kLooksAtMemory * ticks_per_ns);
