@@ -109,6 +109,8 @@ NamedTensors Lbfgs::State() const {
   const auto& states = impl_->optimizer->state();
   if (states.empty()) return result;  // before the first step
   const auto& state = static_cast<const torch::optim::LBFGSParamState&>(*states.begin()->second);
+  // Where the first gradient is below the tolerance LibTorch returns before there is a direction: nothing to remember.
+  if (!state.d().defined()) return result;
   const auto put = [&result](const char* name, const at::Tensor& tensor) {
     if (tensor.defined()) result.Set(name, FromTorch(tensor));
   };

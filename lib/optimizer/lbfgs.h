@@ -34,7 +34,7 @@ class Lbfgs {
   // be used afterwards.
   absl::StatusOr<Result> Step(double learning_rate);
 
-  // The history, empty before the first step:
+  // The history, empty before the first step and where that found a gradient below the tolerance:
   //   gradient_differences, steps [m, P], curvatures [m]; direction, gradient [P]; hessian_scale [] (i64 in the
   //   first iteration); of the parameters' type; iterations i64 [2] (iterations, evaluations); numbers f64 [2] (step
   //   length, loss)

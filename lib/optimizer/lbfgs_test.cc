@@ -66,6 +66,16 @@ TEST(LbfgsTest, StateSurvivesBitForBit) {
   }
 }
 
+// LibTorch then has a state without a direction.
+TEST(LbfgsTest, StateWhereTheFirstGradientIsBelowTheTolerance) {
+  Tensor parameters = Tensor::Of<double>({1, 1});
+  Lbfgs first(Options(), parameters, Rosenbrock), second(Options(), parameters, Rosenbrock);
+  EXPECT_TRUE(first.Step(1)->converged);
+  EXPECT_TRUE(first.State().empty());
+  ASSERT_EQ(second.SetState(first.State()), absl::OkStatus());
+  EXPECT_TRUE(second.Step(1)->converged);
+}
+
 TEST(LbfgsTest, StateOfAnotherShapeIsRefused) {
   Tensor parameters = Tensor::Of<double>({-1.2, 1});
   Lbfgs lbfgs(Options(), parameters, Rosenbrock);

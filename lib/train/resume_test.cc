@@ -179,6 +179,28 @@ TEST_F(ResumeTest, ARunThatIsOver) {
   EXPECT_EQ(FileBytes(RunDirectory(directory).checkpoint()), checkpoint);
 }
 
+// ---- L-BFGS, which ends by itself
+
+class LbfgsResumeTest : public ResumeTest {
+ protected:
+  LbfgsResumeTest() {
+    options_ = ToyOptions(1000);
+    options_.optimizer = DefaultOptimizerOptions("lbfgs").value();
+    options_.save_interval = absl::ZeroDuration();
+    options_.on_message = [this](absl::string_view message) { messages_.emplace_back(message); };
+  }
+};
+
+TEST_F(LbfgsResumeTest, NothingToDoFromTheFirstStep) {
+  options_.optimizer.tolerance_gradient = 1e9;
+  const std::string directory = NewRunDirectory();
+  ASSERT_TRUE(Run(directory).ok());
+  options_.mode = RunMode::kResume;
+  const absl::StatusOr<TrainResult> resumed = Run(directory);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->stop_reason, "L-BFGS has converged");
+}
+
 TEST_F(ResumeTest, OneRunInADirectory) {
   const std::string directory = NewRunDirectory();
   absl::Status status;
