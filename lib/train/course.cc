@@ -310,6 +310,7 @@ absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
 
 NewParts PartsChangedBy(absl::Span<const CourseChange> changes) {
   NewParts parts;
+  parts.finished = !changes.empty();
   for (const CourseChange& change : changes) {
     const std::string& name = change.name;
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";

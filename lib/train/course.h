@@ -50,7 +50,8 @@ struct NewParts {
   bool judgement = false;  // values are not comparable: the best model, early stopping, the best checkpoints
   bool ema = false;        // the average
   bool average_best = false;
-  bool task = false;  // what the task remembers of examples and kernels
+  bool task = false;      // what the task remembers of examples and kernels
+  bool finished = false;  // that nothing is left to do
 };
 NewParts PartsChangedBy(absl::Span<const CourseChange> changes);
 

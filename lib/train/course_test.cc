@@ -225,6 +225,9 @@ TEST(CourseTest, WhatBeginsAnew) {
                         p.judgement ? "judgement " : "", p.ema ? "ema " : "", p.average_best ? "average " : "",
                         p.task ? "task " : "");
   };
+  EXPECT_FALSE(PartsChangedBy({}).finished);
+  const std::vector<CourseChange> rate = {{"learning_rate", "1", "2"}};  // any change may give more to do
+  EXPECT_TRUE(PartsChangedBy(rate).finished);
   EXPECT_EQ(parts({}), "");
   EXPECT_EQ(parts({{"learning_rate", "1", "2"}, {"min_learning_rate", "1", "2"}, {"beta1", "1", "2"}}), "");
   EXPECT_EQ(parts({{"batch_size", "1", "2"}}), "epoch ");

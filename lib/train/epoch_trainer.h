@@ -61,6 +61,8 @@ class EpochTrainer {
   virtual void Leave() = 0;
   // Why there is nothing left to do, or "".
   virtual std::string Finished() const { return ""; }
+  // The run goes on with other options: there may be something left to do.
+  virtual void Reconsider() {}
 
   // What to evaluate, and to write as a model: the parameters, or an average of them.
   virtual const Tensor& EvaluationParameters() const = 0;

@@ -1,5 +1,6 @@
 #include "lib/train/lbfgs_epoch.h"
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -9,9 +10,12 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/profile/scope.h"
+#include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 namespace {
+
+constexpr char kConverged[] = "converged";
 
 DataLoaderOptions AllInOrder(const TrainerOptions& options) {
   DataLoaderOptions loader = LoaderOptions(options);
@@ -44,8 +48,23 @@ absl::Status LbfgsEpoch::Train(EpochWork* work) {
     context_.options.on_step({state.epoch + 1, state.step, state.batch, loader_.num_batches(), result.loss,
                               state.learning_rate, loss_.norm(), work->cost});
   }
-  if (result.converged) finished_ = "L-BFGS has converged";
+  converged_ = result.converged;
   return absl::OkStatus();
+}
+
+NamedTensors LbfgsEpoch::State() const {
+  NamedTensors state = lbfgs_.State();
+  if (converged_) state.Set(kConverged, Tensor::Scalar<uint8_t>(1));
+  return state;
+}
+
+absl::Status LbfgsEpoch::SetState(const NamedTensors& state) {
+  converged_ = state.Has(kConverged);
+  NamedTensors history;
+  for (const auto& [name, tensor] : state) {
+    if (name != kConverged) history.Set(name, tensor);
+  }
+  return lbfgs_.SetState(history);
 }
 
 absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gradient) {

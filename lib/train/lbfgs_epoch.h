@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/optimizer/lbfgs.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/train/data_loader.h"
 #include "lib/train/epoch_trainer.h"
 #include "lib/train/loss_gradient.h"
@@ -20,10 +21,12 @@ class LbfgsEpoch : public EpochTrainer {
 
   absl::Status Train(EpochWork* work) override;
   void Leave() override {}  // no batch is made between calls
-  std::string Finished() const override { return finished_; }
+  std::string Finished() const override { return converged_ ? "L-BFGS has converged" : ""; }
+  void Reconsider() override { converged_ = false; }
   const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
-  NamedTensors State() const override { return lbfgs_.State(); }
-  absl::Status SetState(const NamedTensors& state) override { return lbfgs_.SetState(state); }
+  // The history of Lbfgs, and once it has converged "converged" u8 [].
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
 
  private:
   // The loss of all examples at parameters, and its gradient.
@@ -34,7 +37,7 @@ class LbfgsEpoch : public EpochTrainer {
   LossGradient loss_;
   Lbfgs lbfgs_;
   EpochWork* work_ = nullptr;  // of the call of Train
-  std::string finished_;
+  bool converged_ = false;
 };
 
 }  // namespace rutile

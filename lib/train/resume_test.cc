@@ -191,6 +191,25 @@ class LbfgsResumeTest : public ResumeTest {
   }
 };
 
+TEST_F(LbfgsResumeTest, AConvergedRunHasConverged) {
+  const std::string whole = NewRunDirectory(), again = NewRunDirectory();
+  const absl::StatusOr<TrainResult> result = Run(whole);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->stop_reason, "L-BFGS has converged");
+  RunTo(again, result->steps);  // stopped after that step, before the end
+  options_.mode = RunMode::kResume;
+  for (int session = 0; session < 2; ++session) {
+    const absl::StatusOr<TrainResult> resumed = Run(again);
+    ASSERT_TRUE(resumed.ok()) << resumed.status();
+    EXPECT_EQ(resumed->steps, result->steps);
+    EXPECT_EQ(resumed->stop_reason, "L-BFGS has converged");
+    ExpectEqual(whole, again);
+  }
+  // Whether it has under other options is to be seen.
+  options_.optimizer.learning_rate *= 0.5;
+  EXPECT_GT(Run(again)->steps, result->steps);
+}
+
 TEST_F(LbfgsResumeTest, NothingToDoFromTheFirstStep) {
   options_.optimizer.tolerance_gradient = 1e9;
   const std::string directory = NewRunDirectory();
@@ -199,6 +218,7 @@ TEST_F(LbfgsResumeTest, NothingToDoFromTheFirstStep) {
   const absl::StatusOr<TrainResult> resumed = Run(directory);
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->stop_reason, "L-BFGS has converged");
+  EXPECT_EQ(resumed->steps, 1);
 }
 
 TEST_F(ResumeTest, OneRunInADirectory) {

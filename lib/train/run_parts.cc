@@ -18,6 +18,7 @@ absl::Status SetStates(const RunParts& parts, const StartingState& start, const 
   };
   const NewParts& anew = start.new_parts;
   if (!anew.optimizer) RETURN_IF_ERROR(check("optimizer", parts.epoch.SetState(state.optimizer)));
+  if (anew.finished) parts.epoch.Reconsider();
   if (!anew.schedule && !anew.judgement) RETURN_IF_ERROR(check("schedule", parts.schedule.SetState(state.schedule)));
   if (!anew.judgement) RETURN_IF_ERROR(check("stopping", parts.stop.SetState(state.stopping)));
   if (parts.ema != nullptr && !anew.ema) {

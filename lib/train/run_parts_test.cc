@@ -36,7 +36,9 @@ class Epoch : public EpochTrainer {
     value = state.At("value");
     return absl::OkStatus();
   }
+  void Reconsider() override { reconsidered = true; }
   Tensor value = Tensor::Of<double>({0});
+  bool reconsidered = false;
 };
 
 struct ToyRun {
@@ -86,6 +88,10 @@ TEST_F(RunPartsTest, RoundTrip) {
   EXPECT_EQ(to_.ema.parameters()->ToDoubles(), from_.ema.parameters()->ToDoubles());
   EXPECT_EQ(to_.average.Mean().ToDoubles(), from_.average.Mean().ToDoubles());
   EXPECT_EQ(to_.top.kept().size(), 1u);
+  EXPECT_FALSE(to_.epoch.reconsidered);
+  start_.new_parts.finished = true;
+  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+  EXPECT_TRUE(to_.epoch.reconsidered);
 }
 
 TEST_F(RunPartsTest, ANewRunSetsNothing) {
