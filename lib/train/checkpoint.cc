@@ -110,6 +110,7 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   if (tensors.Has("observed_step")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_step", &checkpoint.observed_step));
   if (tensors.Has("observed_loss")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_loss", &checkpoint.observed_loss));
   if (tensors.Has("best_step")) RETURN_IF_ERROR(ReadScalar(tensors, "best_step", &checkpoint.best_step));
+  if (tensors.Has("kept_step")) RETURN_IF_ERROR(ReadScalar(tensors, "kept_step", &checkpoint.kept_step));
   if (tensors.Has("log_rows")) RETURN_IF_ERROR(ReadScalar(tensors, "log_rows", &checkpoint.log_rows));
   if (tensors.Has("sampling_weight")) checkpoint.sampling_weight = tensors.At("sampling_weight").ToDoubles();
   checkpoint.config = file.metadata.at("config");
@@ -185,6 +186,7 @@ const Schema& CheckpointSchema() {
           {"best_step", {DType::kI64}, {}, false, "steps done then"},
           {"observed_step", {DType::kI64}, {}, false, "step after which the monitored value was last looked at"},
           {"observed_loss", {DType::kF64}, {}, false, "that value; NaN before the first look"},
+          {"kept_step", {DType::kI64}, {}, false, "step whose numbered checkpoint was written last; -1: none"},
           {"log_rows", {DType::kI64}, {}, false, "rows of log.tsv that belong to this state"},
           {"sampling_weight",
            {DType::kF64},
@@ -226,6 +228,7 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   tensors.Set("best_step", Tensor::Scalar<int64_t>(checkpoint.best_step));
   tensors.Set("observed_step", Tensor::Scalar<int64_t>(checkpoint.observed_step));
   tensors.Set("observed_loss", Tensor::Scalar<double>(checkpoint.observed_loss));
+  tensors.Set("kept_step", Tensor::Scalar<int64_t>(checkpoint.kept_step));
   tensors.Set("log_rows", Tensor::Scalar<int64_t>(checkpoint.log_rows));
   Metadata metadata = provenance;
   metadata["kind"] = CheckpointSchema().kind;

@@ -45,10 +45,11 @@ struct Checkpoint {
   std::vector<double> sampling_weight;
   int64_t observed_step = -1;  // the step after which the monitored value was last looked at
   double observed_loss = std::numeric_limits<double>::quiet_NaN();  // it, then
-  int64_t log_rows = 0;                                             // of log.tsv that belong to this state
-  std::string config;                                               // JSON: the options that decide the course of a run
-  uint64_t data = 0;                                                // Fingerprint of the split
-  std::string data_sha256;                                          // of the content of the inputs; empty: nobody knows
+  int64_t kept_step = -1;   // the step whose numbered checkpoint was written last
+  int64_t log_rows = 0;     // of log.tsv that belong to this state
+  std::string config;       // JSON: the options that decide the course of a run
+  uint64_t data = 0;        // Fingerprint of the split
+  std::string data_sha256;  // of the content of the inputs; empty: nobody knows
 };
 
 // A copy in memory of its own, that of `to` where it fits: `from` may change while `to` is written.

@@ -9,6 +9,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensor_file.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
 
 namespace rutile {
@@ -44,6 +47,7 @@ Checkpoint Example() {
   checkpoint.sampling_weight = {1, 3};
   checkpoint.config = "{\"seed\":1}";
   checkpoint.observed_loss = 0.75;
+  checkpoint.kept_step = 1200;
   checkpoint.data = 42;
   checkpoint.data_sha256 = "0a";
   return checkpoint;
@@ -75,6 +79,7 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_THAT(loaded->sampling_weight, ElementsAre(1, 3));
   EXPECT_EQ(loaded->config, saved.config);
   EXPECT_EQ(loaded->observed_loss, 0.75);
+  EXPECT_EQ(loaded->kept_step, 1200);
   EXPECT_EQ(loaded->data, 42u);
   EXPECT_EQ(loaded->data_sha256, "0a");
 }
@@ -87,6 +92,20 @@ TEST(CheckpointTest, MostRunsHaveNeitherTaskStateNorWeights) {
   const Checkpoint loaded = LoadCheckpoint(Path("uniform"), Slices(), DType::kF32, 2).value();
   EXPECT_TRUE(loaded.task.empty());
   EXPECT_TRUE(loaded.sampling_weight.empty());
+}
+
+// What later versions added.
+TEST(CheckpointTest, OlderFilesAreRead) {
+  ASSERT_TRUE(SaveCheckpoint(Path("new"), Example(), Slices(), {}).ok());
+  const TensorFile file = ReadTensorFile(Path("new")).value();
+  NamedTensors tensors;
+  for (const auto& [name, tensor] : file.tensors) {
+    if (name != "kept_step") tensors.Set(name, tensor);
+  }
+  ASSERT_TRUE(WriteTensorFile(Path("old"), file.metadata, tensors).ok());
+  const absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(Path("old"), Slices(), DType::kF32, 2);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->kept_step, -1);
 }
 
 TEST(CheckpointTest, LoadedParametersMayBeTrained) {

@@ -205,8 +205,9 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
   start.is_to_be_last = start.path != directory.checkpoint();
   const bool is_own = directory.Holds(start.path);
   start.leaves_previous = start.is_to_be_last && is_own && start.path != directory.previous();
-  if (!is_own) {  // the rows and the best checkpoints of that run are not here
+  if (!is_own) {  // the rows and the numbered checkpoints of that run are not here
     state.log_rows = 0;
+    state.kept_step = -1;
     state.top = NamedTensors();
   }
   start.messages.insert(start.messages.begin(), absl::StrCat("goes on from ", start.path, ": ", Place(state)));

@@ -171,15 +171,17 @@ TEST_F(StartingStateTest, ANamedCheckpoint) {
   EXPECT_TRUE(resumed->is_to_be_last && resumed->leaves_previous);
   options_.resume_from = directory_.checkpoint();
   EXPECT_FALSE(Resume()->is_to_be_last);
-  // Of another run: its log and its best checkpoints are not here.
+  // Of another run: its log and its numbered checkpoints are not here.
   Checkpoint state = NewState(task_, Plan());
   state.log_rows = 3;
+  state.kept_step = 0;
   state.top.Set("loss", Tensor::Of<double>({1}));
   options_.resume_from = ::testing::TempDir() + "/of_another_run.safetensors";
   ASSERT_EQ(SaveCheckpoint(options_.resume_from, state, task_.parameter_slices(), {}), absl::OkStatus());
   resumed = Resume();
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->state.log_rows, 0);
+  EXPECT_EQ(resumed->state.kept_step, -1);
   EXPECT_TRUE(resumed->state.top.empty());
   EXPECT_TRUE(resumed->is_to_be_last);
   EXPECT_FALSE(resumed->leaves_previous);

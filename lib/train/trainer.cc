@@ -159,7 +159,6 @@ class Trainer {
   absl::Time epoch_start_ = begin_;
   EpochWork work_;              // of the epoch, in this session
   absl::Duration train_time_;   // likewise, without validations
-  int64_t saved_step_ = -1;     // of the numbered checkpoint written last
   double train_loss_ = kNan;    // when last looked at
   double average_loss_ = kNan;  // validation, of the mean of the best
 };
@@ -356,7 +355,7 @@ bool Trainer::ValidationIsDue() const {
 }
 
 bool Trainer::KeepIsDue() const {
-  return files_of_all_ == RunFiles::kAll && saved_step_ != state_.step &&
+  return files_of_all_ == RunFiles::kAll && state_.kept_step != state_.step &&
          ((options_.keep_every_steps > 0 && state_.step % options_.keep_every_steps == 0) ||
           now_ - last_keep_ >= options_.keep_every_time);
 }
@@ -368,8 +367,8 @@ bool Trainer::PauseIsDue() {
 
 absl::Status Trainer::DoWhatIsDue(std::string* reason) {
   if (KeepIsDue()) {
+    state_.kept_step = state_.step;  // a run that goes on behind the validation does not write it again
     RETURN_IF_ERROR(KeepCheckpoint(directory_.step_checkpoint(state_.step)));
-    saved_step_ = state_.step;
     last_keep_ = now_;
   }
   if (state_.batch == plan_.num_batches) return absl::OkStatus();  // the rest is the end of the epoch's
