@@ -1,5 +1,6 @@
 #include "lib/train/epoch_log.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -10,6 +11,11 @@
 #include "lib/base/status_macros.h"
 
 namespace rutile {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
 
 std::vector<std::string> EpochColumns(const Task& task, bool has_validation) {
   std::vector<std::string> columns = {"epoch", "step", "learning_rate", LogColumn("train_loss", task.loss_unit())};
@@ -52,9 +58,25 @@ absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, con
 std::vector<double> TermMeans(const TermSums& sums) {
   std::vector<double> means;
   for (size_t t = 0; t < sums.sum.size(); ++t) {
-    means.push_back(sums.count[t] > 0 ? sums.sum[t] / sums.count[t] : std::numeric_limits<double>::quiet_NaN());
+    means.push_back(sums.count[t] > 0 ? sums.sum[t] / sums.count[t] : kNan);
   }
   return means;
+}
+
+bool HasValues(const TermSums& sums) {
+  return std::any_of(sums.count.begin(), sums.count.end(), [](double count) { return count > 0; });
+}
+
+EpochReport ReportOf(const Task& task, const Checkpoint& state, bool has_validation) {
+  EpochReport report;
+  report.epoch = state.epoch + (state.batch > 0);
+  report.step = state.step;
+  report.learning_rate = state.learning_rate;
+  report.train_loss = HasValues(state.epoch_sums) ? task.CombineTerms(state.epoch_sums).value : kNan;
+  report.terms = TermMeans(state.epoch_sums);
+  if (has_validation) report.validation = task.Metrics(std::vector<double>(task.num_metric_sums()));
+  for (Metric& metric : report.validation) metric.value = kNan;
+  return report;
 }
 
 }  // namespace rutile

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/task/task.h"
+#include "lib/train/checkpoint.h"
 #include "lib/train/log_format.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/train_log.h"
@@ -31,6 +32,12 @@ absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, con
 
 // [T] sum / count; NaN where nothing was counted.
 std::vector<double> TermMeans(const TermSums& sums);
+// Whether anything was counted. The loss that a task makes of sums without values means nothing.
+bool HasValues(const TermSums& sums);
+
+// Where a run is, and what it has trained of its epoch: train_loss is NaN where that is nothing, as behind the epoch's
+// end. It is not validated: metrics are NaN.
+EpochReport ReportOf(const Task& task, const Checkpoint& state, bool has_validation);
 
 }  // namespace rutile
 

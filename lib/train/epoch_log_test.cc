@@ -11,6 +11,7 @@
 #include "lib/base/file.h"
 #include "lib/task/task.h"
 #include "lib/testing/toy_task.h"
+#include "lib/train/checkpoint.h"
 #include "lib/train/log_format.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/trainer_options.h"
@@ -56,6 +57,33 @@ TEST(TermMeansTest, NothingCountedIsNaN) {
   sums.sum = {6, 0, 0};
   sums.count = {4, 0, 2};
   EXPECT_THAT(TermMeans(sums), ElementsAre(1.5, NanSensitiveDoubleEq(kNan), 0));
+}
+
+TEST(ReportOfTest, NothingTrainedIsNoLoss) {
+  const ToyTask task{ToyTaskOptions()};
+  Checkpoint state;
+  state.epoch = 2;
+  state.batch = 3;
+  state.step = 21;
+  state.learning_rate = 0.5;
+  state.epoch_sums = TermSums(2);
+  state.epoch_sums.sum = {6, 0};
+  state.epoch_sums.count = {4, 0};
+  EpochReport report = ReportOf(task, state, /*has_validation=*/true);
+  EXPECT_EQ(report.epoch, 3);
+  EXPECT_EQ(report.step, 21);
+  EXPECT_EQ(report.learning_rate, 0.5);
+  EXPECT_EQ(report.train_loss, task.CombineTerms(state.epoch_sums).value);
+  EXPECT_THAT(report.terms, ElementsAre(1.5, NanSensitiveDoubleEq(kNan)));
+  state.epoch = 3;
+  state.batch = 0;
+  state.epoch_sums = TermSums(2);
+  ASSERT_EQ(report.validation.size(), 1u);
+  EXPECT_THAT(report.validation[0].value, NanSensitiveDoubleEq(kNan));
+  report = ReportOf(task, state, /*has_validation=*/false);
+  EXPECT_EQ(report.epoch, 3);
+  EXPECT_THAT(report.train_loss, NanSensitiveDoubleEq(kNan));
+  EXPECT_THAT(report.validation, ::testing::IsEmpty());
 }
 
 TEST(EpochLogTest, ALogInOtherUnitsIsSetAside) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/distributed/agreement.h"
 #include "lib/distributed/communicator.h"
@@ -42,10 +43,11 @@ struct EpochContext {
   ModelShards* shards = nullptr;                      // of the model, in these processes; nullptr: each has all of it
 };
 
-// Done in a call, for speeds.
+// Done in calls, for speeds.
 struct EpochWork {
   int64_t examples = 0;
-  double cost = 0;  // Task::ExampleCost of these
+  double cost = 0;      // Task::ExampleCost of these
+  absl::Duration time;  // that the calls took
   void Add(const Task& task, absl::Span<const int64_t> more);
 };
 

@@ -119,6 +119,8 @@ class Trainer {
   // Writes the checkpoint if it is among the k best.
   absl::Status KeepTop();
   absl::Status FinishEpoch();
+  // Whether something that decides can still be looked at, now that the run is over.
+  bool LastLookIsDue() const;
   // What a run ends with: the last parameters are evaluated, and everything is written.
   absl::Status Finish();
   absl::Status FinishAverage();
@@ -158,7 +160,6 @@ class Trainer {
   absl::Time now_;  // after the last step
   absl::Time epoch_start_ = begin_;
   EpochWork work_;              // of the epoch, in this session
-  absl::Duration train_time_;   // likewise, without validations
   double train_loss_ = kNan;    // when last looked at
   double average_loss_ = kNan;  // validation, of the mean of the best
 };
@@ -302,7 +303,7 @@ bool Trainer::ObserveValue(double value, When when) {
 }
 
 absl::Status Trainer::Observe(bool validate, When when) {
-  EpochReport report;
+  EpochReport report = ReportOf(task_, state_, has_validation());
   if (validate || !monitor_.of_validation()) RETURN_IF_ERROR(epoch_->MakeWhole());
   if (validate && has_validation()) {
     epoch_->Leave();
@@ -316,31 +317,22 @@ absl::Status Trainer::Observe(bool validate, When when) {
     report.validation_loss = validation.loss;
     report.validation = validation.metrics;
     last_validation_ = agreement_.Now();
-  } else if (has_validation()) {
-    report.validation = task_.Metrics(std::vector<double>(task_.num_metric_sums()));
-    for (Metric& metric : report.validation) metric.value = kNan;
   }
-  const Loss train = task_.CombineTerms(state_.epoch_sums);
-  if (when == When::kEndOfEpoch) state_.loss_weight.assign(train.weight.begin(), train.weight.end());
-  train_loss_ = train.value;
+  const bool trained = HasValues(state_.epoch_sums);
+  if (trained) train_loss_ = report.train_loss;
   if (report.validated) state_.observed_step = state_.step;
   // The training loss is looked at where an epoch or the run ends.
-  if (monitor_.of_validation() ? report.validated : when != When::kInsideEpoch) {
-    const double value = monitor_.Value(train.value, report.validation_loss, report.validation);
+  if (monitor_.of_validation() ? report.validated : trained && when != When::kInsideEpoch) {
+    const double value = monitor_.Value(report.train_loss, report.validation_loss, report.validation);
     if (std::isnan(value)) {
       return absl::OutOfRangeError(absl::StrCat(monitor_.name(), " is not a number after epoch ", state_.epoch + 1,
                                                 ", step ", state_.step, ": monitor something else"));
     }
     report.best = ObserveValue(value, when);
   }
-  report.epoch = state_.epoch + (state_.batch > 0);
-  report.step = state_.step;
   report.end_of_epoch = when == When::kEndOfEpoch;
-  report.learning_rate = state_.learning_rate;
-  report.train_loss = train_loss_;
-  report.terms = TermMeans(state_.epoch_sums);
   report.time = absl::Now() - epoch_start_;
-  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(train_time_));
+  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(work_.time));
   report.examples_per_s = static_cast<double>(work_.examples) / seconds;
   report.cost_per_s = work_.cost / seconds;
   if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->AppendSoon(EpochRow(report, has_validation()))));
@@ -385,14 +377,13 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
   epoch_start_ = absl::Now();
   now_ = agreement_.Now();
   work_ = EpochWork();
-  train_time_ = absl::ZeroDuration();
   // What was due when a signal came is still due when the run is resumed.
   if (state_.batch > 0) RETURN_IF_ERROR(DoWhatIsDue(reason));
   while (reason->empty() && state_.batch < plan_.num_batches) {
     const absl::Time before = absl::Now();
     RETURN_IF_ERROR(epoch_->Train(&work_));
     now_ = agreement_.Now();
-    train_time_ += absl::Now() - before;
+    work_.time += absl::Now() - before;
     RETURN_IF_ERROR(DoWhatIsDue(reason));
   }
   epoch_->Leave();
@@ -400,6 +391,8 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
 }
 
 absl::Status Trainer::FinishEpoch() {
+  const Loss train = task_.CombineTerms(state_.epoch_sums);
+  state_.loss_weight.assign(train.weight.begin(), train.weight.end());
   const bool due = validation_rule_.AfterEpoch(state_.epoch + 1, state_.step, now_ - last_validation_);
   RETURN_IF_ERROR(Observe(due, When::kEndOfEpoch));
   ++state_.epoch;
@@ -413,6 +406,12 @@ absl::Status Trainer::FinishEpoch() {
   return SaveIsDue() ? Save(/*now=*/false) : absl::OkStatus();
 }
 
+bool Trainer::LastLookIsDue() const {
+  // Behind the end of an epoch nothing has been trained: there is only a validation to look at.
+  if (!has_validation() && (state_.step == 0 || !HasValues(state_.epoch_sums))) return false;
+  return state_.observed_step != state_.step || state_.best_epoch == 0;
+}
+
 absl::Status Trainer::Finish() {
   RETURN_IF_ERROR(epoch_->MakeWhole());
   // A run that is resumed with a higher limit goes on as if it had not been looked at here.
@@ -421,9 +420,7 @@ absl::Status Trainer::Finish() {
     GatherStates(Parts(), &state_);
     RETURN_IF_ERROR(writer_.WriteLastCheckpoint(state_));
   }
-  if ((state_.step > 0 || has_validation()) && (state_.observed_step != state_.step || state_.best_epoch == 0)) {
-    RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
-  }
+  if (LastLookIsDue()) RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
   RETURN_IF_ERROR(FinishAverage());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
   if (log_) RETURN_IF_ERROR(log_->Flush());

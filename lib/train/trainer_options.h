@@ -63,7 +63,7 @@ struct EpochReport {
   bool end_of_epoch = true;
   bool validated = false;
   double learning_rate = 0;
-  double train_loss = 0;                                              // of the epoch so far
+  double train_loss = 0;  // of the epoch so far; NaN where nothing of it was trained
   double validation_loss = std::numeric_limits<double>::quiet_NaN();  // when not validated (and without a set)
   std::vector<Metric> validation;                                     // the same; empty without a validation set
   bool best = false;                                                  // none before had a better monitored value

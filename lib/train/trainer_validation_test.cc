@@ -92,6 +92,52 @@ TEST(TrainerValidationTest, LookingChangesNothing) {
   EXPECT_EQ(LastCheckpoint(plain).parameters.ToDoubles(), LastCheckpoint(often).parameters.ToDoubles());
 }
 
+// ---- the last look
+
+// An epoch has just ended: nothing has been trained since, and the row does not say that it was without a loss.
+TEST(TrainerLastLookTest, BehindAnEpochThereIsNoTrainingLoss) {
+  TrainerOptions options = ToyOptions(3);
+  options.validation.every_epochs = 2;
+  std::vector<EpochReport> reports;
+  options.on_epoch = [&](const EpochReport& report) { reports.push_back(report); };
+  const std::string dir = NewRunDirectory();
+  const absl::StatusOr<TrainResult> result = TrainNoisyToy(options, dir);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(reports.size(), 4u);
+  EXPECT_TRUE(reports[3].validated);
+  EXPECT_TRUE(std::isnan(reports[3].train_loss) && std::isnan(reports[3].terms[0]));
+  EXPECT_GT(reports[2].train_loss, 0);
+  EXPECT_EQ(result->train_loss, reports[2].train_loss);  // the last epoch's
+  const std::string log = LogWithoutTimes(dir);
+  EXPECT_THAT(log.substr(log.rfind("3 21 ")), HasSubstr(" nan nan nan "));
+}
+
+// Other data, a run that is over, and no validation set: no loss of the new data is known.
+TEST(TrainerLastLookTest, NothingIsJudgedWhereNothingIsKnown) {
+  ToyTask task(NoisyToy());
+  Split split = ToySplit(task);
+  split.validation.clear();
+  TrainerOptions options = ToyOptions(2);
+  options.data_sha256 = "one";
+  const std::string dir = NewRunDirectory();
+  ASSERT_TRUE(Train(task, split, options, dir, {}).ok());
+  const std::string best = FileBytes(RunDirectory(dir).best()), log = LogWithoutTimes(dir);
+  options.mode = RunMode::kResume;
+  options.data_sha256 = "other";
+  options.overrides = {"data"};
+  absl::StatusOr<TrainResult> result = Train(task, split, options, dir, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->best_epoch, 0);
+  EXPECT_EQ(FileBytes(RunDirectory(dir).best()), best);
+  EXPECT_EQ(LogWithoutTimes(dir), log);
+  options.overrides.clear();
+  options.stop.max_epochs = 3;
+  result = Train(task, split, options, dir, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->best_epoch, 3);
+  EXPECT_EQ(result->best_loss, result->train_loss);
+}
+
 class TrainerResumeTest : public ::testing::TestWithParam<int> {};
 
 // Stopped by limits in the middle of epochs, and by signals after every second step.

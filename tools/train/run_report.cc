@@ -35,6 +35,11 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
     PrintMessage("nothing was written");
     return;
   }
+  if (result.best_epoch == 0) {  // nothing was trained, or nothing since the loss is another
+    PrintMessage(
+        absl::StrCat("no epoch has been judged, so no best model is written; last -> ", directory.last(), others));
+    return;
+  }
   const bool metric = absl::StartsWith(options.monitor, "val_") && options.monitor != "val_loss";
   PrintMessage(absl::StrFormat("best epoch %d, %s %.6g%s -> %s%s", result.best_epoch, metric ? options.monitor : "loss",
                                result.best_loss, metric || loss_unit.empty() ? "" : absl::StrCat(" ", loss_unit),

@@ -64,6 +64,12 @@ run a --max_epochs=8 --resume --learning_rate=0.002 --batch_size=8 --override=ba
 grep -q 'batch_size is 8 from here on, was 16' log || fail "override: $(cat log)"
 run a --max_epochs=9 --resume --learning_rate=0.002 --batch_size=8 --loss=mse --override=all f.safetensors
 [ "$(wc -l < a/log.tsv)" = 2 ] && [ "$(wc -l < a/recovery/log.tsv)" = 9 ] || fail "a log in other units: $(cat a/log.tsv)"
+# Over, without a validation set: nothing is known of the new loss, so nothing is judged by it.
+run n --validation_fraction=0 --max_epochs=2 f.safetensors
+cp n/best.safetensors n-best.safetensors
+run n --validation_fraction=0 --max_epochs=2 --resume --loss=mse --override=loss f.safetensors
+grep -q 'no epoch has been judged, so no best model is written; last -> n/last.safetensors' log || fail "nothing to judge: $(cat log)"
+cmp n/best.safetensors n-best.safetensors || fail "a best model of no loss"
 refuses 'override: "bach_size" is no option' $train $short --output_dir=a --resume --override=bach_size f.safetensors
 refuses 'override has no effect without --resume' $train $short --output_dir=c --override=all f.safetensors
 refuses 'made for another model or another loss: .* start a new run, with init_from' $train ${short/6,6/5,5} --output_dir=b --max_epochs=9 --resume --override=all f.safetensors
