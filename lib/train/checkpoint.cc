@@ -108,6 +108,11 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   checkpoint.observed_step = checkpoint.batch == 0 ? checkpoint.step : -1;
   checkpoint.log_rows = checkpoint.epoch;
   if (tensors.Has("observed_step")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_step", &checkpoint.observed_step));
+  // Older runs had one number for both.
+  checkpoint.validated_step = checkpoint.observed_step;
+  if (tensors.Has("validated_step")) {
+    RETURN_IF_ERROR(ReadScalar(tensors, "validated_step", &checkpoint.validated_step));
+  }
   if (tensors.Has("observed_loss")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_loss", &checkpoint.observed_loss));
   if (tensors.Has("best_step")) RETURN_IF_ERROR(ReadScalar(tensors, "best_step", &checkpoint.best_step));
   if (tensors.Has("kept_step")) RETURN_IF_ERROR(ReadScalar(tensors, "kept_step", &checkpoint.kept_step));
@@ -184,6 +189,7 @@ const Schema& CheckpointSchema() {
           {"loss_weight", {DType::kF64}, {"T"}, true, "d loss / d term sum, over the last epoch"},
           {"data", {DType::kU64}, {}, true, "fingerprint of the split"},
           {"best_step", {DType::kI64}, {}, false, "steps done then"},
+          {"validated_step", {DType::kI64}, {}, false, "step after which the validation set was last looked at"},
           {"observed_step", {DType::kI64}, {}, false, "step after which the monitored value was last looked at"},
           {"observed_loss", {DType::kF64}, {}, false, "that value; NaN before the first look"},
           {"kept_step", {DType::kI64}, {}, false, "step whose numbered checkpoint was written last; -1: none"},
@@ -226,6 +232,7 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   tensors.Set("loss_weight", vector(checkpoint.loss_weight));
   tensors.Set("data", Tensor::Scalar<uint64_t>(checkpoint.data));
   tensors.Set("best_step", Tensor::Scalar<int64_t>(checkpoint.best_step));
+  tensors.Set("validated_step", Tensor::Scalar<int64_t>(checkpoint.validated_step));
   tensors.Set("observed_step", Tensor::Scalar<int64_t>(checkpoint.observed_step));
   tensors.Set("observed_loss", Tensor::Scalar<double>(checkpoint.observed_loss));
   tensors.Set("kept_step", Tensor::Scalar<int64_t>(checkpoint.kept_step));

@@ -43,7 +43,8 @@ struct Checkpoint {
   NamedTensors top;           // which checkpoints are the best k; empty where none are kept
   // Of each training example in this epoch, as drawn from when it began; empty between epochs and without a policy.
   std::vector<double> sampling_weight;
-  int64_t observed_step = -1;  // the step after which the monitored value was last looked at
+  int64_t validated_step = -1;  // the step after which the validation set was last looked at
+  int64_t observed_step = -1;   // likewise the monitored value, which need not be the validation's
   double observed_loss = std::numeric_limits<double>::quiet_NaN();  // it, then
   int64_t kept_step = -1;   // the step whose numbered checkpoint was written last
   int64_t log_rows = 0;     // of log.tsv that belong to this state

@@ -46,6 +46,8 @@ Checkpoint Example() {
   checkpoint.task.Set("last_error", Tensor::Of<double>({0.5, 0.25}));
   checkpoint.sampling_weight = {1, 3};
   checkpoint.config = "{\"seed\":1}";
+  checkpoint.validated_step = 1230;
+  checkpoint.observed_step = 1234;
   checkpoint.observed_loss = 0.75;
   checkpoint.kept_step = 1200;
   checkpoint.data = 42;
@@ -78,6 +80,8 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_THAT(loaded->task.At("last_error").ToDoubles(), ElementsAre(0.5, 0.25));
   EXPECT_THAT(loaded->sampling_weight, ElementsAre(1, 3));
   EXPECT_EQ(loaded->config, saved.config);
+  EXPECT_EQ(loaded->validated_step, 1230);
+  EXPECT_EQ(loaded->observed_step, 1234);
   EXPECT_EQ(loaded->observed_loss, 0.75);
   EXPECT_EQ(loaded->kept_step, 1200);
   EXPECT_EQ(loaded->data, 42u);
@@ -100,12 +104,13 @@ TEST(CheckpointTest, OlderFilesAreRead) {
   const TensorFile file = ReadTensorFile(Path("new")).value();
   NamedTensors tensors;
   for (const auto& [name, tensor] : file.tensors) {
-    if (name != "kept_step") tensors.Set(name, tensor);
+    if (name != "kept_step" && name != "validated_step") tensors.Set(name, tensor);
   }
   ASSERT_TRUE(WriteTensorFile(Path("old"), file.metadata, tensors).ok());
   const absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(Path("old"), Slices(), DType::kF32, 2);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->kept_step, -1);
+  EXPECT_EQ(loaded->validated_step, 1234);  // the one that was written counted for both
 }
 
 TEST(CheckpointTest, LoadedParametersMayBeTrained) {

@@ -124,7 +124,7 @@ void Forget(const NewParts& parts, Checkpoint* state, std::vector<std::string>* 
     messages->push_back("what is best is judged anew");
     state->best_loss = std::numeric_limits<double>::infinity();
     state->best_epoch = state->best_step = 0;
-    state->observed_step = -1;
+    state->validated_step = state->observed_step = -1;
     state->observed_loss = std::numeric_limits<double>::quiet_NaN();
     state->top = NamedTensors();
   }

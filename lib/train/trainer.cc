@@ -119,6 +119,8 @@ class Trainer {
   // Writes the checkpoint if it is among the k best.
   absl::Status KeepTop();
   absl::Status FinishEpoch();
+  // The monitored value of the parameters as they are; NaN where nobody has looked.
+  double LastLoss() const { return state_.observed_step == state_.step ? state_.observed_loss : kNan; }
   // Whether something that decides can still be looked at, now that the run is over.
   bool LastLookIsDue() const;
   // What a run ends with: the last parameters are evaluated, and everything is written.
@@ -271,8 +273,7 @@ absl::Status Trainer::Save(bool now) {
   const absl::Status logged = log_ ? log_->Flush() : absl::OkStatus();
   if (!logged.ok()) return now ? logged : writer_.Tolerate(logged);
   GatherStates(Parts(), &state_);
-  const double loss = state_.observed_step == state_.step ? state_.observed_loss : kNan;
-  return now ? writer_.SaveNow(state_, Evaluated(), loss) : writer_.Save(state_, Evaluated(), loss);
+  return now ? writer_.SaveNow(state_, Evaluated(), LastLoss()) : writer_.Save(state_, Evaluated(), LastLoss());
 }
 
 absl::Status Trainer::KeepTop() {
@@ -320,7 +321,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   }
   const bool trained = HasValues(state_.epoch_sums);
   if (trained) train_loss_ = report.train_loss;
-  if (report.validated) state_.observed_step = state_.step;
+  if (report.validated) state_.validated_step = state_.step;
   // The training loss is looked at where an epoch or the run ends.
   if (monitor_.of_validation() ? report.validated : trained && when != When::kInsideEpoch) {
     const double value = monitor_.Value(report.train_loss, report.validation_loss, report.validation);
@@ -342,7 +343,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
 }
 
 bool Trainer::ValidationIsDue() const {
-  return state_.observed_step != state_.step && validation_rule_.inside_epochs() &&
+  return state_.validated_step != state_.step && validation_rule_.inside_epochs() &&
          validation_rule_.AfterStep(state_.epoch, plan_.StepsOf(state_.batch), state_.step, now_ - last_validation_);
 }
 
@@ -420,11 +421,11 @@ absl::Status Trainer::Finish() {
     GatherStates(Parts(), &state_);
     RETURN_IF_ERROR(writer_.WriteLastCheckpoint(state_));
   }
-  if (LastLookIsDue()) RETURN_IF_ERROR(Observe(/*validate=*/true, When::kEndOfRun));
+  if (LastLookIsDue()) RETURN_IF_ERROR(Observe(state_.validated_step != state_.step, When::kEndOfRun));
   RETURN_IF_ERROR(FinishAverage());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
   if (log_) RETURN_IF_ERROR(log_->Flush());
-  return writer_.WriteModels(state_, Evaluated(), state_.observed_loss);
+  return writer_.WriteModels(state_, Evaluated(), LastLoss());
 }
 
 absl::Status Trainer::FinishAverage() {

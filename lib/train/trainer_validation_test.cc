@@ -16,6 +16,7 @@
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/schedule.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/run_directory.h"
 #include "lib/train/split.h"
@@ -138,6 +139,31 @@ TEST(TrainerLastLookTest, NothingIsJudgedWhereNothingIsKnown) {
   EXPECT_EQ(result->best_loss, result->train_loss);
 }
 
+// A validation at the last step is no look at the training loss.
+TEST(TrainerLastLookTest, IsOneAtTheMonitoredValue) {
+  TrainerOptions options = ToyOptions(4);
+  options.monitor = "train_loss";
+  options.stop.max_steps = 16;
+  std::vector<std::string> directories;
+  for (const int64_t interval : {5, 16}) {
+    options.validation.every_steps = interval;
+    double last = 0;
+    options.on_epoch = [&](const EpochReport& report) { last = report.train_loss; };
+    directories.push_back(NewRunDirectory());
+    const absl::StatusOr<TrainResult> result = TrainNoisyToy(options, directories.back());
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->best_step, 16);
+    EXPECT_EQ(result->best_loss, last);
+    const auto metadata = ReadTensorFile(RunDirectory(directories.back()).last())->metadata;
+    EXPECT_EQ(metadata.at("loss"), absl::StrCat(last));
+  }
+  for (const char* file : {"/best.safetensors", "/last.safetensors"}) {
+    EXPECT_EQ(FileBytes(directories[0] + file), FileBytes(directories[1] + file)) << file;
+  }
+  options.on_epoch = nullptr;
+  EXPECT_EQ(RowsOf(options), "1/7. 2/14. 3/16v 3/16");  // one validation of a step is enough
+}
+
 class TrainerResumeTest : public ::testing::TestWithParam<int> {};
 
 // Stopped by limits in the middle of epochs, and by signals after every second step.
@@ -203,6 +229,12 @@ TEST_P(TrainerResumeTest, EqualsTheUninterruptedRun) {
       options.validation.every_steps = 5;
       options.save_interval = absl::ZeroDuration();
       break;
+    case 14:
+      options.monitor = "train_loss";
+      options.keep_every_steps = 2;
+      options.validation.every_steps = 4;
+      options.save_interval = absl::ZeroDuration();
+      break;
   }
   const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   ASSERT_TRUE(TrainNoisyToy(options, whole).ok());
@@ -229,7 +261,7 @@ TEST_P(TrainerResumeTest, EqualsTheUninterruptedRun) {
   EXPECT_EQ(LogWithoutTimes(whole), LogWithoutTimes(parts));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TrainerResumeTest, ::testing::Range(0, 14));
+INSTANTIATE_TEST_SUITE_P(All, TrainerResumeTest, ::testing::Range(0, 15));
 
 TEST(TrainerMonitorTest, DecidesWhatIsBest) {
   TrainerOptions options = ToyOptions(12);
