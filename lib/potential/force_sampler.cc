@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/random.h"
+#include "lib/base/share.h"
 
 namespace rutile {
 
@@ -32,8 +33,7 @@ void ForceSampler::StartEpoch(int64_t epoch) {
 void ForceSampler::Draw(int64_t window) {
   const bool by_atoms = options_.unit == ForceSampleUnit::kAtom;
   const auto units = static_cast<int64_t>(by_atoms ? pool_atoms_ : pool_.size());
-  const int64_t wanted =
-      std::min(units, std::max(options_.min_structures, static_cast<int64_t>(options_.fraction * units)));
+  const int64_t wanted = std::min(units, std::max(options_.min_structures, ShareOf(options_.fraction, units)));
   const std::vector<int64_t> order =
       RandomPermutation(units, RandomStream(options_.seed, "force sample", static_cast<uint64_t>(window)));
   for (const int64_t s : pool_) num_sampled_[s] = 0;

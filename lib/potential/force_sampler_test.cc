@@ -48,8 +48,10 @@ TEST(ForceSamplerTest, TakesTheShareOfStructuresThatWasAskedFor) {
   ForceSampler sampler(data, options, Range(0, 100));
   EXPECT_EQ(Structures(sampler, 0, 100), 11);
   EXPECT_EQ(Structures(sampler, 100, 403), 303);
-  options.min_structures = 20;
-  EXPECT_EQ(Structures(ForceSampler(data, options, Range(0, 100)), 0, 100), 20);
+  options.fraction = 0.29;
+  EXPECT_EQ(Structures(ForceSampler(data, options, Range(0, 100)), 0, 100), 29);
+  options.min_structures = 40;
+  EXPECT_EQ(Structures(ForceSampler(data, options, Range(0, 100)), 0, 100), 40);
   options.fraction = 1e-9;
   options.min_structures = 1;
   EXPECT_EQ(Structures(ForceSampler(data, options, Range(0, 100)), 0, 100), 1);

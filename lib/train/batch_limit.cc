@@ -1,10 +1,10 @@
 #include "lib/train/batch_limit.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/share.h"
 
 namespace rutile {
 
@@ -34,8 +34,7 @@ absl::Status CheckBatchLimit(absl::string_view option, const BatchLimit& limit) 
 
 int64_t LimitBatches(const BatchLimit& limit, int64_t num_batches) {
   if (limit.batches >= 0) return std::min(limit.batches, num_batches);
-  const auto part = static_cast<int64_t>(std::floor(limit.fraction * static_cast<double>(num_batches)));
-  return std::min(num_batches, std::max<int64_t>(part, 1));
+  return std::min(num_batches, std::max<int64_t>(ShareOf(limit.fraction, num_batches), 1));
 }
 
 }  // namespace rutile

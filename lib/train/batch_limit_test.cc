@@ -19,6 +19,7 @@ TEST(BatchLimitTest, TheDotTellsSharesFromNumbers) {
   EXPECT_EQ(Limited("1.0", 40), 40);
   EXPECT_EQ(Limited("0.25", 40), 10);
   EXPECT_EQ(Limited("0.3", 11), 3);  // rounded down
+  EXPECT_EQ(Limited("0.29", 100), 29);
   EXPECT_EQ(Limited("0.01", 40), 1);
   EXPECT_EQ(Limited("25", 40), 25);
   EXPECT_EQ(Limited("50", 40), 40);

@@ -1,9 +1,9 @@
 #include "lib/train/validation_rule.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "lib/base/share.h"
 
 namespace rutile {
 
@@ -38,8 +38,7 @@ absl::Status CheckValidationOptions(const ValidationOptions& options) {
 
 ValidationRule::ValidationRule(const ValidationOptions& options, int64_t steps_per_epoch) : options_(options) {
   if (options.fraction == 1) return;
-  interval_ =
-      std::max<int64_t>(1, static_cast<int64_t>(std::floor(options.fraction * static_cast<double>(steps_per_epoch))));
+  interval_ = std::max<int64_t>(1, ShareOf(options.fraction, steps_per_epoch));
 }
 
 bool ValidationRule::AfterStep(int64_t epoch, int64_t epoch_steps, int64_t step, absl::Duration since_last) const {

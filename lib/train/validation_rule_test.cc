@@ -44,6 +44,9 @@ TEST(ValidationRuleTest, SharesOfAnEpochEndWithIt) {
   EXPECT_THAT(Validations(options, 2), ElementsAre(5, 10, 15, 20));
   options.fraction = 0.3;
   EXPECT_THAT(Validations(options, 1), ElementsAre(3, 6, 9, 10));
+  options.fraction = 0.29;
+  EXPECT_TRUE(ValidationRule(options, 100).AfterStep(0, 29, 29, absl::ZeroDuration()));
+  EXPECT_FALSE(ValidationRule(options, 100).AfterStep(0, 28, 28, absl::ZeroDuration()));
   options.fraction = 0.01;  // less than a step
   EXPECT_EQ(Validations(options, 1).size(), 10);
   options.fraction = 0.5;
