@@ -30,6 +30,11 @@ void ForceSampler::StartEpoch(int64_t epoch) {
   window_ = window;
 }
 
+void ForceSampler::TakeAll() {
+  for (const int64_t s : pool_) num_sampled_[s] = atom_offset_[s + 1] - atom_offset_[s];
+  window_ = -1;  // the next epoch draws its sample again
+}
+
 void ForceSampler::Draw(int64_t window) {
   const bool by_atoms = options_.unit == ForceSampleUnit::kAtom;
   const auto units = static_cast<int64_t>(by_atoms ? pool_atoms_ : pool_.size());

@@ -15,11 +15,13 @@ namespace rutile {
 class ForceSampler {
  public:
   // `train`: indices of the training structures; those without forces are never sampled. All forces of other structures
-  // always count: validation is not sampled.
+  // always count.
   ForceSampler(const AtomicData& data, const ForceSamplingOptions& options, absl::Span<const int64_t> train);
 
   // Draws the sample of that epoch (counted from 0), when it is another than the last one's.
   void StartEpoch(int64_t epoch);
+  // All forces count, of training structures, too, until the next StartEpoch: an evaluation.
+  void TakeAll();
 
   // Of structure s: how many of its atoms' forces are learned from, and which ([N], not 0 where they are; empty when
   // all or none are).

@@ -73,6 +73,31 @@ TEST(ForceSamplerTest, TakesAtoms) {
   EXPECT_EQ(Atoms(sampler, 0, 100), atoms / 4);
 }
 
+// An evaluation between two epochs of one sample leaves no trace.
+TEST(ForceSamplerTest, TakesAllUntilTheNextEpoch) {
+  const AtomicData data = Tio2();
+  for (const ForceSampleUnit unit : {ForceSampleUnit::kStructure, ForceSampleUnit::kAtom}) {
+    for (const double fraction : {0.25, 1.0}) {
+      ForceSamplingOptions options;
+      options.fraction = fraction;
+      options.unit = unit;
+      options.resample_epochs = 10;
+      ForceSampler sampler(data, options, Range(0, 40)), plain(data, options, Range(0, 40));
+      sampler.StartEpoch(3);
+      sampler.TakeAll();
+      for (int64_t s = 0; s < data.num_structures(); ++s) {
+        EXPECT_EQ(sampler.num_sampled(s), data.num_atoms(s));
+        EXPECT_TRUE(sampler.sampled(s).empty());
+      }
+      sampler.StartEpoch(4);
+      for (int64_t s = 0; s < data.num_structures(); ++s) {
+        EXPECT_EQ(sampler.num_sampled(s), plain.num_sampled(s));
+        EXPECT_EQ(sampler.sampled(s), plain.sampled(s));
+      }
+    }
+  }
+}
+
 // In the long run every structure is as likely as any other.
 TEST(ForceSamplerTest, DrawsEvenly) {
   const AtomicData data = Tio2();

@@ -139,7 +139,12 @@ absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTenso
 }
 
 void ForceTask::StartEpoch(int64_t epoch, bool training) {
-  if (training && sampler_ != nullptr) sampler_->StartEpoch(epoch);
+  if (sampler_ == nullptr) return;
+  if (training) {
+    sampler_->StartEpoch(epoch);
+  } else {
+    sampler_->TakeAll();
+  }
 }
 
 absl::StatusOr<std::vector<double>> ForceTask::SamplingWeights(SamplingPolicy policy,

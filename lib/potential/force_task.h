@@ -47,7 +47,7 @@ class ForceTask : public Task {
   // ForceBatch names the tensors.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
-  // Chooses the forces of that epoch.
+  // Chooses the forces of that epoch; all of them where it is evaluated.
   void StartEpoch(int64_t epoch, bool training) override;
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                       absl::Span<const int64_t> examples) override;

@@ -328,7 +328,7 @@ TEST(ForceTaskTest, EvaluatesWhatItTrainsOn) {
   EXPECT_NEAR(metrics[4].value, std::sqrt(sums.sum[2] / sums.count[2]), 1e-12);
 }
 
-TEST(ForceTaskTest, ResamplesForcesByEpochAndNeverThoseOfValidation) {
+TEST(ForceTaskTest, ResamplesForcesByEpochAndEvaluatesAll) {
   const AtomicData data = Tio2();
   AtomisticTaskOptions options = Options(0.5, 0);
   options.force_sampling.fraction = 0.25;
@@ -344,8 +344,14 @@ TEST(ForceTaskTest, ResamplesForcesByEpochAndNeverThoseOfValidation) {
   const double second = sum_at(2);
   EXPECT_NE(second, first);
   EXPECT_EQ(sum_at(0), first);
+  // With --overfit_batches these are validated, too.
+  const std::unique_ptr<ForceTask> whole = Make(data, Options(0.5, 0), Range(100));
   task->StartEpoch(5, /*training=*/false);
-  EXPECT_EQ(GradientsOf(*task, parameters, {Range(100)}).sums.sum[1], first);
+  const TermSums all = GradientsOf(*task, parameters, {Range(100)}).sums;
+  const TermSums expected = GradientsOf(*whole, parameters, {Range(100)}).sums;
+  EXPECT_EQ(all.count, expected.count);
+  EXPECT_EQ(all.sum, expected.sum);
+  EXPECT_EQ(sum_at(0), first);
   std::vector<int64_t> validation = Range(200);
   validation.erase(validation.begin(), validation.begin() + 100);
   double components = 0;
