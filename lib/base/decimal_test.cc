@@ -18,6 +18,8 @@ TEST(DecimalTest, FixedUntilItIsLong) {
 
 TEST(DecimalTest, NotFinite) {
   EXPECT_EQ(Decimal(std::numeric_limits<double>::quiet_NaN(), 4), "nan");
+  EXPECT_EQ(Decimal(-std::numeric_limits<double>::quiet_NaN(), 4), "nan");
+  EXPECT_EQ(Decimal(std::numeric_limits<double>::infinity(), 4), "inf");
   EXPECT_EQ(Decimal(-std::numeric_limits<double>::infinity(), 4), "-inf");
 }
 
