@@ -1,6 +1,7 @@
 #include "lib/potential/atomistic_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -42,8 +43,13 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
                       : model.ChooseFeatureScaling<float>(data, features, options.feature_scaling, counted));
   if (options.scale_energies) {
     std::vector<double> targets;
-    for (const int64_t s : counted) targets.push_back(model.targets_[s]);
-    model.energy_scaling_ = ScaleEnergies(targets);
+    double size = 0;
+    for (const int64_t s : counted) {
+      targets.push_back(model.targets_[s]);
+      size = std::max(size, std::abs(data.energy(s)) / static_cast<double>(data.num_atoms(s)));
+    }
+    model.energies_are_equal_ = EnergiesAreEqual(targets, size);
+    model.energy_scaling_ = ScaleEnergies(targets, size);
   }
   return model;
 }

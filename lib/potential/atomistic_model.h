@@ -37,6 +37,8 @@ class AtomisticModel {
   const FeatureScaling& feature_scaling() const { return feature_scaling_; }
   const FeatureRange& feature_range() const { return feature_range_; }
   const EnergyScaling& energy_scaling() const { return energy_scaling_; }
+  // Energies are to be scaled and have nothing to be scaled by: EnergiesAreEqual.
+  bool energies_are_equal() const { return energies_are_equal_; }
   const std::vector<double>& atomic_energies() const { return atomic_energies_; }  // [species] eV
   bool atomic_energies_fitted() const { return atomic_energies_fitted_; }
   DType precision() const { return precision_; }
@@ -64,6 +66,7 @@ class AtomisticModel {
   FeatureScaling feature_scaling_;
   FeatureRange feature_range_;
   EnergyScaling energy_scaling_;
+  bool energies_are_equal_ = false;
   std::vector<double> atomic_energies_;
   bool atomic_energies_fitted_ = false;
   DType precision_ = DType::kF32;

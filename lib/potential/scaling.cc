@@ -15,6 +15,7 @@ constexpr double kConstant = 1e-8;        // of the feature's size
 constexpr double kConstantSingle = 1e-6;  // sixteen times the precision of a float; of features below 1, of 1: they
                                           // are sums of larger terms that cancel
 constexpr double kRank = 1e-10;           // of the largest eigenvalue
+constexpr double kEqual = 1e-9;           // of an energy per atom; what the least eigenvalue leaves is 1e-11 of it
 
 // Eigenvalues and vectors (columns of v) of the symmetric n x n matrix a, by Jacobi rotations: n is a number of
 // species.
@@ -137,12 +138,18 @@ FeatureScaling FeatureStatistics::Result() const {
   return result;
 }
 
-EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom) {
+bool EnergiesAreEqual(absl::Span<const double> energies_per_atom, double size) {
+  if (energies_per_atom.empty()) return true;
+  const auto [low, high] = std::minmax_element(energies_per_atom.begin(), energies_per_atom.end());
+  return *high - *low <= kEqual * std::max(1.0, size);
+}
+
+EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom, double size) {
   EnergyScaling result;
   if (energies_per_atom.empty()) return result;
   const auto [low, high] = std::minmax_element(energies_per_atom.begin(), energies_per_atom.end());
   result.shift = 0.5 * (*low + *high);
-  if (*high > *low) result.scale = 2 / (*high - *low);
+  if (!EnergiesAreEqual(energies_per_atom, size)) result.scale = 2 / (*high - *low);
   return result;
 }
 

@@ -73,9 +73,14 @@ struct EnergyScaling {
   double shift = 0;  // eV per atom
 };
 
-// aenet's: training energies per atom, less the atomic energies, map to [-1, 1]. All equal: scale 1, shift 0 moved to
-// that value.
-EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom);
+// Whether energies per atom, less the atomic energies, differ by rounding alone: by no more than 1e-9 of `size`, the
+// largest |energy per atom| with them, and of 1 eV. Fitted atomic energies leave that where there are no more
+// structures than independent compositions, or multiples of one structure.
+bool EnergiesAreEqual(absl::Span<const double> energies_per_atom, double size);
+
+// aenet's: training energies per atom, less the atomic energies, map to [-1, 1]. EnergiesAreEqual: scale 1, shift 0
+// moved to that value.
+EnergyScaling ScaleEnergies(absl::Span<const double> energies_per_atom, double size);
 
 // [species] eV: least squares of energies per atom on the species' shares of the atoms, so that a large cell does not
 // outweigh the small ones. energies: [structures] eV, total. counts: [structures, species]. weights: [structures] >= 0,

@@ -136,25 +136,66 @@ TEST(FeatureStatisticsTest, WeightsAreNumbersOfAtoms) {
 }
 
 TEST(ScaleEnergiesTest, MapsToMinusOneToOne) {
-  const EnergyScaling scaling = ScaleEnergies({-5.0, -3.0, -4.5});
+  const EnergyScaling scaling = ScaleEnergies({-5.0, -3.0, -4.5}, 5);
   EXPECT_EQ(scaling.scale, 1);
   EXPECT_EQ(scaling.shift, -4);
-  const EnergyScaling equal = ScaleEnergies({-5.0, -5.0});
+  const EnergyScaling equal = ScaleEnergies({-5.0, -5.0}, 5);
   EXPECT_EQ(equal.scale, 1);
   EXPECT_EQ(equal.shift, -5);
-  EXPECT_EQ(ScaleEnergies({}).scale, 1);
+  EXPECT_EQ(ScaleEnergies({}, 0).scale, 1);
+}
+
+// What differs by rounding is not blown up to [-1, 1]: networks would have to learn forces of 1e-14.
+TEST(ScaleEnergiesTest, EqualButForRounding) {
+  const EnergyScaling rounding = ScaleEnergies({0, 1e-15, -4.7e-15}, 8);
+  EXPECT_EQ(rounding.scale, 1);
+  EXPECT_NEAR(rounding.shift, 0, 5e-15);
+  EXPECT_FALSE(EnergiesAreEqual({-8, -8 + 2e-8}, 8));
+  EXPECT_NEAR(ScaleEnergies({-8, -8 + 2e-8}, 8).scale, 1e8, 10);  // 8 and 2e-8 leave eight digits
+  // All-electron energies have fewer digits; small ones are compared with 1 eV.
+  EXPECT_TRUE(EnergiesAreEqual({0, 2e-8}, 1e5));
+  EXPECT_TRUE(EnergiesAreEqual({0, 0.9e-9}, 1e-3));
+  EXPECT_FALSE(EnergiesAreEqual({0, 1.1e-9}, 1e-3));
+}
+
+// Atomic energies that fit exactly, of as many structures as compositions, of multiples of one, with weights.
+TEST(ScaleEnergiesTest, ExactFitsLeaveEqualEnergies) {
+  struct Data {
+    std::vector<double> energies;
+    std::vector<int64_t> counts;  // of two species
+    std::vector<double> weights;
+  };
+  const double cell = -26.123456789;
+  for (const Data& data :
+       {Data{{-26.1, -40.7}, {1, 2, 2, 3}, {}}, Data{{-26.1, -40.7}, {1, 2, 2, 3}, {1e-3, 7}},
+        Data{{-81234.5, -81235.9}, {500, 1000, 500, 999}, {}},  // nearly one composition
+        Data{{cell, 2 * cell, 3 * cell, 27 * cell}, {1, 2, 2, 4, 3, 6, 27, 54}, {}},
+        Data{{cell, 2 * cell, 3 * cell, 27 * cell}, {1, 2, 2, 4, 3, 6, 27, 54}, {0.1, 3, 1, 1e-6}}}) {
+    const std::vector<double> fitted = FitAtomicEnergies(data.energies, data.counts, 2, data.weights);
+    std::vector<double> targets;
+    double size = 0;
+    for (size_t s = 0; s < data.energies.size(); ++s) {
+      const auto titanium = static_cast<double>(data.counts[2 * s]),
+                 oxygen = static_cast<double>(data.counts[2 * s + 1]);
+      targets.push_back((data.energies[s] - titanium * fitted[0] - oxygen * fitted[1]) / (titanium + oxygen));
+      size = std::max(size, std::abs(data.energies[s]) / (titanium + oxygen));
+    }
+    EXPECT_EQ(ScaleEnergies(targets, size).scale, 1) << data.energies[0];
+  }
 }
 
 TEST(ScaleEnergiesTest, MatchesTheGoldenTraining) {
   const GoldenTraining golden = ReadGoldenTraining();
   std::vector<double> targets;
+  double size = 0;
   for (const Structure& s : golden.structures) {
     double energy = *s.energy;
+    size = std::max(size, std::abs(energy) / static_cast<double>(s.size()));
     for (const uint8_t species : SpeciesIndices(s, golden.descriptor.species))
       energy -= golden.atomic_energies[species];
     targets.push_back(energy / static_cast<double>(s.size()));
   }
-  const EnergyScaling scaling = ScaleEnergies(targets);
+  const EnergyScaling scaling = ScaleEnergies(targets, size);
   EXPECT_NEAR(scaling.scale, golden.energy_scaling, 1e-12);
   EXPECT_NEAR(scaling.shift, golden.energy_shift, 1e-12);
 }

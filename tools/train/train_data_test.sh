@@ -157,6 +157,14 @@ grep '^validation' long.tsv | grep -q '[0-9]e+10[0-9]' || fail "a long error: $(
 (cat whole.xyz && bad_frame 1e14) > far.xyz
 $train $small --output_dir=far far.xyz > /dev/null 2> log || fail "far: $(cat log)"
 grep -q 'Ti [-0-9.]*e+[0-9]* eV' log || fail "a long atomic energy: $(cat log)"
+# Energies that atomic energies fit exactly say nothing more, and rounding is not scaled up.
+for _ in 1 2 3 4 5 6; do head -n $(($(head -n 1 whole.xyz) + 2)) whole.xyz; done > one.xyz
+$train $small --force_weight=0.1 --output_dir=one one.xyz > /dev/null 2> log || fail "one structure: $(cat log)"
+grep -q 'energies per atom of the 3 training structures, less fitted atomic energies, are equal but for rounding' log || fail "one structure: $(cat log)"
+$train $small --atomic_energies=Ti=-5,O=-5 --output_dir=one --overwrite one.xyz > /dev/null 2> log || fail "one structure, given: $(cat log)"
+grep -q 'structures, less atomic energies, are equal but for rounding' log || fail "one structure, given: $(cat log)"
+$train $small --noenergy_scaling --output_dir=one --overwrite one.xyz > /dev/null 2> log || fail "not scaled: $(cat log)"
+grep -q 'equal but for rounding' log && fail "warned of what was not asked for: $(cat log)"
 # What no loss can hold is an error of the data, not of the program.
 (cat whole.xyz && bad_frame 1e20) > huge.xyz
 expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" $train $small --output_dir=h huge.xyz

@@ -56,6 +56,14 @@ void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl:
                    "--atomic_energies"));
 }
 
+void WarnOfEqualEnergies(const AtomisticModel& model, size_t num_structures) {
+  if (!model.energies_are_equal()) return;
+  PrintWarning(absl::StrCat("the energies per atom of the ", num_structures, " training structures, less ",
+                            model.atomic_energies_fitted() ? "fitted " : "",
+                            "atomic energies, are equal but for rounding: they are not scaled, and networks learn "
+                            "nothing from them"));
+}
+
 void WarnOfStressLeftOut(const AtomicData& data, const std::vector<int64_t>& train) {
   if (FLAGS_stress_weight <= 0) return;
   const int64_t left_out = std::count_if(train.begin(), train.end(),
@@ -81,6 +89,7 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
                             task.model->atomic_energies_fitted() ? " (fitted)" : "", energies));
   WarnOfStressLeftOut(data, split.train);
   WarnOfFitOutlier(data, *task.model, split.train);
+  WarnOfEqualEnergies(*task.model, split.train.size());
   const int num_features = data.descriptor().num_features();
   for (size_t s = 0; s < species.size(); ++s) {
     if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {
