@@ -2,15 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "lib/base/logging.h"
+#include "lib/ranking/rounded_sweep.h"
+#include "lib/ranking/score_bounds.h"
 #include "lib/ranking/score_kernel.h"
 
 namespace rutile {
 namespace {
 
 constexpr int64_t kQueriesPerPiece = 64;
+// Of a block of entities, as a part of them, what is undecided at most: else all of them are scored exactly, which
+// takes as long.
+constexpr int64_t kUndecidedPart = 6;
+// Share of blocks of which that is so, above which rounded scores do not pay.
+constexpr double kTooMany = 0.3;
+// CountDecided wants room for these.
+constexpr int64_t kSpare = 16;
+// Queries and dimensions from which on they do.
+constexpr int64_t kLeastQueries = 64, kLeastDim = 128;
 
 std::vector<int64_t> FirstTargets(absl::Span<const RankingQuery> queries) {
   std::vector<int64_t> first = {0};
@@ -47,6 +59,143 @@ RankCounter<T>::RankCounter(absl::Span<const T> query, int64_t dim, absl::Span<c
   CHECK(query_.size() == queries_.size() * dim) << query_.size() << " vs. " << queries_.size();
   CHECK(first_target_.back() == static_cast<int64_t>(target_score_.size()))
       << first_target_.back() << " vs. " << target_score_.size();
+  const bool pays = static_cast<int64_t>(queries.size()) >= kLeastQueries && dim >= kLeastDim;
+  if (std::is_same_v<T, float> && pays && RoundedSweepIsFast()) rounding_ = Bf16Form::kAmx;
+}
+
+// Known entities are counted with all others, then once more alone, and subtracted.
+template <typename T>
+int64_t RankCounter<T>::CountExact(int64_t q, int64_t from, absl::Span<const T> scores, int64_t cursor,
+                                   std::vector<T>* scratch) {
+  const RankingQuery& query = queries_[q];
+  const int64_t to = from + static_cast<int64_t>(scores.size());
+  scratch->clear();
+  for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
+    scratch->push_back(scores[query.known[cursor] - from]);
+  }
+  for (size_t t = 0; t < query.targets.size(); ++t) {
+    const T target = target_score_[first_target_[q] + t];
+    const int64_t entity = query.targets[t];
+    if (entity >= from && entity < to) {
+      const T in_row = scores[entity - from];
+      CHECK(in_row == target || (std::isnan(in_row) && std::isnan(target))) << in_row << " vs. " << target;
+    }
+    Rank& rank = ranks_[first_target_[q] + t];
+    CountScores(scores.data(), static_cast<int64_t>(scores.size()), target, &rank.greater, &rank.equal);
+    int64_t greater = 0, equal = 0;
+    CountScores(scratch->data(), static_cast<int64_t>(scratch->size()), target, &greater, &equal);
+    rank.greater -= greater;
+    rank.equal -= equal;
+  }
+  return cursor;
+}
+
+template <typename T>
+void RankCounter<T>::AddExact(const ScoreTable<T>& part, int64_t first, ThreadPool* pool) {
+  std::vector<std::vector<T>> scratch(pool->num_threads());
+  SweepScores<T>(part, query_, pool, [&](int64_t q, int64_t begin, absl::Span<const T> scores, int worker) {
+    cursor_[q] = CountExact(q, first + begin, scores, cursor_[q], &scratch[worker]);
+  });
+}
+
+template <typename T>
+void RankCounter<T>::AddExactOf(absl::Span<const int64_t> listed, const ScoreTable<T>& part, int64_t first,
+                                ThreadPool* pool) {
+  std::vector<T> rows(listed.size() * dim_);
+  for (size_t i = 0; i < listed.size(); ++i) std::copy_n(&query_[listed[i] * dim_], dim_, &rows[i * dim_]);
+  std::vector<std::vector<T>> scratch(pool->num_threads());
+  SweepScores<T>(part, rows, pool, [&](int64_t i, int64_t begin, absl::Span<const T> scores, int worker) {
+    const absl::Span<const int32_t> known = queries_[listed[i]].known;
+    const auto next = std::lower_bound(known.begin(), known.end(), first + begin);
+    CountExact(listed[i], first + begin, scores, next - known.begin(), &scratch[worker]);
+  });
+}
+
+// Of one thread.
+template <typename T>
+struct RankCounter<T>::Undecided {
+  std::vector<Rank> counts;       // of the targets of a query
+  std::vector<int32_t> entities;  // in the block, in the part
+  std::vector<float> scores;
+  std::vector<std::pair<int64_t, int64_t>> left;  // (block's first entity in the part, query) that are too near
+};
+
+template <typename T>
+bool RankCounter<T>::CountRounded(int64_t q, int64_t first, const RoundedScores& scores, Undecided* scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    const RankingQuery& query = queries_[q];
+    const BoundedBlock& block = scores.block;
+    const int64_t from = first + scores.first, to = from + block.n;
+    // Scores of known entities become lower than any: a bound of what is as large would be too large itself.
+    constexpr float kLeast = -1e38f, kLargest = 1e30f;
+    int64_t& cursor = cursor_[q];
+    for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
+      scores.scores[query.known[cursor] - from] = kLeast;
+    }
+    const float* const hidden = &query_[q * dim_];
+    scratch->counts.assign(query.targets.size(), Rank());
+    for (size_t t = 0; t < query.targets.size(); ++t) {
+      const float target = target_score_[first_target_[q] + t];
+      if (!(std::abs(target) < kLargest)) return false;
+      Rank& rank = scratch->counts[t];
+      scratch->entities.resize(block.n + kSpare);
+      int32_t* const entities = scratch->entities.data();
+      int64_t count = CountDecided(block, scores.scores, scores.bound, target, &rank.greater, entities);
+      if (count > std::max<int64_t>(1, block.n / kUndecidedPart)) return false;
+      // A known entity is undecided where its bias is not finite.
+      count =
+          std::remove_if(entities, entities + count, [&](int32_t k) { return scores.scores[k] == kLeast; }) - entities;
+      count = CountDecidedByProducts(block, hidden, scores.bound, target, count, &rank.greater, entities);
+      scratch->scores.resize(count);
+      ScoreSome(hidden, block.rows, dim_, block.bias, entities, count, scratch->scores.data());
+      CountScores(scratch->scores.data(), count, target, &rank.greater, &rank.equal);
+    }
+    for (size_t t = 0; t < query.targets.size(); ++t) {
+      ranks_[first_target_[q] + t].greater += scratch->counts[t].greater;
+      ranks_[first_target_[q] + t].equal += scratch->counts[t].equal;
+    }
+    return true;
+  }
+  return false;
+}
+
+template <typename T>
+void RankCounter<T>::AddRounded(const ScoreTable<T>& part, int64_t first, ThreadPool* pool) {
+  if constexpr (std::is_same_v<T, float>) {
+    RoundedSweep sweep(part, query_, *rounding_, pool);
+    std::vector<Undecided> scratch(pool->num_threads());
+    const auto rest_of = [&part, this](int64_t begin, int64_t end) {
+      ScoreTable<T> table = part;
+      table.num = end - begin;
+      table.entity = part.entity.subspan(begin * dim_, table.num * dim_);
+      if (!part.bias.empty()) table.bias = part.bias.subspan(begin, table.num);
+      return table;
+    };
+    for (int64_t begin = 0; begin < part.num; begin += RoundedSweep::kEntities) {
+      sweep.Visit(begin, [&](int64_t q, const RoundedScores& scores, int worker) {
+        if (!CountRounded(q, first, scores, &scratch[worker])) scratch[worker].left.emplace_back(scores.first, q);
+      });
+      std::vector<std::pair<int64_t, int64_t>> left;
+      for (Undecided& of_thread : scratch) {
+        left.insert(left.end(), of_thread.left.begin(), of_thread.left.end());
+        of_thread.left.clear();
+      }
+      std::sort(left.begin(), left.end());
+      const int64_t end = std::min(part.num, begin + RoundedSweep::kEntities);
+      std::vector<int64_t> listed;
+      for (size_t i = 0; i < left.size(); i += listed.size()) {
+        listed.clear();
+        for (size_t k = i; k < left.size() && left[k].first == left[i].first; ++k) listed.push_back(left[k].second);
+        const int64_t block_end = std::min(end, left[i].first + RoundedSweep::kBlock);
+        AddExactOf(listed, rest_of(left[i].first, block_end), first + left[i].first, pool);
+      }
+      const int64_t blocks = (end - begin + RoundedSweep::kBlock - 1) / RoundedSweep::kBlock;
+      const auto all = static_cast<double>(blocks) * static_cast<double>(queries_.size());
+      if (static_cast<double>(left.size()) > kTooMany * all && end < part.num) {
+        return AddExact(rest_of(end, part.num), first + end, pool);
+      }
+    }
+  }
 }
 
 template <typename T>
@@ -54,33 +203,7 @@ void RankCounter<T>::Add(const ScoreTable<T>& part, int64_t first, ThreadPool* p
   CHECK(part.dim == dim_) << part.dim << " vs. " << dim_;
   CHECK(first == num_entities_) << first << " vs. " << num_entities_;
   num_entities_ += part.num;
-  std::vector<std::vector<T>> known_scores(pool->num_threads());
-  SweepScores<T>(part, query_, pool, [&](int64_t q, int64_t begin, absl::Span<const T> scores, int worker) {
-    const RankingQuery& query = queries_[q];
-    const int64_t from = first + begin;
-    const int64_t to = from + static_cast<int64_t>(scores.size());
-    // Known entities are counted with all others, then once more alone, and subtracted.
-    std::vector<T>& known = known_scores[worker];
-    known.clear();
-    int64_t& cursor = cursor_[q];
-    for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
-      known.push_back(scores[query.known[cursor] - from]);
-    }
-    for (size_t t = 0; t < query.targets.size(); ++t) {
-      const T target = target_score_[first_target_[q] + t];
-      const int64_t entity = query.targets[t];
-      if (entity >= from && entity < to) {
-        const T in_row = scores[entity - from];
-        CHECK(in_row == target || (std::isnan(in_row) && std::isnan(target))) << in_row << " vs. " << target;
-      }
-      Rank& rank = ranks_[first_target_[q] + t];
-      CountScores(scores.data(), static_cast<int64_t>(scores.size()), target, &rank.greater, &rank.equal);
-      int64_t greater = 0, equal = 0;
-      CountScores(known.data(), static_cast<int64_t>(known.size()), target, &greater, &equal);
-      rank.greater -= greater;
-      rank.equal -= equal;
-    }
-  });
+  rounding_.has_value() ? AddRounded(part, first, pool) : AddExact(part, first, pool);
 }
 
 template <typename T>

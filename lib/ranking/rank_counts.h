@@ -4,10 +4,13 @@
 #define RUTILE_LIB_RANKING_RANK_COUNTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
+#include "lib/matrix/bf16_products.h"
+#include "lib/ranking/rounded_sweep.h"
 #include "lib/ranking/score_sweep.h"
 
 namespace rutile {
@@ -46,13 +49,28 @@ class RankCounter {
   RankCounter(absl::Span<const T> query, int64_t dim, absl::Span<const RankingQuery> queries,
               std::vector<T> target_score);
 
-  // Entities first .. first + part.num - 1; every entity once, in ascending order.
+  // Entities first .. first + part.num - 1; every entity once, in ascending order. On AMX most are decided by scores of
+  // factors rounded to bfloat16, whose error is bounded, and only those too near to a target by the scores of
+  // score_kernel.h: the counts are the same.
   void Add(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
+
+  // By rounded scores of that form, or not: for tests.
+  void set_rounding(std::optional<Bf16Form> form) { rounding_ = form; }
 
   // After all entities were added, in the order of target_score.
   std::vector<Rank> Finish();
 
  private:
+  // Of query q, against entities from `from` on, of which known[cursor] is the first. Returns the cursor behind them.
+  int64_t CountExact(int64_t q, int64_t from, absl::Span<const T> scores, int64_t cursor, std::vector<T>* scratch);
+  void AddExact(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
+  void AddRounded(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
+  // Of the queries that are listed.
+  void AddExactOf(absl::Span<const int64_t> listed, const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
+  struct Undecided;
+  // False where too much is undecided: then nothing was counted.
+  bool CountRounded(int64_t q, int64_t first, const RoundedScores& scores, Undecided* scratch);
+
   const absl::Span<const T> query_;
   const int64_t dim_;
   const absl::Span<const RankingQuery> queries_;
@@ -61,6 +79,7 @@ class RankCounter {
   std::vector<int64_t> cursor_;        // [Q] known entities that have been passed
   std::vector<Rank> ranks_;
   int64_t num_entities_ = 0;
+  std::optional<Bf16Form> rounding_;
 };
 
 extern template class RankCounter<float>;

@@ -4,11 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/matrix/bf16_products.h"
+#include "lib/ranking/score_kernel.h"
 #include "lib/testing/for_each_target.h"
 #include "lib/testing/golden_conve.h"
 
@@ -214,6 +218,72 @@ TYPED_TEST(RankCountsTest, PartsOfTheTableAddUp) {
     counter.Add(part, first, &pool);
   }
   ExpectSame(counter.Finish(), Reference<T>(entity, {}, hidden, kDim, queries));
+}
+
+// Counts by rounded scores first, in every form that this machine has, are those of the exact scores: with rows that
+// are equal or nearly so, numbers that are not finite or huge, targets among the known and not, in parts, by two
+// threads.
+TEST(RankCountsTest, RoundedScoresDecideTheSame) {
+  enum { kPlain, kNearTies, kZeros, kNotFinite, kHuge, kTiny, kLargeBias, kKinds };
+  constexpr int64_t kNum = 4300, kQueries = 35;
+  const Queries queries = RandomQueries(kQueries, kNum);
+  const std::vector<RankingQuery> spans = queries.Spans();
+  for (int kind = 0; kind < kKinds; ++kind) {
+    for (const int64_t dim : {1, 37, 160}) {
+      RandomStream stream(4, "rows", kind, dim);
+      const double scale = kind == kHuge ? 1e18 : kind == kTiny ? 1e-21 : 1;
+      std::vector<float> entity, hidden, bias;
+      for (int64_t i = 0; i < kNum * dim; ++i) entity.push_back(static_cast<float>(scale * stream.Normal()));
+      for (int64_t i = 0; i < kQueries * dim; ++i) hidden.push_back(static_cast<float>(scale * stream.Normal()));
+      for (int64_t e = 0; e < kNum; ++e) {
+        bias.push_back(static_cast<float>((kind == kLargeBias ? 1e6 : 1) * stream.Normal()));
+      }
+      if (kind == kZeros) std::fill(hidden.begin(), hidden.end(), 0.0f);
+      for (int64_t e = 0; e < kNum; ++e) {
+        if (kind == kNearTies && e % 3 > 0) {
+          const int64_t like = e % 7;
+          std::copy_n(entity.begin() + like * dim, dim, entity.begin() + e * dim);
+          bias[e] = bias[like];
+          if (e % 3 > 1) entity[e * dim + e % dim] *= 1 + 1.2e-7f;
+        }
+        if (kind == kZeros) bias[e] = static_cast<float>(e % 5);
+        if (kind != kNotFinite) continue;
+        const float infinity = std::numeric_limits<float>::infinity();
+        if (e % 97 == 5) entity[e * dim] = std::nanf("");
+        if (e % 101 == 6) entity[e * dim] = infinity;
+        if (e % 103 == 7) bias[e] = -infinity;
+        if (e % 107 == 8) bias[e] = infinity;
+      }
+      if (kind == kNotFinite) hidden[3 * dim] = std::nanf("");
+      const ScoreTable<float> table = Table(entity, bias, dim);
+      std::vector<float> targets;
+      for (int64_t q = 0; q < kQueries; ++q) {
+        for (const int32_t t : queries.targets[q]) {
+          targets.push_back(ScoreOne(&hidden[q * dim], &entity[t * dim], dim, bias[t]));
+        }
+      }
+      const auto count = [&](std::optional<Bf16Form> form, int64_t part, int threads) {
+        ThreadPool pool(threads);
+        RankCounter<float> counter(hidden, dim, spans, targets);
+        counter.set_rounding(form);
+        for (int64_t first = 0; first < kNum; first += part) {
+          ScoreTable<float> rows = table;
+          rows.num = std::min(part, kNum - first);
+          rows.entity = table.entity.subspan(first * dim, rows.num * dim);
+          rows.bias = table.bias.subspan(first, rows.num);
+          counter.Add(rows, first, &pool);
+        }
+        return counter.Finish();
+      };
+      const std::vector<Rank> expected = count(std::nullopt, kNum, 1);
+      for (const Bf16Form form : Bf16Forms()) {
+        if (dim > 100 && form != Bf16Forms().front()) continue;  // slow
+        SCOPED_TRACE(absl::StrCat(kind, " ", dim, " ", Bf16FormName(form)));
+        ExpectSame(count(form, kNum, 1), expected);
+        ExpectSame(count(form, 2000, 2), expected);
+      }
+    }
+  }
 }
 
 // Golden scores of an independent implementation, with exact ties, as rows of a table that unit vectors pick.

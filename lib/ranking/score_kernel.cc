@@ -95,6 +95,28 @@ T One(const T* hidden, const T* entity, int64_t dim, T bias) {
   return hn::GetLane(hn::Add(sum, hn::Set(d, bias)));
 }
 
+// Of several entities at a time, as each is a chain of multiply-adds that wait for each other.
+template <typename T>
+void Some(const T* hidden, const T* table, int64_t dim, const T* bias, const int32_t* ids, int64_t n, T* scores) {
+  constexpr int kChains = 8;
+  const hn::CappedTag<T, 1> d;
+  for (int64_t first = 0; first < n; first += kChains) {
+    const int64_t count = std::min<int64_t>(kChains, n - first);
+    const T* rows[kChains];
+    for (int64_t i = 0; i < kChains; ++i) rows[i] = table + ids[first + std::min(i, count - 1)] * dim;
+    hn::Vec<decltype(d)> sum[kChains];
+    for (int i = 0; i < kChains; ++i) sum[i] = hn::Zero(d);
+    for (int64_t k = 0; k < dim; ++k) {
+      const auto h = hn::Set(d, hidden[k]);
+      for (int i = 0; i < kChains; ++i) sum[i] = hn::MulAdd(h, hn::Set(d, rows[i][k]), sum[i]);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const T beta = bias == nullptr ? T{0} : bias[ids[first + i]];
+      scores[first + i] = hn::GetLane(hn::Add(sum[i], hn::Set(d, beta)));
+    }
+  }
+}
+
 template <typename T>
 void Count(const T* scores, int64_t n, T target, int64_t* greater, int64_t* equal) {
   const hn::ScalableTag<T> d;
@@ -134,6 +156,14 @@ float OneF32(const float* hidden, const float* entity, int64_t dim, float bias) 
 double OneF64(const double* hidden, const double* entity, int64_t dim, double bias) {
   return One(hidden, entity, dim, bias);
 }
+void SomeF32(const float* hidden, const float* table, int64_t dim, const float* bias, const int32_t* ids, int64_t n,
+             float* scores) {
+  Some(hidden, table, dim, bias, ids, n, scores);
+}
+void SomeF64(const double* hidden, const double* table, int64_t dim, const double* bias, const int32_t* ids, int64_t n,
+             double* scores) {
+  Some(hidden, table, dim, bias, ids, n, scores);
+}
 void CountF32(const float* scores, int64_t n, float target, int64_t* greater, int64_t* equal) {
   Count(scores, n, target, greater, equal);
 }
@@ -158,6 +188,8 @@ HWY_EXPORT(ScoreF32);
 HWY_EXPORT(ScoreF64);
 HWY_EXPORT(OneF32);
 HWY_EXPORT(OneF64);
+HWY_EXPORT(SomeF32);
+HWY_EXPORT(SomeF64);
 HWY_EXPORT(CountF32);
 HWY_EXPORT(CountF64);
 
@@ -202,6 +234,16 @@ float ScoreOne<float>(const float* hidden, const float* entity, int64_t dim, flo
 template <>
 double ScoreOne<double>(const double* hidden, const double* entity, int64_t dim, double bias) {
   return HWY_DYNAMIC_DISPATCH(OneF64)(hidden, entity, dim, bias);
+}
+template <>
+void ScoreSome<float>(const float* hidden, const float* table, int64_t dim, const float* bias, const int32_t* ids,
+                      int64_t n, float* scores) {
+  HWY_DYNAMIC_DISPATCH(SomeF32)(hidden, table, dim, bias, ids, n, scores);
+}
+template <>
+void ScoreSome<double>(const double* hidden, const double* table, int64_t dim, const double* bias, const int32_t* ids,
+                       int64_t n, double* scores) {
+  HWY_DYNAMIC_DISPATCH(SomeF64)(hidden, table, dim, bias, ids, n, scores);
 }
 template <>
 void CountScores<float>(const float* scores, int64_t n, float target, int64_t* greater, int64_t* equal) {

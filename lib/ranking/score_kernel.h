@@ -35,6 +35,11 @@ void ScoreTile(const T* hidden, int queries, int64_t dim, const T* panels, int64
 template <typename T>
 T ScoreOne(const T* hidden, const T* entity, int64_t dim, T bias);
 
+// scores[i] of the entities ids[i], i < n, of a table [num, dim]: each with the bits of ScoreOne, some at a time. bias:
+// [num], or null.
+template <typename T>
+void ScoreSome(const T* hidden, const T* table, int64_t dim, const T* bias, const int32_t* ids, int64_t n, T* scores);
+
 // Adds to `greater` and `equal` how many of scores [n] are greater than `target`, and how many equal to it. NaN is
 // neither.
 template <typename T>

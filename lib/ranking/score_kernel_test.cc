@@ -51,6 +51,11 @@ TYPED_TEST(ScoreKernelTest, TilesAgreeWithThePlainSumAndWithOneScoreToTheBit) {
               const T one = ScoreOne(hidden.data() + q * dim, entity.data() + e * dim, dim, bias[e]);
               ASSERT_EQ(scores[q * stride + e], one) << dim << " " << queries << " " << n << ": " << q << ", " << e;
             }
+            std::vector<int32_t> ids;
+            for (int64_t e = n - 1; e >= 0; e -= 2) ids.push_back(static_cast<int32_t>(e));
+            std::vector<T> some(ids.size());
+            ScoreSome(hidden.data() + q * dim, entity.data(), dim, bias.data(), ids.data(), ids.size(), some.data());
+            for (size_t i = 0; i < ids.size(); ++i) ASSERT_EQ(some[i], scores[q * stride + ids[i]]) << dim << " " << i;
           }
         }
       }
