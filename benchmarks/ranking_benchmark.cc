@@ -13,12 +13,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/ranking/rank_counts.h"
+#include "lib/ranking/score_kernel.h"
 #include "lib/ranking/score_sweep.h"
 
 namespace rutile {
@@ -63,21 +66,53 @@ absl::Span<const float> Values(const at::Tensor& tensor) {
   return absl::MakeConstSpan(tensor.data_ptr<float>(), tensor.numel());
 }
 
-void BM_RankTargets(benchmark::State& state) {
-  const Data data(state.range(0), state.range(1), state.range(2));
+ScoreTable<float> TableOf(const Data& data) {
   ScoreTable<float> table;
   table.entity = Values(data.entities);
   table.bias = Values(data.bias);
   table.num = data.entities.size(0);
   table.dim = data.entities.size(1);
+  return table;
+}
+
+void SetCounters(double mean_rank, benchmark::State* state) {
+  state->counters["mean_rank"] = mean_rank;
+  state->counters["GFLOP/s"] = benchmark::Counter(
+      2e-9 * static_cast<double>(state->iterations() * state->range(0) * state->range(1) * state->range(2)),
+      benchmark::Counter::kIsRate);
+  state->SetItemsProcessed(state->iterations() * state->range(0));
+}
+
+void BM_RankTargets(benchmark::State& state) {
+  const Data data(state.range(0), state.range(1), state.range(2));
+  const ScoreTable<float> table = TableOf(data);
   ThreadPool pool(1);
   double mean = 0;
   for (auto _ : state) mean = MeanRank(CountRanks<float>(table, Values(data.hidden), data.queries, &pool));
-  state.counters["mean_rank"] = mean;
-  state.counters["GFLOP/s"] = benchmark::Counter(
-      2e-9 * static_cast<double>(state.iterations() * state.range(0) * state.range(1) * state.range(2)),
-      benchmark::Counter::kIsRate);
-  state.SetItemsProcessed(state.iterations() * state.range(0));
+  SetCounters(mean, &state);
+}
+
+// Without scores of rounded factors.
+void BM_RankTargetsExact(benchmark::State& state) {
+  const Data data(state.range(0), state.range(1), state.range(2));
+  const ScoreTable<float> table = TableOf(data);
+  const absl::Span<const float> hidden = Values(data.hidden);
+  ThreadPool pool(1);
+  double mean = 0;
+  for (auto _ : state) {
+    std::vector<float> target_score;
+    for (size_t q = 0; q < data.queries.size(); ++q) {
+      for (const int32_t target : data.queries[q].targets) {
+        target_score.push_back(ScoreOne(hidden.data() + q * table.dim, table.entity.data() + target * table.dim,
+                                        table.dim, table.Bias(target)));
+      }
+    }
+    RankCounter<float> counter(hidden, table.dim, data.queries, std::move(target_score));
+    counter.set_rounding(std::nullopt);
+    counter.Add(table, 0, &pool);
+    mean = MeanRank(counter.Finish());
+  }
+  SetCounters(mean, &state);
 }
 
 // Batches of 128 distinct queries, every target of a query by itself, as vectorised evaluations do.
@@ -140,6 +175,7 @@ void BM_ProductAlone(benchmark::State& state) {
 #define SIZES \
   ->Args({22850, 14541, 200})->Args({4096, 40943, 200})->Args({4096, 14541, 32})->Unit(benchmark::kMillisecond)
 BENCHMARK(BM_RankTargets) SIZES->Args({256, 1000000, 64});
+BENCHMARK(BM_RankTargetsExact) SIZES;
 BENCHMARK(BM_ProductAlone) SIZES;
 BENCHMARK(BM_Masked) SIZES;
 

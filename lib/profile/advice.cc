@@ -256,7 +256,8 @@ std::string BottleneckText(const ProfileRecord& record, const StageTable& table)
   if (!rates.empty()) absl::StrAppend(&text, ", ", rates);
   if (largest->roofline.share > 0) {
     absl::StrAppend(&text, ", ", Percent(largest->roofline.share), " of the limit that ",
-                    largest->roofline.memory_is_limit ? "memory" : "arithmetic", " sets (", table.roof.what, ")");
+                    largest->roofline.memory_is_limit ? "memory" : "arithmetic", " sets (", table.RoofOf(*largest).what,
+                    ")");
   }
   return text;
 }

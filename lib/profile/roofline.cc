@@ -26,8 +26,9 @@ std::string CommandFlag(const std::vector<std::string>& command, absl::string_vi
   return found;
 }
 
-Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks) {
+Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks, Stage stage) {
   const std::string precision = CommandFlag(record.command, "precision");
+  const bool rounded = stage == Stage::kRoundedScores || precision == "bf16-mixed";
   const bool fp64 = precision == "fp64";
   const bool one = record.cpu_s <= 1.2 * record.data.wall_s;
   Roof roof;
@@ -36,7 +37,7 @@ Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks) {
   roof.flop = fp64 ? peak(peaks.fma_fp64_one, peaks.fma_fp64_all) : peak(peaks.fma_fp32_one, peaks.fma_fp32_all);
   roof.bytes = peak(peaks.memory_read_one, peaks.memory_read_all);
   // Products in 16 bits were measured on all processors. Where they are no faster, fp32 is what limits.
-  double of_bf16 = precision == "bf16-mixed" ? peaks.matmul_bf16 : 0;
+  double of_bf16 = rounded ? peaks.matmul_bf16 : 0;
   if (one && peaks.fma_fp32_all > 0) of_bf16 *= std::min(1.0, peaks.fma_fp32_one / peaks.fma_fp32_all);
   const bool bf16 = of_bf16 > roof.flop;
   if (bf16) roof.flop = of_bf16;

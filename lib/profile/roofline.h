@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/profile/machine_peaks.h"
 #include "lib/profile/record.h"
+#include "lib/profile/scope.h"
 
 namespace rutile {
 
@@ -20,8 +21,9 @@ struct Roof {
 };
 
 // The roof over a process: of one processor when it kept not more than one and a fifth busy (cpu_s by wall_s), else of
-// all. Of fp64 when its command says --precision=fp64, of products in bf16 for bf16-mixed, else of fp32.
-Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks);
+// all. Of fp64 when its command says --precision=fp64, of products in bf16 for bf16-mixed and for stages that round by
+// themselves, else of fp32.
+Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks, Stage stage = Stage::kOther);
 
 struct RooflinePoint {
   double intensity = 0;          // flop per byte; 0 where one of them is not counted

@@ -72,6 +72,11 @@ TEST(RooflineTest, MixedPrecisionIsLimitedByProductsInBf16) {
   EXPECT_EQ(RoofOf(record, peaks).what, "bf16, 2 processors");
   record.cpu_s = 1;
   EXPECT_EQ(RoofOf(record, peaks).flop, 1500e9);
+  // So are stages that round by themselves.
+  record.command = {"evaluate"};
+  EXPECT_EQ(RoofOf(record, peaks, Stage::kScores).what, "fp32, 1 processor");
+  EXPECT_EQ(RoofOf(record, peaks, Stage::kRoundedScores).what, "bf16, 1 processor");
+  record.command = {"train", "--precision=bf16-mixed"};
   // Not measured, or no faster.
   for (const double products : {0.0, 20e9}) {
     peaks.matmul_bf16 = products;

@@ -49,6 +49,7 @@ absl::string_view StageName(Stage stage) {
                                                            "conv",
                                                            "fc",
                                                            "scores",
+                                                           "rounded_scores",
                                                            "optimizer",
                                                            "all_reduce",
                                                            "validation",

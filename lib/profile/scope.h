@@ -49,6 +49,7 @@ enum class Stage : uint8_t {
   kConv,              // convolution, its normalization and dropout
   kFc,                // fully connected layer
   kScores,            // of entities, and the loss on them
+  kRoundedScores,     // of factors in bfloat16, whatever the precision, and what they decide of exact ones
   kOptimizer,         // step of parameters
   kAllReduce,         // sums over processes
   kValidation,        // loss and metrics of held out examples

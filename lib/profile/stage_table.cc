@@ -94,11 +94,12 @@ StageTable MakeStageTable(const ProfileRecord& record, const MachinePeaks& peaks
   StageTable table;
   table.wall_s = record.data.wall_s;
   table.roof = RoofOf(record, peaks);
+  table.rounded_roof = RoofOf(record, peaks, Stage::kRoundedScores);
   table.rows = MergedRows(record);
   GatherCounters(&table.rows);
   for (StageRow& row : table.rows) {
     if (table.wall_s > 0) row.share = row.self_s / table.wall_s / row.num_threads;
-    row.roofline = PlaceUnderRoof(table.roof, row.counters[static_cast<int>(Counter::kFlop)],
+    row.roofline = PlaceUnderRoof(table.RoofOf(row), row.counters[static_cast<int>(Counter::kFlop)],
                                   row.counters[static_cast<int>(Counter::kBytes)], row.rate_s);
     if (!row.main) continue;
     table.stages_s += row.self_s;

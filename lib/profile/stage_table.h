@@ -35,10 +35,14 @@ struct StageRow {
 
 struct StageTable {
   double wall_s = 0;
-  double stages_s = 0;  // of the main thread, added up: wall_s but for rounding
-  double other_s = 0;   // of it, in no scope
-  Roof roof;
+  double stages_s = 0;         // of the main thread, added up: wall_s but for rounding
+  double other_s = 0;          // of it, in no scope
+  Roof roof, rounded_roof;     // of stages, and of those that round to bfloat16 by themselves
   std::vector<StageRow> rows;  // of the main thread by self_s, the largest first; then of the others, likewise
+
+  const Roof& RoofOf(const StageRow& row) const {
+    return row.name == StageName(Stage::kRoundedScores) ? rounded_roof : roof;
+  }
 };
 
 // A counter of the main thread's row is that of all threads with the same innermost stage, shared out by self time

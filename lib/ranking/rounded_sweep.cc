@@ -67,7 +67,7 @@ void RoundedSweep::Visit(int64_t begin,
                          const std::function<void(int64_t q, const RoundedScores& scores, int worker)>& visit) {
   const int64_t end = std::min(begin + kEntities, table_.num);
   if (num_queries_ == 0 || end <= begin) return;
-  const ProfileScope scope(Stage::kScores);
+  const ProfileScope scope(Stage::kRoundedScores);
   scope.Add(Counter::kExamples, begin == 0 ? num_queries_ : 0);
   scope.Add(Counter::kFlop, 2 * num_queries_ * (end - begin) * table_.dim);
   scope.Add(Counter::kBytes, (end - begin) * table_.dim * static_cast<int64_t>(sizeof(float)));
