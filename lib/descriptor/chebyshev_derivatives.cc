@@ -3,6 +3,7 @@
 #include "lib/base/logging.h"
 #include "lib/descriptor/chebyshev_tables.h"
 #include "lib/descriptor/derivative_kernel.h"
+#include "lib/descriptor/kept_lanes.h"
 #include "lib/descriptor/lane_state.h"
 #include "lib/descriptor/listed_triplets.h"
 
@@ -38,6 +39,24 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     own->is_listed = tables_.method == AngularMethod::kTriplets && !geometry.triplets.offset.empty();
     LaneFeatures(LaneTables(*own), geometry, own, features.data());
     if (own->is_listed) ListedFeatures(tables_, geometry, &own->listed, features.data());
+  }
+
+  std::unique_ptr<const typename DescriptorDerivatives<T>::Kept> Keep(const State& state) const override {
+    const auto* const own = dynamic_cast<const OwnState*>(&state);
+    CHECK(own != nullptr) << "the state is not one of MakeState";
+    if (own->is_listed) return nullptr;
+    return std::make_unique<KeptLanes<T>>(*own, tables_.spins.size(), NumMoments(tables_));
+  }
+
+  void Resume(const typename DescriptorDerivatives<T>::Kept& kept, State* state) const override {
+    OwnState* const own = Own(state);
+    const auto* const lanes = dynamic_cast<const KeptLanes<T>*>(&kept);
+    CHECK(lanes != nullptr) << "it is not of Keep";
+    own->is_listed = false;
+    own->lanes = lanes->lanes();
+    own->num_atoms = lanes->num_atoms();
+    own->all = lanes->view();
+    own->sampled.clear();
   }
 
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> sampled, absl::Span<T> force,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -106,6 +108,54 @@ TEST_P(StateTest, IsReused) {
         EXPECT_EQ(found.force, fresh.force);
         EXPECT_EQ(found.tangents, fresh.tangents);
       }
+    }
+  }
+}
+
+// What was kept of structures serves any state, in any order, between structures that are computed.
+TEST_P(StateTest, ResumesWhatWasKept) {
+  ChebyshevOptions options;
+  options.species = {1, 2};
+  const auto derivatives = MakeChebyshevDerivatives<float>(options, GetParam());
+  const int f = derivatives->num_features();
+  struct Case {
+    Case(const Structure& structure, const std::vector<uint8_t>& species) : sample(structure, species, 6) {}
+    SampleGeometry sample;
+    std::unique_ptr<const DescriptorDerivatives<float>::Kept> kept;
+  };
+  std::deque<Case> cases;
+  const auto maker = derivatives->MakeState();
+  for (const int n : {5, 60, 1, 0, 23}) {
+    std::vector<uint8_t> species(n);
+    for (int i = 0; i < n; ++i) species[i] = i % 2;
+    cases.emplace_back(RandomStructure(n, n == 0 ? 0 : 2.3 * std::cbrt(n + 1), n), species);
+    std::vector<float> features(n * f);
+    derivatives->Features(cases.back().sample.Get(), maker.get(), absl::MakeSpan(features));
+    cases.back().kept = derivatives->Keep(*maker);
+    ASSERT_NE(cases.back().kept, nullptr);
+    EXPECT_GT(cases.back().kept->bytes(), 20 * n);
+  }
+  const auto state = derivatives->MakeState();
+  for (const int k : {1, 3, 0, 4, 1, 2}) {
+    const int64_t n = cases[k].sample.size();
+    std::vector<float> features(cases[1].sample.size() * f);
+    derivatives->Features(cases[1].sample.Get(), state.get(), absl::MakeSpan(features));
+    for (const int every : {0, 3}) {
+      std::vector<uint8_t> sampled(every == 0 ? 0 : n);
+      for (size_t i = 0; i < sampled.size(); i += 3) sampled[i] = 1;
+      const std::vector<double> slopes = RandomVector(n * f, 1), direction = RandomVector(3 * n, 2);
+      const std::vector<double> strain = every == 0 ? RandomVector(9, 3) : std::vector<double>();
+      const Products<float> fresh =
+          ComputeProducts(*derivatives, cases[k].sample.Get(), slopes, direction, strain, sampled);
+      Products<float> found = fresh;
+      derivatives->Resume(*cases[k].kept, state.get());
+      double strain_gradient[9];
+      derivatives->Vjp(state.get(), std::vector<float>(slopes.begin(), slopes.end()), sampled,
+                       absl::MakeSpan(found.force), strain.empty() ? nullptr : strain_gradient);
+      derivatives->Jvp(state.get(), std::vector<float>(direction.begin(), direction.end()), sampled,
+                       strain.empty() ? nullptr : strain.data(), absl::MakeSpan(found.tangents));
+      EXPECT_EQ(found.force, fresh.force);
+      EXPECT_EQ(found.tangents, fresh.tangents);
     }
   }
 }

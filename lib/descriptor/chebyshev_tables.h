@@ -60,6 +60,13 @@ struct ChebyshevTables {
   std::vector<T> recurrence;  // [ang_order + 1, ang_order + 1] b_lm at m * (ang_order + 1) + l
 };
 
+// Numbers that a group of atoms keeps for each lane of its moments: none where angular sums run over triplets.
+template <typename T>
+int NumMoments(const ChebyshevTables<T>& tables) {
+  if (tables.method == AngularMethod::kTriplets) return 0;
+  return tables.num_harmonics * (tables.spins.size() > 1 ? 2 : 1);
+}
+
 extern template struct ChebyshevTables<double>;
 extern template struct ChebyshevTables<float>;
 

@@ -28,15 +28,18 @@ namespace HWY_NAMESPACE {
 template <typename T>
 HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, LaneState<T>* state,
                          T* features) {
-  const Kernel<T> k = {tables, state, state->all};
-  const auto d = k.d;
-  const size_t lanes = k.lanes;
+  constexpr LaneTag<T> d = {};
+  const size_t lanes = hn::Lanes(d);
   state->lanes = static_cast<int>(lanes);
   state->num_atoms = geometry.species.size();
   state->sampled.clear();
-  NeighborLanes<T>& all = state->all;
+  NeighborLanes<T>& all = state->sorted;
   SortNeighbors(d, tables, geometry, &state->sort, &all);
-  if (!k.triplets) all.moments.Resize(all.num_groups * k.num_weights * k.harmonics * lanes);
+  if (tables.method != AngularMethod::kTriplets) {
+    all.moments.Resize(all.num_groups * NumMoments(tables) * lanes);
+  }
+  state->all = all.view();
+  const Kernel<T> k = {tables, state, state->all};
 
   Arena<T> arena = k.MakeArena();
   T* const row = arena.Take(tables.num_features);
@@ -113,7 +116,7 @@ HWY_NOINLINE void Vjp(const Kernel<T>& k, const T* slopes, double* strain_gradie
       TripletSlopes(k, g, q, value, slope, all_x, all_y, all_z, all_along + size);
     } else {
       for (int w = 0; w < k.num_weights; ++w) {
-        ContractSlopes(d, tables, k.neighbors.moments.data() + k.MomentsOf(g, w), q + k.AngularRow(w), by_degree,
+        ContractSlopes(d, tables, k.neighbors.moments + k.MomentsOf(g, w), q + k.AngularRow(w), by_degree,
                        base + w * k.harmonics * lanes, half_self + w * lanes);
       }
     }
@@ -223,8 +226,8 @@ HWY_NOINLINE void Jvp(const Kernel<T>& k, const double* strain, T* tangents) {
       TripletChanges(k, g, value, slope, all_x, all_y, all_z, all_r, all_r + size, row);
     } else {
       for (int w = 0; w < k.num_weights; ++w) {
-        ContractMoments(d, tables, k.neighbors.moments.data() + k.MomentsOf(g, w), changes + w * k.harmonics * lanes,
-                        T(2), self + w * lanes, T(1), by_degree, row + k.AngularRow(w));
+        ContractMoments(d, tables, k.neighbors.moments + k.MomentsOf(g, w), changes + w * k.harmonics * lanes, T(2),
+                        self + w * lanes, T(1), by_degree, row + k.AngularRow(w));
       }
     }
     StoreRows(d, row, atoms, k.state->num_atoms, tables.num_features, tangents);
@@ -233,8 +236,8 @@ HWY_NOINLINE void Jvp(const Kernel<T>& k, const double* strain, T* tangents) {
 
 // The neighbours that a product with `sampled` runs over.
 template <typename T>
-HWY_INLINE const NeighborLanes<T>& Select(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
-                                          LaneState<T>* state) {
+HWY_INLINE LaneView<T> Select(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
+                              LaneState<T>* state) {
   CHECK_EQ(state->lanes, static_cast<int>(hn::Lanes(LaneTag<T>())))
       << "Features ran on another instruction set than its products";
   return SelectSampled(tables, sampled, state);
@@ -271,7 +274,7 @@ HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, LaneState<T>* sta
   const Kernel<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
   // Centres that are left out do not change.
-  if (&kernel.neighbors != &state->all) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
+  if (kernel.neighbors.x != state->all.x) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
   state->vector4.Resize(4 * (num_atoms + 1));
   T* const vector4 = state->vector4.data();
   for (int64_t i = 0; i < num_atoms; ++i) {

@@ -38,6 +38,14 @@ class DescriptorDerivatives {
     virtual ~State() = default;
   };
 
+  // What Features leaves, without the memory that it works in: for structures that come again, with the same atoms in
+  // the same places. Immutable, and refers to nothing else.
+  class Kept {
+   public:
+    virtual ~Kept() = default;
+    virtual int64_t bytes() const = 0;
+  };
+
   virtual ~DescriptorDerivatives() = default;
 
   virtual int num_features() const = 0;
@@ -47,6 +55,12 @@ class DescriptorDerivatives {
 
   // features: [N * F], row-major, overwritten. The values are those of Descriptor::Compute, to rounding.
   virtual void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const = 0;
+
+  // After Features. Null where it cannot be kept: with listed triplets, and by what is not made for speed.
+  virtual std::unique_ptr<const Kept> Keep(const State& state) const = 0;
+  // Instead of Features, for the structure that `kept` is of, whose Vjp and Jvp then have the same bits. The state
+  // refers to `kept` until it sees another structure.
+  virtual void Resume(const Kept& kept, State* state) const = 0;
 
   // After Features, any number of times. slopes: [N * F] dE/dG. sampled: [N], or empty for all atoms: where it is 0 the
   // force is not wanted and may be anything. force: [3N] eV/Angstrom if the slopes are in eV, overwritten: -dE/dr.

@@ -55,7 +55,7 @@ struct Kernel {
 
   const ChebyshevTables<T>& tables;
   LaneState<T>* state;
-  const NeighborLanes<T>& neighbors;
+  const LaneView<T> neighbors;
   const size_t lanes = hn::Lanes(d);
   const int num_species = static_cast<int>(tables.spins.size()), num_weights = num_species > 1 ? 2 : 1;
   const int radial = tables.rad_order + 1, angular = tables.ang_order + 1, harmonics = tables.num_harmonics;
@@ -67,12 +67,12 @@ struct Kernel {
   }
 
   const int32_t* Atoms(int64_t g) const { return &neighbors.atom[g * lanes]; }
-  const typename NeighborLanes<T>::Block& Block(int64_t g, int s) const { return neighbors.block[g * num_species + s]; }
+  const LaneBlock& Block(int64_t g, int s) const { return neighbors.block[g * num_species + s]; }
   Slots<T> SlotsOf(int64_t g, int s) const {
     const size_t at = Block(g, s).begin * lanes;
-    return {neighbors.x.data() + at, neighbors.y.data() + at, neighbors.z.data() + at, neighbors.r.data() + at};
+    return {neighbors.x + at, neighbors.y + at, neighbors.z + at, neighbors.r + at};
   }
-  const int32_t* Indices(int64_t g, int s) const { return neighbors.j.data() + Block(g, s).begin * lanes; }
+  const int32_t* Indices(int64_t g, int s) const { return neighbors.j + Block(g, s).begin * lanes; }
   // Elements of a group, and before species s in it.
   size_t Size(int64_t g) const {
     const auto& last = Block(g, num_species - 1);

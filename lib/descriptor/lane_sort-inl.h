@@ -212,8 +212,8 @@ HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeom
 // Slots of one species of a group from the lists of its lanes, padded. lists: that of the species in the first lane.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_atoms, const Lists<T>& lists,
-                             size_t lane_stride, const NearAndFar* found, int64_t begin,
-                             typename NeighborLanes<T>::Block* block, NeighborLanes<T>* to) {
+                             size_t lane_stride, const NearAndFar* found, int64_t begin, LaneBlock* block,
+                             NeighborLanes<T>* to) {
   constexpr int kLanes = ConstantLanes(D());
   const hn::Rebind<int32_t, D> d32;
   const int num_species = static_cast<int>(tables.spins.size());

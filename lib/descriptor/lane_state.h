@@ -17,23 +17,39 @@
 
 namespace rutile {
 
+// Slots [begin, begin + slots): neighbours of one species. In each lane those within the smaller cutoff come first.
+struct LaneBlock {
+  int64_t begin;
+  int32_t slots;
+  int32_t radial, angular;  // slots up to here have neighbours within the cutoff
+  int32_t first;            // of the angular ones, triplets without a slot up to here do not count
+};
+
 // G groups of `lanes` atoms, S species, H harmonics.
 template <typename T>
-struct NeighborLanes {
-  // Slots [begin, begin + slots): neighbours of one species. In each lane those within the smaller cutoff come first.
-  struct Block {
-    int64_t begin;
-    int32_t slots;
-    int32_t radial, angular;  // slots up to here have neighbours within the cutoff
-    int32_t first;            // of the angular ones, triplets without a slot up to here do not count
-  };
-
+struct LaneView {
   int64_t num_groups = 0;
-  std::vector<int32_t> atom;    // [G, lanes]; the number of atoms where there is none
-  std::vector<Block> block;     // [G, S]
-  AlignedVector<T> x, y, z, r;  // [slots, lanes] r_ij as unit vectors, and its length
-  AlignedVector<int32_t> j;     // [slots, lanes]; the number of atoms where there is no neighbour
-  AlignedVector<T> moments;     // [G, 1 or 2 weights, H, lanes] B_b
+  const int32_t* atom = nullptr;       // [G, lanes]; the number of atoms where there is none
+  const LaneBlock* block = nullptr;    // [G, S]
+  const T *x = nullptr, *y = nullptr;  // [slots, lanes] r_ij as unit vectors,
+  const T *z = nullptr, *r = nullptr;  // and its length
+  const int32_t* j = nullptr;          // [slots, lanes]; the number of atoms where there is no neighbour
+  const T* moments = nullptr;          // [G, 1 or 2 weights, H, lanes] B_b
+};
+
+// The same with memory of its own, which grows.
+template <typename T>
+struct NeighborLanes {
+  int64_t num_groups = 0;
+  std::vector<int32_t> atom;
+  std::vector<LaneBlock> block;
+  AlignedVector<T> x, y, z, r;
+  AlignedVector<int32_t> j;
+  AlignedVector<T> moments;
+
+  LaneView<T> view() const {
+    return {num_groups, atom.data(), block.data(), x.data(), y.data(), z.data(), r.data(), j.data(), moments.data()};
+  }
 };
 
 // Lists of one group while it is sorted: for each lane and species up to `capacity` neighbours; then as many for one
@@ -51,7 +67,8 @@ template <typename T>
 struct LaneState : DescriptorDerivatives<T>::State {
   int lanes = 0;  // of the instruction set that Features ran on
   int64_t num_atoms = 0;
-  NeighborLanes<T> all;
+  NeighborLanes<T> sorted;
+  LaneView<T> all;  // of `sorted`, or of what was kept of a structure (kept_lanes.h)
   SortScratch<T> sort;
 
   // The part of `all` that `sampled` needs, made when a product is first asked for these atoms.

@@ -70,6 +70,13 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
     }
   }
 
+  std::unique_ptr<const typename DescriptorDerivatives<T>::Kept> Keep(const State& /*state*/) const override {
+    return nullptr;
+  }
+  void Resume(const typename DescriptorDerivatives<T>::Kept& /*kept*/, State* /*state*/) const override {
+    LOG(FATAL) << "nothing is kept";
+  }
+
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t>, absl::Span<T> force,
            double* strain_gradient) const override {
     const OwnState& own = *static_cast<OwnState*>(state);

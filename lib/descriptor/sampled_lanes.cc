@@ -11,25 +11,25 @@ namespace {
 // that has sampled neighbours keeps the angular ones as well, behind those that are sampled.
 template <typename T>
 void FindKept(size_t num_species, bool triplets, LaneState<T>* state) {
-  const NeighborLanes<T>& all = state->all;
-  const size_t lanes = state->lanes;
+  const LaneView<T>& all = state->all;
+  const size_t lanes = state->lanes, num_elements = all.num_groups * lanes;
   const int64_t num_atoms = state->num_atoms;
   const std::vector<uint8_t>& wanted = state->sampled;
   int64_t most = 0;
-  for (const auto& block : all.block) most += block.slots;
+  for (size_t b = 0; b < all.num_groups * num_species; ++b) most += all.block[b].slots;
   state->kept.resize(most * lanes + 1);
   state->kept_offset.clear();
   state->kept_first.clear();
   state->kept_order.clear();
   int64_t* const kept = state->kept.data();
   int64_t count = 0;
-  for (size_t element = 0; element < all.atom.size(); ++element) {
+  for (size_t element = 0; element < num_elements; ++element) {
     const int64_t start = count;
     const bool there = all.atom[element] < num_atoms;
     const uint8_t own = there && wanted[all.atom[element]] != 0;
     const auto block_of = [&](size_t s) -> const auto& { return all.block[element / lanes * num_species + s]; };
     const auto atom_at = [&](size_t s, int slot) {
-      return all.j.data()[(block_of(s).begin + slot) * lanes + element % lanes];
+      return all.j[(block_of(s).begin + slot) * lanes + element % lanes];
     };
     uint8_t has_sampled = own;
     for (size_t s = 0; triplets && there && s < num_species; ++s) {
@@ -69,15 +69,14 @@ void FindKept(size_t num_species, bool triplets, LaneState<T>* state) {
 }  // namespace
 
 template <typename T>
-const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
-                                      LaneState<T>* state) {
+LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled, LaneState<T>* state) {
   if (sampled.empty() || std::find(sampled.begin(), sampled.end(), 0) == sampled.end()) return state->all;
-  const NeighborLanes<T>& all = state->all;
+  const LaneView<T>& all = state->all;
   NeighborLanes<T>& some = state->some;
   std::vector<uint8_t>& wanted = state->sampled;
   const auto same = [](uint8_t a, uint8_t b) { return (a != 0) == (b != 0); };
   if (wanted.size() == sampled.size() + 1 && std::equal(sampled.begin(), sampled.end(), wanted.begin(), same)) {
-    return some;
+    return some.view();
   }
   wanted.resize(sampled.size() + 1);
   std::transform(sampled.begin(), sampled.end(), wanted.begin(), [](uint8_t x) { return x != 0; });
@@ -87,7 +86,7 @@ const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Sp
   FindKept(num_species, triplets, state);
 
   const size_t num_centres = state->kept_order.size();
-  const size_t num_moments = triplets ? 0 : tables.num_harmonics * (num_species > 1 ? 2 : 1);
+  const size_t num_moments = NumMoments(tables);
   some.num_groups = (num_centres + lanes - 1) / lanes;
   some.atom.assign(some.num_groups * lanes, static_cast<int32_t>(state->num_atoms));
   some.block.resize(some.num_groups * num_species);
@@ -131,28 +130,26 @@ const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Sp
         const int64_t end = state->kept_offset[element * num_species + s + 1];
         for (int64_t k = begin; k < end; ++k) {
           const int64_t from = state->kept[k], to = first + (k - begin) * lanes + lane;
-          some.x.data()[to] = all.x.data()[from];
-          some.y.data()[to] = all.y.data()[from];
-          some.z.data()[to] = all.z.data()[from];
-          some.r.data()[to] = all.r.data()[from];
-          some.j.data()[to] = all.j.data()[from];
+          some.x.data()[to] = all.x[from];
+          some.y.data()[to] = all.y[from];
+          some.z.data()[to] = all.z[from];
+          some.r.data()[to] = all.r[from];
+          some.j.data()[to] = all.j[from];
         }
       }
     }
     for (size_t lane = 0; lane < count; ++lane) {
       const size_t element = centre[lane] & 0xffffffffu;
       some.atom[g * lanes + lane] = all.atom[element];
-      const T* const from = all.moments.data() + element / lanes * num_moments * lanes + element % lanes;
+      const T* const from = all.moments + element / lanes * num_moments * lanes + element % lanes;
       T* const to = some.moments.data() + g * num_moments * lanes + lane;
       for (size_t b = 0; b < num_moments; ++b) to[b * lanes] = from[b * lanes];
     }
   }
-  return some;
+  return some.view();
 }
 
-template const NeighborLanes<float>& SelectSampled(const ChebyshevTables<float>&, absl::Span<const uint8_t>,
-                                                   LaneState<float>*);
-template const NeighborLanes<double>& SelectSampled(const ChebyshevTables<double>&, absl::Span<const uint8_t>,
-                                                    LaneState<double>*);
+template LaneView<float> SelectSampled(const ChebyshevTables<float>&, absl::Span<const uint8_t>, LaneState<float>*);
+template LaneView<double> SelectSampled(const ChebyshevTables<double>&, absl::Span<const uint8_t>, LaneState<double>*);
 
 }  // namespace rutile

@@ -16,8 +16,7 @@ namespace rutile {
 // triplets with), and centres without any are left out.
 // sampled: [N], or empty for all. Made again only when the sampled atoms change; valid until then, and until Features.
 template <typename T>
-const NeighborLanes<T>& SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
-                                      LaneState<T>* state);
+LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled, LaneState<T>* state);
 
 }  // namespace rutile
 

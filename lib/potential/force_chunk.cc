@@ -1,6 +1,7 @@
 #include "lib/potential/force_chunk.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/descriptor/descriptor_factory.h"
 
@@ -51,7 +52,8 @@ ForceFormulas<T>::ForceFormulas(const AtomisticModel& model, const LossOptions& 
 }
 
 template <typename T>
-ForceChunk<T>::ForceChunk(const ForceFormulas<T>& formulas) : formulas_(formulas), kernel_(formulas.model.shape()) {}
+ForceChunk<T>::ForceChunk(const ForceFormulas<T>& formulas, GeometryCache<T>* cache)
+    : formulas_(formulas), cache_(cache), kernel_(formulas.model.shape()) {}
 
 template <typename T>
 ForceChunk<T>::~ForceChunk() = default;
@@ -115,23 +117,52 @@ void ForceChunk<T>::StandardiseAtoms(const ForceBatch<T>& batch, const Place& pl
 }
 
 template <typename T>
-void ForceChunk<T>::ComputeFeatures(const ForceBatch<T>& batch, State* state, Place* place) {
+bool ForceChunk<T>::ResumeFeatures(const ForceBatch<T>& batch, State* state, const Place& place) {
+  const auto* const entry = cache_->Find(batch.example[place.s]);
+  if (entry == nullptr) return false;
+  formulas_.derivatives->Resume(*entry->kept, state);
+  const int f = formulas_.num_features;
+  for (int64_t i = 0; i < place.atoms; ++i) std::copy_n(&entry->x[i * f], f, &x_[int64_t{place.row[i]} * f]);
+  return true;
+}
+
+template <typename T>
+void ForceChunk<T>::KeepFeatures(const ForceBatch<T>& batch, const State& state, const Place& place) {
+  auto entry = std::make_unique<typename GeometryCache<T>::Entry>();
+  entry->kept = formulas_.derivatives->Keep(state);
+  if (entry->kept == nullptr) return;
+  const int f = formulas_.num_features;
+  entry->x.resize(place.atoms * f);
+  for (int64_t i = 0; i < place.atoms; ++i) std::copy_n(&x_[int64_t{place.row[i]} * f], f, &entry->x[i * f]);
+  cache_->Put(batch.example[place.s], std::move(entry));
+}
+
+template <typename T>
+void ForceChunk<T>::ComputeFeatures(const ForceBatch<T>& batch, bool keep, const ProfileScope& scope, State* state,
+                                    Place* place) {
   const int f = formulas_.num_features;
   if (!batch.has_geometry[place->s]) return StandardiseAtoms(batch, *place, batch.feature.data() + place->first * f);
   const StructureGeometry geometry = batch.geometry(place->s);
   place->pairs = geometry.pairs.num_pairs();
+  if (keep && ResumeFeatures(batch, state, *place)) return;
   features_.resize(place->atoms * f);
   formulas_.derivatives->Features(geometry, state, absl::MakeSpan(features_));
   StandardiseAtoms(batch, *place, features_.data());
+  CountDescriptor(scope, *place, &DescriptorCost::Features);
+  if (keep && cache_->has_room()) KeepFeatures(batch, *state, *place);
 }
 
 template <typename T>
 void ForceChunk<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool forces) {
   const ProfileScope scope(Stage::kDescriptor);
+  const bool keep = forces && cache_ != nullptr;
   for (size_t k = 0; k < places_.size(); ++k) {
-    if (k + 1 < places_.size() && batch.has_geometry[places_[k + 1].s]) Fetch(batch.geometry(places_[k + 1].s));
-    ComputeFeatures(batch, states_[forces ? k : 0].get(), &places_[k]);
-    if (batch.has_geometry[places_[k].s]) CountDescriptor(scope, places_[k], &DescriptorCost::Features);
+    if (k + 1 < places_.size()) {
+      const int64_t next = places_[k + 1].s;
+      const bool kept = keep && cache_->Find(batch.example[next]) != nullptr;
+      if (batch.has_geometry[next] && !kept) Fetch(batch.geometry(next));
+    }
+    ComputeFeatures(batch, keep, scope, states_[forces ? k : 0].get(), &places_[k]);
   }
 }
 

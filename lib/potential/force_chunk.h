@@ -14,6 +14,7 @@
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/energy_kernel.h"
 #include "lib/potential/force_batch.h"
+#include "lib/potential/geometry_cache.h"
 #include "lib/potential/kernel_plan.h"
 #include "lib/potential/loss_function.h"
 #include "lib/potential/network_cost.h"
@@ -82,8 +83,9 @@ struct TermGradients {
 template <typename T>
 class ForceChunk {
  public:
-  // formulas: not owned, outlives the object.
-  explicit ForceChunk(const ForceFormulas<T>& formulas);
+  // formulas, cache: not owned, outlive the object. cache: of the data's structures with forces, shared by threads;
+  // null: nothing is kept.
+  ForceChunk(const ForceFormulas<T>& formulas, GeometryCache<T>* cache);
   ~ForceChunk();
 
   // EnergyKernel::SetResting.
@@ -110,7 +112,11 @@ class ForceChunk {
   };
 
   void PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int64_t> structures);
-  void ComputeFeatures(const ForceBatch<T>& batch, State* state, Place* place);
+  // False where it is not there.
+  bool ResumeFeatures(const ForceBatch<T>& batch, State* state, const Place& place);
+  void KeepFeatures(const ForceBatch<T>& batch, const State& state, const Place& place);
+  // keep: the structure needs forces.
+  void ComputeFeatures(const ForceBatch<T>& batch, bool keep, const ProfileScope& scope, State* state, Place* place);
   void ComputeAllFeatures(const ForceBatch<T>& batch, bool forces);
   void ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums);
   void ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train, StructureSums* sums);
@@ -130,6 +136,7 @@ class ForceChunk {
   AtomRows<T> Rows() const { return {x_, species_offset_, structure_}; }
 
   const ForceFormulas<T>& formulas_;
+  GeometryCache<T>* const cache_;
   EnergyKernel<T> kernel_;
   std::vector<std::unique_ptr<State>> states_;  // one of each structure that needs forces; else the first serves all
   std::vector<Place> places_;

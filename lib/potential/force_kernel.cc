@@ -22,10 +22,12 @@ constexpr int64_t kMinPieces = 4, kMaxPieces = 64, kBufferSize = 1 << 24;
 
 template <typename T>
 ForceKernel<T>::ForceKernel(const AtomisticModel& model, const LossOptions& loss, AngularMethod method,
-                            ThreadPool* pool)
+                            ThreadPool* pool, GeometryCache<T>* cache)
     : formulas_(model, loss, method), num_parameters_(model.shape().num_parameters()), pool_(pool) {
   const int num_threads = pool == nullptr ? 1 : pool->num_threads();
-  for (int worker = 0; worker < num_threads; ++worker) chunks_.push_back(std::make_unique<ForceChunk<T>>(formulas_));
+  for (int worker = 0; worker < num_threads; ++worker) {
+    chunks_.push_back(std::make_unique<ForceChunk<T>>(formulas_, cache));
+  }
 }
 
 template <typename T>

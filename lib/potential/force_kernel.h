@@ -22,6 +22,7 @@
 #include "lib/potential/atomistic_model.h"
 #include "lib/potential/force_batch.h"
 #include "lib/potential/force_chunk.h"
+#include "lib/potential/geometry_cache.h"
 #include "lib/potential/kernel_plan.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/task.h"
@@ -39,8 +40,10 @@ double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch);
 template <typename T>
 class ForceKernel {
  public:
-  // model and pool are not owned and outlive the kernel; the pool may be null (one thread).
-  ForceKernel(const AtomisticModel& model, const LossOptions& loss, AngularMethod method, ThreadPool* pool);
+  // model, pool and cache are not owned and outlive the kernel; the pool may be null (one thread), as may the cache of
+  // what does not change of the data's structures.
+  ForceKernel(const AtomisticModel& model, const LossOptions& loss, AngularMethod method, ThreadPool* pool,
+              GeometryCache<T>* cache = nullptr);
 
   // EnergyKernel::SetResting, for all threads.
   void SetResting(const std::vector<bool>& species);

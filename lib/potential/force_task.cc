@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -57,12 +58,18 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
   task->maker_ = std::make_unique<ForceBatchMaker>(task->data_, task->model_, task->features_, task->sampler_.get(),
                                                    task->stress());
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
+  // Of pairs that are found anew or read from a disk each time nobody wants copies in memory.
+  const bool keeps = options.geometry_bytes > 0 && data.has_pairs() && !data.beyond_memory();
+  const auto make = [&](auto* cache, auto* kernel) {
+    using Cache = typename std::remove_pointer_t<decltype(cache)>::element_type;
+    using Kernel = typename std::remove_pointer_t<decltype(kernel)>::element_type;
+    if (keeps) *cache = std::make_unique<Cache>(data.num_structures(), options.geometry_bytes);
+    *kernel = std::make_unique<Kernel>(task->model_, options.loss, options.angular, task->pool_.get(), cache->get());
+  };
   if (options.precision == DType::kF64) {
-    task->kernel64_ =
-        std::make_unique<ForceKernel<double>>(task->model_, options.loss, options.angular, task->pool_.get());
+    make(&task->cache64_, &task->kernel64_);
   } else {
-    task->kernel32_ =
-        std::make_unique<ForceKernel<float>>(task->model_, options.loss, options.angular, task->pool_.get());
+    make(&task->cache32_, &task->kernel32_);
   }
   task->SetMixedPrecision(true);
   RETURN_IF_ERROR(task->Prepare(train));

@@ -25,6 +25,7 @@
 #include "lib/potential/force_batch.h"
 #include "lib/potential/force_kernel.h"
 #include "lib/potential/force_sampler.h"
+#include "lib/potential/geometry_cache.h"
 #include "lib/potential/kernel_plan.h"
 #include "lib/potential/task_options.h"
 #include "lib/task/eager_options.h"
@@ -117,6 +118,8 @@ class ForceTask : public Task {
   std::unique_ptr<ForceBatchMaker> maker_;
   std::unique_ptr<ThreadPool> pool_;
   std::string compile_message_;
+  std::unique_ptr<GeometryCache<float>> cache32_;  // one of these two, or none
+  std::unique_ptr<GeometryCache<double>> cache64_;
   std::unique_ptr<ForceKernel<float>> kernel32_;  // one of these two
   std::unique_ptr<ForceKernel<double>> kernel64_;
 };

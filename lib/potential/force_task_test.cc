@@ -284,6 +284,37 @@ TEST(ForceTaskTest, WithoutForcesItIsTheEnergyTask) {
   ExpectNear(GradientsOf(**energies, parameters, {Range(32)}), GradientsOf(*task, parameters, {Range(32)}), 1e-10);
 }
 
+// What is kept from one pass to the next changes no bit, whether all of it fits, a part or nothing, with one thread or
+// two.
+TEST(ForceTaskTest, KeptGeometryChangesNothing) {
+  const AtomicData data = Tio2();
+  for (const double fraction : {1.0, 0.3}) {
+    for (const DType precision : {DType::kF32, DType::kF64}) {
+      AtomisticTaskOptions options = Options(0.5, 1);
+      options.precision = precision;
+      options.force_sampling.fraction = fraction;
+      const std::unique_ptr<ForceTask> plain = Make(data, options, Range(100));
+      const Tensor parameters = plain->InitialParameters(4);
+      for (const int64_t bytes : {1, 30000, 1 << 30}) {
+        options.geometry_bytes = bytes;
+        options.num_threads = bytes == 30000 ? 2 : 1;
+        const std::unique_ptr<ForceTask> keeps = Make(data, options, Range(100));
+        for (int epoch = 0; epoch < 4; ++epoch) {
+          for (const auto& task : {plain.get(), keeps.get()}) task->StartEpoch(epoch, /*training=*/epoch != 2);
+          // A structure twice in a batch, as sampling with replacement has it.
+          std::vector<int64_t> examples = Range(100);
+          examples.push_back(7);
+          const Gradients expected = GradientsOf(*plain, parameters, {examples});
+          const Gradients found = GradientsOf(*keeps, parameters, {examples});
+          EXPECT_EQ(found.sums.sum, expected.sums.sum);
+          EXPECT_EQ(found.sums.count, expected.sums.count);
+          ExpectNear(found, expected, 0);
+        }
+      }
+    }
+  }
+}
+
 // Few atoms of structures with many neighbours: products are taken of those alone.
 TEST(ForceTaskTest, AtomsOfLongListsArePickedOut) {
   AtomicDataOptions data_options;

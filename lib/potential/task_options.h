@@ -81,6 +81,7 @@ struct AtomisticTaskOptions {
   // ---- the work
   AngularMethod angular = AngularMethod::kMoments;
   bool cached_features = false;  // keep the features of all structures where they serve: energies without forces
+  int64_t geometry_bytes = 0;    // most memory for GeometryCache, of structures that are learned with forces; 0: none
   int num_threads = 1;
   int step_threads = 0;  // of gradients and errors of energies; 0: num_threads
   int ThreadsOfSteps() const { return step_threads > 0 ? step_threads : num_threads; }

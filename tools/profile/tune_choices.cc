@@ -84,6 +84,10 @@ class Lister {
       if (cached) return LeaveOut("cache_neighbors", "features are cached: neighbours serve nothing");
     } else {
       LeaveOut("cached_features", "forces need neighbours, features are not enough");
+      if (Is("cache_geometry", "true")) {
+        Try("cache_geometry", "false", Effect::kSame, "directions, moments, features anew for each batch, less memory");
+        list_.tried.back().thrifty = true;
+      }
     }
     if (data_.neighbors) return LeaveOut("cache_neighbors", "the input is neighbours: they are there already");
     const bool cached = Is("cache_neighbors", "true");

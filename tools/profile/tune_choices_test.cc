@@ -54,7 +54,9 @@ TEST(TuneChoicesTest, ForcesHaveTheirOwnChoices) {
   settings["force_weight"] = "0.1";
   settings["cached_features"] = "false";
   settings["cache_neighbors"] = "true";
+  settings["cache_geometry"] = "true";
   const TuneCandidates list = ListCandidates({}, settings, 2);
+  EXPECT_NE(Find(list, "cache_geometry=false"), nullptr);
   EXPECT_NE(Find(list, "cache_neighbors=false"), nullptr);
   EXPECT_NE(Find(list, "angular=triplets"), nullptr);
   EXPECT_NE(Find(list, "num_workers=1"), nullptr);

@@ -33,9 +33,14 @@ DEFINE_bool(cached_features, true,
 DEFINE_bool(cache_neighbors, true, "Find neighbours once and keep them: 10 bytes a pair.");
 DEFINE_bool(cache_triplets, false,
             "Keep triplets of neighbours, too, for --angular=triplets: 4 bytes each. Slower than without.");
-DEFINE_int64(cache_max_bytes, 0,
-             "Most memory for either, features or neighbours. 0: half of the machine's. What does not fit is computed "
-             "anew each time, or is an error where its flag is given.");
+DEFINE_bool(cache_geometry, true,
+            "Keep sorted neighbours, moments and features of structures that are learned with forces: 25 bytes a pair, "
+            "for shorter epochs.");
+DEFINE_int64(
+    cache_max_bytes, 0,
+    "Most memory for each, features, neighbours and geometry. 0: half of the machine's, 64 MiB for geometry. "
+    "What does not fit is computed anew each time; of features and neighbours it is an error where the flag is "
+    "given.");
 DEFINE_string(cache_dir, "",
               "Directory that keeps neighbours in files instead of memory, named by a hash of structures and cutoffs, "
               "for this run and later ones.");
@@ -145,6 +150,41 @@ absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* dat
   return absl::OkStatus();
 }
 
+// Without a word a run with forces takes little more memory than its neighbours, whatever the descriptor.
+constexpr int64_t kUsualGeometryBytes = 64 << 20;
+
+absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer, AtomisticTaskOptions* options,
+                           std::vector<std::string>* messages) {
+  options->geometry_bytes = 0;
+  if (options->loss.force_weight == 0 && options->loss.stress_weight == 0) {
+    return RefuseFlags("where no forces are learned", {"cache_geometry"});
+  }
+  if (trainer.compile_mode != CompileMode::kCompile) {
+    return RefuseFlags("where LibTorch's operations train (--compile_mode, --precision, --device)", {"cache_geometry"});
+  }
+  if (!data.has_pairs()) return RefuseFlags("where neighbors are found anew each time", {"cache_geometry"});
+  if (data.beyond_memory()) {
+    return RefuseFlags("on neighbors that take more than half of the memory", {"cache_geometry"});
+  }
+  if (options->angular == AngularMethod::kTriplets && data.has_triplets()) {
+    return RefuseFlags("with listed triplets", {"cache_geometry"});
+  }
+  if (!FLAGS_cache_geometry) return absl::OkStatus();
+  // Processes may all be on this machine, and in the end each has met all structures.
+  const int processes = trainer.communicator == nullptr ? 1 : trainer.communicator->size();
+  options->geometry_bytes = FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : kUsualGeometryBytes / processes;
+  int64_t pairs = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) pairs += data.pairs(s).num_pairs();
+  const int64_t needed = pairs * (4 * ByteSize(options->precision) + 4) * 5 / 4;
+  if (needed > options->geometry_bytes && needed < MemoryLimit() / 4 / processes) {
+    messages->push_back(absl::StrFormat(
+        "note: the geometry of all structures takes about %d MB, of which %d are kept; with --cache_max_bytes=%d all "
+        "is, for shorter epochs and the same bits",
+        needed / 1000000, options->geometry_bytes / 1000000, needed * 6 / 5));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
@@ -214,7 +254,8 @@ std::map<std::string, std::string> DataCourse(const AtomicData& data) {
   return course;
 }
 
-absl::StatusOr<std::vector<std::string>> CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options) {
+absl::StatusOr<std::vector<std::string>> CacheFromFlags(const TrainerOptions& trainer, AtomicData* data,
+                                                        AtomisticTaskOptions* options) {
   if (FLAGS_cache_max_bytes < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--cache_max_bytes=", FLAGS_cache_max_bytes, ": expected bytes, or 0 for half of the memory"));
@@ -222,6 +263,7 @@ absl::StatusOr<std::vector<std::string>> CacheFromFlags(AtomicData* data, Atomis
   std::vector<std::string> messages;
   RETURN_IF_ERROR(CacheFeatures(*data, options, &messages));
   RETURN_IF_ERROR(CacheNeighbors(*options, data, &messages));
+  RETURN_IF_ERROR(CacheGeometry(*data, trainer, options, &messages));
   if (options->angular == AngularMethod::kTriplets && data->has_triplets()) {
     messages.push_back(
         "note: triplets are read from a list, which takes 2 to 4 times as long as finding them in the neighbors: "

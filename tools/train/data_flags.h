@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "lib/potential/atomic_data.h"
 #include "lib/potential/task_options.h"
+#include "lib/train/trainer_options.h"
 
 namespace rutile {
 
@@ -24,11 +25,12 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
 // TrainerOptions::course: only what differs from the default, by the flags' names.
 std::map<std::string, std::string> DataCourse(const AtomicData& data);
 
-// By --cached_features, --cache_neighbors, --cache_triplets, --cache_max_bytes, --cache_dir: finds neighbours and keeps
-// them in the data, and sets options->cached_features. What is not said is kept where it saves time and there is room.
-// The result is what there is to say of it, a message each. INVALID_ARGUMENT: a cache that was asked for and would
-// serve nothing, or for which there is no room.
-absl::StatusOr<std::vector<std::string>> CacheFromFlags(AtomicData* data, AtomisticTaskOptions* options);
+// By --cached_features, --cache_neighbors, --cache_triplets, --cache_geometry, --cache_max_bytes, --cache_dir: finds
+// neighbours and keeps them in the data, and sets options->cached_features and geometry_bytes. What is not said is kept
+// where it saves time and there is room. The result is what there is to say of it, a message each. INVALID_ARGUMENT: a
+// cache that was asked for and would serve nothing, or for which there is no room.
+absl::StatusOr<std::vector<std::string>> CacheFromFlags(const TrainerOptions& trainer, AtomicData* data,
+                                                        AtomisticTaskOptions* options);
 
 }  // namespace rutile
 

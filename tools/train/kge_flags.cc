@@ -260,6 +260,7 @@ absl::Status RefusePotentialFlags() {
                                                           "cached_features",
                                                           "cache_neighbors",
                                                           "cache_triplets",
+                                                          "cache_geometry",
                                                           "cache_max_bytes",
                                                           "cache_dir",
                                                           "preload",

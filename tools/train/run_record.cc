@@ -99,6 +99,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   }
   resolve("energy_weight", task.loss.energy_weight);
   resolve("cached_features", task.cached_features ? "true" : "false");
+  resolve("cache_geometry", task.geometry_bytes > 0 ? "true" : "false");
   return settings;
 }
 

@@ -40,6 +40,8 @@ same directory $force $descriptor --cache_dir=cache "$tio2"
 same again $force $descriptor --cache_dir=cache --cached_features=false "$tio2"
 [ "$(ls cache | wc -l)" = 1 ] || fail "cache: $(ls cache)"
 same neighbors $force n.safetensors
+same no_geometry $force --cache_geometry=false n.safetensors
+cmp neighbors/last.safetensors no_geometry/last.safetensors || $diff --rtol=0 --atol=0 neighbors/last.safetensors no_geometry/last.safetensors || fail "kept geometry changed bits"
 same wide $force $descriptor wide.safetensors
 same features $force f.safetensors
 same both $force f.safetensors n.safetensors
@@ -142,6 +144,9 @@ refuse 'cache_neighbors' --cache_neighbors --force_weight=0.1 n.safetensors
 refuse 'cache_neighbors' --cache_neighbors f.safetensors
 refuse 'angular=triplets' --cache_triplets --force_weight=0.1 n.safetensors
 refuse 'cache_dir' --cache_dir=c f.safetensors
+refuse 'cache_geometry' --cache_geometry f.safetensors
+refuse 'cache_geometry' --cache_geometry --force_weight=0.1 --cache_neighbors=false $descriptor "$tio2"
+refuse 'cache_geometry' --cache_geometry --force_weight=0.1 --compile_mode=none n.safetensors
 refuse 'cache_max_bytes' --cache_neighbors --cache_max_bytes=1000 --force_weight=0.1 $descriptor "$tio2"
 refuse 'config_weights' --config_weights=rutile n.safetensors
 refuse 'nothing' --config_weights=nothing=2 n.safetensors

@@ -106,7 +106,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
-  ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(&data, &task_options));
+  ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(options, &data, &task_options));
   messages.insert(messages.end(), cached.begin(), cached.end());
   if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
     messages.push_back(
