@@ -12,7 +12,7 @@ namespace {
 
 struct Neighbor {
   double x, y, z;  // unit vector
-  double cutoff;   // f_c(r; ang_cutoff)
+  double r;        // Angstrom
   double spin;
 };
 
@@ -26,6 +26,20 @@ void AddPolynomials(double x, double scale, double weight, int order, double* un
   }
 }
 
+// neighbors: of an atom, all there are.
+void AddAngular(const std::vector<Neighbor>& neighbors, const AngularSet& set, double* unweighted, double* weighted) {
+  for (size_t j = 0; j < neighbors.size(); ++j) {
+    const Neighbor& a = neighbors[j];
+    for (size_t k = j + 1; k < neighbors.size(); ++k) {
+      const Neighbor& b = neighbors[k];
+      if (a.r > set.cutoff || b.r > set.cutoff) continue;
+      const double cosine = std::clamp(a.x * b.x + a.y * b.y + a.z * b.z, -1.0, 1.0);
+      AddPolynomials(cosine, CosineCutoff(a.r, set.cutoff) * CosineCutoff(b.r, set.cutoff), a.spin * b.spin, set.order,
+                     unweighted, weighted);
+    }
+  }
+}
+
 void ComputeAtom(const ChebyshevOptions& options, const std::vector<double>& spins, absl::Span<const uint8_t> species,
                  const NeighborList& neighbors, int64_t atom, double* row) {
   const int num_rad = options.rad_order + 1, num_ang = options.ang_order + 1;
@@ -33,7 +47,7 @@ void ComputeAtom(const ChebyshevOptions& options, const std::vector<double>& spi
   double* const weighted_row = weighted ? row + num_rad + num_ang : nullptr;
   std::fill(row, row + options.num_features(), 0.0);
 
-  std::vector<Neighbor> near;
+  std::vector<Neighbor> near;  // of the angular part
   for (int64_t p = neighbors.offset[atom]; p < neighbors.offset[atom + 1]; ++p) {
     const double x = neighbors.dx[p], y = neighbors.dy[p], z = neighbors.dz[p];
     const double r = std::sqrt(x * x + y * y + z * z);
@@ -44,15 +58,13 @@ void ComputeAtom(const ChebyshevOptions& options, const std::vector<double>& spi
                      weighted_row);
     }
     if (r > options.ang_cutoff) continue;
-    near.push_back({x / r, y / r, z / r, CosineCutoff(r, options.ang_cutoff), spin});
+    near.push_back({x / r, y / r, z / r, r, spin});
   }
-  for (size_t j = 0; j < near.size(); ++j) {
-    for (size_t k = j + 1; k < near.size(); ++k) {
-      const double cosine =
-          std::clamp(near[j].x * near[k].x + near[j].y * near[k].y + near[j].z * near[k].z, -1.0, 1.0);
-      AddPolynomials(cosine, near[j].cutoff * near[k].cutoff, near[j].spin * near[k].spin, options.ang_order,
-                     row + num_rad, weighted ? weighted_row + num_rad : nullptr);
-    }
+  AddAngular(near, {options.ang_order, options.ang_cutoff}, row + num_rad, weighted ? weighted_row + num_rad : nullptr);
+  double* to = row + (num_rad + num_ang) * (weighted ? 2 : 1);
+  for (const AngularSet& set : options.nearer) {
+    AddAngular(near, set, to, weighted ? to + set.order + 1 : nullptr);
+    to += (set.order + 1) * (weighted ? 2 : 1);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
@@ -18,6 +19,7 @@ constexpr int kLargestOrder = 32;
 constexpr double kLargestCutoff = 20;
 constexpr absl::string_view kKeys[] = {"type",      "species",    "rad_order", "rad_cutoff",
                                        "ang_order", "ang_cutoff", "min_cutoff"};
+constexpr char kNearer[] = "nearer";  // the one that may be missing
 
 absl::Status CheckOrder(absl::string_view flag, int order) {
   if (order >= 0 && order <= kLargestOrder) return absl::OkStatus();
@@ -48,7 +50,48 @@ absl::StatusOr<double> NumberAt(const Json& json, const char* key) {
   return value.get<double>();
 }
 
+absl::StatusOr<std::vector<AngularSet>> SetsFrom(const Json& json) {
+  if (!json.is_array() || json.empty()) return JsonError("\"nearer\" is not a list of angular sets");
+  std::vector<AngularSet> sets;
+  for (const Json& item : json) {
+    if (!item.is_object() || item.size() != 2 || !item.contains("ang_order") || !item.contains("ang_cutoff")) {
+      return JsonError(absl::StrCat("\"nearer\" has ", item.dump(), ", expected an ang_order and an ang_cutoff"));
+    }
+    AngularSet set;
+    ASSIGN_OR_RETURN(set.order, IntegerAt(item, "ang_order"));
+    ASSIGN_OR_RETURN(set.cutoff, NumberAt(item, "ang_cutoff"));
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+std::vector<std::pair<int, double>> Values(const std::vector<AngularSet>& sets) {
+  std::vector<std::pair<int, double>> values;
+  for (const AngularSet& set : sets) values.emplace_back(set.order, set.cutoff);
+  return values;
+}
+
 }  // namespace
+
+int ChebyshevOptions::num_features() const {
+  int rows = rad_order + 1 + ang_order + 1;
+  for (const AngularSet& set : nearer) rows += set.order + 1;
+  return rows * (species.size() > 1 ? 2 : 1);
+}
+
+ChebyshevOptions ChebyshevOptions::Outermost() const {
+  ChebyshevOptions options = *this;
+  options.nearer.clear();
+  return options;
+}
+
+ChebyshevOptions ChebyshevOptions::Nearer(size_t k) const {
+  ChebyshevOptions options = Outermost();
+  options.rad_order = 0;
+  options.rad_cutoff = options.ang_cutoff = nearer[k].cutoff;
+  options.ang_order = nearer[k].order;
+  return options;
+}
 
 std::vector<double> ChebyshevOptions::TypeSpins() const {
   const int count = static_cast<int>(species.size());
@@ -76,10 +119,20 @@ absl::Status ChebyshevOptions::Validate() const {
   RETURN_IF_ERROR(CheckOrder("ang_order", ang_order));
   RETURN_IF_ERROR(CheckCutoff("rad_cutoff", rad_cutoff));
   RETURN_IF_ERROR(CheckCutoff("ang_cutoff", ang_cutoff));
-  if (!(min_cutoff >= 0 && min_cutoff < std::min(rad_cutoff, ang_cutoff))) {
+  double least = ang_cutoff;
+  for (const AngularSet& set : nearer) {
+    RETURN_IF_ERROR(CheckOrder("ang_order", set.order));
+    RETURN_IF_ERROR(CheckCutoff("ang_cutoff", set.cutoff));
+    if (set.cutoff >= least) {
+      return absl::InvalidArgumentError(absl::StrCat("--ang_cutoff=", AngularCutoffs(), ": ", set.cutoff, " after ",
+                                                     least, "; expected the largest first, each one once"));
+    }
+    least = set.cutoff;
+  }
+  if (!(min_cutoff >= 0 && min_cutoff < std::min(rad_cutoff, least))) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--min_cutoff=", min_cutoff, ": expected 0 or more and below ",
-        rad_cutoff < ang_cutoff ? "--rad_cutoff=" : "--ang_cutoff=", std::min(rad_cutoff, ang_cutoff), " (Angstrom)"));
+        rad_cutoff < least ? "--rad_cutoff=" : "--ang_cutoff=", std::min(rad_cutoff, least), " (Angstrom)"));
   }
   return absl::OkStatus();
 }
@@ -94,6 +147,7 @@ std::string ChebyshevOptions::ToJson() const {
   json["ang_order"] = ang_order;
   json["ang_cutoff"] = ang_cutoff;
   json["min_cutoff"] = min_cutoff + 0.0;  // -0.0 becomes 0.0
+  for (const AngularSet& set : nearer) json[kNearer].push_back({{"ang_order", set.order}, {"ang_cutoff", set.cutoff}});
   return json.dump();
 }
 
@@ -103,11 +157,9 @@ absl::StatusOr<ChebyshevOptions> ChebyshevOptions::FromJson(absl::string_view te
   for (const absl::string_view key : kKeys) {
     if (!json.contains(std::string(key))) return JsonError(absl::StrCat("\"", key, "\" is missing"));
   }
-  if (json.size() != std::size(kKeys)) {
-    for (const auto& [key, value] : json.items()) {
-      if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
-        return JsonError(absl::StrCat("\"", key, "\" is not known: was the file made by a newer rutile?"));
-      }
+  for (const auto& [key, value] : json.items()) {
+    if (key != kNearer && std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
+      return JsonError(absl::StrCat("\"", key, "\" is not known: was the file made by a newer rutile?"));
     }
   }
   if (json.at("type") != "chebyshev") {
@@ -125,13 +177,29 @@ absl::StatusOr<ChebyshevOptions> ChebyshevOptions::FromJson(absl::string_view te
   ASSIGN_OR_RETURN(options.ang_order, IntegerAt(json, "ang_order"));
   ASSIGN_OR_RETURN(options.ang_cutoff, NumberAt(json, "ang_cutoff"));
   ASSIGN_OR_RETURN(options.min_cutoff, NumberAt(json, "min_cutoff"));
+  if (json.contains(kNearer)) {
+    ASSIGN_OR_RETURN(options.nearer, SetsFrom(json.at(kNearer)));
+  }
   if (absl::Status status = options.Validate(); !status.ok()) return JsonError(status.message());
   return options;
 }
 
+std::string ChebyshevOptions::AngularOrders() const {
+  std::string text = absl::StrCat(ang_order);
+  for (const AngularSet& set : nearer) absl::StrAppend(&text, ",", set.order);
+  return text;
+}
+
+std::string ChebyshevOptions::AngularCutoffs() const {
+  std::string text = absl::StrCat(ang_cutoff);
+  for (const AngularSet& set : nearer) absl::StrAppend(&text, ",", set.cutoff);
+  return text;
+}
+
 bool operator==(const ChebyshevOptions& a, const ChebyshevOptions& b) {
   return std::tie(a.species, a.rad_order, a.rad_cutoff, a.ang_order, a.ang_cutoff, a.min_cutoff) ==
-         std::tie(b.species, b.rad_order, b.rad_cutoff, b.ang_order, b.ang_cutoff, b.min_cutoff);
+             std::tie(b.species, b.rad_order, b.rad_cutoff, b.ang_order, b.ang_cutoff, b.min_cutoff) &&
+         Values(a.nearer) == Values(b.nearer);
 }
 
 }  // namespace rutile

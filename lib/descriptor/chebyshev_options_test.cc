@@ -26,6 +26,23 @@ TEST(ChebyshevOptionsTest, CountsFeatures) {
   EXPECT_EQ(options.num_features(), 44);
   options.species = {22};
   EXPECT_EQ(options.num_features(), 22);
+  options.nearer = {{6, 3.5}, {0, 2}};
+  EXPECT_EQ(options.num_features(), 30);
+  options.species = {22, 8};
+  EXPECT_EQ(options.num_features(), 60);
+}
+
+TEST(ChebyshevOptionsTest, NearerSetsAreDescriptorsOfTheirOwn) {
+  ChebyshevOptions options = TitaniumOxide();
+  options.nearer = {{6, 3.5}, {2, 2.5}};
+  EXPECT_EQ(options.cutoff(), 6);
+  EXPECT_EQ(options.Outermost(), TitaniumOxide());
+  const ChebyshevOptions second = options.Nearer(1);
+  EXPECT_EQ(second.num_features(), 8);  // one radial and three angular ones, twice
+  EXPECT_EQ(second.cutoff(), 2.5);
+  EXPECT_EQ(second.species, options.species);
+  EXPECT_EQ(options.AngularOrders(), "3,6,2");
+  EXPECT_EQ(options.AngularCutoffs(), "4,3.5,2.5");
 }
 
 TEST(ChebyshevOptionsTest, TypeSpinsAreSymmetric) {
@@ -63,6 +80,26 @@ TEST(ChebyshevOptionsTest, RefusesBadValuesByFlag) {
       {[](ChebyshevOptions& o) { o.min_cutoff = 4; }, "--min_cutoff=4: expected 0 or more and below --ang_cutoff=4"},
       {[](ChebyshevOptions& o) { o.rad_cutoff = o.min_cutoff = 3; }, "below --rad_cutoff=3"},
       {[](ChebyshevOptions& o) { o.min_cutoff = -0.1; }, "--min_cutoff=-0.1"},
+      {[](ChebyshevOptions& o) {
+         o.nearer = {{3, 4}};
+       },
+       "--ang_cutoff=4,4: 4 after 4; expected the largest first"},
+      {[](ChebyshevOptions& o) {
+         o.nearer = {{3, 3}, {3, 3.5}};
+       },
+       "--ang_cutoff=4,3,3.5: 3.5 after 3"},
+      {[](ChebyshevOptions& o) {
+         o.nearer = {{40, 3}};
+       },
+       "--ang_order=40"},
+      {[](ChebyshevOptions& o) {
+         o.nearer = {{4, std::nan("")}};
+       },
+       "--ang_cutoff=nan"},
+      {[](ChebyshevOptions& o) {
+         o.nearer = {{4, 0.5}};
+       },
+       "--min_cutoff=0.55: expected 0 or more and below --ang_cutoff=0.5"},
       {[](ChebyshevOptions& o) { o.min_cutoff = std::nan(""); }, "--min_cutoff=nan"},
   };
   for (const Case& bad : cases) {
@@ -96,6 +133,17 @@ TEST(ChebyshevOptionsTest, JsonRoundTripsEveryDigit) {
   EXPECT_NE(*read, options);
 }
 
+TEST(ChebyshevOptionsTest, JsonHasNearerSetsWhereThereAreAny) {
+  ChebyshevOptions options = TitaniumOxide();
+  options.nearer = {{6, 3.5}, {2, 2}};
+  EXPECT_THAT(options.ToJson(), HasSubstr(R"("min_cutoff":0.55,"nearer":[{"ang_order":6,"ang_cutoff":3.5},)"
+                                          R"({"ang_order":2,"ang_cutoff":2.0}]})"));
+  const absl::StatusOr<ChebyshevOptions> read = ChebyshevOptions::FromJson(options.ToJson());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, options);
+  EXPECT_NE(*read, options.Outermost());
+}
+
 TEST(ChebyshevOptionsTest, JsonErrorsSayWhat) {
   const std::string good = TitaniumOxide().ToJson();
   const auto error = [](const std::string& json) {
@@ -118,6 +166,11 @@ TEST(ChebyshevOptionsTest, JsonErrorsSayWhat) {
   EXPECT_THAT(error(replace("4.0", "\"4.0\"")), HasSubstr("\"ang_cutoff\" is not a number"));
   EXPECT_THAT(error(replace("4.0", "400.0")), HasSubstr("--ang_cutoff=400"));
   EXPECT_THAT(error(replace("\"ang_cutoff\":4.0,", "")), HasSubstr("\"ang_cutoff\" is missing"));
+  for (const char* sets : {"7", "[]", "[7]", "[{}]", R"([{"ang_order":3}])",
+                           R"([{"ang_order":3,"ang_cutoff":3,"x":1}])", R"([{"ang_order":"3","ang_cutoff":3}])",
+                           R"([{"ang_order":3,"ang_cutoff":null}])", R"([{"ang_order":3,"ang_cutoff":5}])"}) {
+    EXPECT_THAT(error(replace("0.55", std::string("0.55,\"nearer\":") + sets)), HasSubstr("descriptor: ")) << sets;
+  }
   EXPECT_THAT(error(replace("{", "{\"alpha\":1,")), HasSubstr("\"alpha\" is not known"));
 }
 

@@ -10,26 +10,31 @@ double ShareWithin(double cutoff, double list_cutoff) { return std::min(1.0, std
 
 }  // namespace
 
-DescriptorCost::DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff)
-    : radial_share_(ShareWithin(options.rad_cutoff, list_cutoff)),
-      angular_share_(ShareWithin(options.ang_cutoff, list_cutoff)) {
+DescriptorCost::DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff) {
+  parts_.emplace_back(options.Outermost(), method, bytes, list_cutoff);
+  for (size_t k = 0; k < options.nearer.size(); ++k) parts_.emplace_back(options.Nearer(k), method, bytes, list_cutoff);
+}
+
+DescriptorCost::Part::Part(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff)
+    : radial_share(ShareWithin(options.rad_cutoff, list_cutoff)),
+      angular_share(ShareWithin(options.ang_cutoff, list_cutoff)) {
   const int rows = options.rad_order + 1, order = options.ang_order, harmonics = (order + 1) * (order + 1);
   const int sums = options.species.size() > 1 ? 2 : 1;  // with and without the weight of the species
   const double fit = bytes == 8 ? 7 : 4;                // FMAs of the polynomial in f_c
   const double cutoff = 2 + 2 + 2 * fit + 2;            // s, (1 - s) above 0, polynomial, square
   const double cutoff_slope = cutoff + 2 * (fit - 1) + 2 + 4;
   // r_ij, its length and unit vector, the Chebyshev recurrence.
-  features_.radial = 5 + 1 + 1 + 3 + 9 + cutoff + 2 + (1 + sums) * rows;
-  vjp_.radial = cutoff_slope + 2 + (2 + 2 * sums) * rows + 4 + 6 + 6;  // P, dP/dr, to j and to i
-  jvp_.radial = cutoff_slope + 3 + 2 + (2 + 2 * sums) * rows + 3 + 5;
+  features.radial = 5 + 1 + 1 + 3 + 9 + cutoff + 2 + (1 + sums) * rows;
+  vjp.radial = cutoff_slope + 2 + (2 + 2 * sums) * rows + 4 + 6 + 6;  // P, dP/dr, to j and to i
+  jvp.radial = cutoff_slope + 3 + 2 + (2 + 2 * sums) * rows + 3 + 5;
   if (method == AngularMethod::kTriplets) {
     const double polynomials = 3.0 * (order + 1);
-    features_.angular = cutoff;
-    features_.triplet = 7 + polynomials + sums * (order + 1);
-    vjp_.angular = jvp_.angular = cutoff_slope;
-    vjp_.triplet = 7 + 2 * polynomials + 2 * sums * (order + 1) + 30;
-    jvp_.triplet = 7 + 2 * polynomials + 2 * sums * (order + 1) + 24;
-    features_.atom = vjp_.atom = jvp_.atom = 4.0 * sums * rows;
+    features.angular = cutoff;
+    features.triplet = 7 + polynomials + sums * (order + 1);
+    vjp.angular = jvp.angular = cutoff_slope;
+    vjp.triplet = 7 + 2 * polynomials + 2 * sums * (order + 1) + 30;
+    jvp.triplet = 7 + 2 * polynomials + 2 * sums * (order + 1) + 24;
+    features.atom = vjp.atom = jvp.atom = 4.0 * sums * rows;
     return;
   }
   // The recurrence of q_lm, the powers of x + iy, and harmonics with l > m, whose slopes in z do not vanish.
@@ -39,19 +44,25 @@ DescriptorCost::DescriptorCost(const ChebyshevOptions& options, AngularMethod me
     tilted += (m == 0 ? 1 : 2) * (order - m);
   }
   const double powers = order > 0 ? 2 + 6 * (order - 1) : 0;
-  features_.angular = cutoff + 2 + 1 + powers + degrees + sums * harmonics;
-  vjp_.angular = cutoff_slope + 1 + powers + degrees + sums * (harmonics + tilted) + 14 * order + 20;
-  jvp_.angular = cutoff_slope + 10 + 3 * powers + degrees + tilted / 2 + sums * (harmonics + tilted) + 2;
-  features_.atom = sums * (harmonics * 3 + rows) + 2 * sums * (rows + harmonics);
-  vjp_.atom = 2 * sums * harmonics + sums * (harmonics * 3 + rows * 4);
-  jvp_.atom = sums * (harmonics * 3 + rows) + sums * (4 * rows + 2 * harmonics);
+  features.angular = cutoff + 2 + 1 + powers + degrees + sums * harmonics;
+  vjp.angular = cutoff_slope + 1 + powers + degrees + sums * (harmonics + tilted) + 14 * order + 20;
+  jvp.angular = cutoff_slope + 10 + 3 * powers + degrees + tilted / 2 + sums * (harmonics + tilted) + 2;
+  features.atom = sums * (harmonics * 3 + rows) + 2 * sums * (rows + harmonics);
+  vjp.atom = 2 * sums * harmonics + sums * (harmonics * 3 + rows * 4);
+  jvp.atom = sums * (harmonics * 3 + rows) + sums * (4 * rows + 2 * harmonics);
 }
 
-int64_t DescriptorCost::Count(const Operations& operations, int64_t atoms, int64_t pairs) const {
+int64_t DescriptorCost::Count(Operations Part::*operations, int64_t atoms, int64_t pairs) const {
+  int64_t flop = 0;
+  for (const Part& part : parts_) flop += part.Count(part.*operations, atoms, pairs);
+  return flop;
+}
+
+int64_t DescriptorCost::Part::Count(const Operations& operations, int64_t atoms, int64_t pairs) const {
   if (atoms == 0) return 0;
   const auto n = static_cast<double>(atoms), p = static_cast<double>(pairs);
-  const double angular = p * angular_share_;
-  double flop = operations.atom * n + operations.radial * p * radial_share_ + operations.angular * angular;
+  const double angular = p * angular_share;
+  double flop = operations.atom * n + operations.radial * p * radial_share + operations.angular * angular;
   // Moments have none, and profiles of small structures no time for the division.
   if (operations.triplet != 0) flop += operations.triplet * 0.5 * angular * std::max(0.0, angular / n - 1);
   return static_cast<int64_t>(flop);

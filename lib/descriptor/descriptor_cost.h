@@ -4,6 +4,7 @@
 #define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_COST_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "lib/descriptor/chebyshev_options.h"
 
@@ -18,18 +19,25 @@ class DescriptorCost {
   DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
 
   // Of one structure. Vjp and Jvp: DescriptorDerivatives, after Features.
-  int64_t Features(int64_t atoms, int64_t pairs) const { return Count(features_, atoms, pairs); }
-  int64_t Vjp(int64_t atoms, int64_t pairs) const { return Count(vjp_, atoms, pairs); }
-  int64_t Jvp(int64_t atoms, int64_t pairs) const { return Count(jvp_, atoms, pairs); }
+  int64_t Features(int64_t atoms, int64_t pairs) const { return Count(&Part::features, atoms, pairs); }
+  int64_t Vjp(int64_t atoms, int64_t pairs) const { return Count(&Part::vjp, atoms, pairs); }
+  int64_t Jvp(int64_t atoms, int64_t pairs) const { return Count(&Part::jvp, atoms, pairs); }
 
  private:
   struct Operations {
     double atom = 0, radial = 0, angular = 0, triplet = 0;
   };
-  int64_t Count(const Operations& operations, int64_t atoms, int64_t pairs) const;
+  // Of options without `nearer`.
+  struct Part {
+    Part(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
+    int64_t Count(const Operations& operations, int64_t atoms, int64_t pairs) const;
 
-  double radial_share_, angular_share_;  // of the pairs
-  Operations features_, vjp_, jvp_;
+    double radial_share, angular_share;  // of the pairs
+    Operations features, vjp, jvp;
+  };
+  int64_t Count(Operations Part::*operations, int64_t atoms, int64_t pairs) const;
+
+  std::vector<Part> parts_;
 };
 
 }  // namespace rutile

@@ -23,7 +23,8 @@ const Schema& FeatureSchema() {
       }),
       WithStructureMetadata({
           {"descriptor", true,
-           "JSON: type, species (what `species` counts; the order fixes the typespins), orders, cutoffs in Å"},
+           "JSON: type, species (what `species` counts; the order fixes the typespins), orders, cutoffs in Å; "
+           "`nearer`: further angular sets"},
       })};
   return schema;
 }

@@ -174,17 +174,33 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
           add(radial + angular + n, j.spin * t.value[n] * f, spun, j, nullptr, nullptr);
         }
       }
-      if (j.r > options_.ang_cutoff) continue;
-      const double fj = CosineCutoff(j.r, options_.ang_cutoff), slope_j = CosineCutoffSlope(j.r, options_.ang_cutoff);
+    }
+    ForEachAngularTerm(neighbors, {options_.ang_order, options_.ang_cutoff}, radial, 2 * radial + angular, add);
+    int first = (radial + angular) * (weighted ? 2 : 1);
+    for (const AngularSet& set : options_.nearer) {
+      ForEachAngularTerm(neighbors, set, first, first + set.order + 1, add);
+      first += (set.order + 1) * (weighted ? 2 : 1);
+    }
+  }
+
+  // first, first_weighted: the columns of the set's features.
+  template <typename Add>
+  void ForEachAngularTerm(const std::vector<Neighbor>& neighbors, const AngularSet& set, int first, int first_weighted,
+                          const Add& add) const {
+    const bool weighted = spins_.size() > 1;
+    for (size_t p = 0; p < neighbors.size(); ++p) {
+      const Neighbor& j = neighbors[p];
+      if (j.r > set.cutoff) continue;
+      const double fj = CosineCutoff(j.r, set.cutoff), slope_j = CosineCutoffSlope(j.r, set.cutoff);
       for (size_t q = p + 1; q < neighbors.size(); ++q) {
         const Neighbor& k = neighbors[q];
-        if (k.r > options_.ang_cutoff) continue;
-        const double fk = CosineCutoff(k.r, options_.ang_cutoff), slope_k = CosineCutoffSlope(k.r, options_.ang_cutoff);
+        if (k.r > set.cutoff) continue;
+        const double fk = CosineCutoff(k.r, set.cutoff), slope_k = CosineCutoffSlope(k.r, set.cutoff);
         const double dot = j.unit[0] * k.unit[0] + j.unit[1] * k.unit[1] + j.unit[2] * k.unit[2];
         const double cosine = std::clamp(dot, -1.0, 1.0);
-        const Polynomials t(options_.ang_order, cosine);
+        const Polynomials t(set.order, cosine);
         const double spin = j.spin * k.spin;
-        for (int n = 0; n < angular; ++n) {
+        for (int n = 0; n <= set.order; ++n) {
           double by_j[3], by_k[3], spun_j[3], spun_k[3];
           for (int a = 0; a < 3; ++a) {
             by_j[a] =
@@ -195,8 +211,8 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
             spun_k[a] = spin * by_k[a];
           }
           const double value = t.value[n] * fj * fk;
-          add(radial + n, value, by_j, j, by_k, &k);
-          if (weighted) add(2 * radial + angular + n, spin * value, spun_j, j, spun_k, &k);
+          add(first + n, value, by_j, j, by_k, &k);
+          if (weighted) add(first_weighted + n, spin * value, spun_j, j, spun_k, &k);
         }
       }
     }

@@ -204,6 +204,9 @@ TEST(AenetFileTest, RefusesWhatAenetLacks) {
   p = Example({22, 8}, {3}, Activation::kTanh);
   p.descriptor.ang_cutoff = p.descriptor.rad_cutoff + 0.5;
   EXPECT_THAT(std::string(AenetText(p, 0).status().message()), HasSubstr("an angular cutoff (6.5 Angstrom) above"));
+  p = Example({22, 8}, {3}, Activation::kTanh);
+  p.descriptor.nearer = {{2, 2}};
+  EXPECT_THAT(std::string(AenetText(p, 0).status().message()), HasSubstr("aenet has one angular cutoff"));
 }
 
 TEST(AenetFileTest, WritesAFileForEachSpecies) {

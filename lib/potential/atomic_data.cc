@@ -22,7 +22,6 @@ namespace {
 using Block = std::shared_ptr<const AtomicBlock>;
 
 // Neighbours are needed up to here, Angstrom.
-double Cutoff(const ChebyshevOptions& descriptor) { return std::max(descriptor.rad_cutoff, descriptor.ang_cutoff); }
 
 // Where a structure lies.
 struct Entry {
@@ -285,7 +284,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
                                                    " of them left out by --max_energy and --max_forces"));
   }
   RETURN_IF_ERROR(ApplyConfigWeights(options.config_weights, &impl->entries));
-  impl->finder = std::make_shared<PairFinder>(Cutoff(impl->descriptor));
+  impl->finder = std::make_shared<PairFinder>(impl->descriptor.cutoff());
   impl->AdviseFiles();
   AtomicData data;
   data.impl_ = std::move(impl);
@@ -391,7 +390,7 @@ absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_d
   if (has_pairs() && (!triplets || has_triplets())) return absl::OkStatus();
   auto impl = std::make_shared<Impl>(*impl_);
   PairCacheOptions options;
-  options.cutoff = Cutoff(impl->descriptor);
+  options.cutoff = impl->descriptor.cutoff();
   options.triplet_cutoff = triplets ? impl->descriptor.ang_cutoff : 0;
   options.max_bytes = max_bytes;
   options.num_threads = num_threads;

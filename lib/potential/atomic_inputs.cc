@@ -166,7 +166,7 @@ absl::Status CheckWeights(const std::vector<Block>& blocks, const std::string& w
 }
 
 absl::Status CheckCutoffs(const AtomicBlock& block, const ChebyshevOptions& descriptor) {
-  const double needed = std::max(descriptor.rad_cutoff, descriptor.ang_cutoff);
+  const double needed = descriptor.cutoff();
   if (block.cutoff >= needed) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(block.path, ": holds neighbors within ", block.cutoff,
                                                  " Angstrom, but the descriptor needs them within ", needed,

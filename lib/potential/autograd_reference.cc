@@ -79,28 +79,40 @@ at::Tensor Features(const ChebyshevOptions& options, const NamedTensors& batch, 
                                   CutoffFunction(r_radial, options.rad_cutoff).unsqueeze(1);
   const at::Tensor radial_atoms = i.index_select(0, radial);
 
-  // Pairs p < q of the same atom, both within the angular cutoff.
-  const at::Tensor angular = at::nonzero((distance > options.min_cutoff) & (distance <= options.ang_cutoff)).view({-1});
-  const auto* const near = angular.data_ptr<int64_t>();
-  std::vector<int64_t> first, second;
-  for (int64_t a = 0; a < angular.numel(); ++a) {
-    for (int64_t b = a + 1; b < angular.numel() && pairs.i[near[b]] == pairs.i[near[a]]; ++b) {
-      first.push_back(near[a]);
-      second.push_back(near[b]);
+  // Sums with w = 1, and where there are spins those with them.
+  const auto angular_blocks = [&](const AngularSet& set) {
+    // Pairs p < q of the same atom, both within the cutoff.
+    const at::Tensor angular = at::nonzero((distance > options.min_cutoff) & (distance <= set.cutoff)).view({-1});
+    const auto* const near = angular.data_ptr<int64_t>();
+    std::vector<int64_t> first, second;
+    for (int64_t a = 0; a < angular.numel(); ++a) {
+      for (int64_t b = a + 1; b < angular.numel() && pairs.i[near[b]] == pairs.i[near[a]]; ++b) {
+        first.push_back(near[a]);
+        second.push_back(near[b]);
+      }
     }
-  }
-  const at::Tensor p = Index(first), q = Index(second);
-  const at::Tensor cosine = (unit.index_select(0, p) * unit.index_select(0, q)).sum(1);
-  const at::Tensor weight = CutoffFunction(r.index_select(0, p), options.ang_cutoff) *
-                            CutoffFunction(r.index_select(0, q), options.ang_cutoff);
-  const at::Tensor angular_terms = Chebyshev(cosine, options.ang_order) * weight.unsqueeze(1);
-  const at::Tensor angular_atoms = i.index_select(0, p);
+    const at::Tensor p = Index(first), q = Index(second);
+    const at::Tensor cosine = (unit.index_select(0, p) * unit.index_select(0, q)).sum(1);
+    const at::Tensor weight =
+        CutoffFunction(r.index_select(0, p), set.cutoff) * CutoffFunction(r.index_select(0, q), set.cutoff);
+    const at::Tensor terms = Chebyshev(cosine, set.order) * weight.unsqueeze(1);
+    const at::Tensor atoms = i.index_select(0, p);
+    std::vector<at::Tensor> blocks = {add_up(terms, atoms)};
+    if (spins.size() > 1) {
+      const at::Tensor pair_spin = spin.index_select(0, p) * spin.index_select(0, q);
+      blocks.push_back(add_up(terms * pair_spin.unsqueeze(1), atoms));
+    }
+    return blocks;
+  };
 
-  std::vector<at::Tensor> blocks = {add_up(radial_terms, radial_atoms), add_up(angular_terms, angular_atoms)};
+  const std::vector<at::Tensor> outermost = angular_blocks({options.ang_order, options.ang_cutoff});
+  std::vector<at::Tensor> blocks = {add_up(radial_terms, radial_atoms), outermost[0]};
   if (spins.size() > 1) {
-    const at::Tensor pair_spin = spin.index_select(0, p) * spin.index_select(0, q);
     blocks.push_back(add_up(radial_terms * spin.index_select(0, radial).unsqueeze(1), radial_atoms));
-    blocks.push_back(add_up(angular_terms * pair_spin.unsqueeze(1), angular_atoms));
+    blocks.push_back(outermost[1]);
+  }
+  for (const AngularSet& set : options.nearer) {
+    for (const at::Tensor& block : angular_blocks(set)) blocks.push_back(block);
   }
   return at::cat(blocks, 1);
 }

@@ -35,6 +35,7 @@ struct Case {
   std::vector<bool> has_geometry = {};
   double ang_cutoff = 3;
   Activation activation = Activation::kTanh;
+  std::vector<AngularSet> nearer = {};
 };
 
 Structure Atoms(std::vector<uint8_t> element, std::vector<double> position) {
@@ -104,6 +105,8 @@ std::vector<Case> Cases() {
        {RandomCrystal(two, 6, 6), line, thin, RandomCrystal(two, 4, 7)},
        {false, true, false, true}},
       {"AllWithoutGeometry", two, {RandomCrystal(two, 6, 6), line}, {false, false}},
+      {"TwoAngularCutoffs", {22}, {thin}, {}, 3, Activation::kTanh, {{2, 2.2}}},
+      {"ThreeAngularCutoffs", three, {RandomCrystal(three, 7, 1)}, {}, 4, Activation::kTanh, {{6, 3}, {1, 2}}},
   };
 }
 
@@ -129,6 +132,7 @@ TEST_P(AutogradReferenceTest, AgreesWithTheDescriptorsDerivatives) {
   options.ang_order = 4;
   options.rad_cutoff = 4;
   options.ang_cutoff = c.ang_cutoff;
+  options.nearer = c.nearer;
   const NamedTensors batch = MakeForceBatch(c.structures, options, {{}, c.has_geometry, 0.3});
   const int num_species = static_cast<int>(c.species.size()), num_features = options.num_features();
   const NetworkShape shape{num_species, num_features, {6, 5}, c.activation};

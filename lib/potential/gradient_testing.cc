@@ -81,6 +81,7 @@ ChebyshevOptions AwkwardDescriptor() {
   descriptor.rad_cutoff = 3.5;
   descriptor.ang_order = 2;
   descriptor.ang_cutoff = 3;
+  descriptor.nearer = {{1, 2.4}};
   return descriptor;
 }
 

@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<PredictionSource>> PredictionSource::Open(const s
   }
   if (kind.name == "atomistic.neighbors") {
     ASSIGN_OR_RETURN(NeighborFile neighbors, ReadNeighbors(path));
-    const double needed = std::max(descriptor.rad_cutoff, descriptor.ang_cutoff);
+    const double needed = descriptor.cutoff();
     if (neighbors.cutoff < needed) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": has neighbours to ", neighbors.cutoff,
                                                      " Å, but the model's descriptor needs ", needed,

@@ -29,7 +29,7 @@ NamedTensors MakeForceBatch(absl::Span<const Structure> structures, const Chebys
                             const ForceBatchOptions& options) {
   const auto num_structures = static_cast<int64_t>(structures.size());
   const ChebyshevReference features(descriptor);
-  const double cutoff = std::max(descriptor.rad_cutoff, descriptor.ang_cutoff);
+  const double cutoff = descriptor.cutoff();
   std::vector<uint8_t> species;
   std::vector<int64_t> atom_offset = {0}, pair_offset = {0};
   std::vector<int32_t> pair_j;

@@ -34,8 +34,6 @@ DEFINE_validator(vectors, [](const char*, const std::string& value) {
   return value == "none" || value == "fp32" || value == "fp64";
 });
 
-DECLARE_double(ang_cutoff);
-
 namespace rutile {
 namespace {
 
@@ -52,9 +50,10 @@ absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
                                                        : "--cutoff and --ang_cutoff, but no --triplets");
     }
     options->cutoff = FLAGS_cutoff;
-    if (FLAGS_triplets) options->triplet_cutoff = FLAGS_ang_cutoff;
-    if (FLAGS_triplets && !(FLAGS_ang_cutoff > 0 && FLAGS_ang_cutoff <= FLAGS_cutoff)) {
-      return absl::InvalidArgumentError(absl::StrCat("--ang_cutoff=", FLAGS_ang_cutoff,
+    if (!FLAGS_triplets) return absl::OkStatus();
+    ASSIGN_OR_RETURN(options->triplet_cutoff, AngularCutoffFromFlag());
+    if (!(options->triplet_cutoff > 0 && options->triplet_cutoff <= FLAGS_cutoff)) {
+      return absl::InvalidArgumentError(absl::StrCat("--ang_cutoff=", options->triplet_cutoff,
                                                      ": expected more than 0 and at most --cutoff=", FLAGS_cutoff));
     }
     return absl::OkStatus();
@@ -64,7 +63,7 @@ absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
         "needs --cutoff, in Angstrom, or the descriptor: --species=Ti,O and its other flags");
   }
   ASSIGN_OR_RETURN(const ChebyshevOptions descriptor, DescriptorOptionsFromFlags());
-  options->cutoff = std::max(descriptor.rad_cutoff, descriptor.ang_cutoff);
+  options->cutoff = descriptor.cutoff();
   options->species = descriptor.species;
   options->descriptor = descriptor.ToJson();
   options->min_cutoff = descriptor.min_cutoff;

@@ -55,6 +55,13 @@ for flags in "" "--rad_cutoff=5" "$descriptor"; do
   $featurize $flags --output=cached.safetensors recorded.safetensors 2> log || fail "recorded, $flags: $(cat log)"
   $diff raw.safetensors cached.safetensors || fail "recorded, $flags: differs"
 done
+# So does one of several angular cutoffs; triplets are of the largest.
+$cache --species=Ti,O --rad_cutoff=5 --ang_cutoff=3,2.2 --ang_order=3,2 --triplets --output=near.safetensors "$tio2" 2> log || fail "two angular cutoffs: $(cat log)"
+grep -q 'triplets within 3' log || fail "triplets: $(cat log)"
+for flags in "" "--ang_cutoff=3.0,2.20" "--ang_order=3,2"; do
+  $featurize $flags --output=cached.safetensors near.safetensors 2> log || fail "two angular cutoffs, $flags: $(cat log)"
+done
+expect_error 1 '--ang_cutoff=3: near.safetensors was made for --ang_cutoff=3,2.2' $featurize --output=x.safetensors --ang_cutoff=3 near.safetensors
 # What else is recorded is taken along: groups, weights, atomic energies; filters work on it.
 sed 's/^\(Lattice.*\)/\1 w=0.25/; s/^\(.*\) \(Lattice=.*\)/\1 w=0.25 \2/' "$tio2" > weighted.xyz
 grep -q 'w=0.25' weighted.xyz || fail "no weights in: $(sed -n 2p weighted.xyz)"
@@ -83,6 +90,7 @@ bad 'cutoff' $cache --cutoff=nan "$tio2"
 bad '--cutoff and --species' $cache --cutoff=6 --species=Ti,O "$tio2"
 bad '--triplets needs --ang_cutoff' $cache --cutoff=6 --triplets "$tio2"
 bad 'no --triplets' $cache --cutoff=6 --ang_cutoff=4 "$tio2"
+bad 'listed within one cutoff' $cache --cutoff=6 --ang_cutoff=4,3 --triplets "$tio2"
 bad 'at most --cutoff=6' $cache --cutoff=6 --ang_cutoff=7 --triplets "$tio2"
 bad 'vectors' $cache --cutoff=6 --vectors=half "$tio2"
 bad 'needs structures' $cache --cutoff=6

@@ -18,6 +18,9 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags();
 // What the file at `path` recorded, unless a flag that is given contradicts it: INVALID_ARGUMENT naming both.
 absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path);
 
+// --ang_cutoff where there is no descriptor, in Angstrom: INVALID_ARGUMENT unless it is one number.
+absl::StatusOr<double> AngularCutoffFromFlag();
+
 }  // namespace rutile
 
 #endif  // RUTILE_TOOLS_COMMON_DESCRIPTOR_FLAGS_H_

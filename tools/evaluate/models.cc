@@ -60,7 +60,11 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
                        absl::StrAppend(out, ElementSymbol(z));
                      }));
   facts.emplace_back("radial", absl::StrFormat("order %d, cutoff %g Å", d.rad_order, d.rad_cutoff));
-  facts.emplace_back("angular", absl::StrFormat("order %d, cutoff %g Å", d.ang_order, d.ang_cutoff));
+  std::string angular = absl::StrFormat("order %d, cutoff %g Å", d.ang_order, d.ang_cutoff);
+  for (const AngularSet& set : d.nearer) {
+    absl::StrAppendFormat(&angular, "; order %d, cutoff %g Å", set.order, set.cutoff);
+  }
+  facts.emplace_back("angular", angular);
   for (size_t m = 0; m < models.potentials.size(); ++m) {
     const Potential& p = models.potentials[m];
     std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),

@@ -26,6 +26,13 @@ $featurize $flags --precision=fp64 --angular=triplets --output=t.safetensors "$t
 $diff --rtol=1e-11 --atol=1e-10 m.safetensors t.safetensors || fail "triplets differ"
 $diff --rtol=2e-4 --atol=2e-4 one.safetensors m.safetensors > /dev/null; [ $? -le 1 ] || fail "diff of two precisions"
 
+# Several angular cutoffs: columns behind those of the largest; moments and triplets agree, a file of neighbours serves.
+near="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3,2 --ang_cutoff=3,2.2 --precision=fp64"
+$featurize $near --output=near.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs"
+$featurize $near --angular=triplets --output=neart.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs, triplets"
+$diff --rtol=1e-11 --atol=1e-10 near.safetensors neart.safetensors || fail "two angular cutoffs: triplets differ"
+grep -aq '\\"nearer\\":\[{\\"ang_order\\":2,\\"ang_cutoff\\":2.2}\]' near.safetensors || fail "nearer is not recorded"
+
 # Globs, directories and lists name the same files.
 mkdir -p xsf && cp "$golden"/*.xsf xsf
 $featurize $flags --output=dir.safetensors xsf 2> /dev/null || fail "directory"
@@ -74,6 +81,10 @@ bad 'rad_cutoff' $f --rad_cutoff=0 $out "$tio2"
 bad 'rad_cutoff' $f --rad_cutoff=-1 $out "$tio2"
 bad 'rad_cutoff' $f --rad_cutoff=1000 $out "$tio2"
 bad 'ang_cutoff' $f --ang_cutoff=50 $out "$tio2"
+bad 'ang_order=3 and --ang_cutoff=4,3: 1 and 2 values' $f --ang_cutoff=4,3 $out "$tio2"
+bad 'largest first' $f --ang_cutoff=3,4 --ang_order=3,3 $out "$tio2"
+bad 'ang_cutoff=4,near: "near" is no number' $f --ang_cutoff=4,near --ang_order=3,3 $out "$tio2"
+bad 'ang_order=3.5: "3.5" is no number' $f --ang_order=3.5 $out "$tio2"
 bad 'needs --species for structures' $out "$tio2"
 bad '--output' $f "$tio2"
 bad 'structures' $f $out

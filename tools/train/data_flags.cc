@@ -170,12 +170,14 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
     return RefuseFlags("with listed triplets", {"cache_geometry"});
   }
   if (!FLAGS_cache_geometry) return absl::OkStatus();
+  options->geometry_bytes = FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : kUsualGeometryBytes;
   // Processes may all be on this machine, and in the end each has met all structures.
   const int processes = trainer.communicator == nullptr ? 1 : trainer.communicator->size();
-  options->geometry_bytes = FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : kUsualGeometryBytes / processes;
   int64_t pairs = 0;
   for (int64_t s = 0; s < data.num_structures(); ++s) pairs += data.pairs(s).num_pairs();
-  const int64_t needed = pairs * (4 * ByteSize(options->precision) + 4) * 5 / 4;
+  double sets = 1;  // nearer sets have their own neighbours, fewer by the volume
+  for (const AngularSet& set : data.descriptor().nearer) sets += std::pow(set.cutoff / data.descriptor().cutoff(), 3);
+  const auto needed = static_cast<int64_t>(1.25 * sets * (4 * ByteSize(options->precision) + 4) * pairs);
   if (needed > options->geometry_bytes && needed < MemoryLimit() / 4 / processes) {
     messages->push_back(absl::StrFormat(
         "note: the geometry of all structures takes about %d MB, of which %d are kept; with --cache_max_bytes=%d all "
@@ -248,8 +250,8 @@ std::map<std::string, std::string> DataCourse(const AtomicData& data) {
       descriptor.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
   describe("rad_order", descriptor.rad_order, usual.rad_order);
   describe("rad_cutoff", descriptor.rad_cutoff, usual.rad_cutoff);
-  describe("ang_order", descriptor.ang_order, usual.ang_order);
-  describe("ang_cutoff", descriptor.ang_cutoff, usual.ang_cutoff);
+  describe("ang_order", descriptor.AngularOrders(), usual.AngularOrders());
+  describe("ang_cutoff", descriptor.AngularCutoffs(), usual.AngularCutoffs());
   describe("min_cutoff", descriptor.min_cutoff, usual.min_cutoff);
   return course;
 }

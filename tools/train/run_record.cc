@@ -37,8 +37,8 @@ void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* setting
   settings->Resolve("species", Species(descriptor), "file");
   settings->Resolve("rad_order", absl::StrCat(descriptor.rad_order), "file");
   settings->Resolve("rad_cutoff", absl::StrCat(descriptor.rad_cutoff), "file");
-  settings->Resolve("ang_order", absl::StrCat(descriptor.ang_order), "file");
-  settings->Resolve("ang_cutoff", absl::StrCat(descriptor.ang_cutoff), "file");
+  settings->Resolve("ang_order", descriptor.AngularOrders(), "file");
+  settings->Resolve("ang_cutoff", descriptor.AngularCutoffs(), "file");
   settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), "file");
 }
 

@@ -51,6 +51,16 @@ grep -q 'each epoch' little.log || fail "not said that nothing fits: $(cat littl
 same pipe $force $descriptor - < "$tio2"
 same pipe_neighbors $force - < n.safetensors
 
+# So they do with several angular cutoffs.
+near="--species=Ti,O --rad_cutoff=4 --rad_order=5 --ang_cutoff=3,2.2 --ang_order=3,2"
+$cache $near --output=near.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors $near"
+run ref $force $near "$tio2"
+grep -q '"ang_cutoff": "3,2.2"' ref/config.json || fail "config.json: $(cat ref/config.json)"
+same near_off $force $near --cache_neighbors=false --cached_features=false "$tio2"
+same near_anew $force --cache_geometry=false near.safetensors
+same near_triplets $force --angular=triplets near.safetensors
+same near_listed $force $near --angular=triplets --cache_triplets "$tio2"
+
 # Energies alone: from raw structures, kept or not, and from features.
 run ref $descriptor "$tio2"
 same energies_off $descriptor --cached_features=false "$tio2"
