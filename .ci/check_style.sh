@@ -30,6 +30,7 @@ lib/potential/atomic_block.cc               lib/potential/atomic_data_test.cc
 lib/potential/atomic_inputs.cc              lib/potential/atomic_data_test.cc
 lib/potential/atomistic_task_reference.cc   lib/potential/atomistic_task_test.cc
 lib/descriptor/derivative_kernel.cc         lib/descriptor/chebyshev_derivatives_test.cc
+lib/descriptor/kept_lanes.cc                lib/descriptor/chebyshev_derivatives_test.cc
 lib/descriptor/sampled_lanes.cc             lib/descriptor/chebyshev_derivatives_test.cc
 lib/descriptor/triplet_lists.cc             lib/descriptor/listed_triplets_test.cc
 lib/potential/force_chunk.cc                lib/potential/force_task_test.cc

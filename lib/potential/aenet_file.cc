@@ -178,8 +178,8 @@ absl::StatusOr<std::string> AenetText(const Potential& potential, int species) {
   CHECK(species >= 0 && species < static_cast<int>(descriptor.species.size())) << species;
   ASSIGN_OR_RETURN(const int64_t activation, ActivationCode(potential.shape.activation));
   if (!descriptor.nearer.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("aenet has one angular cutoff, not ", descriptor.AngularCutoffs(),
-                                                   " (Angstrom): train with one"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("aenet has one angular cutoff, not ", descriptor.AngularCutoffs(), " (Angstrom): train with one"));
   }
   if (descriptor.ang_cutoff > descriptor.rad_cutoff) {
     return absl::InvalidArgumentError(absl::StrCat("aenet cannot have an angular cutoff (", descriptor.ang_cutoff,
