@@ -54,7 +54,8 @@ absl::StatusOr<bool> PerStep(ScheduleKind kind) {
 
 absl::StatusOr<std::vector<int64_t>> Milestones() {
   std::vector<int64_t> milestones;
-  for (const absl::string_view text : absl::StrSplit(FLAGS_lr_milestones, ',', absl::SkipEmpty())) {
+  if (FLAGS_lr_milestones.empty()) return milestones;
+  for (const absl::string_view text : absl::StrSplit(FLAGS_lr_milestones, ',')) {
     int64_t milestone = 0;
     if (!absl::SimpleAtoi(text, &milestone)) {
       return absl::InvalidArgumentError(absl::StrCat("--lr_milestones=", FLAGS_lr_milestones, ": \"", text,

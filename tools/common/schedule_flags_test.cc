@@ -137,6 +137,8 @@ TEST(ScheduleFlagsTest, RefusesBadValues) {
   EXPECT_THAT(Message({{"lr_scheduler", "multistep"}}), HasSubstr("needs milestones"));
   EXPECT_EQ(Message({{"lr_scheduler", "multistep"}, {"lr_milestones", "30,6x"}}),
             "--lr_milestones=30,6x: \"6x\" is no whole number; expected a list as 30,60");
+  EXPECT_THAT(Message({{"lr_scheduler", "multistep"}, {"lr_milestones", "30,,60"}}),
+              HasSubstr("\"\" is no whole number"));
   EXPECT_THAT(Message({{"lr_scheduler", "one_cycle"}, {"lr_anneal", "cosine"}}), HasSubstr("cos, linear"));
 }
 

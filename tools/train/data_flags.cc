@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -151,7 +152,9 @@ absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* dat
 }
 
 // Without a word a run with forces takes little more memory than its neighbours, whatever the descriptor.
-constexpr int64_t kUsualGeometryBytes = 64 << 20;
+int64_t GeometryBytes() {
+  return FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : std::min<int64_t>(64 << 20, MemoryLimit() / 16);
+}
 
 absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer, AtomisticTaskOptions* options,
                            std::vector<std::string>* messages) {
@@ -170,7 +173,7 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
     return RefuseFlags("with listed triplets", {"cache_geometry"});
   }
   if (!FLAGS_cache_geometry) return absl::OkStatus();
-  options->geometry_bytes = FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : kUsualGeometryBytes;
+  options->geometry_bytes = GeometryBytes();
   // Processes may all be on this machine, and in the end each has met all structures.
   const int processes = trainer.communicator == nullptr ? 1 : trainer.communicator->size();
   int64_t pairs = 0;
