@@ -274,7 +274,7 @@ HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, LaneState<T>* sta
   const Kernel<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
   // Centres that are left out do not change.
-  if (kernel.neighbors.x != state->all.x) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
+  if (kernel.neighbors.atom != state->all.atom) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
   state->vector4.Resize(4 * (num_atoms + 1));
   T* const vector4 = state->vector4.data();
   for (int64_t i = 0; i < num_atoms; ++i) {
