@@ -1,7 +1,6 @@
 #include "lib/descriptor/descriptor_factory.h"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "lib/descriptor/chebyshev_derivatives.h"
@@ -9,27 +8,33 @@
 #include "lib/descriptor/nearer_sets.h"
 
 namespace rutile {
+namespace {
+
+// What make(options) gives for the outermost angular set and for each nearer one.
+template <typename Make>
+auto MakeParts(const ChebyshevOptions& options, const Make& make) {
+  std::vector<decltype(make(options))> parts;
+  parts.push_back(make(options.Outermost()));
+  for (size_t k = 0; k < options.nearer.size(); ++k) parts.push_back(make(options.Nearer(k)));
+  return parts;
+}
+
+}  // namespace
 
 std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method) {
-  if (options.nearer.empty()) return std::make_unique<ChebyshevDescriptor>(options, method);
-  std::vector<std::unique_ptr<const Descriptor>> parts;
-  parts.push_back(std::make_unique<ChebyshevDescriptor>(options.Outermost(), method));
-  for (size_t k = 0; k < options.nearer.size(); ++k) {
-    parts.push_back(std::make_unique<ChebyshevDescriptor>(options.Nearer(k), method));
-  }
-  return MakeDescriptorOfSets(options, std::move(parts));
+  const auto make = [method](const ChebyshevOptions& part) -> std::unique_ptr<const Descriptor> {
+    return std::make_unique<ChebyshevDescriptor>(part, method);
+  };
+  if (options.nearer.empty()) return make(options);
+  return MakeDescriptorOfSets(options, MakeParts(options, make));
 }
 
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const ChebyshevOptions& options,
                                                                           AngularMethod method) {
-  if (options.nearer.empty()) return MakeChebyshevDerivatives<T>(options, method);
-  std::vector<std::unique_ptr<const DescriptorDerivatives<T>>> parts;
-  parts.push_back(MakeChebyshevDerivatives<T>(options.Outermost(), method));
-  for (size_t k = 0; k < options.nearer.size(); ++k) {
-    parts.push_back(MakeChebyshevDerivatives<T>(options.Nearer(k), method));
-  }
-  return MakeDerivativesOfSets<T>(options, std::move(parts));
+  const auto make = [method](const ChebyshevOptions& part) { return MakeChebyshevDerivatives<T>(part, method); };
+  if (options.nearer.empty()) return make(options);
+  return MakeDerivativesOfSets<T>(options, MakeParts(options, make));
 }
 
 template std::unique_ptr<const DescriptorDerivatives<float>> MakeDescriptorDerivatives(const ChebyshevOptions&,

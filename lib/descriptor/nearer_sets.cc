@@ -49,6 +49,13 @@ void TakeColumns(const PartColumns& columns, int64_t num_atoms, int num_features
   }
 }
 
+// Room for `count` numbers, whatever they are. memory: grows and never shrinks, as parts of two sizes take turns.
+template <typename T>
+absl::Span<T> Rows(int64_t count, std::vector<T>* memory) {
+  if (static_cast<int64_t>(memory->size()) < count) memory->resize(count);
+  return absl::MakeSpan(memory->data(), count);
+}
+
 class DescriptorOfSets : public Descriptor {
  public:
   DescriptorOfSets(const ChebyshevOptions& options, std::vector<std::unique_ptr<const Descriptor>> parts)
@@ -89,13 +96,13 @@ class DescriptorOfSets : public Descriptor {
 
   template <typename T>
   void ComputeParts(absl::Span<const uint8_t> species, const NeighborList& neighbors, Workspace* workspace,
-                    absl::Span<T> features, std::vector<T>* rows) const {
+                    absl::Span<T> features, std::vector<T>* memory) const {
     const int64_t num_atoms = species.size();
     CHECK_EQ(features.size(), num_atoms * num_features());
     for (size_t k = 0; k < parts_.size(); ++k) {
-      rows->resize(num_atoms * parts_[k]->num_features());
-      parts_[k]->Compute(species, neighbors, Own(workspace)->parts[k].get(), absl::MakeSpan(*rows));
-      PutColumns(columns_[k], num_atoms, num_features(), rows->data(), features.data());
+      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), memory);
+      parts_[k]->Compute(species, neighbors, Own(workspace)->parts[k].get(), rows);
+      PutColumns(columns_[k], num_atoms, num_features(), rows.data(), features.data());
     }
   }
 
@@ -132,7 +139,7 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
     StructureGeometry part = geometry;
     for (size_t k = 0; k < parts_.size(); ++k) {
       if (k == 1) part.triplets = {};
-      const absl::Span<T> rows = own->Rows(num_atoms * parts_[k]->num_features());
+      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
       parts_[k]->Features(part, own->parts[k].get(), rows);
       PutColumns(columns_[k], num_atoms, num_features(), rows.data(), features.data());
     }
@@ -163,7 +170,7 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
     own->force.resize(force.size());
     double strain[9];
     for (size_t k = 0; k < parts_.size(); ++k) {
-      const absl::Span<T> rows = own->Rows(num_atoms * parts_[k]->num_features());
+      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
       TakeColumns(columns_[k], num_atoms, num_features(), slopes.data(), rows.data());
       const absl::Span<T> to = k == 0 ? force : absl::MakeSpan(own->force);
       double* const to_strain = k == 0 || strain_gradient == nullptr ? strain_gradient : strain;
@@ -180,7 +187,7 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
     const auto num_atoms = static_cast<int64_t>(direction.size() / 3);
     CHECK_EQ(tangents.size(), num_atoms * num_features());
     for (size_t k = 0; k < parts_.size(); ++k) {
-      const absl::Span<T> rows = own->Rows(num_atoms * parts_[k]->num_features());
+      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
       parts_[k]->Jvp(own->parts[k].get(), direction, sampled, strain, rows);
       PutColumns(columns_[k], num_atoms, num_features(), rows.data(), tangents.data());
     }
@@ -190,11 +197,6 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
   struct OwnState : State {
     std::vector<std::unique_ptr<State>> parts;
     std::vector<T> rows, force;
-
-    absl::Span<T> Rows(int64_t count) {
-      if (static_cast<int64_t>(rows.size()) < count) rows.resize(count);
-      return absl::MakeSpan(rows.data(), count);
-    }
   };
   struct OwnKept : Kept {
     int64_t bytes() const override {
