@@ -9,63 +9,6 @@ export LC_ALL=C
 cd "${1:-$(dirname "$0")/..}" || exit 2
 readonly SELF='.ci/check_style*.sh'  # these name what they forbid
 
-# Sources of lib/ that are no libraries and need no test beside them, with the reason.
-readonly UNTESTED='
-_main.cc       a program: its shell test runs it
-_fuzz.cc       is a test
-_test.cc       is a test
-_testing.cc    helps tests
-_benchmark.cc  runs in CI at a tiny size
-'
-# Parts that the test of the whole covers: the part, the test.
-readonly TESTED_BY='
-lib/descriptor/descriptor_factory.cc        lib/descriptor/chebyshev_descriptor_test.cc
-lib/neighbor/careful_pairs.cc               lib/neighbor/neighbor_search_test.cc
-lib/neighbor/cell_list.cc                   lib/neighbor/neighbor_search_test.cc
-lib/neighbor/image_search.cc                lib/neighbor/neighbor_search_test.cc
-lib/neighbor/lattice_frame.cc               lib/neighbor/neighbor_search_test.cc
-lib/neighbor/near_block.cc                  lib/neighbor/neighbor_search_test.cc
-lib/neighbor/periodic_images.cc             lib/neighbor/neighbor_search_test.cc
-lib/potential/atomic_block.cc               lib/potential/atomic_data_test.cc
-lib/potential/atomic_inputs.cc              lib/potential/atomic_data_test.cc
-lib/potential/atomistic_task_reference.cc   lib/potential/atomistic_task_test.cc
-lib/descriptor/derivative_kernel.cc         lib/descriptor/chebyshev_derivatives_test.cc
-lib/descriptor/kept_lanes.cc                lib/descriptor/chebyshev_derivatives_test.cc
-lib/descriptor/sampled_lanes.cc             lib/descriptor/chebyshev_derivatives_test.cc
-lib/descriptor/triplet_lists.cc             lib/descriptor/listed_triplets_test.cc
-lib/potential/force_chunk.cc                lib/potential/force_task_test.cc
-lib/potential/force_kernel.cc               lib/potential/force_task_test.cc
-lib/potential/force_task_reference.cc       lib/potential/force_task_test.cc
-lib/potential/geometry.cc                   lib/potential/feature_source_test.cc
-lib/potential/same_structures.cc            lib/potential/predict_inputs_test.cc
-lib/task/reference_gradients.cc             lib/task/task_test.cc
-lib/testing/half_task.cc                    lib/train/loss_gradient_test.cc
-lib/train/batch_epoch.cc                    lib/train/trainer_epochs_test.cc
-lib/train/lbfgs_epoch.cc                    lib/train/trainer_epochs_test.cc
-lib/optimizer/adagrad.cc                        lib/optimizer/optimizer_test.cc
-lib/optimizer/adam.cc                           lib/optimizer/optimizer_test.cc
-lib/optimizer/rmsprop.cc                        lib/optimizer/optimizer_test.cc
-lib/optimizer/sgd.cc                            lib/optimizer/optimizer_test.cc
-lib/kge/conve_layers.cc                      lib/kge/conve_kernel_test.cc
-lib/kge/distinct_queries.cc                  lib/kge/kge_task_test.cc
-lib/kge/product_layers.cc                    lib/kge/conve_kernel_test.cc
-lib/matrix/bf16_amx.cc                          lib/matrix/bf16_products_test.cc
-lib/matrix/bf16_avx512.cc                       lib/matrix/bf16_products_test.cc
-lib/matrix/bf16_portable.cc                     lib/matrix/bf16_products_test.cc
-lib/kge/kge_task_reference.cc                lib/kge/kge_task_test.cc
-lib/kge/kge_directions.cc                    lib/kge/kge_products_test.cc
-lib/kge/kge_factors.cc                       lib/kge/kge_products_test.cc
-lib/kge/kge_influence_reference.cc           lib/kge/kge_products_golden_test.cc
-lib/kge/kge_pair_products.cc                 lib/kge/kge_products_test.cc
-lib/distributed/agreement.cc                      lib/train/trainer_processes_test.cc
-lib/distributed/communicator.cc                   lib/distributed/gloo_communicator_test.cc
-lib/distributed/gloo_mesh.cc                 lib/distributed/gloo_communicator_test.cc
-lib/distributed/gradient_reducer.cc               lib/train/trainer_processes_test.cc
-lib/train/run_together.cc                   lib/train/trainer_processes_test.cc
-lib/distributed/thread_communicator.cc            lib/train/trainer_processes_test.cc
-lib/distributed/tensor_values.cc                  lib/train/trainer_processes_test.cc
-'
-
 git rev-parse --is-inside-work-tree > /dev/null || exit 2
 command -v clang-format-14 > /dev/null || { echo 'check_style.sh: clang-format-14 is missing: apt-get install clang-format-14' >&2; exit 2; }
 
@@ -108,18 +51,6 @@ forbid 'a path of somebody'"'"'s machine' '(^|[^A-Za-z0-9_.~-])/(root|home|work)
 limit_lines 500 '*.h' '*.cc' '*.py' '*.sh' '*.bzl' '.ci/run'
 limit_lines 150 'tools/*_main.cc'
 
-# Every library has its test.
-files 'lib/*.cc' | while IFS= read -r -d '' file; do
-  needs=${file%.cc}_test.cc
-  while read -r suffix _; do
-    [[ -n "$suffix" && "$file" == *"$suffix" ]] && needs=
-  done <<< "$UNTESTED"
-  while read -r part test; do
-    [ "$file" = "$part" ] && [ -n "$needs" ] && [ ! -f "$needs" ] && needs=$test
-  done <<< "$TESTED_BY"
-  [ -z "$needs" ] || [ -f "$needs" ] || echo "$file:1: no $needs"
-done >> "$violations"
-
 # Include guards follow from the path: lib/base/file.h has RUTILE_LIB_BASE_FILE_H_. Highway reads x-inl.h once for each
 # instruction set, so those define and undefine theirs in turn.
 files '*.h' | while IFS= read -r -d '' file; do
@@ -135,6 +66,9 @@ files BUILD '*/BUILD' | while IFS= read -r -d '' file; do
     grep -qE "^load\(\"@rules_cc//cc:defs\.bzl\",.*\"$rule\"" "$file" || echo "$file:$line: load $rule from @rules_cc//cc:defs.bzl"
   done
 done >> "$violations"
+
+# Dependencies of BUILD files say what the sources include.
+[ ! -f tools/dev/build_deps.py ] || python3 tools/dev/build_deps.py | grep -E '^[^ :]+:[0-9]+: ' >> "$violations"
 
 # clang-format says "file:line:column: error: code should be clang-formatted".
 files '*.h' '*.cc' | xargs -0 -r -n 16 -P "$(nproc)" clang-format-14 --dry-run -Werror 2>&1 |

@@ -19,9 +19,9 @@
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/run_directory.h"
-#include "lib/train/run_writer.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/files/run_writer.h"
 
 namespace rutile {
 namespace {

@@ -15,14 +15,14 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
-#include "lib/potential/atomic_data.h"
-#include "lib/potential/atomistic_task.h"
-#include "lib/potential/task_options.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/training/atomistic_task.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/gradient_step.h"
+#include "lib/train/step/gradient_step.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
 

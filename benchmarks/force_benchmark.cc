@@ -12,13 +12,13 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/potential/atomic_data.h"
-#include "lib/potential/force_task.h"
-#include "lib/potential/task_options.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/training/force_task.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/task/reference_gradients.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/gradient_step.h"
+#include "lib/train/step/gradient_step.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/potential/energy_kernel.h"
-#include "lib/potential/kernel_plan.h"
-#include "lib/potential/network_init.h"
-#include "lib/potential/network_reference.h"
-#include "lib/potential/network_shape.h"
+#include "lib/network/network_kernel.h"
+#include "lib/network/kernel_plan.h"
+#include "lib/network/network_init.h"
+#include "lib/network/network_reference.h"
+#include "lib/network/network_shape.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 // Last: lib/base/logging.h says why.

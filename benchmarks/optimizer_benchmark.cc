@@ -16,9 +16,9 @@
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_kernel.h"
 #include "lib/optimizer/parameter_range.h"
-#include "lib/potential/energy_kernel.h"
-#include "lib/potential/network_init.h"
-#include "lib/potential/network_shape.h"
+#include "lib/network/network_kernel.h"
+#include "lib/network/network_init.h"
+#include "lib/network/network_shape.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
 
 namespace rutile {

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "lib/train/log_format.h"
+#include "lib/train/files/log_format.h"
 #include "lib/train/step_log.h"
-#include "lib/train/stop_rule.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/stop_rule.h"
+#include "lib/train/options/trainer_options.h"
 #include "tools/train/train_progress.h"
 
 namespace rutile {

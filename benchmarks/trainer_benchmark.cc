@@ -34,16 +34,16 @@
 #include "lib/base/logging.h"
 #include "lib/descriptor/featurizer.h"
 #include "lib/optimizer/optimizer.h"
-#include "lib/potential/atomic_data.h"
-#include "lib/potential/atomistic_task.h"
-#include "lib/potential/task_options.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/training/atomistic_task.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
-#include "lib/train/run_directory.h"
-#include "lib/train/split.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/split.h"
 #include "lib/train/trainer.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 namespace {

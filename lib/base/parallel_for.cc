@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -7,7 +7,7 @@
 #include <future>
 
 #include "absl/status/status.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 

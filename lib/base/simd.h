@@ -10,7 +10,7 @@
 #define RUTILE_LIB_BASE_SIMD_H_
 
 #ifndef HWY_DISABLED_TARGETS
-#error "depend on //lib/base:simd, which chooses the targets"
+#error "depend on //lib/base, which chooses the targets"
 #endif
 
 #endif  // RUTILE_LIB_BASE_SIMD_H_

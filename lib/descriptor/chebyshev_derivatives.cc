@@ -1,11 +1,11 @@
 #include "lib/descriptor/chebyshev_derivatives.h"
 
 #include "lib/base/logging.h"
-#include "lib/descriptor/chebyshev_tables.h"
-#include "lib/descriptor/derivative_kernel.h"
-#include "lib/descriptor/kept_lanes.h"
-#include "lib/descriptor/lane_state.h"
-#include "lib/descriptor/listed_triplets.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
+#include "lib/descriptor/kernels/derivative_kernel.h"
+#include "lib/descriptor/kernels/geometry_snapshot.h"
+#include "lib/descriptor/kernels/interleaved_neighbors.h"
+#include "lib/descriptor/kernels/listed_triplets.h"
 
 namespace rutile {
 namespace {

@@ -1,7 +1,7 @@
 #include "lib/descriptor/chebyshev_descriptor.h"
 
 #include "lib/base/logging.h"
-#include "lib/descriptor/chebyshev_kernel.h"
+#include "lib/descriptor/kernels/chebyshev_kernel.h"
 
 namespace rutile {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "lib/descriptor/chebyshev_options.h"
-#include "lib/descriptor/chebyshev_tables.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/descriptor.h"
 
 namespace rutile {

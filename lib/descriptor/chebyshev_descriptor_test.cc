@@ -13,7 +13,7 @@
 #include "lib/descriptor/chebyshev.h"
 #include "lib/descriptor/descriptor_factory.h"
 #include "lib/testing/for_each_target.h"
-#include "lib/testing/golden_potential.h"
+#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/testing/golden_potential.h"
+#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {

@@ -12,7 +12,7 @@
 #include "lib/descriptor/feature_file.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_vectors.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/structure/species_map.h"
 
 namespace rutile {

@@ -11,7 +11,7 @@
 #include "lib/base/logging.h"
 #include "lib/descriptor/chebyshev.h"
 #include "lib/descriptor/derivative_testing.h"
-#include "lib/testing/golden_potential.h"
+#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {

@@ -10,7 +10,7 @@
 #include "lib/evaluation/learning_curve.h"
 #include "lib/plot/html_report.h"
 #include "lib/plot/plots.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/decimal.h"
 #include "lib/base/tsv_cell.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

@@ -10,7 +10,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/evaluation/prediction_errors.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

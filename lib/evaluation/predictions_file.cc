@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "nlohmann/json.hpp"

@@ -16,7 +16,7 @@
 #include "lib/graph/kgx_nodes.h"
 #include "lib/graph/triple_reader.h"
 #include "lib/graph/vocabulary.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {

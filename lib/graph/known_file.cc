@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/triples_file.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"

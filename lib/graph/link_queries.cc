@@ -7,7 +7,7 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/name_ids.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -10,7 +10,7 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {

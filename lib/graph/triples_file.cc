@@ -13,7 +13,7 @@
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/name_lines.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"

@@ -17,7 +17,7 @@
 #include "lib/influence/top_scores.h"
 #include "lib/influence/tracin_inputs.h"
 #include "lib/influence/tracin_passes.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
-#include "lib/neighbor/lattice_frame.h"
+#include "lib/neighbor/search_input.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/structure/structure.h"
 

@@ -8,7 +8,7 @@
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/triplets.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

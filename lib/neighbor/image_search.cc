@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lib/neighbor/careful_pairs.h"
+#include "lib/neighbor/exact_pairs.h"
 #include "lib/neighbor/list_memory.h"
 
 namespace rutile {

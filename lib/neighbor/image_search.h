@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/neighbor/lattice_frame.h"
-#include "lib/neighbor/near_block.h"
+#include "lib/neighbor/search_input.h"
+#include "lib/neighbor/ghost_block.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/periodic_images.h"
 #include "lib/structure/structure.h"

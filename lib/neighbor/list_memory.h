@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/neighbor/near_block.h"
+#include "lib/neighbor/ghost_block.h"
 #include "lib/neighbor/neighbor_list.h"
 
 namespace rutile {

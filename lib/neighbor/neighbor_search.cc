@@ -6,7 +6,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/cell_list.h"
 #include "lib/neighbor/image_search.h"
-#include "lib/neighbor/lattice_frame.h"
+#include "lib/neighbor/search_input.h"
 #include "lib/neighbor/neighbor_list.h"
 
 namespace rutile {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/neighbor/lattice_frame.h"
+#include "lib/neighbor/search_input.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {

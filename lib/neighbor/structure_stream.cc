@@ -11,7 +11,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_reader.h"
 
 namespace rutile {

@@ -11,7 +11,7 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
-#include "lib/profile/peak_rss.h"
+#include "lib/trace/peak_rss.h"
 
 namespace rutile {
 namespace {

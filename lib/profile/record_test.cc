@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "lib/base/file.h"
 #include "lib/profile/machine_facts.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
 
 namespace rutile {

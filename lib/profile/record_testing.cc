@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
 
 namespace rutile {

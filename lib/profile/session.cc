@@ -12,9 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/profile/allocation_count.h"
-#include "lib/profile/device_times.h"
-#include "lib/profile/thread_log.h"
+#include "lib/trace/allocation_count.h"
+#include "lib/trace/device_times.h"
+#include "lib/trace/thread_log.h"
 
 namespace rutile {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/profile/device_clock.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/device_clock.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 

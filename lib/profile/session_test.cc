@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "lib/profile/fake_device_clock.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/fake_device_clock.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "lib/profile/record.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
 
 namespace rutile {

@@ -14,7 +14,7 @@
 #include "lib/matrix/bf16_products.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/testing/for_each_target.h"
-#include "lib/testing/golden_conve.h"
+#include "lib/kge/layers/golden_conve_testing.h"
 
 namespace rutile {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/ranking/score_sweep.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
 #include "lib/base/tsv_cell.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/testing/golden_conve.h"
+#include "lib/kge/layers/golden_conve_testing.h"
 
 namespace rutile {
 namespace {

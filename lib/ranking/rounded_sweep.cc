@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/logging.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

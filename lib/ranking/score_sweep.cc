@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/profile/scope.h"
+#include "lib/trace/scope.h"
 #include "lib/ranking/score_kernel.h"
 
 namespace rutile {

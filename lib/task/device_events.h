@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "lib/profile/device_clock.h"
+#include "lib/trace/device_clock.h"
 
 namespace rutile {
 

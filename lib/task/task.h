@@ -21,7 +21,7 @@
 #include "lib/task/eager_options.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_taker.h"
+#include "lib/task/gradient_sink.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"

@@ -11,10 +11,10 @@
 #include "lib/base/file.h"
 #include "lib/task/task.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/log_format.h"
-#include "lib/train/run_directory.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/log_format.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 namespace {

@@ -24,10 +24,10 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/full_disk.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
 #include "lib/train/trainer.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/trainer_options.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/train/data_loader.h"
-#include "lib/train/split.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/step/data_loader.h"
+#include "lib/train/options/split.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

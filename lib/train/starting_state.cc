@@ -18,8 +18,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/course.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/resume_config.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 namespace {

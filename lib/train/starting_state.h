@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "lib/task/task.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/course.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/resume_config.h"
+#include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 
 namespace rutile {

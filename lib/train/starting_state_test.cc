@@ -12,11 +12,11 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
-#include "lib/train/split.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/split.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "lib/base/logging.h"
 #include "lib/distributed/agreement.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/files/run_directory.h"
 
 namespace rutile {
 

@@ -16,9 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "lib/train/log_format.h"
-#include "lib/train/train_log.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/files/log_format.h"
+#include "lib/train/files/train_log.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

@@ -7,8 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
-#include "lib/train/log_format.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/files/log_format.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 namespace {

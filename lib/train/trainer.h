@@ -20,8 +20,8 @@
 #include "absl/time/time.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/tensor_file.h"
-#include "lib/train/split.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/split.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

@@ -17,9 +17,9 @@
 #include "lib/optimizer/optimizer.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/files/run_directory.h"
 #include "lib/train/trainer.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/trainer_options.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {

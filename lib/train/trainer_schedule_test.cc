@@ -13,10 +13,10 @@
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/schedule.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/run_directory.h"
-#include "lib/train/split.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/split.h"
 #include "lib/train/trainer.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/trainer_options.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {

@@ -18,9 +18,9 @@
 #include "lib/optimizer/schedule.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/run_directory.h"
-#include "lib/train/split.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/split.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {

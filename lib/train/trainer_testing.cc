@@ -11,7 +11,7 @@
 #include "lib/base/file.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/run_directory.h"
+#include "lib/train/files/run_directory.h"
 
 namespace rutile {
 

@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "lib/task/task.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/split.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/options/split.h"
 #include "lib/train/trainer.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

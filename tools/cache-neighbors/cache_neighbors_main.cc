@@ -16,10 +16,10 @@
 #include "lib/neighbor/cache_neighbors.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "tools/cache-neighbors/cache_triples.h"
-#include "tools/common/descriptor_flags.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/run_tool.h"
-#include "tools/common/structure_stream_flags.h"
+#include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/common/flags/structure_stream_flags.h"
 
 DEFINE_double(cutoff, 0,
               "Neighbours up to here, in Angstrom, at most 20: any descriptor with shorter cutoffs can be made of "

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 

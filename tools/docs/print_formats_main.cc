@@ -10,15 +10,15 @@
 #include "lib/graph/known_file.h"
 #include "lib/graph/triples_file.h"
 #include "lib/influence/influence_file.h"
-#include "lib/kge/embedding_export.h"
-#include "lib/kge/kge_file.h"
+#include "lib/kge/model/embedding_export.h"
+#include "lib/kge/model/kge_file.h"
 #include "lib/neighbor/neighbor_file.h"
-#include "lib/potential/potential_file.h"
+#include "lib/potential/model/potential_file.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/structure/extxyz_keys.h"
 #include "lib/tensorfile/schema.h"
-#include "lib/train/checkpoint.h"
-#include "lib/train/failed_batch.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/failed_batch.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 

@@ -4,7 +4,7 @@ set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
-model=$PWD/lib/kge/untrained_model
+model=$PWD/lib/kge/model/untrained_model
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/aenet_file.h"
-#include "tools/common/given_flags.h"
+#include "lib/potential/model/aenet_file.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_string(
     export_aenet, "",

@@ -4,7 +4,7 @@
 #define RUTILE_TOOLS_EVALUATE_EXPORT_AENET_H_
 
 #include "absl/status/status.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/evaluate/models.h"
 
 namespace rutile {

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/graph/knowledge_graph.h"
-#include "lib/kge/kge_file.h"
+#include "lib/kge/model/kge_file.h"
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/ranking_metrics.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/evaluate/shards.h"
 
 namespace rutile {

@@ -9,7 +9,7 @@
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/force_predictor.h"
+#include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"

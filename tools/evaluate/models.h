@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/potential/potential_file.h"
+#include "lib/potential/model/potential_file.h"
 
 namespace rutile {
 

@@ -11,7 +11,7 @@
 #include "lib/evaluation/prediction_errors.h"
 #include "lib/evaluation/structure_prediction.h"
 #include "lib/evaluation/training_log.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/evaluate/models.h"
 
 namespace rutile {

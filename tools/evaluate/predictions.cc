@@ -13,12 +13,12 @@
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_parts.h"
 #include "lib/evaluation/predictions_file.h"
-#include "lib/potential/predict_inputs.h"
+#include "lib/potential/prediction/predict_inputs.h"
 #include "lib/tensorfile/provenance.h"
-#include "lib/train/split.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/structure_flags.h"
-#include "tools/common/thread_flags.h"
+#include "lib/train/options/split.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/flags/structure_flags.h"
+#include "tools/common/flags/thread_flags.h"
 
 DECLARE_string(output_dir);
 DECLARE_bool(progress);

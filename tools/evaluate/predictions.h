@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/evaluation/structure_prediction.h"
 #include "lib/structure/structure.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/shards.h"
 

@@ -9,7 +9,7 @@
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/part_set.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "tools/common/parse_shard.h"
+#include "tools/common/flags/parse_shard.h"
 
 DECLARE_string(output_dir);
 DEFINE_string(shard, "1/1",

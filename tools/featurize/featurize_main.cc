@@ -12,10 +12,10 @@
 #include "lib/descriptor/feature_file.h"
 #include "lib/descriptor/featurizer.h"
 #include "lib/descriptor/recorded_inputs.h"
-#include "tools/common/angular_flag.h"
-#include "tools/common/descriptor_flags.h"
-#include "tools/common/run_tool.h"
-#include "tools/common/structure_stream_flags.h"
+#include "tools/common/flags/angular_flag.h"
+#include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/common/flags/structure_stream_flags.h"
 #include "tools/featurize/featurize_triples.h"
 
 DEFINE_string(precision, "fp32", "fp32 or fp64: the type in which features are computed and stored.");

@@ -20,9 +20,9 @@
 #include "lib/graph/build_graph.h"
 #include "lib/graph/kg_format.h"
 #include "lib/graph/triples_file.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/structure_only.h"
-#include "tools/common/structure_stream_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/flags/structure_only.h"
+#include "tools/common/flags/structure_stream_flags.h"
 #include "tools/featurize/triples_inputs.h"
 
 DEFINE_string(train, "", "Knowledge graph: training triples, a file or several with commas between.");

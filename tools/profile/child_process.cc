@@ -20,7 +20,7 @@
 #include "absl/time/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/interrupt.h"
-#include "tools/common/exec_words.h"
+#include "tools/common/run/exec_words.h"
 
 extern char** environ;
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/profile/machine_peaks.h"
-#include "lib/profile/profile_page.h"
+#include "tools/profile/pages/profile_page.h"
 
 namespace rutile {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/profile/tune_search.h"
+#include "tools/profile/search/tune_search.h"
 
 namespace rutile {
 

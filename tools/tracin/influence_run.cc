@@ -22,7 +22,7 @@
 #include "lib/influence/influence_file.h"
 #include "lib/influence/lazy_products.h"
 #include "lib/influence/tracin.h"
-#include "tools/common/given_flags.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/tracin/influence_tables.h"
 #include "tools/tracin/parameter_flags.h"
 #include "tools/tracin/shard_processes.h"

@@ -4,10 +4,10 @@
 #define RUTILE_TOOLS_TRACIN_INFLUENCE_RUN_H_
 
 #include "absl/status/status.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/tracin/influence_domain.h"
 #include "tools/tracin/output_flags.h"
-#include "tools/tracin/points.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {

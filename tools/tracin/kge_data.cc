@@ -13,7 +13,7 @@
 #include "lib/graph/named_triples.h"
 #include "lib/graph/triples_file.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "tools/common/given_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_string(test_split, "test", "Triples: the split that a .safetensors file in --test gives: test, valid or train.");
 DEFINE_bool(

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/triple.h"
-#include "lib/kge/kge_file.h"
+#include "lib/kge/model/kge_file.h"
 #include "tools/tracin/influence_domain.h"
 
 namespace rutile {

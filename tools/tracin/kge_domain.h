@@ -8,9 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/kge/kge_reference_example.h"
+#include "lib/kge/influence/kge_reference_example.h"
 #include "tools/tracin/influence_domain.h"
-#include "tools/tracin/points.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {

@@ -3,7 +3,7 @@ set -uo pipefail
 tracin=$PWD/tools/tracin/tracin
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
-untrained=$PWD/lib/kge/untrained_model
+untrained=$PWD/lib/kge/model/untrained_model
 diff=$PWD/lib/tensorfile/diff
 elements=$PWD/data/elements
 . tools/common/tool_test.sh

@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/given_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_string(output, "", "influence.safetensors: scores, listed examples, self-influence. - is standard output.");
 DEFINE_string(csv_output, "",

@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/flag_word.h"
-#include "tools/common/given_flags.h"
+#include "tools/common/run/flag_word.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_string(params, "", "Only parameters whose names fit one of these globs, with commas between. Empty: all.");
 DEFINE_string(exclude_params, "", "Not those whose names fit one of these globs.");

@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/potential/gradient_example.h"
-#include "tools/common/run_tool.h"
+#include "lib/potential/influence/gradient_example.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/tracin/influence_domain.h"
-#include "tools/tracin/points.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/given_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_string(
     test_quantity, "loss",

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/potential/potential_products.h"
+#include "lib/potential/influence/potential_products.h"
 
 namespace rutile {
 

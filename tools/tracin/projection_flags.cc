@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/given_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_int64(
     projection_dim, 0,

@@ -5,9 +5,9 @@
 #define RUTILE_TOOLS_TRACIN_RUN_TRACIN_H_
 
 #include "absl/status/status.h"
-#include "lib/kge/kge_reference_example.h"
-#include "lib/potential/gradient_example.h"
-#include "tools/common/run_tool.h"
+#include "lib/kge/influence/kge_reference_example.h"
+#include "lib/potential/influence/gradient_example.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 

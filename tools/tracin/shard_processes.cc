@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "lib/base/file.h"
-#include "tools/common/local_processes.h"
+#include "tools/common/run/local_processes.h"
 
 namespace rutile {
 namespace {

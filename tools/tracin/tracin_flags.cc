@@ -15,10 +15,10 @@
 #include "lib/base/memory.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/parse_shard.h"
-#include "tools/common/run_tool.h"
-#include "tools/common/thread_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/flags/parse_shard.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/common/flags/thread_flags.h"
 #include "tools/tracin/shard_processes.h"
 
 DEFINE_string(train, "",

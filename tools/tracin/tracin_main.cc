@@ -1,6 +1,6 @@
 // tracin: which training data made a model say what it says. Has no LibTorch (run_tracin.h).
 
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/tracin/run_tracin.h"
 
 int main(int argc, char** argv) {

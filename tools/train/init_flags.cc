@@ -9,11 +9,11 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/network_shape.h"
-#include "lib/potential/transfer.h"
-#include "lib/train/run_directory.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/run_tool.h"
+#include "lib/network/network_shape.h"
+#include "lib/potential/model/transfer.h"
+#include "lib/train/files/run_directory.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
 
 DEFINE_string(init_from, "",
               "A model (best.safetensors of another run) whose networks a new run starts from, instead of random "

@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/potential/potential_file.h"
-#include "lib/potential/task_options.h"
+#include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/tensorfile/tensor_file.h"
-#include "lib/train/trainer_options.h"
-#include "tools/train/train_task.h"
+#include "lib/train/options/trainer_options.h"
+#include "tools/train/make_task.h"
 
 namespace rutile {
 

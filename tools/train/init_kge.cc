@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/kge/kge_transfer.h"
+#include "lib/kge/model/kge_transfer.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "lib/train/run_directory.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/run_tool.h"
+#include "lib/train/files/run_directory.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
 
 DECLARE_string(init_from);
 DECLARE_int64(embedding_height);

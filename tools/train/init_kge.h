@@ -8,11 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/graph/knowledge_graph.h"
-#include "lib/kge/kge_file.h"
-#include "lib/kge/kge_import.h"
-#include "lib/kge/kge_options.h"
-#include "lib/kge/kge_task.h"
-#include "lib/train/trainer_options.h"
+#include "lib/kge/model/kge_file.h"
+#include "lib/kge/model/kge_import.h"
+#include "lib/kge/model/kge_options.h"
+#include "lib/kge/training/kge_task.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

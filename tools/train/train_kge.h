@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/common/run_tool.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 

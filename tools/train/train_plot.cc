@@ -13,9 +13,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/learning_curve.h"
 #include "lib/evaluation/training_log.h"
-#include "lib/train/log_format.h"
-#include "tools/common/given_flags.h"
-#include "tools/common/run_tool.h"
+#include "lib/train/files/log_format.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
 
 DEFINE_bool(plot, true, "Draw learning-curve.svg at the end, from log.tsv, with gnuplot if it is installed.");
 DEFINE_int64(plot_every, 0, "Draw it also after every so many epochs, while training goes on. 0: only at the end.");

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "lib/train/run_directory.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

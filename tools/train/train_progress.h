@@ -11,8 +11,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "lib/train/stop_rule.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/stop_rule.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 

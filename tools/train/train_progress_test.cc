@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/train/stop_rule.h"
-#include "lib/train/trainer_options.h"
+#include "lib/train/options/stop_rule.h"
+#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 namespace {

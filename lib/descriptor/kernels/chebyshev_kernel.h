@@ -1,0 +1,66 @@
+// The Chebyshev descriptor of all atoms of a structure, vectorised: plain, SSE4, AVX2 or AVX-512, chosen at run time.
+//
+// The neighbours of an atom are first sorted by species into short arrays, so that a sum over each species serves the
+// features with weight 1 and those with typespins. Lanes are neighbours; a short last block is padded with neighbours
+// beyond the cutoff, which add exactly nothing. The order of every sum is fixed by the neighbour list.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_
+#define RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "hwy/aligned_allocator.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
+#include "lib/neighbor/neighbor_list.h"
+
+namespace rutile {
+
+// Scratch of one thread. Grows to the largest neighbourhood that it sees.
+template <typename T>
+class ChebyshevScratch {
+ public:
+  explicit ChebyshevScratch(const ChebyshevTables<T>& tables);
+
+  // Makes room for atoms with up to `neighbors` neighbours.
+  void Reserve(size_t neighbors);
+  // [N] the species as doubles, to compare with in vectors; valid until the next call.
+  const double* SetSpecies(absl::Span<const uint8_t> species);
+
+  // [stride] each, one behind the other, aligned. For each species: r^2 within rad_cutoff, and x, y and z of r_ij
+  // within ang_cutoff.
+  size_t stride() const { return capacity_; }
+  T* rad_square(int species) { return arrays_.get() + (4 * species) * capacity_; }
+  T* ang_vector(int species, int axis) { return arrays_.get() + (4 * species + 1 + axis) * capacity_; }
+  // Four more, then f_c for each species.
+  T* state(int k) { return arrays_.get() + (4 * num_species_ + k) * capacity_; }
+  T* cutoff(int species) { return state(4 + species); }
+  double* species_of_neighbor() { return species_of_neighbor_.get(); }
+
+  // Sums of one atom with weight 1 and with typespins, and a row of features; padded to whole vectors.
+  T* radial(int weighted) { return radial_.get() + weighted * radial_size_; }
+  T* angular(int weighted) { return angular_.get() + weighted * angular_size_; }
+  T* row() { return row_.get(); }
+  size_t radial_size() const { return radial_size_; }
+  size_t angular_size() const { return angular_size_; }
+
+ private:
+  int num_species_;
+  size_t capacity_ = 0, radial_size_, angular_size_;
+  hwy::AlignedFreeUniquePtr<T[]> arrays_, radial_, angular_, row_;
+  hwy::AlignedFreeUniquePtr<double[]> species_of_neighbor_;
+  std::vector<double> species_of_atom_;
+};
+
+// As Descriptor::Compute. species: [N]; neighbors of the same atoms to at least the larger cutoff; features:
+// [N, tables.num_features], overwritten. CHECK-fails when lengths disagree.
+void ComputeChebyshev(const ChebyshevTables<double>& tables, absl::Span<const uint8_t> species,
+                      const NeighborList& neighbors, ChebyshevScratch<double>* scratch, absl::Span<double> features);
+void ComputeChebyshev(const ChebyshevTables<float>& tables, absl::Span<const uint8_t> species,
+                      const NeighborList& neighbors, ChebyshevScratch<float>* scratch, absl::Span<float> features);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_

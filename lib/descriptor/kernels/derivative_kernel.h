@@ -1,0 +1,30 @@
+// The kernels of the moment form of DescriptorDerivatives: plain, SSE4, AVX2 or AVX-512, chosen at run time. Vectors
+// are 32 bytes wide also with AVX-512: small structures fill them better, and half as wide ones issue twice as fast.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_DERIVATIVE_KERNEL_H_
+#define RUTILE_LIB_DESCRIPTOR_KERNELS_DERIVATIVE_KERNEL_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
+#include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/kernels/interleaved_neighbors.h"
+
+namespace rutile {
+
+// As the methods of DescriptorDerivatives; lengths are not checked. A product runs on the instruction set that Features
+// ran on, or CHECK-fails.
+template <typename T>
+void LaneFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, LaneState<T>* state,
+                  T* features);
+template <typename T>
+void LaneVjp(const ChebyshevTables<T>& tables, LaneState<T>* state, const T* slopes, absl::Span<const uint8_t> sampled,
+             T* force, double* strain_gradient);
+template <typename T>
+void LaneJvp(const ChebyshevTables<T>& tables, LaneState<T>* state, const T* direction,
+             absl::Span<const uint8_t> sampled, const double* strain, T* tangents);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_KERNELS_DERIVATIVE_KERNEL_H_

@@ -1,0 +1,42 @@
+// Sorted neighbours and moments of a structure in one piece of memory, for as long as its atoms do not move.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_
+#define RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/kernels/interleaved_neighbors.h"
+
+namespace rutile {
+
+// 20 bytes (36 in fp64) for each place of a neighbour, of which a tenth to a third is empty.
+template <typename T>
+class KeptLanes : public DescriptorDerivatives<T>::Kept {
+ public:
+  // A copy of state.all, after Features. num_moments: NumMoments of its tables.
+  KeptLanes(const LaneState<T>& state, size_t num_species, int num_moments);
+
+  int64_t bytes() const override { return static_cast<int64_t>(sizeof(*this)) + size_; }
+
+  int lanes() const { return lanes_; }
+  int64_t num_atoms() const { return num_atoms_; }
+  const LaneView<T>& view() const { return view_; }
+
+ private:
+  struct Free {
+    void operator()(char* memory) const;
+  };
+
+  const int lanes_;
+  const int64_t num_atoms_;
+  int64_t size_ = 0;  // bytes
+  std::unique_ptr<char[], Free> memory_;
+  LaneView<T> view_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_

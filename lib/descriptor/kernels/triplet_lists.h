@@ -1,0 +1,27 @@
+// The lists that the kernels of listed_triplets.h run over, from those of a file or a cache.
+
+#ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LISTS_H_
+#define RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LISTS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
+#include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/kernels/listed_triplets.h"
+
+namespace rutile {
+
+constexpr int64_t kTripletBlock = 8;  // a multiple of every vector's lanes
+
+// Near neighbours and triplets of a structure: of `state` all but slope, weight4 and the last of each unit4.
+template <typename T>
+void PlaceTriplets(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, ListedState<T>* state);
+
+// state->all, or the part of it that `sampled` (empty: all) needs; valid until other atoms are sampled.
+template <typename T>
+const TripletPart<T>& SelectTriplets(absl::Span<const uint8_t> sampled, ListedState<T>* state);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LISTS_H_

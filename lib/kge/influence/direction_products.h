@@ -1,0 +1,58 @@
+// Products of factored gradients with a direction of P numbers: what weighted tests and preconditioners need.
+
+#ifndef RUTILE_LIB_KGE_INFLUENCE_DIRECTION_PRODUCTS_H_
+#define RUTILE_LIB_KGE_INFLUENCE_DIRECTION_PRODUCTS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kge/influence/gradient_factors.h"
+#include "lib/kge/influence/kge_part_plan.h"
+#include "lib/kge/model/kge_shape.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/matrix_products.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// One thread at a time. Factors are of the same plan, which outlives this.
+template <typename T>
+class KgeDirections {
+ public:
+  // pool: not owned; null: one thread.
+  KgeDirections(const KgeShape& shape, const KgePartPlan& plan, ThreadPool* pool = nullptr)
+      : at_(shape.offsets()), columns_(shape), shape_(shape), plan_(plan), products_(FactorRounding::kNone, pool) {}
+
+  // direction [P] += sum over examples of weights[e] grad l(e); weights: [B]. Tensors in no part stay as they are.
+  void AddGradients(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction);
+
+  // products[part * stride + e * step] = <grad l(e), direction>.
+  void Multiply(const KgeFactors<T>& factors, const T* direction, int64_t stride, int64_t step, T* products);
+
+  // squares[part * stride + e] = sum over p of metric[p] grad l(e)[p]^2; metric: [P], or null: all 1.
+  void Squares(const KgeFactors<T>& factors, const T* metric, int64_t stride, double* squares);
+
+ private:
+  void AddEntities(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction);
+  void MultiplyEntities(const KgeFactors<T>& factors, const T* direction, int64_t step, T* of_rows, T* of_bias);
+  double EntitySquare(const KgeFactors<T>& factors, int64_t example) const;
+  void EntitySquares(const KgeFactors<T>& factors, const T* metric, double* of_rows);
+  double BiasSquare(const KgeFactors<T>& factors, const T* metric, int64_t example) const;
+  // [K, d] = maps [K, F] times a matrix of fc's shape, transposed.
+  const T* TimesFc(const T* maps, int64_t keys, const T* matrix);
+
+  const KgeShape::Offsets at_;
+  const SmallColumns columns_;
+  const KgeShape shape_;
+  const KgePartPlan& plan_;
+  MatrixProducts<T> products_;
+  Tensor rows_, squares_, results_;
+};
+
+extern template class KgeDirections<float>;
+extern template class KgeDirections<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_INFLUENCE_DIRECTION_PRODUCTS_H_

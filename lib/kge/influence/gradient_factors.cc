@@ -1,0 +1,240 @@
+#include "lib/kge/influence/gradient_factors.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/logging.h"
+#include "lib/kge/training/blocked_loss.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/kge/layers/workspace.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/matrix_view.h"
+#include "lib/matrix/row_dot.h"
+
+namespace rutile {
+namespace {
+
+// Examples that a thread takes at a time.
+constexpr int64_t kPiece = 16;
+
+KgeShape WithLoss(KgeShape shape, KgeInfluenceLoss loss) {
+  switch (loss) {
+    case KgeInfluenceLoss::kTriple:
+      break;
+    case KgeInfluenceLoss::kOneToN:
+      shape.options.loss = KgeLoss::kOneToN;
+      break;
+    case KgeInfluenceLoss::kOneOfN:
+      shape.options.loss = KgeLoss::kOneOfN;
+      break;
+    case KgeInfluenceLoss::kCrossEntropy:
+      shape.options.loss = KgeLoss::kOneVsAll;
+      break;
+    case KgeInfluenceLoss::kKvsAll:
+      shape.options.loss = KgeLoss::kKvsAll;
+      break;
+  }
+  return shape;
+}
+
+// d softplus(-s) / ds = sigmoid(s) - 1, without a difference.
+double TripleSlope(double score) {
+  const double e = std::exp(-std::abs(score));
+  return score > 0 ? -e / (1 + e) : -1 / (1 + e);
+}
+
+}  // namespace
+
+template <typename T>
+KgeFactorizer<T>::KgeFactorizer(const KgeShape& shape, const T* parameters, const KgeInfluenceOptions& options,
+                                double loss_scale, ThreadPool* pool)
+    : shape_(WithLoss(shape, options.loss)),
+      at_(shape.offsets()),
+      columns_(shape),
+      parameters_(parameters),
+      loss_(options.loss),
+      loss_scale_(loss_scale),
+      pool_(pool),
+      products_(options.bf16 ? FactorRounding::kBf16 : FactorRounding::kNone, pool) {
+  if (shape_.is_conve()) conve_.emplace(shape_, parameters, options.bf16, pool);
+  products_.SetRounding(options.bf16);
+}
+
+template <typename T>
+void KgeFactorizer<T>::FindKeys(const KgeFactorInput& input, KgeFactors<T>* factors) const {
+  factors->size = static_cast<int64_t>(input.triples.size());
+  factors->head.clear();
+  factors->relation.clear();
+  factors->tail.clear();
+  factors->key.clear();
+  factors->key_head.clear();
+  factors->key_relation.clear();
+  for (const Triple& triple : input.triples) {
+    if (factors->key_head.empty() || factors->key_head.back() != triple.head ||
+        factors->key_relation.back() != triple.relation) {
+      factors->key_head.push_back(triple.head);
+      factors->key_relation.push_back(triple.relation);
+    }
+    factors->key.push_back(static_cast<int32_t>(factors->key_head.size()) - 1);
+    factors->head.push_back(triple.head);
+    factors->relation.push_back(triple.relation);
+    factors->tail.push_back(triple.tail);
+  }
+  factors->keys = static_cast<int64_t>(factors->key_head.size());
+}
+
+template <typename T>
+void KgeFactorizer<T>::FillHidden(bool maps, KgeFactors<T>* factors) {
+  const int64_t d = shape_.dim(), half = d / 2;
+  T* v = Take<T>(&factors->v_memory, factors->keys * d);
+  factors->v = v;
+  if (shape_.is_conve() && !maps && CanSkipMaps()) {
+    T* const squares = Take<T>(&factors->map_square_memory, factors->keys);
+    T* const products = Take<T>(&factors->map_product_memory, factors->keys * conve_->held_maps());
+    factors->map_squares = squares;
+    factors->map_products = products;
+    return conve_->ForwardWithoutMaps(factors->key_head, factors->key_relation, v, squares, products);
+  }
+  if (shape_.is_conve()) {
+    T* const all = Take<T>(&factors->map_memory, factors->keys * shape_.num_features());
+    factors->maps = all;
+    return conve_->Forward(factors->key_head, factors->key_relation, all, v);
+  }
+  for (int64_t k = 0; k < factors->keys; ++k, v += d) {
+    const T *const h = Entity(factors->key_head[k]), *const r = Relation(factors->key_relation[k]);
+    if (shape_.options.model == KgeModel::kDistMult) {
+      for (int64_t j = 0; j < d; ++j) v[j] = h[j] * r[j];
+      continue;
+    }
+    for (int64_t j = 0; j < half; ++j) {
+      v[j] = h[j] * r[j] - h[half + j] * r[half + j];
+      v[half + j] = h[j] * r[half + j] + h[half + j] * r[j];
+    }
+  }
+}
+
+template <typename T>
+T* KgeFactorizer<T>::FillErrors(const KgeFactorInput& input, bool score, KgeFactors<T>* factors) {
+  if (!score && IsOverEntities(loss_)) return FillEntityErrors(input, factors);
+  const int64_t d = shape_.dim();
+  T* const error = Take<T>(&factors->error_memory, factors->size);
+  T* const d_v = Take<T>(&factors->d_v_memory, factors->size * d);
+  factors->error = error;
+  const T* const bias = at_.entity_bias < 0 ? nullptr : parameters_ + at_.entity_bias;
+  for (int64_t e = 0; e < factors->size; ++e) {
+    const T* const tail = Entity(factors->tail[e]);
+    error[e] = 1;
+    if (!score) {
+      const T x = RowDot(factors->v + factors->key[e] * d, tail, d) + (bias == nullptr ? 0 : bias[factors->tail[e]]);
+      error[e] = static_cast<T>(loss_scale_ * TripleSlope(static_cast<double>(x)));
+    }
+    for (int64_t j = 0; j < d; ++j) d_v[e * d + j] = error[e] * tail[j];
+  }
+  return d_v;
+}
+
+template <typename T>
+T* KgeFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, KgeFactors<T>* factors) {
+  const int64_t d = shape_.dim(), n = shape_.num_entities, size = factors->size;
+  CHECK_EQ(static_cast<int64_t>(input.positive_offset.size()), size + 1);
+  const T* queries = factors->v;
+  if (factors->keys != size) {
+    T* const rows = Take<T>(&query_memory_, size * d);
+    for (int64_t e = 0; e < size; ++e) std::copy_n(factors->v + factors->key[e] * d, d, rows + e * d);
+    queries = rows;
+  }
+  T* const errors = Take<T>(&factors->error_memory, size * n);
+  factors->errors = errors;
+  const MatrixView<T> table = {parameters_ + at_.entity, n, d, d};
+  products_.Multiply({queries, size, d, d}, table.Transposed(), /*add=*/false, errors, n);
+  std::vector<double> base(size), extra(size), losses(size, 0);
+  for (int64_t e = 0; e < size; ++e) {
+    const SmoothedLabels labels =
+        SmoothLabels(shape_.options, n, input.positive_offset[e + 1] - input.positive_offset[e]);
+    base[e] = labels.base;
+    extra[e] = labels.extra;
+  }
+  ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int) {
+    const int64_t count = end - begin;
+    const BlockLabels labels = {absl::MakeConstSpan(input.positive_offset).subspan(begin, count + 1), input.positive,
+                                absl::MakeConstSpan(base).subspan(begin, count),
+                                absl::MakeConstSpan(extra).subspan(begin, count)};
+    ScoreBlock<T> block;
+    block.scores = errors + begin * n;
+    block.stride = block.n = n;
+    if (at_.entity_bias >= 0) block.bias = parameters_ + at_.entity_bias;
+    if (!IsSoftmaxLoss(shape_.options.loss)) {
+      BinaryCrossEntropy(labels, loss_scale_ / static_cast<double>(n), block,
+                         absl::MakeSpan(losses).subspan(begin, count));
+      return;
+    }
+    std::vector<SoftmaxState> states(count);
+    SoftmaxSums(labels, block, absl::MakeSpan(states));
+    SoftmaxGradients(labels, absl::MakeConstSpan(states), block);
+    if (loss_scale_ == 1) return;
+    const T scale = static_cast<T>(loss_scale_);
+    for (int64_t i = 0; i < count * n; ++i) block.scores[i] *= scale;
+  });
+  T* const d_v = Take<T>(&factors->d_v_memory, size * d);
+  products_.Multiply({errors, size, n, n}, table, /*add=*/false, d_v, d);
+  return d_v;
+}
+
+template <typename T>
+void KgeFactorizer<T>::BackwardProducts(const T* d_v, KgeFactors<T>* factors) const {
+  const int64_t d = shape_.dim(), half = d / 2;
+  T* d_h = Take<T>(&factors->d_head_memory, factors->size * d);
+  T* d_r = Take<T>(&factors->d_relation_memory, factors->size * d);
+  factors->d_head = d_h;
+  factors->d_relation = d_r;
+  for (int64_t e = 0; e < factors->size; ++e, d_v += d, d_h += d, d_r += d) {
+    const T *const h = Entity(factors->head[e]), *const r = Relation(factors->relation[e]);
+    if (shape_.options.model == KgeModel::kDistMult) {
+      for (int64_t j = 0; j < d; ++j) {
+        d_h[j] = d_v[j] * r[j];
+        d_r[j] = d_v[j] * h[j];
+      }
+      continue;
+    }
+    for (int64_t j = 0, k = half; j < half; ++j, ++k) {
+      d_h[j] = d_v[j] * r[j] + d_v[k] * r[k];
+      d_h[k] = d_v[k] * r[j] - d_v[j] * r[k];
+      d_r[j] = d_v[j] * h[j] + d_v[k] * h[k];
+      d_r[k] = d_v[k] * h[j] - d_v[j] * h[k];
+    }
+  }
+}
+
+template <typename T>
+void KgeFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
+                                 KgeFactors<T>* factors) {
+  factors->maps = factors->d_fc = factors->small = factors->d_head = factors->d_relation = nullptr;
+  factors->error = factors->errors = nullptr;
+  factors->short_maps = factors->short_errors = factors->map_squares = factors->map_products = nullptr;
+  FindKeys(input, factors);
+  FillHidden(maps, factors);
+  const T* const d_v = FillErrors(input, score, factors);
+  if (!shape_.is_conve()) {
+    if (plan.below_fc) BackwardProducts(d_v, factors);
+    return;
+  }
+  if (!plan.below_fc && !plan.at_fc) return;
+  const int64_t size = factors->size, d = shape_.dim();
+  ConveGradients<T> gradients;
+  gradients.d_fc = Take<T>(&factors->d_fc_memory, size * d);
+  gradients.small = Take<T>(&factors->small_memory, size * columns_.size);
+  if (plan.below_fc) {
+    gradients.d_head = Take<T>(&factors->d_head_memory, size * d);
+    gradients.d_relation = Take<T>(&factors->d_relation_memory, size * d);
+  }
+  conve_->Backward(factors->key, factors->maps, factors->v, d_v, gradients);
+  factors->d_fc = gradients.d_fc;
+  factors->small = gradients.small;
+  factors->d_head = gradients.d_head;
+  factors->d_relation = gradients.d_relation;
+}
+
+template class KgeFactorizer<float>;
+template class KgeFactorizer<double>;
+
+}  // namespace rutile

@@ -1,0 +1,73 @@
+#include "lib/kge/influence/kge_influence_options.h"
+
+#include <string>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(KgeInfluenceOptionsTest, NamesAreReadBack) {
+  for (const KgeInfluenceLoss loss : {KgeInfluenceLoss::kTriple, KgeInfluenceLoss::kOneToN, KgeInfluenceLoss::kOneOfN,
+                                      KgeInfluenceLoss::kCrossEntropy, KgeInfluenceLoss::kKvsAll}) {
+    EXPECT_EQ(*ParseKgeInfluenceLoss(KgeInfluenceLossName(loss)), loss);
+  }
+  for (const KgeQuantity quantity : {KgeQuantity::kLoss, KgeQuantity::kScore}) {
+    EXPECT_EQ(*ParseKgeQuantity(KgeQuantityName(quantity)), quantity);
+  }
+}
+
+TEST(KgeInfluenceOptionsTest, LossesOfTrainingAreReadAsTrainingWritesThem) {
+  for (const auto& [name, loss] :
+       {std::pair("1n", KgeInfluenceLoss::kOneToN), std::pair("1-N", KgeInfluenceLoss::kOneToN),
+        std::pair("1ofn", KgeInfluenceLoss::kOneOfN), std::pair("ce", KgeInfluenceLoss::kCrossEntropy),
+        std::pair("kvsall", KgeInfluenceLoss::kKvsAll), std::pair("Triple", KgeInfluenceLoss::kTriple)}) {
+    EXPECT_EQ(*ParseKgeInfluenceLoss(name), loss) << name;
+  }
+}
+
+TEST(KgeInfluenceOptionsTest, OtherNamesAreRefusedWithTheChoices) {
+  EXPECT_THAT(std::string(ParseKgeInfluenceLoss("bce").status().message()),
+              AllOf(HasSubstr("\"bce\""), HasSubstr("triple, 1-N, 1-of-N, 1vsAll, KvsAll")));
+  EXPECT_THAT(std::string(ParseKgeQuantity("").status().message()), HasSubstr("loss, score"));
+}
+
+// A loss of training and that of influence have one name.
+TEST(KgeInfluenceOptionsTest, TrainedLossesKeepTheirNames) {
+  for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
+    EXPECT_EQ(KgeInfluenceLossName(TrainedInfluenceLoss(loss)), KgeLossName(loss));
+  }
+}
+
+TEST(KgeInfluenceOptionsTest, SomeGradientsHaveNoLargeProducts) {
+  EXPECT_FALSE(HasRoundedProducts(KgeModel::kDistMult, KgeInfluenceLoss::kTriple));
+  EXPECT_FALSE(HasRoundedProducts(KgeModel::kComplEx, KgeInfluenceLoss::kTriple));
+  EXPECT_TRUE(HasRoundedProducts(KgeModel::kConvE, KgeInfluenceLoss::kTriple));
+  EXPECT_TRUE(HasRoundedProducts(KgeModel::kDistMult, KgeInfluenceLoss::kKvsAll));
+}
+
+TEST(KgeInfluenceOptionsTest, OptionsWithoutAnEffectAreRefused) {
+  KgeInfluenceOptions options;
+  EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF64).ok());
+  options.bf16 = true;
+  EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
+  EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF64).message()),
+              AllOf(HasSubstr("bf16"), HasSubstr("F64")));
+
+  options = KgeInfluenceOptions();
+  options.label_test_tails = true;
+  EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF32).message()),
+              AllOf(HasSubstr("label_test_tails"), HasSubstr("triple")));
+  options.loss = KgeInfluenceLoss::kOneToN;
+  EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
+  options.quantity = KgeQuantity::kScore;
+  EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF32).message()), HasSubstr("score"));
+}
+
+}  // namespace
+}  // namespace rutile

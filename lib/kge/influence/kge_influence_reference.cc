@@ -1,0 +1,71 @@
+#include "lib/kge/influence/kge_influence_reference.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/kge/layers/kge_batch.h"
+#include "lib/kge/training/kge_reference.h"
+#include "lib/tensorfile/tensorfile_torch.h"
+// Last: lib/base/logging.h says why.
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+KgeLoss TrainingLoss(KgeInfluenceLoss loss) {
+  switch (loss) {
+    case KgeInfluenceLoss::kOneToN:
+      return KgeLoss::kOneToN;
+    case KgeInfluenceLoss::kOneOfN:
+      return KgeLoss::kOneOfN;
+    case KgeInfluenceLoss::kCrossEntropy:
+      return KgeLoss::kOneVsAll;
+    case KgeInfluenceLoss::kKvsAll:
+      return KgeLoss::kKvsAll;
+    case KgeInfluenceLoss::kTriple:
+      break;
+  }
+  LOG(FATAL) << "no loss over entities: " << static_cast<int>(loss);
+}
+
+at::Tensor ScoreOf(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v, int64_t tail) {
+  const KgeShape::Offsets at = shape.offsets();
+  const at::Tensor row = parameters.narrow(0, at.entity + tail * shape.dim(), shape.dim());
+  const at::Tensor score = (v.squeeze(0) * row).sum();
+  return at.entity_bias < 0 ? score : score + parameters[at.entity_bias + tail];
+}
+
+}  // namespace
+
+void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const KgeReferenceExample& example,
+                          KgeInfluenceLoss loss, absl::Span<double> gradient) {
+  CHECK_EQ(static_cast<int64_t>(gradient.size()), shape.offsets().size);
+  const at::Tensor leaf = ToTorch(parameters).detach().requires_grad_(true);
+  const Triple& triple = example.triple;
+  const std::vector<int64_t> numbers = {0}, offsets = {0, static_cast<int64_t>(example.positive.size())};
+  KgeBatch batch;
+  batch.head = absl::MakeConstSpan(&triple.head, 1);
+  batch.relation = absl::MakeConstSpan(&triple.relation, 1);
+  batch.example = numbers;
+  batch.positive_offset = offsets;
+  batch.positive = example.positive;
+  batch.training = false;
+  const at::Tensor v = ReferenceHidden(shape, leaf, batch).v;
+  at::Tensor result;
+  if (example.score) {
+    result = ScoreOf(shape, leaf, v, triple.tail);
+  } else if (!IsOverEntities(loss)) {
+    result = -at::log_sigmoid(ScoreOf(shape, leaf, v, triple.tail));
+  } else {
+    KgeShape trained = shape;
+    trained.options.loss = TrainingLoss(loss);
+    result = ReferenceLosses(trained, ReferenceScores(shape, leaf, v), batch).sum();
+  }
+  const at::Tensor computed = torch::autograd::grad({result}, {leaf})[0].to(at::kCPU, at::kDouble).contiguous();
+  std::copy_n(computed.data_ptr<double>(), gradient.size(), gradient.begin());
+}
+
+}  // namespace rutile

@@ -1,0 +1,287 @@
+#include "lib/kge/influence/kge_pair_products.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "lib/base/logging.h"
+#include "lib/kge/layers/workspace.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/matrix_view.h"
+#include "lib/matrix/row_dot.h"
+#include "lib/matrix/sparse_products.h"
+
+namespace rutile {
+namespace {
+
+// Examples that a thread takes at a time.
+constexpr int64_t kPiece = 16;
+
+template <class Index>
+void Add(const std::vector<int32_t>& ids, Index* index) {
+  index->clear();
+  for (size_t j = 0; j < ids.size(); ++j) (*index)[ids[j]].push_back(static_cast<int32_t>(j));
+}
+
+// Calls body(j) for each held example of this id.
+template <class Index, class Body>
+void ForMatches(const Index& index, int32_t id, const Body& body) {
+  const auto found = index.find(id);
+  if (found == index.end()) return;
+  for (const int32_t j : found->second) body(j);
+}
+
+}  // namespace
+
+template <typename T>
+KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool)
+    : shape_(shape),
+      plan_(plan),
+      pool_(pool),
+      small_columns_(SmallColumns(shape).size),
+      bf16_(bf16),
+      exact_(FactorRounding::kNone, pool),
+      rounded_(bf16 ? FactorRounding::kBf16 : FactorRounding::kNone, pool) {
+  rounded_.SetRounding(bf16);
+}
+
+template <typename T>
+void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
+  held_ = held;
+  if (held->size == 0) return;
+  Add(held->head, &by_head_);
+  Add(held->relation, &by_relation_);
+  Add(held->tail, &by_tail_);
+  const int64_t d = shape_.dim();
+  held_v_.resize(held->size * d);
+  for (int64_t j = 0; j < held->size; ++j) std::copy_n(held->v + held->key[j] * d, d, held_v_.data() + j * d);
+  HoldSmall(*held);
+  if (bf16_) return;
+  if (plan_.fc_weight >= 0 || plan_.fc_bias >= 0) held_fc_ = Pack(held->d_fc, held->size, d, d);
+  if (plan_.fc_weight < 0) return;
+  if (held->short_maps != nullptr) {
+    held_maps_ = Pack(held->short_maps, held->keys, held->short_map_width, held->short_map_width);
+  } else {
+    held_maps_ = Pack(held->maps, held->keys, shape_.num_features(), shape_.num_features());
+  }
+  held->maps = nullptr;
+  held->map_memory = Tensor();
+}
+
+template <typename T>
+void KgePairProducts<T>::HoldSmall(const KgeFactors<T>& held) {
+  held_small_.clear();
+  amx_small_.clear();
+  for (const KgePartPlan::Columns& columns : plan_.small) {
+    const T* const rows = held.small + columns.begin;
+    const int64_t width = columns.end - columns.begin;
+    if constexpr (std::is_same_v<T, float>) {
+      if (bf16_ && AmxSplitProducts::IsPossible()) {
+        amx_small_.emplace_back(rows, held.size, width, small_columns_);
+        continue;
+      }
+    }
+    held_small_.push_back({rows, held.size, width, small_columns_});
+  }
+  amx_memory_.resize(NumWorkers(pool_));
+}
+
+template <typename T>
+typename KgePairProducts<T>::Packed KgePairProducts<T>::Pack(const T* rows, int64_t n, int64_t columns,
+                                                             int64_t stride) {
+  Packed packed;
+  packed.rows = n;
+  packed.columns = columns;
+  packed.numbers = Tensor::Zeros(DTypeOf<T>(), {SparseTilesSize<T>(n, columns)});
+  PackSparseTiles<T>(rows, n, columns, stride, packed.numbers.template mutable_values<T>().data());
+  return packed;
+}
+
+// Half of the numbers of maps and of fc's slopes are 0, which is worth more than BLAS; and an example's products have
+// the same bits in any tile.
+template <typename T>
+const T* KgePairProducts<T>::MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held,
+                                            int64_t* stride) {
+  *stride = SparseColumns<T>(held.rows);
+  T* const products = Take<T>(&packed_products_, n * *stride);
+  ForPieces(pool_, n, NumPieces(n, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
+    MultiplySparse<T>(rows + begin * row_stride, end - begin, held.columns, row_stride,
+                      held.numbers.template values<T>().data(), held.rows, products + begin * *stride);
+  });
+  return products;
+}
+
+template <typename T>
+T* KgePairProducts<T>::Gram(const T* a, const T* b, int64_t rows, int64_t columns, Tensor* memory) {
+  T* const out = Take<T>(memory, rows * held_->size);
+  const MatrixView<T> others = {b, held_->size, columns, columns};
+  rounded_.Multiply({a, rows, columns, columns}, others.Transposed(), /*add=*/false, out, held_->size);
+  return out;
+}
+
+template <typename T>
+void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products) {
+  const int64_t held = held_->size;
+  for (size_t c = 0; c < plan_.small.size(); ++c) {
+    const KgePartPlan::Columns& columns = plan_.small[c];
+    const T* const rows = factors.small + columns.begin;
+    T* const out = products + columns.part * factors.size * held;
+    if constexpr (std::is_same_v<T, float>) {
+      if (!amx_small_.empty()) {
+        ForPieces(pool_, factors.size, NumPieces(factors.size, NumWorkers(pool_)),
+                  [&](int64_t begin, int64_t end, int worker) {
+                    amx_small_[c].Add(rows + begin * small_columns_, end - begin, small_columns_, out + begin * held,
+                                      held, &amx_memory_[worker]);
+                  });
+        continue;
+      }
+    }
+    exact_.Multiply({rows, factors.size, columns.end - columns.begin, small_columns_}, held_small_[c].Transposed(),
+                    /*add=*/true, out, held);
+  }
+}
+
+template <typename T>
+void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
+  if (plan_.fc_weight < 0 && plan_.fc_bias < 0) return;
+  const int64_t held = held_->size, size = factors.size, d = shape_.dim();
+  const T* slopes = nullptr;  // [B, H]
+  if (bf16_) {
+    slopes = Gram(factors.d_fc, held_->d_fc, size, d, &of_fc_);
+  } else {
+    int64_t stride = 0;
+    const T* const sums = MultiplyPacked(factors.d_fc, size, d, held_fc_, &stride);
+    T* const rows = Take<T>(&of_fc_, size * held);
+    for (int64_t e = 0; e < size; ++e) std::copy_n(sums + e * stride, held, rows + e * held);
+    slopes = rows;
+  }
+  if (plan_.fc_bias >= 0) {
+    T* const out = products + plan_.fc_bias * size * held;
+    for (int64_t i = 0; i < size * held; ++i) out[i] += slopes[i];
+  }
+  if (plan_.fc_weight < 0) return;
+  const int64_t features = shape_.num_features(), held_keys = held_->keys;
+  int64_t stride = held_keys;
+  const T* maps = nullptr;  // [K, keys of the held]
+  if (factors.maps == nullptr) {
+    maps = factors.map_products;
+  } else if (bf16_) {
+    T* const products_of_maps = Take<T>(&of_maps_, factors.keys * held_keys);
+    const MatrixView<T> others = {held_->maps, held_keys, features, features};
+    rounded_.Multiply({factors.maps, factors.keys, features, features}, others.Transposed(), /*add=*/false,
+                      products_of_maps, held_keys);
+    maps = products_of_maps;
+  } else {
+    const T* const rows = factors.short_maps != nullptr ? factors.short_maps : factors.maps;
+    maps = MultiplyPacked(rows, factors.keys, held_maps_.columns, held_maps_, &stride);
+  }
+  T* const out = products + plan_.fc_weight * size * held;
+  for (int64_t e = 0; e < size; ++e) {
+    const T* const row = maps + factors.key[e] * stride;
+    for (int64_t j = 0; j < held; ++j) out[e * held + j] += slopes[e * held + j] * row[held_->key[j]];
+  }
+}
+
+template <typename T>
+void KgePairProducts<T>::MultiplyRelations(const KgeFactors<T>& factors, T* products) const {
+  if (plan_.relation < 0) return;
+  const int64_t d = shape_.dim(), held = held_->size;
+  T* const out = products + plan_.relation * factors.size * held;
+  ForPieces(pool_, factors.size, kPiece, [&](int64_t begin, int64_t end, int) {
+    for (int64_t e = begin; e < end; ++e) {
+      ForMatches(by_relation_, factors.relation[e], [&](int32_t j) {
+        out[e * held + j] += RowDot(factors.d_relation + e * d, held_->d_relation + j * d, d);
+      });
+    }
+  });
+}
+
+template <typename T>
+void KgePairProducts<T>::MatchEntities(const KgeFactors<T>& factors, T* products) const {
+  if (plan_.entity < 0 && plan_.entity_bias < 0) return;
+  const int64_t d = shape_.dim(), held = held_->size;
+  T* const rows = plan_.entity < 0 ? nullptr : products + plan_.entity * factors.size * held;
+  T* const biases = plan_.entity_bias < 0 ? nullptr : products + plan_.entity_bias * factors.size * held;
+  ForPieces(pool_, factors.size, kPiece, [&](int64_t begin, int64_t end, int) {
+    for (int64_t e = begin; e < end; ++e) {
+      const int32_t head = factors.head[e], tail = factors.tail[e];
+      const T error = factors.error[e];
+      const T* const v = factors.v + factors.key[e] * d;
+      ForMatches(by_tail_, tail, [&](int32_t j) {
+        const T both = error * held_->error[j];
+        if (rows != nullptr) rows[e * held + j] += both * RowDot(v, &held_v_[j * d], d);
+        if (biases != nullptr) biases[e * held + j] += both;
+      });
+      if (rows == nullptr) continue;
+      const T* const d_head = factors.d_head + e * d;
+      ForMatches(by_head_, head, [&](int32_t j) { rows[e * held + j] += RowDot(d_head, held_->d_head + j * d, d); });
+      ForMatches(by_tail_, head,
+                 [&](int32_t j) { rows[e * held + j] += held_->error[j] * RowDot(d_head, &held_v_[j * d], d); });
+      ForMatches(by_head_, tail, [&](int32_t j) { rows[e * held + j] += error * RowDot(v, held_->d_head + j * d, d); });
+    }
+  });
+}
+
+template <typename T>
+void KgePairProducts<T>::MultiplyEntities(const KgeFactors<T>& factors, T* products) {
+  if (plan_.entity < 0 && plan_.entity_bias < 0) return;
+  const int64_t d = shape_.dim(), n = shape_.num_entities, held = held_->size, size = factors.size;
+  const T* of_errors = nullptr;  // [B, H] <D_i, D_j>
+  if (held_->short_errors != nullptr) {
+    of_errors = Gram(factors.short_errors, held_->short_errors, size, held_->short_error_width, &of_errors_);
+  } else if (held_->errors != nullptr) {
+    of_errors = Gram(factors.errors, held_->errors, size, n, &of_errors_);
+  } else {
+    T* const out = Take<T>(&of_errors_, size * held);
+    for (int64_t e = 0; e < size; ++e) {
+      for (int64_t j = 0; j < held; ++j) {
+        out[e * held + j] = factors.errors[e * n + held_->tail[j]] * held_->error[j];
+      }
+    }
+    of_errors = out;
+  }
+  if (plan_.entity_bias >= 0) {
+    T* const out = products + plan_.entity_bias * size * held;
+    for (int64_t i = 0; i < size * held; ++i) out[i] += of_errors[i];
+  }
+  if (plan_.entity < 0) return;
+  const T* const of_hidden = Gram(factors.v, held_v_.data(), factors.keys, d, &of_hidden_);
+  const T* const of_heads = Gram(factors.d_head, held_v_.data(), size, d, &of_heads_);
+  const T* const of_held_heads = Gram(factors.v, held_->d_head, factors.keys, d, &of_held_heads_);
+  T* const out = products + plan_.entity * size * held;
+  ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int) {
+    for (int64_t e = begin; e < end; ++e) {
+      const int64_t of_pair = e * held, of_key = factors.key[e] * held;
+      const int32_t head = factors.head[e];
+      for (int64_t j = 0; j < held; ++j) {
+        const T held_error = held_->errors != nullptr ? held_->errors[j * n + head]
+                             : held_->tail[j] == head ? held_->error[j]
+                                                      : T(0);
+        out[of_pair + j] += of_errors[of_pair + j] * of_hidden[of_key + j] + held_error * of_heads[of_pair + j] +
+                            factors.errors[e * n + held_->head[j]] * of_held_heads[of_key + j];
+      }
+      ForMatches(by_head_, head,
+                 [&](int32_t j) { out[of_pair + j] += RowDot(factors.d_head + e * d, held_->d_head + j * d, d); });
+    }
+  });
+}
+
+template <typename T>
+void KgePairProducts<T>::Multiply(const KgeFactors<T>& factors, T* products) {
+  CHECK(held_ != nullptr);
+  CHECK(factors.errors != nullptr || held_->errors == nullptr) << "errors over entities of one side alone";
+  std::fill_n(products, plan_.num_parts * factors.size * held_->size, T(0));
+  if (factors.size == 0 || held_->size == 0) return;
+  MultiplySmall(factors, products);
+  MultiplyFc(factors, products);
+  MultiplyRelations(factors, products);
+  if (factors.errors != nullptr) {
+    MultiplyEntities(factors, products);
+  } else {
+    MatchEntities(factors, products);
+  }
+}
+
+template class KgePairProducts<float>;
+template class KgePairProducts<double>;
+
+}  // namespace rutile

@@ -1,0 +1,80 @@
+// Products of the gradients of some examples with those of held ones, of factors (kge_products.h has the formulas).
+
+#ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_PAIR_PRODUCTS_H_
+#define RUTILE_LIB_KGE_INFLUENCE_KGE_PAIR_PRODUCTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "lib/base/parallel_for.h"
+#include "lib/kge/influence/gradient_factors.h"
+#include "lib/kge/influence/kge_part_plan.h"
+#include "lib/kge/model/kge_shape.h"
+#include "lib/matrix/aligned_words.h"
+#include "lib/matrix/amx_split_products.h"
+#include "lib/matrix/matrix_products.h"
+#include "lib/matrix/matrix_view.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// One thread at a time.
+template <typename T>
+class KgePairProducts {
+ public:
+  // bf16: factors of the large products are rounded to bfloat16; those of the small tensors, of which a few numbers
+  // may be nearly all of a gradient, are two such numbers each where there is AMX.
+  KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
+
+  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch; may take its
+  // maps away, which are kept in another order.
+  void Hold(KgeFactors<T>* held);
+
+  // products: [parts, B, H], overwritten. Errors over entities are of all losses or of none; held scores have none.
+  void Multiply(const KgeFactors<T>& factors, T* products);
+
+ private:
+  using Index = absl::flat_hash_map<int32_t, std::vector<int32_t>>;
+
+  // Held rows, packed for sparse_products.h.
+  struct Packed {
+    int64_t rows = 0, columns = 0;
+    Tensor numbers;
+  };
+  void HoldSmall(const KgeFactors<T>& held);
+  static Packed Pack(const T* rows, int64_t n, int64_t columns, int64_t stride);
+  void MultiplySmall(const KgeFactors<T>& factors, T* products);
+  void MultiplyFc(const KgeFactors<T>& factors, T* products);
+  // Products of `n` rows with held rows, which lie `*stride` apart: [n, H or its keys].
+  const T* MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held, int64_t* stride);
+  void MultiplyRelations(const KgeFactors<T>& factors, T* products) const;
+  // Where errors are those of single tails.
+  void MatchEntities(const KgeFactors<T>& factors, T* products) const;
+  // Where the examples' errors are of all entities.
+  void MultiplyEntities(const KgeFactors<T>& factors, T* products);
+  // a [rows, columns] b [H, columns]^T.
+  T* Gram(const T* a, const T* b, int64_t rows, int64_t columns, Tensor* memory);
+
+  const KgeShape shape_;
+  const KgePartPlan& plan_;
+  ThreadPool* const pool_;
+  const int64_t small_columns_;
+  const bool bf16_;
+  MatrixProducts<T> exact_, rounded_;
+  const KgeFactors<T>* held_ = nullptr;
+  Index by_head_, by_relation_, by_tail_;  // places in held, ascending
+  std::vector<T> held_v_;                  // [H, d] of examples, not of keys
+  Packed held_maps_, held_fc_;
+  std::vector<MatrixView<T>> held_small_;  // of the plan's ranges of columns; or
+  std::vector<AmxSplitProducts> amx_small_;
+  std::vector<AlignedWords> amx_memory_;  // of each thread
+  Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
+};
+
+extern template class KgePairProducts<float>;
+extern template class KgePairProducts<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_INFLUENCE_KGE_PAIR_PRODUCTS_H_

@@ -1,0 +1,441 @@
+#include "lib/kge/influence/kge_products.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/kge/influence/direction_products.h"
+#include "lib/kge/influence/gradient_factors.h"
+#include "lib/kge/influence/kge_pair_products.h"
+#include "lib/kge/influence/kge_part_plan.h"
+#include "lib/kge/influence/row_projection.h"
+#include "lib/kge/layers/workspace.h"
+#include "lib/trace/scope.h"
+
+namespace rutile {
+namespace {
+
+// Triples of a tile; and examples whose factors exist at one time: as many as have their maps, and errors over
+// entities, in these bytes.
+constexpr int64_t kTile = 1024;
+constexpr int64_t kFewestExamples = 8;
+constexpr int64_t kMapBytes = 12 << 20;
+// With bf16 fc's weight is packed for each of these rounds, which takes about as long as its product with 200 examples.
+constexpr int64_t kRoundedMapBytes = 24 << 20;
+constexpr int64_t kErrorBytes = 32 << 20;
+
+template <typename T>
+class KgeProducts final : public GradientProducts {
+ public:
+  KgeProducts(const KgeShape& shape, const InfluencePoint& point, const KgeInfluenceData& data,
+              const KgeInfluenceOptions& options, ThreadPool* pool, KgeReference reference)
+      : shape_(shape),
+        slices_(shape.Slices()),
+        parameters_(point.parameters),
+        metric_memory_(point.preconditioner),
+        metric_(point.preconditioner.num_elements() == 0 ? nullptr : point.preconditioner.values<T>().data()),
+        loss_scale_(point.loss_weight.empty() ? 1 : point.loss_weight[0]),
+        data_(data),
+        options_(options),
+        pool_(pool),
+        reference_(reference),
+        factorizer_(shape, point.parameters.values<T>().data(), options, loss_scale_, pool) {
+    ProductPart all;
+    all.name = "all";
+    for (size_t s = 0; s < slices_.size(); ++s) {
+      if (!slices_[s].buffer) all.slices.push_back(static_cast<int>(s));
+    }
+    parts_ = {all};
+    SetPlan();
+    if (options.projection.kind == ProjectionKind::kNone) return;
+    const int64_t dim = options.projection.dim;
+    if (shape.is_conve() && dim < shape.num_features()) {
+      map_projection_.emplace(options.projection, shape.num_features(), "projection of maps");
+    }
+    if (OverEntities(/*of_tests=*/true) && dim < shape.num_entities) {
+      error_projection_.emplace(options.projection, shape.num_entities, "projection of errors");
+    }
+  }
+
+  int64_t num_train() const override { return static_cast<int64_t>(data_.train.size()); }
+  int64_t num_tests() const override { return static_cast<int64_t>(data_.tests.size()); }
+  const std::vector<ParameterSlice>& slices() const override { return slices_; }
+  void SetParts(const std::vector<ProductPart>& parts) override { parts_ = parts; }
+  int64_t tile_size() const override { return kTile; }
+  int64_t num_held() const override { return num_held_; }
+  std::vector<double> HeldSquares() override { return held_squares_; }
+
+  int64_t bytes_per_test() const override {
+    const int64_t maps = shape_.is_conve() ? shape_.num_features() : 0;
+    const int64_t features = map_projection_.has_value() ? map_projection_->width() : maps;
+    const int64_t errors = OverEntities(/*of_tests=*/true) ? shape_.num_entities : 1;
+    const int64_t numbers = metric_ != nullptr ? parameters_.num_elements()
+                                               : features + 5 * shape_.dim() + SmallColumns(shape_).size + errors;
+    return numbers * static_cast<int64_t>(sizeof(T));
+  }
+
+  absl::Status HoldTests(absl::Span<const int64_t> tests) override {
+    SetPlan();
+    num_held_ = static_cast<int64_t>(tests.size());
+    held_squares_.assign(plan_->num_parts * num_held_, 0);
+    if (metric_ == nullptr) {
+      factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), /*maps=*/true, &held_);
+      directions_->Squares(held_, nullptr, num_held_, held_squares_.data());
+      Shorten(&held_);
+      if (SkipsMaps()) {
+        const bool needed = plan_->fc_weight >= 0 && held_.maps != nullptr;
+        factorizer_.HoldMaps(held_.maps, needed ? held_.keys : 0);
+      }
+      pairs_->Hold(&held_);
+      return absl::OkStatus();
+    }
+    held_directions_.assign(num_held_, Tensor());
+    for (int64_t j = 0; j < num_held_; ++j) {
+      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), /*maps=*/true, &held_);
+      directions_->Squares(held_, metric_, num_held_, held_squares_.data() + j);
+      held_directions_[j] = Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()});
+      T* const direction = held_directions_[j].template mutable_values<T>().data();
+      directions_->AddGradients(held_, {1.0}, direction);
+      ApplyMetric(direction);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status HoldWeightedTests(absl::Span<const double> weights) override {
+    CHECK_EQ(static_cast<int64_t>(weights.size()), num_tests());
+    SetPlan();
+    num_held_ = 1;
+    held_directions_ = {Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()})};
+    const absl::Span<T> direction = held_directions_[0].template mutable_values<T>();
+    std::vector<int64_t> tests;
+    std::vector<double> some;
+    for (int64_t j = 0; j < num_tests(); ++j) {
+      if (weights[j] != 0) tests.push_back(j);
+    }
+    const size_t most = static_cast<size_t>(MaxExamples(/*maps=*/true));
+    for (size_t first = 0; first < tests.size(); first += most) {
+      const absl::Span<const int64_t> chunk = absl::MakeConstSpan(tests).subspan(first, most);
+      factorizer_.Factorize(TestInput(chunk), *plan_, IsScore(), /*maps=*/true, &held_);
+      some.clear();
+      for (const int64_t j : chunk) some.push_back(weights[j]);
+      directions_->AddGradients(held_, some, direction.data());
+    }
+    held_squares_.assign(plan_->num_parts, 0);
+    const T* const metric = metric_;
+    for (int part = 0; part < plan_->num_parts; ++part) {
+      for (const int s : parts_[part].slices) {
+        const ParameterSlice& slice = slices_[s];
+        for (int64_t i = slice.offset; i < slice.offset + slice.num_elements(); ++i) {
+          const double x = static_cast<double>(direction[i]);
+          held_squares_[part] += x * x * (metric == nullptr ? 1 : static_cast<double>(metric[i]));
+        }
+      }
+    }
+    ApplyMetric(direction.data());
+    return absl::OkStatus();
+  }
+
+  absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override {
+    const int64_t size = static_cast<int64_t>(train.size());
+    tile->product.resize(plan_->num_parts * size * num_held_);
+    tile->train_square.resize(squares ? plan_->num_parts * size : 0);
+    std::vector<std::pair<Triple, int64_t>> sorted;  // with their places: what is compared lies together
+    sorted.reserve(train.size());
+    for (const int64_t i : train) {
+      CHECK(i >= 0 && i < num_train()) << i;
+      sorted.emplace_back(data_.train[i], static_cast<int64_t>(sorted.size()));
+    }
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int64_t> order;
+    for (const auto& [triple, place] : sorted) order.push_back(place);
+    const int64_t most = MaxExamples(/*maps=*/!SkipsMaps());
+    int64_t begin = 0;
+    std::vector<int64_t> place;  // of each triple of a chunk among its examples
+    while (begin < size) {
+      KgeFactorInput input;
+      place.clear();
+      int64_t end = begin;
+      for (; end < size; ++end) {
+        const Triple& triple = sorted[end].first;
+        if (input.triples.empty() || !SameExample(input.triples.back(), triple)) {
+          if (static_cast<int64_t>(input.triples.size()) == most) break;
+          AddExample(triple, /*own_tail=*/false, &input);
+        }
+        place.push_back(static_cast<int64_t>(input.triples.size()) - 1);
+      }
+      MultiplyChunk(input, squares);
+      Scatter(absl::MakeConstSpan(order).subspan(begin, end - begin), place, size,
+              static_cast<int64_t>(input.triples.size()), squares, tile);
+      begin = end;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReferenceTrainGradient(int64_t train, absl::Span<double> gradient) override {
+    CHECK(train >= 0 && train < num_train()) << train;
+    KgeFactorInput input;
+    AddExample(data_.train[train], /*own_tail=*/false, &input);
+    return Reference(input, /*score=*/false, gradient);
+  }
+
+  absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override {
+    CHECK(test >= 0 && test < num_tests()) << test;
+    return Reference(TestInput({test}), IsScore(), gradient);
+  }
+
+ private:
+  bool IsScore() const { return options_.quantity == KgeQuantity::kScore; }
+  bool OverEntities(bool of_tests) const { return IsOverEntities(options_.loss) && !(of_tests && IsScore()); }
+
+  // Of training examples, where nothing but squares and products of maps is needed.
+  bool SkipsMaps() const {
+    return factorizer_.CanSkipMaps() && held_directions_.empty() && !map_projection_.has_value() && metric_ == nullptr;
+  }
+
+  int64_t MaxExamples(bool maps) const {
+    const int64_t size = static_cast<int64_t>(sizeof(T));
+    int64_t examples = kTile;
+    const int64_t map_bytes = options_.bf16 ? kRoundedMapBytes : kMapBytes;
+    if (shape_.is_conve() && maps) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
+    if (IsOverEntities(options_.loss)) examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
+    return std::max(examples, kFewestExamples);
+  }
+
+  void SetPlan() {
+    plan_.emplace(shape_, parts_);
+    directions_.emplace(shape_, *plan_, pool_);
+    pairs_.emplace(shape_, *plan_, options_.bf16, pool_);
+    held_directions_.clear();
+    num_held_ = 0;
+    held_squares_.clear();
+  }
+
+  // Whether two triples, one after the other in their order, have the same gradient.
+  bool SameExample(const Triple& a, const Triple& b) const {
+    if (a.head != b.head || a.relation != b.relation) return false;
+    return a.tail == b.tail || (NeedsKnownTails(options_.loss) && data_.known->Find(a.head, a.relation) >= 0);
+  }
+
+  // With its true tails, where the loss has labels.
+  void AddExample(const Triple& triple, bool own_tail, KgeFactorInput* input) const {
+    input->triples.push_back(triple);
+    if (!IsOverEntities(options_.loss)) return;
+    absl::Span<const int32_t> known;
+    if (NeedsKnownTails(options_.loss)) known = data_.known->Tails(triple.head, triple.relation);
+    if (known.empty()) own_tail = true;
+    own_tail = own_tail && !std::binary_search(known.begin(), known.end(), triple.tail);
+    const auto middle = std::lower_bound(known.begin(), known.end(), triple.tail);
+    input->positive.insert(input->positive.end(), known.begin(), middle);
+    if (own_tail) input->positive.push_back(triple.tail);
+    input->positive.insert(input->positive.end(), middle, known.end());
+    input->positive_offset.push_back(static_cast<int64_t>(input->positive.size()));
+  }
+
+  KgeFactorInput TestInput(absl::Span<const int64_t> tests) const {
+    KgeFactorInput input;
+    for (const int64_t j : tests) {
+      CHECK(j >= 0 && j < num_tests()) << j;
+      AddExample(data_.tests[j], options_.label_test_tails, &input);
+    }
+    return input;
+  }
+
+  void ApplyMetric(T* direction) const {
+    for (int64_t i = 0; metric_ != nullptr && i < parameters_.num_elements(); ++i) direction[i] *= metric_[i];
+  }
+
+  // Projects the long factors, where this is asked for.
+  void Shorten(KgeFactors<T>* factors) const {
+    const ProfileScope scope(Stage::kProducts);
+    if (map_projection_.has_value() && factors->maps != nullptr && plan_->fc_weight >= 0) {
+      factors->short_map_width = map_projection_->width();
+      T* const maps = Take<T>(&factors->short_map_memory, factors->keys * factors->short_map_width);
+      map_projection_->Apply(factors->maps, factors->keys, pool_, maps);
+      factors->short_maps = maps;
+    }
+    if (error_projection_.has_value() && factors->errors != nullptr) {
+      factors->short_error_width = error_projection_->width();
+      T* const errors = Take<T>(&factors->short_error_memory, factors->size * factors->short_error_width);
+      error_projection_->Apply(factors->errors, factors->size, pool_, errors);
+      factors->short_errors = errors;
+    }
+  }
+
+  // products_ [parts, examples, H], squares_ [parts, examples].
+  // Of an example, nominally: fc and convolution once forward, once backward to their inputs; the latter's weights,
+  // too.
+  int64_t GradientFlop() const {
+    const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
+    return shape_.is_conve() ? shape_.num_features() * (4 * shape_.dim() + 6 * taps) : 0;
+  }
+
+  void MultiplyChunk(const KgeFactorInput& input, bool squares) {
+    const int64_t size = static_cast<int64_t>(input.triples.size());
+    {
+      const ProfileScope scope(Stage::kGradients);
+      scope.Add(Counter::kExamples, size);
+      scope.Add(Counter::kFlop, size * GradientFlop());
+      factorizer_.Factorize(input, *plan_, /*score=*/false, /*maps=*/!SkipsMaps(), &train_);
+    }
+    if (num_held_ > 0 && held_directions_.empty()) Shorten(&train_);
+    const ProfileScope scope(Stage::kProducts);
+    const int64_t depth = map_projection_.has_value() ? map_projection_->width()
+                          : shape_.is_conve()         ? shape_.num_features()
+                                                      : shape_.dim();
+    scope.Add(Counter::kFlop, 2 * size * num_held_ * depth);
+    T* const products = Take<T>(&products_, plan_->num_parts * size * std::max<int64_t>(num_held_, 1));
+    if (num_held_ > 0 && held_directions_.empty()) pairs_->Multiply(train_, products);
+    for (size_t j = 0; j < held_directions_.size(); ++j) {
+      directions_->Multiply(train_, held_directions_[j].template values<T>().data(), size * num_held_, num_held_,
+                            products + j);
+    }
+    if (!squares) return;
+    squares_.resize(plan_->num_parts * size);
+    directions_->Squares(train_, metric_, size, squares_.data());
+  }
+
+  // order: the triples' places in the tile of `size`; place: their example in the chunk.
+  void Scatter(absl::Span<const int64_t> order, absl::Span<const int64_t> place, int64_t size, int64_t examples,
+               bool squares, ProductTile* tile) {
+    const T* const products = products_.values<T>().data();
+    for (int64_t part = 0; part < plan_->num_parts; ++part) {
+      for (size_t i = 0; i < order.size(); ++i) {
+        const T* const from = products + (part * examples + place[i]) * num_held_;
+        std::copy_n(from, num_held_, tile->product.data() + (part * size + order[i]) * num_held_);
+        if (squares) tile->train_square[part * size + order[i]] = squares_[part * examples + place[i]];
+      }
+    }
+  }
+
+  absl::Status Reference(const KgeFactorInput& input, bool score, absl::Span<double> gradient) const {
+    if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
+    reference_(shape_, parameters_, {input.triples[0], input.positive, score}, options_.loss, gradient);
+    for (double& x : gradient) x *= score ? 1 : loss_scale_;
+    return absl::OkStatus();
+  }
+
+  const KgeShape shape_;
+  const std::vector<ParameterSlice> slices_;
+  const Tensor parameters_, metric_memory_;
+  const T* const metric_;
+  const double loss_scale_;
+  const KgeInfluenceData data_;
+  const KgeInfluenceOptions options_;
+  ThreadPool* const pool_;
+  const KgeReference reference_;
+  std::vector<ProductPart> parts_;
+  std::optional<KgePartPlan> plan_;
+  KgeFactorizer<T> factorizer_;
+  std::optional<RowProjection<T>> map_projection_, error_projection_;
+  std::optional<KgeDirections<T>> directions_;
+  std::optional<KgePairProducts<T>> pairs_;
+  int64_t num_held_ = 0;
+  std::vector<double> held_squares_;  // [parts, H]
+  KgeFactors<T> held_, train_;
+  std::vector<Tensor> held_directions_;  // [H] of P; with a preconditioner, or weighted tests
+  Tensor products_;
+  std::vector<double> squares_;
+};
+
+absl::Status CheckTriples(absl::string_view what, absl::Span<const Triple> triples, const KgeShape& shape) {
+  for (size_t i = 0; i < triples.size(); ++i) {
+    const Triple& triple = triples[i];
+    const auto in = [](int32_t id, int64_t n) { return id >= 0 && id < n; };
+    if (in(triple.head, shape.num_entities) && in(triple.tail, shape.num_entities) &&
+        in(triple.relation, shape.num_relations)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, " triple ", i, " is (", triple.head, ", ", triple.relation, ", ", triple.tail, "); the model knows ",
+        shape.num_entities, " entities and ", shape.num_relations, " relations, with inverses, numbered from 0"));
+  }
+  return absl::OkStatus();
+}
+
+// A projection of what the products are made of.
+absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& options, bool preconditioned) {
+  if (options.projection.kind == ProjectionKind::kNone) return absl::OkStatus();
+  if (preconditioned) {
+    return absl::InvalidArgumentError(
+        "with a preconditioner gradients have no factors that could be projected: choose one of them");
+  }
+  const bool over_entities = IsOverEntities(options.loss) && options.quantity == KgeQuantity::kLoss;
+  const int64_t longest = std::max(shape.is_conve() ? shape.num_features() : 0, over_entities ? shape.num_entities : 0);
+  if (options.projection.dim < longest) return absl::OkStatus();
+  if (longest == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a projection has no effect: gradients of ", KgeModelName(shape.options.model), " with the loss ",
+        KgeInfluenceLossName(options.loss), " are a few embedding rows, whose products are exact and as fast"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("a projection to ", options.projection.dim,
+                                                 " numbers has no effect: the longest factor of a gradient has ",
+                                                 longest, "; expected fewer"));
+}
+
+absl::Status CheckTensor(absl::string_view what, const Tensor& tensor, DType dtype, int64_t size) {
+  if (tensor.dtype() == dtype && tensor.num_elements() == size) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " are ", tensor.num_elements(), " numbers of type ",
+                                                 DTypeName(tensor.dtype()), "; the model has ", size, " of type ",
+                                                 DTypeName(dtype)));
+}
+
+}  // namespace
+
+std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train) {
+  std::vector<std::tuple<int32_t, int32_t, int64_t>> keys;  // what is compared lies together
+  keys.reserve(train.size());
+  for (const Triple& triple : train) {
+    keys.emplace_back(triple.head, triple.relation, static_cast<int64_t>(keys.size()));
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int64_t> order;
+  order.reserve(keys.size());
+  for (const auto& [head, relation, place] : keys) order.push_back(place);
+  return order;
+}
+
+absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
+                                                                  const KgeInfluenceData& data,
+                                                                  const KgeInfluenceOptions& options, ThreadPool* pool,
+                                                                  KgeReference reference) {
+  const DType dtype = point.parameters.dtype();
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return absl::InvalidArgumentError(absl::StrCat("parameters are ", DTypeName(dtype), "; expected F32 or F64"));
+  }
+  RETURN_IF_ERROR(CheckKgeInfluenceOptions(options, dtype));
+  RETURN_IF_ERROR(CheckProjection(shape, options, point.preconditioner.num_elements() > 0));
+  RETURN_IF_ERROR(CheckTensor("parameters", point.parameters, dtype, shape.offsets().size));
+  if (point.preconditioner.num_elements() > 0) {
+    RETURN_IF_ERROR(CheckTensor("preconditioners", point.preconditioner, dtype, shape.offsets().size));
+  }
+  if (point.loss_weight.size() > 1 ||
+      (point.loss_weight.size() == 1 && !(point.loss_weight[0] >= 0 && std::isfinite(point.loss_weight[0])))) {
+    return absl::InvalidArgumentError(absl::StrCat("an embedding's loss has one term, whose weight is at least 0; got ",
+                                                   point.loss_weight.size(), " weights, the first ",
+                                                   point.loss_weight[0]));
+  }
+  RETURN_IF_ERROR(CheckTriples("training", data.train, shape));
+  RETURN_IF_ERROR(CheckTriples("test", data.tests, shape));
+  if (NeedsKnownTails(options.loss) && data.known == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("the loss ", KgeInfluenceLossName(options.loss),
+                                                   " needs the known tails of the training triples"));
+  }
+  if (IsOverEntities(options.loss) && shape.num_entities < 2) {
+    return absl::InvalidArgumentError("a loss over entities needs at least 2 of them");
+  }
+  std::unique_ptr<GradientProducts> products;
+  if (dtype == DType::kF64) {
+    products = std::make_unique<KgeProducts<double>>(shape, point, data, options, pool, reference);
+  } else {
+    products = std::make_unique<KgeProducts<float>>(shape, point, data, options, pool, reference);
+  }
+  return products;
+}
+
+}  // namespace rutile

@@ -1,0 +1,19 @@
+// Sums of batch norms over the processes that train one model together.
+
+#ifndef RUTILE_LIB_KGE_LAYERS_BATCH_SUM_H_
+#define RUTILE_LIB_KGE_LAYERS_BATCH_SUM_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace rutile {
+
+// In place, the sum over all processes, which make the same calls in the same order; the same bits in each. Empty: this
+// process is alone, or its norms see its own share of the batch.
+using BatchSum = std::function<absl::Status(absl::Span<double> values)>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_LAYERS_BATCH_SUM_H_

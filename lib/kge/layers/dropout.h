@@ -1,0 +1,24 @@
+// Dropout masks as a function of (seed, epoch, example, layer): the same for any order, thread or process.
+
+#ifndef RUTILE_LIB_KGE_LAYERS_DROPOUT_H_
+#define RUTILE_LIB_KGE_LAYERS_DROPOUT_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+enum class DropoutLayer : uint64_t { kInput, kFeatureMap, kOutput };
+
+// scale[k] = 0 with probability `rate` (to 2^-16), else 1 / (1 - rate); rate in [0, 1). Counter-based: element k of an
+// example does not depend on how many there are.
+template <typename T>
+void FillDropout(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer, double rate, absl::Span<T> scale);
+
+extern template void FillDropout(uint64_t, int64_t, int64_t, DropoutLayer, double, absl::Span<float>);
+extern template void FillDropout(uint64_t, int64_t, int64_t, DropoutLayer, double, absl::Span<double>);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_LAYERS_DROPOUT_H_

@@ -1,0 +1,25 @@
+// A batch of queries, as plain arrays: what models and losses work on.
+
+#ifndef RUTILE_LIB_KGE_LAYERS_KGE_BATCH_H_
+#define RUTILE_LIB_KGE_LAYERS_KGE_BATCH_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+struct KgeBatch {
+  absl::Span<const int32_t> head, relation;   // [B]
+  absl::Span<const int64_t> example;          // [B] the task's numbers: dropout masks depend on them
+  absl::Span<const int64_t> positive_offset;  // [B + 1]
+  absl::Span<const int32_t> positive;         // true tails of each query, ascending
+  int64_t epoch = 0;                          // from 0: dropout masks depend on it
+  bool training = true;                       // batch statistics and dropout; else running statistics and none
+
+  int64_t size() const { return static_cast<int64_t>(head.size()); }
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_LAYERS_KGE_BATCH_H_

@@ -1,0 +1,216 @@
+#include "lib/kge/model/kge_file.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/logging.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/graph/name_lines.h"
+#include "lib/graph/triples_file.h"
+#include "lib/kge/model/kge_options_text.h"
+#include "lib/trace/scope.h"
+#include "lib/tensorfile/tensor_header.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/tensorfile/tensor_writer.h"
+
+namespace rutile {
+namespace {
+
+absl::Status CheckNamesOf(KnowledgeGraph names) {
+  if (names.entities.empty()) return absl::InvalidArgumentError("there are no entities");
+  if (names.relations.empty()) return absl::InvalidArgumentError("there are no relations");
+  names.train = {Triple{}};  // CheckGraph wants one, and there is none in a model
+  return CheckGraph(names);
+}
+
+absl::StatusOr<KnowledgeGraph> ReadNames(const TensorFile& file) {
+  KnowledgeGraph names;
+  const std::string& inverse = file.metadata.at("inverse_relations");
+  if (inverse != "true" && inverse != "false") {
+    return absl::InvalidArgumentError(absl::StrCat(file.path, ": metadata \"inverse_relations\" is ",
+                                                   JsonQuote(inverse), ", expected true or false"));
+  }
+  names.inverse_relations = inverse == "true";
+  ASSIGN_OR_RETURN(names.entities, NamesFromTensor(file, "entity_names"));
+  ASSIGN_OR_RETURN(names.relations, NamesFromTensor(file, "relation_names"));
+  if (file.tensors.Has("entity_labels")) {
+    ASSIGN_OR_RETURN(names.entity_labels, NamesFromTensor(file, "entity_labels"));
+  }
+  if (file.tensors.Has("relation_labels")) {
+    ASSIGN_OR_RETURN(names.relation_labels, NamesFromTensor(file, "relation_labels"));
+  }
+  if (const absl::Status status = CheckNamesOf(names); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(file.path, ": ", status.message()));
+  }
+  return names;
+}
+
+// Copies a slice's tensor to its place in the flat parameters.
+absl::Status CopySlice(const TensorFile& file, const ParameterSlice& slice, Tensor* parameters) {
+  const auto error = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"", slice.name, "\" ", what));
+  };
+  const Tensor* tensor = file.tensors.Find(slice.name);
+  if (tensor == nullptr) return error("is missing: this model has one");
+  if (tensor->dtype() != parameters->dtype() || tensor->shape() != slice.shape) {
+    return error(absl::StrCat("is ", DTypeName(tensor->dtype()), " [", absl::StrJoin(tensor->shape(), ","),
+                              "], expected ", DTypeName(parameters->dtype()), " [", absl::StrJoin(slice.shape, ","),
+                              "]"));
+  }
+  const bool variance = absl::EndsWith(slice.name, ".running_var");
+  for (const double value : tensor->ToDoubles()) {
+    if (!std::isfinite(value)) return error("holds NaN or infinity");
+    if (variance && value < 0) return error("holds a negative variance");
+  }
+  std::memcpy(static_cast<char*>(parameters->mutable_data()) + slice.offset * ByteSize(tensor->dtype()), tensor->data(),
+              tensor->num_bytes());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const Schema& KgeSchema() {
+  static const Schema& schema = *new Schema{
+      "kge/1",
+      "A model of a knowledge graph, made by `train`. N entities, R relations, Q = R or, with their inverses, 2 R "
+      "relations that queries name; embeddings of d numbers. A tail's score for (head, relation) is v · "
+      "entity.weight[tail] + entity.bias[tail]. DistMult: v = e_h · w_r, element by element. ComplEx: rows are real "
+      "parts, then imaginary parts; v is the complex product. ConvE (C channels, F = C · map height · map width "
+      "features): v = relu(bn2(fc(relu(bn1(conv(bn0(image))))))), the image made of both embeddings, "
+      "embedding_height × embedding_width each, one above the other (tiepin: side by side); norms have eps 1e-5. All "
+      "weights are F32, or all F64.",
+      {
+          {"entity.weight", {DType::kF32, DType::kF64}, {"N", "d"}, true, "embeddings of entities"},
+          {"entity.bias", {DType::kF32, DType::kF64}, {"N"}, false, "ConvE, but tiepin"},
+          {"relation.weight", {DType::kF32, DType::kF64}, {"Q", "d"}, true, "of relations, then of their inverses"},
+          {"bn0.weight", {DType::kF32, DType::kF64}, {"1"}, false, "ConvE, but libkge; so bn0.bias"},
+          {"bn0.running_mean", {DType::kF32, DType::kF64}, {"1"}, false, "likewise; so bn0.running_var"},
+          {"conv.weight", {DType::kF32, DType::kF64}, {"C", "1", "kh", "kw"}, false, "ConvE; a cross-correlation"},
+          {"conv.bias", {DType::kF32, DType::kF64}, {"C"}, false, "tiepin and libkge"},
+          {"bn1.weight", {DType::kF32, DType::kF64}, {"C"}, false, "ConvE, but libkge; so bn1.bias"},
+          {"bn1.running_mean", {DType::kF32, DType::kF64}, {"C"}, false, "ConvE; so bn1.running_var"},
+          {"fc.weight", {DType::kF32, DType::kF64}, {"d", "F"}, false, "ConvE; features are [C][height][width]"},
+          {"fc.bias", {DType::kF32, DType::kF64}, {"d"}, false, "ConvE"},
+          {"bn2.weight", {DType::kF32, DType::kF64}, {"d"}, false, "ConvE, but libkge; so bn2.bias"},
+          {"bn2.running_mean", {DType::kF32, DType::kF64}, {"d"}, false, "ConvE; so bn2.running_var"},
+          {"entity_names", {DType::kU8}, {"EB"}, true, "as in the triples: a line for each"},
+          {"relation_names", {DType::kU8}, {"RB"}, true, "likewise, R of them"},
+          {"entity_labels", {DType::kU8}, {"LB"}, false, "names for people, likewise"},
+          {"relation_labels", {DType::kU8}, {"MB"}, false, "likewise"},
+      },
+      {
+          {"kge_model", true, "conve, distmult or complex"},
+          {"inverse_relations", true, "`true`: relation R + r is the inverse of r"},
+          {"vocabulary_sha256", true, "of the names in their order"},
+          {"embedding_dim", true, "d"},
+          {"kge_loss", true, "1-N, 1-of-N, 1vsAll or KvsAll"},
+          {"label_smoothing", true, "eps"},
+          {"label_smoothing_form", false, "dettmers, standard or pykeen, where eps is not 0"},
+          {"input_dropout", true, "rate in training"},
+          {"conve_variant", false, "ConvE: dettmers, tiepin or libkge"},
+          {"embedding_height", false, "ConvE; so embedding_width, output_channels, kernel_height, kernel_width"},
+          {"feature_map_dropout", false, "ConvE; so output_dropout"},
+          {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
+          {"init_from", false, "the model that training started from, and its SHA-256"},
+          {"epoch", false, "after which this model was written"},
+          {"loss", false, "best of the run: the value that decided, validation loss or metric"},
+      }};
+  return schema;
+}
+
+std::string VocabularySha256(const KnowledgeGraph& graph) {
+  Sha256 sha256;
+  sha256.Update(absl::StrCat("vocabulary\n", graph.num_entities(), " ", graph.num_relations(), " ",
+                             graph.inverse_relations ? "inverse" : "plain", "\n"));
+  for (const std::vector<std::string>* names : {&graph.entities, &graph.relations}) {
+    for (const std::string& name : *names) {
+      sha256.Update(name);
+      sha256.Update("\n");
+    }
+  }
+  return sha256.HexDigest();
+}
+
+absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model) {
+  CHECK_EQ(model.parameters.num_elements(), model.shape.offsets().size);
+  CHECK_EQ(model.shape.num_entities, model.names.num_entities());
+  CHECK_EQ(model.shape.num_relations, model.names.num_query_relations());
+  if (const absl::Status status = CheckNamesOf(model.names); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": not written: ", status.message()));
+  }
+  NamedTensors tensors;
+  for (const ParameterSlice& slice : model.shape.Slices()) {
+    tensors.Set(slice.name, model.parameters.Slice(slice.offset, slice.shape));
+  }
+  tensors.Set("entity_names", NamesToTensor(model.names.entities));
+  tensors.Set("relation_names", NamesToTensor(model.names.relations));
+  if (!model.names.entity_labels.empty()) tensors.Set("entity_labels", NamesToTensor(model.names.entity_labels));
+  if (!model.names.relation_labels.empty()) tensors.Set("relation_labels", NamesToTensor(model.names.relation_labels));
+  Metadata metadata = model.metadata;
+  metadata["kind"] = KgeSchema().kind;
+  metadata["inverse_relations"] = model.names.inverse_relations ? "true" : "false";
+  metadata["vocabulary_sha256"] = VocabularySha256(model.names);
+  for (const auto& [key, value] : DescribeKgeOptions(model.shape.options)) metadata[key] = value;
+  return WriteTensorFile(path, metadata, tensors);
+}
+
+absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path) {
+  const ProfileScope scope(Stage::kRead);
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  RETURN_IF_ERROR(CheckSchema(KgeSchema(), file).status());
+  TrainedKge model;
+  model.metadata = file.metadata;
+  ASSIGN_OR_RETURN(model.names, ReadNames(file));
+  const absl::StatusOr<KgeOptions> options = ParseKgeOptions(file.metadata);
+  if (!options.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": metadata: ", options.status().message()));
+  }
+  if (const std::string sha256 = VocabularySha256(model.names); sha256 != file.metadata.at("vocabulary_sha256")) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the names have SHA-256 ", sha256, ", expected ",
+                                                   file.metadata.at("vocabulary_sha256"),
+                                                   " (metadata \"vocabulary_sha256\"): the file was changed"));
+  }
+  model.shape = {*options, model.names.num_entities(), model.names.num_query_relations()};
+  model.shape.options.precision = file.tensors.At("entity.weight").dtype();
+  // What is there is looked at before memory is taken: sizes in the metadata may be anything.
+  for (const ParameterSlice& slice : model.shape.Slices()) {
+    const Tensor* const tensor = file.tensors.Find(slice.name);
+    if (tensor == nullptr || tensor->shape() != slice.shape) {
+      Tensor none = Tensor::Zeros(model.shape.options.precision, {0});
+      return CopySlice(file, slice, &none);
+    }
+  }
+  model.parameters = Tensor::Zeros(model.shape.options.precision, {model.shape.offsets().size});
+  for (const ParameterSlice& slice : model.shape.Slices()) {
+    RETURN_IF_ERROR(CopySlice(file, slice, &model.parameters));
+  }
+  return model;
+}
+
+absl::Status CheckSameVocabulary(const TrainedKge& model, const KnowledgeGraph& graph) {
+  const auto differ = [](absl::string_view what, const std::vector<std::string>& of_model,
+                         const std::vector<std::string>& of_graph) -> absl::Status {
+    for (size_t id = 0; id < of_model.size() && id < of_graph.size(); ++id) {
+      if (of_model[id] == of_graph[id]) continue;
+      return absl::InvalidArgumentError(absl::StrCat("the model was trained with other names: ", what, " ", id, " is ",
+                                                     JsonQuote(of_model[id]), " in the model and ",
+                                                     JsonQuote(of_graph[id]), " in the triples"));
+    }
+    if (of_model.size() == of_graph.size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("the model was trained with other names: it knows ", of_model.size(),
+                                                   " ", what, " names, the triples have ", of_graph.size()));
+  };
+  RETURN_IF_ERROR(differ("entity", model.names.entities, graph.entities));
+  RETURN_IF_ERROR(differ("relation", model.names.relations, graph.relations));
+  if (model.names.inverse_relations == graph.inverse_relations) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the model was trained ", model.names.inverse_relations ? "with" : "without", " inverse relations, the triples ",
+      "were made ", graph.inverse_relations ? "with" : "without", " them"));
+}
+
+}  // namespace rutile

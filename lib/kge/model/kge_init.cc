@@ -1,0 +1,52 @@
+#include "lib/kge/model/kge_init.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "lib/base/random.h"
+
+namespace rutile {
+namespace {
+
+void FillNormal(double deviation, RandomStream stream, absl::Span<double> values) {
+  for (double& value : values) value = deviation * stream.Normal();
+}
+
+void FillUniform(double bound, RandomStream stream, absl::Span<double> values) {
+  for (double& value : values) value = stream.Uniform(-bound, bound);
+}
+
+}  // namespace
+
+std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
+  std::vector<double> parameters(shape.offsets().size, 0.0);
+  const bool glorot = shape.options.variant == ConveVariant::kTiepin;
+  const auto kernel = static_cast<double>(shape.options.kernel_height * shape.options.kernel_width);
+  const auto features = static_cast<double>(shape.num_features()), dim = static_cast<double>(shape.dim());
+  for (const ParameterSlice& slice : shape.Slices()) {
+    const int64_t size = slice.num_elements();
+    const absl::Span<double> values = absl::MakeSpan(parameters).subspan(slice.offset, size);
+    const RandomStream stream(seed, absl::StrCat("kge_init.", slice.name));
+    if (slice.name == "entity.weight" || slice.name == "relation.weight") {
+      FillNormal(std::sqrt(2 / static_cast<double>(slice.shape[0] + slice.shape[1])), stream, values);
+    } else if (slice.name == "conv.weight" && glorot) {
+      const double outputs = static_cast<double>(slice.shape[0]) * kernel;
+      FillNormal(std::sqrt(2 / (kernel + outputs)), stream, values);
+    } else if (slice.name == "fc.weight" && glorot) {
+      FillNormal(std::sqrt(2 / (features + dim)), stream, values);
+    } else if (absl::StartsWith(slice.name, "conv.")) {
+      FillUniform(1 / std::sqrt(kernel), stream, values);
+    } else if (absl::StartsWith(slice.name, "fc.")) {
+      FillUniform(1 / std::sqrt(features), stream, values);
+    } else if (absl::StartsWith(slice.name, "bn")) {
+      const bool one = absl::EndsWith(slice.name, ".weight") || absl::EndsWith(slice.name, ".running_var");
+      std::fill(values.begin(), values.end(), one ? 1.0 : 0.0);
+    }
+  }
+  return parameters;
+}
+
+}  // namespace rutile

@@ -1,0 +1,67 @@
+#include "lib/kge/model/kge_options_text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(KgeOptionsTextTest, IsReadBack) {
+  KgeOptions options;
+  options.variant = ConveVariant::kTiepin;
+  options.embedding_dim = 32;
+  options.embedding_height = 8;
+  options.embedding_width = 4;
+  options.output_channels = 7;
+  options.kernel_width = 2;
+  options.input_dropout = 0.1;
+  options.feature_map_dropout = 1.0 / 3;
+  options.output_dropout = 0;
+  options.loss = KgeLoss::kKvsAll;
+  options.smoothing_form = LabelSmoothing::kPykeen;
+  options.label_smoothing = 1e-3;
+  const std::map<std::string, std::string> text = DescribeKgeOptions(options);
+  EXPECT_EQ(text.at("input_dropout"), "0.1");
+  EXPECT_EQ(text.at("conve_variant"), "tiepin");
+  const KgeOptions read = *ParseKgeOptions(text);
+  EXPECT_EQ(DescribeKgeOptions(read), text);
+  EXPECT_EQ(read.feature_map_dropout, 1.0 / 3);
+  EXPECT_EQ(read.kernel_width, 2);
+  EXPECT_EQ(read.loss, KgeLoss::kKvsAll);
+}
+
+TEST(KgeOptionsTextTest, SaysOnlyWhatTheModelHas) {
+  KgeOptions options;
+  options.model = KgeModel::kDistMult;
+  options.embedding_dim = 7;
+  options.label_smoothing = 0;
+  EXPECT_EQ(DescribeKgeOptions(options), (std::map<std::string, std::string>{{"kge_model", "distmult"},
+                                                                             {"kge_loss", "1-N"},
+                                                                             {"embedding_dim", "7"},
+                                                                             {"input_dropout", "0.2"},
+                                                                             {"label_smoothing", "0"}}));
+  EXPECT_EQ(ParseKgeOptions(DescribeKgeOptions(options))->embedding_dim, 7);
+}
+
+TEST(ParseKgeOptionsTest, NamesWhatIsWrong) {
+  const auto message = [](const char* key, const char* value) {
+    std::map<std::string, std::string> text = DescribeKgeOptions(KgeOptions());
+    if (value == nullptr) {
+      text.erase(key);
+    } else {
+      text[key] = value;
+    }
+    return std::string(ParseKgeOptions(text).status().message());
+  };
+  EXPECT_THAT(message("kge_model", nullptr), HasSubstr("\"kge_model\""));
+  EXPECT_THAT(message("kge_model", "transe"), HasSubstr("transe"));
+  EXPECT_THAT(message("output_channels", "many"), HasSubstr("\"output_channels\" is \"many\""));
+  EXPECT_THAT(message("output_dropout", nullptr), HasSubstr("\"output_dropout\""));
+  EXPECT_THAT(message("output_dropout", "nan"), HasSubstr("output_dropout"));
+  EXPECT_THAT(message("embedding_height", "3"), HasSubstr("what fits"));
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,54 @@
+// Sizes of a model, and where each of its parameters lies in the flat tensor.
+
+#ifndef RUTILE_LIB_KGE_MODEL_KGE_SHAPE_H_
+#define RUTILE_LIB_KGE_MODEL_KGE_SHAPE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/kge/model/kge_options.h"
+#include "lib/task/parameter_slice.h"
+
+namespace rutile {
+
+struct KgeShape {
+  KgeOptions options;
+  int64_t num_entities = 0;   // N
+  int64_t num_relations = 0;  // that queries name: R, or 2 R with inverses
+
+  int64_t dim() const { return options.embedding_dim; }  // d
+  bool stacked_in_width() const { return options.variant == ConveVariant::kTiepin; }
+  int64_t image_height() const { return options.embedding_height * (stacked_in_width() ? 1 : 2); }
+  int64_t image_width() const { return options.embedding_width * (stacked_in_width() ? 2 : 1); }
+  int64_t map_height() const { return image_height() - options.kernel_height + 1; }
+  int64_t map_width() const { return image_width() - options.kernel_width + 1; }
+  int64_t map_size() const { return map_height() * map_width(); }
+  int64_t num_features() const { return options.output_channels * map_size(); }  // F, flattened [C][OH][OW]
+  bool is_conve() const { return options.model == KgeModel::kConvE; }
+  bool has_input_norm() const { return is_conve() && options.variant != ConveVariant::kLibkge; }
+  bool has_affine_norms() const { return is_conve() && options.variant != ConveVariant::kLibkge; }
+  bool has_conv_bias() const { return is_conve() && options.variant != ConveVariant::kDettmers; }
+  bool has_entity_bias() const { return is_conve() && options.variant != ConveVariant::kTiepin; }
+
+  // Where a parameter begins in the flat tensor; -1: this model has none of it. In the order of Slices.
+  struct Offsets {
+    int64_t entity = -1;                                                       // entity.weight [N, d]
+    int64_t entity_bias = -1;                                                  // entity.bias [N]
+    int64_t relation = -1;                                                     // relation.weight [num_relations, d]
+    int64_t bn0_weight = -1, bn0_bias = -1, bn0_mean = -1, bn0_variance = -1;  // [1]
+    int64_t conv_weight = -1;                                                  // [C, 1, kh, kw]
+    int64_t conv_bias = -1;                                                    // [C]
+    int64_t bn1_weight = -1, bn1_bias = -1, bn1_mean = -1, bn1_variance = -1;  // [C]
+    int64_t fc_weight = -1;                                                    // [d, F]
+    int64_t fc_bias = -1;                                                      // [d]
+    int64_t bn2_weight = -1, bn2_bias = -1, bn2_mean = -1, bn2_variance = -1;  // [d]
+    int64_t size = 0;                                                          // P
+  };
+  Offsets offsets() const;
+  // The same by name: "bn0.running_mean" and "bn0.running_var" are buffers (ParameterSlice::buffer).
+  std::vector<ParameterSlice> Slices() const;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_MODEL_KGE_SHAPE_H_

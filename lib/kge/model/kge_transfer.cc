@@ -1,0 +1,98 @@
+#include "lib/kge/model/kge_transfer.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/graph/vocabulary.h"
+#include "lib/kge/model/kge_options.h"
+#include "lib/task/parameter_slice.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
+
+namespace rutile {
+namespace {
+
+std::string Describe(const KgeOptions& o) {
+  std::string text = absl::StrCat(KgeModelName(o.model), " with embeddings of ", o.embedding_dim);
+  if (o.model != KgeModel::kConvE) return text;
+  return absl::StrCat(text, ", variant ", ConveVariantName(o.variant), ", image ", o.embedding_height, " x ",
+                      o.embedding_width, ", ", o.output_channels, " channels, kernel ", o.kernel_height, " x ",
+                      o.kernel_width);
+}
+
+// [names.size()] the row of each name among `from`, -1 where there is none.
+std::vector<int64_t> RowsByName(const std::vector<std::string>& names, const std::vector<std::string>& from) {
+  Vocabulary vocabulary;
+  for (const std::string& name : from) vocabulary.Add(name);
+  std::vector<int64_t> rows(names.size());
+  std::transform(names.begin(), names.end(), rows.begin(),
+                 [&](const std::string& name) { return vocabulary.Find(name); });
+  return rows;
+}
+
+int64_t CountTaken(const std::vector<int64_t>& rows) {
+  return std::count_if(rows.begin(), rows.end(), [](int64_t row) { return row >= 0; });
+}
+
+}  // namespace
+
+absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& shape, const KnowledgeGraph& names,
+                                        const Tensor& start) {
+  CHECK_EQ(start.num_elements(), shape.offsets().size);
+  const std::string has = Describe(from.shape.options), wants = Describe(shape.options);
+  if (has != wants) {
+    return absl::InvalidArgumentError(absl::StrCat("the model is ", has, "; the new run's is ", wants));
+  }
+  const std::vector<int64_t> entities = RowsByName(names.entities, from.names.entities);
+  std::vector<int64_t> relations = RowsByName(names.relations, from.names.relations);
+  if (CountTaken(entities) == 0 || CountTaken(relations) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model and the triples have no ", CountTaken(entities) == 0 ? "entity" : "relation",
+        " in common: the first is \"", CountTaken(entities) == 0 ? from.names.entities[0] : from.names.relations[0],
+        "\" in the model, \"", CountTaken(entities) == 0 ? names.entities[0] : names.relations[0],
+        "\" in the triples"));
+  }
+  if (names.inverse_relations) {
+    const size_t r = relations.size();
+    for (size_t k = 0; k < r; ++k) {
+      const bool inverse = from.names.inverse_relations && relations[k] >= 0;
+      relations.push_back(inverse ? relations[k] + from.names.num_relations() : -1);
+    }
+  }
+
+  KgeTransfer transfer;
+  transfer.entities_taken = CountTaken(entities);
+  transfer.entities_begun = names.num_entities() - transfer.entities_taken;
+  transfer.relations_taken = CountTaken(relations);
+  transfer.relations_begun = static_cast<int64_t>(relations.size()) - transfer.relations_taken;
+
+  const std::vector<double> source = from.parameters.ToDoubles();
+  std::vector<double> values = start.ToDoubles();
+  const std::vector<ParameterSlice> to_slices = shape.Slices(), from_slices = from.shape.Slices();
+  CHECK_EQ(to_slices.size(), from_slices.size());  // the same model
+  for (size_t k = 0; k < to_slices.size(); ++k) {
+    const ParameterSlice& to = to_slices[k];
+    const double* const begin = source.data() + from_slices[k].offset;
+    double* const out = values.data() + to.offset;
+    const std::vector<int64_t>* rows = absl::StartsWith(to.name, "entity.")     ? &entities
+                                       : absl::StartsWith(to.name, "relation.") ? &relations
+                                                                                : nullptr;
+    if (rows == nullptr) {
+      std::copy(begin, begin + to.num_elements(), out);
+      continue;
+    }
+    const int64_t width = to.num_elements() / static_cast<int64_t>(rows->size());
+    for (size_t row = 0; row < rows->size(); ++row) {
+      const int64_t taken = (*rows)[row];
+      if (taken >= 0) std::copy(begin + taken * width, begin + (taken + 1) * width, out + row * width);
+    }
+  }
+  transfer.parameters = TensorOfDoubles(shape.options.precision, values);
+  return transfer;
+}
+
+}  // namespace rutile

@@ -1,0 +1,75 @@
+// Losses of scores and labels over blocks of entities, and their gradients in place of the scores.
+//
+// The label of an entity is `base`, of a true tail base + extra. For each query, over all N entities k with scores x:
+//
+//   binary cross-entropy   l = scale (sum_k softplus(x_k) - base x_k  -  extra sum_true x_k)
+//                          d l / d x_k = scale (sigmoid(x_k) - label_k)
+//   softmax cross-entropy  l = log sum_k e^x_k - sum_k label_k x_k,   labels that add up to 1
+//                          d l / d x_k = softmax(x)_k - label_k
+//
+// The second needs two passes over the blocks: SoftmaxSums of all, then SoftmaxGradients of all. Any cut into blocks
+// gives the same gradients, and losses but for rounding (1e-6 in fp32, 1e-15 in fp64, of the sum of all terms' sizes).
+// Scores of any size are exact: no exponential of a positive number is taken. NaN makes loss and gradient NaN.
+
+#ifndef RUTILE_LIB_KGE_TRAINING_BLOCKED_LOSS_H_
+#define RUTILE_LIB_KGE_TRAINING_BLOCKED_LOSS_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "absl/types/span.h"
+
+namespace rutile {
+
+// Scores of Q queries with the entities [first, first + n).
+template <typename T>
+struct ScoreBlock {
+  T* scores = nullptr;  // [Q, n], rows `stride` apart
+  int64_t stride = 0;
+  int64_t first = 0;
+  int64_t n = 0;
+  const T* bias = nullptr;     // [n], is added to the scores; null: there is none
+  T* bias_gradient = nullptr;  // [n], d loss / d bias is added; null: not wanted
+};
+
+// Labels of Q queries. base, extra: [Q]. CHECK-fails when lengths disagree.
+struct BlockLabels {
+  absl::Span<const int64_t> positive_offset;  // [Q + 1] into positive
+  absl::Span<const int32_t> positive;         // entities that are true, ascending for each query
+  absl::Span<const double> base, extra;
+
+  int64_t size() const { return static_cast<int64_t>(base.size()); }
+};
+
+// losses: [Q], added to. The block's scores become d loss / d score.
+template <typename T>
+void BinaryCrossEntropy(const BlockLabels& labels, double scale, const ScoreBlock<T>& block, absl::Span<double> losses);
+
+// What the blocks so far say about a query.
+struct SoftmaxState {
+  double max = -std::numeric_limits<double>::infinity();
+  double sum = 0;    // of e^(x - max)
+  double label = 0;  // of label_k x_k
+
+  double Loss() const;
+  // Adds what other blocks say.
+  void Join(const SoftmaxState& other);
+};
+
+// Leaves the scores as they are. states: [Q].
+template <typename T>
+void SoftmaxSums(const BlockLabels& labels, const ScoreBlock<T>& block, absl::Span<SoftmaxState> states);
+// After SoftmaxSums of all blocks. The block's scores become d loss / d score.
+template <typename T>
+void SoftmaxGradients(const BlockLabels& labels, absl::Span<const SoftmaxState> states, const ScoreBlock<T>& block);
+
+extern template void BinaryCrossEntropy(const BlockLabels&, double, const ScoreBlock<float>&, absl::Span<double>);
+extern template void BinaryCrossEntropy(const BlockLabels&, double, const ScoreBlock<double>&, absl::Span<double>);
+extern template void SoftmaxSums(const BlockLabels&, const ScoreBlock<float>&, absl::Span<SoftmaxState>);
+extern template void SoftmaxSums(const BlockLabels&, const ScoreBlock<double>&, absl::Span<SoftmaxState>);
+extern template void SoftmaxGradients(const BlockLabels&, absl::Span<const SoftmaxState>, const ScoreBlock<float>&);
+extern template void SoftmaxGradients(const BlockLabels&, absl::Span<const SoftmaxState>, const ScoreBlock<double>&);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_TRAINING_BLOCKED_LOSS_H_

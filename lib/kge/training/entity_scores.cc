@@ -1,0 +1,239 @@
+#include "lib/kge/training/entity_scores.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/types/span.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/kge/layers/workspace.h"
+#include "lib/matrix/matrix_view.h"
+#include "lib/trace/scope.h"
+
+namespace rutile {
+namespace {
+
+// Queries whose losses one thread takes at a time.
+constexpr int64_t kPiece = 64;
+// Between rows of scores, which else lie 2 KB apart and push each other out of the first cache.
+constexpr int64_t kGap = 16;
+// Lanes at most, as threads that they are for, and bytes of all their d_v.
+constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
+
+}  // namespace
+
+template <typename T>
+EntityScores<T>::EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
+    : shape_(shape), pool_(pool), together_(pool, factors) {
+  const int threads = NumWorkers(pool);
+  for (int i = 0; threads > 1 && i < threads; ++i) {
+    alone_.push_back(std::make_unique<Worker>(nullptr, factors));
+  }
+}
+
+template <typename T>
+void EntityScores<T>::SetLabels(const KgeBatch& batch) {
+  base_.resize(batch.size());
+  extra_.resize(batch.size());
+  for (int64_t q = 0; q < batch.size(); ++q) {
+    const SmoothedLabels labels =
+        SmoothLabels(shape_.options, shape_.num_entities, batch.positive_offset[q + 1] - batch.positive_offset[q]);
+    base_[q] = labels.base;
+    extra_[q] = labels.extra;
+  }
+}
+
+template <typename T>
+void EntityScores<T>::SetLanes(int64_t queries, T* d_v) {
+  const int64_t d = shape_.dim(), bytes = std::max<int64_t>(1, queries * d * static_cast<int64_t>(sizeof(T)));
+  const ShardRange all = own_entities();
+  const int64_t blocks = NumPieces(all.size(), kEntities);
+  const int64_t most = std::max<int64_t>(1, std::min({kMostLanes, kLaneBytes / bytes, blocks}));
+  const int64_t length = NumPieces(blocks, most) * kEntities;
+  num_lanes_ = all.size() == 0 ? 0 : NumPieces(all.size(), length);
+  if (lanes_.size() < num_lanes_) lanes_.resize(num_lanes_);
+  const bool softmax = IsSoftmaxLoss(shape_.options.loss);
+  for (size_t i = 0; i < num_lanes_; ++i) {
+    Lane& lane = lanes_[i];
+    lane.begin = all.begin + static_cast<int64_t>(i) * length;
+    lane.end = std::min(lane.begin + length, all.end);
+    lane.losses.assign(softmax ? 0 : queries, 0);
+    lane.states.assign(softmax ? queries : 0, SoftmaxState());
+    lane.d_v = i == 0 || d_v == nullptr ? d_v : Take<T>(&lane.d_v_memory, queries * d);
+  }
+}
+
+template <typename T>
+void EntityScores<T>::JoinLanes() {
+  states_ = num_lanes_ > 0 ? lanes_[0].states : std::vector<SoftmaxState>(base_.size());
+  for (size_t i = 1; i < num_lanes_; ++i) {
+    for (size_t q = 0; q < states_.size(); ++q) states_[q].Join(lanes_[i].states[q]);
+  }
+}
+
+template <typename T>
+void EntityScores<T>::AddLanes(int64_t queries, T* d_v) {
+  if (num_lanes_ == 0) std::fill_n(d_v, queries * shape_.dim(), T(0));
+  if (num_lanes_ <= 1) return;
+  ForPieces(pool_, queries, kPiece, [&](int64_t begin, int64_t end, int) {
+    for (size_t i = 1; i < num_lanes_; ++i) {
+      const T* const more = lanes_[i].d_v;
+      for (int64_t k = begin * shape_.dim(); k < end * shape_.dim(); ++k) d_v[k] += more[k];
+    }
+  });
+}
+
+// Each piece of queries has its own sums over queries, added in order: any number of threads gives the same bits.
+template <typename T>
+void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries,
+                                  ScoreBlock<T> block, Lane* lane, Worker* worker) {
+  const int64_t pieces = NumPieces(queries, kPiece);
+  T* const d_bias = block.bias_gradient;
+  T* const sums = d_bias == nullptr || pieces == 1 ? nullptr : Take<T>(&worker->piece_gradients, pieces * block.n);
+  if (sums != nullptr) std::memset(sums, 0, pieces * block.n * sizeof(T));
+  ForPieces(worker->pool, queries, kPiece, [&](int64_t begin, int64_t end, int) {
+    const int64_t first = first_query + begin, count = end - begin;
+    const BlockLabels labels = {batch.positive_offset.subspan(first, count + 1), batch.positive,
+                                absl::MakeConstSpan(base_).subspan(first, count),
+                                absl::MakeConstSpan(extra_).subspan(first, count)};
+    ScoreBlock<T> piece = block;
+    piece.scores += begin * block.stride;
+    if (sums != nullptr) piece.bias_gradient = sums + begin / kPiece * block.n;
+    switch (sweep) {
+      case Sweep::kSums:
+        return SoftmaxSums(labels, piece, absl::MakeSpan(lane->states).subspan(first, count));
+      case Sweep::kGradients:
+        return SoftmaxGradients(labels, absl::MakeConstSpan(states_).subspan(first, count), piece);
+      case Sweep::kCrossEntropy:
+        return BinaryCrossEntropy(labels, 1.0 / static_cast<double>(shape_.num_entities), piece,
+                                  absl::MakeSpan(lane->losses).subspan(first, count));
+    }
+  });
+  for (int64_t p = 0; sums != nullptr && p < pieces; ++p) {
+    for (int64_t k = 0; k < block.n; ++k) d_bias[k] += sums[p * block.n + k];
+  }
+}
+
+template <typename T>
+void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query,
+                               int64_t queries, int64_t first_entity, int64_t entities, Lane* lane, Worker* worker) {
+  const int64_t d = shape_.dim();
+  const MatrixView<T> v = {arrays.v + first_query * d, queries, d, d};
+  const MatrixView<T> table = {arrays.entities + first_entity * d, entities, d, d};
+  const bool gradients = sweep != Sweep::kSums && arrays.d_v != nullptr;
+  ScoreBlock<T> block;
+  block.n = entities;
+  block.stride = entities + kGap;
+  block.scores = Take<T>(&worker->scores, queries * block.stride);
+  block.first = first_entity;
+  if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
+  const bool add = arrays.add || first_query > 0;
+  if (gradients && arrays.bias != nullptr) {
+    block.bias_gradient =
+        arrays.hand_over ? worker->d_bias.template mutable_values<T>().data() : arrays.d_bias + first_entity;
+    if (!add) std::fill_n(block.bias_gradient, entities, T(0));
+  }
+  worker->products.Multiply(v, table.Transposed(), /*add=*/false, block.scores, block.stride);
+  LossOfBlock(batch, sweep, first_query, queries, block, lane, worker);
+  if (!gradients) return;
+  const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
+  T* const d_entities =
+      arrays.hand_over ? worker->d_entities.template mutable_values<T>().data() : arrays.d_entities + first_entity * d;
+  worker->products.Multiply(d_scores.Transposed(), v, add, d_entities, d);
+  worker->products.Multiply(d_scores, table, /*add=*/first_entity > lane->begin, lane->d_v + first_query * d, d);
+}
+
+template <typename T>
+void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep,
+                              const std::function<void(const FinishedRows&)>& finished, Lane* lane, Worker* worker) {
+  worker->products.SetRounding(batch.training);
+  for (int64_t k = lane->begin; k < lane->end; k += kEntities) {
+    const int64_t entities = std::min(kEntities, lane->end - k);
+    FinishedRows rows = {k, k + entities};
+    if (arrays.hand_over) {
+      Take<T>(&worker->d_entities, entities * shape_.dim());
+      rows.d_entities = &worker->d_entities;
+      if (arrays.bias != nullptr) Take<T>(&worker->d_bias, entities), rows.d_bias = &worker->d_bias;
+    }
+    for (int64_t q = 0; q < batch.size(); q += kQueries) {
+      ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k, entities, lane, worker);
+    }
+    if (finished && sweep != Sweep::kSums) finished(rows);
+  }
+}
+
+// A matrix product for the scores, twice where a softmax needs their sum first, and two for the gradients.
+template <typename T>
+void EntityScores<T>::CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const {
+  const int64_t scores = gradients && IsSoftmaxLoss(shape_.options.loss) ? 2 : 1;
+  const int64_t products = scores + (gradients ? 2 : 0);
+  const int64_t table = own_entities().size() * shape_.dim() * static_cast<int64_t>(sizeof(T));
+  scope.Add(Counter::kExamples, queries);
+  scope.Add(Counter::kFlop, products * 2 * queries * own_entities().size() * shape_.dim());
+  scope.Add(Counter::kBytes, (scores + (gradients ? 2 : 0)) * table);  // gradients of entities are read and written
+}
+
+template <typename T>
+void EntityScores<T>::JoinProcesses() {
+  // Each fills its own part of an array of zeros, whose sum has all.
+  const int64_t n = static_cast<int64_t>(states_.size());
+  std::vector<double> parts(shard_->num_ranks() * n * 3, 0);
+  for (int64_t q = 0; q < n; ++q) {
+    double* const part = parts.data() + (shard_->rank() * n + q) * 3;
+    // Of no entity the maximum is not finite.
+    if (states_[q].sum == 0) continue;
+    part[0] = states_[q].max, part[1] = states_[q].sum, part[2] = states_[q].label;
+  }
+  shard_->Sum(absl::MakeSpan(parts));
+  for (int64_t q = 0; q < n; ++q) {
+    SoftmaxState all;
+    for (int r = 0; r < shard_->num_ranks(); ++r) {
+      const double* const part = parts.data() + (r * n + q) * 3;
+      SoftmaxState state;
+      if (part[1] != 0) state.max = part[0], state.sum = part[1], state.label = part[2];
+      all.Join(state);
+    }
+    states_[q] = all;
+  }
+}
+
+template <typename T>
+double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays,
+                                  const std::function<void(const FinishedRows&)>& finished) {
+  const ProfileScope scope(Stage::kScores);
+  if (scope.is_on()) CountScores(scope, batch.size(), arrays.d_v != nullptr);
+  SetLabels(batch);
+  SetLanes(batch.size(), arrays.d_v);
+  const bool in_any_order = !finished || arrays.hand_over;
+  const auto for_all = [&](Sweep sweep) {
+    if (!alone_.empty() && in_any_order && num_lanes_ > 1) {
+      return pool_->For(static_cast<int64_t>(num_lanes_), 1, [&](int64_t i, int64_t, int worker) {
+        ForLane(batch, arrays, sweep, finished, &lanes_[i], alone_[worker].get());
+      });
+    }
+    for (size_t i = 0; i < num_lanes_; ++i) {
+      ForLane(batch, arrays, sweep, finished, &lanes_[i], &together_);
+    }
+  };
+  double sum = 0;
+  if (IsSoftmaxLoss(shape_.options.loss)) {
+    for_all(Sweep::kSums);
+    JoinLanes();
+    if (shard_ != nullptr) JoinProcesses();
+    if (shard_ == nullptr || shard_->rank() == 0) {
+      for (const SoftmaxState& state : states_) sum += state.Loss();
+    }
+    if (arrays.d_v != nullptr) for_all(Sweep::kGradients);
+  } else {
+    for_all(Sweep::kCrossEntropy);
+    for (size_t i = 0; i < num_lanes_; ++i) {
+      for (const double loss : lanes_[i].losses) sum += loss;
+    }
+  }
+  if (arrays.d_v != nullptr) AddLanes(batch.size(), arrays.d_v);
+  return sum;
+}
+
+template class EntityScores<float>;
+template class EntityScores<double>;
+
+}  // namespace rutile

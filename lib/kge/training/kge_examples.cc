@@ -1,0 +1,143 @@
+#include "lib/kge/training/kge_examples.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "lib/base/logging.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/task/batch_memory.h"
+
+namespace rutile {
+namespace {
+
+KnownTails TailsOf(const std::vector<Triple>& triples, const KnowledgeGraph& graph) {
+  const absl::Span<const Triple> split = triples;
+  return KnownTails::Build({&split, 1}, graph.num_relations(), graph.inverse_relations);
+}
+
+// Lists of tails, one for each of B examples, as an offset and a flat tensor.
+template <typename ListOf>
+void FillLists(NamedTensors* batch, absl::string_view offset_name, absl::string_view name, int64_t size,
+               const ListOf& list_of) {
+  int64_t* const offset = Reuse<int64_t>(batch, offset_name, {size + 1});
+  offset[0] = 0;
+  for (int64_t b = 0; b < size; ++b) offset[b + 1] = offset[b] + static_cast<int64_t>(list_of(b).size());
+  int32_t* const values = ReuseRows<int32_t>(batch, name, {offset[size]});
+  for (int64_t b = 0; b < size; ++b) {
+    const absl::Span<const int32_t> list = list_of(b);
+    std::copy(list.begin(), list.end(), values + offset[b]);
+  }
+}
+
+}  // namespace
+
+KgeExamples::KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
+                         KgeLoss loss)
+    : graph_(std::move(graph)),
+      known_(std::move(known)),
+      keys_(IsKeyLoss(loss)),
+      directions_(graph_->inverse_relations ? 2 : 1) {
+  if (keys_) {
+    train_tails_ = TailsOf(graph_->train, *graph_);
+    valid_tails_ = TailsOf(graph_->valid, *graph_);
+  }
+  num_train_ = keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
+  num_valid_ = directions_ * static_cast<int64_t>(graph_->valid.size());
+  num_test_ = directions_ * static_cast<int64_t>(graph_->test.size());
+}
+
+std::vector<int64_t> KgeExamples::TrainExamples() const {
+  std::vector<int64_t> examples(num_train_);
+  std::iota(examples.begin(), examples.end(), int64_t{0});
+  return examples;
+}
+
+std::vector<int64_t> KgeExamples::QueriesByKey(int64_t first, int64_t count) const {
+  std::vector<int64_t> examples(count);
+  std::iota(examples.begin(), examples.end(), first);
+  std::sort(examples.begin(), examples.end(), [this](int64_t a, int64_t b) {
+    const Query x = At(a), y = At(b);
+    return std::tie(x.head, x.relation, a) < std::tie(y.head, y.relation, b);
+  });
+  return examples;
+}
+
+KgeExamples::Query KgeExamples::QueryOf(const Triple& triple, bool inverse) const {
+  if (!inverse) return {triple.head, triple.relation, triple.tail};
+  return {triple.tail, static_cast<int32_t>(graph_->num_relations() + triple.relation), triple.head};
+}
+
+KgeExamples::Query KgeExamples::At(int64_t example) const {
+  CHECK(example >= 0 && example < size()) << example;
+  if (example < num_train_) {
+    if (keys_) return {train_tails_.head(example), train_tails_.relation(example), -1};
+    const auto triples = static_cast<int64_t>(graph_->train.size());
+    return QueryOf(graph_->train[example % triples], example >= triples);
+  }
+  example -= num_train_;
+  const std::vector<Triple>& triples = example < num_valid_ ? graph_->valid : graph_->test;
+  if (example >= num_valid_) example -= num_valid_;
+  return QueryOf(triples[example / directions_], example % directions_ == 1);
+}
+
+absl::Span<const int32_t> KgeExamples::Positives(int64_t example, std::vector<int32_t>* own) const {
+  if (keys_ && example < num_train_) return train_tails_.tails(example);
+  const Query query = At(example);
+  if (keys_ && example >= num_train_ + num_valid_) return known_->Tails(query.head, query.relation);
+  own->clear();
+  if (keys_) {
+    const absl::Span<const int32_t> train = train_tails_.Tails(query.head, query.relation);
+    const absl::Span<const int32_t> valid = valid_tails_.Tails(query.head, query.relation);
+    std::set_union(train.begin(), train.end(), valid.begin(), valid.end(), std::back_inserter(*own));
+  } else {
+    own->push_back(query.tail);
+  }
+  return *own;
+}
+
+absl::Span<const int32_t> KgeExamples::Known(int64_t example) const {
+  const Query query = At(example);
+  return known_->Tails(query.head, query.relation);
+}
+
+void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch) const {
+  const auto size = static_cast<int64_t>(examples.size());
+  int32_t* const head = Reuse<int32_t>(batch, "head", {size});
+  int32_t* const relation = Reuse<int32_t>(batch, "relation", {size});
+  int64_t* const number = Reuse<int64_t>(batch, "example", {size});
+  for (int64_t b = 0; b < size; ++b) {
+    const Query query = At(examples[b]);
+    head[b] = query.head;
+    relation[b] = query.relation;
+    number[b] = examples[b];
+  }
+  Reuse<int64_t>(batch, "epoch", {1})[0] = epoch;
+  std::vector<int32_t> own;
+  FillLists(batch, "positive_offset", "positive", size, [&](int64_t b) { return Positives(examples[b], &own); });
+  if (epoch >= 0) return;
+  FillLists(batch, "target_offset", "target", size, [&](int64_t b) {
+    const Query query = At(examples[b]);
+    if (query.tail < 0) return Positives(examples[b], &own);
+    own.assign(1, query.tail);
+    return absl::MakeConstSpan(own);
+  });
+  FillLists(batch, "known_offset", "known", size, [&](int64_t b) { return Known(examples[b]); });
+}
+
+KgeBatch ViewKgeBatch(const NamedTensors& batch) {
+  KgeBatch view;
+  view.head = batch.At("head").values<int32_t>();
+  view.relation = batch.At("relation").values<int32_t>();
+  view.example = batch.At("example").values<int64_t>();
+  view.positive_offset = batch.At("positive_offset").values<int64_t>();
+  view.positive = batch.At("positive").values<int32_t>();
+  view.epoch = std::max<int64_t>(batch.At("epoch").values<int64_t>()[0], 0);
+  view.training = !IsEvaluation(batch);
+  return view;
+}
+
+}  // namespace rutile

@@ -1,0 +1,189 @@
+#include "lib/kge/training/kge_reference.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+#include "lib/kge/layers/dropout.h"
+#include "lib/kge/model/kge_labels.h"
+
+namespace rutile {
+namespace {
+
+at::ScalarType ProductType(const at::Tensor& parameters, MixedPrecision mixed) {
+  switch (mixed) {
+    case MixedPrecision::kNone:
+      return parameters.scalar_type();
+    case MixedPrecision::kBf16:
+      return at::kBFloat16;
+    case MixedPrecision::kFp16:
+      return at::kHalf;
+  }
+  LOG(FATAL) << "no such precision: " << static_cast<int>(mixed);
+}
+
+// Parameters by name. They are split once: the gradient of one split is one copy, while that of each narrow() is an
+// array of all parameters.
+class Parts {
+ public:
+  Parts(const KgeShape& shape, const at::Tensor& parameters) : slices_(shape.Slices()) {
+    CHECK_EQ(parameters.numel(), shape.offsets().size);
+    std::vector<int64_t> sizes;
+    for (const ParameterSlice& slice : slices_) {
+      sizes.push_back(slice.num_elements());
+    }
+    parts_ = parameters.split_with_sizes(sizes);
+  }
+
+  // Undefined when the model has none of it.
+  at::Tensor operator[](absl::string_view name) const {
+    for (size_t s = 0; s < slices_.size(); ++s) {
+      if (slices_[s].name == name) return parts_[s].view(slices_[s].shape);
+    }
+    return at::Tensor();
+  }
+
+ private:
+  const std::vector<ParameterSlice> slices_;
+  std::vector<at::Tensor> parts_;
+};
+
+std::vector<double> Values(const at::Tensor& x) {
+  const at::Tensor values = x.to(at::kCPU, at::kDouble);
+  return std::vector<double>(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+}
+
+template <typename T>
+at::Tensor Index(absl::Span<const T> values, const at::Tensor& like) {
+  at::Tensor index = at::empty({static_cast<int64_t>(values.size())}, at::kLong);
+  std::copy(values.begin(), values.end(), index.data_ptr<int64_t>());
+  return index.to(like.device());
+}
+
+// [B, n] scales; undefined where nothing is dropped.
+at::Tensor DropoutScales(const KgeShape& shape, const KgeBatch& batch, DropoutLayer layer, double rate, int64_t n,
+                         const at::Tensor& like) {
+  if (!batch.training || rate == 0) return at::Tensor();
+  at::Tensor scales = at::empty({batch.size(), n}, at::kDouble);
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    FillDropout(shape.options.seed, batch.epoch, batch.example[b], layer, rate,
+                absl::MakeSpan(scales.data_ptr<double>() + b * n, n));
+  }
+  return scales.to(like.options().requires_grad(false));
+}
+
+at::Tensor Drop(const at::Tensor& x, const at::Tensor& scales) {
+  if (!scales.defined()) return x;
+  return x * (scales.dim() < x.dim() && scales.size(1) == x.size(1) ? scales.view({x.size(0), x.size(1), 1, 1})
+                                                                    : scales.view_as(x));
+}
+
+// The layers of ConvE, from what is stacked to v.
+class Conve {
+ public:
+  Conve(const KgeShape& shape, const Parts& parts, const KgeBatch& batch, at::ScalarType product_type)
+      : shape_(shape), parts_(parts), batch_(batch), product_type_(product_type) {}
+
+  KgeHidden Hidden(const at::Tensor& head, const at::Tensor& relation) {
+    const KgeOptions& options = shape_.options;
+    const int64_t size = batch_.size(), h = options.embedding_height, w = options.embedding_width;
+    at::Tensor x =
+        at::cat({head.view({size, 1, h, w}), relation.view({size, 1, h, w})}, shape_.stacked_in_width() ? 3 : 2);
+    const bool norm_first = options.variant == ConveVariant::kDettmers;
+    const at::Tensor input = Scales(DropoutLayer::kInput, options.input_dropout, 2 * shape_.dim(), x);
+    if (norm_first) x = Norm("bn0", x, &hidden_.statistics.bn0);
+    x = Drop(x, input);
+    if (shape_.has_input_norm() && !norm_first) x = Norm("bn0", x, &hidden_.statistics.bn0);
+    const at::Tensor conv_bias = parts_["conv.bias"];
+    x = at::conv2d(x.to(product_type_), parts_["conv.weight"].to(product_type_),
+                   conv_bias.defined() ? conv_bias.to(product_type_) : at::Tensor())
+            .to(head.scalar_type());
+    x = at::relu(Norm("bn1", x, &hidden_.statistics.bn1));
+    x = Drop(x, Scales(DropoutLayer::kFeatureMap, options.feature_map_dropout, options.output_channels, x));
+    x = at::linear(x.flatten(1).to(product_type_), parts_["fc.weight"].to(product_type_),
+                   parts_["fc.bias"].to(product_type_))
+            .to(head.scalar_type());
+    x = Drop(x, Scales(DropoutLayer::kOutput, options.output_dropout, shape_.dim(), x));
+    hidden_.v = at::relu(Norm("bn2", x, &hidden_.statistics.bn2));
+    return std::move(hidden_);
+  }
+
+ private:
+  at::Tensor Scales(DropoutLayer layer, double rate, int64_t n, const at::Tensor& like) const {
+    return DropoutScales(shape_, batch_, layer, rate, n, like);
+  }
+
+  at::Tensor Norm(absl::string_view name, const at::Tensor& x, BatchStatistics::Norm* statistics) const {
+    const at::Tensor weight = parts_[absl::StrCat(name, ".weight")], bias = parts_[absl::StrCat(name, ".bias")];
+    at::Tensor mean = parts_[absl::StrCat(name, ".running_mean")].detach();
+    at::Tensor variance = parts_[absl::StrCat(name, ".running_var")].detach();
+    // With momentum 1 LibTorch leaves the batch's own statistics.
+    if (batch_.training) {
+      mean = at::zeros_like(mean);
+      variance = at::ones_like(variance);
+    }
+    const at::Tensor y = at::batch_norm(x, weight, bias, mean, variance, batch_.training, /*momentum=*/1,
+                                        kBatchNormEpsilon, /*cudnn_enabled=*/true);
+    // The variance over n - 1 of one value is undefined.
+    if (batch_.training && x.numel() > x.size(1)) *statistics = {Values(mean), Values(variance)};
+    return y;
+  }
+
+  const KgeShape& shape_;
+  const Parts& parts_;
+  const KgeBatch& batch_;
+  const at::ScalarType product_type_;
+  KgeHidden hidden_;
+};
+
+}  // namespace
+
+KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
+                          MixedPrecision mixed) {
+  const Parts parts(shape, parameters);
+  at::Tensor head = parts["entity.weight"].index_select(0, Index(batch.head, parameters));
+  at::Tensor relation = parts["relation.weight"].index_select(0, Index(batch.relation, parameters));
+  if (shape.is_conve()) return Conve(shape, parts, batch, ProductType(parameters, mixed)).Hidden(head, relation);
+  const int64_t d = shape.dim();
+  const at::Tensor scales = DropoutScales(shape, batch, DropoutLayer::kInput, shape.options.input_dropout, 2 * d, head);
+  if (scales.defined()) {
+    head = head * scales.narrow(1, 0, d);
+    relation = relation * scales.narrow(1, d, d);
+  }
+  if (shape.options.model == KgeModel::kDistMult) return {head * relation, {}};
+  const std::vector<at::Tensor> h = head.chunk(2, 1), r = relation.chunk(2, 1);
+  return {at::cat({h[0] * r[0] - h[1] * r[1], h[0] * r[1] + h[1] * r[0]}, 1), {}};
+}
+
+at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v,
+                           MixedPrecision mixed) {
+  const Parts parts(shape, parameters);
+  const at::ScalarType type = ProductType(parameters, mixed);
+  const at::Tensor bias = parts["entity.bias"];
+  const at::Tensor scores = at::matmul(v.to(type), parts["entity.weight"].to(type).t()).to(parameters.scalar_type());
+  return bias.defined() ? scores + bias : scores;
+}
+
+at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
+  const int64_t num_entities = shape.num_entities;
+  at::Tensor labels = at::empty({batch.size(), num_entities}, at::kDouble);
+  double* row = labels.data_ptr<double>();
+  for (int64_t b = 0; b < batch.size(); ++b, row += num_entities) {
+    const int64_t begin = batch.positive_offset[b], end = batch.positive_offset[b + 1];
+    const SmoothedLabels smoothed = SmoothLabels(shape.options, num_entities, end - begin);
+    std::fill(row, row + num_entities, smoothed.base);
+    for (int64_t k = begin; k < end; ++k) row[batch.positive[k]] += smoothed.extra;
+  }
+  labels = labels.to(scores.options().requires_grad(false));
+  if (IsSoftmaxLoss(shape.options.loss)) return -(labels * at::log_softmax(scores, 1)).sum(1);
+  return at::binary_cross_entropy_with_logits(scores, labels, {}, {}, at::Reduction::None).mean(1);
+}
+
+}  // namespace rutile

@@ -1,0 +1,191 @@
+#include "lib/kge/training/kge_task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/graph/known_file.h"
+#include "lib/graph/triples_file.h"
+#include "lib/kge/training/distinct_queries.h"
+#include "lib/kge/model/kge_file.h"
+#include "lib/kge/model/kge_init.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/kge/model/kge_options_text.h"
+#include "lib/kge/layers/kge_shard.h"
+#include "lib/kge/layers/running_statistics.h"
+#include "lib/trace/scope.h"
+#include "lib/ranking/score_sweep.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
+
+namespace rutile {
+namespace {
+
+constexpr int64_t kHitsAt[] = {1, 3, 10};
+
+std::map<std::string, std::string> MakeCourse(const KgeOptions& options, FactorRounding factors,
+                                              const KnowledgeGraph& graph) {
+  std::map<std::string, std::string> course = DescribeKgeOptions(options);
+  course["precision"] = factors == FactorRounding::kBf16   ? "bf16-mixed"
+                        : options.precision == DType::kF64 ? "fp64"
+                                                           : "fp32";
+  if (factors == FactorRounding::kTwoParts) course["float32_matmul_precision"] = "high";
+  course["triples_sha256"] = TriplesSha256(graph);
+  return course;
+}
+
+}  // namespace
+
+KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
+                 const KgeOptions& options, int num_threads, FactorRounding factors)
+    : graph_(std::move(graph)),
+      examples_(graph_, std::move(known), options.loss),
+      shape_{options, graph_->num_entities(), graph_->num_query_relations()},
+      course_(MakeCourse(options, factors, *graph_)),
+      pool_(num_threads),
+      kernel_(shape_, &pool_, factors) {}
+
+KgeTask::~KgeTask() = default;
+
+absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const KnowledgeGraph> graph,
+                                                         std::shared_ptr<const KnownTails> known,
+                                                         const KgeOptions& options, int num_threads,
+                                                         FactorRounding factors) {
+  const ProfileScope scope(Stage::kSetup);
+  RETURN_IF_ERROR(CheckKgeOptions(options));
+  if (factors != FactorRounding::kNone && options.precision == DType::kF64) {
+    return absl::InvalidArgumentError("rounded factors go with fp32 parameters, not with fp64");
+  }
+  if (graph->num_entities() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(graph->num_entities(), " entities: expected at least 2, a model compares them"));
+  }
+  if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
+  return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
+}
+
+void KgeTask::SynchroniseNorms(BatchSum sum) {
+  meets_in_batches_ = shape_.is_conve();
+  kernel_.SetBatchSum(std::move(sum));
+}
+
+absl::StatusOr<std::vector<std::vector<GradientRange>>> KgeTask::ShardModel(Exchange* exchange) {
+  kernel_.SetShard(exchange);
+  return exchange == nullptr ? std::vector<std::vector<GradientRange>>() : OwnedParameters(shape_, exchange->size());
+}
+
+absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  examples_.FillBatch(examples, epoch_, batch);
+  return absl::OkStatus();
+}
+
+absl::Status KgeTask::SetState(const NamedTensors& state) {
+  seen_.clear();
+  return Task::SetState(state);
+}
+
+Tensor KgeTask::InitialParameters(uint64_t seed) const {
+  return TensorOfDoubles(parameter_dtype(), InitialKgeParameters(shape_, seed));
+}
+
+std::vector<LossTerm> KgeTask::terms() const {
+  return {{IsSoftmaxLoss(shape_.options.loss) ? "cross_entropy" : "bce", ""}};
+}
+
+Loss KgeTask::CombineTerms(const TermSums& sums) const {
+  Loss loss;
+  loss.value = sums.sum[0] / sums.count[0];
+  loss.weight = {1 / sums.count[0]};
+  return loss;
+}
+
+absl::Status KgeTask::CheckEager(const EagerOptions& eager) const {
+  if (!eager.script) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "embedding models have no form in TorchScript: train with compile_mode compile or none");
+}
+
+std::vector<double> KgeTask::ExampleCounts(const NamedTensors& batch) const {
+  return std::vector<double>(batch.At("head").num_elements(), 1.0);
+}
+
+absl::Status KgeTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
+                                          absl::Span<Tensor> gradients, TermSums* sums) {
+  const KgeBatch view = ViewKgeBatch(batch);
+  BatchStatistics statistics;
+  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, &gradients[0], &sums->sum[0], &statistics,
+                                              {observer(), overwriting(), taker()}));
+  sums->count[0] += static_cast<double>(view.size());
+  if (view.training) seen_.push_back(std::move(statistics));
+  return absl::OkStatus();
+}
+
+void KgeTask::FinishStep(Tensor* parameters) {
+  for (const BatchStatistics& statistics : seen_) UpdateRunningStatistics(shape_, statistics, parameters);
+  seen_.clear();
+}
+
+template <typename T>
+void KgeTask::AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums) {
+  const DistinctQueries distinct = FindDistinct(batch);
+  const std::vector<int64_t> size = {static_cast<int64_t>(distinct.head.size()), shape_.dim()};
+  if (!hidden_.Reuse(parameter_dtype(), size)) hidden_ = Tensor::Zeros(parameter_dtype(), size);
+  kernel_.Hidden(parameters, distinct.head, distinct.relation, &hidden_);
+  const absl::Span<const T> values = parameters.values<T>();
+  const KgeShape::Offsets at = shape_.offsets();
+  ScoreTable<T> table;
+  table.num = shape_.num_entities;
+  table.dim = shape_.dim();
+  table.entity = values.subspan(at.entity, table.num * table.dim);
+  if (at.entity_bias >= 0) table.bias = values.subspan(at.entity_bias, table.num);
+  AddMetrics(CountRanks<T>(table, hidden_.values<T>(), distinct.Queries(), &pool_), metric_sums);
+}
+
+void KgeTask::AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums) {
+  for (const Rank& rank : ranks) {
+    const double realistic = rank.realistic();
+    metric_sums[0] += 1 / realistic;
+    metric_sums[1] += realistic;
+    for (int k = 0; k < 3; ++k) metric_sums[2 + k] += realistic <= static_cast<double>(kHitsAt[k]) ? 1 : 0;
+    metric_sums[5] += 1;
+  }
+}
+
+std::vector<Metric> KgeTask::Metrics(absl::Span<const double> metric_sums) const {
+  const double n = metric_sums[5];
+  std::vector<Metric> metrics = {{"mrr", "", metric_sums[0] / n, /*higher_is_better=*/true},
+                                 {"mr", "", metric_sums[1] / n}};
+  for (int k = 0; k < 3; ++k) {
+    metrics.push_back({absl::StrCat("hits@", kHitsAt[k]), "", metric_sums[2 + k] / n, /*higher_is_better=*/true});
+  }
+  return metrics;
+}
+
+absl::Status KgeTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                               absl::Span<double> metric_sums) {
+  CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
+  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, ViewKgeBatch(batch), nullptr, &sums->sum[0], nullptr));
+  sums->count[0] += static_cast<double>(batch.At("head").num_elements());
+  if (parameter_dtype() == DType::kF64) {
+    AddRanks<double>(parameters, batch, metric_sums);
+  } else {
+    AddRanks<float>(parameters, batch, metric_sums);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KgeTask::WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const {
+  TrainedKge model;
+  model.shape = shape_;
+  model.names.entities = graph_->entities;
+  model.names.relations = graph_->relations;
+  model.names.entity_labels = graph_->entity_labels;
+  model.names.relation_labels = graph_->relation_labels;
+  model.names.inverse_relations = graph_->inverse_relations;
+  model.parameters = parameters;
+  model.metadata = extra;
+  return WriteKgeModel(path, model);
+}
+
+}  // namespace rutile

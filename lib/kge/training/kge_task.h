@@ -1,0 +1,132 @@
+// Learning embeddings of a knowledge graph: the Task behind `train` for triples.
+//
+// One term: the loss of an example (kge_options.h), one count each; the loss is its mean. Validation and test queries
+// are ranked, filtered by train, valid and test, ties realistic.
+//
+// Batch norms make an example's loss depend on its batch: gradients of two batches that are accumulated are not those
+// of the one large batch, as in PyTorch. Running statistics are buffers among the parameters: what gradients were taken
+// of moves them in FinishStep, batch after batch.
+
+#ifndef RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
+#define RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/graph/knowledge_graph.h"
+#include "lib/graph/known_tails.h"
+#include "lib/kge/layers/batch_statistics.h"
+#include "lib/kge/layers/batch_sum.h"
+#include "lib/kge/training/conve_kernel.h"
+#include "lib/kge/training/kge_examples.h"
+#include "lib/kge/model/kge_options.h"
+#include "lib/kge/model/kge_shape.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/ranking/rank_counts.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/exchange.h"
+#include "lib/task/gradient_observer.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+class KgeTask : public Task {
+ public:
+  // known: of train, valid and test; null: built here. num_threads: results do not depend on it, but for what
+  // LibTorch's matrix products do. factors: how the kernel rounds those of matrix products in training; for fp32
+  // parameters. INVALID_ARGUMENT: CheckKgeOptions; fewer than 2 entities; rounding with fp64.
+  static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
+                                                         std::shared_ptr<const KnownTails> known,
+                                                         const KgeOptions& options, int num_threads,
+                                                         FactorRounding factors = FactorRounding::kNone);
+  ~KgeTask() override;
+
+  // ConvE: batch norms see the batches of all processes from now on, as one process with all examples would. All
+  // processes must then call AccumulateGradients for each training batch.
+  void SynchroniseNorms(BatchSum sum);
+  bool MeetsInBatches() const override { return meets_in_batches_; }
+
+  // Rows of embeddings, channels and columns of fc: kge_shard.h.
+  absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override;
+
+  const KgeShape& shape() const { return shape_; }
+  const KgeExamples& examples() const { return examples_; }
+
+  int64_t num_examples() const override { return examples_.size(); }
+  double ExampleCost(int64_t example) const override { return 1; }
+  // The tensors of KgeExamples::FillBatch.
+  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
+  void StartEpoch(int64_t epoch, bool training) override { epoch_ = training ? epoch : -1; }
+
+  // Nothing but what the buffers will be set from; that is forgotten.
+  absl::Status SetState(const NamedTensors& state) override;
+  // The options, and which triples these are.
+  std::map<std::string, std::string> Course() const override { return course_; }
+
+  DType parameter_dtype() const override { return shape_.options.precision; }
+  std::vector<ParameterSlice> parameter_slices() const override { return shape_.Slices(); }
+  Tensor InitialParameters(uint64_t seed) const override;
+
+  std::vector<LossTerm> terms() const override;
+  Loss CombineTerms(const TermSums& sums) const override;
+  at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
+  // Training batches move the running statistics, as in AccumulateGradients.
+  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                         const EagerOptions& eager) const override;
+  // All but TorchScript.
+  absl::Status CheckEager(const EagerOptions& eager) const override;
+  std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
+  // Through ConveKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                                   TermSums* sums) override;
+  std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
+  bool OverwritesGradients() const override { return true; }
+  bool HandsOverGradients() const override { return true; }
+  void FinishStep(Tensor* parameters) override;
+
+  int num_metric_sums() const override { return kNumMetricSums; }
+  absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                        absl::Span<double> metric_sums) override;
+  // Scores of a whole batch are there at one time, [B, entities].
+  bool EvaluatesOnDevices() const override { return true; }
+  void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                     absl::Span<double> metric_sums) const override;
+  // mrr, mr, hits@1, hits@3, hits@10: of realistic filtered ranks, over all that was ranked; no units.
+  std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
+
+  ThreadPool* Threads() override { return &pool_; }
+  absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override;
+
+ private:
+  // Sums of 1/rank, rank, hits at 1, 3 and 10, and how many.
+  static constexpr int kNumMetricSums = 6;
+
+  KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
+          const KgeOptions& options, int num_threads, FactorRounding factors);
+  template <typename T>
+  void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
+  static void AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums);
+  const std::shared_ptr<const KnowledgeGraph> graph_;
+  const KgeExamples examples_;
+  const KgeShape shape_;
+  const std::map<std::string, std::string> course_;
+  ThreadPool pool_;
+  ConveKernel kernel_;
+  Tensor hidden_;  // [Q, d] of the queries that are ranked
+  int64_t epoch_ = -1;
+  bool meets_in_batches_ = false;
+  // Of the batches since FinishStep. The eager path, which knows only a constant task, adds to it too; one thread.
+  mutable std::vector<BatchStatistics> seen_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_

@@ -1,0 +1,51 @@
+// What KgeTask leaves to LibTorch: the definition of its loss. A file of its own, so that LibTorch is included in one
+// place only.
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "lib/base/logging.h"
+#include "lib/kge/training/device_ranks.h"
+#include "lib/kge/training/distinct_queries.h"
+#include "lib/kge/training/kge_reference.h"
+#include "lib/kge/training/kge_task.h"
+
+namespace rutile {
+namespace {
+
+// [B, 1]
+at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const NamedTensors& batch, MixedPrecision mixed,
+                  BatchStatistics* statistics) {
+  const KgeBatch view = ViewKgeBatch(batch);
+  KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
+  if (statistics != nullptr) *statistics = std::move(hidden.statistics);
+  return ReferenceLosses(shape, ReferenceScores(shape, parameters, hidden.v, mixed), view).unsqueeze(1);
+}
+
+}  // namespace
+
+at::Tensor KgeTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
+  return Losses(shape_, parameters, batch, MixedPrecision::kNone, nullptr);
+}
+
+at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                                const EagerOptions& eager) const {
+  BatchStatistics statistics;
+  at::Tensor losses = Losses(shape_, parameters, batch, eager.mixed, &statistics);
+  if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
+  return losses;
+}
+
+void KgeTask::EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                            absl::Span<double> metric_sums) const {
+  CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
+  const KgeBatch view = ViewKgeBatch(batch);
+  const at::Tensor scores = ReferenceScores(shape_, parameters, ReferenceHidden(shape_, parameters, view).v);
+  sums->sum[0] += ReferenceLosses(shape_, scores, view).sum(at::kDouble).item<double>();
+  sums->count[0] += static_cast<double>(view.size());
+  const DistinctQueries distinct = FindDistinct(batch);
+  AddMetrics(CountRanksOnDevice(scores.contiguous(), distinct.row, distinct.Queries()), metric_sums);
+}
+
+}  // namespace rutile

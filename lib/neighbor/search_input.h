@@ -1,0 +1,47 @@
+// What every search must know of a structure before it looks for pairs, and what it must agree on.
+
+#ifndef RUTILE_LIB_NEIGHBOR_SEARCH_INPUT_H_
+#define RUTILE_LIB_NEIGHBOR_SEARCH_INPUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/structure/cell.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// A structure that passed the checks of NeighborSearch::Compute that need no pairs.
+struct LatticeFrame {
+  Matrix3 cell;                    // complete: unit normals where not periodic
+  Vector3 width;                   // distance between lattice planes, Angstrom
+  std::vector<double> fractional;  // [3N] of positions as given; Angstrom along directions that are not periodic
+  Vector3 lowest, highest;         // extremes of `fractional`, 0 where there are no atoms
+};
+
+// Fills `frame`, reusing its memory; `reach` is the search radius in Angstrom. Errors as in NeighborSearch::Compute;
+// also more than kMostImages images of the cell within reach, and shifts that would not fit into int16.
+absl::Status MakeLatticeFrame(const Structure& structure, double reach, LatticeFrame* frame);
+
+// A cell so small or so skewed that it needs more images than this is a mistake, and would take minutes for each atom.
+inline constexpr double kMostImages = 1e6;
+
+// A radius that also finds the pairs that are errors, where the cutoff is shorter than those.
+double SearchRadius(double cutoff);
+
+// shift . cell. All algorithms take their vectors from here and from r_ij = (r_j - r_i) + shift . cell, squared lengths
+// as (x x + y y) + z z, each operation rounded (no fused multiply-add), so that their lists are equal bit for bit and
+// (i, j, shift) is exactly minus (j, i, -shift).
+inline Vector3 ShiftVector(const Matrix3& cell, double sx, double sy, double sz) {
+  return {(sx * cell[0] + sy * cell[3]) + sz * cell[6], (sx * cell[1] + sy * cell[4]) + sz * cell[7],
+          (sx * cell[2] + sy * cell[5]) + sz * cell[8]};
+}
+
+// INVALID_ARGUMENT naming two atoms (here counted from 0, in the message from 1) that are nearer than
+// kSmallestDistance.
+absl::Status TooNear(int64_t i, int64_t j, const int16_t shift[3], double squared_distance);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_NEIGHBOR_SEARCH_INPUT_H_

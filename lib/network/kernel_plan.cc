@@ -1,0 +1,95 @@
+#include "lib/network/kernel_plan.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+
+namespace rutile {
+namespace {
+
+constexpr char kStateName[] = "kernel_plan";
+
+absl::string_view FormName(GradientForm form) {
+  switch (form) {
+    case GradientForm::kByWidth:
+      return "by_width";
+    case GradientForm::kLanes:
+      return "lanes";
+    case GradientForm::kTurned:
+      return "turned";
+  }
+  return "";
+}
+
+absl::string_view FormText(NetworkForm form) {
+  switch (form) {
+    case NetworkForm::kByWidth:
+      return "";
+    case NetworkForm::kBlocks:
+      return " form=blocks";
+    case NetworkForm::kMatrices:
+      return " form=matrices";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool IsValid(const KernelPlan& plan) {
+  const auto is_of = [](auto value, auto last) { return static_cast<int>(value) >= 0 && value <= last; };
+  return is_of(plan.gradients, GradientForm::kTurned) && is_of(plan.form, NetworkForm::kMatrices) &&
+         plan.block_atoms >= 1 &&
+         plan.block_atoms <= (plan.form == NetworkForm::kMatrices ? kMostWideAtoms : kBlockAtoms);
+}
+
+std::string KernelPlanText(const KernelPlan& plan) {
+  return absl::StrCat("block_atoms=", plan.block_atoms, " gradients=", FormName(plan.gradients), FormText(plan.form));
+}
+
+absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text) {
+  KernelPlan plan;
+  absl::string_view rest = text;
+  const size_t space = rest.find(' ');
+  if (absl::ConsumePrefix(&rest, "block_atoms=") && space != absl::string_view::npos &&
+      absl::SimpleAtoi(text.substr(12, space - 12), &plan.block_atoms)) {
+    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
+      for (const NetworkForm form : {NetworkForm::kByWidth, NetworkForm::kBlocks, NetworkForm::kMatrices}) {
+        plan.gradients = gradients;
+        plan.form = form;
+        if (IsValid(plan) && KernelPlanText(plan) == text) return plan;
+      }
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text, "\" is no plan of a kernel; expected block_atoms=1 .. ", kBlockAtoms,
+                   " and gradients=by_width, lanes or turned, then form=blocks, form=matrices (block_atoms=1 .. ",
+                   kMostWideAtoms, ") or nothing"));
+}
+
+void SetKernelPlanState(const KernelPlan& plan, NamedTensors* state) {
+  state->Set(kStateName,
+             Tensor::Of<int64_t>(
+                 {plan.block_atoms, static_cast<int64_t>(plan.gradients), static_cast<int64_t>(plan.form)}, {3}));
+}
+
+absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state) {
+  const Tensor* found = state.Find(kStateName);
+  if (found != nullptr && found->dtype() == DType::kI64 && (found->num_elements() == 2 || found->num_elements() == 3)) {
+    const absl::Span<const int64_t> values = found->values<int64_t>();
+    const bool small =
+        std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0 && v <= kMostWideAtoms; });
+    // Before there were forms all was blocks.
+    const int64_t form = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkForm::kBlocks);
+    const KernelPlan plan = {static_cast<int>(values[0]), static_cast<GradientForm>(values[1]),
+                             static_cast<NetworkForm>(form)};
+    if (small && IsValid(plan)) return plan;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor \"", kStateName, "\" is missing or is no plan of a kernel (I64, 2 or 3 elements)"));
+}
+
+}  // namespace rutile

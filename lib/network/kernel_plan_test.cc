@@ -1,0 +1,73 @@
+#include "lib/network/kernel_plan.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+TEST(KernelPlanTest, TextGivesThePlanBack) {
+  EXPECT_EQ(KernelPlanText({}), "block_atoms=128 gradients=by_width");
+  for (const int atoms : {1, 64, 128}) {
+    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
+      for (const NetworkForm network : {NetworkForm::kByWidth, NetworkForm::kBlocks, NetworkForm::kMatrices}) {
+        const KernelPlan plan = {atoms, form, network};
+        const auto parsed = ParseKernelPlan(KernelPlanText(plan));
+        ASSERT_TRUE(parsed.ok()) << parsed.status();
+        EXPECT_TRUE(*parsed == plan);
+      }
+    }
+  }
+  const KernelPlan wide = {512, GradientForm::kByWidth, NetworkForm::kMatrices};
+  EXPECT_EQ(KernelPlanText(wide), "block_atoms=512 gradients=by_width form=matrices");
+  EXPECT_TRUE(*ParseKernelPlan(KernelPlanText(wide)) == wide);
+  // Of before there were forms.
+  EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=turned")->form == NetworkForm::kByWidth);
+}
+
+TEST(KernelPlanTest, RefusesAnythingElse) {
+  for (const char* text :
+       {"", "block_atoms=64", "block_atoms=0 gradients=lanes", "block_atoms=129 gradients=lanes",
+        "block_atoms=064 gradients=lanes", "block_atoms=64 gradients=rows", "block_atoms=64 gradients=lanes ",
+        "block_atoms=9999999999999 gradients=lanes", "gradients=lanes block_atoms=64",
+        "block_atoms=64 gradients=lanes form=tiles", "block_atoms=64 gradients=lanes form=by_width",
+        "block_atoms=513 gradients=lanes form=matrices", "block_atoms=129 gradients=lanes form=blocks",
+        "block_atoms=64 form=blocks"}) {
+    EXPECT_FALSE(ParseKernelPlan(text).ok()) << text;
+  }
+  EXPECT_NE(ParseKernelPlan("x").status().message().find("expected block_atoms=1 .. 128"), std::string::npos);
+}
+
+TEST(KernelPlanTest, StateGivesThePlanBack) {
+  NamedTensors state;
+  EXPECT_FALSE(KernelPlanOfState(state).ok());
+  for (const KernelPlan& plan :
+       {KernelPlan{32, GradientForm::kTurned}, KernelPlan{512, GradientForm::kByWidth, NetworkForm::kMatrices}}) {
+    SetKernelPlanState(plan, &state);
+    EXPECT_TRUE(*KernelPlanOfState(state) == plan);
+  }
+  // A checkpoint of before there were forms goes on with its bits.
+  state.Set("kernel_plan", Tensor::Of<int64_t>({32, 2}));
+  EXPECT_TRUE((*KernelPlanOfState(state) == KernelPlan{32, GradientForm::kTurned, NetworkForm::kBlocks}));
+  for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{32},
+                                            {0, 1},
+                                            {129, 1},
+                                            {32, 3},
+                                            {32, -1},
+                                            {32, 1, 3},
+                                            {32, 1, -1},
+                                            {513, 1, 2},
+                                            {129, 1, 1},
+                                            {int64_t{1} << 33, 1, 1},
+                                            {32, 1, 1, 1}}) {
+    state.Set("kernel_plan", Tensor::Of(wrong));
+    EXPECT_FALSE(KernelPlanOfState(state).ok());
+  }
+  state.Set("kernel_plan", Tensor::Of<double>({32, 1}));
+  EXPECT_FALSE(KernelPlanOfState(state).ok());
+}
+
+}  // namespace
+}  // namespace rutile

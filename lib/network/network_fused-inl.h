@@ -1,0 +1,114 @@
+// What the passes over a block of atoms share, for kernels that Highway compiles for each instruction set: products of
+// weights with rows, sums over atoms, activations, and transposition. energy_blocks.h explains tiles.
+
+// Read again for each target.
+#if defined(RUTILE_LIB_NETWORK_NETWORK_FUSED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RUTILE_LIB_NETWORK_NETWORK_FUSED_INL_H_
+#undef RUTILE_LIB_NETWORK_NETWORK_FUSED_INL_H_
+#else
+#define RUTILE_LIB_NETWORK_NETWORK_FUSED_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "lib/base/simd.h"
+#include "lib/network/activation-inl.h"
+#include "lib/network/network_fused.h"
+#include "lib/network/products-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rutile {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// out[o] = bias[o] + the product.
+template <typename T>
+struct ForwardEnds {
+  const T* bias;
+  T* out;
+
+  template <int R, int V>
+  HWY_INLINE void Begin(int o, VecOf<T> (&acc)[R][V]) const {
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) acc[r][v] = hn::Set(hn::ScalableTag<T>(), bias[o + r]);
+    }
+  }
+  template <int R, int V>
+  HWY_INLINE void End(int o, const VecOf<T> (&acc)[R][V]) const {
+    const hn::ScalableTag<T> d;
+    const int lanes = hn::Lanes(d);
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) hn::Store(acc[r][v], d, out + (o + r) * TileStride<T>() + v * lanes);
+    }
+  }
+};
+
+// y = f(y) for `count` rows of V vectors. slopes: f' goes there, read where the value does not tell (twist, silu) only.
+// curvatures: f'' of the same activations, or null.
+template <int V, typename T>
+HWY_INLINE void ActivateRows(Activation activation, int count, T* rows, T* slopes, T* curvatures) {
+  const hn::ScalableTag<T> d;
+  const int lanes = hn::Lanes(d);
+  for (int r = 0; r < count; ++r) {
+    for (int v = 0; v < V; ++v) {
+      const int64_t offset = r * TileStride<T>() + v * lanes;
+      ActivateVector(d, activation, hn::Load(d, rows + offset), rows + offset,
+                     slopes == nullptr ? nullptr : slopes + offset,
+                     curvatures == nullptr ? nullptr : curvatures + offset);
+    }
+  }
+}
+
+// W in and W^T d_out as products of the rows of a tile.
+template <typename T>
+HWY_INLINE Product<T> Onward(const BlockLayout::Layer& layer, const T* parameters, const T* in) {
+  return {parameters + layer.weight, layer.inputs, 1, layer.outputs, layer.inputs, in};
+}
+template <typename T>
+HWY_INLINE Product<T> Back(const BlockLayout::Layer& layer, const T* parameters, const T* d_out) {
+  return {parameters + layer.weight, 1, layer.inputs, layer.inputs, layer.outputs, d_out};
+}
+
+// One layer before its activation for V vectors of atoms. in: the layer's first input.
+template <int V, typename T>
+HWY_INLINE void ForwardLayer(const BlockLayout::Layer& layer, const T* parameters, const T* in, T* tile) {
+  Multiply<V>(Onward<T>(layer, parameters, in),
+              ForwardEnds<T>{parameters + layer.bias, tile + layer.output_row * TileStride<T>()});
+}
+
+// n rounded up to whole vectors.
+template <typename T>
+HWY_INLINE int Padded(int n) {
+  const int lanes = hn::Lanes(hn::ScalableTag<T>());
+  return (n + lanes - 1) / lanes * lanes;
+}
+
+// The first rows of a tile from x [n, F], or, where `row` is not null, from rows row[0 .. n) of x; padding is 0.
+template <typename T>
+HWY_INLINE void ReadRows(const T* x, const int64_t* row, int n, int num_features, T* tile) {
+  if (row == nullptr) {
+    Transpose(x, n, num_features, num_features, tile, TileStride<T>());
+  } else {
+    TransposeRows([=](int64_t a) { return x + row[a] * num_features; }, n, num_features, tile, TileStride<T>());
+  }
+  const int padded = Padded<T>(n);
+  for (int f = 0; f < num_features; ++f) {
+    for (int a = n; a < padded; ++a) tile[f * TileStride<T>() + a] = 0;
+  }
+}
+
+// Calls pass.Run<V>(first atom) for all vectors of `padded` atoms.
+template <typename T, class Pass>
+HWY_INLINE void ForVectors(int padded, const Pass& pass) {
+  const int lanes = hn::Lanes(hn::ScalableTag<T>());
+  int a = 0;
+  for (; a + kVecs * lanes <= padded; a += kVecs * lanes) pass.template Run<kVecs>(a);
+  for (; a < padded; a += lanes) pass.template Run<1>(a);
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace rutile
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

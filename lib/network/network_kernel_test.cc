@@ -1,0 +1,459 @@
+#include "lib/network/network_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "hwy/targets.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/simd.h"
+#include "lib/network/network_fused.h"
+#include "lib/network/network_kernel_testing.h"
+#include "lib/network/kernel_plan.h"
+
+namespace rutile {
+namespace {
+
+double Activate(Activation activation, double z) {
+  const double m = 1.7159 * std::tanh(2 * z / 3);
+  switch (activation) {
+    case Activation::kLinear:
+      return z;
+    case Activation::kTanh:
+      return std::tanh(z);
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-z));
+    case Activation::kMtanh:
+      return m;
+    case Activation::kTwist:
+      return m + 0.1 * z;
+    case Activation::kSilu:
+      return z / (1 + std::exp(-z));
+  }
+  return 0;
+}
+
+// One atom's energy, as the formula reads.
+double PlainEnergy(const NetworkShape& shape, const std::vector<double>& p, int species, const double* x) {
+  std::vector<double> h(x, x + shape.num_features);
+  for (int l = 0; l < shape.num_layers(); ++l) {
+    std::vector<double> next(shape.layer_outputs(l));
+    for (int o = 0; o < next.size(); ++o) {
+      double z = p[shape.bias_offset(species, l) + o];
+      for (int i = 0; i < h.size(); ++i) z += p[shape.weight_offset(species, l) + o * h.size() + i] * h[i];
+      next[o] = l + 1 == shape.num_layers() ? z : Activate(shape.activation, z);
+    }
+    h = next;
+  }
+  return h[0];
+}
+
+template <typename T>
+std::vector<double> PlainSums(const KernelExample<T>& e, const std::vector<double>& parameters) {
+  std::vector<double> sums(e.num_structures, 0.0);
+  const std::vector<double> x(e.x.begin(), e.x.end());
+  for (int s = 0; s < e.shape.num_species; ++s) {
+    for (int64_t a = e.species_offset[s]; a < e.species_offset[s + 1]; ++a) {
+      sums[e.structure[a]] += PlainEnergy(e.shape, parameters, s, &x[a * e.shape.num_features]);
+    }
+  }
+  return sums;
+}
+
+template <typename T>
+double PlainLoss(const KernelExample<T>& e, const std::vector<double>& parameters) {
+  const std::vector<double> sums = PlainSums(e, parameters);
+  double loss = 0;
+  for (int s = 0; s < e.num_structures; ++s) loss += e.slopes[s] * sums[s];
+  return loss;
+}
+
+// sum over atoms of tangents . d energy / d x, by a central difference.
+template <typename T>
+double PlainTangentLoss(const KernelExample<T>& e, const std::vector<double>& parameters) {
+  const double h = 3e-4;
+  const int n = e.shape.num_features;
+  std::vector<double> up(n), down(n);
+  double loss = 0;
+  for (int s = 0; s < e.shape.num_species; ++s) {
+    for (int64_t a = e.species_offset[s]; a < e.species_offset[s + 1]; ++a) {
+      for (int f = 0; f < n; ++f) {
+        up[f] = e.x[a * n + f] + h * e.tangents[a * n + f];
+        down[f] = e.x[a * n + f] - h * e.tangents[a * n + f];
+      }
+      loss += PlainEnergy(e.shape, parameters, s, up.data()) - PlainEnergy(e.shape, parameters, s, down.data());
+    }
+  }
+  return loss / (2 * h);
+}
+
+// Names such as "tanh_f5_7x5".
+struct Case {
+  std::vector<int64_t> atoms;  // of each species
+  int num_features;
+  std::vector<int> hidden;
+};
+
+const Case kCases[] = {
+    {{1}, 3, {}},                      // a linear model of one atom
+    {{5}, 1, {1}},                     // every width 1
+    {{17, 9}, 5, {7, 5}},              // odd widths
+    {{227, 454}, 20, {16, 16}},        // a batch of 32 structures of TiO2
+    {{0, 140, 3}, 26, {33, 17, 9}},    // a species without atoms, more than a block
+    {{64, 0, 31, 128, 129}, 7, {15}},  // five species, at and above a block
+};
+
+class EnergyKernelTest : public testing::TestWithParam<std::tuple<Case, Activation>> {
+ protected:
+  NetworkShape Shape() const {
+    const auto& [c, activation] = GetParam();
+    return {static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
+  }
+  ~EnergyKernelTest() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const std::vector<double> plain = PlainSums(e, e.parameters);
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    std::vector<double> sums(4, 99.0), evaluated(4, 99.0), single(4);
+    EnergyKernel<double> kernel(e.shape);
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+    kernel.Evaluate(e.parameters, e.rows(), absl::MakeSpan(evaluated));
+    EXPECT_EQ(sums, evaluated);
+    EnergyKernel<float> kernel32(e.shape);
+    kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(single));
+    for (int s = 0; s < 4; ++s) {
+      EXPECT_NEAR(sums[s], plain[s], 1e-15 * (10 + 3 * e.num_atoms()));
+      EXPECT_NEAR(single[s], plain[s], 1e-6 * (1 + 0.3 * e.num_atoms()));  // errors of atoms add
+    }
+  }
+}
+
+// Features read where they lie give the bits of features that were copied next to each other.
+TEST_P(EnergyKernelTest, RowsMayLieAnywhere) {
+  const auto check = [&](auto zero) {
+    using T = decltype(zero);
+    const KernelExample<T> e = MakeKernelExample<T>(Shape(), std::get<0>(GetParam()).atoms, 4);
+    const int64_t n = e.rows().num_atoms(), f = e.shape.num_features;
+    // Every second row of a larger table, in turned order.
+    std::vector<T> table(2 * n * f, std::numeric_limits<T>::quiet_NaN());
+    std::vector<int64_t> row(n);
+    for (int64_t a = 0; a < n; ++a) {
+      row[a] = 2 * (n - 1 - a) + 1;
+      std::copy_n(&e.x[a * f], f, &table[row[a] * f]);
+    }
+    AtomRows<T> apart = e.rows();
+    apart.x = table;
+    apart.row = row;
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      hwy::SetSupportedTargetsForTest(target);
+      EnergyKernel<T> kernel(e.shape);
+      std::vector<double> sums(e.num_structures), sums_apart(e.num_structures);
+      std::vector<T> gradients(e.parameters.size()), gradients_apart(e.parameters.size());
+      kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+      kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+      kernel.Forward(e.parameters, apart, absl::MakeSpan(sums_apart));
+      kernel.Backward(e.parameters, apart, e.slopes, absl::MakeSpan(gradients_apart));
+      EXPECT_EQ(sums_apart, sums);
+      EXPECT_EQ(gradients_apart, gradients);
+      kernel.Evaluate(e.parameters, apart, absl::MakeSpan(sums_apart));
+      EXPECT_EQ(sums_apart, sums);
+    }
+    hwy::SetSupportedTargetsForTest(0);
+  };
+  check(float());
+  check(double());
+}
+
+// The loss is linear in the sums, so a central difference along one parameter has an error of h^2 and of 1e-16 / h.
+TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  std::vector<double> first;
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    std::vector<double> gradients(e.parameters.size(), 2.0), sums(4);  // 2: what is there is added to
+    std::vector<float> gradients32(e.parameters.size(), 2.0f);
+    EnergyKernel<double> kernel(e.shape);
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+    kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+    EnergyKernel<float> kernel32(e.shape);
+    kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(sums));
+    kernel32.Backward(e32.parameters, e32.rows(), e.slopes, absl::MakeSpan(gradients32));
+    const double size = std::sqrt(static_cast<double>(e.num_atoms()));
+    if (first.empty()) {
+      first = gradients;
+      // A sample of the parameters, each layer's first and last among them.
+      const int64_t step = std::max<int64_t>(1, e.parameters.size() / 60);
+      for (int64_t i = 0; i < e.parameters.size(); i += (i + step < e.parameters.size() ? step : 1)) {
+        std::vector<double> p = e.parameters;
+        const double h = 1e-4;
+        p[i] += h;
+        const double up = PlainLoss(e, p);
+        p[i] -= 2 * h;
+        const double down = PlainLoss(e, p);
+        EXPECT_NEAR(gradients[i] - 2, (up - down) / (2 * h), 3e-7 * (1 + size)) << "parameter " << i;
+        if (i + step >= e.parameters.size() && step > 1 && i + 5 < e.parameters.size()) break;
+      }
+    }
+    for (int64_t i = 0; i < gradients.size(); ++i) {
+      EXPECT_NEAR(gradients[i], first[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(gradients32[i], first[i], 1e-5 * (1 + size)) << "parameter " << i;
+    }
+  }
+}
+
+TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const int num_features = e.shape.num_features;
+  EnergyKernel<double> kernel(e.shape);
+  std::vector<double> g(e.x.size(), 99.0);
+  kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(g));
+  int64_t row = 0;
+  for (int s = 0; s < e.shape.num_species; ++s) {
+    for (; row < e.species_offset[s + 1]; ++row) {
+      if (row % 7 != 0 && row + 1 != e.num_atoms()) continue;
+      std::vector<double> x(e.x.begin() + row * num_features, e.x.begin() + (row + 1) * num_features);
+      for (int f = 0; f < num_features; ++f) {
+        const double at = x[f], h = 1e-4;
+        x[f] = at + h;
+        const double up = PlainEnergy(e.shape, e.parameters, s, x.data());
+        x[f] = at - h;
+        const double down = PlainEnergy(e.shape, e.parameters, s, x.data());
+        x[f] = at;
+        EXPECT_NEAR(g[row * num_features + f], (up - down) / (2 * h), 1e-7);
+      }
+    }
+  }
+}
+
+// Tangent gradients against differences of the plain loops; the rest against the first order, which is tested above.
+TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
+  const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
+  const double size = std::sqrt(static_cast<double>(e.x.size()));
+  std::vector<double> first;
+  for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    std::vector<double> sums(4), x_gradients(e.x.size()), energy(e.parameters.size(), 0.0), plain_sums(4),
+        plain_x_gradients(e.x.size()), plain_energy(e.parameters.size(), 0.0);
+    EnergyKernel<double> kernel(e.shape);
+    kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(plain_x_gradients));
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(plain_sums));
+    kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(plain_energy));
+    kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+    EXPECT_EQ(sums, plain_sums);
+    EXPECT_EQ(x_gradients, plain_x_gradients);
+
+    // In any order and number.
+    std::vector<double> tangent(e.parameters.size(), 2.0), twice = tangent, both = tangent;
+    kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(tangent));
+    kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(energy));
+    kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(twice));
+    kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(both));
+    EXPECT_EQ(tangent, twice);
+    EnergyKernel<float> kernel32(e.shape);
+    std::vector<float> x_gradients32(e.x.size()), tangent32(e.parameters.size(), 2.0f);
+    kernel32.ForwardWithInputGradients(e32.parameters, e32.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients32));
+    kernel32.AddTangentGradients(e32.parameters, e32.rows(), e32.tangents, absl::MakeSpan(tangent32));
+
+    if (first.empty()) {
+      first = tangent;
+      const int64_t step = std::max<int64_t>(1, e.parameters.size() / 40);
+      for (int64_t i = 0; i < e.parameters.size(); i += (i + step < e.parameters.size() ? step : 1)) {
+        std::vector<double> p = e.parameters;
+        const double h = 3e-4;
+        p[i] += h;
+        const double up = PlainTangentLoss(e, p);
+        p[i] -= 2 * h;
+        const double down = PlainTangentLoss(e, p);
+        EXPECT_NEAR(tangent[i] - 2, (up - down) / (2 * h), 3e-6 * (1 + size)) << "parameter " << i;
+      }
+    }
+    for (int64_t i = 0; i < tangent.size(); ++i) {
+      EXPECT_NEAR(energy[i], plain_energy[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(both[i], tangent[i] + energy[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(tangent[i], first[i], 1e-13 * (1 + e.num_atoms())) << "parameter " << i;
+      EXPECT_NEAR(tangent32[i], first[i], 1e-5 * (1 + size)) << "parameter " << i;
+    }
+    for (int64_t i = 0; i < x_gradients.size(); ++i) EXPECT_NEAR(x_gradients32[i], x_gradients[i], 1e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, EnergyKernelTest,
+                         testing::Combine(testing::ValuesIn(kCases),
+                                          testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
+                                                          Activation::kMtanh, Activation::kTwist, Activation::kSilu)),
+                         [](const auto& info) {
+                           std::string name(ActivationName(std::get<1>(info.param)));
+                           const Case& c = std::get<0>(info.param);
+                           name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
+                           for (const int width : c.hidden) name += "_" + std::to_string(width);
+                           return name;
+                         });
+
+template <typename T>
+class EnergyKernelTypedTest : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(EnergyKernelTypedTest, Types);
+
+TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
+  using T = TypeParam;
+  // 31 blocks: more than there are gradient buffers.
+  const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
+  std::vector<std::vector<T>> gradients;
+  std::vector<std::vector<double>> sums;
+  std::vector<std::vector<T>> x_gradients, tangent_gradients;
+  for (const int threads : {0, 1, 2, 3}) {
+    ThreadPool pool(std::max(1, threads));
+    EnergyKernel<T> kernel(e.shape, threads == 0 ? nullptr : &pool);
+    gradients.emplace_back(e.parameters.size(), T(0));
+    sums.emplace_back(50);
+    x_gradients.emplace_back(e.x.size());
+    kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(x_gradients.back()));
+    kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums.back()));
+    kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients.back()));
+    EXPECT_EQ(gradients.back(), gradients.front()) << threads;
+    EXPECT_EQ(sums.back(), sums.front()) << threads;
+    EXPECT_EQ(x_gradients.back(), x_gradients.front()) << threads;
+    kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums.back()),
+                                     absl::MakeSpan(x_gradients.back()));
+    EXPECT_EQ(sums.back(), sums.front()) << threads;
+    EXPECT_EQ(x_gradients.back(), x_gradients.front()) << threads;
+    tangent_gradients.emplace_back(e.parameters.size(), T(0));
+    kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(tangent_gradients.back()));
+    kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(tangent_gradients.back()));
+    EXPECT_EQ(tangent_gradients.back(), tangent_gradients.front()) << threads;
+  }
+}
+
+// Gradients of a network that rests stay as they are; the others are as ever, and so is all that is no gradient.
+TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
+  using T = TypeParam;
+  const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {300, 700, 11}, 50);
+  const auto gradients = [&](EnergyKernel<T>* kernel, std::vector<double>* sums, bool second_order) {
+    std::vector<T> found(e.parameters.size(), T(7)), x_gradients(e.x.size());
+    sums->assign(50, 0);
+    if (second_order) {
+      kernel->ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(*sums), absl::MakeSpan(x_gradients));
+      kernel->AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(found));
+      kernel->AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(found));
+    } else {
+      kernel->Forward(e.parameters, e.rows(), absl::MakeSpan(*sums));
+      kernel->Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(found));
+    }
+    return found;
+  };
+  ThreadPool pool(2);
+  EnergyKernel<T> kernel(e.shape, &pool), threadless(e.shape);
+  const int64_t per_species = e.shape.parameters_per_species();
+  for (const bool second_order : {false, true}) {
+    std::vector<double> all_sums, sums;
+    kernel.SetResting({});
+    const std::vector<T> all = gradients(&kernel, &all_sums, second_order);
+    for (const std::vector<bool>& resting :
+         {std::vector<bool>{true, false, false}, {false, true, false}, {true, false, true}, {true, true, true}}) {
+      kernel.SetResting(resting);
+      threadless.SetResting(resting);
+      const std::vector<T> found = gradients(&kernel, &sums, second_order);
+      EXPECT_EQ(found, gradients(&threadless, &sums, second_order));
+      EXPECT_EQ(sums, all_sums);
+      for (int64_t i = 0; i < all.size(); ++i) {
+        const bool rests = resting[i / per_species];
+        const double expected = rests ? T(7) : all[i];
+        EXPECT_NEAR(found[i], expected, rests ? 0 : (sizeof(T) == 4 ? 2e-4 : 1e-11) * (1 + std::abs(expected))) << i;
+      }
+    }
+  }
+}
+
+// Rounding apart, and with the same bits for any number of threads.
+TYPED_TEST(EnergyKernelTypedTest, PlansGiveTheSame) {
+  using T = TypeParam;
+  const KernelExample<T> e = MakeKernelExample<T>({2, 33, {40, 21}, Activation::kSilu}, {301, 77}, 9);
+  const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
+  std::vector<double> expected;
+  for (const int block_atoms : {kBlockAtoms, 1, 16, 50, 64}) {
+    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
+      std::vector<T> first;
+      for (const int threads : {1, 3}) {
+        ThreadPool pool(threads);
+        EnergyKernel<T> kernel(e.shape, &pool);
+        kernel.SetPlan({block_atoms, form});
+        std::vector<double> sums(9);
+        std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
+        kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+        kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+        kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+        kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(gradients));
+        if (first.empty()) first = gradients;
+        EXPECT_EQ(gradients, first);
+      }
+      if (expected.empty()) expected.assign(first.begin(), first.end());
+      double largest = 0, difference = 0;
+      for (size_t i = 0; i < first.size(); ++i) {
+        largest = std::max(largest, std::abs(expected[i]));
+        difference = std::max(difference, std::abs(first[i] - expected[i]));
+      }
+      EXPECT_LT(difference, tolerance * largest) << KernelPlanText({block_atoms, form});
+    }
+  }
+}
+
+TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
+  using T = TypeParam;
+  KernelExample<T> e = MakeKernelExample<T>({2, 4, {3}, Activation::kSilu}, {0, 0}, 2);
+  EnergyKernel<T> kernel(e.shape);
+  std::vector<double> sums(2, 5.0);
+  std::vector<T> gradients(e.parameters.size(), T(0));
+  kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+  kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+  EXPECT_EQ(sums, std::vector<double>(2, 0.0));
+  kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::Span<T>());
+  kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
+  kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(gradients));
+  EXPECT_EQ(sums, std::vector<double>(2, 0.0));
+  EXPECT_EQ(gradients, std::vector<T>(gradients.size(), T(0)));
+  // A run that has diverged is seen, not hidden.
+  e = MakeKernelExample<T>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  e.x[1] = std::numeric_limits<T>::quiet_NaN();
+  sums.resize(1);
+  kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+  EXPECT_TRUE(std::isnan(sums[0]));
+}
+
+TEST(EnergyKernelDeathTest, RefusesLengthsThatDisagree) {
+  const KernelExample<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  EnergyKernel<float> kernel(e.shape);
+  std::vector<double> sums(1);
+  EXPECT_DEATH(kernel.Forward(absl::MakeSpan(e.parameters).first(5), e.rows(), absl::MakeSpan(sums)), "5 vs. 38");
+}
+
+TEST(EnergyKernelDeathTest, RefusesGradientsWithoutTheirForward) {
+  const KernelExample<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
+  EnergyKernel<float> kernel(e.shape);
+  std::vector<double> sums(1);
+  std::vector<float> gradients(e.parameters.size()), x_gradients(e.x.size());
+  EXPECT_DEATH(kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients)), "Forward comes first");
+  kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
+  EXPECT_DEATH(kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients)),
+               "ForwardWithInputGradients comes first");
+  kernel.ForwardWithInputGradients(e.parameters, e.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients));
+  EXPECT_DEATH(kernel.AddTangentGradients(e.parameters, e.rows(), absl::MakeConstSpan(e.tangents).first(3),
+                                          absl::MakeSpan(gradients)),
+               "3 vs. 20");
+}
+
+}  // namespace
+}  // namespace rutile

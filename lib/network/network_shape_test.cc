@@ -1,0 +1,70 @@
+#include "lib/network/network_shape.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/network/network_init.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(NetworkShapeTest, OffsetsFollowEachOther) {
+  const NetworkShape shape{2, 3, {5, 4}, Activation::kTanh};
+  EXPECT_EQ(shape.parameters_per_species(), 3 * 5 + 5 + 5 * 4 + 4 + 4 + 1);
+  int64_t offset = 0;
+  for (int species = 0; species < 2; ++species) {
+    for (int layer = 0; layer < 3; ++layer) {
+      EXPECT_EQ(shape.weight_offset(species, layer), offset);
+      offset += shape.layer_inputs(layer) * shape.layer_outputs(layer);
+      EXPECT_EQ(shape.bias_offset(species, layer), offset);
+      offset += shape.layer_outputs(layer);
+    }
+  }
+  EXPECT_EQ(offset, shape.num_parameters());
+}
+
+TEST(NetworkShapeTest, NoHiddenLayerIsALinearModel) {
+  const NetworkShape shape{1, 7, {}, Activation::kTanh};
+  EXPECT_EQ(shape.num_layers(), 1);
+  EXPECT_EQ(shape.num_parameters(), 8);
+  EXPECT_TRUE(shape.Validate().ok());
+}
+
+TEST(NetworkShapeTest, RefusesLayersWithoutNodes) {
+  EXPECT_THAT(NetworkShape({1, 7, {4, 0}, Activation::kTanh}).Validate().message(), HasSubstr("--hidden"));
+  EXPECT_FALSE(NetworkShape({1, 7, {5000}, Activation::kTanh}).Validate().ok());
+  EXPECT_FALSE(NetworkShape({1, 7, std::vector<int>(17, 2), Activation::kTanh}).Validate().ok());
+}
+
+TEST(ActivationTest, NamesComeBack) {
+  for (const char* name : {"linear", "tanh", "sigmoid", "mtanh", "twist", "silu"}) {
+    const absl::StatusOr<Activation> activation = ParseActivation(name);
+    ASSERT_TRUE(activation.ok());
+    EXPECT_EQ(ActivationName(*activation), name);
+  }
+  EXPECT_THAT(ParseActivation("relu").status().message(), HasSubstr("mtanh"));
+}
+
+TEST(NetworkInitTest, UniformWithinTheBoundAndFixedByTheSeed) {
+  const NetworkShape shape{2, 25, {40, 3}, Activation::kTanh};
+  const std::vector<double> parameters = InitialNetworkParameters(shape, 7);
+  ASSERT_EQ(static_cast<int64_t>(parameters.size()), shape.num_parameters());
+  const auto first = parameters.begin(), last = first + shape.weight_offset(0, 1);
+  EXPECT_LE(*std::max_element(first, last), 0.2);
+  EXPECT_GE(*std::min_element(first, last), -0.2);
+  EXPECT_GT(*std::max_element(first, last), 0.19);
+  EXPECT_EQ(parameters, InitialNetworkParameters(shape, 7));
+  EXPECT_NE(parameters, InitialNetworkParameters(shape, 8));
+  EXPECT_NE(parameters[0], parameters[shape.weight_offset(1, 0)]);  // species differ
+  // A wider first layer leaves the last one as it was.
+  const NetworkShape wider{2, 25, {50, 3}, Activation::kTanh};
+  const std::vector<double> other = InitialNetworkParameters(wider, 7);
+  EXPECT_EQ(parameters[shape.weight_offset(1, 2)], other[wider.weight_offset(1, 2)]);
+}
+
+}  // namespace
+}  // namespace rutile

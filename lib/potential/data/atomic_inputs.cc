@@ -1,0 +1,254 @@
+#include "lib/potential/data/atomic_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/file.h"
+#include "lib/base/line_reader.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/preload.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/data/structure_block.h"
+#include "lib/structure/element.h"
+#include "lib/tensorfile/tensor_reader.h"
+
+namespace rutile {
+namespace {
+
+using Block = std::shared_ptr<const AtomicBlock>;
+
+// ---- what must agree
+
+std::string EnergiesText(const std::map<uint8_t, double>& energies) {
+  if (energies.empty()) return "not given";
+  return absl::StrJoin(energies, ",", [](std::string* out, const std::pair<const uint8_t, double>& entry) {
+    absl::StrAppend(out, ElementSymbol(entry.first), "=", entry.second);
+  });
+}
+
+std::string DescriptorText(const std::optional<ChebyshevOptions>& descriptor) {
+  return descriptor.has_value() ? descriptor->ToJson() : "not recorded";
+}
+
+// Files of one kind were made to be used together only if they agree in everything that was told once.
+absl::Status CheckSame(const AtomicBlock& first, const AtomicBlock& other) {
+  auto differ = [&](absl::string_view what, absl::string_view a, absl::string_view b) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        other.path, ": its ", what, " is ", b, ", but that of ", first.path, " is ", a, "; run ",
+        other.kind == AtomicKind::kNeighbors ? "cache-neighbors" : "featurize", " on both with the same flags"));
+  };
+  if (other.descriptor != first.descriptor) {
+    return differ("descriptor", DescriptorText(first.descriptor), DescriptorText(other.descriptor));
+  }
+  if (other.kind == AtomicKind::kFeatures && other.feature.dtype() != first.feature.dtype()) {
+    return differ("feature type", DTypeName(first.feature.dtype()), DTypeName(other.feature.dtype()));
+  }
+  if (other.config_key != first.config_key) return differ("config_key", first.config_key, other.config_key);
+  if (other.weight_key != first.weight_key) return differ("weight_key", first.weight_key, other.weight_key);
+  if (other.atomic_energies != first.atomic_energies) {
+    return differ("atomic_energies", EnergiesText(first.atomic_energies), EnergiesText(other.atomic_energies));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& blocks, const AtomicDataOptions& options) {
+  const std::optional<ChebyshevOptions>& given = options.descriptor;
+  const AtomicBlock* recorded = nullptr;
+  for (const Block& block : blocks) {
+    if (!block->descriptor.has_value()) continue;
+    if (recorded == nullptr) recorded = block.get();
+    if (*block->descriptor != *recorded->descriptor) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(block->path, ": its descriptor is ", block->descriptor->ToJson(), ", but that of ",
+                       recorded->path, " is ", recorded->descriptor->ToJson(), "; make both with the same flags"));
+    }
+  }
+  if (recorded != nullptr && given.has_value() && *given != *recorded->descriptor) {
+    return absl::InvalidArgumentError(absl::StrCat(recorded->path, ": made with the descriptor ",
+                                                   recorded->descriptor->ToJson(), ", but the flags say ",
+                                                   given->ToJson(), "; leave the descriptor's flags out"));
+  }
+  if (recorded != nullptr) return *recorded->descriptor;
+  const ChebyshevOptions* const chosen = given.has_value()                        ? &*given
+                                         : options.default_descriptor.has_value() ? &*options.default_descriptor
+                                                                                  : nullptr;
+  if (chosen == nullptr) {
+    return absl::InvalidArgumentError(
+        "no descriptor is recorded in the inputs: give --species and the descriptor's other flags");
+  }
+  RETURN_IF_ERROR(chosen->Validate());
+  return *chosen;
+}
+
+// ---- inputs
+
+// A file of tensors, decoded, or structures still to be read.
+struct Input {
+  Block block;                      // of tensors
+  std::optional<LineReader> lines;  // of structures
+};
+
+absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& preload) {
+  Input input;
+  std::error_code ignored;
+  const bool regular = path != "-" && std::filesystem::is_regular_file(path, ignored);
+  if (regular && !LooksLikeTensorFile(path)) {
+    ASSIGN_OR_RETURN(input.lines, LineReader::Open(path));
+    return input;
+  }
+  ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
+  // A stream was taken into memory to be looked at; the ninth byte of a tensor file begins its header.
+  if (!regular && (contents.data().size() < 9 || contents.data()[8] != '{')) {
+    input.lines = LineReader::FromBytes(path, std::string(contents.data()));
+    return input;
+  }
+  ASSIGN_OR_RETURN(TensorFile file, ParseTensorFile(contents.path(), contents.data(), contents.owner()));
+  ASSIGN_OR_RETURN(AtomicBlock block, BlockFromTensorFile(std::move(file)));
+  input.block = std::make_shared<const AtomicBlock>(std::move(block));
+  return input;
+}
+
+// Structures are not preloaded: what is read of them is in memory already.
+absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions& preload) {
+  if (preload.preload == Preload::kNone) return absl::OkStatus();
+  std::vector<std::string> files;
+  std::copy_if(paths.begin(), paths.end(), std::back_inserter(files), LooksLikeTensorFile);
+  return CheckPreloadRoom(files, preload);
+}
+
+// Each file by one thread. What they warn of comes in the order of files.
+absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files, const ChebyshevOptions& descriptor,
+                                                  const AtomicDataOptions& options) {
+  StructureBlockOptions block_options;
+  block_options.species = descriptor.species;
+  block_options.reader = options.reader;
+  block_options.config_key = options.config_key;
+  block_options.weight_key = options.weight_key;
+  std::vector<Block> blocks(files.size());
+  std::vector<absl::Status> status(files.size());
+  std::vector<std::vector<std::string>> warnings(files.size());
+  ThreadPool pool(std::min<int>(options.num_threads, files.size()));
+  pool.For(files.size(), 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      StructureBlockOptions own = block_options;
+      own.reader.on_warning = [&warnings, i](const std::string& message) { warnings[i].push_back(message); };
+      absl::StatusOr<AtomicBlock> block = BlockFromStructures(std::move(files[i]), own);
+      status[i] = block.status();
+      if (block.ok()) blocks[i] = std::make_shared<const AtomicBlock>(*std::move(block));
+    }
+  });
+  for (const absl::Status& s : status) RETURN_IF_ERROR(s);
+  for (const std::vector<std::string>& of_file : warnings) {
+    for (const std::string& message : of_file) {
+      if (options.reader.on_warning) options.reader.on_warning(message);
+    }
+  }
+  return blocks;
+}
+
+absl::Status CheckWeights(const std::vector<Block>& blocks, const std::string& weight_key) {
+  if (weight_key.empty()) return absl::OkStatus();
+  const AtomicBlock& first = *blocks[0];
+  if (first.kind != AtomicKind::kStructures && first.weight_key != weight_key) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        first.path, first.weight_key.empty() ? ": has no weights" : ": has the weights of " + first.weight_key,
+        ", but --weight_key=", weight_key, "; make it again with that flag, or leave it out"));
+  }
+  for (const Block& block : blocks) {
+    if (!block->weight.empty()) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no structure has the key of --weight_key=", weight_key));
+}
+
+absl::Status CheckCutoffs(const AtomicBlock& block, const ChebyshevOptions& descriptor) {
+  const double needed = descriptor.cutoff();
+  if (block.cutoff >= needed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(block.path, ": holds neighbors within ", block.cutoff,
+                                                 " Angstrom, but the descriptor needs them within ", needed,
+                                                 "; run cache-neighbors with --cutoff=", needed));
+}
+
+// The block with `species` counting the descriptor's; itself when it does already.
+absl::StatusOr<Block> WithSpeciesOf(const ChebyshevOptions& descriptor, const Block& block) {
+  if (block->elements == descriptor.species) return block;
+  struct Remapped {
+    std::vector<uint8_t> species;
+    Block original;
+  };
+  const auto remapped = std::make_shared<Remapped>();
+  remapped->original = block;
+  std::vector<int> index(block->elements.size(), -1);
+  for (size_t e = 0; e < index.size(); ++e) {
+    const auto found = std::find(descriptor.species.begin(), descriptor.species.end(), block->elements[e]);
+    if (found != descriptor.species.end()) index[e] = static_cast<int>(found - descriptor.species.begin());
+  }
+  for (const uint8_t s : block->species) {
+    if (index[s] < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(block->path, ": holds ", ElementSymbol(block->elements[s]),
+                                                     ", which is not among the species of the descriptor, ",
+                                                     descriptor.ToJson()));
+    }
+    remapped->species.push_back(static_cast<uint8_t>(index[s]));
+  }
+  AtomicBlock result = *block;
+  result.elements = descriptor.species;
+  result.species = remapped->species;
+  result.owner = remapped;
+  return std::make_shared<const AtomicBlock>(std::move(result));
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> paths, const AtomicDataOptions& options) {
+  if (paths.empty()) return absl::InvalidArgumentError("no data are given");
+  AtomicInputs result;
+  std::vector<LineReader> structures;
+  RETURN_IF_ERROR(CheckRoom(paths, options.preload));
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(Input input, OpenInput(path, options.preload));
+    if (input.block == nullptr) {
+      structures.push_back(*std::move(input.lines));
+    } else {
+      const bool is_neighbors = input.block->kind == AtomicKind::kNeighbors;
+      std::vector<Block>& same = is_neighbors ? result.neighbors : result.blocks;
+      if (!same.empty()) RETURN_IF_ERROR(CheckSame(*same[0], *input.block));
+      same.push_back(std::move(input.block));
+    }
+    if (!structures.empty() && structures.size() != &path - paths.data() + 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(paths[0], " and ", path,
+                       ": structures cannot be used beside files that were made from structures; give "
+                       "structures alone, or make features or neighbors of all"));
+    }
+  }
+  std::vector<Block> files = result.blocks;
+  files.insert(files.end(), result.neighbors.begin(), result.neighbors.end());
+  ASSIGN_OR_RETURN(result.descriptor, ChooseDescriptor(files, options));
+  if (!structures.empty()) {
+    ASSIGN_OR_RETURN(result.blocks, ReadStructures(std::move(structures), result.descriptor, options));
+  }
+  for (std::vector<Block>* blocks : {&result.blocks, &result.neighbors}) {
+    for (Block& block : *blocks) {
+      ASSIGN_OR_RETURN(block, WithSpeciesOf(result.descriptor, block));
+    }
+  }
+  for (const Block& block : result.neighbors) RETURN_IF_ERROR(CheckCutoffs(*block, result.descriptor));
+  RETURN_IF_ERROR(CheckWeights(result.blocks.empty() ? result.neighbors : result.blocks, options.weight_key));
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
+                                                             const ChebyshevOptions& descriptor,
+                                                             const PreloadOptions& preload) {
+  ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
+  ASSIGN_OR_RETURN(TensorFile file, ParseTensorFile(contents.path(), contents.data(), contents.owner()));
+  ASSIGN_OR_RETURN(AtomicBlock block, BlockFromTensorFile(std::move(file)));
+  return WithSpeciesOf(descriptor, std::make_shared<const AtomicBlock>(std::move(block)));
+}
+
+}  // namespace rutile

@@ -1,0 +1,46 @@
+// Structures to predict, one after another, from whatever holds them: raw structures, features or neighbours.
+
+#ifndef RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_
+#define RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/neighbor/pair_view.h"
+#include "lib/structure/structure.h"
+#include "lib/structure/structure_reader.h"
+
+namespace rutile {
+
+struct SourceStructure {
+  Structure structure;
+  std::string config_type;              // "" where it has none
+  std::shared_ptr<const void> owner;    // keeps alive what pairs and spans point to, when the caller sets it
+  bool has_pairs = false;               // then:
+  PairView pairs;                       // to at least the descriptor's cutoff
+  absl::Span<const float> features32;   // [N, F], or empty
+  absl::Span<const double> features64;  // [N, F], or empty
+};
+
+class PredictionSource {
+ public:
+  // path: a file of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too). INVALID_ARGUMENT:
+  // another kind of file, features of another descriptor, neighbours to a smaller cutoff than the descriptor's.
+  static absl::StatusOr<std::unique_ptr<PredictionSource>> Open(const std::string& path,
+                                                                const ChebyshevOptions& descriptor,
+                                                                const StructureReaderOptions& options);
+  virtual ~PredictionSource() = default;
+
+  // Fills `item` with the next structure that is wanted: false at the end. `wants` is called once for each structure
+  // in the source, with its config type. What pairs and spans point to lives as long as the source.
+  virtual absl::StatusOr<bool> Next(const std::function<bool(const std::string& config_type)>& wants,
+                                    SourceStructure* item) = 0;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_

@@ -1,0 +1,198 @@
+#include "lib/potential/influence/gradient_rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/descriptor/descriptor_factory.h"
+#include "lib/structure/cell.h"
+
+namespace rutile {
+GradientFormulas::GradientFormulas(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
+                                   AngularMethod method)
+    : potential(potential),
+      weights(weights),
+      energy_loss(loss.kind, loss.energy_delta),
+      force_loss(loss.kind, loss.force_delta),
+      stress_loss(loss.kind, loss.stress_delta),
+      num_features(potential.shape.num_features),
+      num_species(potential.shape.num_species),
+      derivatives(MakeDescriptorDerivatives<double>(potential.descriptor, method)),
+      parameters(potential.parameters.ToDoubles()),
+      mean(potential.feature_scaling.mean),
+      scale(potential.feature_scaling.scale) {
+  for (const double each : potential.feature_scaling.scale) {
+    energy_slope.push_back(each / potential.energy_scaling.scale);
+  }
+}
+
+GradientRows::GradientRows(const GradientFormulas& formulas)
+    : formulas_(formulas), kernel_(formulas.potential.shape), state_(formulas.derivatives->MakeState()) {}
+
+GradientRows::~GradientRows() = default;
+
+void GradientRows::PlaceAtoms(const AtomicData& data, int64_t s) {
+  const absl::Span<const uint8_t> species = data.species(s);
+  const int64_t n = data.num_atoms(s);
+  species_offset_.assign(formulas_.num_species + 1, 0);
+  for (const uint8_t each : species) ++species_offset_[each + 1];
+  std::partial_sum(species_offset_.begin(), species_offset_.end(), species_offset_.begin());
+  structure_.assign(n, 0);
+  row_.resize(n);
+  x_.resize(n * formulas_.num_features);
+  // species_offset_[k] moves to the end of species k, and back.
+  for (int64_t i = 0; i < n; ++i) row_[i] = static_cast<int32_t>(species_offset_[species[i]]++);
+  std::copy_backward(species_offset_.begin(), species_offset_.end() - 1, species_offset_.end());
+  species_offset_[0] = 0;
+}
+
+template <typename U>
+void GradientRows::Standardise(absl::Span<const uint8_t> species, const U* features) {
+  const int f = formulas_.num_features;
+  for (size_t i = 0; i < species.size(); ++i, features += f) {
+    const double *const mean = &formulas_.mean[species[i] * f], *const scale = &formulas_.scale[species[i] * f];
+    double* const out = &x_[int64_t{row_[i]} * f];
+    for (int k = 0; k < f; ++k) out[k] = (features[k] - mean[k]) * scale[k];
+  }
+}
+
+absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
+  ready_data_ = nullptr;
+  PlaceAtoms(data, s);
+  if (!data.has_features()) {
+    ASSIGN_OR_RETURN(const StructureGeometry geometry, GeometryOf(data, s, &pairs_));
+    features_.resize(x_.size());
+    formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
+    Standardise(data.species(s), features_.data());
+  } else if (data.feature_dtype() == DType::kF64) {
+    Standardise(data.species(s), data.features<double>(s).data());
+  } else {
+    Standardise(data.species(s), data.features<float>(s).data());
+  }
+  kernel_.Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
+  return absl::OkStatus();
+}
+
+absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s, bool stress) {
+  if (ready_data_ == &data && ready_structure_ == s && ready_stress_ == stress) return absl::OkStatus();
+  ready_data_ = nullptr;
+  if (stress) {
+    volume_ = CellVolume(data.cell(s));
+    if (!(volume_ > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("structure ", data.name(s), " has a stress, but its cell has no volume"));
+    }
+  }
+  ASSIGN_OR_RETURN(const StructureGeometry geometry, GeometryOf(data, s, &pairs_));
+  const absl::Span<const uint8_t> species = data.species(s);
+  const int f = formulas_.num_features;
+  PlaceAtoms(data, s);
+  features_.resize(x_.size());
+  x_gradient_.resize(x_.size());
+  force_.resize(3 * species.size());
+  direction_.resize(force_.size());
+  formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
+  Standardise(species, features_.data());
+  kernel_.ForwardWithInputGradients(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1),
+                                    absl::MakeSpan(x_gradient_));
+  for (size_t i = 0; i < species.size(); ++i) {
+    const double* const gradient = &x_gradient_[int64_t{row_[i]} * f];
+    const double* const slope = &formulas_.energy_slope[species[i] * f];
+    for (int k = 0; k < f; ++k) features_[i * f + k] = gradient[k] * slope[k];
+  }
+  formulas_.derivatives->Vjp(state_.get(), features_, {}, absl::MakeSpan(force_), stress ? strain_gradient_ : nullptr);
+  ready_data_ = &data;
+  ready_structure_ = s;
+  ready_stress_ = stress;
+  return absl::OkStatus();
+}
+
+double GradientRows::EnergySlope(const AtomicData& data, const GradientExample& example) const {
+  const EnergyScaling& scaling = formulas_.potential.energy_scaling;
+  if (example.quantity == PotentialQuantity::kEnergy) return 1 / scaling.scale;
+  const int64_t s = example.structure;
+  const auto n = static_cast<double>(data.num_atoms(s));
+  const double error = network_sum_ / (scaling.scale * n) + scaling.shift - EnergyTarget(formulas_.potential, data, s);
+  return data.weight(s) * formulas_.weights.energy * formulas_.energy_loss.Slope(error) / (scaling.scale * n);
+}
+
+void GradientRows::ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts) {
+  std::fill(direction_.begin(), direction_.end(), 0.0);
+  if (!counts) return;
+  const int64_t s = example.structure;
+  const auto error = [&](int64_t c) { return force_[c] - data.force(s)[c]; };
+  const int64_t first = 3 * example.atom;
+  switch (example.quantity) {
+    case PotentialQuantity::kForceComponent:
+      direction_[first + example.component] = 1;
+      return;
+    case PotentialQuantity::kAtomForce:
+      for (int64_t c = first; c < first + 3; ++c) direction_[c] = 2 * error(c);
+      return;
+    default:
+      break;
+  }
+  const double weight = data.weight(s) * formulas_.weights.force;
+  for (size_t c = 0; c < direction_.size(); ++c) {
+    direction_[c] = weight * formulas_.force_loss.Slope(error(c));
+  }
+}
+
+void GradientRows::StressSlopes(const AtomicData& data, int64_t s, double* strain) const {
+  const double weight = data.weight(s) * formulas_.weights.stress / volume_;
+  const absl::Span<const double> reference = data.stress(s);
+  double along[3][3];
+  for (int a = 0; a < 3; ++a) {
+    for (int b = 0; b < 3; ++b) {
+      const double predicted = 0.5 * (strain_gradient_[3 * a + b] + strain_gradient_[3 * b + a]) / volume_;
+      along[a][b] = weight * formulas_.stress_loss.Slope(predicted - reference[3 * a + b]);
+    }
+  }
+  // Symmetric as the predicted stress is, also where the reference is not.
+  for (int a = 0; a < 3; ++a) {
+    for (int b = 0; b < 3; ++b) strain[3 * a + b] = 0.5 * (along[a][b] + along[b][a]);
+  }
+}
+
+void GradientRows::StoreTangents(absl::Span<const uint8_t> species, const double* strain) {
+  const int f = formulas_.num_features;
+  // Forces are minus the derivative by positions.
+  for (double& each : direction_) each = -each;
+  formulas_.derivatives->Jvp(state_.get(), direction_, {}, strain, absl::MakeSpan(features_));
+  tangents_.resize(x_.size());
+  for (size_t i = 0; i < species.size(); ++i) {
+    const double* const slope = &formulas_.energy_slope[species[i] * f];
+    double* const out = &tangents_[int64_t{row_[i]} * f];
+    for (int k = 0; k < f; ++k) out[k] = features_[i * f + k] * slope[k];
+  }
+}
+
+absl::Status GradientRows::Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row) {
+  CHECK_EQ(row.size(), formulas_.parameters.size());
+  std::fill(row.begin(), row.end(), 0.0);
+  const int64_t s = example.structure;
+  const ExampleTerms terms = TermsOf(data, example, formulas_.weights);
+  if (!terms.any()) return absl::OkStatus();
+  if (!terms.derivatives()) {
+    RETURN_IF_ERROR(PrepareEnergy(data, s));
+    const double slope = EnergySlope(data, example);
+    kernel_.Backward(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), row);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(PrepareDerivatives(data, s, terms.stress));
+  ForceSlopes(data, example, terms.force);
+  double strain[9];
+  if (terms.stress) StressSlopes(data, s, strain);
+  StoreTangents(data.species(s), terms.stress ? strain : nullptr);
+  if (!terms.energy) {
+    kernel_.AddTangentGradients(formulas_.parameters, Rows(), tangents_, row);
+    return absl::OkStatus();
+  }
+  const double slope = EnergySlope(data, example);
+  kernel_.AddEnergyAndTangentGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), tangents_, row);
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

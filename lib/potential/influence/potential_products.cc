@@ -1,0 +1,400 @@
+#include "lib/potential/influence/potential_products.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/parallel_for.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/influence/gradient_example.h"
+#include "lib/potential/influence/gradient_projection.h"
+#include "lib/potential/influence/gradient_rows.h"
+#include "lib/network/row_products.h"
+#include "lib/trace/scope.h"
+
+namespace rutile {
+namespace {
+
+// Rows that a thread makes before it multiplies them: a few groups of the product's, and no more than some MB, so that
+// they are still in the cache.
+constexpr int64_t kMinRows = 8, kMaxRows = 64, kRowBytes = int64_t{1} << 22;
+// A tile has several such chunks of rows for each thread.
+constexpr int64_t kChunks = 4;
+// Rows that are added up at a time.
+constexpr int64_t kSumRows = 32;
+
+// Neighbouring columns in one range.
+std::vector<ColumnRange> RangesOf(const std::vector<ParameterSlice>& slices, const ProductPart& part) {
+  std::vector<ColumnRange> ranges;
+  for (const int slice : part.slices) {
+    CHECK(slice >= 0 && slice < static_cast<int>(slices.size())) << part.name << ": slice " << slice;
+    ranges.push_back({slices[slice].offset, slices[slice].offset + slices[slice].num_elements()});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const ColumnRange& a, const ColumnRange& b) { return a.begin < b.begin; });
+  std::vector<ColumnRange> merged;
+  for (const ColumnRange& range : ranges) {
+    if (!merged.empty() && merged.back().end == range.begin) {
+      merged.back().end = range.end;
+    } else {
+      merged.push_back(range);
+    }
+  }
+  return merged;
+}
+
+template <typename T>
+class PotentialProducts : public GradientProducts {
+ public:
+  PotentialProducts(const Potential& potential, const AtomicData& train, const AtomicData& test,
+                    std::vector<PotentialTest> tests, const TermWeights& weights, const Tensor& preconditioner,
+                    const PotentialProductsOptions& options, GradientReference reference)
+      : potential_(potential),
+        train_(train),
+        test_(test),
+        tests_(std::move(tests)),
+        options_(options),
+        reference_(reference),
+        num_parameters_(potential.shape.num_parameters()),
+        max_rows_(std::clamp(kRowBytes / static_cast<int64_t>(num_parameters_ * sizeof(T)), kMinRows, kMaxRows)),
+        slices_(NetworkSlices(potential.descriptor, potential.shape)),
+        formulas_(potential, options.loss, weights, options.angular),
+        preconditioner_(preconditioner.ToDoubles()),
+        pool_(options.num_threads) {
+    if (options.projection.kind != ProjectionKind::kNone) {
+      projection_ = std::make_unique<GradientProjection<T>>(options.projection, num_parameters_);
+    }
+    for (int t = 0; t < options.num_threads; ++t) workers_.push_back(std::make_unique<Worker>(*this));
+    ProductPart all{"all", std::vector<int>(slices_.size())};
+    std::iota(all.slices.begin(), all.slices.end(), 0);
+    SetParts({all});
+  }
+
+  int64_t num_train() const override { return train_.num_structures(); }
+  int64_t num_tests() const override { return static_cast<int64_t>(tests_.size()); }
+  const std::vector<ParameterSlice>& slices() const override { return slices_; }
+
+  void SetParts(const std::vector<ProductPart>& parts) override {
+    CHECK(!parts.empty());
+    CHECK(projection_ == nullptr || parts.size() == 1) << "a projection mixes the parts";
+    parts_.clear();
+    std::vector<bool> taken(slices_.size(), false);
+    for (const ProductPart& part : parts) {
+      parts_.push_back(RangesOf(slices_, part));
+      for (const int slice : part.slices) {
+        CHECK(!taken[slice]) << part.name << ": slice " << slice << " comes twice";
+        taken[slice] = true;
+      }
+    }
+    held_ = PackedRows<T>();
+    held_squares_.clear();
+    if (projection_ == nullptr) return;
+    // Before the projection: 0 for what does not count, else the root of the preconditioner, on both sides.
+    factor_.assign(num_parameters_, 0.0);
+    for (const ColumnRange& range : parts_[0]) {
+      for (int64_t p = range.begin; p < range.end; ++p) {
+        factor_[p] = preconditioner_.empty() ? 1.0 : std::sqrt(preconditioner_[p]);
+      }
+    }
+    parts_ = {{{0, projection_->dim()}}};
+  }
+
+  int64_t tile_size() const override { return kChunks * max_rows_ * options_.num_threads; }
+  int64_t bytes_per_test() const override {
+    return num_columns() * static_cast<int64_t>(sizeof(T)) + num_parts() * static_cast<int64_t>(sizeof(double));
+  }
+
+  absl::Status HoldTests(absl::Span<const int64_t> tests) override {
+    const auto h = static_cast<int64_t>(tests.size());
+    held_ = PackedRows<T>();  // first, so that there is never memory for both
+    held_ = PackedRows<T>(h, num_columns());
+    held_squares_.assign(num_parts() * h, 0.0);
+    return ForRows(
+        h, PackedRows<T>::kWidth, test_, [&](int64_t k) { return TestExample(tests[k]); },
+        [&](int64_t begin, int64_t count, T* rows) { Hold(begin, count, rows); });
+  }
+
+  absl::Status HoldWeightedTests(absl::Span<const double> weights) override {
+    CHECK_EQ(weights.size(), num_tests());
+    held_ = PackedRows<T>();
+    std::vector<double> sum(row_size(), 0.0);
+    std::vector<T> rows(kSumRows * row_size());
+    std::vector<int64_t> counted;
+    for (int64_t j = 0; j < num_tests(); ++j) {
+      if (weights[j] != 0) counted.push_back(j);
+    }
+    const auto n = static_cast<int64_t>(counted.size());
+    for (int64_t first = 0; first < n; first += kSumRows) {
+      const int64_t here = std::min(kSumRows, n - first);
+      RETURN_IF_ERROR(ForRows(
+          here, kMinRows, test_, [&](int64_t k) { return TestExample(counted[first + k]); },
+          [&](int64_t begin, int64_t count, T* made) {
+            std::copy_n(made, count * row_size(), &rows[begin * row_size()]);
+          }));
+      for (int64_t k = 0; k < here; ++k) {
+        const double weight = weights[counted[first + k]];
+        const T* const row = &rows[k * row_size()];
+        for (int64_t p = 0; p < row_size(); ++p) sum[p] += weight * row[p];
+      }
+    }
+    held_ = PackedRows<T>(1, num_columns());
+    held_squares_.assign(num_parts(), 0.0);
+    std::vector<T> row(sum.begin(), sum.end());
+    Hold(0, 1, row.data());
+    return absl::OkStatus();
+  }
+
+  int64_t num_held() const override { return held_.rows(); }
+  std::vector<double> HeldSquares() override { return held_squares_; }
+
+  absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override {
+    const auto b = static_cast<int64_t>(train.size()), h = num_held();
+    tile->product.assign(num_parts() * b * h, 0.0);
+    tile->train_square.assign(squares ? num_parts() * b : 0, 0.0);
+    if (h == 0 && !squares) return absl::OkStatus();
+    const ProfileScope scope(Stage::kGradients);
+    scope.Add(Counter::kExamples, b);
+    train_.Prefetch(train);
+    return ForRows(
+        b, max_rows_, train_,
+        [&](int64_t k) {
+          CHECK(train[k] >= 0 && train[k] < num_train()) << train[k];
+          return GradientExample{train[k]};
+        },
+        [&](int64_t begin, int64_t count, T* rows) {
+          const ProfileScope products(Stage::kProducts);
+          products.Add(Counter::kFlop, 2 * count * h * row_size());
+          if (squares) AddSquares(begin, count, rows, b, tile->train_square.data());
+          int64_t column = 0;
+          for (int64_t part = 0; part < num_parts(); ++part) {
+            double* const out = tile->product.data() + (part * b + begin) * h;
+            for (const ColumnRange& range : parts_[part]) {
+              if (h > 0) AddRowProducts(count, rows + range.begin, row_size(), range.size(), held_, column, out);
+              column += range.size();
+            }
+          }
+        });
+  }
+
+  absl::Status ReferenceTrainGradient(int64_t train, absl::Span<double> gradient) override {
+    return Reference(train_, {train}, gradient);
+  }
+  absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override {
+    return Reference(test_, TestExample(test), gradient);
+  }
+
+ private:
+  // What one thread needs.
+  struct Worker {
+    explicit Worker(const PotentialProducts& owner)
+        : gradients(owner.formulas_), gradient(owner.num_parameters_), rows(owner.max_rows_ * owner.num_parameters_) {
+      if (owner.projection_ != nullptr) projected.resize(owner.max_rows_ * owner.projection_->dim());
+    }
+    GradientRows gradients;
+    std::vector<double> gradient;  // [P]
+    std::vector<T> rows;           // [max_rows_, P]
+    std::vector<T> projected;      // [max_rows_, dim], or empty
+  };
+
+  int64_t num_parts() const { return static_cast<int64_t>(parts_.size()); }
+  // Of all parts, one after another: the columns of what is held.
+  int64_t num_columns() const {
+    int64_t columns = 0;
+    for (const std::vector<ColumnRange>& ranges : parts_) {
+      for (const ColumnRange& range : ranges) columns += range.size();
+    }
+    return columns;
+  }
+  // Numbers in a row, projected or not.
+  int64_t row_size() const { return projection_ == nullptr ? num_parameters_ : projection_->dim(); }
+
+  GradientExample TestExample(int64_t test) const {
+    CHECK(test >= 0 && test < num_tests()) << test;
+    return {tests_[test].structure, options_.test.quantity, tests_[test].atom, options_.test.component};
+  }
+
+  // Calls use(first, count, rows [count, row_size()]) for all n examples, `grain` after each other by one thread,
+  // max_rows_ at most at once. The first error; rows of examples with errors may be anything.
+  template <typename Example, typename Use>
+  absl::Status ForRows(int64_t n, int64_t grain, const AtomicData& data, const Example& example, const Use& use) {
+    std::vector<absl::Status> status(n);
+    pool_.For(n, grain, [&](int64_t begin, int64_t end, int index) {
+      Worker* const worker = workers_[index].get();
+      for (int64_t first = begin; first < end; first += max_rows_) {
+        const int64_t count = std::min(max_rows_, end - first);
+        for (int64_t k = 0; k < count; ++k) {
+          status[first + k] = MakeRow(data, example(first + k), worker, worker->rows.data() + k * num_parameters_);
+        }
+        T* rows = worker->rows.data();
+        if (projection_ != nullptr) {
+          projection_->Apply(count, rows, worker->projected.data());
+          rows = worker->projected.data();
+        }
+        use(first, count, rows);
+      }
+    });
+    for (const absl::Status& each : status) RETURN_IF_ERROR(each);
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeRow(const AtomicData& data, const GradientExample& example, Worker* worker, T* row) const {
+    std::vector<double>& gradient = worker->gradient;
+    RETURN_IF_ERROR(worker->gradients.Compute(data, example, absl::MakeSpan(gradient)));
+    if (projection_ != nullptr) {
+      for (int64_t p = 0; p < num_parameters_; ++p) gradient[p] *= factor_[p];
+    }
+    std::copy(gradient.begin(), gradient.end(), row);
+    return absl::OkStatus();
+  }
+
+  // squares[part, first + k] of rows k; n: rows in all.
+  void AddSquares(int64_t first, int64_t count, const T* rows, int64_t n, double* squares) const {
+    const bool weighted = projection_ == nullptr && !preconditioner_.empty();
+    for (int64_t part = 0; part < num_parts(); ++part) {
+      for (int64_t k = 0; k < count; ++k) {
+        const T* const row = rows + k * row_size();
+        double sum = 0;
+        for (const ColumnRange& range : parts_[part]) {
+          for (int64_t p = range.begin; p < range.end; ++p) {
+            const double square = double{row[p]} * row[p];
+            sum += weighted ? square * preconditioner_[p] : square;
+          }
+        }
+        squares[part * n + first + k] = sum;
+      }
+    }
+  }
+
+  // Puts rows, which are changed, where those of tests first, first + 1 ... are held.
+  void Hold(int64_t first, int64_t count, T* rows) {
+    AddSquares(first, count, rows, held_.rows(), held_squares_.data());
+    for (int64_t k = 0; k < count; ++k) {
+      T* const row = rows + k * row_size();
+      if (projection_ == nullptr && !preconditioner_.empty()) {
+        for (int64_t p = 0; p < num_parameters_; ++p) row[p] = static_cast<T>(row[p] * preconditioner_[p]);
+      }
+      int64_t column = 0;
+      for (const std::vector<ColumnRange>& ranges : parts_) {
+        for (const ColumnRange& range : ranges) {
+          held_.Set(first + k, column, absl::MakeConstSpan(row + range.begin, range.size()));
+          column += range.size();
+        }
+      }
+    }
+  }
+
+  absl::Status Reference(const AtomicData& data, const GradientExample& example, absl::Span<double> gradient) const {
+    if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
+    return reference_(potential_, options_.loss, formulas_.weights, data, example, gradient);
+  }
+
+  const Potential potential_;
+  const AtomicData train_, test_;
+  const std::vector<PotentialTest> tests_;
+  const PotentialProductsOptions options_;
+  const GradientReference reference_;
+  const int64_t num_parameters_, max_rows_;
+  const std::vector<ParameterSlice> slices_;
+  const GradientFormulas formulas_;
+  const std::vector<double> preconditioner_;                 // [P], or empty
+  std::unique_ptr<const GradientProjection<T>> projection_;  // or null
+  std::vector<double> factor_;                               // [P], with a projection
+  ThreadPool pool_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::vector<ColumnRange>> parts_;  // columns of rows, projected or not
+  PackedRows<T> held_;                           // [tests, num_columns()], with the preconditioner
+  std::vector<double> held_squares_;             // [parts, tests]
+};
+
+absl::Status CheckDescriptor(const Potential& potential, const AtomicData& data, absl::string_view which) {
+  if (data.descriptor() == potential.descriptor) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the ", which, " data has the descriptor ", data.descriptor().ToJson(),
+                                                 ", but the model has ", potential.descriptor.ToJson()));
+}
+
+absl::Status CheckPoint(const Potential& potential, const InfluencePoint& point) {
+  const int64_t num_parameters = potential.shape.num_parameters();
+  if (point.parameters.num_elements() != num_parameters) {
+    return absl::InvalidArgumentError(absl::StrCat("the checkpoint has ", point.parameters.num_elements(),
+                                                   " parameters, but the model has ", num_parameters,
+                                                   "; give checkpoints of the model's own run"));
+  }
+  if (point.preconditioner.num_elements() == 0) return absl::OkStatus();
+  if (point.preconditioner.num_elements() != num_parameters) {
+    return absl::InvalidArgumentError(absl::StrCat("the preconditioner has ", point.preconditioner.num_elements(),
+                                                   " numbers, but the model has ", num_parameters, " parameters"));
+  }
+  for (const double each : point.preconditioner.ToDoubles()) {
+    if (std::isfinite(each) && each >= 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the preconditioner holds ", each, ", expected finite numbers of at least 0"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TermWeights> WeightsOf(const LossOptions& loss, const std::vector<double>& loss_weight) {
+  const bool force = loss.force_weight > 0, stress = loss.stress_weight > 0;
+  if (loss_weight.empty())
+    return TermWeights{loss.energy_weight > 0 ? 1.0 : 0.0, force ? 1.0 : 0.0, stress ? 1.0 : 0.0};
+  const size_t terms = 1 + force + stress;
+  if (loss_weight.size() != terms) {
+    return absl::InvalidArgumentError(absl::StrCat("the checkpoint weighs ", loss_weight.size(),
+                                                   " terms of the loss, but the loss has ", terms, ": energy",
+                                                   force ? ", force" : "", stress ? ", stress" : ""));
+  }
+  for (const double weight : loss_weight) {
+    if (std::isfinite(weight) && weight >= 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a term of the loss has the weight ", weight, ", expected a finite number of at least 0"));
+  }
+  TermWeights weights;
+  weights.energy = loss_weight[0];
+  weights.force = force ? loss_weight[1] : 0;
+  weights.stress = stress ? loss_weight.back() : 0;
+  return weights;
+}
+
+}  // namespace
+
+absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& options) {
+  RETURN_IF_ERROR(CheckPotentialTestOptions(options.test));
+  RETURN_IF_ERROR(CheckProjectionOptions(options.projection));
+  if (options.precision != DType::kF32 && options.precision != DType::kF64) {
+    return absl::InvalidArgumentError(absl::StrCat("--precision=", DTypeName(options.precision),
+                                                   ": influence of potentials is computed in F32 or F64"));
+  }
+  if (options.num_threads < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--threads=", options.num_threads, ": expected at least 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Potential& potential,
+                                                                        const AtomicData& train, const AtomicData& test,
+                                                                        const InfluencePoint& point,
+                                                                        const PotentialProductsOptions& options,
+                                                                        GradientReference reference) {
+  RETURN_IF_ERROR(CheckPotentialProductsOptions(options));
+  RETURN_IF_ERROR(CheckDescriptor(potential, train, "training"));
+  RETURN_IF_ERROR(CheckDescriptor(potential, test, "test"));
+  RETURN_IF_ERROR(CheckPoint(potential, point));
+  ASSIGN_OR_RETURN(std::vector<PotentialTest> tests, PotentialTests(test, options.test));
+  ASSIGN_OR_RETURN(const TermWeights weights, WeightsOf(options.loss, point.loss_weight));
+  Potential at_point = potential;
+  at_point.parameters = point.parameters;
+  std::unique_ptr<GradientProducts> products;
+  if (options.precision == DType::kF64) {
+    products = std::make_unique<PotentialProducts<double>>(at_point, train, test, std::move(tests), weights,
+                                                           point.preconditioner, options, reference);
+  } else {
+    products = std::make_unique<PotentialProducts<float>>(at_point, train, test, std::move(tests), weights,
+                                                          point.preconditioner, options, reference);
+  }
+  return products;
+}
+
+}  // namespace rutile

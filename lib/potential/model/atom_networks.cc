@@ -1,0 +1,99 @@
+#include "lib/potential/model/atom_networks.h"
+
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+template <typename T>
+std::vector<T> ConvertedParameters(const Potential& potential) {
+  const std::vector<double> values = potential.parameters.ToDoubles();
+  return std::vector<T>(values.begin(), values.end());
+}
+
+template <typename T>
+std::vector<T> SlopeScale(const Potential& potential) {
+  std::vector<T> result;
+  for (const double scale : potential.feature_scaling.scale) {
+    result.push_back(static_cast<T>(scale / potential.energy_scaling.scale));
+  }
+  return result;
+}
+
+}  // namespace
+
+template <typename T>
+AtomNetworks<T>::AtomNetworks(const Potential& potential)
+    : num_species_(potential.shape.num_species),
+      num_features_(potential.shape.num_features),
+      energy_scaling_(potential.energy_scaling),
+      mean_(potential.feature_scaling.mean),
+      scale_(potential.feature_scaling.scale),
+      atomic_energies_(potential.atomic_energies),
+      slope_scale_(SlopeScale<T>(potential)),
+      parameters_(ConvertedParameters<T>(potential)),
+      kernel_(potential.shape) {
+  CHECK_EQ(mean_.size(), num_species_ * num_features_);
+  CHECK_EQ(scale_.size(), num_species_ * num_features_);
+  CHECK_EQ(atomic_energies_.size(), num_species_);
+}
+
+template <typename T>
+template <typename U>
+double AtomNetworks<T>::Energies(absl::Span<const U> features, absl::Span<const uint8_t> species,
+                                 absl::Span<double> atom_energies) {
+  const int64_t num_atoms = static_cast<int64_t>(species.size());
+  CHECK_EQ(features.size(), num_atoms * num_features_);
+  CHECK(atom_energies.empty() || atom_energies.size() == num_atoms);
+  // The kernel wants atoms of one species next to each other: a counting sort.
+  offset_.assign(num_species_ + 1, 0);
+  for (const uint8_t s : species) ++offset_[s + 1];
+  for (int s = 0; s < num_species_; ++s) offset_[s + 1] += offset_[s];
+  next_ = offset_;
+  species_.assign(species.begin(), species.end());
+  row_.resize(num_atoms);
+  x_.resize(num_atoms * num_features_);
+  structure_.assign(num_atoms, 0);
+  double constant = energy_scaling_.shift * static_cast<double>(num_atoms);
+  for (int64_t atom = 0; atom < num_atoms; ++atom) {
+    const int s = species[atom];
+    const double* const mean = &mean_[s * num_features_];
+    const double* const scale = &scale_[s * num_features_];
+    const U* const from = &features[atom * num_features_];
+    row_[atom] = next_[s]++;
+    T* const to = &x_[row_[atom] * num_features_];
+    for (int f = 0; f < num_features_; ++f) to[f] = static_cast<T>((from[f] - mean[f]) * scale[f]);
+    constant += atomic_energies_[s];
+  }
+  double sum = 0;
+  outputs_.resize(num_atoms);
+  kernel_.Evaluate(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(&sum, 1),
+                   absl::MakeSpan(outputs_));
+  for (size_t atom = 0; atom < atom_energies.size(); ++atom) {
+    atom_energies[atom] =
+        outputs_[row_[atom]] / energy_scaling_.scale + energy_scaling_.shift + atomic_energies_[species[atom]];
+  }
+  return constant + sum / energy_scaling_.scale;
+}
+
+template <typename T>
+void AtomNetworks<T>::Slopes(absl::Span<T> slopes) {
+  CHECK_EQ(slopes.size(), x_.size()) << "Energies comes first";
+  x_gradients_.resize(x_.size());
+  kernel_.InputGradients(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(x_gradients_));
+  for (size_t atom = 0; atom < species_.size(); ++atom) {
+    const T* const from = &x_gradients_[row_[atom] * num_features_];
+    const T* const scale = &slope_scale_[species_[atom] * num_features_];
+    T* const to = &slopes[atom * num_features_];
+    for (int f = 0; f < num_features_; ++f) to[f] = from[f] * scale[f];
+  }
+}
+
+template class AtomNetworks<float>;
+template class AtomNetworks<double>;
+template double AtomNetworks<float>::Energies(absl::Span<const float>, absl::Span<const uint8_t>, absl::Span<double>);
+template double AtomNetworks<float>::Energies(absl::Span<const double>, absl::Span<const uint8_t>, absl::Span<double>);
+template double AtomNetworks<double>::Energies(absl::Span<const float>, absl::Span<const uint8_t>, absl::Span<double>);
+template double AtomNetworks<double>::Energies(absl::Span<const double>, absl::Span<const uint8_t>, absl::Span<double>);
+
+}  // namespace rutile

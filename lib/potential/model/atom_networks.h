@@ -1,0 +1,48 @@
+// The networks of a potential with everything that a model file puts around them: from features as computed to energies
+// in eV, and to their slopes by the features.
+
+#ifndef RUTILE_LIB_POTENTIAL_MODEL_ATOM_NETWORKS_H_
+#define RUTILE_LIB_POTENTIAL_MODEL_ATOM_NETWORKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/network/network_kernel.h"
+#include "lib/potential/model/potential_file.h"
+
+namespace rutile {
+
+// T is float or double: the type of the arithmetic, whatever the type of the potential's parameters. One thread at a
+// time may use an object; memory grows to the largest structure seen and is kept.
+template <typename T>
+class AtomNetworks {
+ public:
+  explicit AtomNetworks(const Potential& potential);
+
+  // features: [N, F] not scaled, of type float or double; species: [N]. Returns the total energy in eV, atomic energies
+  // included. atom_energies: [N] eV, overwritten, or empty.
+  template <typename U>
+  double Energies(absl::Span<const U> features, absl::Span<const uint8_t> species, absl::Span<double> atom_energies);
+
+  // After Energies, of the same features: dE/dG in eV, [N, F], overwritten. CHECK-fails on another size.
+  void Slopes(absl::Span<T> slopes);
+
+ private:
+  const int num_species_, num_features_;
+  const EnergyScaling energy_scaling_;
+  const std::vector<double> mean_, scale_, atomic_energies_;  // [species, F], [species]
+  std::vector<T> slope_scale_;                                // [species, F]: dx/dG / energy scale
+  std::vector<T> parameters_;
+  EnergyKernel<T> kernel_;
+  std::vector<int64_t> offset_, next_;  // rows of each species
+  std::vector<int64_t> row_;            // [N] of each atom
+  std::vector<uint8_t> species_;        // [N]
+  std::vector<T> x_, x_gradients_;      // [N, F] in the order of rows
+  std::vector<T> outputs_;              // [N] likewise
+  std::vector<int32_t> structure_;      // [N] zeros
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_MODEL_ATOM_NETWORKS_H_

@@ -1,0 +1,78 @@
+// All of a potential but its parameters: what is fixed from the training set before the first step.
+
+#ifndef RUTILE_LIB_POTENTIAL_MODEL_ATOMISTIC_MODEL_H_
+#define RUTILE_LIB_POTENTIAL_MODEL_ATOMISTIC_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/data/feature_source.h"
+#include "lib/network/network_shape.h"
+#include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensor_file.h"
+
+namespace rutile {
+
+class AtomisticModel {
+ public:
+  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy), by
+  // their weights: 2 is the structure twice, 0 exactly none.
+  // INVALID_ARGUMENT: nothing to train on, or all of weight 0; a hidden layer without nodes; an element of the
+  // descriptor without an atomic energy when some are given; CheckLabelRange's.
+  static absl::StatusOr<AtomisticModel> Create(const AtomicData& data, const FeatureSource& features,
+                                               const AtomisticTaskOptions& options, absl::Span<const int64_t> train);
+
+  const ChebyshevOptions& descriptor() const { return descriptor_; }
+  const NetworkShape& shape() const { return shape_; }
+  const FeatureScaling& feature_scaling() const { return feature_scaling_; }
+  const FeatureRange& feature_range() const { return feature_range_; }
+  const EnergyScaling& energy_scaling() const { return energy_scaling_; }
+  // Energies are to be scaled and have nothing to be scaled by: EnergiesAreEqual.
+  bool energies_are_equal() const { return energies_are_equal_; }
+  const std::vector<double>& atomic_energies() const { return atomic_energies_; }  // [species] eV
+  bool atomic_energies_fitted() const { return atomic_energies_fitted_; }
+  DType precision() const { return precision_; }
+
+  // [structures of the data] energy per atom less the atomic energies, eV; NaN where there is none.
+  const std::vector<double>& targets() const { return targets_; }
+
+  // What every task that trains the model has to say of its parameters (task.h).
+  std::vector<ParameterSlice> parameter_slices() const;
+  // Of each species whether its whole network rests, from Task::SetResting's slices; empty of empty.
+  std::vector<bool> RestingNetworks(const std::vector<bool>& slices) const;
+  Tensor InitialParameters(uint64_t seed) const;
+  Potential WithParameters(const Tensor& parameters) const;
+  absl::Status Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const;
+
+ private:
+  absl::Status ChooseAtomicEnergies(const AtomicData& data, const AtomisticTaskOptions& options,
+                                    absl::Span<const int64_t> train);
+  template <typename T>
+  absl::Status ChooseFeatureScaling(const AtomicData& data, const FeatureSource& features, FeatureScalingKind kind,
+                                    absl::Span<const int64_t> train);
+
+  ChebyshevOptions descriptor_;
+  NetworkShape shape_;
+  FeatureScaling feature_scaling_;
+  FeatureRange feature_range_;
+  EnergyScaling energy_scaling_;
+  bool energies_are_equal_ = false;
+  std::vector<double> atomic_energies_;
+  bool atomic_energies_fitted_ = false;
+  DType precision_ = DType::kF32;
+  std::vector<double> targets_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_MODEL_ATOMISTIC_MODEL_H_

@@ -1,0 +1,36 @@
+// From errors to the loss, and back to its slopes.
+
+#ifndef RUTILE_LIB_POTENTIAL_MODEL_LOSS_FUNCTION_H_
+#define RUTILE_LIB_POTENTIAL_MODEL_LOSS_FUNCTION_H_
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/types/span.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/task/task.h"
+
+namespace rutile {
+
+// The loss of one error and its derivative: e^2, or Huber's function.
+class ErrorLoss {
+ public:
+  ErrorLoss(LossKind kind, double delta) : huber_(kind == LossKind::kHuber), delta_(delta) {}
+  double Value(double e) const {
+    if (!huber_) return e * e;
+    return std::abs(e) <= delta_ ? 0.5 * e * e : delta_ * (std::abs(e) - 0.5 * delta_);
+  }
+  double Slope(double e) const { return huber_ ? std::clamp(e, -delta_, delta_) : 2 * e; }
+
+ private:
+  bool huber_;
+  double delta_;
+};
+
+// The loss of LossOptions from the sums of its terms, whose weights are given in the order of the sums.
+Loss CombineLossTerms(LossKind kind, absl::Span<const double> weights, const TermSums& sums);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_MODEL_LOSS_FUNCTION_H_

@@ -1,0 +1,212 @@
+#include "lib/potential/model/potential_file.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/trace/scope.h"
+#include "lib/structure/element.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/tensorfile/tensor_writer.h"
+
+namespace rutile {
+namespace {
+
+std::string LayerName(const ChebyshevOptions& descriptor, int species, int layer, absl::string_view what) {
+  return absl::StrCat("network.", ElementSymbol(descriptor.species[species]), ".", layer, ".", what);
+}
+
+absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const ChebyshevOptions& descriptor) {
+  NetworkShape shape;
+  shape.num_species = static_cast<int>(descriptor.species.size());
+  shape.num_features = descriptor.num_features();
+  shape.hidden.clear();
+  const std::string& hidden = file.metadata.at("hidden");
+  for (const absl::string_view text : absl::StrSplit(hidden, ',', absl::SkipEmpty())) {
+    int nodes = 0;
+    if (!absl::SimpleAtoi(text, &nodes)) {
+      return absl::InvalidArgumentError(absl::StrCat("metadata \"hidden\" is \"", hidden, "\", expected as in 15,15"));
+    }
+    shape.hidden.push_back(nodes);
+  }
+  RETURN_IF_ERROR(shape.Validate());
+  ASSIGN_OR_RETURN(shape.activation, ParseActivation(file.metadata.at("activation")));
+  return shape;
+}
+
+// Copies a layer's tensor to its place in the flat parameters.
+absl::Status CopyParameters(const TensorFile& file, const std::string& name, const std::vector<int64_t>& shape,
+                            int64_t offset, Tensor* parameters) {
+  const Tensor* tensor = file.tensors.Find(name);
+  if (tensor == nullptr) return absl::InvalidArgumentError(absl::StrCat("has no tensor \"", name, "\""));
+  if (tensor->dtype() != parameters->dtype() || tensor->shape() != shape) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor \"", name, "\" is ", DTypeName(tensor->dtype()), " [", absl::StrJoin(tensor->shape(), ","),
+                     "], expected ", DTypeName(parameters->dtype()), " [", absl::StrJoin(shape, ","), "]"));
+  }
+  std::memcpy(static_cast<char*>(parameters->mutable_data()) + offset * ByteSize(tensor->dtype()), tensor->data(),
+              tensor->num_bytes());
+  for (const double value : tensor->ToDoubles()) {
+    if (!std::isfinite(value)) {
+      return absl::InvalidArgumentError(absl::StrCat("tensor \"", name, "\" holds NaN or infinity"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Bounds may be infinite (a species that training did not have) but not NaN.
+absl::Status ReadRange(const TensorFile& file, const NetworkShape& shape, FeatureRange* range) {
+  const std::vector<int64_t> by_feature = {shape.num_species, shape.num_features};
+  const Tensor* const min = file.tensors.Find("feature_min");
+  const Tensor* const max = file.tensors.Find("feature_max");
+  if (min == nullptr && max == nullptr) return absl::OkStatus();
+  if (min == nullptr || max == nullptr || min->shape() != by_feature || max->shape() != by_feature) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensors \"feature_min\" and \"feature_max\": expected both, or none, each [",
+                     absl::StrJoin(by_feature, ","), "]"));
+  }
+  range->min = min->ToDoubles();
+  range->max = max->ToDoubles();
+  for (size_t k = 0; k < range->min.size(); ++k) {
+    if (std::isnan(range->min[k]) || std::isnan(range->max[k])) {
+      return absl::InvalidArgumentError("tensors \"feature_min\" and \"feature_max\" hold NaN");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Potential> Decode(const TensorFile& file) {
+  Potential potential;
+  potential.metadata = file.metadata;
+  ASSIGN_OR_RETURN(potential.descriptor, ChebyshevOptions::FromJson(file.metadata.at("descriptor")));
+  ASSIGN_OR_RETURN(potential.shape, ParseShape(file, potential.descriptor));
+  const NetworkShape& shape = potential.shape;
+  const NamedTensors& tensors = file.tensors;
+  const std::vector<int64_t> by_feature = {shape.num_species, shape.num_features};
+  if (tensors.At("feature_mean").shape() != by_feature || tensors.At("atomic_energy").dim(0) != shape.num_species) {
+    return absl::InvalidArgumentError(absl::StrCat("tensors \"feature_mean\" and \"atomic_energy\" do not fit ",
+                                                   shape.num_species, " species and ", shape.num_features,
+                                                   " features"));
+  }
+  potential.feature_scaling.num_species = shape.num_species;
+  potential.feature_scaling.num_features = shape.num_features;
+  potential.feature_scaling.mean = tensors.At("feature_mean").ToDoubles();
+  potential.feature_scaling.scale = tensors.At("feature_scale").ToDoubles();
+  RETURN_IF_ERROR(ReadRange(file, shape, &potential.feature_range));
+  potential.energy_scaling.scale = tensors.At("energy_scale").ToDoubles()[0];
+  potential.energy_scaling.shift = tensors.At("energy_shift").ToDoubles()[0];
+  potential.atomic_energies = tensors.At("atomic_energy").ToDoubles();
+  if (!(std::abs(potential.energy_scaling.scale) > 0) || !std::isfinite(potential.energy_scaling.scale)) {
+    return absl::InvalidArgumentError("tensor \"energy_scale\" is not a finite number other than 0");
+  }
+  const Tensor* first = tensors.Find(WeightName(potential.descriptor, 0, 0));
+  const DType dtype = first != nullptr && first->dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  potential.parameters = Tensor::Zeros(dtype, {shape.num_parameters()});
+  for (const ParameterSlice& slice : NetworkSlices(potential.descriptor, shape)) {
+    RETURN_IF_ERROR(CopyParameters(file, slice.name, slice.shape, slice.offset, &potential.parameters));
+  }
+  return potential;
+}
+
+}  // namespace
+
+const Schema& PotentialSchema() {
+  static const Schema& schema = *new Schema{
+      "potential/1",
+      "A potential, made by `train`. M species, F features. The energy of a structure is the sum over its atoms of "
+      "network((G − feature_mean)·feature_scale) / energy_scale + energy_shift + atomic_energy, each of the atom's own "
+      "species. For each species X and layer l there are also `network.X.l.weight` [out, in] and `network.X.l.bias` "
+      "[out], all F32 or all F64; x·Wᵀ + b, activation on hidden layers, linear output.",
+      {
+          {"feature_mean", {DType::kF64}, {"M", "F"}, true, "dimensionless"},
+          {"feature_scale",
+           {DType::kF64},
+           {"M", "F"},
+           true,
+           "1 / deviation; 0 for a feature that was constant in training"},
+          {"feature_min",
+           {DType::kF64},
+           {"M", "F"},
+           false,
+           "least of each feature over the training atoms of the species; +infinity where there were none"},
+          {"feature_max", {DType::kF64}, {"M", "F"}, false, "largest; −infinity where there were none"},
+          {"atomic_energy", {DType::kF64}, {"M"}, true, "eV"},
+          {"energy_scale", {DType::kF64}, {}, true, "1/eV"},
+          {"energy_shift", {DType::kF64}, {}, true, "eV per atom"},
+      },
+      {
+          {"descriptor", true, "JSON, as in the features"},
+          {"hidden", true, "nodes of each hidden layer, as 15,15"},
+          {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
+          {"units", true, "Å, eV"},
+          {"features_command", false, "the command that made the features"},
+          {"init_from", false, "the model that training started from, and its SHA-256"},
+          {"epoch", false, "after which this model was written"},
+          {"loss", false, "lowest of the run: of the validation set, in the units of the loss"},
+      }};
+  return schema;
+}
+
+std::string WeightName(const ChebyshevOptions& descriptor, int species, int layer) {
+  return LayerName(descriptor, species, layer, "weight");
+}
+
+std::string BiasName(const ChebyshevOptions& descriptor, int species, int layer) {
+  return LayerName(descriptor, species, layer, "bias");
+}
+
+std::vector<ParameterSlice> NetworkSlices(const ChebyshevOptions& descriptor, const NetworkShape& shape) {
+  std::vector<ParameterSlice> slices;
+  for (int species = 0; species < shape.num_species; ++species) {
+    for (int layer = 0; layer < shape.num_layers(); ++layer) {
+      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
+      slices.push_back({WeightName(descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
+      slices.push_back({BiasName(descriptor, species, layer), shape.bias_offset(species, layer), {out}});
+    }
+  }
+  return slices;
+}
+
+absl::Status WritePotential(absl::string_view path, const Potential& potential) {
+  const NetworkShape& shape = potential.shape;
+  CHECK_EQ(potential.parameters.num_elements(), shape.num_parameters());
+  CHECK_EQ(static_cast<int>(potential.atomic_energies.size()), shape.num_species);
+  const std::vector<int64_t> by_feature = {shape.num_species, shape.num_features};
+  NamedTensors tensors;
+  tensors.Set("feature_mean", Tensor::Of<double>(potential.feature_scaling.mean, by_feature));
+  tensors.Set("feature_scale", Tensor::Of<double>(potential.feature_scaling.scale, by_feature));
+  if (!potential.feature_range.min.empty()) {
+    tensors.Set("feature_min", Tensor::Of<double>(potential.feature_range.min, by_feature));
+    tensors.Set("feature_max", Tensor::Of<double>(potential.feature_range.max, by_feature));
+  }
+  tensors.Set("atomic_energy", Tensor::Of(potential.atomic_energies));
+  tensors.Set("energy_scale", Tensor::Scalar(potential.energy_scaling.scale));
+  tensors.Set("energy_shift", Tensor::Scalar(potential.energy_scaling.shift));
+  for (const ParameterSlice& slice : NetworkSlices(potential.descriptor, shape)) {
+    tensors.Set(slice.name, potential.parameters.Slice(slice.offset, slice.shape));
+  }
+  Metadata metadata = potential.metadata;
+  metadata["kind"] = PotentialSchema().kind;
+  metadata["descriptor"] = potential.descriptor.ToJson();
+  metadata["hidden"] = absl::StrJoin(shape.hidden, ",");
+  metadata["activation"] = std::string(ActivationName(shape.activation));
+  metadata["units"] = "length Å, energy eV";
+  return WriteTensorFile(path, metadata, tensors);
+}
+
+absl::StatusOr<Potential> ReadPotential(absl::string_view path) {
+  const ProfileScope scope(Stage::kRead);
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  RETURN_IF_ERROR(CheckSchema(PotentialSchema(), file).status());
+  absl::StatusOr<Potential> potential = Decode(file);
+  if (!potential.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", potential.status().message()));
+  return potential;
+}
+
+}  // namespace rutile

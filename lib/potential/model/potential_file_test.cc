@@ -1,0 +1,143 @@
+#include "lib/potential/model/potential_file.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/network/network_init.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/tensorfile/tensor_writer.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Temp(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+Potential Example(DType dtype) {
+  Potential p;
+  p.descriptor.species = {22, 8};
+  p.descriptor.rad_order = 2;
+  p.descriptor.ang_order = 1;
+  const int features = p.descriptor.num_features();
+  p.shape = {2, features, {4, 3}, Activation::kMtanh};
+  p.feature_scaling = {2, features, std::vector<double>(2 * features, 0.5), std::vector<double>(2 * features, 2.0)};
+  p.feature_range.min.assign(2 * features, -1.5);
+  p.feature_range.max.assign(2 * features, 3.5);
+  p.feature_range.min[1] = std::numeric_limits<double>::infinity();  // as of a species that training did not have
+  p.feature_range.max[1] = -p.feature_range.min[1];
+  p.energy_scaling = {1.25, -8.5};
+  p.atomic_energies = {-3, -2};
+  const std::vector<double> values = InitialNetworkParameters(p.shape, 1);
+  if (dtype == DType::kF64) {
+    p.parameters = Tensor::Of(values);
+  } else {
+    p.parameters = Tensor::Of(std::vector<float>(values.begin(), values.end()));
+  }
+  p.metadata = {{"tool", "train"}, {"epoch", "12"}};
+  return p;
+}
+
+TEST(PotentialFileTest, ComesBackAsWritten) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const Potential written = Example(dtype);
+    ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+    const absl::StatusOr<Potential> read = ReadPotential(Temp("p.safetensors"));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->descriptor, written.descriptor);
+    EXPECT_EQ(read->shape.hidden, written.shape.hidden);
+    EXPECT_EQ(read->shape.activation, Activation::kMtanh);
+    EXPECT_EQ(read->parameters.dtype(), dtype);
+    EXPECT_EQ(read->parameters.ToDoubles(), written.parameters.ToDoubles());
+    EXPECT_EQ(read->feature_scaling.scale, written.feature_scaling.scale);
+    EXPECT_EQ(read->feature_range.min, written.feature_range.min);
+    EXPECT_EQ(read->feature_range.max, written.feature_range.max);
+    EXPECT_EQ(read->energy_scaling.shift, -8.5);
+    EXPECT_EQ(read->atomic_energies, written.atomic_energies);
+    EXPECT_EQ(read->metadata.at("epoch"), "12");
+  }
+}
+
+TEST(PotentialFileTest, MayNotKnowTheRangeOfFeatures) {
+  Potential written = Example(DType::kF32);
+  written.feature_range = {};
+  ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+  const absl::StatusOr<Potential> read = ReadPotential(Temp("p.safetensors"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->feature_range.min.empty());
+}
+
+// A file that was changed after it was written, tensor by tensor.
+class BrokenPotentialTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(WritePotential(Temp("whole.safetensors"), Example(DType::kF64)).ok());
+    file_ = *ReadTensorFile(Temp("whole.safetensors"));
+  }
+  std::string Error() {
+    Metadata metadata = file_.metadata;
+    for (auto it = metadata.begin(); it != metadata.end();) {
+      it = it->first.rfind("crc32c.", 0) == 0 ? metadata.erase(it) : std::next(it);
+    }
+    EXPECT_TRUE(WriteTensorFile(Temp("broken.safetensors"), metadata, file_.tensors).ok());
+    const absl::StatusOr<Potential> read = ReadPotential(Temp("broken.safetensors"));
+    EXPECT_FALSE(read.ok());
+    return std::string(read.status().message());
+  }
+  TensorFile file_;
+};
+
+TEST_F(BrokenPotentialTest, LayerOfAnotherShape) {
+  file_.tensors.Set("network.O.1.weight", Tensor::Zeros(DType::kF64, {3, 5}));
+  EXPECT_THAT(Error(), HasSubstr("\"network.O.1.weight\" is F64 [3,5], expected F64 [3,4]"));
+}
+
+TEST_F(BrokenPotentialTest, LayersOfTwoTypes) {
+  file_.tensors.Set("network.O.1.bias", Tensor::Zeros(DType::kF32, {3}));
+  EXPECT_THAT(Error(), HasSubstr("network.O.1.bias"));
+}
+
+TEST_F(BrokenPotentialTest, NotFinite) {
+  file_.tensors.Set("network.Ti.2.bias", Tensor::Of(std::vector<double>{NAN}));
+  EXPECT_THAT(Error(), HasSubstr("NaN"));
+}
+
+TEST_F(BrokenPotentialTest, AnotherNumberOfLayers) {
+  file_.metadata["hidden"] = "4,3,3";
+  EXPECT_THAT(Error(), HasSubstr("network.Ti"));
+}
+
+TEST_F(BrokenPotentialTest, Metadata) {
+  file_.metadata["hidden"] = "4,x";
+  EXPECT_THAT(Error(), HasSubstr("\"4,x\""));
+  file_.metadata["hidden"] = "4,3";
+  file_.metadata["activation"] = "relu";
+  EXPECT_THAT(Error(), HasSubstr("relu"));
+}
+
+TEST_F(BrokenPotentialTest, Scales) {
+  file_.tensors.Set("energy_scale", Tensor::Scalar(0.0));
+  EXPECT_THAT(Error(), HasSubstr("energy_scale"));
+}
+
+TEST_F(BrokenPotentialTest, Ranges) {
+  const Tensor whole = file_.tensors.At("feature_max");
+  file_.tensors.Set("feature_max", Tensor::Of<double>(std::vector<double>(whole.num_elements(), NAN), whole.shape()));
+  EXPECT_THAT(Error(), HasSubstr("\"feature_max\" hold NaN"));
+  NamedTensors without;
+  for (const auto& [name, tensor] : file_.tensors) {
+    if (name != "feature_max") without.Set(name, tensor);
+  }
+  file_.tensors = without;
+  EXPECT_THAT(Error(), HasSubstr("expected both, or none"));
+}
+
+TEST_F(BrokenPotentialTest, AnotherKind) {
+  file_.metadata["kind"] = "atomistic.features/1";
+  EXPECT_THAT(Error(), HasSubstr("atomistic.features/1"));
+}
+
+}  // namespace
+}  // namespace rutile

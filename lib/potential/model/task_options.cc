@@ -1,0 +1,153 @@
+#include "lib/potential/model/task_options.h"
+
+#include <charconv>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace rutile {
+namespace {
+
+// The fewest decimals that give the number back.
+std::string Exactly(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+}  // namespace
+
+absl::string_view LossKindName(LossKind kind) {
+  switch (kind) {
+    case LossKind::kRmse:
+      return "rmse";
+    case LossKind::kMse:
+      return "mse";
+    case LossKind::kHuber:
+      return "huber";
+  }
+  return "";
+}
+
+absl::string_view FeatureScalingName(FeatureScalingKind kind) {
+  switch (kind) {
+    case FeatureScalingKind::kNone:
+      return "none";
+    case FeatureScalingKind::kPooled:
+      return "pooled";
+    case FeatureScalingKind::kPerSpecies:
+      return "species";
+  }
+  return "";
+}
+
+absl::string_view CompilePresetName(CompilePreset preset) {
+  switch (preset) {
+    case CompilePreset::kDefault:
+      return "default";
+    case CompilePreset::kReduceOverhead:
+      return "reduce-overhead";
+    case CompilePreset::kMaxAutotune:
+      return "max-autotune";
+  }
+  return "";
+}
+
+absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name) {
+  for (const CompilePreset preset :
+       {CompilePreset::kDefault, CompilePreset::kReduceOverhead, CompilePreset::kMaxAutotune}) {
+    if (name == CompilePresetName(preset)) return preset;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("compile_preset=", name, ": expected default, reduce-overhead or max-autotune"));
+}
+
+absl::Status CheckPrecision(const AtomisticTaskOptions& options) {
+  if (!options.mixed_precision || options.precision == DType::kF32) return absl::OkStatus();
+  return absl::InvalidArgumentError("mixed precision goes with fp32 parameters, not with fp64");
+}
+
+absl::Status CheckCompileOptions(const CompileOptions& options) {
+  if (options.batch_size >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("batch_size=", options.batch_size, ": expected at least 1"));
+}
+
+std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options) {
+  std::map<std::string, std::string> course = {
+      {"hidden", absl::StrJoin(options.hidden, ",")},
+      {"activation", std::string(ActivationName(options.activation))},
+      {"feature_scaling", std::string(FeatureScalingName(options.feature_scaling))},
+      {"energy_scaling", options.scale_energies ? "true" : "false"},
+      {"precision", options.precision == DType::kF64 ? "fp64" : "fp32"},
+  };
+  if (!options.atomic_energies.empty()) {
+    course["atomic_energies"] =
+        absl::StrJoin(options.atomic_energies, ",", [](std::string* out, const std::pair<const uint8_t, double>& item) {
+          absl::StrAppend(out, int{item.first}, "=", Exactly(item.second));
+        });
+  }
+  const LossOptions& loss = options.loss;
+  course["loss"] = std::string(LossKindName(loss.kind));
+  course["energy_weight"] = Exactly(loss.energy_weight);
+  course["force_weight"] = Exactly(loss.force_weight);
+  course["stress_weight"] = Exactly(loss.stress_weight);
+  if (loss.kind == LossKind::kHuber) {
+    course["huber_delta"] = Exactly(loss.energy_delta);
+    course["huber_delta_force"] = Exactly(loss.force_delta);
+    course["huber_delta_stress"] = Exactly(loss.stress_delta);
+  }
+  const ForceSamplingOptions& sampling = options.force_sampling;
+  if (loss.force_weight > 0 && sampling.fraction < 1) {
+    course["force_fraction"] = Exactly(sampling.fraction);
+    course["force_sample_unit"] = sampling.unit == ForceSampleUnit::kAtom ? "atom" : "structure";
+    course["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
+    course["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
+    course["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
+  }
+  if (options.mixed_precision) course["precision"] = "bf16-mixed";
+  // The others give the default's bits.
+  if (options.compile.preset == CompilePreset::kMaxAutotune) {
+    course["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
+  }
+  return course;
+}
+
+absl::StatusOr<LossOptions> LossOfCourse(const std::map<std::string, std::string>& course) {
+  LossOptions loss;
+  const auto kind = course.find("loss");
+  if (kind == course.end()) return absl::InvalidArgumentError("there is no \"loss\"");
+  bool known = false;
+  for (const LossKind each : {LossKind::kRmse, LossKind::kMse, LossKind::kHuber}) {
+    if (kind->second != LossKindName(each)) continue;
+    loss.kind = each;
+    known = true;
+  }
+  if (!known) {
+    return absl::InvalidArgumentError(absl::StrCat("\"loss\" is \"", kind->second, "\", expected rmse, mse or huber"));
+  }
+  struct Number {
+    const char* name;
+    double* value;
+    bool required;
+  };
+  for (const Number& number :
+       {Number{"energy_weight", &loss.energy_weight, true}, Number{"force_weight", &loss.force_weight, true},
+        Number{"stress_weight", &loss.stress_weight, true}, Number{"huber_delta", &loss.energy_delta, false},
+        Number{"huber_delta_force", &loss.force_delta, false},
+        Number{"huber_delta_stress", &loss.stress_delta, false}}) {
+    const auto found = course.find(number.name);
+    if (found == course.end()) {
+      if (!number.required) continue;
+      return absl::InvalidArgumentError(absl::StrCat("there is no \"", number.name, "\""));
+    }
+    if (!absl::SimpleAtod(found->second, number.value) || !(*number.value >= 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", number.name, "\" is \"", found->second, "\", expected a number that is not negative"));
+    }
+  }
+  const auto unbiased = course.find("force_scale_unbiased");
+  loss.force_scale_unbiased = unbiased != course.end() && unbiased->second == "true";
+  return loss;
+}
+
+}  // namespace rutile

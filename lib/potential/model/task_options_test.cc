@@ -1,0 +1,110 @@
+#include "lib/potential/model/task_options.h"
+
+#include <map>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Key;
+using ::testing::Not;
+using ::testing::Pair;
+
+TEST(CourseOfTest, NamesWhatDecides) {
+  AtomisticTaskOptions options;
+  options.hidden = {16, 8};
+  options.atomic_energies = {{8, -432.5}, {22, -1604.6}};
+  options.loss.force_weight = 0.1;
+  options.loss.energy_weight = 0.9;
+  auto course = CourseOf(options);
+  EXPECT_THAT(course, Contains(Pair("hidden", "16,8")));
+  EXPECT_THAT(course, Contains(Pair("activation", "tanh")));
+  EXPECT_THAT(course, Contains(Pair("atomic_energies", "8=-432.5,22=-1604.6")));
+  EXPECT_THAT(course, Contains(Pair("loss", "rmse")));
+  EXPECT_THAT(course, Contains(Pair("force_weight", "0.1")));
+  EXPECT_THAT(course, Contains(Pair("energy_weight", "0.9")));
+  EXPECT_THAT(course, Not(Contains(Key("huber_delta"))));
+  EXPECT_THAT(course, Not(Contains(Key("force_fraction"))));
+  options.loss.kind = LossKind::kHuber;
+  options.force_sampling.fraction = 1.0 / 3;
+  options.force_sampling.unit = ForceSampleUnit::kAtom;
+  course = CourseOf(options);
+  EXPECT_THAT(course, Contains(Pair("huber_delta_force", "0.1")));
+  EXPECT_THAT(course, Contains(Pair("force_fraction", "0.3333333333333333")));
+  EXPECT_THAT(course, Contains(Pair("force_sample_unit", "atom")));
+}
+
+// Threads, caches and the way of summing angles change no number beyond rounding.
+TEST(CourseOfTest, LeavesOutHowTheWorkIsDone) {
+  AtomisticTaskOptions options, other;
+  other.angular = AngularMethod::kTriplets;
+  other.cached_features = true;
+  other.num_threads = 7;
+  EXPECT_EQ(CourseOf(options), CourseOf(other));
+}
+
+TEST(LossOfCourseTest, IsTheReverse) {
+  AtomisticTaskOptions options;
+  options.loss.kind = LossKind::kHuber;
+  options.loss.energy_weight = 0.9;
+  options.loss.force_weight = 0.1;
+  options.loss.force_delta = 0.3;
+  options.loss.force_scale_unbiased = true;
+  options.force_sampling.fraction = 0.5;
+  const auto loss = LossOfCourse(CourseOf(options));
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  EXPECT_EQ(loss->kind, LossKind::kHuber);
+  EXPECT_EQ(loss->energy_weight, 0.9);
+  EXPECT_EQ(loss->force_weight, 0.1);
+  EXPECT_EQ(loss->stress_weight, 0);
+  EXPECT_EQ(loss->force_delta, 0.3);
+  EXPECT_EQ(loss->energy_delta, LossOptions().energy_delta);
+  EXPECT_TRUE(loss->force_scale_unbiased);
+
+  const auto error_with = [&](const std::string& key, const std::string& value) {
+    std::map<std::string, std::string> course = CourseOf(options);
+    course[key] = value;
+    return std::string(LossOfCourse(course).status().message());
+  };
+  EXPECT_EQ(error_with("loss", "l1"), "\"loss\" is \"l1\", expected rmse, mse or huber");
+  EXPECT_EQ(error_with("force_weight", "x"), "\"force_weight\" is \"x\", expected a number that is not negative");
+  EXPECT_EQ(error_with("huber_delta", "-1"), "\"huber_delta\" is \"-1\", expected a number that is not negative");
+  EXPECT_EQ(std::string(LossOfCourse({}).status().message()), "there is no \"loss\"");
+  EXPECT_EQ(std::string(LossOfCourse({{"loss", "mse"}}).status().message()), "there is no \"energy_weight\"");
+}
+
+TEST(CompileOptionsTest, NamesGoBothWays) {
+  for (const char* name : {"default", "reduce-overhead", "max-autotune"}) {
+    const auto preset = ParseCompilePreset(name);
+    ASSERT_TRUE(preset.ok()) << preset.status();
+    EXPECT_EQ(CompilePresetName(*preset), name);
+  }
+  EXPECT_EQ(ParseCompilePreset("fast").status().message(),
+            "compile_preset=fast: expected default, reduce-overhead or max-autotune");
+}
+
+TEST(CompileOptionsTest, BatchSize) {
+  EXPECT_TRUE(CheckCompileOptions({}).ok());
+  CompileOptions options;
+  options.batch_size = 0;
+  EXPECT_EQ(CheckCompileOptions(options).message(), "batch_size=0: expected at least 1");
+}
+
+// Runs of before the presets, and those of presets with the default's bits, can be resumed by one another.
+TEST(CompileOptionsTest, OnlyMaxAutotuneDecidesTheCourse) {
+  AtomisticTaskOptions options;
+  const auto before = CourseOf(options);
+  options.compile.preset = CompilePreset::kReduceOverhead;
+  options.compile.batch_size = 7;
+  options.compile.cache_directory = "x";
+  EXPECT_EQ(CourseOf(options), before);
+  options.compile.preset = CompilePreset::kMaxAutotune;
+  EXPECT_EQ(CourseOf(options).at("compile_preset"), "max-autotune");
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,139 @@
+#include "lib/potential/model/transfer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/network/network_shape.h"
+#include "lib/structure/element.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
+
+namespace rutile {
+namespace {
+
+absl::Status CheckFits(const Potential& from, const Potential& to) {
+  ChebyshevOptions same_species = from.descriptor;
+  same_species.species = to.descriptor.species;
+  if (same_species != to.descriptor) {
+    return absl::InvalidArgumentError(absl::StrCat("its descriptor is ", from.descriptor.ToJson(),
+                                                   ", that of the data ", to.descriptor.ToJson(),
+                                                   "; all but the species must be the same"));
+  }
+  if (from.shape.num_features != to.shape.num_features) {
+    return absl::InvalidArgumentError(absl::StrCat("it has ", from.shape.num_features, " features, the data ",
+                                                   to.shape.num_features,
+                                                   ": networks of one species do not fit those of several"));
+  }
+  if (from.shape.hidden != to.shape.hidden || from.shape.activation != to.shape.activation) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "its networks are ", absl::StrJoin(from.shape.hidden, ","), " ", ActivationName(from.shape.activation),
+        ", asked for are ", absl::StrJoin(to.shape.hidden, ","), " ", ActivationName(to.shape.activation)));
+  }
+  return absl::OkStatus();
+}
+
+// One species' network, in fp64, from the scaling of `from` to that of `to`.
+class Network {
+ public:
+  Network(const Potential& from, int from_species, const Potential& to, int to_species)
+      : from_(from), to_(to), from_species_(from_species), to_species_(to_species), shape_(to.shape) {
+    const std::vector<double> all = from.parameters.ToDoubles();
+    const auto begin = all.begin() + from.shape.weight_offset(from_species, 0);
+    values_.assign(begin, begin + shape_.parameters_per_species());
+  }
+
+  // How many features are constant now that the networks used.
+  int RescaleFeatures() {
+    const int64_t f = shape_.num_features, out = shape_.layer_outputs(0);
+    double* const bias = &values_[Offset(shape_.bias_offset(to_species_, 0))];
+    int lost = 0;
+    for (int64_t k = 0; k < f; ++k) {
+      const double mean = from_.feature_scaling.mean[from_species_ * f + k];
+      const double scale = from_.feature_scaling.scale[from_species_ * f + k];
+      const double new_mean = to_.feature_scaling.mean[to_species_ * f + k];
+      const double new_scale = to_.feature_scaling.scale[to_species_ * f + k];
+      lost += scale != 0 && new_scale == 0;
+      for (int64_t o = 0; o < out; ++o) {
+        double& weight = values_[o * f + k];
+        bias[o] += weight * (new_mean - mean) * scale;
+        weight = new_scale == 0 ? 0 : weight * (scale / new_scale);
+      }
+    }
+    return lost;
+  }
+
+  void RescaleEnergy() {
+    const int last = shape_.num_layers() - 1;
+    const double scale = from_.energy_scaling.scale, new_scale = to_.energy_scaling.scale;
+    const double constant = from_.energy_scaling.shift + from_.atomic_energies[from_species_] -
+                            to_.energy_scaling.shift - to_.atomic_energies[to_species_];
+    const int64_t begin = Offset(shape_.weight_offset(to_species_, last));
+    double& bias = values_[Offset(shape_.bias_offset(to_species_, last))];
+    for (int64_t i = 0; i < shape_.layer_inputs(last); ++i) values_[begin + i] *= new_scale / scale;
+    bias = (bias / scale + constant) * new_scale;
+  }
+
+  void Write(Tensor* parameters) const {
+    const int64_t begin = shape_.weight_offset(to_species_, 0);
+    if (parameters->dtype() == DType::kF64) {
+      std::copy(values_.begin(), values_.end(), parameters->mutable_values<double>().begin() + begin);
+    } else {
+      std::transform(values_.begin(), values_.end(), parameters->mutable_values<float>().begin() + begin,
+                     [](double value) { return static_cast<float>(value); });
+    }
+  }
+
+ private:
+  int64_t Offset(int64_t of_all) const { return of_all - shape_.weight_offset(to_species_, 0); }
+
+  const Potential& from_;
+  const Potential& to_;
+  const int from_species_, to_species_;
+  const NetworkShape& shape_;
+  std::vector<double> values_;
+};
+
+Tensor Copy(const Tensor& parameters) { return TensorOfDoubles(parameters.dtype(), parameters.ToDoubles()); }
+
+}  // namespace
+
+absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potential& to) {
+  RETURN_IF_ERROR(CheckFits(from, to));
+  const std::vector<uint8_t>& old_species = from.descriptor.species;
+  const std::vector<uint8_t>& species = to.descriptor.species;
+  Transfer transfer;
+  transfer.parameters = Copy(to.parameters);
+  for (size_t s = 0; s < species.size(); ++s) {
+    const std::string symbol(ElementSymbol(species[s]));
+    const auto found = std::find(old_species.begin(), old_species.end(), species[s]);
+    if (found == old_species.end()) {
+      transfer.begun.push_back(symbol);
+      continue;
+    }
+    Network network(from, static_cast<int>(found - old_species.begin()), to, static_cast<int>(s));
+    if (const int lost = network.RescaleFeatures(); lost > 0) {
+      transfer.messages.push_back(absl::StrCat(lost, " features of ", symbol,
+                                               " do not vary in the training set, where ",
+                                               "they varied for the model: it forgets how they count"));
+    }
+    network.RescaleEnergy();
+    network.Write(&transfer.parameters);
+    transfer.taken.push_back(symbol);
+  }
+  if (transfer.taken.empty()) return absl::InvalidArgumentError("it has none of the species of the data");
+  if (old_species != species) {
+    transfer.messages.push_back(
+        "the species are not the model's: features that weigh neighbors by species mean other elements now, so the "
+        "networks start near what they were, not at it");
+  }
+  return transfer;
+}
+
+}  // namespace rutile

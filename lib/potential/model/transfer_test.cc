@@ -1,0 +1,152 @@
+#include "lib/potential/model/transfer.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/random.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/network/network_shape.h"
+#include "lib/potential/model/scaling.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// With random parameters and scaling.
+Potential Make(std::vector<uint8_t> species, uint64_t seed, DType dtype = DType::kF64) {
+  Potential potential;
+  potential.descriptor.species = std::move(species);
+  potential.descriptor.rad_order = 2;
+  potential.descriptor.ang_order = 1;
+  const int m = static_cast<int>(potential.descriptor.species.size()), f = potential.descriptor.num_features();
+  potential.shape.num_species = m;
+  potential.shape.num_features = f;
+  potential.shape.hidden = {4, 3};
+  RandomStream random(seed, "potential", 0, 0);
+  const auto uniform = [&](double low, double high) { return random.Uniform(low, high); };
+  potential.feature_scaling = {m, f, {}, {}};
+  for (int i = 0; i < m * f; ++i) {
+    potential.feature_scaling.mean.push_back(uniform(-1, 1));
+    potential.feature_scaling.scale.push_back(uniform(0.5, 2));
+  }
+  potential.energy_scaling.scale = uniform(0.5, 2);
+  potential.energy_scaling.shift = uniform(-1, 1);
+  for (int i = 0; i < m; ++i) potential.atomic_energies.push_back(uniform(-10, 10));
+  std::vector<double> parameters;
+  for (int64_t i = 0; i < potential.shape.num_parameters(); ++i) parameters.push_back(uniform(-1, 1));
+  potential.parameters = dtype == DType::kF64 ? Tensor::Of(parameters)
+                                              : Tensor::Of(std::vector<float>(parameters.begin(), parameters.end()));
+  return potential;
+}
+
+// The formula of potential_file.h, written out.
+double AtomEnergy(const Potential& p, const Tensor& parameters, int species, const std::vector<double>& features) {
+  const int f = p.shape.num_features;
+  const std::vector<double> values = parameters.ToDoubles();
+  std::vector<double> x;
+  for (int k = 0; k < f; ++k) {
+    x.push_back((features[k] - p.feature_scaling.mean[species * f + k]) * p.feature_scaling.scale[species * f + k]);
+  }
+  for (int layer = 0; layer < p.shape.num_layers(); ++layer) {
+    std::vector<double> y;
+    for (int o = 0; o < p.shape.layer_outputs(layer); ++o) {
+      double sum = values[p.shape.bias_offset(species, layer) + o];
+      for (size_t i = 0; i < x.size(); ++i)
+        sum += values[p.shape.weight_offset(species, layer) + o * x.size() + i] * x[i];
+      y.push_back(layer + 1 < p.shape.num_layers() ? std::tanh(sum) : sum);
+    }
+    x = y;
+  }
+  return x[0] / p.energy_scaling.scale + p.energy_scaling.shift + p.atomic_energies[species];
+}
+
+std::vector<double> Features(const Potential& p, uint64_t seed) {
+  RandomStream random(seed, "features", 0, 0);
+  std::vector<double> features;
+  for (int k = 0; k < p.shape.num_features; ++k) features.push_back(random.Uniform(-2, 2));
+  return features;
+}
+
+TEST(TransferTest, EnergiesAreTheSame) {
+  const Potential from = Make({22, 8}, 1), to = Make({22, 8}, 2);
+  const absl::StatusOr<Transfer> transfer = TransferParameters(from, to);
+  ASSERT_TRUE(transfer.ok()) << transfer.status();
+  EXPECT_THAT(transfer->taken, ElementsAre("Ti", "O"));
+  EXPECT_THAT(transfer->begun, IsEmpty());
+  EXPECT_THAT(transfer->messages, IsEmpty());
+  for (int species = 0; species < 2; ++species) {
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      const std::vector<double> features = Features(from, seed);
+      const double energy = AtomEnergy(from, from.parameters, species, features);
+      EXPECT_NEAR(AtomEnergy(to, transfer->parameters, species, features), energy, 1e-12 * std::abs(energy));
+    }
+  }
+}
+
+TEST(TransferTest, SpeciesByNameAndInEitherType) {
+  const Potential from = Make({22, 8, 40}, 1), to = Make({8, 14, 22}, 2, DType::kF32);
+  const absl::StatusOr<Transfer> transfer = TransferParameters(from, to);
+  ASSERT_TRUE(transfer.ok()) << transfer.status();
+  EXPECT_THAT(transfer->taken, ElementsAre("O", "Ti"));
+  EXPECT_THAT(transfer->begun, ElementsAre("Si"));
+  EXPECT_THAT(transfer->messages, ElementsAre(HasSubstr("the species are not the model's")));
+  ASSERT_EQ(transfer->parameters.dtype(), DType::kF32);
+  const std::vector<double> features = Features(from, 1);
+  EXPECT_NEAR(AtomEnergy(to, transfer->parameters, 0, features), AtomEnergy(from, from.parameters, 1, features), 1e-4);
+  EXPECT_NEAR(AtomEnergy(to, transfer->parameters, 2, features), AtomEnergy(from, from.parameters, 0, features), 1e-4);
+  EXPECT_EQ(AtomEnergy(to, transfer->parameters, 1, features), AtomEnergy(to, to.parameters, 1, features));
+  EXPECT_NE(transfer->parameters.data(), to.parameters.data());
+}
+
+// Features without a scale are at their mean in every training structure.
+TEST(TransferTest, ConstantFeatures) {
+  Potential from = Make({8}, 1), to = Make({8}, 2);
+  from.feature_scaling.scale[1] = 0;  // the model does not look at it
+  to.feature_scaling.scale[2] = to.feature_scaling.scale[3] = 0;
+  const Transfer transfer = TransferParameters(from, to).value();
+  EXPECT_THAT(transfer.messages, ElementsAre(HasSubstr("2 features of O do not vary in the training set")));
+  std::vector<double> features = Features(from, 1);
+  features[2] = to.feature_scaling.mean[2];
+  features[3] = to.feature_scaling.mean[3];
+  EXPECT_NEAR(AtomEnergy(to, transfer.parameters, 0, features), AtomEnergy(from, from.parameters, 0, features), 1e-12);
+}
+
+TEST(TransferTest, WithoutHiddenLayers) {
+  Potential from = Make({8}, 1), to = Make({8}, 2);
+  for (Potential* potential : {&from, &to}) {
+    potential->shape.hidden.clear();
+    potential->parameters = potential->parameters.Slice(0, {potential->shape.num_parameters()});
+  }
+  const Transfer transfer = TransferParameters(from, to).value();
+  const std::vector<double> features = Features(from, 1);
+  EXPECT_NEAR(AtomEnergy(to, transfer.parameters, 0, features), AtomEnergy(from, from.parameters, 0, features), 1e-12);
+}
+
+TEST(TransferTest, WhatDoesNotFit) {
+  const Potential from = Make({22, 8}, 1);
+  const auto message = [&](const Potential& to) {
+    return std::string(TransferParameters(from, to).status().message());
+  };
+  Potential to = Make({22, 8}, 2);
+  to.descriptor.rad_cutoff = 7;
+  EXPECT_THAT(message(to), HasSubstr("all but the species must be the same"));
+  to = Make({22, 8}, 2);
+  to.shape.activation = Activation::kSilu;
+  EXPECT_THAT(message(to), HasSubstr("its networks are 4,3 tanh, asked for are 4,3 silu"));
+  EXPECT_THAT(message(Make({22}, 2)), HasSubstr("networks of one species do not fit those of several"));
+  EXPECT_THAT(message(Make({14, 40}, 2)), HasSubstr("none of the species"));
+}
+
+}  // namespace
+}  // namespace rutile

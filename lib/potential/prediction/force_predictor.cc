@@ -1,0 +1,200 @@
+#include "lib/potential/prediction/force_predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/descriptor/descriptor_factory.h"
+#include "lib/potential/model/atom_networks.h"
+#include "lib/potential/model/extrapolation.h"
+#include "lib/structure/cell.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
+
+namespace rutile {
+
+absl::Status CheckCommittee(absl::Span<const Potential> models, absl::Span<const std::string> names) {
+  CHECK_EQ(models.size(), names.size());
+  for (size_t m = 1; m < models.size(); ++m) {
+    if (models[m].descriptor == models[0].descriptor) continue;
+    return absl::InvalidArgumentError(absl::StrCat(names[m], ": has the descriptor ", models[m].descriptor.ToJson(),
+                                                   ", but ", names[0], " has ", models[0].descriptor.ToJson(),
+                                                   "; the models of a committee need the same one"));
+  }
+  return absl::OkStatus();
+}
+
+DType CommitteePrecision(absl::Span<const Potential> models) {
+  const bool single = std::all_of(models.begin(), models.end(),
+                                  [](const Potential& model) { return model.parameters.dtype() == DType::kF32; });
+  return single ? DType::kF32 : DType::kF64;
+}
+
+Potential WithPrecision(const Potential& potential, DType dtype) {
+  CHECK(dtype == DType::kF32 || dtype == DType::kF64);
+  Potential result = potential;
+  if (potential.parameters.dtype() == dtype) return result;
+  result.parameters = TensorOfDoubles(dtype, potential.parameters.ToDoubles());
+  return result;
+}
+
+class ForcePredictor::Impl {
+ public:
+  virtual ~Impl() = default;
+  virtual double cutoff() const = 0;
+  virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
+                       AtomicPrediction* prediction) = 0;
+  virtual void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
+                                   AtomicPrediction* prediction) = 0;
+  virtual void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
+                                   AtomicPrediction* prediction) = 0;
+};
+
+template <typename T>
+class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
+ public:
+  explicit TypedImpl(absl::Span<const Potential> models)
+      : num_features_(models[0].shape.num_features),
+        derivatives_(MakeDescriptorDerivatives<T>(models[0].descriptor, AngularMethod::kMoments)),
+        state_(derivatives_->MakeState()) {
+    for (const Potential& model : models) {
+      CHECK(model.descriptor == models[0].descriptor) << "CheckCommittee comes first";
+      networks_.emplace_back(model);
+      if (!model.feature_range.min.empty()) extrapolation_.emplace_back(model.feature_range, model.feature_scaling);
+    }
+    energies_.resize(models.size());
+    forces_.resize(models.size());
+  }
+
+  double cutoff() const override { return derivatives_->cutoff(); }
+
+  void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
+               AtomicPrediction* prediction) override {
+    features_.resize(geometry.species.size() * num_features_);
+    derivatives_->Features(geometry, state_.get(), absl::MakeSpan(features_));
+    const bool stress = forces && pbc[0] && pbc[1] && pbc[2] && CellVolume(geometry.cell) > 0;
+    Matrix3 strain_gradient = {};
+    PredictAll<T>(features_, geometry.species, forces, stress ? &strain_gradient : nullptr, prediction);
+    if (stress) prediction->stress = Stress(strain_gradient, CellVolume(geometry.cell));
+  }
+
+  void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
+                           AtomicPrediction* prediction) override {
+    PredictAll(features, species, false, nullptr, prediction);
+  }
+  void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
+                           AtomicPrediction* prediction) override {
+    PredictAll(features, species, false, nullptr, prediction);
+  }
+
+ private:
+  // sigma = (1/V) dE/d(strain); the energy of a rotated structure is the same, so only rounding is made symmetric.
+  static Matrix3 Stress(const Matrix3& strain_gradient, double volume) {
+    Matrix3 stress;
+    for (int a = 0; a < 3; ++a) {
+      for (int b = 0; b < 3; ++b) {
+        stress[3 * a + b] = 0.5 * (strain_gradient[3 * a + b] + strain_gradient[3 * b + a]) / volume;
+      }
+    }
+    return stress;
+  }
+
+  // strain_gradient: the mean over members is added, unless null. With forces, after derivatives_->Features.
+  template <typename U>
+  void PredictAll(absl::Span<const U> features, absl::Span<const uint8_t> species, bool forces,
+                  Matrix3* strain_gradient, AtomicPrediction* prediction) {
+    const int64_t num_atoms = static_cast<int64_t>(species.size());
+    const int num_models = static_cast<int>(networks_.size());
+    prediction->stress.reset();
+    prediction->atom_energy.assign(num_atoms, 0.0);
+    atom_energy_.resize(num_atoms);
+    for (int m = 0; m < num_models; ++m) {
+      energies_[m] = networks_[m].Energies(features, species, absl::MakeSpan(atom_energy_));
+      for (int64_t i = 0; i < num_atoms; ++i) prediction->atom_energy[i] += atom_energy_[i] / num_models;
+      if (!forces) continue;
+      slopes_.resize(features.size());
+      networks_[m].Slopes(absl::MakeSpan(slopes_));
+      forces_[m].resize(3 * num_atoms);
+      double strain[9];
+      derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(forces_[m]), strain_gradient ? strain : nullptr);
+      for (int a = 0; strain_gradient != nullptr && a < 9; ++a) (*strain_gradient)[a] += strain[a] / num_models;
+    }
+    MeanEnergy(prediction);
+    prediction->force.clear();
+    prediction->force_spread.clear();
+    if (forces) MeanForces(num_atoms, prediction);
+    prediction->outside.clear();
+    if (extrapolation_.empty()) return;
+    prediction->outside.assign(num_atoms, 0);
+    for (const Extrapolation& e : extrapolation_) e.Mark(features, species, absl::MakeSpan(prediction->outside));
+  }
+
+  void MeanEnergy(AtomicPrediction* prediction) const {
+    double sum = 0, square = 0;
+    for (const double energy : energies_) sum += energy;
+    const double mean = sum / energies_.size();
+    for (const double energy : energies_) square += (energy - mean) * (energy - mean);
+    prediction->energy = mean;
+    prediction->energy_spread = std::sqrt(square / energies_.size());
+  }
+
+  void MeanForces(int64_t num_atoms, AtomicPrediction* prediction) const {
+    const double num_models = static_cast<double>(forces_.size());
+    prediction->force.assign(3 * num_atoms, 0.0);
+    for (const std::vector<T>& force : forces_) {
+      for (int64_t c = 0; c < 3 * num_atoms; ++c) prediction->force[c] += force[c];
+    }
+    if (forces_.size() == 1) return;
+    for (double& f : prediction->force) f /= num_models;
+    prediction->force_spread.assign(num_atoms, 0.0);
+    for (const std::vector<T>& force : forces_) {
+      for (int64_t c = 0; c < 3 * num_atoms; ++c) {
+        const double d = force[c] - prediction->force[c];
+        prediction->force_spread[c / 3] += d * d;
+      }
+    }
+    for (double& s : prediction->force_spread) s = std::sqrt(s / num_models);
+  }
+
+  const int num_features_;
+  const std::unique_ptr<const DescriptorDerivatives<T>> derivatives_;
+  const std::unique_ptr<typename DescriptorDerivatives<T>::State> state_;
+  std::deque<AtomNetworks<T>> networks_;      // [members]
+  std::vector<Extrapolation> extrapolation_;  // of the members that know their training range
+  std::vector<double> energies_;              // [members]
+  std::vector<std::vector<T>> forces_;        // [members][3N]
+  std::vector<T> features_, slopes_;          // [N, F]
+  std::vector<double> atom_energy_;           // [N]
+};
+
+ForcePredictor::ForcePredictor(absl::Span<const Potential> models) {
+  CHECK(!models.empty());
+  if (CommitteePrecision(models) == DType::kF32) {
+    impl_ = std::make_unique<TypedImpl<float>>(models);
+  } else {
+    impl_ = std::make_unique<TypedImpl<double>>(models);
+  }
+}
+
+ForcePredictor::~ForcePredictor() = default;
+
+double ForcePredictor::cutoff() const { return impl_->cutoff(); }
+
+void ForcePredictor::Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
+                             AtomicPrediction* prediction) {
+  impl_->Predict(geometry, pbc, forces, prediction);
+}
+
+void ForcePredictor::PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
+                                         AtomicPrediction* prediction) {
+  impl_->PredictFromFeatures(features, species, prediction);
+}
+
+void ForcePredictor::PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
+                                         AtomicPrediction* prediction) {
+  impl_->PredictFromFeatures(features, species, prediction);
+}
+
+}  // namespace rutile

@@ -1,0 +1,28 @@
+// Energies, forces and stress by LibTorch's autograd through everything, descriptor included: written from the formulas
+// of lib/descriptor/chebyshev.h alone, it shares with PredictReference only the network and the scales.
+//
+// The descriptor is made of LibTorch operations on positions and on a strain of each structure, both of which require
+// gradients; forces and stress are first derivatives of the energy, taken with create_graph. Memory grows with pairs
+// and triplets times features: for tests.
+
+#ifndef RUTILE_LIB_POTENTIAL_TRAINING_AUTOGRAD_REFERENCE_H_
+#define RUTILE_LIB_POTENTIAL_TRAINING_AUTOGRAD_REFERENCE_H_
+
+#include <ATen/core/Tensor.h>
+
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/potential/training/force_reference.h"
+#include "lib/network/network_shape.h"
+#include "lib/potential/model/scaling.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// Same contract as PredictReference.
+ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const NetworkShape& shape,
+                                      const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
+                                      const at::Tensor& parameters, const NamedTensors& batch, bool forces);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_TRAINING_AUTOGRAD_REFERENCE_H_

@@ -1,0 +1,238 @@
+#include "lib/potential/training/force_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/network/kernel_tuner.h"
+#include "lib/trace/scope.h"
+#include "lib/structure/cell.h"
+
+namespace rutile {
+namespace {
+
+constexpr double kMilli = 1000;  // meV
+
+absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::Span<const int64_t> train) {
+  int64_t with_force = 0, with_stress = 0;
+  for (const int64_t s : train) {
+    with_force += !data.force(s).empty();
+    if (!data.has_stress(s)) continue;
+    ++with_stress;
+    if (loss.stress_weight > 0 && CellVolume(data.cell(s)) <= 0) {
+      return absl::InvalidArgumentError(absl::StrCat(data.name(s), ": has a stress, but no cell to have it in"));
+    }
+  }
+  if (loss.force_weight > 0 && with_force == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--force_weight=", loss.force_weight, ", but none of the ", train.size(),
+                     " training structures has forces; use structures with forces, or --force_weight=0"));
+  }
+  if (loss.stress_weight > 0 && with_stress == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--stress_weight=", loss.stress_weight, ", but none of the ", train.size(),
+        " training structures has a stress and is periodic in three directions; use such structures with a stress or "
+        "virial, or --stress_weight=0"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& data,
+                                                             const AtomisticTaskOptions& options,
+                                                             absl::Span<const int64_t> train) {
+  const ProfileScope scope(Stage::kSetup);
+  RETURN_IF_ERROR(CheckPrecision(options));
+  RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
+  ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
+                                                                 options.cached_features, options.num_threads));
+  ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
+  std::unique_ptr<ForceTask> task(new ForceTask(data, options, std::move(features), std::move(model)));
+  if (task->forces()) task->sampler_ = std::make_unique<ForceSampler>(data, options.force_sampling, train);
+  task->maker_ = std::make_unique<ForceBatchMaker>(task->data_, task->model_, task->features_, task->sampler_.get(),
+                                                   task->stress());
+  if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
+  // Of pairs that are found anew or read from a disk each time nobody wants copies in memory.
+  const bool keeps = options.geometry_bytes > 0 && data.has_pairs() && !data.beyond_memory();
+  const auto make = [&](auto* cache, auto* kernel) {
+    using Cache = typename std::remove_pointer_t<decltype(cache)>::element_type;
+    using Kernel = typename std::remove_pointer_t<decltype(kernel)>::element_type;
+    if (keeps) *cache = std::make_unique<Cache>(data.num_structures(), options.geometry_bytes);
+    *kernel = std::make_unique<Kernel>(task->model_, options.loss, options.angular, task->pool_.get(), cache->get());
+  };
+  if (options.precision == DType::kF64) {
+    make(&task->cache64_, &task->kernel64_);
+  } else {
+    make(&task->cache32_, &task->kernel32_);
+  }
+  task->SetMixedPrecision(true);
+  RETURN_IF_ERROR(task->Prepare(train));
+  return task;
+}
+
+ForceTask::~ForceTask() = default;
+
+absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
+  const CompileOptions& compile = options_.compile;
+  RETURN_IF_ERROR(CheckCompileOptions(compile));
+  if (compile.preset == CompilePreset::kDefault) return absl::OkStatus();
+  if (compile.preset == CompilePreset::kMaxAutotune) {
+    // One thread takes a few structures at a time through all passes (force_kernel.h), so the networks see their atoms.
+    constexpr int64_t kTogether = 8;
+    TuneOptions tune;
+    tune.second_order = true;
+    tune.batch_size = compile.batch_size;
+    tune.rounding = options_.mixed_precision;
+    tune.cache_directory = compile.cache_directory;
+    tune.atoms.assign(model_.shape().num_species, 0);
+    for (const int64_t s : train.subspan(0, std::min(kTogether, compile.batch_size))) {
+      for (const uint8_t species : data_.species(s)) ++tune.atoms[species];
+    }
+    const absl::StatusOr<TunedKernel> tuned = options_.precision == DType::kF64
+                                                  ? TuneKernel<double>(model_.shape(), nullptr, tune)
+                                                  : TuneKernel<float>(model_.shape(), nullptr, tune);
+    RETURN_IF_ERROR(tuned.status());
+    SetPlan(tuned->plan);
+    compile_message_ = absl::StrCat("max-autotune: ", Describe(*tuned));
+  }
+  std::vector<int64_t> largest(train.begin(), train.end());
+  const auto count = std::min<int64_t>(compile.batch_size, static_cast<int64_t>(largest.size()));
+  std::partial_sort(largest.begin(), largest.begin() + count, largest.end(), [this](int64_t a, int64_t b) {
+    return data_.num_atoms(a) != data_.num_atoms(b) ? data_.num_atoms(a) > data_.num_atoms(b) : a < b;
+  });
+  largest.resize(count);
+  if (sampler_ != nullptr) sampler_->StartEpoch(0);
+  NamedTensors batch;
+  RETURN_IF_ERROR(MakeBatch(largest, &batch));
+  std::vector<Tensor> gradients;
+  for (size_t t = 0; t < terms().size(); ++t) {
+    gradients.push_back(Tensor::Zeros(options_.precision, {model_.shape().num_parameters()}));
+  }
+  TermSums sums(static_cast<int>(gradients.size()));
+  return Run(InitialParameters(0), batch, absl::MakeSpan(gradients), &sums, nullptr);
+}
+
+void ForceTask::SetPlan(const KernelPlan& plan) {
+  if (kernel64_ != nullptr) kernel64_->SetPlan(plan);
+  if (kernel32_ != nullptr) kernel32_->SetPlan(plan);
+}
+
+NamedTensors ForceTask::State() const {
+  NamedTensors state = errors_.State();
+  if (options_.compile.preset == CompilePreset::kMaxAutotune) {
+    SetKernelPlanState(kernel64_ != nullptr ? kernel64_->plan() : kernel32_->plan(), &state);
+  }
+  return state;
+}
+
+absl::Status ForceTask::SetState(const NamedTensors& state) {
+  if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return errors_.SetState(state);
+  ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
+  // Without the plan: where nothing else is kept there are no errors either.
+  RETURN_IF_ERROR(errors_.SetState(state.size() == 1 ? NamedTensors() : state));
+  SetPlan(plan);
+  return absl::OkStatus();
+}
+
+absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  return options_.precision == DType::kF64 ? maker_->Make<double>(examples, batch)
+                                           : maker_->Make<float>(examples, batch);
+}
+
+void ForceTask::StartEpoch(int64_t epoch, bool training) {
+  if (sampler_ == nullptr) return;
+  if (training) {
+    sampler_->StartEpoch(epoch);
+  } else {
+    sampler_->TakeAll();
+  }
+}
+
+absl::StatusOr<std::vector<double>> ForceTask::SamplingWeights(SamplingPolicy policy,
+                                                               absl::Span<const int64_t> examples) {
+  return errors_.SamplingWeights(policy, examples, model_.targets());
+}
+
+std::vector<LossTerm> ForceTask::terms() const {
+  std::vector<LossTerm> terms = {{"energy", "(eV/atom)^2"}};
+  if (forces()) terms.push_back({"force", "(eV/Å)^2"});
+  if (stress()) terms.push_back({"stress", "(eV/Å^3)^2"});
+  return terms;
+}
+
+std::string ForceTask::loss_unit() const {
+  const bool root = options_.loss.kind == LossKind::kRmse;
+  if (forces() || stress()) return "";  // a sum of several units
+  return root ? "eV/atom" : "(eV/atom)^2";
+}
+
+Loss ForceTask::CombineTerms(const TermSums& sums) const {
+  absl::InlinedVector<double, 3> weights = {options_.loss.energy_weight};
+  if (forces()) weights.push_back(options_.loss.force_weight);
+  if (stress()) weights.push_back(options_.loss.stress_weight);
+  return CombineLossTerms(options_.loss.kind, weights, sums);
+}
+
+absl::Status ForceTask::Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                            TermSums* sums, BatchErrors* errors) {
+  if (kernel64_ != nullptr) {
+    kernel64_->Run(parameters.values<double>(), ForceBatch<double>(batch, data_), gradients, sums, errors);
+  } else {
+    kernel32_->Run(parameters.values<float>(), ForceBatch<float>(batch, data_), gradients, sums, errors);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
+                                            absl::Span<Tensor> gradients, TermSums* sums) {
+  RETURN_IF_ERROR(Run(parameters, batch, gradients, sums, nullptr));
+  errors_.Record(batch.At("example").values<int64_t>(),
+                 kernel64_ != nullptr ? kernel64_->energy_errors() : kernel32_->energy_errors());
+  return absl::OkStatus();
+}
+
+void ForceTask::SetResting(const std::vector<bool>& slices) {
+  Task::SetResting(slices);
+  const std::vector<bool> networks = model_.RestingNetworks(slices);
+  if (kernel64_ != nullptr) {
+    kernel64_->SetResting(networks);
+  } else {
+    kernel32_->SetResting(networks);
+  }
+}
+
+void ForceTask::SetMixedPrecision(bool on) {
+  if (options_.mixed_precision) kernel32_->SetRounding(on);
+}
+
+absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                                 absl::Span<double> metric_sums) {
+  BatchErrors errors;
+  RETURN_IF_ERROR(Run(parameters, batch, {}, sums, &errors));
+  double* out = metric_sums.data();
+  for (const ErrorSums* part : {&errors.energy, &errors.force, &errors.stress}) {
+    *out++ += part->square;
+    *out++ += part->absolute;
+    *out++ += part->count;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Metric> ForceTask::Metrics(absl::Span<const double> sums) const {
+  std::vector<Metric> metrics = {{"energy_rmse", "meV/atom", kMilli * std::sqrt(sums[0] / sums[2])},
+                                 {"energy_mae", "meV/atom", kMilli * sums[1] / sums[2]}};
+  if (forces()) {
+    metrics.push_back({"force_rmse", "eV/Å", std::sqrt(sums[3] / sums[5])});
+    metrics.push_back({"force_mae", "eV/Å", sums[4] / sums[5]});
+  }
+  if (stress()) metrics.push_back({"stress_rmse", "eV/Å^3", std::sqrt(sums[6] / sums[8])});
+  return metrics;
+}
+
+}  // namespace rutile

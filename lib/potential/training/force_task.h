@@ -1,0 +1,129 @@
+// Learning energies, forces and stresses of structures: the Task behind `train` whenever more is wanted than energies
+// on cached features.
+//
+// Terms (in this order): "energy" in (eV/atom)^2, one count per structure; with force_weight > 0 "force" in
+// (eV/Angstrom)^2, three counts per atom; with stress_weight > 0 "stress" in (eV/Angstrom^3)^2, nine per structure. All
+// times the structure's weight. Structures without forces or stress do not contribute to that term.
+
+#ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_TASK_H_
+#define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_TASK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/base/parallel_for.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/model/atomistic_model.h"
+#include "lib/potential/training/example_errors.h"
+#include "lib/potential/data/feature_source.h"
+#include "lib/potential/training/force_batch.h"
+#include "lib/potential/training/force_kernel.h"
+#include "lib/potential/training/force_sampler.h"
+#include "lib/potential/training/geometry_cache.h"
+#include "lib/network/kernel_plan.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+class ForceTask : public Task {
+ public:
+  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy).
+  // INVALID_ARGUMENT: as AtomisticModel::Create; a force or stress weight where no training structure has forces or a
+  // stress; a structure with a stress but without a volume.
+  static absl::StatusOr<std::unique_ptr<ForceTask>> Create(const AtomicData& data, const AtomisticTaskOptions& options,
+                                                           absl::Span<const int64_t> train);
+  ~ForceTask() override;
+
+  int64_t num_examples() const override { return data_.num_structures(); }
+  double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
+  // ForceBatch names the tensors.
+  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
+
+  // Chooses the forces of that epoch; all of them where it is evaluated.
+  void StartEpoch(int64_t epoch, bool training) override;
+  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
+                                                      absl::Span<const int64_t> examples) override;
+  // With preset max-autotune the kernel's plan belongs to it: a resumed run keeps its bits.
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
+
+  std::map<std::string, std::string> Course() const override { return CourseOf(options_); }
+
+  DType parameter_dtype() const override { return options_.precision; }
+  std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
+  Tensor InitialParameters(uint64_t seed) const override { return model_.InitialParameters(seed); }
+
+  std::vector<LossTerm> terms() const override;
+  Loss CombineTerms(const TermSums& sums) const override;
+  std::string loss_unit() const override;
+  at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
+  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                         const EagerOptions& eager) const override;
+  absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
+  std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
+  // Through ForceKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                                   TermSums* sums) override;
+  // Networks that rest as a whole are left out.
+  void SetResting(const std::vector<bool>& slices) override;
+  void SetMixedPrecision(bool on) override;
+
+  int num_metric_sums() const override { return 9; }
+  absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                        absl::Span<double> metric_sums) override;
+  // energy_rmse and energy_mae (meV/atom); force_rmse and force_mae (eV/Angstrom) and stress_rmse (eV/Angstrom^3) of
+  // the terms that are learned.
+  std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
+
+  absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override {
+    return model_.Write(path, parameters, extra);
+  }
+
+  const AtomisticModel& model() const { return model_; }
+
+  // What the preset did, for people; "" where there is nothing to say.
+  const std::string& compile_message() const { return compile_message_; }
+
+ private:
+  ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features, AtomisticModel model)
+      : data_(data),
+        options_(options),
+        features_(std::move(features)),
+        model_(std::move(model)),
+        errors_(data.num_structures()) {}
+  bool forces() const { return options_.loss.force_weight > 0; }
+  bool stress() const { return options_.loss.stress_weight > 0; }
+  // What options_.compile asks for. Memory is taken by a rehearsal on the largest structures of `train`: most of what
+  // will be needed, as pairs and sampled forces differ between batches.
+  absl::Status Prepare(absl::Span<const int64_t> train);
+  void SetPlan(const KernelPlan& plan);
+  absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
+                   BatchErrors* errors);
+
+  const AtomicData data_;
+  const AtomisticTaskOptions options_;
+  const FeatureSource features_;
+  const AtomisticModel model_;
+  ExampleErrors errors_;
+  std::unique_ptr<ForceSampler> sampler_;  // null when forces do not count
+  std::unique_ptr<ForceBatchMaker> maker_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::string compile_message_;
+  std::unique_ptr<GeometryCache<float>> cache32_;  // one of these two, or none
+  std::unique_ptr<GeometryCache<double>> cache64_;
+  std::unique_ptr<ForceKernel<float>> kernel32_;  // one of these two
+  std::unique_ptr<ForceKernel<double>> kernel64_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_TRAINING_FORCE_TASK_H_

@@ -1,0 +1,123 @@
+#include "lib/train/checkpointed_state.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/optimizer/average_best.h"
+#include "lib/optimizer/ema.h"
+#include "lib/optimizer/schedule.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/options/stop_rule.h"
+#include "lib/train/options/top_checkpoints.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Remembers one number, as an optimiser would.
+class Epoch : public EpochTrainer {
+ public:
+  absl::Status Train(EpochWork* work) override { return absl::OkStatus(); }
+  void Leave() override {}
+  const Tensor& EvaluationParameters() const override { return value; }
+  NamedTensors State() const override {
+    NamedTensors state;
+    state.Set("value", value);
+    return state;
+  }
+  absl::Status SetState(const NamedTensors& state) override {
+    if (!state.Has("value")) return absl::InvalidArgumentError("no tensor \"value\"");
+    value = state.At("value");
+    return absl::OkStatus();
+  }
+  void Reconsider() override { reconsidered = true; }
+  Tensor value = Tensor::Of<double>({0});
+  bool reconsidered = false;
+};
+
+struct ToyRun {
+  ToyRun() {
+    schedule_options.kind = ScheduleKind::kPlateau;
+    schedule_options.patience = 0;
+    schedule.emplace(schedule_options, 1);
+  }
+  RunParts Parts() { return {task, epoch, *schedule, stop, top, /*keeps_top=*/true, &ema, &average}; }
+
+  ToyTask task{ToyTaskOptions()};
+  Epoch epoch;
+  ScheduleOptions schedule_options;
+  std::optional<Schedule> schedule;
+  StopRule stop{StopOptions(), /*maximize=*/false};
+  TopCheckpoints top{2, /*maximize=*/false};
+  Ema ema{EmaOptions(), DType::kF64, 4, -1};
+  AverageBest average{2, /*maximize=*/false, DType::kF64, 4};
+};
+
+class RunPartsTest : public ::testing::Test {
+ protected:
+  RunPartsTest() {
+    start_.path = "a.safetensors";
+    const Tensor parameters = Tensor::Of<double>({1, 2, 3, 4});
+    from_.epoch.value = Tensor::Of<double>({7});
+    from_.ema.Update(parameters, 1);
+    from_.average.Observe(0.5, 1, 10, parameters);
+    from_.top.Observe(0.5, 1, 10);
+    for (const double loss : {1.0, 2.0}) {
+      from_.schedule->Observe(loss);
+      from_.stop.Observe(loss);
+    }
+    GatherStates(from_.Parts(), &state_);
+  }
+
+  ToyRun from_, to_;
+  StartingState start_;
+  Checkpoint state_;
+};
+
+TEST_F(RunPartsTest, RoundTrip) {
+  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+  EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 7);
+  EXPECT_LT(to_.schedule->LearningRate(0, 0), 1);
+  EXPECT_EQ(to_.schedule->LearningRate(0, 0), from_.schedule->LearningRate(0, 0));
+  EXPECT_EQ(to_.ema.parameters()->ToDoubles(), from_.ema.parameters()->ToDoubles());
+  EXPECT_EQ(to_.average.Mean().ToDoubles(), from_.average.Mean().ToDoubles());
+  EXPECT_EQ(to_.top.kept().size(), 1u);
+  EXPECT_FALSE(to_.epoch.reconsidered);
+  start_.new_parts.finished = true;
+  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+  EXPECT_TRUE(to_.epoch.reconsidered);
+}
+
+TEST_F(RunPartsTest, ANewRunSetsNothing) {
+  start_.path = "";
+  ASSERT_EQ(SetStates(to_.Parts(), start_, Checkpoint()), absl::OkStatus());
+  EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 0);
+  EXPECT_EQ(to_.ema.parameters(), nullptr);
+}
+
+TEST_F(RunPartsTest, WhatBeginsAnewIsLeftAlone) {
+  start_.new_parts.optimizer = start_.new_parts.ema = start_.new_parts.judgement = true;
+  state_.top = NamedTensors();
+  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+  EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 0);
+  EXPECT_EQ(to_.ema.parameters(), nullptr);
+  EXPECT_EQ(to_.average.size(), 0);
+  EXPECT_EQ(to_.schedule->LearningRate(0, 0), 1);
+}
+
+TEST_F(RunPartsTest, ErrorsNameFileAndPart) {
+  state_.optimizer = NamedTensors();
+  EXPECT_EQ(SetStates(to_.Parts(), start_, state_).message(), "a.safetensors: optimizer: no tensor \"value\"");
+  start_.new_parts.optimizer = true;
+  state_.schedule = NamedTensors();
+  EXPECT_THAT(std::string(SetStates(to_.Parts(), start_, state_).message()), HasSubstr("a.safetensors: schedule: "));
+}
+
+}  // namespace
+}  // namespace rutile

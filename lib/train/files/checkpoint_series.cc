@@ -1,0 +1,274 @@
+#include "lib/train/files/checkpoint_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "lib/base/status_macros.h"
+#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/schema.h"
+#include "lib/tensorfile/tensor_file.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/train/files/checkpoint.h"
+
+namespace rutile {
+namespace {
+
+constexpr char kParameters[] = "parameters.";
+
+// Of a task: what may be other where all parameters have the same names and shapes, and they mean something else.
+constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embedding_height", "embedding_width",
+                                         "activation"};
+
+using Json = nlohmann::ordered_json;
+
+std::map<std::string, std::string> TextOf(const Json& json) {
+  std::map<std::string, std::string> course;
+  if (!json.is_object()) return course;
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_object()) course[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return course;
+}
+
+absl::StatusOr<TensorFile> ReadWhole(absl::string_view path, bool verify) {
+  TensorReadOptions options;
+  options.verify_checksums = verify;
+  absl::StatusOr<TensorFile> file = ReadTensorFile(path, options);
+  if (absl::IsInvalidArgument(file.status())) return absl::DataLossError(file.status().message());
+  RETURN_IF_ERROR(file.status());
+  RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), *file).status());
+  return file;
+}
+
+absl::Status Error(const CheckpointSummary& checkpoint, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": ", what));
+}
+
+std::string Shape(const std::vector<int64_t>& shape) { return absl::StrCat("[", absl::StrJoin(shape, ", "), "]"); }
+
+bool IsLast(const CheckpointSummary& checkpoint) {
+  return checkpoint.path == "last.safetensors" || absl::EndsWith(checkpoint.path, "/last.safetensors");
+}
+
+absl::string_view DirectoryOf(absl::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos ? "" : path.substr(0, slash);
+}
+
+absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummary& other) {
+  for (size_t p = 0; p < std::max(first.parameters.size(), other.parameters.size()); ++p) {
+    if (p < first.parameters.size() && p < other.parameters.size() && first.parameters[p] == other.parameters[p]) {
+      continue;
+    }
+    const auto name = [p](const CheckpointSummary& c) {
+      return p < c.parameters.size() ? absl::StrCat(c.parameters[p].first, " ", Shape(c.parameters[p].second)) : "none";
+    };
+    return Error(other, absl::StrCat("of another model than ", first.path, ": parameter ", p + 1, " is ", name(other),
+                                     ", there it is ", name(first)));
+  }
+  if (first.dtype != other.dtype) {
+    return Error(other, absl::StrCat("its parameters are ", DTypeName(other.dtype), ", those of ", first.path, " ",
+                                     DTypeName(first.dtype)));
+  }
+  for (const char* option : kModelOptions) {
+    const auto here = other.task.find(option), there = first.task.find(option);
+    if (here == other.task.end() || there == first.task.end() || here->second == there->second) continue;
+    return Error(other, absl::StrCat("of another model than ", first.path, ": ", option, " is ", here->second,
+                                     ", there it is ", there->second));
+  }
+  if (first.seed != other.seed || first.data != other.data) {
+    return Error(other, absl::StrCat("of another run than ", first.path, ": it had another ",
+                                     first.seed != other.seed ? "seed" : "split of the data",
+                                     "; what adds up is the checkpoints of one run"));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+void Convert(const Tensor& from, absl::Span<T> to) {
+  if (from.dtype() == DType::kF32) {
+    const absl::Span<const float> values = from.values<float>();
+    std::copy(values.begin(), values.end(), to.begin());
+  } else {
+    const absl::Span<const double> values = from.values<double>();
+    for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<T>(values[i]);
+  }
+}
+
+// What `checkpoint` says of a number of its run.
+absl::StatusOr<double> NumberOf(const CheckpointSummary& checkpoint, const char* option) {
+  const auto found = checkpoint.course.find(option);
+  double value = 0;
+  if (found != checkpoint.course.end() && absl::SimpleAtod(found->second, &value)) return value;
+  return Error(checkpoint, absl::StrCat("its config has no number \"", option, "\""));
+}
+
+// v: of the learned parameters alone, as optimisers keep it. Buffers have no gradient: 1.
+template <typename T>
+void Precondition(absl::Span<const double> v, double correction, double epsilon,
+                  absl::Span<const ParameterSlice> slices, absl::Span<T> out) {
+  std::fill(out.begin(), out.end(), T{1});
+  const double* next = v.data();
+  for (const ParameterSlice& slice : slices) {
+    if (slice.buffer) continue;
+    for (int64_t i = 0; i < slice.num_elements(); ++i) {
+      out[slice.offset + i] = static_cast<T>(1 / (std::sqrt(*next++ / correction) + epsilon));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) {
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, /*verify=*/false));
+  CheckpointSummary summary;
+  summary.path = std::string(path);
+  summary.seed = file.tensors.At("seed").values<uint64_t>()[0];
+  summary.epoch = file.tensors.At("epoch").values<int64_t>()[0];
+  summary.step = file.tensors.At("step").values<int64_t>()[0];
+  summary.learning_rate = file.tensors.At("learning_rate").values<double>()[0];
+  summary.loss_weight = file.tensors.At("loss_weight").ToDoubles();
+  summary.data = file.tensors.At("data").values<uint64_t>()[0];
+  const Json config = Json::parse(file.metadata.at("config"), nullptr, /*allow_exceptions=*/false);
+  summary.course = TextOf(config);
+  if (config.is_object() && config.contains("task")) summary.task = TextOf(config["task"]);
+  const auto data = file.metadata.find("data_sha256");
+  if (data != file.metadata.end()) summary.data_sha256 = data->second;
+  for (const auto& [name, tensor] : file.tensors) {
+    if (!absl::StartsWith(name, kParameters)) continue;
+    if (tensor.dtype() != DType::kF32 && tensor.dtype() != DType::kF64) {
+      return Error(summary, absl::StrCat("\"", name, "\" is ", DTypeName(tensor.dtype()), ", expected F32 or F64"));
+    }
+    if (!summary.parameters.empty() && tensor.dtype() != summary.dtype) {
+      return Error(summary, absl::StrCat("\"", name, "\" has another type than the parameters before it"));
+    }
+    summary.dtype = tensor.dtype();
+    summary.parameters.emplace_back(std::string(absl::StripPrefix(name, kParameters)), tensor.shape());
+  }
+  if (summary.parameters.empty()) return Error(summary, "no parameters in it");
+  return summary;
+}
+
+absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints) {
+  if (checkpoints.empty()) return absl::InvalidArgumentError("no checkpoint given");
+  CheckpointSeries series;
+  std::vector<CheckpointSummary> last;
+  for (CheckpointSummary& checkpoint : checkpoints) {
+    (IsLast(checkpoint) ? last : series.checkpoints).push_back(std::move(checkpoint));
+  }
+  std::vector<CheckpointSummary>& ordered = series.checkpoints;
+  for (CheckpointSummary& checkpoint : last) {
+    const auto at = std::find_if(ordered.begin(), ordered.end(),
+                                 [&](const CheckpointSummary& other) { return other.step >= checkpoint.step; });
+    if (at != ordered.end() && at->step == checkpoint.step && !IsLast(*at) &&
+        DirectoryOf(at->path) == DirectoryOf(checkpoint.path)) {
+      series.messages.push_back(
+          absl::StrCat(checkpoint.path, " is left out: ", at->path, " is of the same step, ", at->step));
+      continue;
+    }
+    ordered.insert(at, std::move(checkpoint));
+  }
+  for (size_t c = 1; c < ordered.size(); ++c) {
+    RETURN_IF_ERROR(CheckSameRun(ordered[0], ordered[c]));
+    const CheckpointSummary& before = ordered[c - 1];
+    if (ordered[c].step > before.step) continue;
+    return Error(ordered[c], absl::StrCat("is of step ", ordered[c].step, " and comes after ", before.path, " of step ",
+                                          before.step, ": give each checkpoint once, in the order of training"));
+  }
+  return series;
+}
+
+absl::Status CheckSameParameters(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices) {
+  std::map<std::string, std::vector<int64_t>> there(checkpoint.parameters.begin(), checkpoint.parameters.end());
+  for (const ParameterSlice& slice : slices) {
+    const auto found = there.find(slice.name);
+    if (found != there.end() && found->second == slice.shape) continue;
+    return Error(checkpoint, absl::StrCat("of another model: ", slice.name, " is ",
+                                          found == there.end() ? "not in it" : Shape(found->second), ", expected ",
+                                          Shape(slice.shape)));
+  }
+  if (there.size() == slices.size()) return absl::OkStatus();
+  return Error(checkpoint,
+               absl::StrCat("of another model: it has ", there.size(), " parameters, expected ", slices.size()));
+}
+
+absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Span<const ParameterSlice> slices,
+                                                DType dtype) {
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path, /*verify=*/true));
+  int64_t size = 0;
+  for (const ParameterSlice& slice : slices) size = std::max(size, slice.offset + slice.num_elements());
+  Tensor flat = Tensor::Zeros(dtype, {size});
+  for (const ParameterSlice& slice : slices) {
+    const Tensor* const from = file.tensors.Find(absl::StrCat(kParameters, slice.name));
+    if (from == nullptr || from->shape() != slice.shape) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": made for another model: ", slice.name, " is ",
+                                                     from == nullptr ? "not in it" : Shape(from->shape()),
+                                                     ", expected ", Shape(slice.shape)));
+    }
+    Tensor part = flat.Slice(slice.offset, {slice.num_elements()});
+    if (dtype == DType::kF32) {
+      Convert(*from, part.mutable_values<float>());
+    } else {
+      Convert(*from, part.mutable_values<double>());
+    }
+  }
+  return flat;
+}
+
+absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
+                                          DType dtype) {
+  const auto optimizer = checkpoint.course.find("optimizer");
+  const std::string name = optimizer == checkpoint.course.end() ? "?" : optimizer->second;
+  if (name != "adam" && name != "adamw") {
+    return Error(checkpoint, absl::StrCat("trained with --optimizer=", name,
+                                          ", whose state has no mean of squares as "
+                                          "adam's and adamw's"));
+  }
+  if (checkpoint.course.count("parameter_groups") > 0) {
+    return Error(checkpoint,
+                 "trained with groups of parameters that have optimizers of their own: there is no one "
+                 "adam whose mean of squares could be used");
+  }
+  ASSIGN_OR_RETURN(const double beta2, NumberOf(checkpoint, "beta2"));
+  ASSIGN_OR_RETURN(const double epsilon, NumberOf(checkpoint, "epsilon"));
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(checkpoint.path, /*verify=*/true));
+  std::vector<ParameterSlice> ordered(slices.begin(), slices.end());
+  std::sort(ordered.begin(), ordered.end(),
+            [](const ParameterSlice& a, const ParameterSlice& b) { return a.offset < b.offset; });
+  int64_t size = 0, learned = 0;
+  for (const ParameterSlice& slice : ordered) {
+    size = std::max(size, slice.offset + slice.num_elements());
+    if (!slice.buffer) learned += slice.num_elements();
+  }
+  NamedTensors state;
+  for (const char* key : {"exp_avg_sq", "step"}) {
+    const Tensor* const found = file.tensors.Find(absl::StrCat("optimizer.", key));
+    if (found != nullptr) state.Set(key, *found);
+  }
+  for (const absl::Status& status : {CheckStateTensor(state, "exp_avg_sq", Tensor::Zeros(checkpoint.dtype, {learned})),
+                                     CheckStateTensor(state, "step", Tensor::Scalar<int64_t>(0))}) {
+    if (!status.ok()) return Error(checkpoint, absl::StrCat("its optimizer's state: ", status.message()));
+  }
+  const int64_t steps = state.At("step").values<int64_t>()[0];
+  if (steps < 1) return Error(checkpoint, "adam has no mean of squares before the first step");
+  const std::vector<double> v = state.At("exp_avg_sq").ToDoubles();
+  if (std::any_of(v.begin(), v.end(), [](double value) { return !(value >= 0); })) {
+    return Error(checkpoint, "\"optimizer.exp_avg_sq\" has a number that is negative or NaN");
+  }
+  const double correction = 1 - std::pow(beta2, static_cast<double>(steps));
+  Tensor result = Tensor::Zeros(dtype, {size});
+  if (dtype == DType::kF32) {
+    Precondition(absl::MakeConstSpan(v), correction, epsilon, ordered, result.mutable_values<float>());
+  } else {
+    Precondition(absl::MakeConstSpan(v), correction, epsilon, ordered, result.mutable_values<double>());
+  }
+  return result;
+}
+
+}  // namespace rutile

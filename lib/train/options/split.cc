@@ -1,0 +1,121 @@
+#include "lib/train/options/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/file.h"
+#include "lib/base/random.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+enum Part : char { kTrain, kValidation, kTest };
+constexpr absl::string_view kPartNames[] = {"training", "validation", "test"};
+
+absl::Status Assign(int64_t example, Part part, std::vector<Part>* parts) {
+  const auto n = static_cast<int64_t>(parts->size());
+  if (example < 0 || example >= n) {
+    return absl::InvalidArgumentError(absl::StrCat("split: ", kPartNames[part], " example ", example,
+                                                   " does not exist; there are ", n, ", counted from 0"));
+  }
+  Part& current = (*parts)[example];
+  if (current == part) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("split: example ", example, " is named twice for the ", kPartNames[part], " set"));
+  }
+  if (current != kTrain) {
+    return absl::InvalidArgumentError(absl::StrCat("split: example ", example, " is named for the ",
+                                                   kPartNames[current], " set and for the ", kPartNames[part], " set"));
+  }
+  current = part;
+  return absl::OkStatus();
+}
+
+absl::Status AssignNamed(const std::optional<std::vector<int64_t>>& examples, const std::vector<bool>& mask, Part part,
+                         std::vector<Part>* parts) {
+  if (!mask.empty() && mask.size() != parts->size()) {
+    return absl::InvalidArgumentError(absl::StrCat("split: the key of the ", kPartNames[part],
+                                                   " set was looked up for ", mask.size(), " examples, expected ",
+                                                   parts->size()));
+  }
+  if (examples.has_value()) {
+    for (const int64_t example : *examples) RETURN_IF_ERROR(Assign(example, part, parts));
+  }
+  for (size_t i = 0; i < mask.size(); ++i) {
+    // Named by index and by key alike is no contradiction.
+    if (mask[i] && (*parts)[i] != part) RETURN_IF_ERROR(Assign(i, part, parts));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> NumDrawn(double fraction, int64_t n, absl::string_view option) {
+  if (!(fraction >= 0 && fraction < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(option, " is ", fraction, ", expected 0 <= fraction < 1"));
+  }
+  if (fraction == 0) return 0;
+  return std::max<int64_t>(1, std::llround(fraction * static_cast<double>(n)));
+}
+
+}  // namespace
+
+absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& options) {
+  std::vector<Part> parts(num_examples, kTrain);
+  RETURN_IF_ERROR(AssignNamed(options.test_examples, options.test_mask, kTest, &parts));
+  RETURN_IF_ERROR(AssignNamed(options.validation_examples, options.validation_mask, kValidation, &parts));
+
+  ASSIGN_OR_RETURN(int64_t num_test, NumDrawn(options.test_fraction, num_examples, "test_fraction"));
+  ASSIGN_OR_RETURN(int64_t num_validation, NumDrawn(options.validation_fraction, num_examples, "validation_fraction"));
+  if (options.test_examples.has_value() || !options.test_mask.empty()) num_test = 0;
+  if (options.validation_examples.has_value() || !options.validation_mask.empty()) num_validation = 0;
+  for (const int64_t example : RandomPermutation(num_examples, RandomStream(options.seed, "split"))) {
+    if (parts[example] != kTrain) continue;
+    if (num_test > 0) {
+      parts[example] = kTest;
+      --num_test;
+    } else if (num_validation > 0) {
+      parts[example] = kValidation;
+      --num_validation;
+    }
+  }
+
+  Split split;
+  for (int64_t i = 0; i < num_examples; ++i) {
+    (parts[i] == kTrain ? split.train : parts[i] == kValidation ? split.validation : split.test).push_back(i);
+  }
+  if (split.train.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("split: no example of ", num_examples, " is left to train on (",
+                                                   split.validation.size(), " validate, ", split.test.size(),
+                                                   " test); lower the fractions or name fewer"));
+  }
+  return split;
+}
+
+absl::StatusOr<std::vector<int64_t>> ReadIndexFile(absl::string_view path) {
+  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  std::vector<int64_t> indices;
+  int64_t line_number = 0;
+  for (absl::string_view line : absl::StrSplit(contents.data(), '\n')) {
+    ++line_number;
+    line = line.substr(0, line.find('#'));
+    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t\r\v\f"), absl::SkipEmpty())) {
+      int64_t index;
+      if (!absl::SimpleAtoi(word, &index) || index < 0) {
+        return absl::InvalidArgumentError(absl::StrCat(path, ":", line_number, ": found \"", word.substr(0, 40),
+                                                       "\", expected the number of an example, counted from 0"));
+      }
+      indices.push_back(index);
+    }
+  }
+  return indices;
+}
+
+}  // namespace rutile

@@ -1,0 +1,132 @@
+#include "lib/train/options/split.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/file.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string Message(int64_t n, const SplitOptions& options) {
+  return std::string(SplitExamples(n, options).status().message());
+}
+
+TEST(SplitTest, PartsAreDisjointSortedAndComplete) {
+  SplitOptions options;
+  options.validation_fraction = 0.15;
+  options.test_fraction = 0.25;
+  const Split split = SplitExamples(101, options).value();
+  EXPECT_EQ(split.validation.size(), 15u);
+  EXPECT_EQ(split.test.size(), 25u);
+  std::vector<int64_t> all;
+  for (const auto* part : {&split.train, &split.validation, &split.test}) {
+    EXPECT_TRUE(std::is_sorted(part->begin(), part->end()));
+    all.insert(all.end(), part->begin(), part->end());
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<int64_t> expected(101);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(all, expected);
+}
+
+TEST(SplitTest, SeedDecides) {
+  SplitOptions options;
+  options.test_fraction = 0.3;
+  const Split first = SplitExamples(50, options).value();
+  EXPECT_EQ(SplitExamples(50, options)->test, first.test);
+  options.seed = 1;
+  EXPECT_NE(SplitExamples(50, options)->test, first.test);
+}
+
+// The test set must not change when only the validation share does: results stay comparable.
+TEST(SplitTest, TestSetDoesNotDependOnValidation) {
+  SplitOptions options;
+  options.test_fraction = 0.2;
+  const auto test = SplitExamples(50, options)->test;
+  options.validation_fraction = 0.4;
+  EXPECT_EQ(SplitExamples(50, options)->test, test);
+}
+
+TEST(SplitTest, SmallFractionDrawsOne) {
+  SplitOptions options;
+  options.validation_fraction = 0.01;
+  EXPECT_EQ(SplitExamples(5, options)->validation.size(), 1u);
+  options.validation_fraction = 0;
+  EXPECT_THAT(SplitExamples(5, options)->validation, IsEmpty());
+}
+
+TEST(SplitTest, NamedExamplesGoWhereTheyAreNamed) {
+  SplitOptions options;
+  options.test_examples = {7, 2};
+  options.test_fraction = 0.5;  // not drawn: the test set is named
+  options.validation_mask = {true, false, false, true, false, false, false, false};
+  const Split split = SplitExamples(8, options).value();
+  EXPECT_THAT(split.test, ElementsAre(2, 7));
+  EXPECT_THAT(split.validation, ElementsAre(0, 3));
+  EXPECT_THAT(split.train, ElementsAre(1, 4, 5, 6));
+}
+
+TEST(SplitTest, NamedByIndexAndByKeyIsOnce) {
+  SplitOptions options;
+  options.test_examples = {1};
+  options.test_mask = {false, true, false};
+  options.validation_fraction = 0;
+  EXPECT_THAT(SplitExamples(3, options)->test, ElementsAre(1));
+}
+
+TEST(SplitTest, RefusesContradictions) {
+  SplitOptions options;
+  options.test_examples = {5};
+  EXPECT_THAT(Message(5, options), HasSubstr("test example 5 does not exist; there are 5"));
+  options.test_examples = {-1};
+  EXPECT_THAT(Message(5, options), HasSubstr("example -1"));
+  options.test_examples = {1, 1};
+  EXPECT_THAT(Message(5, options), HasSubstr("named twice for the test set"));
+  options.test_examples = {1};
+  options.validation_examples = {1};
+  EXPECT_THAT(Message(5, options), HasSubstr("named for the test set and for the validation set"));
+  options.validation_examples.reset();
+  options.validation_mask = {true};
+  EXPECT_THAT(Message(5, options), HasSubstr("looked up for 1 examples, expected 5"));
+}
+
+TEST(SplitTest, RefusesEmptyTrainingSet) {
+  SplitOptions options;
+  options.validation_fraction = 0.5;
+  options.test_fraction = 0.5;
+  EXPECT_THAT(Message(2, options), HasSubstr("left to train on (1 validate, 1 test)"));
+  EXPECT_THAT(Message(0, {}), HasSubstr("no example of 0"));
+  options.test_fraction = 1;
+  EXPECT_THAT(Message(2, options), HasSubstr("test_fraction is 1"));
+  options.test_fraction = -0.1;
+  EXPECT_THAT(Message(2, options), HasSubstr("test_fraction is -0.1"));
+}
+
+TEST(ReadIndexFileTest, ReadsNumbersAndComments) {
+  const std::string path = ::testing::TempDir() + "/indices";
+  ASSERT_TRUE(WriteFileAtomically(path, "# frames\r\n3 1\t 4\r\n\n15 # the last\n").ok());
+  EXPECT_THAT(ReadIndexFile(path).value(), ElementsAre(3, 1, 4, 15));
+  ASSERT_TRUE(WriteFileAtomically(path, "").ok());
+  EXPECT_THAT(ReadIndexFile(path).value(), IsEmpty());
+}
+
+TEST(ReadIndexFileTest, SaysWhereItIsWrong) {
+  const std::string path = ::testing::TempDir() + "/wrong";
+  for (const std::string word : {"x", "1.5", "-2", "99999999999999999999"}) {
+    ASSERT_TRUE(WriteFileAtomically(path, "1\n2 " + word + "\n").ok());
+    EXPECT_THAT(std::string(ReadIndexFile(path).status().message()), HasSubstr(":2: found \"" + word + "\""));
+  }
+  EXPECT_EQ(ReadIndexFile(path + ".absent").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace rutile

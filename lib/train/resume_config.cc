@@ -1,0 +1,362 @@
+#include "lib/train/resume_config.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "lib/base/status_macros.h"
+#include "lib/optimizer/ema.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/train/files/log_format.h"
+
+namespace rutile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What makes descriptors of structures. Species are always said, so that a run without them is of a version that wrote
+// none of these: it can be resumed, too.
+constexpr char kSpecies[] = "species";
+constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
+
+std::string Text(absl::string_view text) { return std::string(text); }
+
+void DescribeOptimizer(const OptimizerOptions& optimizer, Json* json) {
+  (*json)["optimizer"] = Text(OptimizerName(optimizer.kind));
+  (*json)["learning_rate"] = optimizer.learning_rate;
+  if (optimizer.kind == OptimizerKind::kLbfgs) {
+    (*json)["history_size"] = optimizer.history_size;
+    (*json)["tolerance_gradient"] = optimizer.tolerance_gradient;
+    (*json)["tolerance_change"] = optimizer.tolerance_change;
+    return;
+  }
+  (*json)["weight_decay"] = optimizer.weight_decay;
+  const auto describe = [&](const char* option, const auto& value) {
+    if (UsesOption(optimizer.kind, option)) (*json)[option] = value;
+  };
+  describe("beta1", optimizer.beta1);
+  describe("beta2", optimizer.beta2);
+  describe("epsilon", optimizer.epsilon);
+  describe("momentum", optimizer.momentum);
+  describe("dampening", optimizer.dampening);
+  describe("nesterov", optimizer.nesterov);
+  describe("alpha", optimizer.alpha);
+  describe("centered", optimizer.centered);
+  describe("lr_decay", optimizer.lr_decay);
+  describe("initial_accumulator", optimizer.initial_accumulator);
+  describe("weight_step_power", optimizer.weight_step_power);
+  describe("weight_lr_power", optimizer.weight_lr_power);
+}
+
+// Only what is not the default: runs of versions without groups can be resumed.
+void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
+  for (const ParameterGroup& group : options.groups) {
+    Json described = {{"parameters", group.glob}};
+    DescribeOptimizer(group.optimizer, &described);
+    (*json)["parameter_groups"].push_back(described);
+  }
+  if (options.alternate_steps > 0) (*json)["alternate_groups"] = options.alternate_steps;
+  if (!options.decay_biases) (*json)["weight_decay_biases"] = false;
+  if (options.lazy_rows) (*json)["lazy_rows"] = true;
+}
+
+void DescribeLimit(const char* name, const BatchLimit& limit, Json* json) {
+  if (limit.batches >= 0) {
+    (*json)[name] = limit.batches;
+  } else if (limit.fraction < 1) {
+    (*json)[name] = limit.fraction;
+  }
+}
+
+void DescribeBatches(const TrainerOptions& options, Json* json) {
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) return;
+  (*json)["batch_size"] = options.batch_size;
+  (*json)["shuffle"] = options.shuffle;
+  // Runs of versions that did not know of policies can be resumed.
+  if (options.sampling_policy != SamplingPolicy::kUniform) {
+    (*json)["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
+  }
+  if (options.bucket_window > 0) (*json)["bucket_window"] = options.bucket_window;
+  (*json)["gradient_clip_norm"] = options.gradient_clip_norm;
+  if (options.gradient_clip_value > 0) (*json)["gradient_clip_value"] = options.gradient_clip_value;
+  if (options.accumulate_grad_batches > 1) (*json)["accumulate_grad_batches"] = options.accumulate_grad_batches;
+  DescribeLimit("limit_train_batches", options.limit_train_batches, json);
+  DescribeLimit("overfit_batches", options.overfit_batches, json);
+}
+
+void DescribeEma(const TrainerOptions& options, Json* json) {
+  if (!options.ema.has_value()) return;
+  const EmaOptions& ema = *options.ema;
+  (*json)["ema_decay_type"] = Text(EmaDecayName(ema.type));
+  (*json)["ema_decay"] = ema.decay;
+  (*json)["ema_start_step"] = ema.start_step;
+  (*json)["ema_update_every_n_steps"] = ema.update_every_n_steps;
+  if (ema.type != EmaDecay::kExponential) return;
+  (*json)["ema_beta"] = ema.beta;
+  // Its decay depends on the length of the run.
+  (*json)["ema_max_epochs"] = options.stop.max_epochs;
+  (*json)["ema_max_steps"] = options.stop.max_steps;
+}
+
+// What is monitored, and when: it decides which model is best, and plateau's rate.
+void DescribeValidation(const TrainerOptions& options, Json* json) {
+  const ValidationOptions& validation = options.validation;
+  if (options.average_best > 0) (*json)["average_best"] = options.average_best;
+  if (!options.monitor.empty()) (*json)["monitor"] = options.monitor;
+  if (validation.every_epochs > 1) (*json)["check_val_every_n_epoch"] = validation.every_epochs;
+  if (validation.fraction < 1) (*json)["val_check_interval"] = validation.fraction;
+  if (validation.every_steps > 0) (*json)["val_check_interval"] = validation.every_steps;
+  if (validation.every_time < absl::InfiniteDuration()) {
+    (*json)["val_check_interval"] = absl::FormatDuration(validation.every_time);
+  }
+  DescribeLimit("limit_val_batches", options.limit_val_batches, json);
+}
+
+// What older versions did not have, only where it is used: their runs can be resumed.
+void DescribeNewerSchedules(const ScheduleOptions& schedule, Json* json) {
+  switch (schedule.kind) {
+    case ScheduleKind::kMultistep:
+      (*json)["lr_milestones"] = absl::StrJoin(schedule.milestones, ",");
+      break;
+    case ScheduleKind::kLinear:
+      (*json)["lr_start_factor"] = schedule.start_factor;
+      (*json)["lr_end_factor"] = schedule.end_factor;
+      break;
+    case ScheduleKind::kCosineRestarts:
+      (*json)["lr_period_mult"] = schedule.period_mult;
+      break;
+    case ScheduleKind::kPolynomial:
+      (*json)["lr_power"] = schedule.power;
+      break;
+    case ScheduleKind::kOneCycle:
+      (*json)["lr_pct_start"] = schedule.pct_start;
+      (*json)["lr_div_factor"] = schedule.div_factor;
+      (*json)["lr_final_div_factor"] = schedule.final_div_factor;
+      (*json)["lr_anneal"] = Text(AnnealName(schedule.anneal));
+      break;
+    default:
+      break;
+  }
+  if (schedule.cooldown_steps > 0) {
+    (*json)["lr_cooldown_steps"] = schedule.cooldown_steps;
+    (*json)["lr_cooldown_from_step"] = schedule.cooldown_from_step;
+    (*json)["min_learning_rate"] = schedule.min_learning_rate;
+  }
+}
+
+void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
+  (*json)["lr_scheduler"] = Text(ScheduleName(schedule.kind));
+  if (schedule.kind != ScheduleKind::kConstant) {
+    (*json)["lr_per_step"] = schedule.per_step;
+    (*json)["lr_factor"] = schedule.factor;
+    (*json)["lr_period"] = schedule.period;
+    (*json)["min_learning_rate"] = schedule.min_learning_rate;
+  }
+  if (schedule.kind == ScheduleKind::kPlateau) {
+    (*json)["lr_patience"] = schedule.patience;
+    (*json)["lr_threshold"] = schedule.threshold;
+    (*json)["lr_cooldown"] = schedule.cooldown;
+    if (schedule.maximize) (*json)["lr_maximize"] = true;
+  }
+  DescribeNewerSchedules(schedule, json);
+  (*json)["warmup_steps"] = schedule.warmup_steps;
+  (*json)["warmup_start"] = schedule.warmup_start;
+}
+
+// The type of parameters is in the checkpoint's tensors. What differs from the default is written, so that runs of
+// versions without it can be resumed.
+void DescribePrecision(const EagerOptions& eager, Json* json) {
+  if (eager.mixed != MixedPrecision::kNone) (*json)["precision"] = Text(MixedPrecisionName(eager.mixed));
+  if (eager.matmul != MatmulPrecision::kHighest) {
+    (*json)["float32_matmul_precision"] = Text(MatmulPrecisionName(eager.matmul));
+  }
+}
+
+Json Course(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+  Json json = {{"seed", options.seed}};
+  DescribeOptimizer(options.optimizer, &json);
+  DescribeGroups(options.groups, &json);
+  DescribeBatches(options, &json);
+  DescribeSchedule(options.schedule, &json);
+  DescribeEma(options, &json);
+  DescribeValidation(options, &json);
+  DescribePrecision(options.eager, &json);
+  for (const auto* texts : {&task, &options.course}) {
+    for (const auto& [key, value] : *texts) json["task"][key] = value;
+  }
+  return json;
+}
+
+// But for what is an object.
+void AddChanges(const Json& before, const Json& after, bool of_task, std::vector<CourseChange>* changes) {
+  const auto value = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? json[key].dump() : std::string("not set");
+  };
+  for (const Json* json : {&after, &before}) {
+    for (const auto& item : json->items()) {
+      const std::string& key = item.key();
+      const bool both = before.contains(key) && after.contains(key);
+      if (item.value().is_object() || (both && (before[key] == after[key] || json == &before))) continue;
+      changes->push_back({key, value(before, key), value(after, key), of_task});
+    }
+  }
+}
+
+absl::Status ParseCourses(absl::string_view then, absl::string_view now, Json* before, Json* after) {
+  *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
+  *after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
+  if (before->is_object() && after->is_object()) return absl::OkStatus();
+  return absl::FailedPreconditionError("the options of the run to resume cannot be read");
+}
+
+// Mixed precision is the trainer's where LibTorch computes, else the task's: one setting of one run.
+void MovePrecisionToTask(Json* course) {
+  const auto mixed = course->find("precision");
+  if (mixed == course->end()) return;
+  (*course)["task"]["precision"] = Json(*mixed);
+  course->erase("precision");
+}
+
+bool Contains(absl::Span<const std::string> names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+  return Course(options, task).dump();
+}
+
+absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, absl::string_view now) {
+  Json before, after;
+  RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
+  std::vector<CourseChange> changes;
+  // Runs of versions that did not write the task's options can be resumed.
+  const bool have_tasks = before.contains("task") && after.contains("task");
+  if (have_tasks) {
+    MovePrecisionToTask(&before);
+    MovePrecisionToTask(&after);
+  }
+  AddChanges(before, after, /*of_task=*/false, &changes);
+  if (have_tasks) {
+    Json known = after["task"];
+    if (!before["task"].contains(kSpecies)) {
+      for (const char* key : kDescriptor) known.erase(key);
+    }
+    AddChanges(before["task"], known, /*of_task=*/true, &changes);
+  }
+  return changes;
+}
+
+bool MayChange(absl::string_view option) { return option == "learning_rate" || option == "min_learning_rate"; }
+
+absl::Status CheckChanges(absl::Span<const CourseChange> changes, absl::Span<const std::string> overrides) {
+  if (Contains(overrides, "all")) return absl::OkStatus();
+  std::vector<std::string> names;
+  std::string text;
+  for (const CourseChange& change : changes) {
+    if (MayChange(change.name) || Contains(overrides, change.name)) continue;
+    names.push_back(change.name);
+    absl::StrAppend(&text, names.size() > 1 ? "; " : "",
+                    change.name == "data" ? change.after
+                                          : absl::StrCat(change.name, " is ", change.after,
+                                                         ", but the run to resume has ", change.before));
+  }
+  if (names.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or --override=", absl::StrJoin(names, ","),
+                                                    " to go on all the same, or start a new run"));
+}
+
+absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides) {
+  Json before, after;
+  RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
+  std::vector<std::string> names = {"all", "data"};
+  for (Json* json : {&before, &after}) {
+    // A copy: the object grows while it is read from, and moves.
+    if (const auto task = json->find("task"); task != json->end()) json->update(Json(*task));
+    for (const auto& item : json->items()) {
+      if (!item.value().is_object() && !Contains(names, item.key())) names.push_back(item.key());
+    }
+  }
+  for (const std::string& name : overrides) {
+    if (Contains(names, name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("override: \"", name,
+                                                   "\" is no option of this run or the one to resume; there are ",
+                                                   absl::StrJoin(names, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
+  ASSIGN_OR_RETURN(const std::vector<CourseChange> changes, CourseChanges(then, now));
+  return CheckChanges(changes, {});
+}
+
+NewParts PartsChangedBy(absl::Span<const CourseChange> changes) {
+  NewParts parts;
+  parts.finished = !changes.empty();
+  for (const CourseChange& change : changes) {
+    const std::string& name = change.name;
+    const bool comes_or_goes = change.before == "not set" || change.after == "not set";
+    if (MayChange(name)) continue;
+    if (IsOneOf(name, {"seed", "data", "batch_size", "shuffle", "sampling_policy", "bucket_window",
+                       "accumulate_grad_batches", "limit_train_batches", "overfit_batches"})) {
+      parts.epoch = true;
+    }
+    if (IsOneOf(name, {"optimizer", "parameter_groups", "alternate_groups", "weight_decay_biases", "history_size",
+                       "momentum", "nesterov", "centered", "precision"})) {
+      parts.optimizer = true;
+    }
+    if (absl::StartsWith(name, "lr_") && name != "lr_decay") parts.schedule = true;
+    if (absl::StartsWith(name, "ema_") && comes_or_goes) parts.ema = true;
+    if (name == "average_best") parts.average_best = true;
+    if (IsOneOf(name, {"data", "sampling_policy", "compile_preset"})) parts.task = true;
+    // What measures a model: other examples, another figure, and all that the task says of itself.
+    if (IsOneOf(name, {"data", "overfit_batches", "limit_val_batches", "monitor"}) || change.of_task) {
+      parts.judgement = true;
+    }
+  }
+  return parts;
+}
+
+std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
+                       const Metadata& provenance) {
+  Json json = Course(options, task);
+  json["max_epochs"] = options.stop.max_epochs;
+  json["max_steps"] = options.stop.max_steps;
+  json["max_time"] = absl::FormatDuration(options.stop.max_time);
+  json["patience"] = options.stop.patience;
+  json["min_delta"] = options.stop.min_delta;
+  json["min_epochs"] = options.stop.min_epochs;
+  json["min_steps"] = options.stop.min_steps;
+  json["compile_mode"] = Text(CompileModeName(options.compile_mode));
+  json["device"] = options.eager.device;
+  json["num_workers"] = options.num_workers;
+  json["prefetch_factor"] = options.prefetch_factor;
+  json["persistent_workers"] = options.persistent_workers;
+  json["logger"] = LogFormatsName(options.log_formats);
+  json["log_every_n_steps"] = options.log_every_n_steps;
+  for (const auto& [key, value] : provenance) json["provenance"][key] = value;
+  const Json more = Json::parse(options.config_json, nullptr, /*allow_exceptions=*/false);
+  if (more.is_object()) json.update(more);
+  // Bytes that are no UTF-8 (a file name may hold them) are replaced, not thrown at the user.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rutile

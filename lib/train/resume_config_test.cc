@@ -1,0 +1,283 @@
+#include "lib/train/resume_config.h"
+
+#include <initializer_list>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/parameter_groups.h"
+#include "lib/optimizer/schedule.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/train/options/trainer_options.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(CourseTest, NamesWhatDiffers) {
+  TrainerOptions then, now;
+  EXPECT_EQ(CheckSameCourse(CourseJson(then), CourseJson(now)), absl::OkStatus());
+  now.batch_size = 64;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("batch_size is 64, but the run to resume has 32"));
+  now = then;
+  now.optimizer = DefaultOptimizerOptions("sgd").value();
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("optimizer is \"sgd\", but the run to resume has \"adam\""));
+  now = then;
+  now.sampling_policy = SamplingPolicy::kEnergyWeighted;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("sampling_policy is \"energy_weighted\", but the run to resume has not set"));
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(then)).message()),
+              HasSubstr("sampling_policy is not set, but the run to resume has \"energy_weighted\""));
+  now = then;
+  now.eager.mixed = MixedPrecision::kBf16;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("precision is \"bf16-mixed\", but the run to resume has not set"));
+  now = then;
+  now.eager.matmul = MatmulPrecision::kHigh;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("float32_matmul_precision is \"high\", but the run to resume has not set"));
+  now = then;
+  now.bucket_window = 50;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("bucket_window is 50, but the run to resume has not set"));
+  now = then;
+  now.optimizer.epsilon = 1e-9;
+  EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
+  now = then;
+  now.schedule.kind = ScheduleKind::kExponential;
+  EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
+  now = then;
+  now.groups.decay_biases = false;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("weight_decay_biases is false, but the run to resume has not set"));
+  now = then;
+  now.groups.lazy_rows = true;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("lazy_rows is true, but the run to resume has not set"));
+  now = then;
+  now.groups.groups = ParseParameterGroups("network.*:lr_scale=2", now.optimizer).value();
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+              HasSubstr("parameter_groups is [{\"parameters\":\"network.*\",\"optimizer\":\"adam\","));
+  EXPECT_EQ(CheckSameCourse(CourseJson(now), CourseJson(now)), absl::OkStatus());
+  TrainerOptions turns = now;
+  turns.groups.alternate_steps = 5;
+  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(turns)).message()),
+              HasSubstr("alternate_groups is 5, but the run to resume has not set"));
+  EXPECT_FALSE(CheckSameCourse("{", CourseJson(now)).ok());
+  EXPECT_THAT(
+      std::string(CheckSameCourse(CourseJson(then, {{"loss", "mse"}}), CourseJson(then, {{"loss", "rmse"}})).message()),
+      HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
+}
+
+// What older versions did not have is written only where it is used, and then it counts.
+// LibTorch's mixed precision goes on with the kernels' own, and the reverse, as other runs do when --compile_mode
+// changes.
+TEST(CourseTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
+  TrainerOptions exact, eager;
+  eager.eager.mixed = MixedPrecision::kBf16;
+  const std::map<std::string, std::string> fp32 = {{"precision", "fp32"}}, bf16 = {{"precision", "bf16-mixed"}};
+  const std::string by_libtorch = CourseJson(eager, fp32), by_kernels = CourseJson(exact, bf16);
+  EXPECT_EQ(CheckSameCourse(by_libtorch, by_kernels), absl::OkStatus());
+  EXPECT_EQ(CheckSameCourse(by_kernels, by_libtorch), absl::OkStatus());
+  for (const std::string& mixed : {by_libtorch, by_kernels}) {
+    EXPECT_THAT(std::string(CheckSameCourse(mixed, CourseJson(exact, fp32)).message()),
+                AllOf(HasSubstr("precision is \"fp32\", but the run to resume has \"bf16-mixed\""),
+                      HasSubstr("--override=precision to go on")));
+  }
+}
+
+TEST(CourseTest, SchedulesWithTheirOwnOptions) {
+  TrainerOptions options;
+  EXPECT_THAT(CourseJson(options), Not(AnyOf(HasSubstr("cooldown"), HasSubstr("min_learning_rate"))));
+  const auto differs = [&](void (*change)(ScheduleOptions*)) {
+    TrainerOptions now = options;
+    change(&now.schedule);
+    return std::string(CheckSameCourse(CourseJson(options), CourseJson(now)).message());
+  };
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->cooldown_steps = 10, o->cooldown_from_step = 90; }),
+              HasSubstr("lr_cooldown_steps is 10, but the run to resume has not set"));
+  options.schedule.kind = ScheduleKind::kMultistep;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->milestones = {3, 4}; }), HasSubstr("lr_milestones is \"3,4\""));
+  options.schedule.kind = ScheduleKind::kLinear;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->end_factor = 0.5; }), HasSubstr("lr_end_factor is 0.5"));
+  options.schedule.kind = ScheduleKind::kCosineRestarts;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->period_mult = 2; }), HasSubstr("lr_period_mult is 2"));
+  options.schedule.kind = ScheduleKind::kPolynomial;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->power = 2; }), HasSubstr("lr_power is 2"));
+  options.schedule.kind = ScheduleKind::kOneCycle;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->anneal = Anneal::kLinear; }), HasSubstr("lr_anneal is \"linear\""));
+  options.schedule.kind = ScheduleKind::kPlateau;
+  EXPECT_THAT(differs([](ScheduleOptions* o) { o->maximize = true; }), HasSubstr("lr_maximize is true"));
+}
+
+// Resuming with another number is refused, for each that the optimiser uses.
+TEST(CourseTest, EveryOptionOfTheOptimizerIsPartOfIt) {
+  const auto differs = [](const char* name, void (*change)(OptimizerOptions*)) {
+    TrainerOptions then;
+    then.optimizer = DefaultOptimizerOptions(name).value();
+    TrainerOptions now = then;
+    change(&now.optimizer);
+    return !CheckSameCourse(CourseJson(then), CourseJson(now)).ok();
+  };
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->alpha = 0.9; }));
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->centered = true; }));
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->momentum = 0.9; }));
+  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->epsilon = 1e-3; }));
+  EXPECT_TRUE(differs("adagrad", [](OptimizerOptions* o) { o->lr_decay = 0.1; }));
+  EXPECT_TRUE(differs("adagrad", [](OptimizerOptions* o) { o->initial_accumulator = 0.1; }));
+  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->beta1 = 0.95; }));
+  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_lr_power = 1; }));
+  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_step_power = 1; }));
+  EXPECT_FALSE(differs("adam", [](OptimizerOptions* o) { o->momentum = 0.9; }));
+}
+
+// As older versions wrote it: a run of theirs can be resumed.
+TEST(CourseTest, DefaultsAddNothing) {
+  TrainerOptions options;
+  EXPECT_EQ(CourseJson(options),
+            "{\"seed\":0,\"optimizer\":\"adam\",\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,"
+            "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_norm\":0.0,"
+            "\"lr_scheduler\":\"constant\",\"warmup_steps\":0,\"warmup_start\":0.3333333333333333}");
+}
+
+TEST(CourseTest, ChangesAreAllTold) {
+  TrainerOptions then, now;
+  now.batch_size = 64;
+  now.seed = 3;
+  now.optimizer.learning_rate = 0.5;
+  now.bucket_window = 5;
+  const std::vector<CourseChange> changes =
+      CourseChanges(CourseJson(then, {{"loss", "mse"}}), CourseJson(now, {{"loss", "rmse"}})).value();
+  std::vector<std::string> names;
+  for (const CourseChange& change : changes) names.push_back(change.name);
+  EXPECT_THAT(names, ElementsAre("seed", "learning_rate", "batch_size", "bucket_window", "loss"));
+  EXPECT_EQ(changes[3].before, "not set");
+  EXPECT_EQ(changes[3].after, "5");
+  EXPECT_FALSE(changes[3].of_task);
+  EXPECT_TRUE(changes[4].of_task);
+  // The learning rate needs no leave.
+  EXPECT_EQ(
+      CheckChanges(changes, {}).message(),
+      "seed is 3, but the run to resume has 0; batch_size is 64, but the run to resume has 32; bucket_window is 5, "
+      "but the run to resume has not set; loss is \"rmse\", but the run to resume has \"mse\"; give the same, or "
+      "--override=seed,batch_size,bucket_window,loss to go on all the same, or start a new run");
+  EXPECT_THAT(std::string(CheckChanges(changes, {"seed", "loss"}).message()),
+              HasSubstr("or --override=batch_size,bucket_window to"));
+  EXPECT_EQ(CheckChanges(changes, {"all"}), absl::OkStatus());
+  EXPECT_EQ(CheckChanges(changes, {"seed", "loss", "batch_size", "bucket_window"}), absl::OkStatus());
+}
+
+// What the tool made of its inputs counts like what the task says, and nothing else does.
+TEST(CourseTest, TheCallersSettingsAreOfTheCourse) {
+  TrainerOptions then, now;
+  now.course["config_weights"] = "bulk=2";
+  const std::string before = CourseJson(then, {{"loss", "mse"}});
+  const std::vector<CourseChange> changes = CourseChanges(before, CourseJson(now, {{"loss", "mse"}})).value();
+  ASSERT_EQ(changes.size(), 1);
+  EXPECT_EQ(changes[0].before, "not set");
+  EXPECT_EQ(changes[0].after, "\"bulk=2\"");
+  EXPECT_TRUE(PartsChangedBy(changes).judgement);
+  EXPECT_EQ(CheckOverrides(before, CourseJson(now, {{"loss", "mse"}}), {"config_weights"}), absl::OkStatus());
+  EXPECT_EQ(CourseJson(now), CourseJson(TrainerOptions(), {{"config_weights", "bulk=2"}}));
+  // Older runs do not say their descriptor.
+  then.course = {{"species", "Ti,O"}, {"rad_cutoff", "4"}};
+  EXPECT_THAT(CourseChanges(before, CourseJson(then, {{"loss", "mse"}})).value(), ::testing::IsEmpty());
+  now.course = {{"species", "O,Ti"}};
+  EXPECT_EQ(CourseChanges(CourseJson(then), CourseJson(now)).value().size(), 2);
+}
+
+TEST(CourseTest, OverridesThatNameNothing) {
+  const std::string then = CourseJson(TrainerOptions(), {{"loss", "mse"}});
+  EXPECT_EQ(CheckOverrides(then, then, {"loss", "seed", "data", "all"}), absl::OkStatus());
+  EXPECT_EQ(CheckOverrides(then, then, {"bach_size"}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(CheckOverrides(then, then, {"bach_size"}).message()), HasSubstr("batch_size"));
+}
+
+// More of them than a small object holds without moving.
+TEST(CourseTest, OverridesOfManyOptions) {
+  std::map<std::string, std::string> task;
+  for (int i = 0; i < 100; ++i) task[absl::StrCat("an_option_of_the_task_", i)] = "1";
+  const std::string then = CourseJson(TrainerOptions(), task);
+  for (const auto& [name, value] : task) EXPECT_EQ(CheckOverrides(then, then, {name}), absl::OkStatus());
+  const absl::Status status = CheckOverrides(then, then, {"no_option"});
+  for (const auto& [name, value] : task) EXPECT_THAT(std::string(status.message()), HasSubstr(name));
+}
+
+TEST(CourseTest, WhatBeginsAnew) {
+  const auto parts = [](std::initializer_list<CourseChange> changes) {
+    const NewParts p = PartsChangedBy(changes);
+    return absl::StrCat(p.epoch ? "epoch " : "", p.optimizer ? "optimizer " : "", p.schedule ? "schedule " : "",
+                        p.judgement ? "judgement " : "", p.ema ? "ema " : "", p.average_best ? "average " : "",
+                        p.task ? "task " : "");
+  };
+  EXPECT_FALSE(PartsChangedBy({}).finished);
+  const std::vector<CourseChange> rate = {{"learning_rate", "1", "2"}};  // any change may give more to do
+  EXPECT_TRUE(PartsChangedBy(rate).finished);
+  EXPECT_EQ(parts({}), "");
+  EXPECT_EQ(parts({{"learning_rate", "1", "2"}, {"min_learning_rate", "1", "2"}, {"beta1", "1", "2"}}), "");
+  EXPECT_EQ(parts({{"batch_size", "1", "2"}}), "epoch ");
+  EXPECT_EQ(parts({{"optimizer", "\"adam\"", "\"sgd\""}}), "optimizer ");
+  EXPECT_EQ(parts({{"lr_scheduler", "1", "2"}}), "schedule ");
+  EXPECT_EQ(parts({{"lr_decay", "1", "2"}}), "");  // adagrad's
+  EXPECT_EQ(parts({{"ema_decay", "1", "2"}}), "");
+  EXPECT_EQ(parts({{"ema_decay", "not set", "2"}}), "ema ");
+  EXPECT_EQ(parts({{"average_best", "1", "2"}}), "average ");
+  EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgement ");
+  EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgement ");
+  EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgement task ");
+}
+
+TEST(CourseTest, LimitsAreNotPartOfTheCourse) {
+  TrainerOptions then, now;
+  now.stop.max_epochs = 7;
+  now.stop.patience = 3;
+  now.num_workers = 2;
+  now.persistent_workers = false;
+  now.check_cost = 1;
+  now.compile_mode = CompileMode::kNone;
+  now.eager.device = "cuda:1";
+  now.mode = RunMode::kResume;
+  EXPECT_EQ(CheckSameCourse(CourseJson(then), CourseJson(now)), absl::OkStatus());
+}
+
+TEST(CourseTest, ConfigIsJson) {
+  TrainerOptions options;
+  options.stop.max_time = absl::Hours(2);
+  const nlohmann::json json = nlohmann::json::parse(
+      ConfigJson(options, {{"force_weight", "0.1"}}, {{"command", "train \"x\""}, {"tool", "\xff"}}));
+  EXPECT_EQ(json["optimizer"], "adam");
+  EXPECT_EQ(json["learning_rate"], 1e-3);
+  EXPECT_EQ(json["max_time"], "2h");
+  EXPECT_EQ(json["compile_mode"], "compile");
+  EXPECT_EQ(json["device"], "cpu");
+  EXPECT_EQ(json["provenance"]["command"], "train \"x\"");
+  EXPECT_EQ(json["logger"], "tsv,jsonl");
+}
+
+TEST(CourseTest, ConfigHoldsWhatTheCallerAdds) {
+  TrainerOptions options;
+  options.config_json = "{\"flags\":{\"seed\":{\"value\":\"1\",\"origin\":\"default\"}},\"flagfile\":null}";
+  const nlohmann::json json = nlohmann::json::parse(ConfigJson(options, {}, {}));
+  EXPECT_EQ(json["flags"]["seed"]["value"], "1");
+  EXPECT_TRUE(json["flagfile"].is_null());
+  EXPECT_EQ(json["optimizer"], "adam");
+  EXPECT_EQ(CheckSameCourse(CourseJson(TrainerOptions()), CourseJson(options)), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace rutile

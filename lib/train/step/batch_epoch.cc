@@ -1,0 +1,199 @@
+#include "lib/train/step/batch_epoch.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/status_macros.h"
+#include "lib/optimizer/grouped_optimizer.h"
+#include "lib/optimizer/parameter_range.h"
+#include "lib/trace/scope.h"
+#include "lib/task/sampling_policy.h"
+#include "lib/train/step/gradient_step.h"
+#include "lib/train/step/model_shards.h"
+
+namespace rutile {
+
+BatchEpoch::BatchEpoch(const EpochContext& context)
+    : context_(context),
+      loader_(context.task, context.examples, LoaderOptions(context.options)),
+      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards),
+      optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
+  optimizer_->SetThreads(context.task.Threads());
+  if (context.options.gradient_clip_norm == 0 && context.options.gradient_clip_value == 0) loss_.LeaveWeight();
+}
+
+absl::Status BatchEpoch::Start() {
+  Checkpoint& state = context_.state;
+  context_.task.StartEpoch(state.epoch, /*training=*/true);
+  const SamplingPolicy policy = context_.options.sampling_policy;
+  if (policy != SamplingPolicy::kUniform && state.batch == 0) {
+    ASSIGN_OR_RETURN(state.sampling_weight, context_.task.SamplingWeights(policy, context_.examples));
+  }
+  loader_.StartEpoch(state.epoch, state.batch, state.sampling_weight);
+  started_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status BatchEpoch::Train(EpochWork* work) {
+  auto leave = absl::MakeCleanup([this] { Leave(); });
+  if (!started_) RETURN_IF_ERROR(Start());
+  while (context_.state.batch < context_.num_batches) {
+    RETURN_IF_ERROR(context_.agreement.CheckInterrupt());
+    RETURN_IF_ERROR(Step(work));
+    if (context_.pause() && context_.state.batch < context_.num_batches) {
+      std::move(leave).Cancel();
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void BatchEpoch::Leave() {
+  loader_.EndEpoch();
+  started_ = false;
+}
+
+bool BatchEpoch::StepsEarly() const {
+  const TrainerOptions& options = context_.options;
+  return context_.task.HandsOverGradients() && options.compile_mode == CompileMode::kCompile &&
+         options.accumulate_grad_batches == 1 && options.gradient_clip_norm == 0 && options.gradient_clip_value == 0 &&
+         (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->resting().empty();
+}
+
+absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
+  Checkpoint& state = context_.state;
+  TermSums counts(1);  // their weight is that of the sums to come: Task::HandsOverGradients
+  for (const double count : context_.task.ExampleCounts(batch)) counts.count[0] += count;
+  const double weight = context_.task.CombineTerms(counts).weight[0];
+  if (weight == 0 || !std::isfinite(weight)) return false;
+  early_.Begin(optimizer_.get(), context_.schedule.LearningRate(state.epoch, state.step), weight, &state.parameters,
+               &loss_.gradient(), StepBytes() / std::max<int64_t>(1, state.parameters.num_elements()),
+               context_.shards == nullptr ? nullptr : &context_.shards->moved());
+  RETURN_IF_ERROR(loss_.AddStepping(state.parameters, batch, &early_));
+  return true;
+}
+
+absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
+  loss_.SetResting(optimizer_->resting());
+  loss_.Clear();
+  stepping_ = false;
+  const NamedTensors* batch = nullptr;
+  for (int64_t b = context_.state.batch; b < end; ++b) {
+    ASSIGN_OR_RETURN(batch, loader_.Next());
+    const bool meets = context_.task.MeetsInBatches();
+    if (meets || !loader_.examples().empty()) {
+      const ProfileScope scope(Stage::kStep);
+      scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
+      if (StepsEarly()) {
+        ASSIGN_OR_RETURN(stepping_, AddStepping(*batch));
+      }
+      if (!stepping_) RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch, /*last=*/b + 1 == end));
+    }
+    work->Add(context_.task, loader_.all_examples());
+    if (!meets && !loss_.IsFinite()) break;  // here the batch at fault is known
+  }
+  const ProfileScope scope(Stage::kOptimizer);  // its first pass over the gradient
+  return CombineLoss(context_, loader_.examples(), *batch, &loss_);
+}
+
+void BatchEpoch::MoveParameters() {
+  Checkpoint& state = context_.state;
+  Tensor& gradient = loss_.gradient();
+  ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &gradient);
+  ClipGradientByValue(context_.options.gradient_clip_value, &gradient);
+  if (context_.shards == nullptr) {
+    optimizer_->Step(state.learning_rate, gradient, &state.parameters, loss_.weight());
+    return;
+  }
+  optimizer_->BeginStep(state.learning_rate);
+  for (const GradientRange& range : context_.shards->moved()) {
+    optimizer_->StepLargePart(range.begin, gradient.Slice(range.begin, {range.end - range.begin}), loss_.weight(),
+                              &state.parameters);
+  }
+}
+
+absl::Status BatchEpoch::Step(EpochWork* work) {
+  Checkpoint& state = context_.state;
+  const int64_t end = std::min(state.batch + context_.options.accumulate_grad_batches, context_.num_batches);
+  whole_ = false;
+  ASSIGN_OR_RETURN(const double loss, AddBatches(end, work));
+  std::optional<ProfileScope> scope(Stage::kOptimizer);
+  if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes() - (stepping_ ? early_.bytes() : 0));
+  if (!loss_.overflowed()) {
+    state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
+    if (stepping_) {
+      early_.Finish();
+    } else {
+      MoveParameters();
+    }
+    ++state.step;
+  }
+  context_.task.FinishStep(&state.parameters);
+  RETURN_IF_ERROR(AverageBuffers());
+  if (!loss_.overflowed() && context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
+
+  scope.reset();
+
+  state.epoch_sums.Add(loss_.sums());
+  state.batch = end;
+  if (context_.options.on_step) {
+    const ProfileScope log(Stage::kLog);
+    context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss, state.learning_rate,
+                              loss_.norm(), work->cost});
+  }
+  return absl::OkStatus();
+}
+
+// The gradient is read, parameters and the optimiser's averages are read and written.
+int64_t BatchEpoch::StepBytes() {
+  if (step_bytes_ == 0) {
+    step_bytes_ = loss_.gradient().num_bytes() + 2 * context_.state.parameters.num_bytes();
+    for (const auto& [name, tensor] : optimizer_->State()) step_bytes_ += 2 * tensor.num_bytes();
+  }
+  return step_bytes_;
+}
+
+absl::Status BatchEpoch::AverageBuffers() {
+  if (context_.agreement.alone() || context_.shards != nullptr) return absl::OkStatus();
+  std::vector<Tensor> buffers;
+  for (const ParameterSlice& slice : context_.task.parameter_slices()) {
+    if (slice.buffer) buffers.push_back(context_.state.parameters.Slice(slice.offset, {slice.num_elements()}));
+  }
+  return buffers.empty() ? absl::OkStatus() : context_.agreement.Average(absl::MakeSpan(buffers));
+}
+
+absl::Status BatchEpoch::MakeWhole() {
+  if (context_.shards == nullptr || whole_) return absl::OkStatus();
+  const std::vector<ParameterRange> all = {{0, context_.state.parameters.num_elements(), true}};
+  RETURN_IF_ERROR(context_.shards->MakeWhole(all, &context_.state.parameters));
+  const std::vector<ParameterRange> trained = TrainedRanges(context_.options.groups, context_.task);
+  for (auto [name, tensor] : optimizer_->State()) {
+    if (tensor.num_elements() != TotalSize(trained)) continue;  // a count of steps
+    RETURN_IF_ERROR(context_.shards->MakeWhole(trained, &tensor));
+  }
+  if (context_.ema != nullptr && context_.ema->parameters() != nullptr) {
+    Tensor average = *context_.ema->parameters();  // the same memory
+    RETURN_IF_ERROR(context_.shards->MakeWhole(all, &average));
+  }
+  whole_ = true;
+  return absl::OkStatus();
+}
+
+NamedTensors BatchEpoch::State() const {
+  NamedTensors state = optimizer_->State();
+  for (const auto& [name, tensor] : loss_.State()) state.Set(name, tensor);
+  return state;
+}
+
+absl::Status BatchEpoch::SetState(const NamedTensors& state) {
+  RETURN_IF_ERROR(optimizer_->SetState(state));
+  return loss_.SetState(state);
+}
+
+}  // namespace rutile

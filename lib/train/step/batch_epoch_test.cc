@@ -1,0 +1,115 @@
+// What only the epoch decides of fp16 training: a step whose gradient overflowed is not taken, and nothing counts it.
+// The rest is tested through the trainer: trainer_epochs_test.cc, trainer_test.cc.
+
+#include "lib/train/step/batch_epoch.h"
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+#include "lib/distributed/agreement.h"
+#include "lib/optimizer/schedule.h"
+#include "lib/task/eager_options.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/half_task.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/step/epoch_trainer.h"
+#include "lib/train/run_plan.h"
+#include "lib/train/options/split.h"
+#include "lib/train/starting_state.h"
+#include "lib/train/options/trainer_options.h"
+
+namespace rutile {
+namespace {
+
+// 40 examples in batches of 4, with Adam, whose state would tell of a step too many.
+struct EpochOfHalf {
+  explicit EpochOfHalf(MixedPrecision mixed) : schedule({}, 0.01) {
+    split.train.resize(task.num_examples());
+    std::iota(split.train.begin(), split.train.end(), 0);
+    options.batch_size = 4;
+    options.compile_mode = CompileMode::kNone;
+    options.eager.mixed = mixed;
+    state = NewState(task, MakeRunPlan(split, options).value());
+    epoch = std::make_unique<BatchEpoch>(Context());
+  }
+  EpochContext Context() {
+    return {task,
+            split.train,
+            options,
+            schedule,
+            10,
+            state,
+            /*ema=*/nullptr,
+            agreement,
+            [this] { return state.batch == pause_at; },
+            /*on_failed=*/nullptr};
+  }
+
+  HalfTask task{ToyTaskOptions{}};
+  Split split;
+  TrainerOptions options;
+  Schedule schedule;
+  Checkpoint state;
+  Agreement agreement{nullptr};
+  int64_t pause_at = 10;
+  std::unique_ptr<BatchEpoch> epoch;
+};
+
+TEST(BatchEpochFp16Test, AStepThatOverflowedLeavesNoTrace) {
+  EpochWork work;
+  EpochOfHalf half(MixedPrecision::kFp16);
+  ASSERT_EQ(half.epoch->Train(&work), absl::OkStatus());
+  EXPECT_EQ(half.state.batch, 10);
+  EXPECT_EQ(half.state.step, 9);  // the first was at scale 65536
+  EXPECT_EQ(half.state.epoch_sums.count[0], 40);
+  EXPECT_EQ(half.epoch->State().At("grad_scaler").ToDoubles()[0], 32768);
+  EXPECT_EQ(half.epoch->State().At("grad_scaler").ToDoubles()[1], 9);
+
+  EpochOfHalf plain(MixedPrecision::kNone);
+  plain.state.batch = 1;  // never sees that batch
+  ASSERT_EQ(plain.epoch->Train(&work), absl::OkStatus());
+  EXPECT_EQ(plain.state.step, 9);
+  EXPECT_EQ(half.state.parameters.ToDoubles(), plain.state.parameters.ToDoubles());
+  EXPECT_EQ(plain.epoch->State().Find("grad_scaler"), nullptr);
+}
+
+TEST(BatchEpochFp16Test, GoesOnFromItsState) {
+  EpochWork work;
+  EpochOfHalf whole(MixedPrecision::kFp16);
+  ASSERT_EQ(whole.epoch->Train(&work), absl::OkStatus());
+
+  EpochOfHalf parts(MixedPrecision::kFp16);
+  parts.pause_at = 4;
+  ASSERT_EQ(parts.epoch->Train(&work), absl::OkStatus());
+  EXPECT_EQ(parts.state.batch, 4);
+  parts.epoch->Leave();
+  const NamedTensors state = parts.epoch->State();
+  parts.epoch = std::make_unique<BatchEpoch>(parts.Context());
+  ASSERT_EQ(parts.epoch->SetState(state), absl::OkStatus());
+  parts.pause_at = 10;
+  ASSERT_EQ(parts.epoch->Train(&work), absl::OkStatus());
+  EXPECT_EQ(parts.state.step, whole.state.step);
+  EXPECT_EQ(parts.state.parameters.ToDoubles(), whole.state.parameters.ToDoubles());
+  EXPECT_EQ(parts.epoch->State().At("grad_scaler").ToDoubles(), whole.epoch->State().At("grad_scaler").ToDoubles());
+}
+
+TEST(BatchEpochFp16Test, AScaleThatNeverHelpsIsAnError) {
+  EpochOfHalf run(MixedPrecision::kFp16);
+  run.task.broken = true;
+  EpochWork work;
+  absl::Status status;
+  for (int epoch = 0; epoch < 4 && status.ok(); ++epoch) {
+    run.state.batch = 0;
+    status = run.epoch->Train(&work);
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(run.state.step, 0);
+}
+
+}  // namespace
+}  // namespace rutile

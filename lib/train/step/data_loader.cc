@@ -1,0 +1,228 @@
+#include "lib/train/step/data_loader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+#include "lib/base/random.h"
+#include "lib/base/status_macros.h"
+#include "lib/distributed/work_share.h"
+#include "lib/trace/scope.h"
+#include "lib/train/step/bucketing.h"
+
+namespace rutile {
+namespace {
+
+// n positions in `weights`, each drawn in proportion to its weight.
+std::vector<int64_t> WeightedDraw(absl::Span<const double> weights, int64_t n, RandomStream stream) {
+  CHECK_EQ(static_cast<int64_t>(weights.size()), n);
+  std::vector<double> end;  // of the part of [0, total) that belongs to each
+  end.reserve(weights.size());
+  double total = 0;
+  for (const double weight : weights) {
+    CHECK(weight >= 0 && std::isfinite(weight)) << weight;
+    end.push_back(total += weight);
+  }
+  CHECK(total > 0 && std::isfinite(total)) << total;
+  std::vector<int64_t> drawn(n);
+  for (int64_t& position : drawn) {
+    const auto found = std::upper_bound(end.begin(), end.end(), stream.Uniform() * total);
+    // Rounding may lead to the very end: then it is the last that has a weight.
+    position = (found == end.end() ? std::lower_bound(end.begin(), end.end(), total) : found) - end.begin();
+  }
+  return drawn;
+}
+
+}  // namespace
+
+// Batch b of the epoch lives in slot b mod ring size. A worker may make batch b once batch b - ring size was handed
+// back, which the call of Next after it does; so no slot is written while it is read.
+struct DataLoader::Impl {
+  struct Slot {
+    NamedTensors batch;
+    std::vector<int64_t> share;  // with other processes
+    absl::Status status;
+    bool ready = false;
+  };
+
+  Impl(const Task& task, std::vector<int64_t> given, const DataLoaderOptions& options)
+      : task(task), options(options), all(std::move(given)), order(all) {
+    CHECK(options.batch_size >= 1 && options.num_workers >= 0 && options.prefetch_factor >= 1 &&
+          options.bucket_window >= 0 && options.rank >= 0 && options.rank < options.num_ranks);
+    num_batches = (static_cast<int64_t>(all.size()) + options.batch_size - 1) / options.batch_size;
+    next_to_make = next_to_take = num_batches;
+    slots.resize(std::max(1, options.num_workers * options.prefetch_factor + (options.num_workers > 0)));
+    for (Slot& slot : slots) task.ReserveBatch(&slot.batch);
+    if (options.persistent_workers) StartWorkers();
+  }
+
+  ~Impl() { JoinWorkers(); }
+
+  void StartWorkers() {
+    for (int i = 0; i < options.num_workers; ++i) workers.emplace_back([this] { Work(); });
+  }
+
+  void JoinWorkers() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      stop = true;
+    }
+    may_make.notify_all();
+    for (std::thread& worker : workers) worker.join();
+    workers.clear();
+    stop = false;
+  }
+
+  absl::Span<const int64_t> ExamplesOf(int64_t b) const {
+    return absl::MakeConstSpan(order).subspan(b * options.batch_size, options.batch_size);
+  }
+
+  // The part of batch b to be made here.
+  absl::Span<const int64_t> OwnOf(int64_t b, const Slot& slot) const {
+    return options.num_ranks == 1 ? ExamplesOf(b) : absl::MakeConstSpan(slot.share);
+  }
+
+  absl::Status Make(int64_t b, Slot* slot) const {
+    if (options.num_ranks > 1) slot->share = WorkShare(task, ExamplesOf(b), options.rank, options.num_ranks);
+    const absl::Span<const int64_t> own = OwnOf(b, *slot);
+    const ProfileScope scope(Stage::kMakeBatch);
+    scope.Add(Counter::kExamples, static_cast<int64_t>(own.size()));
+    return own.empty() && !task.MeetsInBatches() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
+  }
+
+  Slot& SlotOf(int64_t b) { return slots[b % static_cast<int64_t>(slots.size())]; }
+
+  bool CanMake() const {
+    return next_to_make < num_batches && next_to_make < released + static_cast<int64_t>(slots.size());
+  }
+
+  void Work() {
+    SetProfileThreadName("loader");
+    std::unique_lock<std::mutex> lock(mutex);
+    while (true) {
+      may_make.wait(lock, [this] { return stop || CanMake(); });
+      if (stop) return;
+      const int64_t b = next_to_make++;
+      Slot& slot = SlotOf(b);
+      ++working;
+      lock.unlock();
+      slot.status = Make(b, &slot);
+      lock.lock();
+      --working;
+      slot.ready = true;
+      made.notify_all();
+    }
+  }
+
+  void EndEpoch() {
+    std::unique_lock<std::mutex> lock(mutex);
+    next_to_make = next_to_take = num_batches;  // nobody begins another
+    made.wait(lock, [this] { return working == 0; });
+    lock.unlock();
+    if (options.persistent_workers) return;
+    JoinWorkers();
+    for (Slot& slot : slots) slot.batch = NamedTensors();
+  }
+
+  void StartEpoch(int64_t epoch, int64_t first_batch, absl::Span<const double> weights) {
+    CHECK(first_batch >= 0 && first_batch <= num_batches) << first_batch;
+    EndEpoch();
+    DrawOrder(epoch, weights);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (Slot& slot : slots) slot.ready = false;
+      next_to_make = next_to_take = released = first_batch;
+      current = current_of_all = absl::Span<const int64_t>();
+    }
+    if (workers.empty() && first_batch < num_batches) StartWorkers();
+    may_make.notify_all();
+  }
+
+  // The examples of this epoch in their order.
+  void DrawOrder(int64_t epoch, absl::Span<const double> weights) {
+    const auto n = static_cast<int64_t>(all.size());
+    if (!weights.empty()) {
+      const std::vector<int64_t> drawn = WeightedDraw(weights, n, RandomStream(options.seed, "sampling", epoch));
+      for (int64_t i = 0; i < n; ++i) order[i] = all[drawn[i]];
+    } else if (options.shuffle) {
+      const std::vector<int64_t> permutation = RandomPermutation(n, RandomStream(options.seed, "shuffle", epoch));
+      for (int64_t i = 0; i < n; ++i) order[i] = all[permutation[i]];
+    } else {
+      return;
+    }
+    if (options.bucket_window == 0) return;
+    BucketByCost(task, options.batch_size, options.bucket_window, RandomStream(options.seed, "bucket", epoch), &order);
+  }
+
+  absl::StatusOr<const NamedTensors*> Next() {
+    if (next_to_take == num_batches) return nullptr;
+    const int64_t b = next_to_take;
+    Slot& slot = SlotOf(b);
+    if (options.num_workers == 0) {
+      slot.status = Make(b, &slot);
+    } else {
+      std::unique_lock<std::mutex> lock(mutex);
+      if (released < b) {  // the batch before this one is no longer in use
+        SlotOf(released).ready = false;
+        released = b;
+        may_make.notify_one();
+      }
+      const ProfileScope scope(Stage::kWaitForData);
+      made.wait(lock, [&slot] { return slot.ready; });
+    }
+    ++next_to_take;
+    current = OwnOf(b, slot);
+    current_of_all = ExamplesOf(b);
+    RETURN_IF_ERROR(slot.status);
+    return &slot.batch;
+  }
+
+  const Task& task;
+  const DataLoaderOptions options;
+  const std::vector<int64_t> all;
+  std::vector<int64_t> order;  // of this epoch
+  int64_t num_batches;
+  int64_t next_to_take;  // of the caller alone
+  absl::Span<const int64_t> current, current_of_all;
+  std::vector<Slot> slots;
+
+  std::mutex mutex;
+  std::condition_variable may_make, made;
+  int64_t next_to_make;
+  int64_t released = 0;  // batches before this one are no longer in use
+  int working = 0;
+  bool stop = false;
+  std::vector<std::thread> workers;
+};
+
+DataLoader::DataLoader(const Task& task, std::vector<int64_t> examples, const DataLoaderOptions& options)
+    : impl_(std::make_unique<Impl>(task, std::move(examples), options)) {}
+
+DataLoader::~DataLoader() = default;
+
+int64_t DataLoader::num_examples() const { return static_cast<int64_t>(impl_->all.size()); }
+
+int64_t DataLoader::num_batches() const { return impl_->num_batches; }
+
+void DataLoader::StartEpoch(int64_t epoch, int64_t first_batch, absl::Span<const double> weights) {
+  impl_->StartEpoch(epoch, first_batch, weights);
+}
+
+void DataLoader::EndEpoch() { impl_->EndEpoch(); }
+
+absl::StatusOr<const NamedTensors*> DataLoader::Next() { return impl_->Next(); }
+
+absl::Span<const int64_t> DataLoader::examples() const { return impl_->current; }
+
+absl::Span<const int64_t> DataLoader::all_examples() const { return impl_->current_of_all; }
+
+}  // namespace rutile

@@ -1,0 +1,46 @@
+#include "lib/train/step/evaluate_examples.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/status_macros.h"
+#include "lib/trace/scope.h"
+#include "lib/task/eager_evaluation.h"
+
+namespace rutile {
+
+absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
+                                                  int64_t epoch, Agreement* agreement, const std::string& device) {
+  const ProfileScope scope(Stage::kValidation);
+  const bool alone = agreement == nullptr || agreement->alone();
+  EvaluationResult result;
+  result.sums = TermSums(static_cast<int>(task.terms().size()));
+  std::vector<double> metric_sums(task.num_metric_sums());
+  loader->EndEpoch();
+  task.StartEpoch(epoch, /*training=*/false);
+  loader->StartEpoch(0);
+  const auto end = absl::MakeCleanup([loader] { loader->EndEpoch(); });
+  std::optional<EagerEvaluation> eager;
+  if (device != "cpu" && task.EvaluatesOnDevices()) eager.emplace(task, parameters, device);
+  while (true) {
+    if (alone) RETURN_IF_ERROR(CheckInterrupt());
+    ASSIGN_OR_RETURN(const NamedTensors* batch, loader->Next());
+    if (batch == nullptr) break;
+    if (loader->examples().empty()) continue;
+    scope.Add(Counter::kExamples, static_cast<int64_t>(loader->examples().size()));
+    const absl::Span<double> metrics = absl::MakeSpan(metric_sums);
+    RETURN_IF_ERROR(eager ? eager->Add(*batch, &result.sums, metrics)
+                          : task.Evaluate(parameters, *batch, &result.sums, metrics));
+  }
+  if (!alone) RETURN_IF_ERROR(agreement->Sum(&result.sums, absl::MakeSpan(metric_sums)));
+  result.loss = task.CombineTerms(result.sums).value;
+  result.metrics = task.Metrics(metric_sums);
+  return result;
+}
+
+}  // namespace rutile

@@ -1,0 +1,45 @@
+// An epoch that is one iteration of L-BFGS: the loss of all examples, as often as its line search asks.
+
+#ifndef RUTILE_LIB_TRAIN_STEP_LBFGS_EPOCH_H_
+#define RUTILE_LIB_TRAIN_STEP_LBFGS_EPOCH_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/optimizer/lbfgs.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/train/step/data_loader.h"
+#include "lib/train/step/epoch_trainer.h"
+#include "lib/train/step/loss_gradient.h"
+
+namespace rutile {
+
+class LbfgsEpoch : public EpochTrainer {
+ public:
+  explicit LbfgsEpoch(const EpochContext& context);
+
+  absl::Status Train(EpochWork* work) override;
+  void Leave() override {}  // no batch is made between calls
+  std::string Finished() const override { return converged_ ? "L-BFGS has converged" : ""; }
+  void Reconsider() override { converged_ = false; }
+  const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
+  // The history of Lbfgs, and once it has converged "converged" u8 [].
+  NamedTensors State() const override;
+  absl::Status SetState(const NamedTensors& state) override;
+
+ private:
+  // The loss of all examples at parameters, and its gradient.
+  absl::StatusOr<double> Evaluate(const Tensor& parameters, Tensor* gradient);
+
+  const EpochContext context_;
+  DataLoader loader_;
+  LossGradient loss_;
+  Lbfgs lbfgs_;
+  EpochWork* work_ = nullptr;  // of the call of Train
+  bool converged_ = false;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_TRAIN_STEP_LBFGS_EPOCH_H_

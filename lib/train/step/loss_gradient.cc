@@ -1,0 +1,174 @@
+#include "lib/train/step/loss_gradient.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/optimizer/gradient_norm.h"
+#include "lib/task/eager_gradients.h"
+#include "lib/train/step/gradient_step.h"
+
+namespace rutile {
+namespace {
+
+std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager,
+                                          const Agreement* agreement) {
+  if (mode == CompileMode::kCompile) return nullptr;
+  eager.script = mode == CompileMode::kScript;
+  DeviceSums* const processes = agreement == nullptr ? nullptr : agreement->devices();
+  auto gradients = std::make_unique<EagerGradients>(task, eager, /*staged=*/processes != nullptr);
+  if (processes != nullptr) gradients->SetProcesses(processes);
+  return gradients;
+}
+
+}  // namespace
+
+LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement,
+                           ModelShards* shards)
+    : task_(task),
+      eager_(MakeEager(task, mode, eager, agreement)),
+      reducer_(shards == nullptr ? agreement : nullptr, task),
+      shards_(shards),
+      sums_(static_cast<int>(task.terms().size())) {
+  if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
+  for (size_t t = 0; t < sums_.sum.size(); ++t) {
+    gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
+  }
+  // One term is combined where it lies, which saves a pass over as much memory.
+  combined_ = gradients_.size() == 1 ? gradients_[0] : Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
+}
+
+// Another run on the task moves everything again.
+LossGradient::~LossGradient() {
+  if (resting_ != nullptr) task_.SetResting({});
+}
+
+void LossGradient::SetResting(const std::vector<bool>& slices) {
+  if (&slices == resting_) return;
+  resting_ = &slices;
+  resting_parts_.clear();
+  task_.SetResting(slices);
+  const std::vector<ParameterSlice> all = task_.parameter_slices();
+  reducer_.SetResting(all, slices);
+  for (size_t s = 0; s < slices.size(); ++s) {
+    if (!slices[s]) continue;
+    for (const Tensor& gradient : gradients_) resting_parts_.push_back(gradient.Slice(all[s].offset, all[s].shape));
+  }
+}
+
+void LossGradient::Clear() {
+  unset_ = eager_ == nullptr && task_.OverwritesGradients();
+  if (!unset_) SetToZero(absl::MakeSpan(gradients_));
+  step_ = nullptr;
+  std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
+  std::fill(sums_.count.begin(), sums_.count.end(), 0.0);
+}
+
+absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch, bool last) {
+  if (eager_ != nullptr) {
+    return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
+  }
+  return AddKernels(parameters, batch, last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
+}
+
+absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step) {
+  CHECK(unset_ && gradients_.size() == 1 && task_.HandsOverGradients());
+  step_ = step;
+  const absl::Status status = AddKernels(parameters, batch, /*observer=*/nullptr, step);
+  if (!status.ok()) step_->Undo();
+  return status;
+}
+
+absl::Status LossGradient::AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
+                                      GradientTaker* taker) {
+  task_.SetOverwriting(unset_);
+  task_.SetObserver(observer);
+  task_.SetTaker(taker);
+  const absl::Status status = task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
+  task_.SetOverwriting(false);
+  task_.SetObserver(nullptr);
+  task_.SetTaker(nullptr);
+  unset_ = false;
+  return status;
+}
+
+bool LossGradient::IsFinite() const {
+  return std::all_of(sums_.sum.begin(), sums_.sum.end(), [](double sum) { return std::isfinite(sum); });
+}
+
+// Whoever weighs also takes the scale away and, by the norm, finds what is not finite.
+void LossGradient::Weigh(absl::Span<const double> weight) {
+  weight_ = 1;
+  if (step_ != nullptr) {
+    CHECK_EQ(weight[0], step_->weight());
+    weight_ = weight[0];
+    norm_ = step_->Norm();
+  } else if (leaves_weight_ && weight.size() == 1 && weight[0] != 0) {
+    weight_ = weight[0];
+    norm_ = std::sqrt(SumOfSquares(weight_, combined_, task_.Threads()));
+  } else {
+    norm_ = CombineGradients(weight, gradients_, &combined_);
+  }
+}
+
+absl::Status LossGradient::WeighShards(double weight) {
+  double squares = 0;
+  if (step_ != nullptr) {
+    squares = step_->Squares(shards_->own());
+  } else {
+    for (const GradientRange& range : shards_->own()) squares += SumOfSquares(weight, Part(range));
+  }
+  ASSIGN_OR_RETURN(norm_, shards_->Complete(weight, squares, &combined_));
+  weight_ = step_ != nullptr || leaves_weight_ ? weight : 1;
+  if (weight_ == weight) return absl::OkStatus();
+  for (const GradientRange& range : shards_->moved()) {
+    Tensor part = Part(range);
+    CombineGradients({weight}, {part}, &part);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
+  if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
+  unset_ = false;
+  if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
+  RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
+  Loss loss = task_.CombineTerms(sums_);
+  SetToZero(absl::MakeSpan(resting_parts_));
+  for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
+  if (shards_ != nullptr) {
+    RETURN_IF_ERROR(WeighShards(loss.weight[0]));
+  } else {
+    Weigh(loss.weight);
+  }
+  ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
+  if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
+  overflowed_ = false;
+  if (scaler_ && std::isfinite(loss.value)) {
+    scaler_->Update(std::isfinite(norm_));
+    overflowed_ = !std::isfinite(norm_) && !scaler_->exhausted();
+    if (overflowed_) return loss.value;
+  }
+  if (std::isfinite(loss.value) && std::isfinite(norm_)) return loss.value;
+  if (step_ != nullptr) step_->Undo();
+  return absl::OutOfRangeError(
+      absl::StrCat(std::isfinite(loss.value) ? "the gradient" : "the loss", " is not finite in epoch ", state.epoch + 1,
+                   ", step ", state.step + 1, " (loss ", loss.value, "; examples ",
+                   absl::StrJoin(examples.subspan(0, 5), ", "), examples.size() > 5 ? ", ..." : "",
+                   "): try a lower learning rate or clip the gradient, and check these examples"));
+}
+
+NamedTensors LossGradient::State() const { return scaler_ ? scaler_->State() : NamedTensors(); }
+
+absl::Status LossGradient::SetState(const NamedTensors& state) {
+  return scaler_ ? scaler_->SetState(state) : absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,20 @@
+#include "tools/common/flags/angular_flag.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+
+DEFINE_string(
+    angular, "moments",
+    "moments or triplets: how the angular sum is evaluated. The same numbers to rounding; the cost of triplets "
+    "grows with the square of the neighbours.");
+DEFINE_validator(angular,
+                 [](const char*, const std::string& value) { return value == "moments" || value == "triplets"; });
+
+namespace rutile {
+
+AngularMethod AngularMethodFromFlags() {
+  return FLAGS_angular == "triplets" ? AngularMethod::kTriplets : AngularMethod::kMoments;
+}
+
+}  // namespace rutile

@@ -1,0 +1,165 @@
+#include "tools/common/flags/descriptor_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/status_macros.h"
+#include "lib/descriptor/stp_reader.h"
+#include "lib/structure/element.h"
+#include "tools/common/run/given_flags.h"
+
+DEFINE_string(species, "",
+              "Elements, comma-separated, as in Ti,O. Their order fixes the typespins (..., -1, 1, ...) and so the "
+              "features: keep it.");
+DEFINE_int32(rad_order, 10, "Highest Chebyshev polynomial of the radial part, which has rad_order + 1 features.");
+DEFINE_double(rad_cutoff, 6.0, "Radial cutoff in Angstrom. Pairs, time and memory grow with its cube.");
+DEFINE_string(
+    ang_order, "3",
+    "Highest Chebyshev polynomial of the angular part, which has ang_order + 1 features. A list, comma-separated, "
+    "with one of ang_cutoff: several angular parts.");
+DEFINE_string(
+    ang_cutoff, "4",
+    "Angular cutoff in Angstrom; may be above rad_cutoff. A list, largest first, as in 5,3.5: an angular part of "
+    "each, so that near neighbours are told from far ones; aenet has one.");
+DEFINE_double(min_cutoff, 0.55, "Neighbours nearer than this, in Angstrom, do not count.");
+DEFINE_string(fingerprints, "",
+              "aenet .stp files, comma-separated, one for each species, instead of the flags above. They must agree in "
+              "everything but their own species.");
+
+namespace rutile {
+namespace {
+
+constexpr const char* kFlags[] = {"species", "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
+
+absl::StatusOr<std::vector<uint8_t>> ParseSpecies() {
+  std::vector<uint8_t> species;
+  for (const absl::string_view symbol : absl::StrSplit(FLAGS_species, ',')) {
+    const uint8_t element = AtomicNumber(symbol);
+    if (element == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--species=", FLAGS_species, ": \"", symbol, "\" is no element; expected symbols as in Ti,O"));
+    }
+    species.push_back(element);
+  }
+  return species;
+}
+
+// The comma-separated numbers of a flag. parse: absl::SimpleAtoi or SimpleAtod; like: how one looks.
+template <typename Value>
+absl::StatusOr<std::vector<Value>> ParseList(absl::string_view flag, const std::string& text,
+                                             bool (*parse)(absl::string_view, Value*), absl::string_view like) {
+  std::vector<Value> values;
+  for (const absl::string_view item : absl::StrSplit(text, ',')) {
+    if (parse(item, &values.emplace_back())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, "=", text, ": \"", item, "\" is no number; expected one, or a list as in ", like));
+  }
+  return values;
+}
+
+absl::StatusOr<std::vector<int>> ParseOrders() {
+  return ParseList<int>("ang_order", FLAGS_ang_order, absl::SimpleAtoi<int>, "12,6");
+}
+
+absl::StatusOr<std::vector<double>> ParseCutoffs() {
+  return ParseList<double>("ang_cutoff", FLAGS_ang_cutoff, absl::SimpleAtod, "5,3.5 (Angstrom)");
+}
+
+absl::Status SetAngular(ChebyshevOptions* options) {
+  ASSIGN_OR_RETURN(const std::vector<int> orders, ParseOrders());
+  ASSIGN_OR_RETURN(const std::vector<double> cutoffs, ParseCutoffs());
+  if (orders.size() != cutoffs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--ang_order=", FLAGS_ang_order,
+                                                   " and --ang_cutoff=", FLAGS_ang_cutoff, ": ", orders.size(), " and ",
+                                                   cutoffs.size(), " values; expected an order for each cutoff"));
+  }
+  options->ang_order = orders[0];
+  options->ang_cutoff = cutoffs[0];
+  options->nearer.clear();
+  for (size_t k = 1; k < orders.size(); ++k) options->nearer.push_back({orders[k], cutoffs[k]});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
+  if (!FLAGS_fingerprints.empty()) {
+    for (const char* name : kFlags) {
+      if (FlagGiven(name)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
+      }
+    }
+    return ReadStpFiles(std::vector<std::string>(absl::StrSplit(FLAGS_fingerprints, ',')));
+  }
+  if (FLAGS_species.empty()) {
+    return absl::InvalidArgumentError(
+        "needs --species: the elements in the order that fixes the descriptor's typespins, as in --species=Ti,O");
+  }
+  ChebyshevOptions options;
+  ASSIGN_OR_RETURN(options.species, ParseSpecies());
+  options.rad_order = FLAGS_rad_order;
+  options.rad_cutoff = FLAGS_rad_cutoff;
+  RETURN_IF_ERROR(SetAngular(&options));
+  options.min_cutoff = FLAGS_min_cutoff;
+  RETURN_IF_ERROR(options.Validate());
+  return options;
+}
+
+absl::StatusOr<double> AngularCutoffFromFlag() {
+  ASSIGN_OR_RETURN(const std::vector<double> cutoffs, ParseCutoffs());
+  if (cutoffs.size() == 1) return cutoffs[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("--ang_cutoff=", FLAGS_ang_cutoff, ": triplets are listed within one cutoff, the largest"));
+}
+
+bool DescriptorFlagsGiven() {
+  return FlagGiven("fingerprints") || std::any_of(std::begin(kFlags), std::end(kFlags), FlagGiven);
+}
+
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path) {
+  const auto contradiction = [&](const std::string& flag, absl::string_view kept) {
+    return absl::InvalidArgumentError(absl::StrCat(flag, ": ", path, " was made for ", kept,
+                                                   "; leave the flag out, or run cache-neighbors with it, or with "
+                                                   "--cutoff for any descriptor"));
+  };
+  if (!FLAGS_fingerprints.empty()) {
+    ASSIGN_OR_RETURN(const ChebyshevOptions given, DescriptorOptionsFromFlags());
+    if (given != recorded) return contradiction("--fingerprints=" + FLAGS_fingerprints, recorded.ToJson());
+    return recorded;
+  }
+  if (FlagGiven("species")) {
+    ASSIGN_OR_RETURN(const std::vector<uint8_t> species, ParseSpecies());
+    const std::string kept = absl::StrJoin(
+        recorded.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+    if (species != recorded.species) return contradiction("--species=" + FLAGS_species, "--species=" + kept);
+  }
+  const auto check = [&](const char* name, double given, double kept) {
+    if (!FlagGiven(name) || given == kept) return absl::OkStatus();
+    return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
+  };
+  RETURN_IF_ERROR(check("rad_order", FLAGS_rad_order, recorded.rad_order));
+  RETURN_IF_ERROR(check("rad_cutoff", FLAGS_rad_cutoff, recorded.rad_cutoff));
+  const auto check_list = [&](const char* name, const auto& given, const std::string& kept) {
+    if (!FlagGiven(name)) return absl::OkStatus();
+    if (!given.ok()) return given.status();
+    const std::string text = absl::StrJoin(*given, ",");
+    if (text == kept) return absl::OkStatus();
+    return contradiction(absl::StrCat("--", name, "=", text), absl::StrCat("--", name, "=", kept));
+  };
+  RETURN_IF_ERROR(check_list("ang_order", ParseOrders(), recorded.AngularOrders()));
+  RETURN_IF_ERROR(check_list("ang_cutoff", ParseCutoffs(), recorded.AngularCutoffs()));
+  RETURN_IF_ERROR(check("min_cutoff", FLAGS_min_cutoff, recorded.min_cutoff));
+  return recorded;
+}
+
+}  // namespace rutile

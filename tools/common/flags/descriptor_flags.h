@@ -1,0 +1,26 @@
+// The descriptor's flags: one set, shared by every tool that needs them.
+
+#ifndef RUTILE_TOOLS_COMMON_FLAGS_DESCRIPTOR_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_FLAGS_DESCRIPTOR_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/descriptor/chebyshev_options.h"
+
+namespace rutile {
+
+// Whether any of --species, --rad_order and so on, or --fingerprints, is given.
+bool DescriptorFlagsGiven();
+
+// From --species, --rad_order and so on, or from --fingerprints; both at once is an error, and so is neither.
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags();
+
+// What the file at `path` recorded, unless a flag that is given contradicts it: INVALID_ARGUMENT naming both.
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path);
+
+// --ang_cutoff where there is no descriptor, in Angstrom: INVALID_ARGUMENT unless it is one number.
+absl::StatusOr<double> AngularCutoffFromFlag();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_FLAGS_DESCRIPTOR_FLAGS_H_

@@ -1,0 +1,20 @@
+// The flags of the optimiser.
+
+#ifndef RUTILE_TOOLS_COMMON_FLAGS_OPTIMIZER_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_FLAGS_OPTIMIZER_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "lib/optimizer/optimizer_options.h"
+#include "lib/optimizer/parameter_groups.h"
+
+namespace rutile {
+
+// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimiser does not use.
+absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags();
+
+// INVALID_ARGUMENT as ParseParameterGroups and CheckParameterGroupOptions.
+absl::StatusOr<ParameterGroupOptions> ParameterGroupOptionsFromFlags(const OptimizerOptions& run);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_FLAGS_OPTIMIZER_FLAGS_H_

@@ -1,0 +1,16 @@
+// The flags of the learning rate's schedule.
+
+#ifndef RUTILE_TOOLS_COMMON_FLAGS_SCHEDULE_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_FLAGS_SCHEDULE_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "lib/optimizer/schedule.h"
+
+namespace rutile {
+
+// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen schedule does not use.
+absl::StatusOr<ScheduleOptions> ScheduleOptionsFromFlags();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_FLAGS_SCHEDULE_FLAGS_H_

@@ -1,0 +1,67 @@
+#include "tools/common/flags/split_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/run/given_flags.h"
+
+DEFINE_double(validation_fraction, 0.1, "Share of the examples, drawn at random, that choose the best model.");
+DEFINE_double(test_fraction, 0, "Share of the examples, drawn at random, that training never sees.");
+DEFINE_int64(split_seed, 0, "Fixes what is drawn for validation and test, apart from --seed.");
+DEFINE_string(validation_frames, "",
+              "File with the numbers of the validation examples, from 0, instead of drawing them.");
+DEFINE_string(test_frames, "", "File with the numbers of the test examples, from 0, instead of drawing them.");
+DEFINE_string(validation_key, "", "KEY:GLOB, as in config_type:valid*: these examples validate.");
+DEFINE_string(test_key, "", "KEY:GLOB, as in config_type:test*: these examples are the test set.");
+
+namespace rutile {
+
+absl::StatusOr<SplitOptions> SplitOptionsFromFlags(
+    const std::function<absl::StatusOr<std::vector<bool>>(absl::string_view, absl::string_view)>& mask) {
+  SplitOptions options;
+  options.seed = FLAGS_split_seed;
+  options.validation_fraction = FLAGS_validation_fraction;
+  options.test_fraction = FLAGS_test_fraction;
+  struct Source {
+    const char* set;
+    const std::string& frames;
+    const std::string& key;
+    std::optional<std::vector<int64_t>>* examples;
+    std::vector<bool>* mask;
+  };
+  for (const Source& source :
+       {Source{"validation", FLAGS_validation_frames, FLAGS_validation_key, &options.validation_examples,
+               &options.validation_mask},
+        Source{"test", FLAGS_test_frames, FLAGS_test_key, &options.test_examples, &options.test_mask}}) {
+    const std::string fraction = absl::StrCat(source.set, "_fraction");
+    if (!source.frames.empty() + !source.key.empty() + FlagGiven(fraction.c_str()) > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("--", source.set, "_frames, --", source.set, "_key and --",
+                                                     fraction, " each choose the ", source.set,
+                                                     " set: give one of them"));
+    }
+    if (!source.frames.empty()) {
+      ASSIGN_OR_RETURN(*source.examples, ReadIndexFile(source.frames));
+    }
+    if (!source.key.empty()) {
+      const size_t colon = source.key.find(':');
+      if (colon == std::string::npos || colon == 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--", source.set, "_key=", source.key, ": expected KEY:GLOB, as in config_type:test*"));
+      }
+      ASSIGN_OR_RETURN(*source.mask, mask(source.key.substr(0, colon), source.key.substr(colon + 1)));
+    }
+  }
+  const bool draws_validation = FLAGS_validation_frames.empty() && FLAGS_validation_key.empty();
+  const bool draws_test = FLAGS_test_frames.empty() && FLAGS_test_key.empty();
+  if (!(draws_validation && options.validation_fraction > 0) && !(draws_test && options.test_fraction > 0)) {
+    RETURN_IF_ERROR(RefuseFlags("where neither the validation nor the test set is drawn", {"split_seed"}));
+  }
+  return options;
+}
+
+}  // namespace rutile

@@ -1,0 +1,54 @@
+#include "tools/common/flags/structure_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <atomic>
+#include <string>
+
+#include "tools/common/run/run_tool.h"
+
+DEFINE_string(energy_key, "",
+              "Key of the energy (eV) in extended XYZ. Empty: energy, REF_energy, DFT_energy and so on.");
+DEFINE_string(force_key, "",
+              "Column of the forces (eV/Angstrom) in extended XYZ. Empty: forces, force, REF_forces and so on.");
+DEFINE_string(
+    stress_key, "",
+    "Key of the stress (eV/Angstrom^3, positive in tension) in extended XYZ. Empty: stress, REF_stress and so on.");
+DEFINE_string(
+    virial_key, "",
+    "Key of the virial (eV) in extended XYZ; stress = -virial / volume. It counts before a stress that no flag names. "
+    "Empty: virial, REF_virial and so on.");
+DEFINE_string(runner_units, "",
+              "angstrom_ev or bohr_hartree: the units of RuNNer and n2p2 input.data, which the files do not say.");
+DEFINE_validator(runner_units, [](const char*, const std::string& value) {
+  return value.empty() || value == "angstrom_ev" || value == "bohr_hartree";
+});
+
+namespace rutile {
+namespace {
+
+// A few files stand for all.
+constexpr int kWarnings = 5;
+
+void WarnOfFile(const std::string& what) {
+  static std::atomic<int> warnings = 0;
+  const int before = warnings++;
+  if (before < kWarnings) PrintWarning(what);
+  if (before == kWarnings) PrintWarning("and there is more of this kind, in files that are not named here");
+}
+
+}  // namespace
+
+absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
+  StructureReaderOptions options;
+  options.energy_key = FLAGS_energy_key;
+  options.force_key = FLAGS_force_key;
+  options.stress_key = FLAGS_stress_key;
+  options.virial_key = FLAGS_virial_key;
+  if (FLAGS_runner_units == "angstrom_ev") options.runner_units = RunnerUnits::kAngstromEv;
+  if (FLAGS_runner_units == "bohr_hartree") options.runner_units = RunnerUnits::kBohrHartree;
+  options.on_warning = WarnOfFile;
+  return options;
+}
+
+}  // namespace rutile

@@ -1,0 +1,27 @@
+#include "tools/common/flags/thread_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+
+#include "lib/base/parallel_for.h"
+
+DEFINE_int32(threads, 0,
+             "Threads, up to 1024. 0: one for each processor that the process may use. Results do not depend on it.");
+DEFINE_validator(threads, [](const char*, int32_t value) { return value >= 0 && value <= 1024; });
+
+namespace rutile {
+namespace {
+
+int own_processors = 0;  // 0: all
+
+}  // namespace
+
+int ThreadsFromFlags() {
+  if (FLAGS_threads > 0) return FLAGS_threads;
+  return own_processors > 0 ? own_processors : AvailableProcessors();
+}
+
+void TakeProcessors(int number) { own_processors = std::max(1, number); }
+
+}  // namespace rutile

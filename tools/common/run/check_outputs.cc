@@ -1,0 +1,69 @@
+#include "tools/common/run/check_outputs.h"
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lib/base/input_files.h"
+
+namespace rutile {
+namespace {
+
+using Identity = std::pair<dev_t, ino_t>;
+
+// Of a plain file; none for anything else, and where there is nothing.
+std::optional<Identity> IdentityOf(const std::string& path) {
+  struct stat info;
+  if (path.empty() || path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return Identity(info.st_dev, info.st_ino);
+}
+
+// What an argument stands for. A list that comes from a pipe can be read only once, and is not looked into.
+std::vector<std::string> FilesOf(const std::string& argument) {
+  absl::string_view list = argument;
+  if (absl::ConsumePrefix(&list, "list:") && !IdentityOf(std::string(list)).has_value()) return {};
+  absl::StatusOr<std::vector<std::string>> files = ExpandInputs({argument});
+  return files.ok() ? *std::move(files) : std::vector<std::string>();
+}
+
+}  // namespace
+
+bool IsOutputFlag(absl::string_view name) {
+  return name == "output" || absl::EndsWith(name, "_output") || name == "output_model" || name == "export_embeddings";
+}
+
+absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
+                          absl::Span<const std::string> args) {
+  for (const auto& [flag, output] : flags) {
+    if (!IsOutputFlag(flag)) continue;
+    const std::optional<Identity> there = IdentityOf(output);
+    if (!there.has_value()) continue;
+    std::vector<std::string> inputs;
+    for (const std::string& argument : args) {
+      const std::vector<std::string> files = FilesOf(argument);
+      inputs.insert(inputs.end(), files.begin(), files.end());
+    }
+    for (const auto& [other, value] : flags) {
+      if (IsOutputFlag(other)) continue;
+      inputs.push_back(value);
+      for (const absl::string_view part : absl::StrSplit(value, ',')) inputs.emplace_back(part);
+    }
+    for (const std::string& input : inputs) {
+      if (IdentityOf(input) != there) continue;
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", output, ": would take the place of ",
+                                                     input == output ? "an input" : absl::StrCat("the input ", input),
+                                                     ": give another name"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,77 @@
+#include "tools/common/run/check_outputs.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::HasSubstr;
+using Flags = std::vector<std::pair<std::string, std::string>>;
+
+class CheckOutputsTest : public ::testing::Test {
+ protected:
+  CheckOutputsTest() : input_(Write("input")), other_(Write("other")) {}
+
+  static std::string Path(const std::string& name) { return absl::StrCat(std::getenv("TEST_TMPDIR"), "/", name); }
+  static std::string Write(const std::string& name) {
+    std::ofstream(Path(name)) << name;
+    return Path(name);
+  }
+  static std::string Message(const Flags& flags, const std::vector<std::string>& args) {
+    const absl::Status status = CheckOutputs(flags, args);
+    EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  }
+
+  const std::string input_, other_;
+};
+
+TEST_F(CheckOutputsTest, Right) {
+  EXPECT_EQ(Message({}, {input_}), "");
+  EXPECT_EQ(Message({{"output", other_}}, {input_}), "");
+  EXPECT_EQ(Message({{"output", Path("new")}, {"train", ""}}, {input_, Path("none")}), "");
+  EXPECT_EQ(Message({{"output", "-"}}, {"-"}), "");
+  EXPECT_EQ(Message({{"output", "/dev/null"}}, {"/dev/null"}), "") << "no file that could be lost";
+  EXPECT_EQ(Message({{"output", ""}}, {""}), "");
+  EXPECT_EQ(Message({{"output_dir", input_}}, {input_}), "") << "for others to refuse";
+  EXPECT_EQ(Message({{"output", other_}, {"csv_output", other_}}, {}), "") << "two outputs are no input";
+}
+
+TEST_F(CheckOutputsTest, AnInputIsKept) {
+  EXPECT_EQ(Message({{"output", input_}}, {other_, input_}),
+            absl::StrCat("--output=", input_, ": would take the place of an input: give another name"));
+  for (const char* flag : {"csv_output", "json_output", "edge_map_output", "output_model", "export_embeddings"}) {
+    EXPECT_THAT(Message({{flag, input_}}, {input_}), HasSubstr(absl::StrCat("--", flag, "=")));
+  }
+  EXPECT_THAT(Message({{"output", input_}, {"train", absl::StrCat(other_, ",", input_)}}, {}), HasSubstr("an input"));
+  EXPECT_THAT(Message({{"train", input_}, {"output", input_}}, {}), HasSubstr("an input"));
+}
+
+TEST_F(CheckOutputsTest, UnderAnotherName) {
+  const std::string link = Path("link");
+  ASSERT_EQ(::symlink(input_.c_str(), link.c_str()), 0);
+  EXPECT_THAT(Message({{"output", link}}, {input_}), HasSubstr(absl::StrCat("the input ", input_)));
+  EXPECT_THAT(Message({{"output", Path("./input")}}, {input_}), HasSubstr("the input"));
+}
+
+TEST_F(CheckOutputsTest, InWhatArgumentsStandFor) {
+  EXPECT_THAT(Message({{"output", input_}}, {Path("inp*")}), HasSubstr("an input"));
+  std::ofstream(Path("names")) << other_ << "\n" << input_ << "\n";
+  const std::string list = absl::StrCat("list:", Path("names"));
+  EXPECT_THAT(Message({{"output", input_}}, {list}), HasSubstr("an input"));
+  EXPECT_EQ(Message({{"output", input_}}, {Path("oth*"), "list:-", "none"}), "");
+}
+
+}  // namespace
+}  // namespace rutile

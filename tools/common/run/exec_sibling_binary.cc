@@ -1,0 +1,32 @@
+#include "tools/common/run/exec_sibling_binary.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/file.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/run/exec_words.h"
+
+namespace rutile {
+
+absl::Status BecomeSibling(const ToolRun& run, const std::string& name, absl::string_view why) {
+  char self[PATH_MAX];
+  const ssize_t size = ::readlink("/proc/self/exe", self, sizeof(self));
+  if (size < 0) return ErrnoStatus(errno, "/proc/self/exe: cannot find the directory of this program");
+  const std::string own(self, size), path = own.substr(0, own.rfind('/') + 1) + name;
+  std::vector<std::string> words = run.command;
+  const std::vector<char*> argv = ExecWords(&words);
+  RETURN_IF_ERROR(CheckInterrupt());  // the signal would be forgotten
+  ::execv(path.c_str(), argv.data());
+  const int error = errno;
+  if (error != ENOENT) return ErrnoStatus(error, absl::StrCat(why, ": ", path));
+  return absl::NotFoundError(absl::StrCat(why, ", and the program that has it is not beside this one: ", path,
+                                          " does not exist; install ", name, " in the same directory as ", run.name));
+}
+
+}  // namespace rutile

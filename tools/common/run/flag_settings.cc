@@ -1,0 +1,34 @@
+#include "tools/common/run/flag_settings.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/logging.h"
+#include "tools/common/run/given_flags.h"
+
+namespace rutile {
+
+FlagSettings::FlagSettings() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (!absl::StartsWith(flag.filename, "tools/")) continue;
+    settings_[flag.name] = {flag.current_value, FlagOrigin(flag.name), flag.current_value,
+                            FlagGiven(flag.name.c_str())};
+  }
+}
+
+void FlagSettings::Resolve(absl::string_view name, absl::string_view value, absl::string_view origin) {
+  const auto found = settings_.find(std::string(name));
+  CHECK(found != settings_.end()) << "no flag " << name;
+  FlagSetting& setting = found->second;
+  if (setting.value == value) return;
+  setting.value = std::string(value);
+  if (!setting.is_given) setting.origin = std::string(origin);
+}
+
+}  // namespace rutile

@@ -1,0 +1,53 @@
+#include "tools/common/run/given_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace rutile {
+namespace {
+
+// Nothing until RunTool has recorded them.
+std::optional<std::map<std::string, std::string>>& Origins() {
+  static auto* origins = new std::optional<std::map<std::string, std::string>>();
+  return *origins;
+}
+
+}  // namespace
+
+std::string FlagOrigin(const std::string& name) {
+  if (!Origins().has_value()) return "default";
+  const auto found = Origins()->find(name);
+  return found == Origins()->end() ? "default" : found->second;
+}
+
+void RecordFlagOrigins(std::map<std::string, std::string> origins) { Origins() = std::move(origins); }
+
+bool FlagGiven(const char* name) {
+  const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name);
+  // gflags takes a default of NaN, which is not equal to itself, for given.
+  return Origins().has_value() ? Origins()->count(name) > 0 : !info.is_default;
+}
+
+absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (!FlagGiven(name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", name, " has no effect ", why, ": leave it out"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RefuseUnused(absl::string_view chosen, std::initializer_list<std::pair<const char*, bool>> used) {
+  for (const auto& [name, is_used] : used) {
+    if (is_used || !FlagGiven(name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", name, " has no effect with ", chosen, ": leave it out"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,32 @@
+// Which flags were given, and what is said to those who give one in vain.
+
+#ifndef RUTILE_TOOLS_COMMON_RUN_GIVEN_FLAGS_H_
+#define RUTILE_TOOLS_COMMON_RUN_GIVEN_FLAGS_H_
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace rutile {
+
+// On the command line or in a --flagfile, with whatever value. CHECK-fails when there is no such flag.
+bool FlagGiven(const char* name);
+
+// "command line", "flagfile PATH", or "default" for what was not given. RunTool records it.
+std::string FlagOrigin(const std::string& name);
+void RecordFlagOrigins(std::map<std::string, std::string> origins);
+
+// INVALID_ARGUMENT for the first of `names` that is given: "--momentum has no effect with --optimizer=adam: leave it
+// out". `why`: "with --optimizer=adam". Nobody tunes a flag in vain.
+absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names);
+
+// The same for those of `used` that are false: `chosen` is "--optimizer=adam".
+absl::Status RefuseUnused(absl::string_view chosen, std::initializer_list<std::pair<const char*, bool>> used);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_COMMON_RUN_GIVEN_FLAGS_H_

@@ -1,0 +1,262 @@
+#include "tools/common/run/run_tool.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lib/base/interrupt.h"
+#include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/version.h"
+#include "lib/trace/scope.h"
+#include "lib/tensorfile/provenance.h"
+#include "tools/common/run/check_arguments.h"
+#include "tools/common/run/check_outputs.h"
+#include "tools/common/run/flag_file.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/profile_run.h"
+
+namespace rutile {
+namespace {
+
+constexpr int kHelpWidth = 100;
+const char* tool_name = "rutile";
+int message_rank = 0;
+bool quiet = false;  // of all but errors
+
+bool IsOurs(const gflags::CommandLineFlagInfo& flag) { return absl::StartsWith(flag.filename, "tools/"); }
+
+std::vector<gflags::CommandLineFlagInfo> AllFlags() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);  // sorted by file, then name
+  return flags;
+}
+
+// Of the tool, and of gflags itself what is part of every tool. Nothing else that LibTorch, glog and gflags register
+// is.
+std::vector<std::string> FlagNames() {
+  std::vector<std::string> names = {"flagfile", "help", "version"};
+  for (const auto& flag : AllFlags()) {
+    if (IsOurs(flag)) names.push_back(flag.name);
+  }
+  return names;
+}
+
+// Of the tool, with their values.
+std::vector<std::pair<std::string, std::string>> TextFlags() {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const auto& flag : AllFlags()) {
+    if (IsOurs(flag) && flag.type == "string") flags.emplace_back(flag.name, flag.current_value);
+  }
+  return flags;
+}
+
+std::string Wrapped(absl::string_view text, absl::string_view indent) {
+  std::string out, line(indent);
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (line.size() + word.size() + 1 > kHelpWidth && line.size() > indent.size()) {
+      absl::StrAppend(&out, line, "\n");
+      line = std::string(indent);
+    }
+    absl::StrAppend(&line, line.size() > indent.size() ? " " : "", word);
+  }
+  return absl::StrCat(out, line, "\n");
+}
+
+void PrintHelp(const ToolInfo& info) {
+  std::string text = absl::StrCat(info.name, " - ", info.summary, "\n\nUsage: ", info.synopsis, "\n\nFlags:\n");
+  std::vector<gflags::CommandLineFlagInfo> flags = AllFlags();
+  std::stable_sort(flags.begin(), flags.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (const auto& flag : flags) {
+    if (!IsOurs(flag)) continue;
+    const bool quoted = flag.type == "string";
+    absl::StrAppend(&text, "  --", flag.name, "=", quoted ? "\"" : "", flag.default_value, quoted ? "\"" : "", " (",
+                    flag.type, ")\n", Wrapped(flag.description, "      "));
+  }
+  absl::StrAppend(&text, "  --flagfile=\"\" (string)\n      Read flags and inputs from this file, one a line.\n",
+                  "  --help\n      Print this and exit.\n  --version\n      Print the version and exit.\n");
+  std::cout << text;
+}
+
+bool FlagIsSet(const char* name) {
+  std::string value;
+  return gflags::GetCommandLineOption(name, &value) && value == "true";
+}
+
+int ExitStatus(const absl::Status& status) {
+  if (status.ok()) return 0;
+  if (absl::IsCancelled(status) && InterruptSignal() != 0) return 128 + InterruptSignal();
+  if (absl::IsFailedPrecondition(status)) return 2;
+  if (absl::IsInternal(status)) return 3;
+  return 1;
+}
+
+// The first of `arguments` that is one of these flags: its message, else "".
+std::string FindForeign(absl::Span<const Argument> arguments, absl::Span<const ForeignFlag> foreign) {
+  for (const Argument& argument : arguments) {
+    absl::string_view name = argument.text;
+    if (name == "--") return "";
+    if (!absl::ConsumePrefix(&name, "-")) continue;
+    absl::ConsumePrefix(&name, "-");
+    const std::string plain = absl::StrReplaceAll(name.substr(0, name.find('=')), {{"-", "_"}});
+    for (const ForeignFlag& flag : foreign) {
+      if (plain == flag.name) return absl::StrCat("--", name.substr(0, name.find('=')), ": ", flag.why);
+    }
+  }
+  return "";
+}
+
+absl::Status FlushResults() {
+  std::cout << std::flush;
+  return std::cout ? absl::OkStatus() : absl::ResourceExhaustedError("cannot write to standard output");
+}
+
+absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& run)) {
+  try {
+    absl::Status status = body(run);
+    status.Update(FlushResults());
+    return status;
+  } catch (const std::bad_alloc&) {
+    return absl::InternalError("out of memory");
+  } catch (const std::exception& e) {  // LibTorch's errors come with a backtrace of many lines: the first says what
+    const std::string what = e.what();
+    return absl::InternalError(absl::StrCat("internal error: ", what.substr(0, what.find('\n'))));
+  }
+}
+
+void PrintLine(absl::string_view what) {
+  const std::string line = absl::StrCat(isatty(STDERR_FILENO) ? "\r\033[K" : "", tool_name, ": ", what, "\n");
+  std::fputs(line.c_str(), stderr);
+}
+
+void PrintError(const absl::Status& status) {
+  if (!quiet) return PrintLine(status.message());
+  // Each of them has the same signal to tell of.
+  if (absl::IsCancelled(status)) return;
+  const std::string rank = absl::StrCat("rank ", message_rank);
+  PrintLine(absl::StartsWith(status.message(), rank) ? std::string(status.message())
+                                                     : absl::StrCat(rank, ": ", status.message()));
+}
+
+// The exit status of a tool that prints about itself and does nothing else.
+int ExitOfText() {
+  const absl::Status status = FlushResults();
+  if (!status.ok()) PrintError(status);
+  return ExitStatus(status);
+}
+
+void PrintNotProfiled(const absl::Status& status) {
+  PrintWarning(absl::StrCat("no profile was written: ", status.message()));
+}
+
+// The end of the process. Outputs are whole and what was printed is passed on; what is left are the static objects of
+// libraries. LibTorch's take 0.1 s to put away its tables of operators, for nothing. Sanitizers look around at the end.
+[[noreturn]] void EndProcess(int exit_status) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  std::exit(exit_status);
+#else
+  std::cout << std::flush;
+  std::clog << std::flush;
+  std::fflush(nullptr);
+  ::_exit(exit_status);
+#endif
+}
+
+}  // namespace
+
+absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view kind,
+                                        absl::Span<const std::string> inputs) {
+  const ProfileScope scope(Stage::kHash);
+  Provenance provenance;
+  provenance.tool = run.name;
+  provenance.arguments.assign(run.command.begin() + 1, run.command.end());
+  for (const std::string& input : inputs) RETURN_IF_ERROR(provenance.AddInput(input));
+  return MakeMetadata(kind, provenance, {});
+}
+
+void PrintWarning(absl::string_view what) { PrintMessage(absl::StrCat("warning: ", what)); }
+
+void PrintMessage(absl::string_view what) {
+  if (!quiet) PrintLine(what);
+}
+
+void SetMessageRank(int rank, bool rank_0_leads) {
+  message_rank = rank;
+  quiet = rank > 0 || !rank_0_leads;
+  if (quiet && std::freopen("/dev/null", "w", stdout) == nullptr)
+    PrintError(absl::InternalError("cannot open /dev/null"));
+}
+
+void ExitTool(const ToolRun& run, int exit_status) {
+  // The table is for the others to print.
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, exit_status);
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  EndProcess(exit_status);
+}
+
+int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
+  tool_name = info.name;
+  ToolRun run{info.name, {argv[0]}, {}};
+  google::InitGoogleLogging(argv[0]);
+  FLAGS_logtostderr = true;
+  gflags::SetVersionString(kVersion);
+  std::vector<std::string> given(argv + 1, argv + argc);
+  if (!given.empty() && given[0] == "-h") given[0] = "--help";
+  const absl::StatusOr<std::vector<Argument>> arguments = ExpandFlagFiles(given);
+  if (!arguments.ok()) {
+    PrintMessage(arguments.status().message());
+    return 1;
+  }
+  if (const std::string message = FindForeign(*arguments, info.foreign); !message.empty()) {
+    PrintMessage(message);
+    return 1;
+  }
+  if (const absl::Status status = CheckArguments(*arguments, FlagNames()); !status.ok()) {
+    PrintMessage(absl::StrCat(status.message(), "; see ", info.name, " --help"));
+    return 1;
+  }
+  for (const Argument& argument : *arguments) run.command.push_back(argument.text);
+  std::vector<std::string> words = run.command;  // gflags reorders pointers to them
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  argc = static_cast<int>(words.size());
+  argv = pointers.data();
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  RecordFlagOrigins(FlagOrigins(*arguments));
+  if (FlagIsSet("version")) {
+    std::cout << info.name << " " << kVersion << "\n";
+    return ExitOfText();
+  }
+  if (FlagIsSet("help")) {
+    PrintHelp(info);
+    return ExitOfText();
+  }
+  run.args.assign(argv + 1, argv + argc);
+  if (const absl::Status status = CheckOutputs(TextFlags(), run.args); !status.ok()) {
+    PrintMessage(status.message());
+    return 1;
+  }
+  InstallInterruptHandlers();
+  StartProfiledRun();
+  const absl::Status status = RunGuarded(run, body);
+  if (!status.ok()) PrintError(status);
+  const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, ExitStatus(status));
+  if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
+  if (message_rank == 0) std::fputs(profiled.table.c_str(), stderr);
+  EndProcess(ExitStatus(status));
+}
+
+}  // namespace rutile

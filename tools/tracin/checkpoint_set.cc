@@ -1,0 +1,183 @@
+#include "tools/tracin/checkpoint_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/file.h"
+#include "lib/base/input_files.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "lib/train/files/run_directory.h"
+#include "tools/common/run/run_tool.h"
+
+namespace rutile {
+namespace {
+
+constexpr char kCheckpoint[] = "checkpoint", kKge[] = "kge", kPotential[] = "potential";
+
+absl::StatusOr<std::string> KindOf(const std::string& path) {
+  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
+  ASSIGN_OR_RETURN(const FileKind kind, GetFileKind(file));
+  if (kind.name == kCheckpoint || kind.name == kKge || kind.name == kPotential) return kind.name;
+  return absl::InvalidArgumentError(absl::StrCat(path, ": is of kind ", kind.name, "/", kind.version,
+                                                 ", expected checkpoints of a run (checkpoint/1), or models (kge/1, "
+                                                 "potential/1) with --learning_rate"));
+}
+
+absl::Status SetCheckpoints(const std::vector<std::string>& paths, TracinPoints* points) {
+  std::vector<CheckpointSummary> summaries;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(CheckpointSummary summary, ReadCheckpointSummary(path));
+    summaries.push_back(std::move(summary));
+  }
+  ASSIGN_OR_RETURN(CheckpointSeries series, OrderCheckpoints(std::move(summaries)));
+  for (const std::string& message : series.messages) PrintMessage(message);
+  points->checkpoints = std::move(series.checkpoints);
+  for (const CheckpointSummary& checkpoint : points->checkpoints) points->paths.push_back(checkpoint.path);
+  points->is_kge = points->checkpoints[0].task.count("kge_model") > 0;
+  return absl::OkStatus();
+}
+
+absl::Status SetRates(const TracinFlags& flags, TracinPoints* points) {
+  for (size_t p = 0; p < points->size(); ++p) {
+    const double own = points->are_models() ? 0 : points->checkpoints[p].learning_rate;
+    const double rate = flags.learning_rate.value_or(own);
+    if (!(std::isfinite(rate) && rate > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(points->paths[p],
+                                                     points->are_models()
+                                                         ? ": a model file has no learning rate"
+                                                         : absl::StrCat(": the learning rate in it is ", own),
+                                                     ": give --learning_rate"));
+    }
+    points->rates.push_back(rate);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDistinct(const TracinPoints& points) {
+  for (size_t p = 0; p < points.size(); ++p) {
+    for (size_t q = 0; q < p; ++q) {
+      if (points.sha256[p] != points.sha256[q]) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          points.paths[p], ": ",
+          points.paths[p] == points.paths[q] ? "is there twice" : absl::StrCat("has the content of ", points.paths[q]),
+          ": give each checkpoint once"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags) {
+  if (arguments.empty()) {
+    return absl::InvalidArgumentError("needs checkpoints of a run (run/checkpoints/*.safetensors); see tracin --help");
+  }
+  for (const std::string& argument : arguments) {
+    int64_t number;  // as others' programs take several values of a flag
+    if (absl::SimpleAtoi(argument, &number) && !FileExists(argument)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          argument, ": expected a checkpoint; numbers of a flag have commas between, as in --test_indices=0,1"));
+    }
+    const std::string checkpoints = absl::StrCat(argument, "/checkpoints");
+    if (!FileExists(checkpoints)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(argument, ": is the directory of a run, expected its checkpoints, ",
+                                                   checkpoints, "/*.safetensors"));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, ExpandInputs(arguments));
+  std::string kind;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::string this_kind, KindOf(path));
+    if (!kind.empty() && this_kind != kind) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": is of kind ", this_kind, ", ", paths[0], " of kind ",
+                                                     kind, ": give files of one kind"));
+    }
+    kind = this_kind;
+  }
+  TracinPoints points;
+  if (kind == kCheckpoint) {
+    RETURN_IF_ERROR(SetCheckpoints(paths, &points));
+  } else {
+    points.paths = paths;
+    points.is_kge = kind == kKge;
+    if (flags.adam) {
+      return absl::InvalidArgumentError(absl::StrCat("--precondition=adam: ", paths[0],
+                                                     " is a model file, which has no state of an optimizer: give ",
+                                                     "checkpoints"));
+    }
+  }
+  RETURN_IF_ERROR(SetRates(flags, &points));
+  for (const std::string& path : points.paths) {
+    ASSIGN_OR_RETURN(std::string sha256, Sha256HexOfFile(path));
+    points.sha256.push_back(std::move(sha256));
+  }
+  RETURN_IF_ERROR(CheckDistinct(points));
+  return points;
+}
+
+std::string RunDirectoryOf(const std::string& checkpoint) {
+  const size_t slash = checkpoint.rfind('/');
+  if (slash == std::string::npos) return FileExists("../best.safetensors") ? ".." : "";
+  const std::string folder = checkpoint.substr(0, slash);
+  const size_t above = folder.rfind('/');
+  const std::string name = above == std::string::npos ? folder : folder.substr(above + 1);
+  if (name != "checkpoints" && name != "recovery") return "";
+  if (above == std::string::npos) return ".";
+  return above == 0 ? "/" : folder.substr(0, above);
+}
+
+std::string ModelPath(const TracinPoints& points, const TracinFlags& flags) {
+  if (!flags.model.empty()) return flags.model;
+  if (points.are_models()) return points.paths[0];
+  const std::string directory = RunDirectoryOf(points.paths[0]);
+  if (directory.empty()) return "";
+  const RunDirectory run(directory);
+  for (const std::string& path : {run.best(), run.last()}) {
+    if (FileExists(path)) return path;
+  }
+  return "";
+}
+
+DType PointPrecision(const TracinFlags& flags, DType own) {
+  switch (flags.precision) {
+    case TracinPrecision::kAuto:
+      return own;
+    case TracinPrecision::kFp64:
+      return DType::kF64;
+    case TracinPrecision::kFp32:
+    case TracinPrecision::kBf16:
+      return DType::kF32;
+  }
+  return own;
+}
+
+absl::StatusOr<InfluencePoint> ReadPoint(const TracinPoints& points, size_t point,
+                                         absl::Span<const ParameterSlice> slices, DType precision, bool adam) {
+  InfluencePoint result;
+  ASSIGN_OR_RETURN(result.parameters, ReadCheckpointParameters(points.paths[point], slices, precision));
+  if (adam) {
+    ASSIGN_OR_RETURN(result.preconditioner, AdamPreconditioner(points.checkpoints[point], slices, precision));
+  }
+  return result;
+}
+
+Tensor ConvertTensor(const Tensor& from, DType dtype) {
+  if (from.dtype() == dtype) return from;
+  const std::vector<double> values = from.ToDoubles();
+  Tensor to = Tensor::Zeros(dtype, from.shape());
+  if (dtype == DType::kF64) {
+    std::copy(values.begin(), values.end(), to.mutable_values<double>().begin());
+  } else {
+    std::transform(values.begin(), values.end(), to.mutable_values<float>().begin(),
+                   [](double value) { return static_cast<float>(value); });
+  }
+  return to;
+}
+
+}  // namespace rutile

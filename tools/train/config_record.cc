@@ -1,0 +1,126 @@
+#include "tools/train/config_record.h"
+
+#include <torch/version.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/machine.h"
+#include "lib/base/version.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/network/network_shape.h"
+#include "lib/structure/element.h"
+#include "lib/task/eager_options.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "tools/common/run/flag_file.h"
+
+namespace rutile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool IsAboutTheDirectory(const std::string& flag) {
+  return flag == "resume" || flag == "override" || flag == "overwrite";
+}
+
+std::string Species(const ChebyshevOptions& descriptor) {
+  return absl::StrJoin(descriptor.species, ",",
+                       [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+}
+
+void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* settings) {
+  settings->Resolve("species", Species(descriptor), "file");
+  settings->Resolve("rad_order", absl::StrCat(descriptor.rad_order), "file");
+  settings->Resolve("rad_cutoff", absl::StrCat(descriptor.rad_cutoff), "file");
+  settings->Resolve("ang_order", descriptor.AngularOrders(), "file");
+  settings->Resolve("ang_cutoff", descriptor.AngularCutoffs(), "file");
+  settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), "file");
+}
+
+Json Versions(const Machine& machine) {
+  return {{"rutile", kVersion}, {"libtorch", TORCH_VERSION}, {"compiler", CompilerName()}, {"kernel", machine.kernel}};
+}
+
+Json Hardware(const Machine& machine) {
+  return {{"cpu", machine.cpu},
+          {"instruction_set", machine.instruction_set},
+          {"processors", machine.processors},
+          {"usable_processors", machine.usable_processors},
+          {"memory_bytes", machine.memory_bytes}};
+}
+
+}  // namespace
+
+void ResolveTrainer(const TrainerOptions& options, DType precision, int num_threads, FlagSettings* settings) {
+  const auto resolve = [&](const char* name, const auto& value) {
+    settings->Resolve(name, absl::StrCat(value), "run");
+  };
+  const MixedPrecision mixed = options.eager.mixed;
+  resolve("precision", mixed != MixedPrecision::kNone ? MixedPrecisionName(mixed)
+                       : precision == DType::kF64     ? "fp64"
+                                                      : "fp32");
+  resolve("device", options.eager.device);
+  resolve("compile_mode", CompileModeName(options.compile_mode));
+  resolve("threads", num_threads);
+  resolve("learning_rate", options.optimizer.learning_rate);
+  resolve("weight_decay", options.optimizer.weight_decay);
+  resolve("epsilon", options.optimizer.epsilon);
+  resolve("num_workers", options.num_workers);
+}
+
+FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task,
+                               const TrainerOptions& options) {
+  FlagSettings settings;
+  const auto resolve = [&settings](const char* name, const auto& value) {
+    settings.Resolve(name, absl::StrCat(value), "run");
+  };
+  // Structures have no descriptor of their own: what the flags do not say is a default.
+  if (!data.from_structures() || settings.settings().at("fingerprints").is_given) {
+    ResolveDescriptor(data.descriptor(), &settings);
+  }
+  if (!data.from_structures()) settings.Resolve("config_key", data.config_key(), "file");
+  if (!settings.settings().at("atomic_energies").is_given && !data.atomic_energies().empty()) {
+    const std::string energies =
+        absl::StrJoin(data.atomic_energies(), ",", [](std::string* out, const std::pair<uint8_t, double>& energy) {
+          absl::StrAppend(out, ElementSymbol(energy.first), "=", Json(energy.second).dump());
+        });
+    settings.Resolve("atomic_energies", energies, "file");
+  }
+  ResolveTrainer(options, task.precision, task.ThreadsOfSteps(), &settings);
+  if (task.mixed_precision) resolve("precision", MixedPrecisionName(MixedPrecision::kBf16));
+  if (settings.settings().at("init_from").is_given) {
+    settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
+    settings.Resolve("activation", ActivationName(task.activation), "file");
+  }
+  resolve("energy_weight", task.loss.energy_weight);
+  resolve("cached_features", task.cached_features ? "true" : "false");
+  resolve("cache_geometry", task.geometry_bytes > 0 ? "true" : "false");
+  return settings;
+}
+
+void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options) {
+  Json json;
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const auto& [name, setting] : settings.settings()) {
+    json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};
+    if (setting.is_given && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);
+  }
+  const absl::StatusOr<std::string> text =
+      FlagFileText(absl::StrCat(run.name, " ", kVersion,
+                                ": makes this run again, as --flagfile, with another --output_dir after it"),
+                   given, run.args);
+  if (!text.ok()) PrintWarning(absl::StrCat("no flags.txt: ", text.status().message()));
+  options->flag_file = text.value_or("");
+  json["flagfile"] = text.ok() ? Json(*text) : Json();
+  const Machine machine = DescribeMachine();
+  json["versions"] = Versions(machine);
+  json["hardware"] = Hardware(machine);
+  options->config_json = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace rutile

@@ -1,0 +1,280 @@
+#include "tools/train/flags/data_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/memory.h"
+#include "lib/base/preload.h"
+#include "lib/base/status_macros.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/structure/element.h"
+#include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/common/flags/selection_flags.h"
+#include "tools/common/flags/structure_flags.h"
+#include "tools/common/flags/thread_flags.h"
+
+DEFINE_string(config_weights, "",
+              "Weights of structures by config type, as in bulk=1,surface*=0.5: the first glob that fits counts; what "
+              "fits none weighs 1. They multiply those of --weight_key.");
+DEFINE_bool(cached_features, true,
+            "Compute features once and keep them in memory, for energies that are learned without forces.");
+DEFINE_bool(cache_neighbors, true, "Find neighbours once and keep them: 10 bytes a pair.");
+DEFINE_bool(cache_triplets, false,
+            "Keep triplets of neighbours, too, for --angular=triplets: 4 bytes each. Slower than without.");
+DEFINE_bool(cache_geometry, true,
+            "Keep sorted neighbours, moments and features of structures that are learned with forces: 25 bytes a pair, "
+            "for shorter epochs.");
+DEFINE_int64(
+    cache_max_bytes, 0,
+    "Most memory for each, features, neighbours and geometry. 0: half of the machine's, 64 MiB for geometry. "
+    "What does not fit is computed anew each time; of features and neighbours it is an error where the flag is "
+    "given.");
+DEFINE_string(cache_dir, "",
+              "Directory that keeps neighbours in files instead of memory, named by a hash of structures and cutoffs, "
+              "for this run and later ones.");
+DEFINE_string(
+    preload, "none",
+    "What becomes of files of features and neighbours: none (mapped: pages are read when they are touched), "
+    "ram (read into this process's memory at start), shm (copied to /dev/shm, where other processes and later "
+    "runs find them).");
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<std::vector<std::pair<std::string, double>>> ParseConfigWeights() {
+  std::vector<std::pair<std::string, double>> weights;
+  for (const absl::string_view entry : absl::StrSplit(FLAGS_config_weights, ',', absl::SkipEmpty())) {
+    const size_t equals = entry.rfind('=');
+    double weight = -1;
+    if (equals == absl::string_view::npos || !absl::SimpleAtod(entry.substr(equals + 1), &weight) ||
+        !std::isfinite(weight) || weight < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--config_weights: \"", entry, "\" is not a config type and its weight; expected as in bulk=1,surface*=0.5"));
+    }
+    weights.emplace_back(entry.substr(0, equals), weight);
+  }
+  return weights;
+}
+
+// Structures without forces are learned without them, and so are those that are not in the sample.
+bool EnergiesWithoutForces(const AtomicData& data, const AtomisticTaskOptions& options) {
+  const LossOptions& loss = options.loss;
+  if (loss.stress_weight == 0 && (loss.force_weight == 0 || options.force_sampling.fraction < 1)) return true;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    const bool force = loss.force_weight > 0 && !data.force(s).empty();
+    const bool stress = loss.stress_weight > 0 && data.has_stress(s);
+    if (!force && !stress) return true;
+  }
+  return false;
+}
+
+int64_t MaxBytes() {
+  if (FLAGS_cache_max_bytes > 0) return FLAGS_cache_max_bytes;
+  return MemoryLimit() / 2;
+}
+
+absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options, std::vector<std::string>* messages) {
+  options->cached_features = false;
+  if (data.has_features()) return RefuseFlags("with files of features, which hold them", {"cached_features"});
+  if (!EnergiesWithoutForces(data, *options)) {
+    return RefuseFlags("where all energies are learned with forces", {"cached_features"});
+  }
+  if (!FLAGS_cached_features) return absl::OkStatus();
+  int64_t atoms = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) atoms += data.num_atoms(s);
+  const int64_t bytes = atoms * data.descriptor().num_features() * ByteSize(options->precision);
+  options->cached_features = bytes <= MaxBytes();
+  if (options->cached_features) return absl::OkStatus();
+  const std::string text = absl::StrCat("the features of ", atoms, " atoms need ", bytes, " bytes, more than the ",
+                                        MaxBytes(), " of --cache_max_bytes");
+  if (FlagGiven("cached_features")) {
+    return absl::InvalidArgumentError(absl::StrCat(text, ": allow more, or run featurize first"));
+  }
+  messages->push_back(text + ": they are computed in each epoch");
+  return absl::OkStatus();
+}
+
+absl::Status CheckNeighborFlags(const AtomicData& data, const AtomisticTaskOptions& options) {
+  if (options.angular != AngularMethod::kTriplets) {
+    RETURN_IF_ERROR(RefuseFlags("without --angular=triplets", {"cache_triplets"}));
+  }
+  if (!FLAGS_cache_neighbors && FLAGS_cache_triplets) {
+    return absl::InvalidArgumentError(
+        "--cache_triplets has no effect with --cache_neighbors=false: triplets count neighbors");
+  }
+  if (data.has_pairs() && (data.has_triplets() || !FLAGS_cache_triplets)) {
+    return RefuseFlags("with files of neighbors, which hold them", {"cache_neighbors", "cache_triplets", "cache_dir"});
+  }
+  if (!FLAGS_cache_neighbors) return RefuseFlags("with --cache_neighbors=false", {"cache_dir"});
+  if (FLAGS_cache_dir.empty()) return absl::OkStatus();
+  return options.cached_features ? absl::OkStatus()
+                                 : RefuseFlags("with --cache_dir: files are not in memory", {"cache_max_bytes"});
+}
+
+absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* data, std::vector<std::string>* messages) {
+  RETURN_IF_ERROR(CheckNeighborFlags(*data, options));
+  const bool forces = options.loss.force_weight > 0 || options.loss.stress_weight > 0;
+  if (!forces && (data->has_features() || options.cached_features)) {
+    return RefuseFlags("where features are kept and no forces are learned",
+                       {"cache_neighbors", "cache_triplets", "cache_dir"});
+  }
+  const bool triplets = FLAGS_cache_triplets && !data->has_triplets();
+  if (!FLAGS_cache_neighbors || (data->has_pairs() && !triplets)) return absl::OkStatus();
+  const auto start = std::chrono::steady_clock::now();
+  const absl::Status status =
+      data->CacheNeighbors(FLAGS_cache_triplets, FLAGS_cache_dir, MaxBytes(), options.num_threads);
+  if (absl::IsResourceExhausted(status) && !FlagGiven("cache_neighbors") && !FLAGS_cache_triplets &&
+      FLAGS_cache_dir.empty()) {
+    messages->push_back(absl::StrCat(status.message(), "; they are found anew in each epoch"));
+    return absl::OkStatus();
+  }
+  if (absl::IsResourceExhausted(status)) return absl::InvalidArgumentError(status.message());
+  RETURN_IF_ERROR(status);
+  int64_t pairs = 0;
+  for (int64_t s = 0; s < data->num_structures(); ++s) pairs += data->pairs(s).num_pairs();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  messages->push_back(absl::StrFormat("%d neighbors in %.2f s, kept in %s", pairs, seconds,
+                                      FLAGS_cache_dir.empty() ? "memory" : FLAGS_cache_dir));
+  return absl::OkStatus();
+}
+
+// Without a word a run with forces takes little more memory than its neighbours, whatever the descriptor.
+int64_t GeometryBytes() {
+  return FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : std::min<int64_t>(64 << 20, MemoryLimit() / 16);
+}
+
+absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer, AtomisticTaskOptions* options,
+                           std::vector<std::string>* messages) {
+  options->geometry_bytes = 0;
+  if (options->loss.force_weight == 0 && options->loss.stress_weight == 0) {
+    return RefuseFlags("where no forces are learned", {"cache_geometry"});
+  }
+  if (trainer.compile_mode != CompileMode::kCompile) {
+    return RefuseFlags("where LibTorch's operations train (--compile_mode, --precision, --device)", {"cache_geometry"});
+  }
+  if (!data.has_pairs()) return RefuseFlags("where neighbors are found anew each time", {"cache_geometry"});
+  if (data.beyond_memory()) {
+    return RefuseFlags("on neighbors that take more than half of the memory", {"cache_geometry"});
+  }
+  if (options->angular == AngularMethod::kTriplets && data.has_triplets()) {
+    return RefuseFlags("with listed triplets", {"cache_geometry"});
+  }
+  if (!FLAGS_cache_geometry) return absl::OkStatus();
+  options->geometry_bytes = GeometryBytes();
+  // Processes may all be on this machine, and in the end each has met all structures.
+  const int processes = trainer.communicator == nullptr ? 1 : trainer.communicator->size();
+  int64_t pairs = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) pairs += data.pairs(s).num_pairs();
+  double sets = 1;  // nearer sets have their own neighbours, fewer by the volume
+  for (const AngularSet& set : data.descriptor().nearer) sets += std::pow(set.cutoff / data.descriptor().cutoff(), 3);
+  const auto needed = static_cast<int64_t>(1.25 * sets * (4 * ByteSize(options->precision) + 4) * pairs);
+  if (needed > options->geometry_bytes && needed < MemoryLimit() / 4 / processes) {
+    messages->push_back(absl::StrFormat(
+        "note: the geometry of all structures takes about %d MB, of which %d are kept; with --cache_max_bytes=%d all "
+        "is, for shorter epochs and the same bits",
+        needed / 1000000, options->geometry_bytes / 1000000, needed * 6 / 5));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
+                                            const std::map<uint8_t, double>& atomic_energies) {
+  const Selection selection = SelectionFromFlags();
+  AtomicDataOptions options;
+  // The other flags may say less than a descriptor: what is not said is as the files recorded it.
+  if (FlagGiven("species") || FlagGiven("fingerprints")) {
+    ASSIGN_OR_RETURN(options.default_descriptor, DescriptorOptionsFromFlags());
+  }
+  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights());
+  options.config_key = selection.config_key.value_or(kDefaultConfigKey);
+  options.weight_key = selection.weight_key.value_or("");
+  options.atomic_energies = atomic_energies;
+  options.max_energy = selection.max_energy;
+  options.max_forces = selection.max_forces;
+  options.num_threads = options.preload.num_threads = ThreadsFromFlags();
+  ASSIGN_OR_RETURN(options.preload.preload, ParsePreload(FLAGS_preload));
+  absl::StatusOr<AtomicData> read = AtomicData::Read(inputs, options);
+  if (absl::IsResourceExhausted(read.status())) return absl::InvalidArgumentError(read.status().message());
+  ASSIGN_OR_RETURN(AtomicData data, std::move(read));
+  if (data.from_structures() && FLAGS_cache_dir.empty()) {
+    RETURN_IF_ERROR(RefuseFlags("on structures, which are read into memory anyway", {"preload"}));
+  }
+  if (options.preload.preload == Preload::kShm) {
+    PrintMessage(absl::StrCat("--preload=shm: copies are kept in ", PreloadDirectory(options.preload),
+                              " until the machine restarts or they are removed"));
+  }
+  if (!data.from_structures()) {
+    RETURN_IF_ERROR(RefuseFlags("on files that were made from structures",
+                                {"energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+    if (selection.config_key.has_value() && *selection.config_key != data.config_key()) {
+      return absl::InvalidArgumentError(absl::StrCat("--config_key=", *selection.config_key, ": ", inputs[0],
+                                                     " was made with --config_key=", data.config_key()));
+    }
+  }
+  if (DescriptorFlagsGiven()) RETURN_IF_ERROR(DescriptorOptionsFromFlags(data.descriptor(), inputs[0]).status());
+  if (data.num_filtered() > 0) {
+    PrintMessage(absl::StrCat(data.num_filtered(), " structures are left out by --max_energy and --max_forces"));
+  }
+  return data;
+}
+
+std::map<std::string, std::string> DataCourse(const AtomicData& data) {
+  std::map<std::string, std::string> course;
+  for (const char* name : {"config_weights", "weight_key", "energy_key", "force_key", "stress_key", "virial_key",
+                           "runner_units", "max_energy", "max_forces"}) {
+    const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name);
+    if (flag.current_value != flag.default_value) course[name] = flag.current_value;
+  }
+  // Features were made with theirs, and hashed.
+  if (data.has_features()) return course;
+  const ChebyshevOptions& descriptor = data.descriptor();
+  const ChebyshevOptions usual;
+  const auto describe = [&course](const char* name, auto value, auto default_value) {
+    if (value != default_value) course[name] = absl::StrCat(value);
+  };
+  // Elements are in the order that features know them by.
+  course["species"] = absl::StrJoin(
+      descriptor.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+  describe("rad_order", descriptor.rad_order, usual.rad_order);
+  describe("rad_cutoff", descriptor.rad_cutoff, usual.rad_cutoff);
+  describe("ang_order", descriptor.AngularOrders(), usual.AngularOrders());
+  describe("ang_cutoff", descriptor.AngularCutoffs(), usual.AngularCutoffs());
+  describe("min_cutoff", descriptor.min_cutoff, usual.min_cutoff);
+  return course;
+}
+
+absl::StatusOr<std::vector<std::string>> CacheFromFlags(const TrainerOptions& trainer, AtomicData* data,
+                                                        AtomisticTaskOptions* options) {
+  if (FLAGS_cache_max_bytes < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cache_max_bytes=", FLAGS_cache_max_bytes, ": expected bytes, or 0 for half of the memory"));
+  }
+  std::vector<std::string> messages;
+  RETURN_IF_ERROR(CacheFeatures(*data, options, &messages));
+  RETURN_IF_ERROR(CacheNeighbors(*options, data, &messages));
+  RETURN_IF_ERROR(CacheGeometry(*data, trainer, options, &messages));
+  if (options->angular == AngularMethod::kTriplets && data->has_triplets()) {
+    messages.push_back(
+        "note: triplets are read from a list, which takes 2 to 4 times as long as finding them in the neighbors: "
+        "leave out --triplets and --cache_triplets, and --angular=triplets for the fastest");
+  }
+  return messages;
+}
+
+}  // namespace rutile

@@ -1,0 +1,37 @@
+// From files and flags to the data of a run, with what is kept of them in memory.
+
+#ifndef RUTILE_TOOLS_TRAIN_FLAGS_DATA_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_FLAGS_DATA_FLAGS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/train/options/trainer_options.h"
+
+namespace rutile {
+
+// Reads the inputs by the descriptor's flags, those of selection_flags.h and structure_flags.h, and --config_weights.
+// atomic_energies: those of the flags. INVALID_ARGUMENT: the errors of AtomicData::Read, and flags that contradict what
+// files recorded or have no effect on them.
+absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
+                                            const std::map<uint8_t, double>& atomic_energies);
+
+// Of the flags that ReadTrainingData goes by, those that decide what is learned from the same files, for
+// TrainerOptions::course: only what differs from the default, by the flags' names.
+std::map<std::string, std::string> DataCourse(const AtomicData& data);
+
+// By --cached_features, --cache_neighbors, --cache_triplets, --cache_geometry, --cache_max_bytes, --cache_dir: finds
+// neighbours and keeps them in the data, and sets options->cached_features and geometry_bytes. What is not said is kept
+// where it saves time and there is room. The result is what there is to say of it, a message each. INVALID_ARGUMENT: a
+// cache that was asked for and would serve nothing, or for which there is no room.
+absl::StatusOr<std::vector<std::string>> CacheFromFlags(const TrainerOptions& trainer, AtomicData* data,
+                                                        AtomisticTaskOptions* options);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_FLAGS_DATA_FLAGS_H_

@@ -1,0 +1,90 @@
+#include "tools/train/flags/flags_of_other_programs.h"
+
+namespace rutile {
+namespace {
+
+constexpr char kEpochs[] = "--max_epochs=N";
+constexpr char kFeaturize[] = "is featurize's, whose output is train's input";
+constexpr char kCutoff[] = "--rad_cutoff and --ang_cutoff, in Angstrom";
+constexpr char kDevice[] = "--device=cpu, cuda or cuda:N";
+constexpr char kAllEntities[] = "every loss compares with all entities, none are sampled; leave it out";
+constexpr char kLazy[] = "--lazy_rows, with any --optimizer but schedule-free-adamw";
+constexpr char kCheckpoints[] =
+    "checkpoints are in checkpoints/ of --output_dir; --keep_every_epochs=N keeps more than the last";
+constexpr char kRate[] = "--lr_scheduler=plateau, with --lr_patience, --lr_factor and --min_learning_rate";
+constexpr char kNothing[] = "there is nothing to choose here: memory is taken once and used again; leave it out";
+
+constexpr ForeignFlag kForeign[] = {
+    {"epochs", kEpochs},
+    {"n_epochs", kEpochs},
+    {"num_epochs", kEpochs},
+    {"iterations", kEpochs},
+    {"lr", "--learning_rate=X"},
+    {"optim", "--optimizer=NAME"},
+    {"wd", "--weight_decay=X"},
+    {"random_seed", "--seed=N"},
+    {"hidden_size", "--hidden=15,15, nodes of each layer"},
+    {"hidden_layers", "--hidden=15,15, nodes of each layer"},
+    {"cutoff", kCutoff},
+    {"r_cut", kCutoff},
+    {"r_max", kCutoff},
+    {"elements", "--species=Ti,O"},
+    {"chemical_symbols", "--species=Ti,O"},
+    {"forces", "--force_weight=X, above 0"},
+    {"testpercent", "--validation_fraction=0.1 for 10"},
+    {"validation_split", "--validation_fraction=X"},
+    {"val_fraction", "--validation_fraction=X"},
+    {"valid_fraction", "--validation_fraction=X"},
+    {"test_size", "--test_fraction=X"},
+    {"early_stopping", "--patience=N"},
+    {"use_scheduler", kRate},
+    {"scheduler_patience", kRate},
+    {"scheduler_factor", kRate},
+    {"scheduler_min_lr", kRate},
+    {"scheduler", "--lr_scheduler=NAME"},
+    {"train", kFeaturize},
+    {"valid", kFeaturize},
+    {"test", kFeaturize},
+    {"entity_to_id", kFeaturize},
+    {"relation_to_id", kFeaturize},
+    {"node_name_dict", kFeaturize},
+    {"edge_map", kFeaturize},
+    {"inverse_relations", kFeaturize},
+    {"create_inverse_triples", "--inverse_relations, which featurize adds unless told otherwise"},
+    {"model", "--kge_model=conve, distmult or complex"},
+    {"embedding_size", "--embedding_dim=N"},
+    {"dropout", "--input_dropout, --feature_map_dropout and --output_dropout"},
+    {"negative_sampler", kAllEntities},
+    {"lazy", kLazy},
+    {"lazy_adam", kLazy},
+    {"sparse", kLazy},
+    {"sparse_adam", kLazy},
+    {"sparse_grad", kLazy},
+    {"num_negs_per_pos", kAllEntities},
+    {"training_loop", "--kge_loss=1-N, 1-of-N, 1vsAll or KvsAll"},
+    {"checkpoint_dir", kCheckpoints},
+    {"checkpoint_frequency", kCheckpoints},
+    {"checkpoint_interval", "--save_interval=SECONDS"},
+    {"max_checkpoints", "--save_top_k=N keeps those of the best validations"},
+    {"save_best", "best.safetensors is always written; leave it out"},
+    {"resume_from_checkpoint", "--resume, or --resume=CHECKPOINT"},
+    {"ckpt_path", "--resume=CHECKPOINT"},
+    {"use_mixed_precision", "--mixed_precision"},
+    {"amp", "--mixed_precision"},
+    {"use_gradient_checkpointing", kNothing},
+    {"disable_memory_cleanup", kNothing},
+    {"memory_mode", kNothing},
+    {"no_gpu", kDevice},
+    {"gpu", kDevice},
+    {"gpus", kDevice},
+    {"accelerator", kDevice},
+    {"devices", "--num_processes=N on processors; --device=cuda:N for one GPU"},
+    {"workers", "--num_workers=N makes batches, --threads=N computes"},
+    {"show_progress", "--progress"},
+};
+
+}  // namespace
+
+absl::Span<const ForeignFlag> TrainForeignFlags() { return kForeign; }
+
+}  // namespace rutile

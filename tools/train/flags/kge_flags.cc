@@ -1,0 +1,296 @@
+#include "tools/train/flags/kge_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/kge/model/kge_options_text.h"
+#include "lib/optimizer/optimizer_options.h"
+#include "lib/task/sampling_policy.h"
+#include "tools/common/run/given_flags.h"
+
+DECLARE_string(strategy);
+DECLARE_bool(sync_batchnorm);
+
+DEFINE_string(kge_model, "conve", "Embeddings of a knowledge graph: conve, distmult or complex.");
+DEFINE_string(
+    conve_variant, "dettmers",
+    "The ConvE of which project: dettmers (the authors'), tiepin or libkge. Defaults of other flags are its.");
+DEFINE_int64(embedding_dim, 0, "Numbers of an embedding. 0: embedding_height x embedding_width, or 200.");
+DEFINE_int64(embedding_height, 0, "Of an embedding as ConvE's image. 0: 20 (dettmers) or 10, or what fits.");
+DEFINE_int64(embedding_width, 0, "Of an embedding as ConvE's image. 0: 10 (dettmers) or 20, or what fits.");
+DEFINE_int64(output_channels, 32, "Filters of ConvE's convolution.");
+DEFINE_int64(kernel_height, 3, "Of ConvE's filters.");
+DEFINE_int64(kernel_width, 3, "Of ConvE's filters.");
+DEFINE_double(input_dropout, 0.2, "Share of the numbers of both embeddings that is dropped in training.");
+DEFINE_double(feature_map_dropout, 0.2, "Share of ConvE's channels that is dropped in training.");
+DEFINE_double(output_dropout, 0.3, "Share of the numbers after ConvE's last layer that is dropped in training.");
+DEFINE_string(
+    kge_loss, "",
+    "1-N (all known tails), 1-of-N (the triple's own), both binary cross-entropy; 1vsAll, KvsAll (softmax); "
+    "as tracin writes them, 1n, 1ofn, ce, kvsall, too. Empty: 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge).");
+DEFINE_double(label_smoothing, -1, "Of the labels that losses compare with. -1: 0.1, with a softmax 0.");
+DEFINE_string(label_smoothing_form, "",
+              "dettmers (false tails 1/N), standard (eps/N) or pykeen (eps/(N-1)). Empty: dettmers, with tiepin "
+              "standard.");
+
+namespace rutile {
+namespace {
+
+std::string KgeModelFlag(const KgeOptions& options) {
+  return absl::StrCat("--kge_model=", KgeModelName(options.model));
+}
+
+template <typename T>
+absl::Status ParseFlag(const char* flag, const std::string& text, absl::StatusOr<T> (*parse)(absl::string_view),
+                       T* value) {
+  const absl::StatusOr<T> parsed = parse(text);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", text, ": ", parsed.status().message()));
+  }
+  *value = *parsed;
+  return absl::OkStatus();
+}
+
+KgeLoss DefaultLoss(const KgeOptions& options) {
+  if (options.model != KgeModel::kConvE) return KgeLoss::kOneToN;
+  switch (options.variant) {
+    case ConveVariant::kDettmers:
+      return KgeLoss::kOneToN;
+    case ConveVariant::kTiepin:
+      return KgeLoss::kOneOfN;
+    case ConveVariant::kLibkge:
+      return KgeLoss::kKvsAll;
+  }
+  return KgeLoss::kOneToN;
+}
+
+// Two of dimension, height and width give the third, where nothing is left over.
+absl::Status SetImage(KgeOptions* options) {
+  for (const auto& [name, value] :
+       {std::pair("embedding_dim", FLAGS_embedding_dim), std::pair("embedding_height", FLAGS_embedding_height),
+        std::pair("embedding_width", FLAGS_embedding_width)}) {
+    if (value < 0 || (value == 0 && FlagGiven(name))) {
+      return absl::InvalidArgumentError(absl::StrCat("--", name, "=", value, ": expected at least 1"));
+    }
+  }
+  const int64_t dim = FLAGS_embedding_dim, height = FLAGS_embedding_height, width = FLAGS_embedding_width;
+  const bool dettmers = options->variant == ConveVariant::kDettmers;
+  options->embedding_height = height > 0 ? height : dim > 0 && width > 0 ? dim / width : dettmers ? 20 : 10;
+  options->embedding_width = width > 0 ? width : dim > 0 && height > 0 ? dim / height : dettmers ? 10 : 20;
+  options->embedding_dim = dim > 0                   ? dim
+                           : height > 0 || width > 0 ? options->embedding_height * options->embedding_width
+                                                     : 200;
+  return absl::OkStatus();
+}
+
+// A flag that was given must say what the model is.
+absl::Status CheckAsInitial(const char* flag, absl::string_view initial, absl::string_view given) {
+  if (!FlagGiven(flag) || initial == given) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", given, ": the model of --init_from has ", initial, "; leave the flag out"));
+}
+
+absl::Status TakeSizes(const KgeOptions& initial, KgeOptions* options) {
+  for (const auto& [flag, size] :
+       {std::pair("embedding_dim", &KgeOptions::embedding_dim),
+        std::pair("embedding_height", &KgeOptions::embedding_height),
+        std::pair("embedding_width", &KgeOptions::embedding_width),
+        std::pair("output_channels", &KgeOptions::output_channels),
+        std::pair("kernel_height", &KgeOptions::kernel_height), std::pair("kernel_width", &KgeOptions::kernel_width)}) {
+    RETURN_IF_ERROR(CheckAsInitial(flag, absl::StrCat(initial.*size), absl::StrCat((*options).*size)));
+    (*options).*size = initial.*size;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
+  KgeOptions options;
+  RETURN_IF_ERROR(ParseFlag("kge_model", FLAGS_kge_model, ParseKgeModel, &options.model));
+  RETURN_IF_ERROR(ParseFlag("conve_variant", FLAGS_conve_variant, ParseConveVariant, &options.variant));
+  if (initial != nullptr) {
+    RETURN_IF_ERROR(CheckAsInitial("kge_model", KgeModelName(initial->model), KgeModelName(options.model)));
+    RETURN_IF_ERROR(
+        CheckAsInitial("conve_variant", ConveVariantName(initial->variant), ConveVariantName(options.variant)));
+    options.model = initial->model;
+    options.variant = initial->variant;
+  }
+  if (options.model != KgeModel::kConvE) {
+    RETURN_IF_ERROR(RefuseFlags(absl::StrCat("with ", KgeModelFlag(options)),
+                                {"conve_variant", "embedding_height", "embedding_width", "output_channels",
+                                 "kernel_height", "kernel_width", "feature_map_dropout", "output_dropout"}));
+  }
+  RETURN_IF_ERROR(SetImage(&options));
+  options.output_channels = FLAGS_output_channels;
+  options.kernel_height = FLAGS_kernel_height;
+  options.kernel_width = FLAGS_kernel_width;
+  if (initial != nullptr) RETURN_IF_ERROR(TakeSizes(*initial, &options));
+  options.input_dropout = FLAGS_input_dropout;
+  options.feature_map_dropout = FLAGS_feature_map_dropout;
+  options.output_dropout = FLAGS_output_dropout;
+  options.loss = DefaultLoss(options);
+  if (!FLAGS_kge_loss.empty()) {
+    RETURN_IF_ERROR(ParseFlag("kge_loss", FLAGS_kge_loss, ParseKgeLoss, &options.loss));
+  }
+  options.label_smoothing = FLAGS_label_smoothing;
+  if (!FlagGiven("label_smoothing")) options.label_smoothing = IsSoftmaxLoss(options.loss) ? 0 : 0.1;
+  const bool tiepin = options.model == KgeModel::kConvE && options.variant == ConveVariant::kTiepin;
+  options.smoothing_form = tiepin ? LabelSmoothing::kStandard : LabelSmoothing::kDettmers;
+  if (!FLAGS_label_smoothing_form.empty()) {
+    RETURN_IF_ERROR(
+        ParseFlag("label_smoothing_form", FLAGS_label_smoothing_form, ParseLabelSmoothing, &options.smoothing_form));
+  }
+  if (options.label_smoothing == 0)
+    RETURN_IF_ERROR(RefuseFlags("where --label_smoothing is 0", {"label_smoothing_form"}));
+  RETURN_IF_ERROR(CheckKgeOptions(options));
+  return options;
+}
+
+absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options) {
+  if (options.communicator == nullptr) return false;
+  if (FLAGS_strategy == "tensor_parallel") {
+    RETURN_IF_ERROR(RefuseFlags("with --strategy=tensor_parallel, where norms see the whole batch by themselves",
+                                {"sync_batchnorm"}));
+    return true;
+  }
+  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CheckShardModel(options).ok()) return false;
+  // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
+  const int64_t exchanged = 6 * options.batch_size * shape.dim();
+  return exchanged < shape.offsets().size;
+}
+
+absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options) {
+  if (!FLAGS_sync_batchnorm || options.communicator == nullptr || options.shard_model) return false;
+  if (model.model != KgeModel::kConvE) {
+    RETURN_IF_ERROR(
+        RefuseFlags(absl::StrCat("with ", KgeModelFlag(model), ", which has no batch norms"), {"sync_batchnorm"}));
+  }
+  if (options.compile_mode != CompileMode::kCompile) {
+    RETURN_IF_ERROR(RefuseFlags("with --compile_mode=none, whose norms are LibTorch's own", {"sync_batchnorm"}));
+  }
+  return true;
+}
+
+absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options) {
+  const bool tiepin = model.model == KgeModel::kConvE && model.variant == ConveVariant::kTiepin;
+  if (!FlagGiven("batch_size")) options->batch_size = tiepin ? 256 : 128;
+  const OptimizerKind optimizer = options->optimizer.kind;
+  const bool adam = optimizer == OptimizerKind::kAdam || optimizer == OptimizerKind::kAdamW;
+  if (!FlagGiven("learning_rate") && adam && !tiepin) options->optimizer.learning_rate = 0.003;
+  if (options->monitor.empty() && has_validation) options->monitor = "val_mrr";
+  RETURN_IF_ERROR(RefuseFlags("on triples: all queries cost the same", {"bucket_by_size", "bucket_window"}));
+  if (options->sampling_policy != SamplingPolicy::kUniform) {
+    return absl::InvalidArgumentError(absl::StrCat("--sampling_policy=", SamplingPolicyName(options->sampling_policy),
+                                                   " is not for triples, which have neither energies nor errors of "
+                                                   "them: leave it out"));
+  }
+  if (options->compile_mode == CompileMode::kScript) {
+    return absl::InvalidArgumentError(
+        "--compile_mode=script: embeddings have no form in TorchScript; use compile or none");
+  }
+  if (model.model != KgeModel::kConvE) return absl::OkStatus();
+  const std::string name = absl::StrCat("--optimizer=", OptimizerName(optimizer));
+  if (optimizer == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     " does not train ConvE: the running statistics of its batch norms belong to steps, not to line "
+                     "searches; use adam"));
+  }
+  if (optimizer == OptimizerKind::kScheduleFreeAdamW) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name,
+        " does not train ConvE: it validates and saves other parameters than gradients are taken at, and the "
+        "running statistics of batch norms are of the latter; use adamw"));
+  }
+  if (options->batch_size == 1) {
+    return absl::InvalidArgumentError(
+        "--batch_size=1 does not train ConvE: its batch norms compare the queries of a batch; use 2 or more");
+  }
+  return absl::OkStatus();
+}
+
+void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, FlagSettings* settings) {
+  for (const auto& [name, value] : DescribeKgeOptions(model)) settings->Resolve(name, value, "run");
+  settings->Resolve("batch_size", absl::StrCat(options.batch_size), "run");
+  settings->Resolve("monitor", options.monitor, "run");
+}
+
+absl::Status RefuseKgeFlags() {
+  if (FLAGS_strategy == "tensor_parallel") {
+    return absl::InvalidArgumentError(
+        "--strategy=tensor_parallel divides models of embeddings, for triples: on structures use ddp, which deals them "
+        "out");
+  }
+  return RefuseFlags(
+      "on structures, features and neighbors: it is for triples",
+      {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width", "output_channels",
+       "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout", "output_dropout", "kge_loss",
+       "label_smoothing", "label_smoothing_form", "lazy_rows", "sync_batchnorm"});
+}
+
+absl::Status RefusePotentialFlags() {
+  return RefuseFlags("on triples: it is for potentials", {"hidden",
+                                                          "activation",
+                                                          "feature_scaling",
+                                                          "energy_scaling",
+                                                          "atomic_energies",
+                                                          "angular",
+                                                          "loss",
+                                                          "force_weight",
+                                                          "energy_weight",
+                                                          "stress_weight",
+                                                          "huber_delta",
+                                                          "huber_delta_force",
+                                                          "huber_delta_stress",
+                                                          "force_scale_unbiased",
+                                                          "force_fraction",
+                                                          "force_sampling",
+                                                          "force_resample_num_epochs",
+                                                          "force_min_structures_per_epoch",
+                                                          "force_sample_unit",
+                                                          "config_weights",
+                                                          "cached_features",
+                                                          "cache_neighbors",
+                                                          "cache_triplets",
+                                                          "cache_geometry",
+                                                          "cache_max_bytes",
+                                                          "cache_dir",
+                                                          "preload",
+                                                          "compile_preset",
+                                                          "compile_cache_dir",
+                                                          "save_energies",
+                                                          "save_forces",
+                                                          "species",
+                                                          "rad_order",
+                                                          "rad_cutoff",
+                                                          "ang_order",
+                                                          "ang_cutoff",
+                                                          "min_cutoff",
+                                                          "fingerprints",
+                                                          "config_key",
+                                                          "weight_key",
+                                                          "max_energy",
+                                                          "max_forces",
+                                                          "validation_fraction",
+                                                          "test_fraction",
+                                                          "split_seed",
+                                                          "validation_frames",
+                                                          "test_frames",
+                                                          "validation_key",
+                                                          "test_key",
+                                                          "energy_key",
+                                                          "force_key",
+                                                          "stress_key",
+                                                          "virial_key",
+                                                          "runner_units"});
+}
+
+}  // namespace rutile

@@ -1,0 +1,39 @@
+// The flags of train that are an embedding model's own: its kind, its sizes, its loss.
+
+#ifndef RUTILE_TOOLS_TRAIN_FLAGS_KGE_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_FLAGS_KGE_FLAGS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/kge/model/kge_options.h"
+#include "lib/kge/model/kge_shape.h"
+#include "lib/train/options/trainer_options.h"
+#include "tools/common/run/flag_settings.h"
+
+namespace rutile {
+
+// What flags leave open is as in the project that the variant of ConvE comes from. Precision and seed are the caller's.
+// Kind, variant and sizes are `initial`'s, where a model is what the run starts from, else null. INVALID_ARGUMENT
+// naming the flag: a value out of range, without effect beside the others, or other than `initial`'s.
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial);
+
+// Whether each process owns a part of the model (--strategy). options: the batch size is known, and the communicator.
+// INVALID_ARGUMENT naming a flag that does not go with it.
+absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options);
+// Whether norms see the batch of all processes (--sync_batchnorm). INVALID_ARGUMENT where that means nothing.
+absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options);
+
+// Batch size, learning rate and what is monitored where the flags leave them open. INVALID_ARGUMENT for what the model
+// cannot be trained with.
+absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options);
+
+// What the flags mean in this run where they leave it open.
+void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, FlagSettings* settings);
+
+// INVALID_ARGUMENT for a flag of embeddings that was given, on the data of potentials, and the reverse.
+absl::Status RefuseKgeFlags();
+absl::Status RefusePotentialFlags();
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_FLAGS_KGE_FLAGS_H_

@@ -1,0 +1,31 @@
+#include "tools/train/flags/operator_flags.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/profile/operators.h"
+#include "lib/profile/record.h"
+#include "lib/trace/scope.h"
+#include "tools/common/run/profile_run.h"
+
+DEFINE_bool(
+    operators, false,
+    "With --timing: list the operators of LibTorch that took the longest, too. Native kernels, the default, run "
+    "hardly any.");
+
+namespace rutile {
+
+absl::Status StartOperatorsFromFlags() {
+  if (!FLAGS_operators) return absl::OkStatus();
+  if (!ProfilingIsOn()) {
+    return absl::InvalidArgumentError(absl::StrCat("--operators has no effect without --timing (or ",
+                                                   kProfileDirectoryVariable, " in the environment)"));
+  }
+  constexpr size_t kMost = 30;
+  StartOperators();
+  SetProfileOperators([] { return StopOperators(kMost); });
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

@@ -1,0 +1,213 @@
+#include "tools/train/flags/precision_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/amx_permission.h"
+#include "lib/base/status_macros.h"
+#include "lib/distributed/rank_settings.h"
+#include "lib/trace/device_clock.h"
+#include "lib/trace/scope.h"
+#include "lib/profile/session.h"
+#include "lib/task/device_events.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/torch_facts.h"
+#include "tools/common/run/given_flags.h"
+
+DEFINE_string(
+    precision, "auto",
+    "auto, fp32, fp64, bf16-mixed or fp16-mixed: parameters and arithmetic. auto: fp64 for features that were "
+    "made so, else fp32. mixed: networks multiply in 16 bits, parameters are fp32. Losses and sums are fp64.");
+DEFINE_bool(mixed_precision, false,
+            "Short for the mixed precision that suits the device: bf16-mixed on CPUs and on CUDA devices that have it "
+            "(capability 8.0), else fp16-mixed.");
+DEFINE_string(float32_matmul_precision, "highest",
+              "highest, high or medium: what may be left out of products of fp32 matrices. Triples, high: 7 of 24 bits "
+              "of a factor, with AMX; LibTorch: TF32 on CUDA.");
+DEFINE_string(device, "auto",
+              "auto, cpu, cuda or cuda:N, for --compile_mode=none and script. auto: CUDA where there is "
+              "a device; cuda: the first, or of several processes each its own; the fused kernels are for CPUs.");
+
+namespace rutile {
+namespace {
+
+// A profile has times of the device, too.
+void TimeOn(const std::string& device, const TorchFacts& facts, std::vector<std::string>* messages) {
+  if (!ProfilingIsOn()) return;
+  if (std::unique_ptr<DeviceClock> clock = MakeDeviceClock(device); clock != nullptr) {
+    return TimeDevice(std::move(clock));
+  }
+  messages->push_back(absl::StrCat("times are those of the program, which runs ahead of ", device,
+                                   ": events of LibTorch ", facts.version,
+                                   " know no times, those of 2.x do (docs/libtorch.md)"));
+}
+
+// Measured: docs/performance.md.
+constexpr int kWideEnough = 200, kWideEnoughForKernels = 32;
+
+absl::StatusOr<MixedPrecision> ParseMixed(const EagerOptions& eager) {
+  if (FLAGS_mixed_precision) {
+    if (FlagGiven("precision")) {
+      return absl::InvalidArgumentError("--mixed_precision and --precision exclude each other: give one of them");
+    }
+    return eager.on_cpu() || CudaHasBf16(eager.device) ? MixedPrecision::kBf16 : MixedPrecision::kFp16;
+  }
+  for (const MixedPrecision mixed : {MixedPrecision::kBf16, MixedPrecision::kFp16}) {
+    if (FLAGS_precision == MixedPrecisionName(mixed)) return mixed;
+  }
+  for (const char* name : {"auto", "fp32", "fp64"}) {
+    if (FLAGS_precision == name) return MixedPrecision::kNone;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--precision=", FLAGS_precision, ": expected auto, fp32, fp64, bf16-mixed or fp16-mixed"));
+}
+
+// The flag that the kernels cannot obey, or "".
+std::string FlagBeyondKernels() {
+  if (FLAGS_mixed_precision) return "--mixed_precision";
+  if (FLAGS_precision == "bf16-mixed" || FLAGS_precision == "fp16-mixed") {
+    return absl::StrCat("--precision=", FLAGS_precision);
+  }
+  if (FLAGS_float32_matmul_precision != "highest") {
+    return absl::StrCat("--float32_matmul_precision=", FLAGS_float32_matmul_precision);
+  }
+  return FLAGS_device != "auto" && FLAGS_device != "cpu" ? absl::StrCat("--device=", FLAGS_device) : "";
+}
+
+absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
+  return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", MatmulPrecisionName(matmul),
+                                                 " has no effect in fp64: leave it out, or use --precision=fp32"));
+}
+
+absl::StatusOr<std::string> Device(CompileMode mode, const TorchFacts& facts) {
+  std::string device = FLAGS_device;
+  if (device == "auto") device = mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda" : "cpu";
+  ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
+  return DeviceOfProcess(device, settings.has_value() ? settings->local_rank : 0, facts);
+}
+
+}  // namespace
+
+absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options) {
+  if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
+    return FactorRounding::kNone;
+  }
+  EagerOptions eager;
+  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  const bool exact = eager.matmul == MatmulPrecision::kHighest;
+  if (eager.mixed == MixedPrecision::kBf16 && exact) {
+    RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
+    return FactorRounding::kBf16;
+  }
+  if (eager.mixed != MixedPrecision::kNone || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
+  if (FLAGS_precision == "fp64") return NoMatmulPrecisionIn64(eager.matmul);
+  if (eager.matmul == MatmulPrecision::kMedium) {
+    return absl::InvalidArgumentError(
+        "--float32_matmul_precision=medium is called --precision=bf16-mixed by the kernels of triples: use that, or "
+        "high, which keeps 17 bits of each factor");
+  }
+  if (AmxIsPermitted()) return FactorRounding::kTwoParts;
+  return absl::InvalidArgumentError(
+      "--float32_matmul_precision=high needs a processor with AMX-BF16, and leave to use it; here products of fp32 are "
+      "the faster ones: leave it out");
+}
+
+absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options) {
+  if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
+    return FactorRounding::kNone;
+  }
+  EagerOptions eager;
+  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  if (eager.mixed != MixedPrecision::kBf16 || eager.matmul != MatmulPrecision::kHighest) return FactorRounding::kNone;
+  const TorchFacts facts = FindTorchFacts();
+  if (!FlagGiven("compile_mode") && FLAGS_device == "auto" && facts.num_cuda_devices > 0) return FactorRounding::kNone;
+  RETURN_IF_ERROR(CheckAgainstFacts(eager, facts));
+  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
+    return absl::InvalidArgumentError(
+        "precision bf16-mixed does not go with lbfgs, whose line search needs exact gradients");
+  }
+  return FactorRounding::kBf16;
+}
+
+absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages) {
+  const bool can_round = kernels != FactorRounding::kNone;
+  const std::string beyond = can_round ? "" : FlagBeyondKernels();
+  if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
+    if (FlagGiven("compile_mode")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(beyond,
+                       " does not go with --compile_mode=compile: the fused kernels are fp32 or fp64, and for "
+                       "CPUs; use --compile_mode=none or script"));
+    }
+    options->compile_mode = CompileMode::kNone;
+    RETURN_IF_ERROR(
+        RefuseFlags(absl::StrCat("with ", beyond, ", which takes --compile_mode to none"), {"check_gradient"}));
+    messages->push_back(
+        absl::StrCat("--compile_mode=none is used: the fused kernels, fp32 or fp64 on CPUs, do not offer ", beyond));
+  }
+  const TorchFacts facts = FindTorchFacts();
+  EagerOptions& eager = options->eager;
+  ASSIGN_OR_RETURN(eager.device, Device(options->compile_mode, facts));
+  if (!can_round) {
+    ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+    ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+  }
+  RETURN_IF_ERROR(CheckTrainerOptions(*options));
+  RETURN_IF_ERROR(CheckAgainstFacts(EagerOptionsOf(*options), facts));
+
+  if (!eager.on_cpu()) {
+    messages->push_back(absl::StrCat("training runs on ", eager.device));
+    TimeOn(eager.device, facts, messages);
+  }
+  if (options->compile_mode == CompileMode::kScript) {
+    messages->push_back(absl::StrCat("note: LibTorch ", facts.version,
+                                     !eager.on_cpu() || facts.fuses_on_cpu
+                                         ? " can fuse the operations of TorchScript on this device"
+                                         : " cannot fuse the operations of TorchScript on this CPU: expect 0.5 to 1.2 "
+                                           "times the speed of --compile_mode=none"));
+  }
+  return absl::OkStatus();
+}
+
+void NoteNarrowNetworks(const std::vector<int>& hidden, FactorRounding kernels, const TrainerOptions& options,
+                        std::vector<std::string>* messages) {
+  const bool of_kernels = kernels == FactorRounding::kBf16;
+  const MixedPrecision mixed = of_kernels ? MixedPrecision::kBf16 : options.eager.mixed;
+  const int widest = hidden.empty() ? 0 : *std::max_element(hidden.begin(), hidden.end());
+  const int enough = of_kernels ? kWideEnoughForKernels : kWideEnough;
+  if (mixed == MixedPrecision::kNone) return;
+  if (of_kernels && !AmxIsPermitted()) {
+    messages->push_back(
+        "note: the processor has AVX512-BF16, but no AMX (or no leave to use it): Intel's are then faster in fp32 than "
+        "in bf16-mixed");
+  } else if (widest < enough) {
+    messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", enough, ", ",
+                                     MixedPrecisionName(mixed), " is slower than fp32"));
+  }
+}
+
+absl::StatusOr<DType> PrecisionFromFlags(bool data64, FactorRounding kernels, const TrainerOptions& options) {
+  const EagerOptions& eager = options.eager;
+  const MixedPrecision mixed = kernels == FactorRounding::kBf16 ? MixedPrecision::kBf16 : eager.mixed;
+  if (mixed != MixedPrecision::kNone) {
+    if (!data64) return DType::kF32;
+    return absl::InvalidArgumentError(
+        absl::StrCat("precision ", MixedPrecisionName(mixed),
+                     " does not go with features that were made in fp64: make them in fp32, or use --precision=fp64"));
+  }
+  const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && data64);
+  if (fp64 && eager.matmul != MatmulPrecision::kHighest) {
+    return NoMatmulPrecisionIn64(eager.matmul);
+  }
+  return fp64 ? DType::kF64 : DType::kF32;
+}
+
+}  // namespace rutile

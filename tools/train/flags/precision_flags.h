@@ -1,0 +1,43 @@
+// The flags of train that say in which type, and on which device, LibTorch computes.
+
+#ifndef RUTILE_TOOLS_TRAIN_FLAGS_PRECISION_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_FLAGS_PRECISION_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/train/options/trainer_options.h"
+
+namespace rutile {
+
+// What --precision, --mixed_precision and --float32_matmul_precision ask of kernels that can round factors, where the
+// other flags leave it to them. INVALID_ARGUMENT where the processor has no instructions for it, and for what is called
+// otherwise here.
+absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options);
+
+// The same of potentials' kernels, which have mixed precision alone: kBf16 or kNone. Where there is a CUDA device and
+// --compile_mode is not given, mixed precision is left to it, as what is not on offer is to LibTorch.
+absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options);
+
+// From --precision, --mixed_precision, --float32_matmul_precision and --device. kernels: what KernelRoundingFromFlags
+// says, kNone where kernels are fp32 or fp64 alone. What the kernels lack takes options->compile_mode to kNone, unless
+// --compile_mode was given. Adds to `messages` what was chosen so, and what to expect of it. INVALID_ARGUMENT naming
+// flags that exclude each other, and what LibTorch or the machine lacks.
+absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages);
+
+// Says where 16 bits do not pay, of networks with these hidden layers: on this processor, of the kernels or of
+// LibTorch.
+void NoteNarrowNetworks(const std::vector<int>& hidden, FactorRounding kernels, const TrainerOptions& options,
+                        std::vector<std::string>* messages);
+
+// Of the parameters: from --precision, where auto is fp64 for data in fp64. INVALID_ARGUMENT where fp64 data and a flag
+// for fp32 meet. kernels: as in SetEagerFromFlags.
+absl::StatusOr<DType> PrecisionFromFlags(bool data64, FactorRounding kernels, const TrainerOptions& options);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_FLAGS_PRECISION_FLAGS_H_

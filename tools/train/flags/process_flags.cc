@@ -1,0 +1,102 @@
+#include "tools/train/flags/process_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/distributed/gloo_communicator.h"
+#include "lib/distributed/rank_settings.h"
+#include "tools/common/flags/duration_flag.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/local_processes.h"
+#include "tools/common/flags/thread_flags.h"
+
+DEFINE_string(strategy, "auto",
+              "single: this process alone. ddp: data-parallel, with those that torchrun, Slurm, Open MPI or "
+              "--num_processes started: each works on its share of a batch. tensor_parallel: with these, each works on "
+              "whole batches with its part of the entities, relations and channels of an embedding model. auto: where "
+              "there are others tensor_parallel on triples, if fewer numbers are exchanged so, and else ddp.");
+DEFINE_validator(strategy, [](const char*, const std::string& value) {
+  return value == "auto" || value == "single" || value == "ddp" || value == "tensor_parallel";
+});
+DEFINE_int32(num_processes, 1,
+             "Processes to start on this machine, 1 to 1024, which train one model together. Each batch is dealt out "
+             "among them, or the model (--strategy), so that the run is that of one process, to rounding.");
+DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
+DEFINE_string(dist_timeout, "30s",
+              "How long processes that train together wait for one that does not answer, before all end, as in "
+              "30s or 5m.");
+DEFINE_string(dist_interface, "",
+              "Network interface over which processes of several machines meet, as eth0. Empty: that of the way to "
+              "MASTER_ADDR.");
+
+DEFINE_bool(
+    sync_batchnorm, false,
+    "Batch norms of ConvE see the batch of all processes, so that the run is that of one process; else each sees "
+    "its own share of the batch.");
+
+namespace rutile {
+namespace {
+
+// What one says that fails before it has joined is said by now. Then the others have nothing to wait for.
+constexpr absl::Duration kJoiningGrace = absl::Seconds(2);
+
+absl::Status CheckSize(const std::optional<RankSettings>& settings) {
+  const int size = settings.has_value() ? settings->size : 1;
+  if (settings.has_value() && FLAGS_num_processes > 1 && FLAGS_num_processes != size) {
+    return absl::InvalidArgumentError(absl::StrCat("--num_processes=", FLAGS_num_processes, ", but ",
+                                                   settings->launcher, " has started ", size,
+                                                   " processes: leave the flag out under a launcher"));
+  }
+  const bool together = FLAGS_strategy == "ddp" || FLAGS_strategy == "tensor_parallel";
+  if (together && size == 1 && FLAGS_num_processes == 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--strategy=", FLAGS_strategy,
+                     " needs several processes: give --num_processes, or start train by torchrun, srun or mpirun"));
+  }
+  if (FLAGS_strategy == "single" && FLAGS_num_processes > 1) {
+    return absl::InvalidArgumentError(
+        "--strategy=single is one process, and --num_processes asks for more: leave one out");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRun& run) {
+  GlooOptions options;
+  ASSIGN_OR_RETURN(options.timeout, ParseDurationFlag("dist_timeout", FLAGS_dist_timeout));
+  options.interface = FLAGS_dist_interface;
+  ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
+  RETURN_IF_ERROR(CheckSize(settings));
+  if (!settings.has_value() && FLAGS_num_processes > 1) {
+    LocalProcessesOptions processes;
+    processes.size = FLAGS_num_processes;
+    processes.grace = options.timeout;
+    processes.joining_grace = kJoiningGrace;
+    ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, processes));
+    ExitTool(run, status);
+  }
+  if (!settings.has_value() || FLAGS_strategy == "single") {
+    RETURN_IF_ERROR(
+        RefuseFlags("where there is one process alone", {"dist_timeout", "dist_interface", "sync_batchnorm"}));
+    return nullptr;
+  }
+  SetMessageRank(settings->rank);
+  std::signal(SIGPIPE, SIG_IGN);  // what is sent to a process that has gone is an error, which says so
+  int processors = 1;
+  ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, JoinGloo(*settings, options, &processors));
+  TakeProcessors(processors);
+  ReportJoined();
+  return communicator;
+}
+
+}  // namespace rutile

@@ -1,0 +1,57 @@
+#include "tools/train/potential_member.h"
+
+#include <algorithm>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/model/scaling.h"
+#include "lib/task/gradient_comparison.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/run_plan.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/train/init_flags.h"
+#include "tools/train/potential_outcome.h"
+#include "tools/train/make_task.h"
+
+namespace rutile {
+namespace {
+
+constexpr double kFloatEpsilon = 6e-8;
+constexpr double kNoticeable = 1e-3;     // of a standardised feature, which is about 1
+constexpr double kLargestAllowed = 0.1;  // a wrong kernel is off by more
+
+// Features are right to the precision of a float, relative to their size. Where they hardly vary (small displacements,
+// few structures), standardising leaves fewer digits, and right gradients differ by more than in other data.
+void AllowForRounding(const FeatureScaling& scaling, TrainerOptions* options) {
+  const double rounding = kFloatEpsilon * scaling.Magnification();
+  if (rounding > kNoticeable) {
+    PrintWarning(
+        absl::StrFormat("a feature varies by only %.0e of its size over the training atoms: fp32 knows it to "
+                        "%.1g of what varies, --precision=fp64 exactly",
+                        1 / scaling.Magnification(), rounding));
+  }
+  const double usual = 10 * ReferenceTolerance(DType::kF32);
+  if (10 * rounding > usual) options->gradient_tolerance = std::min(10 * rounding, kLargestAllowed);
+}
+
+}  // namespace
+
+absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
+                         const Split& split, const std::vector<std::string>& messages,
+                         const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
+  for (const std::string& message : messages) PrintMessage(message);
+  if (!task.compile_message.empty()) PrintMessage(task.compile_message);
+  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  PrintFacts(data, task, used);
+  if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
+  const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
+  if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
+  const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, used); }};
+  RETURN_IF_ERROR(RunTask(member, run, split, options, metadata).status());
+  if (!WritesFiles(options)) return absl::OkStatus();
+  return SavePredictions(member.directory, data, used, task_options.num_threads);
+}
+
+}  // namespace rutile

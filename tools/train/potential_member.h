@@ -1,0 +1,29 @@
+// One potential's run.
+
+#ifndef RUTILE_TOOLS_TRAIN_POTENTIAL_MEMBER_H_
+#define RUTILE_TOOLS_TRAIN_POTENTIAL_MEMBER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/tensorfile/tensor_file.h"
+#include "lib/train/options/split.h"
+#include "lib/train/options/trainer_options.h"
+#include "tools/train/run_member.h"
+
+namespace rutile {
+
+// Trains, says what came of it, and writes what the flags ask for. messages: said first. model: a new run starts from
+// it, if any.
+absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
+                         const Split& split, const std::vector<std::string>& messages,
+                         const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_POTENTIAL_MEMBER_H_

@@ -1,0 +1,119 @@
+#include "tools/train/run_member.h"
+
+#include <gflags/gflags.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/status_macros.h"
+#include "lib/distributed/communicator.h"
+#include "lib/trace/scope.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/run_plan.h"
+#include "tools/common/flags/checkpoint_flags.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/train/replaced_runs.h"
+#include "tools/train/outcome.h"
+#include "tools/train/train_plot.h"
+#include "tools/train/train_progress.h"
+
+DEFINE_int32(committee, 1,
+             "Models to train, 1 to 100, one after another, with the seeds seed, seed + 1, ..., each a whole run in "
+             "output_dir/member-00 and so on. They share the data and the split.");
+DEFINE_validator(committee, [](const char*, int32_t value) { return value >= 1 && value <= 100; });
+DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
+
+namespace rutile {
+namespace {
+
+// Files that the command names and may lie in a run that goes.
+std::vector<std::string> FilesOfFlags() {
+  std::vector<std::string> files;
+  for (const char* flag : {"validation_frames", "test_frames"}) {
+    std::string file;
+    if (gflags::GetCommandLineOption(flag, &file)) files.push_back(file);
+  }
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options) {
+  const std::string directory = OutputDirFromFlags();
+  std::vector<Member> members = {{"", directory, {}}};
+  if (FLAGS_committee > 1) members.clear();
+  for (int m = 0; FLAGS_committee > 1 && m < FLAGS_committee; ++m) {
+    const std::string name = MemberName(m);
+    members.push_back({name, absl::StrCat(directory, "/", name), {}});
+  }
+  if (members.size() > 1 && !options.resume_from.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--resume=", options.resume_from,
+                                                   " is one run's: --committee goes with --resume and --resume=auto"));
+  }
+  if (!WritesFiles(options)) return members;  // rank 0 may have begun to
+  for (const Member& member : members) {
+    const absl::Status usable = RunDirectory(member.directory).CheckUsable();
+    if (!usable.ok()) return absl::InvalidArgumentError(usable.message());
+    if (options.mode != RunMode::kNew || !RunDirectory(member.directory).HoldsRun()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(member.directory, " holds a run already: give --resume, --overwrite or another --output_dir"));
+  }
+  ASSIGN_OR_RETURN(members[0].replaces, OtherRuns(directory, FLAGS_committee, options.mode));
+  return members;
+}
+
+bool WritesFiles(const TrainerOptions& options) {
+  return options.files != RunFiles::kNone && (options.communicator == nullptr || options.communicator->rank() == 0);
+}
+
+absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
+                                    TrainerOptions options, const Metadata& metadata) {
+  const RunDirectory directory(member.directory);
+  const bool others_report = options.communicator != nullptr && options.communicator->rank() > 0;
+  TrainProgress progress(member.name.empty() ? "train" : member.name, run.cost_unit, options.stop,
+                         !others_report && FLAGS_progress && options.files != RunFiles::kAtEnd);
+  TrainPlot plot(directory, options);
+  double cost_per_s = 0;
+  if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
+  // After a step: what can keep a run from starting is behind it, and the old one is lost for something.
+  absl::Status removed;
+  std::vector<std::string> replaced = member.replaces;
+  if (!replaced.empty()) {
+    options.on_step = [&, report = options.on_step](const StepReport& step) {
+      for (const std::string& other : std::exchange(replaced, {}))
+        removed.Update(RemoveOtherRun(other, FilesOfFlags()));
+      if (report) report(step);
+    };
+  }
+  options.on_epoch = [&](const EpochReport& report) {
+    if (others_report) return;
+    const ProfileScope scope(Stage::kLog);
+    cost_per_s = report.cost_per_s;
+    progress.OnEpoch(report);
+    plot.OnEpoch(report);
+  };
+  options.on_message = PrintMessage;
+  absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata);
+  progress.Finish();
+  if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
+  if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
+  if (others_report) return result;
+  const bool keeps_files = options.files != RunFiles::kNone;
+  if (keeps_files && run.write_beside) RETURN_IF_ERROR(run.write_beside());
+  RETURN_IF_ERROR(result.status());
+  const ProfileScope scope(Stage::kReport);
+  const bool plotted = plot.Finish(result->best_epoch);
+  PrintOutcome(directory, options, *result, run.task->loss_unit(), run.cost_unit, cost_per_s, plotted);
+  if (result->averaged > 0) {
+    PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
+                                 keeps_files ? " -> " + directory.average() : ""));
+  }
+  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  RETURN_IF_ERROR(
+      PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name, options.eager.device));
+  if (!removed.ok()) return absl::InvalidArgumentError(absl::StrCat("another run is left: ", removed.message()));
+  return result;
+}
+
+}  // namespace rutile
