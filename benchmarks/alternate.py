@@ -3,7 +3,7 @@
 
     alternate.py [--rounds=15] 'COMMAND A' 'COMMAND B'
 
-Each round runs both, in an order that changes, so that what drifts does not favour a side. Quoted is the median of the
+Each round runs both, in an order that changes, so that what drifts does not favor a side. Quoted is the median of the
 rounds' ratios B/A, and in brackets half of them (the quartiles): processor time (user and system), which other work on
 the machine changes little, and wall time. Memory is the peak resident set, at least Python's own 15 MB. A shell takes the commands; their output is thrown away, unless one fails.
 """

@@ -103,7 +103,7 @@ run() {
   awk -v OFS='\t' -F'\t' -v round="$2" -v side="$3" '{ print $1, round, side, $2 }' "$work/times" >> "$1"
 }
 
-# alternate FILE ROUNDS BINARY REGEX: old new, new old, ...: what drifts does not favour a side.
+# alternate FILE ROUNDS BINARY REGEX: old new, new old, ...: what drifts does not favor a side.
 alternate() {
   local round
   : > "$1"

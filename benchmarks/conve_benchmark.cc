@@ -1,4 +1,4 @@
-// A training step of ConvE: our kernel and optimiser beside plain LibTorch modules with autograd and torch::optim.
+// A training step of ConvE: our kernel and optimizer beside plain LibTorch modules with autograd and torch::optim.
 //
 // Arguments: entities, embedding dimension, batch. Dimension 200 is the published model (20 x 10, key with 2 true tails
 // on average, 1-N) on UMLS (135 entities), FB15k-237 (14541) and WN18RR (40943); dimension 32 is what users of TiePin
@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/kge/training/conve_kernel.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/conve_kernel.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/optimizer/fused_step.h"
 #include "lib/optimizer/gradient_norm.h"
@@ -167,7 +167,7 @@ void Step(benchmark::State& state, KgeLoss loss, Update update, FactorRounding f
   const std::unique_ptr<Optimizer> optimizer =
       MakeOptimizer(OptimizerOptions(), DType::kF32, parameters.num_elements());
   ConveKernel kernel(data.shape, /*pool=*/nullptr, factors);
-  EarlyStep early;
+  FusedStep early;
   constexpr double kRate = 0.003;
   const double weight = 1 / static_cast<double>(data.head.size());
   int64_t epoch = 0;
@@ -178,7 +178,7 @@ void Step(benchmark::State& state, KgeLoss loss, Update update, FactorRounding f
     use.overwrite = true;
     if (update == Update::kEarly) {
       early.Begin(optimizer.get(), kRate, weight, &parameters, &gradient, 0);
-      use.taker = &early;
+      use.sink = &early;
     }
     CHECK(kernel.AccumulateGradients(parameters, data.View(epoch++), &gradient, &sum, &statistics, use).ok());
     if (update == Update::kEarly) {

@@ -19,8 +19,8 @@
 #include "lib/descriptor/descriptor_factory.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_view.h"
-#include "lib/network/network_kernel.h"
 #include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
 #include "lib/network/network_shape.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_sweep.h"
@@ -158,7 +158,7 @@ void MeasureEnergy() {
   const std::vector<double> slopes(kStructures, 0.01);
   std::vector<double> sums(kStructures);
   std::vector<float> gradients(parameters.size()), x_gradients(size);
-  EnergyKernel<float> kernel(shape);
+  NetworkKernel<float> kernel(shape);
   Measure([&] {
     for (int repeat = 0; repeat < 10; ++repeat) {
       kernel.Forward(parameters, rows, absl::MakeSpan(sums));

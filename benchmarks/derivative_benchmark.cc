@@ -1,4 +1,4 @@
-// Features of the Chebyshev descriptor and their two products, neighbours given as index and shift: the reference, and
+// Features of the Chebyshev descriptor and their two products, neighbors given as index and shift: the reference, and
 // the fast implementations. Items are atoms. Structures are rutile TiO2 with random displacements, at 0.0835 atoms per
 // cubic Angstrom.
 //
@@ -90,7 +90,7 @@ std::vector<Sample> MakeSamples(const Setup& setup, bool listed) {
   return samples;
 }
 
-// Neighbours per atom within the cutoff.
+// Neighbors per atom within the cutoff.
 double CountNeighbors(const std::vector<Sample>& samples, double cutoff) {
   double pairs = 0;
   for (const Sample& sample : samples) {
@@ -117,7 +117,7 @@ struct Flops {
   double features = 0, vjp = 0, jvp = 0;
 };
 
-// radial, angular: neighbours. Two species.
+// radial, angular: neighbors. Two species.
 template <typename T>
 Flops CountFlops(const Setup& setup, double radial, double angular) {
   const int rows = setup.rad_order + 1, order = setup.ang_order, harmonics = (order + 1) * (order + 1);

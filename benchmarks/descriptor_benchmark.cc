@@ -1,4 +1,4 @@
-// The Chebyshev descriptor with neighbours given: the reference, and the kernel with moments and with triplets. Items
+// The Chebyshev descriptor with neighbors given: the reference, and the kernel with moments and with triplets. Items
 // are atoms. Structures are rutile TiO2 with random displacements, at 0.0835 atoms per cubic Angstrom.
 //
 // "gflops" counts the operations that the moment kernel really needs (FlopsPerAtom below), an FMA as two, a square root
@@ -70,7 +70,7 @@ std::vector<Sample> MakeSamples(double cutoff, int num_species, bool grouped) {
   return samples;
 }
 
-// Neighbours per atom within the cutoff.
+// Neighbors per atom within the cutoff.
 double CountNeighbors(const std::vector<Sample>& samples, double cutoff) {
   double pairs = 0, atoms = 0;
   for (const Sample& sample : samples) {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/training/force_task.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/force_task.h"
 #include "lib/task/reference_gradients.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"

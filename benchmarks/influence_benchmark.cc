@@ -1,4 +1,4 @@
-// What influence costs beside the products: sums over checkpoints and parts, normalisation, and the k largest of each
+// What influence costs beside the products: sums over checkpoints and parts, normalization, and the k largest of each
 // test, over a stream of training examples. Beside it what one would write first: a score at a time, a heap for each
 // test. Arguments: tests, terms (checkpoints x parts), k. Items are pairs of a training example and a test.
 

@@ -23,9 +23,9 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
 #include "lib/kge/influence/kge_influence_options.h"
+#include "lib/kge/influence/kge_products.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
-#include "lib/kge/influence/kge_products.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
@@ -88,7 +88,7 @@ struct Data {
   KgeShape shape;
   std::vector<Triple> train, tests;
   KnownTails known;
-  InfluencePoint point;
+  WeightedCheckpoint point;
 };
 
 // What a user would write: a leaf for each tensor, one triple at a time, softplus(-score).
@@ -176,7 +176,7 @@ void Run(benchmark::State& state, const KgeInfluenceOptions& options) {
   const std::unique_ptr<GradientProducts> products = data.Make(options);
   std::vector<int64_t> tests(data.tests.size());
   for (size_t j = 0; j < tests.size(); ++j) tests[j] = static_cast<int64_t>(j);
-  CHECK(products->HoldTests(tests).ok());
+  CHECK(products->SetTests(tests).ok());
   const std::vector<int64_t> order = PreferredOrder(data.train);
   const int64_t step = products->tile_size();
   ProductTile tile;

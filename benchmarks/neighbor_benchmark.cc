@@ -1,4 +1,4 @@
-// Neighbour searches at the density of TiO2 (0.086 atoms per cubic Angstrom): the reference, the image search and the
+// Neighbor searches at the density of TiO2 (0.086 atoms per cubic Angstrom): the reference, the image search and the
 // cell list. Items are pairs.
 //
 // The reference is left out where one list would take minutes, the image search where it makes no sense.

@@ -1,4 +1,4 @@
-// Neighbours from a file beside neighbours searched again, for 500 cells of 24 atoms at the density of TiO2. Items are
+// Neighbors from a file beside neighbors searched again, for 500 cells of 24 atoms at the density of TiO2. Items are
 // pairs. Checks is all that ReadNeighbors does: mapping the file and looking at everything that code indexes by.
 
 #include <cmath>

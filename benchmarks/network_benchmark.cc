@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/network/network_kernel.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
 #include "lib/network/network_reference.h"
 #include "lib/network/network_shape.h"
 #include "lib/task/eager_options.h"
@@ -77,10 +77,10 @@ void Report(benchmark::State& state, int64_t atoms, double products) {
 enum Form { kChosen, kBlocks, kMatrices, kBf16 };
 
 template <typename T>
-void SetForm(Form form, EnergyKernel<T>* kernel) {
+void SetForm(Form form, NetworkKernel<T>* kernel) {
   KernelPlan plan;
-  if (form == kBlocks) plan.form = NetworkForm::kBlocks;
-  if (form == kMatrices) plan = {kWideAtoms, GradientForm::kByWidth, NetworkForm::kMatrices};
+  if (form == kBlocks) plan.form = NetworkAlgorithm::kFused;
+  if (form == kMatrices) plan = {kWideAtoms, GradientForm::kByWidth, NetworkAlgorithm::kGemm};
   kernel->SetPlan(plan);
   if (form == kBf16) kernel->SetRounding(true);
 }
@@ -88,7 +88,7 @@ void SetForm(Form form, EnergyKernel<T>* kernel) {
 template <typename T, Form kForm = kChosen>
 void BM_Step(benchmark::State& state) {
   Batch<T> b(state.range(0), state.range(1));
-  EnergyKernel<T> kernel(b.shape);
+  NetworkKernel<T> kernel(b.shape);
   SetForm(kForm, &kernel);
   for (auto _ : state) {
     kernel.Forward(b.parameters, b.rows(), absl::MakeSpan(b.sums));
@@ -124,7 +124,7 @@ void BM_StepLibTorch(benchmark::State& state) {
 template <typename T, Form kForm = kChosen>
 void BM_SecondOrder(benchmark::State& state) {
   Batch<T> b(state.range(0), state.range(1));
-  EnergyKernel<T> kernel(b.shape);
+  NetworkKernel<T> kernel(b.shape);
   SetForm(kForm, &kernel);
   for (auto _ : state) {
     kernel.ForwardWithInputGradients(b.parameters, b.rows(), absl::MakeSpan(b.sums), absl::MakeSpan(b.x_gradients));

@@ -13,12 +13,12 @@
 
 #include "absl/types/span.h"
 #include "lib/base/random.h"
+#include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
+#include "lib/network/network_shape.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_kernel.h"
 #include "lib/optimizer/parameter_range.h"
-#include "lib/network/network_kernel.h"
-#include "lib/network/network_init.h"
-#include "lib/network/network_shape.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -136,7 +136,7 @@ BENCHMARK(BM_Ranges)->Arg(1)->Arg(12);
 // 32 structures of 21 atoms, a third of them Ti, 26 features, two hidden layers of 16, fp32, one thread; items are
 // atoms. Arguments: what rests (0 nothing, 1 the Ti network, 2 the O network), and 0 for energies, 1 for forces as
 // well.
-void BM_RestingNetwork(benchmark::State& state) {
+void BM_FrozenNetwork(benchmark::State& state) {
   constexpr int kStructures = 32;
   const NetworkShape shape = {2, 26, {16, 16}, Activation::kTanh};
   std::vector<float> parameters, x, tangents;
@@ -155,8 +155,8 @@ void BM_RestingNetwork(benchmark::State& state) {
   std::vector<float> x_gradients(x.size()), gradients(parameters.size());
   std::vector<double> slopes(kStructures, 0.01), sums(kStructures);
   const AtomRows<float> rows = {x, species_offset, structure};
-  EnergyKernel<float> kernel(shape);
-  if (state.range(0) > 0) kernel.SetResting({state.range(0) == 1, state.range(0) == 2});
+  NetworkKernel<float> kernel(shape);
+  if (state.range(0) > 0) kernel.SetFrozen({state.range(0) == 1, state.range(0) == 2});
   for (auto _ : state) {
     if (state.range(1) == 0) {
       kernel.Forward(parameters, rows, absl::MakeSpan(sums));
@@ -170,7 +170,7 @@ void BM_RestingNetwork(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(structure.size()));
 }
-BENCHMARK(BM_RestingNetwork)->ArgsProduct({{0, 1, 2}, {0, 1}});
+BENCHMARK(BM_FrozenNetwork)->ArgsProduct({{0, 1, 2}, {0, 1}});
 
 }  // namespace
 }  // namespace rutile

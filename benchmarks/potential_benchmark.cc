@@ -18,12 +18,12 @@
 
 #include "lib/base/random.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
+#include "lib/network/network_reference.h"
 #include "lib/optimizer/optimizer_kernel.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/training/atomistic_task.h"
-#include "lib/network/network_kernel.h"
-#include "lib/network/network_init.h"
-#include "lib/network/network_reference.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 // Last: lib/base/logging.h says why.
 #include "lib/base/logging.h"
@@ -76,7 +76,7 @@ void Report(benchmark::State& state, int64_t atoms, double products) {
 template <typename T>
 void BM_KernelStep(benchmark::State& state) {
   Batch<T> b(state.range(0));
-  EnergyKernel<T> kernel(b.shape);
+  NetworkKernel<T> kernel(b.shape);
   for (auto _ : state) {
     kernel.Forward(b.parameters, b.rows(), absl::MakeSpan(b.sums));
     kernel.Backward(b.parameters, b.rows(), b.slopes, absl::MakeSpan(b.gradients));
@@ -120,7 +120,7 @@ enum class Part { kAll, kForward, kEnergy, kTangent, kTogether };
 template <typename T, Part part>
 void BM_SecondOrder(benchmark::State& state) {
   Batch<T> b(state.range(0), state.range(1));
-  EnergyKernel<T> kernel(b.shape);
+  NetworkKernel<T> kernel(b.shape);
   const auto forward = [&] {
     kernel.ForwardWithInputGradients(b.parameters, b.rows(), absl::MakeSpan(b.sums), absl::MakeSpan(b.x_gradients));
   };
@@ -177,7 +177,7 @@ BENCHMARK_TEMPLATE(BM_AutogradSecondOrder, double)->Args({32, 20})->Args({32, 44
 template <typename T>
 void BM_KernelForward(benchmark::State& state) {
   Batch<T> b(state.range(0));
-  EnergyKernel<T> kernel(b.shape);
+  NetworkKernel<T> kernel(b.shape);
   for (auto _ : state) {
     kernel.Evaluate(b.parameters, b.rows(), absl::MakeSpan(b.sums));
     benchmark::DoNotOptimize(b.sums.data());

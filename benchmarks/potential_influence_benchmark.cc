@@ -1,11 +1,11 @@
 // Influence of structures on structures: all pairs of 1000 at one checkpoint, and the naive loop beside it.
 //
 // Repeated cells of data/tio2-pbe, 21 atoms on average, with forces; networks of two hidden layers of 16 with random
-// weights; energies and forces in the loss; neighbours cached; one thread. Descriptors: 0 is rad 4.0/5, ang 3.0/3; 1 is
+// weights; energies and forces in the loss; neighbors cached; one thread. Descriptors: 0 is rad 4.0/5, ang 3.0/3; 1 is
 // rad 8.0/16, ang 6.5/4. Items are pairs. The naive loop is the definition, one backward pass of LibTorch for each
 // example (GradientProducts::Reference...Gradient), timed on some of them: naive_s is what 1000 + 1000 take without
 // their products, `ratio` how many times as long that is as all of the fast way, both in seconds of the processor. The
-// definition's descriptor sums over triplets: with many neighbours (1) that is most of naive_s.
+// definition's descriptor sums over triplets: with many neighbors (1) that is most of naive_s.
 
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
@@ -24,13 +24,13 @@
 #include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/network/row_products.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/data/feature_source.h"
 #include "lib/potential/influence/gradient_reference.h"
 #include "lib/potential/influence/gradient_rows.h"
 #include "lib/potential/influence/potential_products.h"
-#include "lib/network/row_products.h"
+#include "lib/potential/model/atomistic_model.h"
 #include "lib/structure/extxyz_writer.h"
 #include "lib/structure/structure_reader.h"
 // Last: lib/base/logging.h says why.
@@ -144,7 +144,7 @@ template <typename T>
 void BM_AllPairs(benchmark::State& state) {
   const AtomicData data = DataOf(state.range(0));
   const Potential potential = PotentialOf(data);
-  InfluencePoint point;
+  WeightedCheckpoint point;
   point.parameters = potential.parameters;
   std::vector<int64_t> all(kStructures);
   std::iota(all.begin(), all.end(), 0);
@@ -154,7 +154,7 @@ void BM_AllPairs(benchmark::State& state) {
   for (auto _ : state) {
     const double start = CpuSeconds();
     products = *MakePotentialProducts(potential, data, data, point, Options(DTypeOf<T>()), ReferenceExampleGradient);
-    CHECK(products->HoldTests(all).ok());
+    CHECK(products->SetTests(all).ok());
     for (int64_t first = 0; first < kStructures; first += products->tile_size()) {
       const int64_t count = std::min(products->tile_size(), kStructures - first);
       CHECK(products->Products(absl::MakeConstSpan(all).subspan(first, count), true, &tile).ok());

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "lib/train/files/log_format.h"
-#include "lib/train/step_log.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/step_log.h"
 #include "tools/train/train_progress.h"
 
 namespace rutile {

@@ -115,7 +115,7 @@ void BM_RankTargetsExact(benchmark::State& state) {
   SetCounters(mean, &state);
 }
 
-// Batches of 128 distinct queries, every target of a query by itself, as vectorised evaluations do.
+// Batches of 128 distinct queries, every target of a query by itself, as vectorized evaluations do.
 void BM_Masked(benchmark::State& state) {
   at::set_num_threads(1);
   at::NoGradGuard no_grad;

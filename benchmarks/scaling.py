@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the cost of each stage grows: with atoms, neighbours, orders, widths, entities, batch and training set.
+"""How the cost of each stage grows: with atoms, neighbors, orders, widths, entities, batch and training set.
 
     scaling.py OUTPUT_DIR [CURVE...]      writes OUTPUT_DIR/scaling.tsv and, with gnuplot, OUTPUT_DIR/scaling.svg
 

@@ -1,4 +1,4 @@
-// Where a step of training goes, and what the trainer costs beside task and optimiser.
+// Where a step of training goes, and what the trainer costs beside task and optimizer.
 //
 // BM_TrainerStep: steps of a task that computes nothing. 1 300 parameters: two networks of two
 // layers of 16 on 22 features; 32 structures in a batch, 1000 in an epoch; one term (energies) and three (forces and
@@ -7,7 +7,7 @@
 //
 // BM_EnergyStep: data/tio2-pbe (403 structures of 6 atoms, 13 steps in an epoch) in batches of 32, by one thread. A
 // task around the real one notes when its calls begin and end. ns_batch, ns_gradient and ns_step are medians over
-// steps, which other processes disturb little; ns_rest is what is left of a step without them and the optimiser
+// steps, which other processes disturb little; ns_rest is what is left of a step without them and the optimizer
 // (ns_adam, timed alone): the loader, clearing, combining and clipping of gradients, and four looks at the clock.
 // ns_epoch is what the step between two epochs takes longer: shuffling, the log.
 
@@ -35,15 +35,15 @@
 #include "lib/descriptor/featurizer.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/atomistic_task.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 
 namespace rutile {
 namespace {

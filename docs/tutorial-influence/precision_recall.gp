@@ -6,8 +6,8 @@ set xrange [0:1]
 set yrange [0:1.02]
 set key outside bottom center horizontal
 set grid lc rgb "#dddddd"
-# Okabe and Ito's colours.
-array colour[5] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000"]
+# Okabe and Ito's colors.
+array color[5] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000"]
 stats ARG1 using 1 nooutput
-plot for [i = 0 : STATS_blocks - 1] ARG1 index i using 1:2 with linespoints lw 2 pt 7 ps 0.4 lc rgb colour[i + 1] \
+plot for [i = 0 : STATS_blocks - 1] ARG1 index i using 1:2 with linespoints lw 2 pt 7 ps 0.4 lc rgb color[i + 1] \
   title columnheader(1)

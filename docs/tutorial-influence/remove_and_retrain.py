@@ -75,7 +75,7 @@ class Experiment:
         for target in targets:
             if how == 'proponents':
                 candidates = proponents[target]
-            elif how == 'neighbours':
+            elif how == 'neighbors':
                 candidates = [t for t in self.train if {t[0], t[2]} & {target[0], target[2]}]
                 generator.shuffle(candidates)
             else:
@@ -102,7 +102,7 @@ def main():
     with open(f'{options.out}/removed.tsv', 'w') as file:
         file.write('how\tper_target\tseeds\ttriples_removed\tmrr\tmrr_deviation\thits@1\tother_mrr\n')
         for how, count in [('nothing', 0)] + [(h, n) for n in options.remove
-                                              for h in ('proponents', 'neighbours', 'random')]:
+                                              for h in ('proponents', 'neighbors', 'random')]:
             mrr, hits, other, sizes = [], [], [], []
             for seed in range(2, 2 + options.seeds):
                 gone = experiment.removed(how, targets, count, proponents, seed) if count else set()

@@ -17,7 +17,7 @@ std::string RandomBytes(size_t size) {
   return bytes;
 }
 
-// RFC 3720 B.4 and the check value that catalogues of checksums list.
+// RFC 3720 B.4 and the check value that catalogs of checksums list.
 TEST(Crc32cTest, KnownVectors) {
   std::string ascending, descending;
   for (int i = 0; i < 32; ++i) ascending += static_cast<char>(i);

@@ -52,7 +52,7 @@ class AtomicFile {
   // RESOURCE_EXHAUSTED when the device is full; the message names the path.
   absl::Status Append(absl::string_view bytes);
   // Appends `size` bytes of another open file from its offset 0, inside the kernel where it can. drain: the other file
-  // is of no use afterwards, and its space is given back piece by piece, to be taken for this one.
+  // is of no use afterward, and its space is given back piece by piece, to be taken for this one.
   absl::Status AppendFile(int fd, int64_t size, bool drain = false);
   absl::Status Commit();
 

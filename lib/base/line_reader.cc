@@ -56,7 +56,7 @@ class GzipSource : public ByteSource {
   GzipSource(absl::string_view input, std::unique_ptr<ByteSource> source, std::string path)
       : input_(input), source_(std::move(source)), path_(std::move(path)) {}
   ~GzipSource() override {
-    if (initialised_) ::inflateEnd(&stream_);
+    if (initialized_) ::inflateEnd(&stream_);
   }
 
   absl::StatusOr<size_t> Read(char* out, size_t size) override {
@@ -107,9 +107,9 @@ class GzipSource : public ByteSource {
 
   absl::Status StartMember() {
     if (members_ > 0 && input_[0] != kGzipMagic[0]) return Damaged("other bytes behind the end of the stream");
-    const int result = initialised_ ? ::inflateReset(&stream_) : ::inflateInit2(&stream_, 15 + 16);
+    const int result = initialized_ ? ::inflateReset(&stream_) : ::inflateInit2(&stream_, 15 + 16);
     if (result != Z_OK) return absl::ResourceExhaustedError(absl::StrCat(path_, ": zlib cannot start"));
-    initialised_ = true;
+    initialized_ = true;
     in_member_ = true;
     ++members_;
     return absl::OkStatus();
@@ -120,7 +120,7 @@ class GzipSource : public ByteSource {
   std::string path_;
   std::vector<char> buffer_;
   z_stream stream_ = {};
-  bool initialised_ = false;
+  bool initialized_ = false;
   bool in_member_ = false;
   int64_t members_ = 0;
 };

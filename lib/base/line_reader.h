@@ -24,7 +24,7 @@ class ByteSource;
 //   RETURN_IF_ERROR(reader.status());
 //
 // Lines end in \n or \r\n, the last one perhaps in nothing. A UTF-8 byte order mark at the start is skipped. gzip is
-// recognised by its first bytes, and may hold several members. Memory: 1 MiB, or twice the longest line, plus mapped
+// recognized by its first bytes, and may hold several members. Memory: 1 MiB, or twice the longest line, plus mapped
 // pages, which the kernel may drop.
 class LineReader {
  public:

@@ -49,7 +49,7 @@ double RandomStream::Uniform() { return static_cast<double>(Next() >> 11) * 0x1p
 
 uint64_t RandomStream::Below(uint64_t n) {
   CHECK_GT(n, 0u);
-  const uint64_t limit = UINT64_MAX - UINT64_MAX % n;  // values at or above it would favour small results
+  const uint64_t limit = UINT64_MAX - UINT64_MAX % n;  // values at or above it would favor small results
   uint64_t value;
   do value = Next();
   while (value >= limit);

@@ -86,7 +86,7 @@ TEST(RandomStreamTest, BelowIsFair) {
   for (int i = 0; i < n; ++i) ++counts[stream.Below(7)];
   for (const int count : counts) EXPECT_NEAR(count, n / 7, 5 * std::sqrt(n / 7.0));
   for (int i = 0; i < 100; ++i) EXPECT_EQ(stream.Below(1), 0u);
-  const uint64_t large = UINT64_MAX / 2 + 2;  // where a plain remainder would favour small results by half
+  const uint64_t large = UINT64_MAX / 2 + 2;  // where a plain remainder would favor small results by half
   int low = 0;
   for (int i = 0; i < 10000; ++i) low += stream.Below(large) < large / 2;
   EXPECT_NEAR(low, 5000, 250);

@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// Without angular neighbours: what is left to the lanes where triplets are listed.
+// Without angular neighbors: what is left to the lanes where triplets are listed.
 template <typename T>
 ChebyshevTables<T> RadialTables(ChebyshevTables<T> tables) {
   tables.method = AngularMethod::kTriplets;
@@ -45,12 +45,12 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     const auto* const own = dynamic_cast<const OwnState*>(&state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
     if (own->is_listed) return nullptr;
-    return std::make_unique<KeptLanes<T>>(*own, tables_.spins.size(), NumMoments(tables_));
+    return std::make_unique<GeometrySnapshot<T>>(*own, tables_.spins.size(), NumMoments(tables_));
   }
 
   void Resume(const typename DescriptorDerivatives<T>::Kept& kept, State* state) const override {
     OwnState* const own = Own(state);
-    const auto* const lanes = dynamic_cast<const KeptLanes<T>*>(&kept);
+    const auto* const lanes = dynamic_cast<const GeometrySnapshot<T>*>(&kept);
     CHECK(lanes != nullptr) << "it is not of Keep";
     own->is_listed = false;
     own->lanes = lanes->lanes();
@@ -80,7 +80,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
   }
 
  private:
-  struct OwnState : LaneState<T> {
+  struct OwnState : InterleavedNeighbors<T> {
     bool is_listed = false;  // angular parts come from `listed`
     ListedState<T> listed;
   };
@@ -91,7 +91,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     return own;
   }
 
-  static void CheckProduct(const LaneState<T>& state, absl::Span<const uint8_t> sampled, bool strain) {
+  static void CheckProduct(const InterleavedNeighbors<T>& state, absl::Span<const uint8_t> sampled, bool strain) {
     CHECK(sampled.empty() || sampled.size() == state.num_atoms) << sampled.size() << " vs. " << state.num_atoms;
     CHECK(sampled.empty() || !strain) << "a strain needs all atoms";
   }

@@ -12,8 +12,8 @@ namespace rutile {
 
 // Equals MakeReferenceDerivatives to rounding (1e-11 of the largest value in fp64). T is float or double; positions
 // become vectors in fp64 in either. Options must be valid. Results depend on the instruction set in the last digits,
-// and on nothing else. Every product costs O(neighbours) with kMoments, O(neighbours^2) with kTriplets, which runs over
-// StructureGeometry::triplets where they are given, else over pairs of neighbours as they lie.
+// and on nothing else. Every product costs O(neighbors) with kMoments, O(neighbors^2) with kTriplets, which runs over
+// StructureGeometry::triplets where they are given, else over pairs of neighbors as they lie.
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeChebyshevDerivatives(const ChebyshevOptions& options,
                                                                          AngularMethod method);

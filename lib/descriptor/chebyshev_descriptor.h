@@ -7,14 +7,14 @@
 #include <memory>
 
 #include "lib/descriptor/chebyshev_options.h"
-#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/descriptor.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
 
 namespace rutile {
 
 // Equals ChebyshevReference to 1e-11 max(1, |G|) in fp64 and 2e-4 max(1, |G|) in fp32, at every order. With kMoments
-// the angular part costs O(neighbours), with kTriplets O(neighbours^2). On one instruction set the bits of a row depend
-// on nothing but its atom's neighbours and their order.
+// the angular part costs O(neighbors), with kTriplets O(neighbors^2). On one instruction set the bits of a row depend
+// on nothing but its atom's neighbors and their order.
 class ChebyshevDescriptor : public Descriptor {
  public:
   // CHECK-fails when the options are not valid.

@@ -12,8 +12,8 @@
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev.h"
 #include "lib/descriptor/descriptor_factory.h"
-#include "lib/testing/for_each_target.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/testing/for_each_target.h"
 
 namespace rutile {
 namespace {
@@ -95,20 +95,20 @@ class InvarianceTest : public ::testing::TestWithParam<AngularMethod> {
 TEST_P(InvarianceTest, Rotation) {
   const double a = 0.7, b = -1.2, ca = std::cos(a), sa = std::sin(a), cb = std::cos(b), sb = std::sin(b);
   const double rotation[9] = {ca * cb, -sa, ca * sb, sa * cb, ca, sa * sb, -sb, 0, cb};
-  Structure turned = Skew();
+  Structure transposed = Skew();
   const auto rotate = [&](double* v) {
     const double old[3] = {v[0], v[1], v[2]};
     for (int i = 0; i < 3; ++i) {
       v[i] = rotation[3 * i] * old[0] + rotation[3 * i + 1] * old[1] + rotation[3 * i + 2] * old[2];
     }
   };
-  for (int i = 0; i < 5; ++i) rotate(&turned.position[3 * i]);
-  for (int i = 0; i < 3; ++i) rotate(&turned.cell[3 * i]);
-  ExpectClose(Of(turned), Of(Skew()), 1e-11);
+  for (int i = 0; i < 5; ++i) rotate(&transposed.position[3 * i]);
+  for (int i = 0; i < 3; ++i) rotate(&transposed.cell[3 * i]);
+  ExpectClose(Of(transposed), Of(Skew()), 1e-11);
   // An improper one, too: the descriptor does not see chirality.
-  for (int i = 0; i < 5; ++i) turned.position[3 * i] *= -1;
-  for (int i = 0; i < 3; ++i) turned.cell[3 * i] *= -1;
-  ExpectClose(Of(turned), Of(Skew()), 1e-11);
+  for (int i = 0; i < 5; ++i) transposed.position[3 * i] *= -1;
+  for (int i = 0; i < 3; ++i) transposed.cell[3 * i] *= -1;
+  ExpectClose(Of(transposed), Of(Skew()), 1e-11);
 }
 
 TEST_P(InvarianceTest, TranslationAndChoiceOfImage) {
@@ -168,7 +168,7 @@ TEST(ChebyshevDescriptorTest, LongerNeighborList) {
   ExpectClose(features, Features<double>(ChebyshevReference(SkewOptions()), SkewOptions().species, structure), 1e-11);
 }
 
-// A row's bits depend on its atom's neighbours alone, so neither on threads nor on what a workspace saw before.
+// A row's bits depend on its atom's neighbors alone, so neither on threads nor on what a workspace saw before.
 TEST(ChebyshevDescriptorTest, ThreadsGiveTheSameBits) {
   std::vector<Structure> structures;
   for (int k = 0; k < 24; ++k) {

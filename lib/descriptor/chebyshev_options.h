@@ -16,7 +16,7 @@ namespace rutile {
 // How the angular sum is evaluated. Both give the same numbers to rounding.
 enum class AngularMethod { kMoments, kTriplets };
 
-// Angular features of neighbours within a cutoff.
+// Angular features of neighbors within a cutoff.
 struct AngularSet {
   int order = 0;      // highest Chebyshev polynomial: order + 1 features
   double cutoff = 0;  // Angstrom
@@ -28,10 +28,10 @@ struct ChebyshevOptions {
   double rad_cutoff = 6.0;       // Angstrom
   int ang_order = 3;
   double ang_cutoff = 4.0;  // Angstrom; may be above rad_cutoff (aenet itself does not allow it)
-  // The same sums again over nearer neighbours, so that shells are told apart by their angles, too; not in aenet. Their
+  // The same sums again over nearer neighbors, so that shells are told apart by their angles, too; not in aenet. Their
   // features follow all others, set after set. Cutoffs decrease, from below ang_cutoff.
   std::vector<AngularSet> nearer;
-  double min_cutoff = 0.55;  // Angstrom: neighbours at or below it do not count
+  double min_cutoff = 0.55;  // Angstrom: neighbors at or below it do not count
 
   int num_features() const;
   // Without `nearer`, what aenet has: the first columns.
@@ -39,7 +39,7 @@ struct ChebyshevOptions {
   // Set k of `nearer` as a descriptor of its own, whose radial features (the first of the one or two halves of its
   // columns each) are not wanted.
   ChebyshevOptions Nearer(size_t k) const;
-  // Neighbours up to here are needed, Angstrom: the larger of the two.
+  // Neighbors up to here are needed, Angstrom: the larger of the two.
   double cutoff() const { return rad_cutoff > ang_cutoff ? rad_cutoff : ang_cutoff; }
   // w_j of each species: ..., -2, -1, 0, 1, 2, ...; 0 is skipped for an even number. {1} for one species.
   std::vector<double> TypeSpins() const;

@@ -43,7 +43,7 @@ TEST_P(GoldenTest, Features) {
 INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(GoldenCaseNames()),
                          [](const auto& info) { return info.param; });
 
-// Two neighbours at right angles, r = 2 and 3, orders up to 2: everything by hand.
+// Two neighbors at right angles, r = 2 and 3, orders up to 2: everything by hand.
 TEST(ChebyshevReferenceTest, RightAngleByHand) {
   ChebyshevOptions options;
   options.species = {1, 6, 8};  // typespins -1, 0, 1
@@ -102,7 +102,7 @@ TEST(ChebyshevReferenceTest, PrintedNumbers) {
   for (int n = 0; n < 5; ++n) EXPECT_NEAR(o[n], radial[n], 1e-11);
   const double angular[] = {0.682826878921, -0.170733566937, -0.597446669737, 0.469503882308};
   for (int n = 0; n < 4; ++n) EXPECT_NEAR(o[11 + n], angular[n], 1e-11);
-  for (int n = 0; n < 3; ++n) EXPECT_NEAR(o[15 + n], radial[n], 1e-11);  // both neighbours have typespin 1
+  for (int n = 0; n < 3; ++n) EXPECT_NEAR(o[15 + n], radial[n], 1e-11);  // both neighbors have typespin 1
 
   const GoldenCase copper = ReadGoldenCase("fcc_cu_primitive_1atom");
   const std::vector<double> cu = Features(copper.descriptor, copper.structure);

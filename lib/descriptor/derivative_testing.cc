@@ -125,7 +125,7 @@ std::vector<DerivativeCase> DerivativeCases() {
   };
   add("one atom alone", RandomStructure(1, 0, 1), Options(2, 5, 4, 3, 3));
   add("one atom and its images", RandomStructure(1, 2.1, 2), Options(1, 5, 4.5, 3, 4));
-  add("no neighbours", RandomStructure(3, 30, 3), Options(2, 5, 1.0, 3, 0.9));
+  add("no neighbors", RandomStructure(3, 30, 3), Options(2, 5, 1.0, 3, 0.9));
   Structure line;
   for (int i = 0; i < 5; ++i) {
     line.element.push_back(1);
@@ -145,7 +145,7 @@ std::vector<DerivativeCase> DerivativeCases() {
   }
   add("equal cutoffs", RandomStructure(10, 4.5, 40), Options(2, 1, 4, 5, 4));
   add("angular cutoff above radial", RandomStructure(12, 4.5, 42), Options(2, 6, 3, 4, 4.2));
-  add("no radial neighbours", RandomStructure(12, 4.5, 43), Options(3, 3, 0.7, 3, 3.5));
+  add("no radial neighbors", RandomStructure(12, 4.5, 43), Options(3, 3, 0.7, 3, 3.5));
   add("high orders", RandomStructure(5, 3.5, 41), Options(2, 32, 5, 20, 4));
   return cases;
 }

@@ -52,7 +52,7 @@ struct DerivativeCase {
 // Atoms at random in a skew periodic cell (or none for edge 0), no two nearer than 1 Angstrom.
 Structure RandomStructure(int num_atoms, double edge, uint64_t seed);
 
-// The awkward ones: one atom alone, in a crystal, no neighbours, collinear, a cell thinner than the cutoff, 1 to 5
+// The awkward ones: one atom alone, in a crystal, no neighbors, collinear, a cell thinner than the cutoff, 1 to 5
 // species, every order up to 8 and some above.
 std::vector<DerivativeCase> DerivativeCases();
 

@@ -1,4 +1,4 @@
-// What turns an atom's neighbourhood into numbers that do not change under rotation, translation and permutation.
+// What turns an atom's neighborhood into numbers that do not change under rotation, translation and permutation.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_H_
 #define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_H_
@@ -23,7 +23,7 @@ class Descriptor {
   virtual ~Descriptor() = default;
 
   virtual int num_features() const = 0;
-  // Neighbours up to here are needed, Angstrom.
+  // Neighbors up to here are needed, Angstrom.
   virtual double cutoff() const = 0;
   virtual std::unique_ptr<Workspace> MakeWorkspace() const = 0;
 

@@ -17,7 +17,7 @@ ChebyshevOptions Options() {
 TEST(DescriptorCostTest, RadialPartByHand) {
   ChebyshevOptions options = Options();
   options.ang_order = 0;
-  options.ang_cutoff = 0.001;  // no neighbours
+  options.ang_cutoff = 0.001;  // no neighbors
   const DescriptorCost cost(options, AngularMethod::kMoments, 4, 6);
   // 5 + 1 + 1 + 3 + 9, f_c: 2 + 2 + 8 + 2, 2, and 3 for each polynomial; an atom: 2 (3 + 16) + 4 (16 + 1).
   EXPECT_EQ(cost.Features(1, 100), 100 * (19 + 14 + 2 + 48) + 38 + 68);
@@ -26,7 +26,7 @@ TEST(DescriptorCostTest, RadialPartByHand) {
 TEST(DescriptorCostTest, GrowsWithPairsAndAtoms) {
   const DescriptorCost cost(Options(), AngularMethod::kMoments, 8, 6);
   EXPECT_EQ(cost.Features(0, 0), 0);
-  // In proportion, as O(neighbours) says.
+  // In proportion, as O(neighbors) says.
   EXPECT_NEAR(static_cast<double>(cost.Features(20, 1600)), 2.0 * cost.Features(10, 800), 4);
   const double one = static_cast<double>(cost.Features(10, 800));
   EXPECT_GT(static_cast<double>(cost.Vjp(10, 800)), one);
@@ -34,13 +34,13 @@ TEST(DescriptorCostTest, GrowsWithPairsAndAtoms) {
   EXPECT_LT(static_cast<double>(cost.Vjp(10, 800) + cost.Jvp(10, 800)), 6 * one);
 }
 
-// notes: 12.4 kflop an atom at 78 neighbours, of which 13 count for angles.
+// notes: 12.4 kflop an atom at 78 neighbors, of which 13 count for angles.
 TEST(DescriptorCostTest, IsOfTheRightSize) {
   const DescriptorCost cost(Options(), AngularMethod::kMoments, 8, 6);
   EXPECT_NEAR(static_cast<double>(cost.Features(1, 78)), 10000, 4000);
 }
 
-TEST(DescriptorCostTest, TripletsGrowWithTheSquareOfNeighbours) {
+TEST(DescriptorCostTest, TripletsGrowWithTheSquareOfNeighbors) {
   const DescriptorCost triplets(Options(), AngularMethod::kTriplets, 8, 3.5);
   const double ratio =
       static_cast<double>(triplets.Features(1, 2000)) / static_cast<double>(triplets.Features(1, 1000));

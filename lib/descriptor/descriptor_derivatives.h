@@ -1,10 +1,10 @@
-// Features and products with their derivatives, nothing stored but neighbours: what force training is made of.
+// Features and products with their derivatives, nothing stored but neighbors: what force training is made of.
 //
 // With G_in the features of atom i and J = dG/dr never formed:
 //   Features  G                                       and keeps what the two below need
 //   Vjp       f = -J^T q    forces from q_in = dE/dG_in, and the derivative of the energy by the strain
 //   Jvp       t = J v       how features change when atoms move along v and the cell is strained
-// All three cost O(neighbours) with AngularMethod::kMoments.
+// All three cost O(neighbors) with AngularMethod::kMoments.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_DERIVATIVES_H_
 #define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_DERIVATIVES_H_
@@ -31,7 +31,7 @@ struct StructureGeometry {
 template <typename T>
 class DescriptorDerivatives {
  public:
-  // What Features leaves for Vjp and Jvp: sorted neighbours, moments. It grows to the largest structure that it sees
+  // What Features leaves for Vjp and Jvp: sorted neighbors, moments. It grows to the largest structure that it sees
   // and keeps its memory. It does not refer to the geometry's memory after Features has returned.
   class State {
    public:
@@ -49,7 +49,7 @@ class DescriptorDerivatives {
   virtual ~DescriptorDerivatives() = default;
 
   virtual int num_features() const = 0;
-  // Neighbours up to here are needed, Angstrom.
+  // Neighbors up to here are needed, Angstrom.
   virtual double cutoff() const = 0;
   virtual std::unique_ptr<State> MakeState() const = 0;
 

@@ -12,8 +12,8 @@
 #include "lib/descriptor/feature_file.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_vectors.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/species_map.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -70,7 +70,7 @@ class Featurizer : public StructureConsumer {
     }
     if (file.cutoff < descriptor_->cutoff()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          file.file.path, ": holds neighbours up to ", file.cutoff, " Angstrom, but the descriptor's cutoff is ",
+          file.file.path, ": holds neighbors up to ", file.cutoff, " Angstrom, but the descriptor's cutoff is ",
           descriptor_->cutoff(), "; run cache-neighbors with --cutoff=", descriptor_->cutoff(), " or longer"));
     }
     return absl::OkStatus();
@@ -122,7 +122,7 @@ class Featurizer : public StructureConsumer {
     return absl::OkStatus();
   }
 
-  // Neighbours stay in the cache: positions and species come in, features go out.
+  // Neighbors stay in the cache: positions and species come in, features go out.
   void CountFeatures(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
     const int64_t number = options_.precision == DType::kF64 ? 8 : 4;
     scope.Add(Counter::kAtoms, atoms);

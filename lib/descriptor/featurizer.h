@@ -1,4 +1,4 @@
-// From files of structures to a file of features: reading, neighbours, descriptors and writing as one stream.
+// From files of structures to a file of features: reading, neighbors, descriptors and writing as one stream.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_FEATURIZER_H_
 #define RUTILE_LIB_DESCRIPTOR_FEATURIZER_H_
@@ -27,7 +27,7 @@ struct FeaturizeOptions : StructureStreamOptions {
 };
 
 struct FeaturizeStats : StructureStreamStats {
-  int64_t pairs = 0;            // neighbours within the cutoff, i -> j and j -> i
+  int64_t pairs = 0;            // neighbors within the cutoff, i -> j and j -> i
   int64_t too_close = 0;        // structures with a pair at or below min_cutoff, which the descriptor does not see
   std::string first_too_close;  // its name
 };
@@ -42,7 +42,7 @@ struct FeaturizedStructure {
 };
 
 // Reads every input (see StreamStructures) and calls `sink` for each structure in order, from one thread. Files of
-// neighbours are used as they are: the features are bit for bit those of the structures. INVALID_ARGUMENT, too, when
+// neighbors are used as they are: the features are bit for bit those of the structures. INVALID_ARGUMENT, too, when
 // one was made for another descriptor, or to a smaller cutoff than the descriptor's.
 absl::StatusOr<FeaturizeStats> ForEachFeaturized(absl::Span<const std::string> inputs, const FeaturizeOptions& options,
                                                  const std::function<absl::Status(const FeaturizedStructure&)>& sink);

@@ -100,8 +100,8 @@ TEST(FeaturizerTest, FirstErrorInTheInputIsReportedForAnyNumberOfThreads) {
   }
 }
 
-// From a file of neighbours: the same features, bit for bit, for every descriptor that it can serve.
-TEST(FeaturizerTest, NeighboursInsteadOfStructures) {
+// From a file of neighbors: the same features, bit for bit, for every descriptor that it can serve.
+TEST(FeaturizerTest, NeighborsInsteadOfStructures) {
   CacheNeighborsOptions cache;
   cache.cutoff = 5;
   ASSERT_TRUE(CacheNeighbors({kTio2}, Temp("neighbors"), cache, {}).ok());
@@ -117,7 +117,7 @@ TEST(FeaturizerTest, NeighboursInsteadOfStructures) {
   }
   options.descriptor.rad_cutoff = 5.5;
   EXPECT_THAT(Featurize({Temp("neighbors")}, Temp("longer"), options, {}).status().message(),
-              HasSubstr("holds neighbours up to 5 Angstrom, but the descriptor's cutoff is 5.5"));
+              HasSubstr("holds neighbors up to 5 Angstrom, but the descriptor's cutoff is 5.5"));
 
   cache.species = Options().descriptor.species;
   cache.descriptor = Options().descriptor.ToJson();

@@ -13,7 +13,7 @@
 
 namespace rutile {
 
-// Sums over pairs and triplets in fp64, O(neighbours^2); T is the type of the arrays alone. Options must be valid.
+// Sums over pairs and triplets in fp64, O(neighbors^2); T is the type of the arrays alone. Options must be valid.
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeReferenceDerivatives(const ChebyshevOptions& options);
 

@@ -152,7 +152,7 @@ class StpParser {
     if (setup_.options.ang_cutoff > setup_.options.rad_cutoff) {
       return Error(absl::StrCat("angular_Rc = ", setup_.options.ang_cutoff,
                                 " is above radial_Rc = ", setup_.options.rad_cutoff,
-                                ": the typespins of neighbours beyond radial_Rc are not defined in aenet; lower "
+                                ": the typespins of neighbors beyond radial_Rc are not defined in aenet; lower "
                                 "angular_Rc or raise radial_Rc, or give --rad_cutoff and --ang_cutoff instead"));
     }
     return absl::OkStatus();

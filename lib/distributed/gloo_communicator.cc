@@ -20,9 +20,9 @@
 #include "lib/distributed/gloo_mesh.h"
 #include "lib/distributed/nccl_sums.h"
 #include "lib/distributed/processor_share.h"
-#include "lib/trace/scope.h"
 #include "lib/task/torch_facts.h"
 #include "lib/tensorfile/torch_compat.h"
+#include "lib/trace/scope.h"
 
 #ifdef USE_C10D_GLOO
 #include <netdb.h>
@@ -86,7 +86,7 @@ std::string NumericAddress(const sockaddr* address, socklen_t length) {
 // This machine's address on the way to `host`; "" when it is not known, or `host` is this machine, whose own name means
 // 127.0.1.1 on Debian, and may mean an address that leads nowhere else. No packet is sent: connecting a datagram socket
 // asks the routing table.
-std::string AddressTowards(const std::string& host) {
+std::string AddressToward(const std::string& host) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
@@ -286,10 +286,10 @@ class GlooCommunicator : public Communicator {
     using Group = c10d::ProcessGroupGloo;
     if (!options_.interface.empty()) return Group::createDeviceForInterface(options_.interface);
     if (settings_.size == settings_.local_size) return Group::createDeviceForHostname("127.0.0.1");
-    std::string own = AddressTowards(settings_.master_address);
+    std::string own = AddressToward(settings_.master_address);
     // On rank 0's machine that says nothing: there others are asked for, and the way to the first of them counts.
     for (const std::string& other : Tell("address", own)) {
-      if (own.empty() && !other.empty()) own = AddressTowards(other);
+      if (own.empty() && !other.empty()) own = AddressToward(other);
     }
     return own.empty() ? Group::createDefaultDevice() : Group::createDeviceForHostname(own);
   }

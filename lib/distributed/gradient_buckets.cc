@@ -73,16 +73,16 @@ GradientBuckets::GradientBuckets(Communicator* communicator, DType dtype, int64_
       early_(std::move(early)),
       bucket_size_(bucket_bytes / ByteSize(dtype)) {
   CHECK(dtype == DType::kF32 || dtype == DType::kF64);
-  SetResting({});
+  SetFrozen({});
 }
 
-void GradientBuckets::SetResting(absl::Span<const GradientRange> resting) {
+void GradientBuckets::SetFrozen(absl::Span<const GradientRange> frozen) {
   CHECK_EQ(started_, 0u);
   buckets_.clear();
-  AddBuckets(Without(early_, resting));
+  AddBuckets(Without(early_, frozen));
   num_early_ = buckets_.size();
   const GradientRange all = {0, size_};
-  AddBuckets(Without(Without({&all, 1}, early_), resting));
+  AddBuckets(Without(Without({&all, 1}, early_), frozen));
 }
 
 void GradientBuckets::AddBuckets(absl::Span<const GradientRange> ranges) {

@@ -29,7 +29,7 @@ class GradientBuckets : public GradientObserver {
                   int64_t bucket_bytes = kBucketBytes);
 
   // What rests is not added up. Between steps.
-  void SetResting(absl::Span<const GradientRange> resting);
+  void SetFrozen(absl::Span<const GradientRange> frozen);
 
   // From now on this object may observe a task whose gradients[0] is `gradient` [P].
   void Begin(const Tensor& gradient);

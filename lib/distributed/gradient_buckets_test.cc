@@ -71,7 +71,7 @@ TEST(GradientBucketsTest, StartInAFixedOrderAsSoonAsTheyAreFinished) {
   EXPECT_EQ(buckets.Complete(&gradient), absl::UnavailableError("gone"));
   // The next step begins anew; what rests is left out, also where a task announces it.
   recorder.started.clear();
-  buckets.SetResting({{0, n}, {n * 3 / 2, size - n / 4 + 5}});
+  buckets.SetFrozen({{0, n}, {n * 3 / 2, size - n / 4 + 5}});
   buckets.Begin(gradient);
   buckets.Finish({n, n * 5 / 2});
   EXPECT_THAT(recorder.started, ElementsAre(std::pair(n, n / 2)));
@@ -97,18 +97,18 @@ T Value(int rank, int64_t i) {
 // The sum by ranks that announce everything in pieces, a part, or nothing, as `announces` says.
 template <typename T>
 std::vector<std::vector<T>> Sums(const std::vector<int>& announces, int64_t size, absl::Span<const GradientRange> early,
-                                 absl::Span<const GradientRange> resting, bool later) {
+                                 absl::Span<const GradientRange> frozen, bool later) {
   std::vector<std::vector<T>> sums(announces.size());
   RunAsThreads(static_cast<int>(announces.size()), [&](Communicator* communicator) {
     const int rank = communicator->rank();
     GradientBuckets buckets(communicator, DTypeOf<T>(), size, {early.begin(), early.end()}, kBytes);
-    buckets.SetResting(resting);
+    buckets.SetFrozen(frozen);
     Tensor gradient = Tensor::Zeros(DTypeOf<T>(), {size});
     const absl::Span<T> values = gradient.mutable_values<T>();
     RandomStream stream(rank, "pieces");
     for (int step = 0; step < 2; ++step) {
       for (int64_t i = 0; i < size; ++i) values[i] = Value<T>(rank + step, i);
-      for (const GradientRange& range : resting) {
+      for (const GradientRange& range : frozen) {
         std::fill(values.begin() + range.begin, values.begin() + range.end, std::numeric_limits<T>::quiet_NaN());
       }
       if (announces[rank] > 0) {
@@ -138,10 +138,10 @@ template <typename T>
 void ExpectSameBits() {
   const int64_t size = kBytes / sizeof(T) * 9 / 2 + 77;
   const std::vector<GradientRange> early = {{100, size - 700}, {size - 50, size}};
-  const std::vector<GradientRange> resting = {{40, 120}, {size - 30, size - 20}};
-  const auto expected = Sums<T>({0, 0, 0}, size, early, resting, /*later=*/false);
+  const std::vector<GradientRange> frozen = {{40, 120}, {size - 30, size - 20}};
+  const auto expected = Sums<T>({0, 0, 0}, size, early, frozen, /*later=*/false);
   for (const std::vector<int>& announces : {std::vector<int>{2, 2, 2}, {2, 0, 1}, {0, 1, 2}}) {
-    const auto found = Sums<T>(announces, size, early, resting, /*later=*/false);
+    const auto found = Sums<T>(announces, size, early, frozen, /*later=*/false);
     for (size_t rank = 0; rank < found.size(); ++rank) {
       for (int64_t i = 0; i < size; ++i) {
         const bool rests = (i >= 40 && i < 120) || (i >= size - 30 && i < size - 20);

@@ -23,13 +23,13 @@ GradientReducer::GradientReducer(Agreement* agreement, const Task& task)
                    num_terms_ == 1 ? task.EarlyGradients() : std::vector<GradientRange>());
 }
 
-void GradientReducer::SetResting(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices) {
+void GradientReducer::SetFrozen(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices) {
   if (!buckets_.has_value()) return;
-  std::vector<GradientRange> resting;
+  std::vector<GradientRange> frozen;
   for (size_t s = 0; s < slices.size(); ++s) {
-    if (slices[s]) resting.push_back({all[s].offset, all[s].offset + all[s].num_elements()});
+    if (slices[s]) frozen.push_back({all[s].offset, all[s].offset + all[s].num_elements()});
   }
-  buckets_->SetResting(resting);
+  buckets_->SetFrozen(frozen);
 }
 
 GradientObserver* GradientReducer::Watch(absl::Span<Tensor> gradients) {

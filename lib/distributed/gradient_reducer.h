@@ -28,8 +28,8 @@ class GradientReducer {
   // agreement: nullptr: alone.
   GradientReducer(Agreement* agreement, const Task& task);
 
-  // Task::SetResting's slices of Task::parameter_slices(): no part of what is added up.
-  void SetResting(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices);
+  // Task::SetFrozen's slices of Task::parameter_slices(): no part of what is added up.
+  void SetFrozen(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices);
 
   // Who shall be told of the gradients while the last batch before ReduceTerms is worked on. nullptr: nobody.
   GradientObserver* Watch(absl::Span<Tensor> gradients);

@@ -10,8 +10,8 @@
 #include "lib/evaluation/learning_curve.h"
 #include "lib/plot/html_report.h"
 #include "lib/plot/plots.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/decimal.h"
 #include "lib/base/tsv_cell.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -10,8 +10,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/evaluation/prediction_errors.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/trace/scope.h"
 #include "nlohmann/json.hpp"
 
 namespace rutile {

@@ -16,8 +16,8 @@
 #include "lib/graph/kgx_nodes.h"
 #include "lib/graph/triple_reader.h"
 #include "lib/graph/vocabulary.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_header.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -289,7 +289,7 @@ class Builder {
     for (size_t i = 0; i < graph().entity_labels.size(); ++i) {
       if (!graph().entity_labels[i].empty()) continue;
       graph().entity_labels[i] = graph().entities[i];
-      ++report().unlabelled;
+      ++report().unlabeled;
     }
     if (result_.edge_map.size() == 0) return absl::OkStatus();
     const auto labels = result_.edge_map.Labels();

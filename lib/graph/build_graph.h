@@ -49,13 +49,13 @@ struct SplitReport {
 
 struct BuildGraphReport {
   std::array<SplitReport, 3> splits;               // train, valid, test
-  std::vector<std::string> formats;                // what files were recognised as, where there was a choice
+  std::vector<std::string> formats;                // what files were recognized as, where there was a choice
   int64_t unseen_entities = 0;                     // different ones of valid and test that are in no training triple
   int64_t unseen_relations = 0;                    // likewise
   std::vector<std::string> unseen_relation_names;  // some of them
   int64_t unused_entities = 0;                     // have ids, but no triple
   int64_t unused_relations = 0;                    // likewise
-  int64_t unlabelled = 0;                          // entities without a name for people, where others have one
+  int64_t unlabeled = 0;                           // entities without a name for people, where others have one
   Finding malformed_nodes;
 };
 

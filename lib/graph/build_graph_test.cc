@@ -102,7 +102,7 @@ TEST(BuildGraphTest, GivenIds) {
   EXPECT_THAT(built->graph.entities, ElementsAre("a", "b", "c"));
   EXPECT_THAT(built->graph.entity_labels, ElementsAre("Alpha", "Beta", "c"));
   EXPECT_THAT(built->graph.train, ElementsAre(Triple{1, 1, 0}));
-  EXPECT_EQ(built->report.unlabelled, 1);
+  EXPECT_EQ(built->report.unlabeled, 1);
   EXPECT_EQ(built->report.unused_entities, 1);
   EXPECT_EQ(built->report.unused_relations, 1);
   EXPECT_THAT(built->report.formats, ElementsAre(EndsWith("entities: 3 names, name and index"),
@@ -263,7 +263,7 @@ TEST(BuildGraphTest, Kgx) {
   ASSERT_TRUE(built.ok()) << built.status();
   EXPECT_THAT(built->graph.entities, ElementsAre("C:1", "D:1", "C:2", "G:1"));
   EXPECT_THAT(built->graph.entity_labels, ElementsAre("aspirin", "pain", "C:2", "G:1"));
-  EXPECT_EQ(built->report.unlabelled, 2);
+  EXPECT_EQ(built->report.unlabeled, 2);
   EXPECT_THAT(built->graph.relations, ElementsAre("predicate:0", "predicate:1"));
   EXPECT_THAT(built->graph.relation_labels, ElementsAre("biolink:treats", "biolink:affects (object_aspect activity)"));
   EXPECT_EQ(built->edge_map.size(), 2);

@@ -21,15 +21,15 @@ NameIds::NameIds(absl::string_view what, const std::vector<std::string>& names, 
 
 absl::StatusOr<int32_t> NameIds::Find(absl::string_view name) const {
   if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
-  const auto labelled = labels_.find(name);
-  if (labelled == labels_.end()) {
+  const auto labeled = labels_.find(name);
+  if (labeled == labels_.end()) {
     return absl::InvalidArgumentError(absl::StrCat("no ", what_, " is called \"", name, "\""));
   }
-  if (labelled->second == kSeveral) {
+  if (labeled->second == kSeveral) {
     return absl::InvalidArgumentError(absl::StrCat("several ", what_ == "entity" ? "entities" : "relations",
                                                    " have the label \"", name, "\": give the name"));
   }
-  return labelled->second;
+  return labeled->second;
 }
 
 }  // namespace rutile

@@ -10,8 +10,8 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_header.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

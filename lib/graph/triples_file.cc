@@ -13,11 +13,11 @@
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/name_lines.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

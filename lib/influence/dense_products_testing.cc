@@ -28,7 +28,7 @@ DenseProducts::DenseProducts(int64_t num_train, int64_t num_tests, int checkpoin
       slices_({{"a", 0, {3}, false}, {"b", 3, {2, 2}, false}, {"count", kBuffer, {1}, true}, {"c", 8, {4}, false}}),
       parts_({{"all", {0, 1, 3}}}) {}
 
-absl::Status DenseProducts::HoldTests(absl::Span<const int64_t> which) {
+absl::Status DenseProducts::SetTests(absl::Span<const int64_t> which) {
   held_.clear();
   for (const int64_t test : which) {
     held_.insert(held_.end(), tests.begin() + test * kNumParameters, tests.begin() + (test + 1) * kNumParameters);
@@ -54,7 +54,7 @@ double DenseProducts::Product(const ProductPart& part, const double* a, const do
   return sum;
 }
 
-std::vector<double> DenseProducts::HeldSquares() {
+std::vector<double> DenseProducts::TestNorms() {
   std::vector<double> squares;
   for (const ProductPart& part : parts_) {
     for (size_t h = 0; h < held_.size(); h += kNumParameters) squares.push_back(Product(part, &held_[h], &held_[h]));

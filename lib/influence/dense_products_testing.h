@@ -33,10 +33,10 @@ class DenseProducts : public GradientProducts {
   void SetParts(const std::vector<ProductPart>& parts) override { parts_ = parts; }
   int64_t tile_size() const override { return tile; }
   int64_t bytes_per_test() const override { return test_bytes; }
-  absl::Status HoldTests(absl::Span<const int64_t> tests) override;
+  absl::Status SetTests(absl::Span<const int64_t> tests) override;
   absl::Status HoldWeightedTests(absl::Span<const double> weights) override;
   int64_t num_held() const override { return static_cast<int64_t>(held_.size()) / kNumParameters; }
-  std::vector<double> HeldSquares() override;
+  std::vector<double> TestNorms() override;
   absl::Status Products(absl::Span<const int64_t> examples, bool squares, ProductTile* tile) override;
   absl::Status ReferenceTrainGradient(int64_t example, absl::Span<double> gradient) override;
   absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override;

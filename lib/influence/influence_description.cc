@@ -85,7 +85,7 @@ Metadata DescriptionToMetadata(const InfluenceDescription& description) {
       {"train_sha256", description.train_sha256},
       {"test_sha256", description.test_sha256},
       {"test_names", Dump(description.test_names)},
-      {"normalisation", std::string(InfluenceNormalisationName(description.normalisation))},
+      {"normalisation", std::string(InfluenceNormalizationName(description.normalization))},
       {"ranking", std::string(InfluenceRankingName(description.ranking))},
       {"top_k", absl::StrCat(description.top_k)},
       {"shard", absl::StrCat(description.shard)},
@@ -114,7 +114,7 @@ absl::StatusOr<InfluenceDescription> DescriptionFromMetadata(const Metadata& met
   description.train_sha256 = metadata.at("train_sha256");
   description.test_sha256 = metadata.at("test_sha256");
   RETURN_IF_ERROR(ReadJson(metadata, "test_names", kStrings, &description.test_names));
-  ASSIGN_OR_RETURN(description.normalisation, ParseInfluenceNormalisation(metadata.at("normalisation")));
+  ASSIGN_OR_RETURN(description.normalization, ParseInfluenceNormalization(metadata.at("normalisation")));
   ASSIGN_OR_RETURN(description.ranking, ParseInfluenceRanking(metadata.at("ranking")));
   RETURN_IF_ERROR(ReadInteger(metadata, "top_k", 0, &description.top_k));
   RETURN_IF_ERROR(ReadInteger(metadata, "shard", 1, &description.shard));

@@ -26,7 +26,7 @@ struct InfluenceDescription {
   std::string train_sha256;             // of what the training examples were read from, names included
   std::string test_sha256;              // of the tests likewise
   std::vector<std::string> test_names;  // [T] one for each of Influence::tests
-  InfluenceNormalisation normalisation = InfluenceNormalisation::kNone;
+  InfluenceNormalization normalization = InfluenceNormalization::kNone;
   InfluenceRanking ranking = InfluenceRanking::kHighest;
   int64_t top_k = 0;  // as asked for; 0: all
   int shard = 1;      // of the training examples, 1 .. num_shards

@@ -20,7 +20,7 @@ InfluenceDescription Example() {
   d.train_sha256 = "56";
   d.test_sha256 = "78";
   d.test_names = {"Paris, capital_of, France", "x"};
-  d.normalisation = InfluenceNormalisation::kTrainNorm;
+  d.normalization = InfluenceNormalization::kTrainNorm;
   d.ranking = InfluenceRanking::kBoth;
   d.top_k = 7;
   d.shard = 2;

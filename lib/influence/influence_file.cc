@@ -67,7 +67,7 @@ const Schema& InfluenceSchema() {
           {"tests", {DType::kI64}, {"T"}, true, "test; −1: the weighted sum of tests"},
           {"offset", {DType::kI64}, {"T+1"}, true, "what is listed for test t is [offset[t], offset[t + 1])"},
           {"train", {DType::kI64}, {"L"}, true, "training example, in the order of the ranking"},
-          {"score", {DType::kF64}, {"L"}, true, "sum over checkpoints of rate × product of gradients, normalised"},
+          {"score", {DType::kF64}, {"L"}, true, "sum over checkpoints of rate × product of gradients, normalized"},
           {"part_score", {DType::kF64}, {"L", "P"}, false, "what each part adds to the score"},
           {"train_order", {DType::kI64}, {"N"}, true, "the training examples gone through"},
           {"train_self", {DType::kF64}, {"N"}, false, "self-influence: sum of rate × |gradient|², of `train_order`"},

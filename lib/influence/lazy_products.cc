@@ -30,9 +30,9 @@ void LazyProducts::SetParts(const std::vector<ProductPart>& parts) {
   if (products_ != nullptr) products_->SetParts(parts);
 }
 
-absl::Status LazyProducts::HoldTests(absl::Span<const int64_t> tests) {
+absl::Status LazyProducts::SetTests(absl::Span<const int64_t> tests) {
   RETURN_IF_ERROR(Reopen());
-  return products_->HoldTests(tests);
+  return products_->SetTests(tests);
 }
 
 absl::Status LazyProducts::HoldWeightedTests(absl::Span<const double> weights) {
@@ -42,9 +42,9 @@ absl::Status LazyProducts::HoldWeightedTests(absl::Span<const double> weights) {
 
 int64_t LazyProducts::num_held() const { return products_ == nullptr ? 0 : products_->num_held(); }
 
-std::vector<double> LazyProducts::HeldSquares() {
+std::vector<double> LazyProducts::TestNorms() {
   CHECK(products_ != nullptr) << "released";
-  return products_->HeldSquares();
+  return products_->TestNorms();
 }
 
 absl::Status LazyProducts::Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) {

@@ -28,11 +28,11 @@ class LazyProducts final : public GradientProducts {
   int64_t tile_size() const override { return tile_size_; }
   int64_t bytes_per_test() const override { return bytes_per_test_; }
   void SetParts(const std::vector<ProductPart>& parts) override;
-  absl::Status HoldTests(absl::Span<const int64_t> tests) override;
+  absl::Status SetTests(absl::Span<const int64_t> tests) override;
   absl::Status HoldWeightedTests(absl::Span<const double> weights) override;
   int64_t num_held() const override;
-  // CHECK-fail between Release and the next HoldTests.
-  std::vector<double> HeldSquares() override;
+  // CHECK-fail between Release and the next SetTests.
+  std::vector<double> TestNorms() override;
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override;
   void Release() override { products_.reset(); }
   absl::Status ReferenceTrainGradient(int64_t train, absl::Span<double> gradient) override;

@@ -62,13 +62,13 @@ TracInOptions Everything() {
 
 TEST(LazyProductsTest, InTurnsScoresAreTheSameBits) {
   Problem problem(5);
-  for (const InfluenceNormalisation normalisation :
-       {InfluenceNormalisation::kNone, InfluenceNormalisation::kCosine, InfluenceNormalisation::kTrainNorm}) {
+  for (const InfluenceNormalization normalization :
+       {InfluenceNormalization::kNone, InfluenceNormalization::kCosine, InfluenceNormalization::kTrainNorm}) {
     for (const int64_t memory : {0, 4000, 20000}) {
       for (const bool weighted : {false, true}) {
         for (const int64_t at_once : {1, 2, 4, 5, 9}) {
           TracInOptions options = Everything();
-          options.normalisation = normalisation;
+          options.normalization = normalization;
           if (weighted) options.test_weight = {1, 0, 2, 0, 0, -1};
           const absl::StatusOr<Influence> whole = ComputeInfluence(problem.inputs(problem.all), options);
           ASSERT_TRUE(whole.ok()) << whole.status();
@@ -158,7 +158,7 @@ TEST(LazyProductsTest, ErrorsOfOpeningArePassedOn) {
   lazy->Release();
   EXPECT_EQ(lazy->num_train(), 3);
   EXPECT_EQ(lazy->num_held(), 0);
-  EXPECT_THAT(std::string(lazy->HoldTests({0}).message()), HasSubstr("gone since"));
+  EXPECT_THAT(std::string(lazy->SetTests({0}).message()), HasSubstr("gone since"));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class Computation {
   };
 
   int64_t num_tests() const { return static_cast<int64_t>(tests_.size()); }
-  bool needs_squares() const { return options_.train_self || options_.normalisation != InfluenceNormalisation::kNone; }
+  bool needs_squares() const { return options_.train_self || options_.normalization != InfluenceNormalization::kNone; }
   bool goes_through_training() const { return options_.scores || (options_.train_self && pass_ == 0); }
 
   void SetParts() {
@@ -182,15 +182,15 @@ class Computation {
   // add_self: of the tests.
   absl::Status Hold(absl::Span<Point> points, bool add_self) {
     const int64_t num_held = static_cast<int64_t>(held_.size());
-    const bool cosine = options_.scores && options_.normalisation == InfluenceNormalisation::kCosine;
+    const bool cosine = options_.scores && options_.normalization == InfluenceNormalization::kCosine;
     add_self = add_self && options_.test_self;
     for (Point& point : points) {
       const bool weighted = num_held > 0 && !options_.test_weight.empty();
       const ProfileScope scope(Stage::kGradients);  // of the tests
       RETURN_IF_ERROR(weighted ? point.products->HoldWeightedTests(options_.test_weight)
-                               : point.products->HoldTests(held_));
+                               : point.products->SetTests(held_));
       if (cosine || options_.test_self) {
-        const std::vector<double> squares = point.products->HeldSquares();
+        const std::vector<double> squares = point.products->TestNorms();
         CHECK_EQ(squares.size(), parts_ * num_held);
         if (cosine) SetScale(squares, num_held, &point.test_scale);
         for (int64_t h = 0; add_self && h < num_held; ++h) {
@@ -199,7 +199,7 @@ class Computation {
         }
       }
       if (!options_.scores && options_.test_self && goes_through_training()) {
-        RETURN_IF_ERROR(point.products->HoldTests({}));
+        RETURN_IF_ERROR(point.products->SetTests({}));
       }
     }
     return absl::OkStatus();
@@ -258,7 +258,7 @@ class Computation {
       RETURN_IF_ERROR(point.products->Products(examples, needs_squares(), &point.tile));
       if (options_.scores) CHECK_EQ(point.tile.product.size(), parts_ * n * held_.size());
       if (needs_squares()) CHECK_EQ(point.tile.train_square.size(), parts_ * n);
-      if (options_.scores && options_.normalisation != InfluenceNormalisation::kNone) {
+      if (options_.scores && options_.normalization != InfluenceNormalization::kNone) {
         SetScale(point.tile.train_square, n, &point.train_scale);
       }
     }
@@ -378,7 +378,7 @@ class Computation {
       sha.Update(absl::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])));
     };
     std::string text =
-        absl::StrCat(tile_size_, " ", tests_per_pass_, " ", InfluenceNormalisationName(options_.normalisation), " ",
+        absl::StrCat(tile_size_, " ", tests_per_pass_, " ", InfluenceNormalizationName(options_.normalization), " ",
                      InfluenceRankingName(options_.ranking), " ", options_.top_k, " ", options_.scores,
                      options_.train_self, options_.test_self, options_.part_scores, allowed_ ? 1 : 0, "\n");
     if (in_turns()) absl::StrAppend(&text, "blocks of ", block_size_, "\n");

@@ -4,7 +4,7 @@
 //
 // Source: G. Pruthi, F. Liu, S. Kale, M. Sundararajan, NeurIPS 2020 (TracInCP). A positive score: training on i lowered
 // the loss of j (i is a proponent). Domains compute the products (lib/task/gradient_products.h); here they are summed
-// in fp64, normalised, and the largest of each test are kept, so that memory does not grow with training x tests.
+// in fp64, normalized, and the largest of each test are kept, so that memory does not grow with training x tests.
 
 #ifndef RUTILE_LIB_INFLUENCE_TRACIN_H_
 #define RUTILE_LIB_INFLUENCE_TRACIN_H_
@@ -28,7 +28,7 @@ struct InfluenceInputs {
   absl::Span<const double> rates;                   // one for each: the learning rate in force there; finite, >= 0
   absl::Span<const int64_t> train;                  // training examples to go through, in this order, each once
   absl::Span<const int64_t> tests;                  // in the order of the result, each once; with test_weight: unused
-  // Whether a training example may be listed for a test (a neighbourhood of the test, say). Called by several threads,
+  // Whether a training example may be listed for a test (a neighborhood of the test, say). Called by several threads,
   // only for scores that would be listed. Without: all may. Not together with test_weight: leave them out of `train`.
   std::function<bool(int64_t test, int64_t train)> allowed;
 };

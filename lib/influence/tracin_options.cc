@@ -13,10 +13,10 @@
 namespace rutile {
 namespace {
 
-constexpr std::pair<absl::string_view, InfluenceNormalisation> kNormalisations[] = {
-    {"none", InfluenceNormalisation::kNone},
-    {"cosine", InfluenceNormalisation::kCosine},
-    {"train_norm", InfluenceNormalisation::kTrainNorm},
+constexpr std::pair<absl::string_view, InfluenceNormalization> kNormalizations[] = {
+    {"none", InfluenceNormalization::kNone},
+    {"cosine", InfluenceNormalization::kCosine},
+    {"train_norm", InfluenceNormalization::kTrainNorm},
 };
 
 constexpr std::pair<absl::string_view, InfluenceRanking> kRankings[] = {
@@ -84,11 +84,11 @@ absl::Status CheckTracInOptions(const TracInOptions& options) {
   return CheckWeights(options.test_weight);
 }
 
-absl::string_view InfluenceNormalisationName(InfluenceNormalisation normalisation) {
-  for (const auto& [name, value] : kNormalisations) {
-    if (value == normalisation) return name;
+absl::string_view InfluenceNormalizationName(InfluenceNormalization normalization) {
+  for (const auto& [name, value] : kNormalizations) {
+    if (value == normalization) return name;
   }
-  LOG(FATAL) << "no normalisation " << static_cast<int>(normalisation);
+  LOG(FATAL) << "no normalization " << static_cast<int>(normalization);
 }
 
 absl::string_view InfluenceRankingName(InfluenceRanking ranking) {
@@ -98,12 +98,12 @@ absl::string_view InfluenceRankingName(InfluenceRanking ranking) {
   LOG(FATAL) << "no ranking " << static_cast<int>(ranking);
 }
 
-absl::StatusOr<InfluenceNormalisation> ParseInfluenceNormalisation(absl::string_view name) {
-  for (const auto& [known, value] : kNormalisations) {
+absl::StatusOr<InfluenceNormalization> ParseInfluenceNormalization(absl::string_view name) {
+  for (const auto& [known, value] : kNormalizations) {
     if (known == name) return value;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("normalisation \"", name, "\" is not known, expected none, cosine or train_norm"));
+      absl::StrCat("normalization \"", name, "\" is not known, expected none, cosine or train_norm"));
 }
 
 absl::StatusOr<InfluenceRanking> ParseInfluenceRanking(absl::string_view name) {

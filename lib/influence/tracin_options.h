@@ -20,7 +20,7 @@ namespace rutile {
 // average of cosines, not the cosine of an average. (dattri's TracInAttributor does the same with normalized_grad;
 // captum's TracInCP divides by nothing.) Scores of kCosine lie in [-sum of rates, sum of rates]. Where a norm is 0 the
 // product is 0, and so is the quotient. Norms are over all parts together, so that scores of parts add up to the whole.
-enum class InfluenceNormalisation {
+enum class InfluenceNormalization {
   kNone,       // <g, g'>: TracInCP (Pruthi et al., NeurIPS 2020); with one checkpoint and rate 1: GradDot
   kCosine,     // <g, g'> / (|g| |g'|): GradCos
   kTrainNorm,  // <g, g'> / |g|: an example does not lead because its gradient is long; RelatIF (Barshan et al. 2020)
@@ -37,12 +37,12 @@ enum class InfluenceRanking {
 };
 
 struct TracInOptions {
-  InfluenceNormalisation normalisation = InfluenceNormalisation::kNone;
+  InfluenceNormalization normalization = InfluenceNormalization::kNone;
   InfluenceRanking ranking = InfluenceRanking::kHighest;
   int64_t top_k = 10;  // training examples listed for each test, all of them where there are fewer; 0: all
 
   bool scores = true;               // of training examples on tests
-  bool train_self = false;          // self-influence of the training examples: sum of rate |g|^2, never normalised
+  bool train_self = false;          // self-influence of the training examples: sum of rate |g|^2, never normalized
   bool test_self = false;           // self-influence of the tests, likewise
   std::vector<double> test_weight;  // [num_tests()]: one aggregate test, sum of weight[j] g'(j); empty: each test apart
 
@@ -61,9 +61,9 @@ struct TracInOptions {
 absl::Status CheckTracInOptions(const TracInOptions& options);
 
 // "none", "cosine", "train_norm"; "highest", "lowest", "absolute", "both": as in flags and files.
-absl::string_view InfluenceNormalisationName(InfluenceNormalisation normalisation);
+absl::string_view InfluenceNormalizationName(InfluenceNormalization normalization);
 absl::string_view InfluenceRankingName(InfluenceRanking ranking);
-absl::StatusOr<InfluenceNormalisation> ParseInfluenceNormalisation(absl::string_view name);
+absl::StatusOr<InfluenceNormalization> ParseInfluenceNormalization(absl::string_view name);
 absl::StatusOr<InfluenceRanking> ParseInfluenceRanking(absl::string_view name);
 
 // A part of the training examples, drawn without repetition.

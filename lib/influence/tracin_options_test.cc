@@ -60,13 +60,13 @@ TEST(TracInOptionsTest, EachRuleIsNamed) {
 
 TEST(TracInOptionsTest, NamesAreReadBack) {
   for (const char* name : {"none", "cosine", "train_norm"}) {
-    EXPECT_EQ(InfluenceNormalisationName(*ParseInfluenceNormalisation(name)), name);
+    EXPECT_EQ(InfluenceNormalizationName(*ParseInfluenceNormalization(name)), name);
   }
   for (const char* name : {"highest", "lowest", "absolute", "both"}) {
     EXPECT_EQ(InfluenceRankingName(*ParseInfluenceRanking(name)), name);
   }
   EXPECT_THAT(std::string(ParseInfluenceRanking("best").status().message()), HasSubstr("\"best\""));
-  EXPECT_THAT(std::string(ParseInfluenceNormalisation("l2").status().message()), HasSubstr("\"l2\""));
+  EXPECT_THAT(std::string(ParseInfluenceNormalization("l2").status().message()), HasSubstr("\"l2\""));
 }
 
 TEST(TrainSamplingTest, RateIsAboveZeroAndAtMostOne) {

@@ -86,10 +86,10 @@ absl::StatusOr<Matrix> TestGradients(GradientProducts* products, absl::Span<cons
 }
 
 // What <g, g'> is multiplied by.
-double Scale(InfluenceNormalisation normalisation, double train_square, double test_square) {
+double Scale(InfluenceNormalization normalization, double train_square, double test_square) {
   double square = 1;
-  if (normalisation != InfluenceNormalisation::kNone) square *= train_square;
-  if (normalisation == InfluenceNormalisation::kCosine) square *= test_square;
+  if (normalization != InfluenceNormalization::kNone) square *= train_square;
+  if (normalization == InfluenceNormalization::kCosine) square *= test_square;
   return square == 0 ? 0 : 1 / std::sqrt(square);
 }
 
@@ -129,14 +129,14 @@ void AddTo(const std::vector<double>& values, double factor, std::vector<double>
 }
 
 void AddCheckpoint(const Matrix& train, const Matrix& tests, const Metric& metric, double rate,
-                   InfluenceNormalisation normalisation, Sums* sums) {
+                   InfluenceNormalization normalization, Sums* sums) {
   for (size_t i = 0; i < train.size(); ++i) AddTo(metric.Products(train[i], train[i]), rate, &sums->train_self[i]);
   for (size_t j = 0; j < tests.size(); ++j) {
     const std::vector<double> square = metric.Products(tests[j], tests[j]);
     AddTo(square, rate, &sums->test_self[j]);
     for (size_t i = 0; i < train.size(); ++i) {
       const double train_square = Sum(metric.Products(train[i], train[i]));
-      AddTo(metric.Products(train[i], tests[j]), rate * Scale(normalisation, train_square, Sum(square)),
+      AddTo(metric.Products(train[i], tests[j]), rate * Scale(normalization, train_square, Sum(square)),
             &sums->score[j][i]);
     }
   }
@@ -174,7 +174,7 @@ absl::StatusOr<Influence> ComputeInfluenceReference(const InfluenceInputs& input
     if (num_tests > 0) {
       ASSIGN_OR_RETURN(tests, TestGradients(products, result.tests, options.test_weight, metric.part.size()));
     }
-    AddCheckpoint(train, tests, metric, inputs.rates[c], options.normalisation, &sums);
+    AddCheckpoint(train, tests, metric, inputs.rates[c], options.normalization, &sums);
   }
 
   result.offset = {0};

@@ -15,7 +15,7 @@
 namespace rutile {
 
 // What ComputeInfluence computes, from ReferenceTrainGradient and ReferenceTestGradient, all scores in a matrix and
-// sorted. preconditioners: empty, or one for each checkpoint as in InfluencePoint (a tensor without elements: 1).
+// sorted. preconditioners: empty, or one for each checkpoint as in WeightedCheckpoint (a tensor without elements: 1).
 // Memory: the gradients of all examples, P numbers each.
 absl::StatusOr<Influence> ComputeInfluenceReference(const InfluenceInputs& inputs, const TracInOptions& options,
                                                     absl::Span<const Tensor> preconditioners = {});

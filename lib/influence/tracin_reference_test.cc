@@ -72,10 +72,10 @@ TEST_F(TracInReferenceTest, Parts) {
   EXPECT_THAT(influence.part_score, ElementsAre(1.5, 0.5, 3.5, 0.5));
 }
 
-TEST_F(TracInReferenceTest, Normalised) {
-  options_.normalisation = InfluenceNormalisation::kTrainNorm;
+TEST_F(TracInReferenceTest, Normalized) {
+  options_.normalization = InfluenceNormalization::kTrainNorm;
   EXPECT_THAT(Compute().score, Pointwise(DoubleEq(), {0.3, 0.0, -0.5, 0.7, 0.5, -0.5}));
-  options_.normalisation = InfluenceNormalisation::kCosine;
+  options_.normalization = InfluenceNormalization::kCosine;
   const std::vector<double> score = Compute().score;
   EXPECT_DOUBLE_EQ(score[0], 0.3);
   EXPECT_DOUBLE_EQ(score[3], 0.7 / std::sqrt(2));

@@ -57,7 +57,7 @@ TEST(TracInResumeTest, EqualsTheUninterrupted) {
     for (const bool parts : {false, true}) {
       for (const int64_t tests_per_pass : {0, 2}) {  // 0: one pass
         options.ranking = ranking;
-        options.normalisation = parts ? InfluenceNormalisation::kCosine : InfluenceNormalisation::kNone;
+        options.normalization = parts ? InfluenceNormalization::kCosine : InfluenceNormalization::kNone;
         options.train_self = options.test_self = options.part_scores = parts;
         options.parts = parts ? std::vector<ProductPart>{{"a", {0}}, {"c", {3}}} : std::vector<ProductPart>{};
         options.memory_limit = tests_per_pass * 2 * (100 + 8 * 7 * (parts ? 2 : 1));

@@ -90,8 +90,8 @@ std::vector<double> Matrix(const Influence& influence, int64_t num_train) {
   return matrix;
 }
 
-constexpr InfluenceNormalisation kNormalisations[] = {InfluenceNormalisation::kNone, InfluenceNormalisation::kCosine,
-                                                      InfluenceNormalisation::kTrainNorm};
+constexpr InfluenceNormalization kNormalizations[] = {InfluenceNormalization::kNone, InfluenceNormalization::kCosine,
+                                                      InfluenceNormalization::kTrainNorm};
 constexpr InfluenceRanking kRankings[] = {InfluenceRanking::kHighest, InfluenceRanking::kLowest,
                                           InfluenceRanking::kAbsolute, InfluenceRanking::kBoth};
 
@@ -124,11 +124,11 @@ TEST(TracInTest, EqualsTheReference) {
   problem.products[1]->preconditioner = preconditioners[1].ToDoubles();
   problem.train = {5, 3, 39, 0, 12, 13, 14, 20, 21, 22, 7, 6, 1, 2};
   problem.tests = {8, 0, 3, 5};
-  for (const InfluenceNormalisation normalisation : kNormalisations) {
+  for (const InfluenceNormalization normalization : kNormalizations) {
     for (const InfluenceRanking ranking : kRankings) {
       for (const int64_t top_k : {0, 1, 5, 6, 100}) {
         TracInOptions options = Everything();
-        options.normalisation = normalisation;
+        options.normalization = normalization;
         options.ranking = ranking;
         options.top_k = top_k;
         const absl::StatusOr<Influence> reference =
@@ -179,7 +179,7 @@ TEST(TracInTest, SymmetricPositiveSemidefiniteWithSelfOnTheDiagonal) {
     }
     EXPECT_GT(form, -1e-12);
   }
-  options.normalisation = InfluenceNormalisation::kCosine;
+  options.normalization = InfluenceNormalization::kCosine;
   const std::vector<double> cosine = Matrix(problem.Compute(options), 15);
   for (int i = 0; i < 15; ++i) {
     EXPECT_DOUBLE_EQ(cosine[i * 15 + i], 0.1 + 0.2);  // the sum of rates
@@ -189,9 +189,9 @@ TEST(TracInTest, SymmetricPositiveSemidefiniteWithSelfOnTheDiagonal) {
 
 TEST(TracInTest, PartsAddUpToTheWhole) {
   const Problem problem(30, 4, 2);
-  for (const InfluenceNormalisation normalisation : kNormalisations) {
+  for (const InfluenceNormalization normalization : kNormalizations) {
     TracInOptions options = Everything();
-    options.normalisation = normalisation;
+    options.normalization = normalization;
     const Influence parts = problem.Compute(options);
     options.parts.clear();
     options.part_scores = false;
@@ -209,9 +209,9 @@ TEST(TracInTest, PartsAddUpToTheWhole) {
 
 TEST(TracInTest, DoubledRatesDouble) {
   Problem problem(30, 4, 2);
-  for (const InfluenceNormalisation normalisation : kNormalisations) {
+  for (const InfluenceNormalization normalization : kNormalizations) {
     TracInOptions options = Everything();
-    options.normalisation = normalisation;
+    options.normalization = normalization;
     Influence once = problem.Compute(options);
     for (double& rate : problem.rates) rate *= 2;
     const Influence twice = problem.Compute(options);
@@ -255,9 +255,9 @@ TEST(TracInTest, DuplicatesScoreTheSameAndTheLowerIndexComesFirst) {
 
 TEST(TracInTest, OrderTilesThreadsAndPassesDoNotMatter) {
   Problem problem(60, 700, 2);
-  for (const InfluenceNormalisation normalisation : kNormalisations) {
+  for (const InfluenceNormalization normalization : kNormalizations) {
     TracInOptions options = Everything();
-    options.normalisation = normalisation;
+    options.normalization = normalization;
     options.ranking = InfluenceRanking::kBoth;
     const Influence expected = problem.Compute(options);
     TracInOptions other = options;
@@ -296,8 +296,8 @@ TEST(TracInTest, WeightedTestsAreTheSumOfColumns) {
     EXPECT_NEAR(column[i], matrix[i] - 2 * matrix[25 + i] + 0.5 * matrix[75 + i], 1e-14);
   }
   options.train_self = true;
-  for (const InfluenceNormalisation normalisation : kNormalisations) {
-    options.normalisation = normalisation;
+  for (const InfluenceNormalization normalization : kNormalizations) {
+    options.normalization = normalization;
     ExpectNear(problem.Compute(options), *ComputeInfluenceReference(problem.inputs(), options), 1e-14);
   }
 }
@@ -319,14 +319,14 @@ TEST(TracInTest, OnlyAllowedExamplesAreListed) {
   }
 }
 
-TEST(TracInTest, GradientsOfZeroScoreZeroHoweverNormalised) {
+TEST(TracInTest, GradientsOfZeroScoreZeroHoweverNormalized) {
   Problem problem(6, 2, 1);
   std::fill_n(problem.products[0]->train.begin() + 3 * kP, kP, 0);
   std::fill_n(problem.products[0]->tests.begin(), kP, 0);
-  for (const InfluenceNormalisation normalisation : kNormalisations) {
+  for (const InfluenceNormalization normalization : kNormalizations) {
     TracInOptions options;
     options.top_k = 0;
-    options.normalisation = normalisation;
+    options.normalization = normalization;
     const std::vector<double> matrix = Matrix(problem.Compute(options), 6);
     for (int i = 0; i < 6; ++i) EXPECT_EQ(matrix[i], 0);
     EXPECT_EQ(matrix[6 + 3], 0);

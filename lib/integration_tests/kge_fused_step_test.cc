@@ -24,8 +24,8 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 
 namespace rutile {
 namespace {
@@ -77,7 +77,7 @@ TrainerOptions RunOptions() {
   return options;
 }
 
-TEST(KgeEarlyStepTest, IsTheStepOfTheWholeGradientToTheBit) {
+TEST(KgeFusedStepTest, IsTheStepOfTheWholeGradientToTheBit) {
   for (const DType precision : {DType::kF32, DType::kF64}) {
     for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll}) {
@@ -111,7 +111,7 @@ TEST(KgeEarlyStepTest, IsTheStepOfTheWholeGradientToTheBit) {
 
 // A head of 1e25 and a relation of 1e-25: the loss and all gradients of entities are finite, but the relation's, which
 // comes last, is their product with 1e25. What is written of the batch are the parameters before the step.
-TEST(KgeEarlyStepTest, WhatMovedBeforeAGradientThatIsNotFiniteIsPutBack) {
+TEST(KgeFusedStepTest, WhatMovedBeforeAGradientThatIsNotFiniteIsPutBack) {
   const KgeOptions kge = Options(KgeModel::kDistMult, ConveVariant::kDettmers, KgeLoss::kOneToN, DType::kF32);
   const std::unique_ptr<KgeTask> task = MakeTask(kge);
   TrainerOptions options = RunOptions();

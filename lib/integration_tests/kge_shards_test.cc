@@ -21,8 +21,8 @@
 #include "lib/distributed/communicator.h"
 #include "lib/distributed/thread_communicator.h"
 #include "lib/graph/knowledge_graph.h"
-#include "lib/kge/training/kge_examples.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/training/kge_examples.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/optimizer/ema.h"
@@ -32,8 +32,8 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 
 namespace rutile {
 namespace {

@@ -13,8 +13,8 @@
 #include "lib/descriptor/featurizer.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/atomistic_task.h"
 #include "lib/train/step/data_loader.h"
 #include "lib/train/step/loss_gradient.h"
 

@@ -1,4 +1,4 @@
-// The definition of a neighbour list, written to be read. Every other search must give the same list, bit for bit.
+// The definition of a neighbor list, written to be read. Every other search must give the same list, bit for bit.
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
-#include "lib/neighbor/search_input.h"
 #include "lib/neighbor/neighbor_list.h"
+#include "lib/neighbor/search_input.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {
@@ -21,7 +21,7 @@ struct ShiftRange {
   int first, last;
 };
 
-ShiftRange Shifts(const LatticeFrame& frame, bool periodic, int64_t i, int64_t j, int k, double reach) {
+ShiftRange Shifts(const SearchInput& frame, bool periodic, int64_t i, int64_t j, int k, double reach) {
   if (!periodic) return {0, 0};
   const double apart = frame.fractional[3 * j + k] - frame.fractional[3 * i + k];
   const double room = reach / frame.width[k] + 1e-3;
@@ -41,9 +41,9 @@ void Clear(NeighborList* list) {
 }  // namespace
 
 absl::Status BruteForceNeighborList(const Structure& structure, double cutoff, NeighborList* list) {
-  LatticeFrame frame;
+  SearchInput frame;
   const double reach = SearchRadius(cutoff);
-  RETURN_IF_ERROR(MakeLatticeFrame(structure, reach, &frame));
+  RETURN_IF_ERROR(MakeSearchInput(structure, reach, &frame));
   Clear(list);
   const std::vector<double>& r = structure.position;
   for (int64_t i = 0; i < structure.size(); ++i) {

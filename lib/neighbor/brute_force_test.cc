@@ -47,7 +47,7 @@ constexpr std::array<bool, 3> kIsolated = {false, false, false};
 
 class GoldenTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(GoldenTest, CountsNeighbours) {
+TEST_P(GoldenTest, CountsNeighbors) {
   std::ifstream file(std::string("testdata/potential/") + GetParam() + ".json");
   const nlohmann::json golden = nlohmann::json::parse(file);
   std::vector<double> position;
@@ -95,7 +95,7 @@ TEST(BruteForceTest, ShiftsAreRelativeToPositionsAsGiven) {
   EXPECT_THAT(list.dx, ElementsAre(-1, 1));
 }
 
-TEST(BruteForceTest, NoNeighbours) {
+TEST(BruteForceTest, NoNeighbors) {
   EXPECT_THAT(BruteForce(MakeStructure({}, {}, kIsolated), 5).offset, ElementsAre(0));
   EXPECT_THAT(BruteForce(MakeStructure({1, 2, 3}, {}, kIsolated), 5).offset, ElementsAre(0, 0));
   EXPECT_THAT(BruteForce(MakeStructure({1, 2, 3}, {6, 0, 0, 0, 6, 0, 0, 0, 6}, kPeriodic), 5).offset,

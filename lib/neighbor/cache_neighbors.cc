@@ -37,7 +37,7 @@ class Cacher : public StructureConsumer {
 
   absl::Status Accept(const NeighborFile& file) override {
     return absl::InvalidArgumentError(
-        absl::StrCat(file.file.path, ": holds neighbours already, expected structures to look for them in"));
+        absl::StrCat(file.file.path, ": holds neighbors already, expected structures to look for them in"));
   }
 
   void Reserve(int64_t n) override {
@@ -93,7 +93,7 @@ absl::StatusOr<CacheNeighborsStats> CacheNeighbors(absl::Span<const std::string>
   }
   if (!(options.triplet_cutoff >= 0 && options.triplet_cutoff <= options.cutoff)) {
     return absl::InvalidArgumentError(absl::StrCat("--ang_cutoff=", options.triplet_cutoff,
-                                                   ": triplets need their neighbours to be within the cutoff, ",
+                                                   ": triplets need their neighbors to be within the cutoff, ",
                                                    options.cutoff));
   }
   NeighborFileOptions file;

@@ -1,4 +1,4 @@
-// From files of structures to a file of neighbours, as one stream.
+// From files of structures to a file of neighbors, as one stream.
 
 #ifndef RUTILE_LIB_NEIGHBOR_CACHE_NEIGHBORS_H_
 #define RUTILE_LIB_NEIGHBOR_CACHE_NEIGHBORS_H_
@@ -34,7 +34,7 @@ struct CacheNeighborsStats : StructureStreamStats {
 };
 
 // Writes a file of kind atomistic.neighbors/1 to `output` ("-" is standard output). The content does not depend on
-// num_threads. Nothing appears under `output` unless all succeeded. INVALID_ARGUMENT also for a file of neighbours as
+// num_threads. Nothing appears under `output` unless all succeeded. INVALID_ARGUMENT also for a file of neighbors as
 // input: its structures were searched already.
 absl::StatusOr<CacheNeighborsStats> CacheNeighbors(absl::Span<const std::string> inputs, absl::string_view output,
                                                    const CacheNeighborsOptions& options, const Metadata& provenance);

@@ -102,7 +102,7 @@ TEST(CacheNeighborsTest, RefusesCutoffsAndInputs) {
   EXPECT_THAT(CacheNeighbors({kTio2}, Temp("refused"), options, {}).status().message(), HasSubstr("--ang_cutoff=5"));
   ASSERT_TRUE(CacheNeighbors({kTio2}, Temp("cached"), Options(), {}).ok());
   EXPECT_THAT(CacheNeighbors({Temp("cached")}, Temp("refused"), Options(), {}).status().message(),
-              HasSubstr("holds neighbours already"));
+              HasSubstr("holds neighbors already"));
   EXPECT_FALSE(FileExists(Temp("refused")));
 }
 

@@ -26,7 +26,7 @@ int32_t CellOf(int32_t bin, int32_t bins) { return bin >= 0 ? bin / bins : -((-b
 
 }  // namespace
 
-void CellList::ChooseBins(const Structure& structure, const LatticeFrame& frame, double reach) {
+void CellList::ChooseBins(const Structure& structure, const SearchInput& frame, double reach) {
   pbc_ = structure.pbc;
   std::array<double, 3> length, extent;  // Angstrom between planes; in fractional units
   double volume = CellVolume(frame.cell);
@@ -51,7 +51,7 @@ void CellList::ChooseBins(const Structure& structure, const LatticeFrame& frame,
   }
 }
 
-void CellList::SortAtoms(const Structure& structure, const LatticeFrame& frame) {
+void CellList::SortAtoms(const Structure& structure, const SearchInput& frame) {
   const int64_t n = structure.size();
   const int64_t num_bins = int64_t{1} * bins_[0] * bins_[1] * bins_[2];
   bin_of_.resize(n);
@@ -154,7 +154,7 @@ void CellList::SortGhosts() {
   CHECK_EQ(own, block_.num_atoms);
 }
 
-void CellList::CountAllPairs(const LatticeFrame& frame, double cutoff, NeighborList* list) {
+void CellList::CountAllPairs(const SearchInput& frame, double cutoff, NeighborList* list) {
   const int64_t num_bins = static_cast<int64_t>(bin_begin_.size()) - 1;
   for (int64_t bin = 0; bin < num_bins; ++bin) {
     if (!MakeBlock(bin)) continue;
@@ -163,7 +163,7 @@ void CellList::CountAllPairs(const LatticeFrame& frame, double cutoff, NeighborL
     for (int64_t q = 0; q < block_.num_atoms; ++q) {
       if (place_[q] < 0) {
         FindCandidates(images_, &block_, q, q + 1, &candidates_);
-        place_[q] = CountPairsCarefully(frame, images_, block_, candidates_, q, cutoff);
+        place_[q] = CountPairsExact(frame, images_, block_, candidates_, q, cutoff);
       }
       list->offset[block_.atom[q] + 1] = place_[q];
     }
@@ -171,7 +171,7 @@ void CellList::CountAllPairs(const LatticeFrame& frame, double cutoff, NeighborL
   for (int64_t i = 0; i < images_.num_atoms; ++i) list->offset[i + 1] += list->offset[i];
 }
 
-void CellList::WriteBlock(const LatticeFrame& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
+void CellList::WriteBlock(const SearchInput& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
                           ClosePair* close) {
   const int64_t chunk = AtomsAtATime(block_);
   for (int64_t first = 0; first < block_.num_atoms; first += chunk) {
@@ -188,12 +188,12 @@ void CellList::WriteBlock(const LatticeFrame& frame, double cutoff, const PairAr
       while (end < last && all_are_pairs(end)) ++end;
       q = WritePairs(images_, block_, candidates_, q, end, cutoff, place_.data(), pairs);
       if (q == last) break;
-      WritePairsCarefully(frame, images_, block_, candidates_, q, cutoff, place_[q - first], pairs, close);
+      WritePairsExact(frame, images_, block_, candidates_, q, cutoff, place_[q - first], pairs, close);
     }
   }
 }
 
-absl::Status CellList::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+absl::Status CellList::Compute(const Structure& structure, const SearchInput& frame, double cutoff,
                                const NeighborOptions& options, NeighborList* list) {
   const int64_t num_atoms = structure.size();
   list->offset.assign(num_atoms + 1, 0);

@@ -1,4 +1,4 @@
-// Blocks of neighbouring atoms, each against the images near the block: for large structures, in any cell.
+// Blocks of neighboring atoms, each against the images near the block: for large structures, in any cell.
 
 #ifndef RUTILE_LIB_NEIGHBOR_CELL_LIST_H_
 #define RUTILE_LIB_NEIGHBOR_CELL_LIST_H_
@@ -9,33 +9,33 @@
 
 #include "absl/status/status.h"
 #include "lib/neighbor/exact_pairs.h"
-#include "lib/neighbor/search_input.h"
 #include "lib/neighbor/ghost_block.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/periodic_images.h"
+#include "lib/neighbor/search_input.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {
 
 class CellList {
  public:
-  // `frame` passed MakeLatticeFrame.
-  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+  // `frame` passed MakeSearchInput.
+  absl::Status Compute(const Structure& structure, const SearchInput& frame, double cutoff,
                        const NeighborOptions& options, NeighborList* list);
 
  private:
   // Divides the lattice cell, or the extent of the atoms where it is not periodic, into bins, and sorts atoms by bin.
-  void ChooseBins(const Structure& structure, const LatticeFrame& frame, double reach);
-  void SortAtoms(const Structure& structure, const LatticeFrame& frame);
+  void ChooseBins(const Structure& structure, const SearchInput& frame, double reach);
+  void SortAtoms(const Structure& structure, const SearchInput& frame);
   // Bins as seen from bin (b[0], b[1], b[2]) that the search radius reaches, as runs of atoms.
   void FindRuns(const std::array<int32_t, 3>& b);
   // Makes block_ that of a bin: its atoms, and ghosts in the order of the runs. False for an empty bin.
   bool MakeBlock(int64_t bin);
   // Sets list->offset: blocks are not in the order of the atoms, so all places must be known before a pair is written.
-  void CountAllPairs(const LatticeFrame& frame, double cutoff, NeighborList* list);
+  void CountAllPairs(const SearchInput& frame, double cutoff, NeighborList* list);
   // Sorts the ghosts of block_ by (j, image) and completes them.
   void SortGhosts();
-  void WriteBlock(const LatticeFrame& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
+  void WriteBlock(const SearchInput& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
                   ClosePair* close);
 
   std::array<bool, 3> pbc_ = {};
@@ -49,7 +49,7 @@ class CellList {
   std::vector<Run> runs_;
 
   PeriodicImages images_;
-  NearBlock block_;
+  GhostBlock block_;
   std::vector<uint64_t> keys_, key_scratch_;
   Candidates candidates_;
   std::vector<int64_t> place_;

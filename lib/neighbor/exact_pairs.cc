@@ -16,7 +16,7 @@ struct Pair {
 
 // Calls use(pair, whether it is too near) for the candidates of atom q up to the cutoff, until that returns false.
 template <class Use>
-void ForEachPair(const LatticeFrame& frame, const PeriodicImages& images, const NearBlock& block,
+void ForEachPair(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
                  const Candidates& candidates, int64_t q, double cutoff, const Use& use) {
   const int32_t i = block.atom[q];
   const double* ri = &images.position[4 * static_cast<size_t>(i)];
@@ -43,9 +43,9 @@ void ForEachPair(const LatticeFrame& frame, const PeriodicImages& images, const 
 
 }  // namespace
 
-int64_t WritePairsCarefully(const LatticeFrame& frame, const PeriodicImages& images, const NearBlock& block,
-                            const Candidates& candidates, int64_t q, double cutoff, int64_t place,
-                            const PairArrays& pairs, ClosePair* close) {
+int64_t WritePairsExact(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+                        const Candidates& candidates, int64_t q, double cutoff, int64_t place, const PairArrays& pairs,
+                        ClosePair* close) {
   const int32_t i = block.atom[q];
   int64_t p = place;
   ForEachPair(frame, images, block, candidates, q, cutoff, [&](const Pair& pair, bool too_near) {
@@ -72,8 +72,8 @@ int64_t WritePairsCarefully(const LatticeFrame& frame, const PeriodicImages& ima
   return p - place;
 }
 
-int64_t CountPairsCarefully(const LatticeFrame& frame, const PeriodicImages& images, const NearBlock& block,
-                            const Candidates& candidates, int64_t q, double cutoff) {
+int64_t CountPairsExact(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+                        const Candidates& candidates, int64_t q, double cutoff) {
   int64_t count = 0;
   ForEachPair(frame, images, block, candidates, q, cutoff, [&](const Pair&, bool) {
     ++count;

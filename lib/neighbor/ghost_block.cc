@@ -23,7 +23,7 @@ using Ints = hn::ScalableTag<int32_t>;
 static_assert(HWY_MAX_BYTES / sizeof(float) <= kPadding, "arrays are padded for the widest vector");
 
 // Far-away value for what lies beyond the last ghost: then no loop over ghosts needs a remainder.
-void PadGhosts(NearBlock* block) {
+void PadGhosts(GhostBlock* block) {
   const Floats d;
   const auto far_away = hn::Set(d, kFarAway);
   for (size_t k = 0; k < kPadding; k += hn::Lanes(d)) {
@@ -42,7 +42,7 @@ HWY_INLINE void StorePacked(D d, V v, M mask, hn::TFromD<D>* to) {
 // The box around the atoms of a block, and which points lie within reach of it.
 class NearBox {
  public:
-  NearBox(const PeriodicImages& images, const NearBlock& block) {
+  NearBox(const PeriodicImages& images, const GhostBlock& block) {
     const float* r[3] = {images.x.data(), images.y.data(), images.z.data()};
     for (int k = 0; k < 3; ++k) {
       float low = r[k][block.atom[0]], high = low;
@@ -74,7 +74,7 @@ class NearBox {
   float middle_[3], half_[3], limit_;
 };
 
-void FindAllGhosts(const PeriodicImages& images, NearBlock* block) {
+void FindAllGhosts(const PeriodicImages& images, GhostBlock* block) {
   const Floats d;
   const Ints di;
   const size_t lanes = hn::Lanes(d);
@@ -118,7 +118,7 @@ void FindAllGhosts(const PeriodicImages& images, NearBlock* block) {
 }
 
 void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl::Span<const Run> runs,
-                      NearBlock* block) {
+                      GhostBlock* block) {
   const Floats d;
   const Ints di;
   const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
@@ -150,7 +150,7 @@ void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl
 
 // Calls found(squared distances, which are near, ghosts) for the ghosts of a block and atom q, some at a time.
 template <class Found>
-HWY_INLINE void ForEachNear(const PeriodicImages& images, const NearBlock& block, int64_t q, const Found& found) {
+HWY_INLINE void ForEachNear(const PeriodicImages& images, const GhostBlock& block, int64_t q, const Found& found) {
   const Floats d;
   const Ints di;
   const int32_t i = block.atom[q];
@@ -170,7 +170,7 @@ HWY_INLINE void ForEachNear(const PeriodicImages& images, const NearBlock& block
   }
 }
 
-void CountPairs(const PeriodicImages& images, NearBlock* block, double cutoff, int64_t* count) {
+void CountPairs(const PeriodicImages& images, GhostBlock* block, double cutoff, int64_t* count) {
   const Floats d;
   PadGhosts(block);
   const float certain = static_cast<float>(std::max(0.0, cutoff - images.room));
@@ -186,7 +186,7 @@ void CountPairs(const PeriodicImages& images, NearBlock* block, double cutoff, i
   }
 }
 
-void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t first, int64_t last,
+void FindCandidates(const PeriodicImages& images, GhostBlock* block, int64_t first, int64_t last,
                     Candidates* candidates) {
   const Floats d;
   const Ints di;
@@ -225,7 +225,7 @@ using FourVec = hn::VFromD<Four>;
 template <bool kShifts, bool kVectors>
 class PairWriter {
  public:
-  PairWriter(const PeriodicImages& images, const NearBlock& block, double cutoff, const PairArrays& pairs)
+  PairWriter(const PeriodicImages& images, const GhostBlock& block, double cutoff, const PairArrays& pairs)
       : position_(images.position.data()),
         table_vector_(images.table_vector.data()),
         table_shift_(images.table_shift.data()),
@@ -327,7 +327,7 @@ class PairWriter {
 };
 
 template <bool kShifts, bool kVectors>
-int64_t WritePairsOfBlock(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates,
+int64_t WritePairsOfBlock(const PeriodicImages& images, const GhostBlock& block, const Candidates& candidates,
                           int64_t begin, int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
   PairWriter<kShifts, kVectors> writer(images, block, cutoff, pairs);
   const int32_t* atom = block.atom.data();
@@ -341,7 +341,7 @@ int64_t WritePairsOfBlock(const PeriodicImages& images, const NearBlock& block, 
   return q;
 }
 
-int64_t WritePairs(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates, int64_t begin,
+int64_t WritePairs(const PeriodicImages& images, const GhostBlock& block, const Candidates& candidates, int64_t begin,
                    int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
   if (!images.has_table) return begin;
   const bool shifts = pairs.shift != nullptr, vectors = pairs.dx != nullptr;
@@ -353,7 +353,7 @@ int64_t WritePairs(const PeriodicImages& images, const NearBlock& block, const C
 
 #else
 
-int64_t WritePairs(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates, int64_t begin,
+int64_t WritePairs(const PeriodicImages& images, const GhostBlock& block, const Candidates& candidates, int64_t begin,
                    int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
   return begin;
 }
@@ -373,7 +373,7 @@ HWY_EXPORT(CountPairs);
 HWY_EXPORT(FindCandidates);
 HWY_EXPORT(WritePairs);
 
-void NearBlock::ReserveGhosts(size_t n) {
+void GhostBlock::ReserveGhosts(size_t n) {
   n += kPadding;
   GrowTo(n, &gx);
   GrowTo(n, &gy);
@@ -383,25 +383,25 @@ void NearBlock::ReserveGhosts(size_t n) {
   GrowTo(n, &row);
 }
 
-void FindAllGhosts(const PeriodicImages& images, NearBlock* block) {
+void FindAllGhosts(const PeriodicImages& images, GhostBlock* block) {
   HWY_DYNAMIC_DISPATCH(FindAllGhosts)(images, block);
 }
 
 void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl::Span<const Run> runs,
-                      NearBlock* block) {
+                      GhostBlock* block) {
   HWY_DYNAMIC_DISPATCH(FindGhostsInRuns)(images, order, runs, block);
 }
 
-void CountPairs(const PeriodicImages& images, NearBlock* block, double cutoff, int64_t* count) {
+void CountPairs(const PeriodicImages& images, GhostBlock* block, double cutoff, int64_t* count) {
   HWY_DYNAMIC_DISPATCH(CountPairs)(images, block, cutoff, count);
 }
 
-void FindCandidates(const PeriodicImages& images, NearBlock* block, int64_t first, int64_t last,
+void FindCandidates(const PeriodicImages& images, GhostBlock* block, int64_t first, int64_t last,
                     Candidates* candidates) {
   HWY_DYNAMIC_DISPATCH(FindCandidates)(images, block, first, last, candidates);
 }
 
-int64_t WritePairs(const PeriodicImages& images, const NearBlock& block, const Candidates& candidates, int64_t begin,
+int64_t WritePairs(const PeriodicImages& images, const GhostBlock& block, const Candidates& candidates, int64_t begin,
                    int64_t end, double cutoff, const int64_t* place, const PairArrays& pairs) {
   return HWY_DYNAMIC_DISPATCH(WritePairs)(images, block, candidates, begin, end, cutoff, place, pairs);
 }

@@ -8,7 +8,7 @@
 
 namespace rutile {
 
-absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+absl::Status ImageSearch::Compute(const Structure& structure, const SearchInput& frame, double cutoff,
                                   const NeighborOptions& options, NeighborList* list) {
   const int64_t num_atoms = structure.size();
   list->offset.resize(num_atoms + 1);
@@ -39,7 +39,7 @@ absl::Status ImageSearch::Compute(const Structure& structure, const LatticeFrame
       const int64_t done = WritePairs(images_, block_, candidates_, q, last, cutoff, place_.data(), pairs);
       for (; q < done; ++q) list->offset[q + 1] = num_pairs += candidates_.count[q - first];
       if (q == last) break;
-      num_pairs += WritePairsCarefully(frame, images_, block_, candidates_, q, cutoff, num_pairs, pairs, &close);
+      num_pairs += WritePairsExact(frame, images_, block_, candidates_, q, cutoff, num_pairs, pairs, &close);
       list->offset[++q] = num_pairs;
       if (close.i >= 0) return TooNear(close.i, close.j, close.shift, close.squared_distance);
     }

@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/neighbor/search_input.h"
 #include "lib/neighbor/ghost_block.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/periodic_images.h"
+#include "lib/neighbor/search_input.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {
 
 class ImageSearch {
  public:
-  // `frame` passed MakeLatticeFrame.
-  absl::Status Compute(const Structure& structure, const LatticeFrame& frame, double cutoff,
+  // `frame` passed MakeSearchInput.
+  absl::Status Compute(const Structure& structure, const SearchInput& frame, double cutoff,
                        const NeighborOptions& options, NeighborList* list);
 
  private:
   PeriodicImages images_;
-  NearBlock block_;
+  GhostBlock block_;
   Candidates candidates_;
   std::vector<int64_t> place_;
 };

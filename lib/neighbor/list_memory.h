@@ -14,7 +14,7 @@
 namespace rutile {
 
 // Atoms of a block whose candidates are found, then written, while they are in the cache.
-inline int64_t AtomsAtATime(const NearBlock& block) {
+inline int64_t AtomsAtATime(const GhostBlock& block) {
   constexpr int64_t kCandidates = 1 << 16;
   return std::max<int64_t>(1, kCandidates / (block.num_ghosts + 1));
 }

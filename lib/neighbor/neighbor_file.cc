@@ -57,7 +57,7 @@ absl::Status CheckOffsets(const TensorFile& file, absl::string_view name, absl::
   return TensorError(file, name, absl::StrCat("offsets do not rise from 0 to ", end));
 }
 
-// Neighbours are atoms of the same structure. Without branches in the inner loop, so that it runs at the speed of
+// Neighbors are atoms of the same structure. Without branches in the inner loop, so that it runs at the speed of
 // memory.
 absl::Status CheckNeighbors(const NeighborFile& file) {
   for (int64_t s = 0; s < file.num_structures(); ++s) {
@@ -71,7 +71,7 @@ absl::Status CheckNeighbors(const NeighborFile& file) {
     int64_t p = begin;
     while (j[p] >= first && j[p] < last) ++p;
     return TensorError(file.file, "pair_j",
-                       absl::StrCat("entry ", p, " is ", j[p], ", but a neighbour in structure ", s,
+                       absl::StrCat("entry ", p, " is ", j[p], ", but a neighbor in structure ", s,
                                     " is one of its atoms, ", first, " to ", last - 1));
   }
   return absl::OkStatus();
@@ -90,7 +90,7 @@ absl::Status CheckTriplets(const NeighborFile& file) {
     if (wrong == 0) continue;
     return TensorError(
         file.file, "triplet_b",
-        absl::StrCat("atom ", i, " has ", count, " neighbours, but not all of its triplets are a < b < ", count));
+        absl::StrCat("atom ", i, " has ", count, " neighbors, but not all of its triplets are a < b < ", count));
   }
   return absl::OkStatus();
 }
@@ -110,7 +110,7 @@ std::vector<TensorRule> OwnTensors() {
        {DType::kI32},
        {"P"},
        true,
-       "the neighbour, an atom of the file; those of an atom are ordered by (j, "
+       "the neighbor, an atom of the file; those of an atom are ordered by (j, "
        "shift)"},
       {"pair_shift",
        {DType::kI16},
@@ -123,7 +123,7 @@ std::vector<TensorRule> OwnTensors() {
        {"A+1"},
        false,
        "triplets of atom i are [triplet_offset[i], triplet_offset[i + 1]), with `--triplets`"},
-      {"triplet_a", {DType::kU16}, {"T"}, false, "a neighbour within `triplet_cutoff`, counted from the atom's first"},
+      {"triplet_a", {DType::kU16}, {"T"}, false, "a neighbor within `triplet_cutoff`, counted from the atom's first"},
       {"triplet_b", {DType::kU16}, {"T"}, false, "another, b > a"},
   };
 }
@@ -133,7 +133,7 @@ std::vector<TensorRule> OwnTensors() {
 const Schema& NeighborSchema() {
   static const Schema& schema = *new Schema{
       "atomistic.neighbors/1",
-      "Neighbours of every atom, made by `cache-neighbors`. A atoms, S structures, P pairs (i → j and j → i), T "
+      "Neighbors of every atom, made by `cache-neighbors`. A atoms, S structures, P pairs (i → j and j → i), T "
       "triplets; atoms are concatenated. What a structure lacks is NaN and never read.",
       WithStructureTensors(OwnTensors()),
       WithStructureMetadata({

@@ -1,4 +1,4 @@
-// Files of kind atomistic.neighbors/1: who is whose neighbour, so that the search is done once.
+// Files of kind atomistic.neighbors/1: who is whose neighbor, so that the search is done once.
 //
 // What the file holds is declared in NeighborSchema() and printed in docs/formats.md: pairs as index and lattice shift,
 // 10 bytes each, and the structures themselves, so that training needs nothing else.
@@ -28,7 +28,7 @@
 
 namespace rutile {
 
-// No cutoff is longer, in Angstrom: thousands of neighbours an atom.
+// No cutoff is longer, in Angstrom: thousands of neighbors an atom.
 inline constexpr double kLongestCutoff = 20;
 
 const Schema& NeighborSchema();
@@ -56,7 +56,7 @@ struct NeighborFile : StructureFile {
 };
 
 // NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule. Everything that code indexes by is checked (offsets that
-// do not rise, a neighbour outside its structure, a triplet outside its atom's neighbours), at the speed of memory.
+// do not rise, a neighbor outside its structure, a triplet outside its atom's neighbors), at the speed of memory.
 absl::StatusOr<NeighborFile> ReadNeighbors(absl::string_view path);
 // The same of a file whose tensors were read already.
 absl::StatusOr<NeighborFile> DecodeNeighbors(TensorFile file);

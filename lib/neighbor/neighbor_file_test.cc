@@ -235,13 +235,13 @@ class BrokenNeighborFileTest : public ::testing::Test {
   TensorFile file_;
 };
 
-TEST_F(BrokenNeighborFileTest, NeighbourInAnotherStructure) {
+TEST_F(BrokenNeighborFileTest, NeighborInAnotherStructure) {
   Change<int32_t>("pair_j", [](absl::Span<int32_t> j) { j[0] = 2; });
-  EXPECT_THAT(Error(), HasSubstr("tensor \"pair_j\": entry 0 is 2, but a neighbour in structure 0 is one of its atoms, "
+  EXPECT_THAT(Error(), HasSubstr("tensor \"pair_j\": entry 0 is 2, but a neighbor in structure 0 is one of its atoms, "
                                  "0 to 1"));
 }
 
-TEST_F(BrokenNeighborFileTest, NegativeNeighbour) {
+TEST_F(BrokenNeighborFileTest, NegativeNeighbor) {
   Change<int32_t>("pair_j", [](absl::Span<int32_t> j) { j.back() = -1; });
   EXPECT_THAT(Error(), HasSubstr("pair_j"));
 }
@@ -266,7 +266,7 @@ TEST_F(BrokenNeighborFileTest, TripletOutsideItsAtom) {
   EXPECT_THAT(Error(), HasSubstr("atom 0 has "));
 }
 
-TEST_F(BrokenNeighborFileTest, TripletOfOneNeighbour) {
+TEST_F(BrokenNeighborFileTest, TripletOfOneNeighbor) {
   Change<uint16_t>("triplet_a", [](absl::Span<uint16_t> a) { a[0] = 1; });
   EXPECT_THAT(Error(), HasSubstr("a < b"));
 }

@@ -1,4 +1,4 @@
-// Neighbours of every atom within a cutoff, in any cell.
+// Neighbors of every atom within a cutoff, in any cell.
 
 #ifndef RUTILE_LIB_NEIGHBOR_NEIGHBOR_LIST_H_
 #define RUTILE_LIB_NEIGHBOR_NEIGHBOR_LIST_H_
@@ -14,7 +14,7 @@
 namespace rutile {
 
 // A full list in CSR form: both i -> j and j -> i. r_ij = r_j + shift . cell - r_i points from i to j.
-// The neighbours of an atom are ordered by (j, shift_x, shift_y, shift_z), whatever the algorithm.
+// The neighbors of an atom are ordered by (j, shift_x, shift_y, shift_z), whatever the algorithm.
 struct NeighborList {
   std::vector<int64_t> offset;     // [N + 1]: pairs of atom i are [offset[i], offset[i + 1])
   std::vector<int32_t> j;          // [P]
@@ -34,7 +34,7 @@ inline constexpr double kSmallestDistance = 0.1;
 enum class NeighborAlgorithm {
   kFastest,  // whichever suits the size
   kImages,   // every atom against all images near the whole cell: O(N^2) tests, nothing to sort
-  kCells,    // blocks of neighbouring atoms, each against the images near the block: O(N)
+  kCells,    // blocks of neighboring atoms, each against the images near the block: O(N)
 };
 
 struct NeighborOptions {
@@ -46,7 +46,7 @@ struct NeighborOptions {
 // Finds lists of one structure after another, reusing its scratch memory; one object per thread.
 class NeighborSearch {
  public:
-  // cutoff in Angstrom, > 0. Pairs with 0 < r <= cutoff are listed (an atom is its own neighbour in another image).
+  // cutoff in Angstrom, > 0. Pairs with 0 < r <= cutoff are listed (an atom is its own neighbor in another image).
   explicit NeighborSearch(double cutoff, NeighborOptions options = {});
   ~NeighborSearch();
   NeighborSearch(NeighborSearch&&) noexcept;

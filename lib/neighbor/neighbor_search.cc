@@ -6,8 +6,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/cell_list.h"
 #include "lib/neighbor/image_search.h"
-#include "lib/neighbor/search_input.h"
 #include "lib/neighbor/neighbor_list.h"
+#include "lib/neighbor/search_input.h"
 
 namespace rutile {
 namespace {
@@ -20,7 +20,7 @@ constexpr int64_t kFewAtoms = 200;
 struct NeighborSearch::Scratch {
   double cutoff;
   NeighborOptions options;
-  LatticeFrame frame;
+  SearchInput frame;
   ImageSearch images;
   CellList cells;
 };
@@ -36,7 +36,7 @@ NeighborSearch::NeighborSearch(NeighborSearch&&) noexcept = default;
 
 absl::Status NeighborSearch::Compute(const Structure& structure, NeighborList* list) {
   Scratch& s = *scratch_;
-  RETURN_IF_ERROR(MakeLatticeFrame(structure, SearchRadius(s.cutoff), &s.frame));
+  RETURN_IF_ERROR(MakeSearchInput(structure, SearchRadius(s.cutoff), &s.frame));
   const bool cells = s.options.algorithm == NeighborAlgorithm::kCells ||
                      (s.options.algorithm == NeighborAlgorithm::kFastest && structure.size() > kFewAtoms);
   if (cells) return s.cells.Compute(structure, s.frame, s.cutoff, s.options, list);

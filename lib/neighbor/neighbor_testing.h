@@ -1,4 +1,4 @@
-// Structures and comparisons for the tests of neighbour searches.
+// Structures and comparisons for the tests of neighbor searches.
 
 #ifndef RUTILE_LIB_NEIGHBOR_NEIGHBOR_TESTING_H_
 #define RUTILE_LIB_NEIGHBOR_NEIGHBOR_TESTING_H_

@@ -11,7 +11,7 @@ namespace {
 
 const Matrix3 kSkewed = {6.1, 0.3, -0.2, 2.4, 5.9, 0.1, -1.9, 1.1, 6.6};
 
-// What a file of neighbours would hold: numbers and offsets that count from elsewhere.
+// What a file of neighbors would hold: numbers and offsets that count from elsewhere.
 struct Cached {
   explicit Cached(const NeighborList& list) : shift(list.shift) {
     for (const int64_t o : list.offset) offset.push_back(o + 2);

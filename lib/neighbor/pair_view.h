@@ -1,4 +1,4 @@
-// Neighbours as they lie in a file or in memory: an index and a lattice shift, 10 bytes a pair, from which the vectors
+// Neighbors as they lie in a file or in memory: an index and a lattice shift, 10 bytes a pair, from which the vectors
 // are exact.
 
 #ifndef RUTILE_LIB_NEIGHBOR_PAIR_VIEW_H_
@@ -14,7 +14,7 @@ namespace rutile {
 // as in NeighborList: by (j, shift). r_ij = r_j + shift . cell - r_i.
 struct PairView {
   absl::Span<const int64_t> offset;  // [N + 1]
-  const int32_t* j = nullptr;        // j[p] - first_atom is the neighbour's number in the structure
+  const int32_t* j = nullptr;        // j[p] - first_atom is the neighbor's number in the structure
   const int16_t* shift = nullptr;    // shift[3p], shift[3p + 1], shift[3p + 2]: relative to positions as given
   int32_t first_atom = 0;
 
@@ -22,8 +22,8 @@ struct PairView {
   int64_t num_pairs() const { return offset.empty() ? 0 : offset.back() - offset.front(); }
 };
 
-// Unordered pairs of neighbours of the same atom, both within an angular cutoff: what --angular=triplets runs over.
-// Triplets of atom i are t in [offset[i], offset[i + 1]): neighbours a[t] < b[t], counted from the atom's first pair.
+// Unordered pairs of neighbors of the same atom, both within an angular cutoff: what --angular=triplets runs over.
+// Triplets of atom i are t in [offset[i], offset[i + 1]): neighbors a[t] < b[t], counted from the atom's first pair.
 struct TripletView {
   absl::Span<const int64_t> offset;  // [N + 1], or empty: none are cached
   const uint16_t* a = nullptr;

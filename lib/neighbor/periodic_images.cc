@@ -30,7 +30,7 @@ struct Extent {
 double RowSum(const Matrix3& m, int k) { return std::abs(m[3 * k]) + std::abs(m[3 * k + 1]) + std::abs(m[3 * k + 2]); }
 
 // Sets images->wrap; returns the extent of the wrapped fractional coordinates, and that of the wraps.
-void Wrap(const Structure& structure, const LatticeFrame& frame, bool wrap_all, PeriodicImages* images,
+void Wrap(const Structure& structure, const SearchInput& frame, bool wrap_all, PeriodicImages* images,
           std::array<double, 3>* span, std::array<int32_t, 3>* wrap_span) {
   const int64_t n = images->num_atoms;
   GrowTo(3 * n, &images->wrap);
@@ -55,7 +55,7 @@ void Wrap(const Structure& structure, const LatticeFrame& frame, bool wrap_all, 
 }
 
 // Wrapped float coordinates about the middle of the atoms; returns the largest, and the largest double on the way.
-void SetCoordinates(const Structure& structure, const LatticeFrame& frame, PeriodicImages* images, double* largest,
+void SetCoordinates(const Structure& structure, const SearchInput& frame, PeriodicImages* images, double* largest,
                     double* largest_before) {
   const int64_t n = images->num_atoms;
   GrowTo(n + kPadding, &images->x);
@@ -96,7 +96,7 @@ void SetCoordinates(const Structure& structure, const LatticeFrame& frame, Perio
   }
 }
 
-void SetImages(const LatticeFrame& frame, PeriodicImages* images) {
+void SetImages(const SearchInput& frame, PeriodicImages* images) {
   const std::array<int32_t, 3>& most = images->most;
   const size_t total = images->num_images;
   GrowTo(total + kPadding, &images->ix);
@@ -122,7 +122,7 @@ void SetImages(const LatticeFrame& frame, PeriodicImages* images) {
   std::fill_n(images->iz.begin() + total, kPadding, kFarAway);
 }
 
-void SetTable(const LatticeFrame& frame, const std::array<int32_t, 3>& wrap_span, PeriodicImages* images) {
+void SetTable(const SearchInput& frame, const std::array<int32_t, 3>& wrap_span, PeriodicImages* images) {
   const int64_t n = images->num_atoms;
   std::array<int32_t, 3> most;  // of shifts
   double rows = 1;
@@ -163,7 +163,7 @@ void SetTable(const LatticeFrame& frame, const std::array<int32_t, 3>& wrap_span
 
 }  // namespace
 
-void MakePeriodicImages(const Structure& structure, const LatticeFrame& frame, double reach, bool wrap_all,
+void MakePeriodicImages(const Structure& structure, const SearchInput& frame, double reach, bool wrap_all,
                         PeriodicImages* images) {
   images->num_atoms = structure.size();
   if (images->num_atoms == 0) return;

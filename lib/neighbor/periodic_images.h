@@ -1,4 +1,4 @@
-// The atoms of a structure and the lattice images that matter, laid out for the vectorised searches.
+// The atoms of a structure and the lattice images that matter, laid out for the vectorized searches.
 
 #ifndef RUTILE_LIB_NEIGHBOR_PERIODIC_IMAGES_H_
 #define RUTILE_LIB_NEIGHBOR_PERIODIC_IMAGES_H_
@@ -25,7 +25,7 @@ void GrowTo(size_t n, std::vector<T>* v) {
   if (v->size() < n) v->resize(n + n / 2);
 }
 
-// Atoms are brought near each other by whole lattice vectors (`wrap`), moved to a common centre and rounded to float:
+// Atoms are brought near each other by whole lattice vectors (`wrap`), moved to a common center and rounded to float:
 // good enough to tell which pairs may be within reach, as `reach` includes the rounding. The exact vectors come from
 // positions as given and a table of shift vectors. A pair of atoms i, j in the image t has
 //   shift = image(t) + wrap(j) - wrap(i)   and the table's row   image_row[t] + wrap_row[j] - wrap_row[i].
@@ -51,7 +51,7 @@ struct PeriodicImages {
 
 // Fills `images`, reusing its memory. With wrap_all every atom is moved into the cell; otherwise only along directions
 // where the atoms span more than about one cell, which keeps the table small and molecules whole.
-void MakePeriodicImages(const Structure& structure, const LatticeFrame& frame, double reach, bool wrap_all,
+void MakePeriodicImages(const Structure& structure, const SearchInput& frame, double reach, bool wrap_all,
                         PeriodicImages* images);
 
 }  // namespace rutile

@@ -55,7 +55,7 @@ absl::Status CheckImages(const Vector3& width, const std::array<bool, 3>& pbc, d
   return absl::OkStatus();
 }
 
-void FindExtremes(LatticeFrame* frame) {
+void FindExtremes(SearchInput* frame) {
   frame->lowest = {0, 0, 0};
   frame->highest = {0, 0, 0};
   if (frame->fractional.empty()) return;
@@ -77,7 +77,7 @@ int64_t AtomAt(const std::vector<double>& fractional, int k, double value) {
   return 0;
 }
 
-absl::Status CheckShifts(const LatticeFrame& frame, const std::array<bool, 3>& pbc, double reach) {
+absl::Status CheckShifts(const SearchInput& frame, const std::array<bool, 3>& pbc, double reach) {
   for (int k = 0; k < 3; ++k) {
     const double apart = frame.highest[k] - frame.lowest[k];
     if (!pbc[k] || apart + reach / frame.width[k] + 2 < std::numeric_limits<int16_t>::max()) continue;
@@ -94,7 +94,7 @@ absl::Status CheckShifts(const LatticeFrame& frame, const std::array<bool, 3>& p
 
 double SearchRadius(double cutoff) { return std::max(cutoff, kSmallestDistance); }
 
-absl::Status MakeLatticeFrame(const Structure& structure, double reach, LatticeFrame* frame) {
+absl::Status MakeSearchInput(const Structure& structure, double reach, SearchInput* frame) {
   const int64_t n = structure.size();
   CHECK_EQ(structure.position.size(), 3 * n);
   CHECK_LE(n, std::numeric_limits<int32_t>::max());

@@ -13,7 +13,7 @@
 namespace rutile {
 
 // A structure that passed the checks of NeighborSearch::Compute that need no pairs.
-struct LatticeFrame {
+struct SearchInput {
   Matrix3 cell;                    // complete: unit normals where not periodic
   Vector3 width;                   // distance between lattice planes, Angstrom
   std::vector<double> fractional;  // [3N] of positions as given; Angstrom along directions that are not periodic
@@ -22,7 +22,7 @@ struct LatticeFrame {
 
 // Fills `frame`, reusing its memory; `reach` is the search radius in Angstrom. Errors as in NeighborSearch::Compute;
 // also more than kMostImages images of the cell within reach, and shifts that would not fit into int16.
-absl::Status MakeLatticeFrame(const Structure& structure, double reach, LatticeFrame* frame);
+absl::Status MakeSearchInput(const Structure& structure, double reach, SearchInput* frame);
 
 // A cell so small or so skewed that it needs more images than this is a mistake, and would take minutes for each atom.
 inline constexpr double kMostImages = 1e6;

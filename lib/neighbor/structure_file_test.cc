@@ -53,10 +53,10 @@ TEST(StructureFileTest, OneStructureAfterAnother) {
   const std::string path = ::testing::TempDir() + "/structures.safetensors";
   absl::StatusOr<StructureFileWriter> writer = StructureFileWriter::Create(path, /*weights=*/true);
   ASSERT_TRUE(writer.ok()) << writer.status();
-  Structure labelled = Dimer();
-  labelled.info["config_type"] = "pair";
+  Structure labeled = Dimer();
+  labeled.info["config_type"] = "pair";
   ASSERT_TRUE(writer->Append(Dimer(), {0, 1}, 2.5).ok());
-  ASSERT_TRUE(writer->Append(labelled, {0, 1}, 0).ok());
+  ASSERT_TRUE(writer->Append(labeled, {0, 1}, 0).ok());
   EXPECT_EQ(writer->num_atoms(), 4);
   ASSERT_TRUE(writer->Finish({{"config_key", "config_type"}}, {{8, -1.5}}).ok());
 

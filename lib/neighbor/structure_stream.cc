@@ -11,8 +11,8 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -1,4 +1,4 @@
-// Structures from files, in order, through a computation on several threads: what makes features or neighbours.
+// Structures from files, in order, through a computation on several threads: what makes features or neighbors.
 
 #ifndef RUTILE_LIB_NEIGHBOR_STRUCTURE_STREAM_H_
 #define RUTILE_LIB_NEIGHBOR_STRUCTURE_STREAM_H_
@@ -54,7 +54,7 @@ struct StreamedStructure {
   Structure structure;  // info["config_type"] is the value of config_key, "" without one
   double weight = 1;
   bool has_weight = false;
-  std::shared_ptr<const NeighborFile> neighbors;  // where it comes from, if that is a file of neighbours
+  std::shared_ptr<const NeighborFile> neighbors;  // where it comes from, if that is a file of neighbors
   int64_t index = 0;                              // its number there
 };
 
@@ -62,7 +62,7 @@ struct StreamedStructure {
 class StructureConsumer {
  public:
   virtual ~StructureConsumer() = default;
-  // Whether a file of neighbours will do as input; its structures come next.
+  // Whether a file of neighbors will do as input; its structures come next.
   virtual absl::Status Accept(const NeighborFile& file) = 0;
   // The next structures have the slots 0 to n - 1.
   virtual void Reserve(int64_t n) = 0;
@@ -72,11 +72,11 @@ class StructureConsumer {
   virtual absl::Status Emit(const StreamedStructure& in, int64_t slot) = 0;
 };
 
-// Reads every input: a path of structures in any format or of neighbours (atomistic.neighbors/1), or "-" (structures).
+// Reads every input: a path of structures in any format or of neighbors (atomistic.neighbors/1), or "-" (structures).
 // Structures are computed in chunks of about `chunk_atoms`, which bound the memory. What is emitted does not depend on
 // the number of threads, nor does the error that is returned: the first in the input. INVALID_ARGUMENT also: nothing is
 // left; a weight that is no number or below 0; weight_key that no structure has (unless shards are made); files of
-// neighbours with another config_key or weight_key.
+// neighbors with another config_key or weight_key.
 absl::StatusOr<StructureStreamStats> StreamStructures(absl::Span<const std::string> inputs,
                                                       const StructureStreamOptions& options, int64_t chunk_atoms,
                                                       StructureConsumer* consumer);

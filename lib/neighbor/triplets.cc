@@ -22,7 +22,7 @@ absl::Status FindTriplets(const NeighborList& list, double cutoff, TripletList* 
       if ((x * x + y * y) + z * z > limit) continue;
       if (k > std::numeric_limits<uint16_t>::max()) {
         return absl::InvalidArgumentError(absl::StrCat("atom ", i + 1, " has ", count,
-                                                       " neighbours, more than the 65536 that triplets count; use a "
+                                                       " neighbors, more than the 65536 that triplets count; use a "
                                                        "shorter cutoff"));
       }
       near.push_back(static_cast<uint16_t>(k));

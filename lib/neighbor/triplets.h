@@ -1,4 +1,4 @@
-// Neighbours two by two, for --angular=triplets.
+// Neighbors two by two, for --angular=triplets.
 
 #ifndef RUTILE_LIB_NEIGHBOR_TRIPLETS_H_
 #define RUTILE_LIB_NEIGHBOR_TRIPLETS_H_
@@ -19,8 +19,8 @@ struct TripletList {
   int64_t num_triplets() const { return static_cast<int64_t>(a.size()); }
 };
 
-// All pairs of neighbours a < b of the same atom with r <= cutoff (Angstrom) both, reusing the memory of `triplets`.
-// INVALID_ARGUMENT, naming the atom, when a neighbour's number does not fit into uint16.
+// All pairs of neighbors a < b of the same atom with r <= cutoff (Angstrom) both, reusing the memory of `triplets`.
+// INVALID_ARGUMENT, naming the atom, when a neighbor's number does not fit into uint16.
 absl::Status FindTriplets(const NeighborList& list, double cutoff, TripletList* triplets);
 
 }  // namespace rutile

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// One atom for each number of neighbours; neighbour k is at distance 1 + k, but every third is far away.
+// One atom for each number of neighbors; neighbor k is at distance 1 + k, but every third is far away.
 NeighborList Lines(const std::vector<int>& counts) {
   NeighborList list;
   list.offset = {0};
@@ -27,7 +27,7 @@ NeighborList Lines(const std::vector<int>& counts) {
   return list;
 }
 
-TEST(TripletsTest, PairsUpNeighboursWithinTheCutoff) {
+TEST(TripletsTest, PairsUpNeighborsWithinTheCutoff) {
   TripletList triplets;
   ASSERT_TRUE(FindTriplets(Lines({0, 1, 2, 5}), 5, &triplets).ok());
   EXPECT_THAT(triplets.offset, ElementsAre(0, 0, 0, 1, 1 + 6));
@@ -39,7 +39,7 @@ TEST(TripletsTest, PairsUpNeighboursWithinTheCutoff) {
   EXPECT_THAT(triplets.b, ElementsAre(1, 3, 3));
 }
 
-TEST(TripletsTest, CountsNeighboursUpTo65536) {
+TEST(TripletsTest, CountsNeighborsUpTo65536) {
   NeighborList list = Lines({65537});
   TripletList triplets;
   ASSERT_TRUE(FindTriplets(list, 10, &triplets).ok());
@@ -47,7 +47,7 @@ TEST(TripletsTest, CountsNeighboursUpTo65536) {
   list.dz.back() = 1;
   const absl::Status status = FindTriplets(list, 10, &triplets);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("atom 1 has 65537 neighbours"));
+  EXPECT_THAT(status.message(), HasSubstr("atom 1 has 65537 neighbors"));
 }
 
 }  // namespace

@@ -7,14 +7,14 @@
 namespace rutile {
 
 template <typename T>
-const T* KeptFeatures<T>::Find(absl::Span<const int64_t> examples) const {
+const T* FeatureCache<T>::Find(absl::Span<const int64_t> examples) const {
   if (examples.empty()) return nullptr;
   const auto found = kept_.find(examples[0]);
   return found == kept_.end() || found->second.examples != examples ? nullptr : found->second.features.get();
 }
 
 template <typename T>
-T* KeptFeatures<T>::Add(absl::Span<const int64_t> examples, int64_t size) {
+T* FeatureCache<T>::Add(absl::Span<const int64_t> examples, int64_t size) {
   CHECK_GE(size, 0);
   const int64_t line = 64 / static_cast<int64_t>(sizeof(T));
   if (examples.empty() || size == 0 || size > (max_bytes_ - bytes_) / static_cast<int64_t>(sizeof(T)) - line) {
@@ -32,12 +32,12 @@ T* KeptFeatures<T>::Add(absl::Span<const int64_t> examples, int64_t size) {
 }
 
 template <typename T>
-void KeptFeatures<T>::Clear() {
+void FeatureCache<T>::Clear() {
   kept_.clear();
   bytes_ = 0;
 }
 
-template class KeptFeatures<float>;
-template class KeptFeatures<double>;
+template class FeatureCache<float>;
+template class FeatureCache<double>;
 
 }  // namespace rutile

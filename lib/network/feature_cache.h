@@ -1,4 +1,4 @@
-// Features of batches that are evaluated again and again, as EnergyKernel::Turn leaves them: a validation is then
+// Features of batches that are evaluated again and again, as NetworkKernel::Turn leaves them: a validation is then
 // networks and nothing else.
 
 #ifndef RUTILE_LIB_NETWORK_FEATURE_CACHE_H_
@@ -16,10 +16,10 @@ namespace rutile {
 
 // T is float or double. A batch is known by its examples, in their order.
 template <typename T>
-class KeptFeatures {
+class FeatureCache {
  public:
   // What all batches may take together; further ones are not kept.
-  explicit KeptFeatures(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit FeatureCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
   // Null where the batch is not kept.
   const T* Find(absl::Span<const int64_t> examples) const;

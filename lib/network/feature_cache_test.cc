@@ -11,12 +11,12 @@ namespace {
 using Examples = std::vector<int64_t>;
 
 template <typename T>
-class KeptFeaturesTest : public testing::Test {};
+class FeatureCacheTest : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(KeptFeaturesTest, Types);
+TYPED_TEST_SUITE(FeatureCacheTest, Types);
 
-TYPED_TEST(KeptFeaturesTest, ABatchIsKnownByItsExamples) {
-  KeptFeatures<TypeParam> kept(1 << 20);
+TYPED_TEST(FeatureCacheTest, ABatchIsKnownByItsExamples) {
+  FeatureCache<TypeParam> kept(1 << 20);
   EXPECT_EQ(kept.Find(Examples{3, 4}), nullptr);
   TypeParam* const features = kept.Add(Examples{3, 4}, 100);
   ASSERT_NE(features, nullptr);
@@ -33,8 +33,8 @@ TYPED_TEST(KeptFeaturesTest, ABatchIsKnownByItsExamples) {
   EXPECT_EQ(kept.bytes(), 0);
 }
 
-TYPED_TEST(KeptFeaturesTest, NoMoreThanTheBound) {
-  KeptFeatures<TypeParam> kept(10000);
+TYPED_TEST(FeatureCacheTest, NoMoreThanTheBound) {
+  FeatureCache<TypeParam> kept(10000);
   int64_t batches = 0;
   while (batches < 100 && kept.Add(Examples{batches}, 1000 / sizeof(TypeParam)) != nullptr) ++batches;
   EXPECT_EQ(batches, 9);
@@ -42,7 +42,7 @@ TYPED_TEST(KeptFeaturesTest, NoMoreThanTheBound) {
   EXPECT_EQ(kept.Find(Examples{batches}), nullptr);
   EXPECT_EQ(kept.Add(Examples{200}, int64_t{1} << 60), nullptr);
   EXPECT_EQ(kept.Add(Examples{}, 10), nullptr);
-  EXPECT_EQ(KeptFeatures<TypeParam>(0).Add(Examples{1}, 1), nullptr);
+  EXPECT_EQ(FeatureCache<TypeParam>(0).Add(Examples{1}, 1), nullptr);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // f' and f'' u where a matrix of the layer is at `at`.
 template <typename T>
 struct SlopesAt {
-  explicit HWY_INLINE SlopesAt(const LayerRows<T>& rows) : rows(rows) {
+  explicit HWY_INLINE SlopesAt(const GemmEpilogue<T>& rows) : rows(rows) {
     const hn::ScalableTag<T> d;
     const SlopePolynomial p = SlopeOf(rows.activation);
     c0 = hn::Set(d, T(p.c0)), c1 = hn::Set(d, T(p.c1)), c2 = hn::Set(d, T(p.c2));
@@ -34,20 +34,20 @@ struct SlopesAt {
     return hn::Mul(hn::MulAdd(hn::Add(c2, c2), y, c1), hn::Load(d, rows.deltas + at));
   }
 
-  const LayerRows<T>& rows;
+  const GemmEpilogue<T>& rows;
   VecOf<T> c0, c1, c2;
 };
 
 // Calls body(place) for each vector of a layer's matrices.
 template <typename T, class Body>
-HWY_INLINE void ForLayer(const LayerRows<T>& layer, const Body& body) {
+HWY_INLINE void ForLayer(const GemmEpilogue<T>& layer, const Body& body) {
   const int64_t lanes = hn::Lanes(hn::ScalableTag<T>());
   const int64_t end = layer.rows * layer.stride;
   for (int64_t at = 0; at < end; at += lanes) body(at);
 }
 
 template <typename T>
-HWY_INLINE void Activate(const LayerRows<T>& layer, const T* bias) {
+HWY_INLINE void Activate(const GemmEpilogue<T>& layer, const T* bias) {
   const hn::ScalableTag<T> d;
   for (int64_t r = 0; r < layer.rows; ++r) {
     ForVectors<T>(0, layer.width, [&](const auto& part, int64_t i) {
@@ -60,20 +60,20 @@ HWY_INLINE void Activate(const LayerRows<T>& layer, const T* bias) {
 }
 
 template <typename T>
-HWY_INLINE void ToDeltas(const LayerRows<T>& layer, const SlopesAt<T>& slopes, VecOf<T> u, int64_t at) {
+HWY_INLINE void ToDeltas(const GemmEpilogue<T>& layer, const SlopesAt<T>& slopes, VecOf<T> u, int64_t at) {
   const hn::ScalableTag<T> d;
   hn::Store(hn::Mul(u, slopes.Slope(at)), d, layer.deltas + at);
   if (layer.curvatures) hn::Store(hn::Mul(u, hn::Load(d, layer.curvatures + at)), d, layer.curvatures + at);
 }
 
 template <typename T>
-HWY_INLINE void Deltas(const LayerRows<T>& layer) {
+HWY_INLINE void Deltas(const GemmEpilogue<T>& layer) {
   const SlopesAt<T> slopes(layer);
   ForLayer(layer, [&](int64_t at) { ToDeltas(layer, slopes, hn::Load(hn::ScalableTag<T>(), layer.deltas + at), at); });
 }
 
 template <typename T>
-HWY_INLINE void OutputDeltas(const LayerRows<T>& layer, const T* scales, const T* weights) {
+HWY_INLINE void OutputDeltas(const GemmEpilogue<T>& layer, const T* scales, const T* weights) {
   const SlopesAt<T> slopes(layer);
   for (int64_t r = 0; r < layer.rows; ++r) {
     const auto scale = hn::Set(hn::ScalableTag<T>(), scales == nullptr ? T(1) : scales[r]);
@@ -84,7 +84,7 @@ HWY_INLINE void OutputDeltas(const LayerRows<T>& layer, const T* scales, const T
 }
 
 template <typename T>
-HWY_INLINE void Tangents(const LayerRows<T>& layer, T* tangent, T* mu) {
+HWY_INLINE void Tangents(const GemmEpilogue<T>& layer, T* tangent, T* mu) {
   const hn::ScalableTag<T> d;
   const SlopesAt<T> slopes(layer);
   ForLayer(layer, [&](int64_t at) {
@@ -95,7 +95,7 @@ HWY_INLINE void Tangents(const LayerRows<T>& layer, T* tangent, T* mu) {
 }
 
 template <typename T>
-HWY_INLINE void Reversed(const LayerRows<T>& layer, const T* product, T* mu) {
+HWY_INLINE void Reversed(const GemmEpilogue<T>& layer, const T* product, T* mu) {
   const hn::ScalableTag<T> d;
   const SlopesAt<T> slopes(layer);
   ForLayer(layer, [&](int64_t at) {
@@ -104,7 +104,7 @@ HWY_INLINE void Reversed(const LayerRows<T>& layer, const T* product, T* mu) {
 }
 
 template <typename T>
-HWY_INLINE void Scaled(const LayerRows<T>& layer, const T* scales, bool add, T* mu) {
+HWY_INLINE void Scaled(const GemmEpilogue<T>& layer, const T* scales, bool add, T* mu) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = hn::Lanes(d);
   for (int64_t r = 0; r < layer.rows; ++r) {
@@ -163,24 +163,24 @@ HWY_INLINE void Dots(const T* from, int64_t rows, int64_t width, int64_t stride,
   }
 }
 
-void ActivateF32(const LayerRows<float>& layer, const float* bias) { Activate(layer, bias); }
-void ActivateF64(const LayerRows<double>& layer, const double* bias) { Activate(layer, bias); }
-void DeltasF32(const LayerRows<float>& layer) { Deltas(layer); }
-void DeltasF64(const LayerRows<double>& layer) { Deltas(layer); }
-void OutputDeltasF32(const LayerRows<float>& layer, const float* scales, const float* weights) {
+void ActivateF32(const GemmEpilogue<float>& layer, const float* bias) { Activate(layer, bias); }
+void ActivateF64(const GemmEpilogue<double>& layer, const double* bias) { Activate(layer, bias); }
+void DeltasF32(const GemmEpilogue<float>& layer) { Deltas(layer); }
+void DeltasF64(const GemmEpilogue<double>& layer) { Deltas(layer); }
+void OutputDeltasF32(const GemmEpilogue<float>& layer, const float* scales, const float* weights) {
   OutputDeltas(layer, scales, weights);
 }
-void OutputDeltasF64(const LayerRows<double>& layer, const double* scales, const double* weights) {
+void OutputDeltasF64(const GemmEpilogue<double>& layer, const double* scales, const double* weights) {
   OutputDeltas(layer, scales, weights);
 }
-void TangentsF32(const LayerRows<float>& layer, float* tangent, float* mu) { Tangents(layer, tangent, mu); }
-void TangentsF64(const LayerRows<double>& layer, double* tangent, double* mu) { Tangents(layer, tangent, mu); }
-void ReversedF32(const LayerRows<float>& layer, const float* product, float* mu) { Reversed(layer, product, mu); }
-void ReversedF64(const LayerRows<double>& layer, const double* product, double* mu) { Reversed(layer, product, mu); }
-void ScaledF32(const LayerRows<float>& layer, const float* scales, bool add, float* mu) {
+void TangentsF32(const GemmEpilogue<float>& layer, float* tangent, float* mu) { Tangents(layer, tangent, mu); }
+void TangentsF64(const GemmEpilogue<double>& layer, double* tangent, double* mu) { Tangents(layer, tangent, mu); }
+void ReversedF32(const GemmEpilogue<float>& layer, const float* product, float* mu) { Reversed(layer, product, mu); }
+void ReversedF64(const GemmEpilogue<double>& layer, const double* product, double* mu) { Reversed(layer, product, mu); }
+void ScaledF32(const GemmEpilogue<float>& layer, const float* scales, bool add, float* mu) {
   Scaled(layer, scales, add, mu);
 }
-void ScaledF64(const LayerRows<double>& layer, const double* scales, bool add, double* mu) {
+void ScaledF64(const GemmEpilogue<double>& layer, const double* scales, bool add, double* mu) {
   Scaled(layer, scales, add, mu);
 }
 void ColumnSumsF32(const float* from, int64_t rows, int64_t width, int64_t stride, const float* scales, float* out) {
@@ -237,27 +237,27 @@ HWY_EXPORT(DotsF64);
 }  // namespace
 
 template <typename T>
-void ActivateLayer(const LayerRows<T>& layer, const T* bias) {
+void ActivateLayer(const GemmEpilogue<T>& layer, const T* bias) {
   RUTILE_CHOOSE(Activate, layer, bias);
 }
 template <typename T>
-void SlopesToDeltas(const LayerRows<T>& layer) {
+void SlopesToDeltas(const GemmEpilogue<T>& layer) {
   RUTILE_CHOOSE(Deltas, layer);
 }
 template <typename T>
-void OutputSlopesToDeltas(const LayerRows<T>& layer, const T* scales, const T* weights) {
+void OutputSlopesToDeltas(const GemmEpilogue<T>& layer, const T* scales, const T* weights) {
   RUTILE_CHOOSE(OutputDeltas, layer, scales, weights);
 }
 template <typename T>
-void TangentsOfLayer(const LayerRows<T>& layer, T* tangent, T* mu) {
+void TangentsOfLayer(const GemmEpilogue<T>& layer, T* tangent, T* mu) {
   RUTILE_CHOOSE(Tangents, layer, tangent, mu);
 }
 template <typename T>
-void AddReversed(const LayerRows<T>& layer, const T* product, T* mu) {
+void AddReversed(const GemmEpilogue<T>& layer, const T* product, T* mu) {
   RUTILE_CHOOSE(Reversed, layer, product, mu);
 }
 template <typename T>
-void ScaledDeltas(const LayerRows<T>& layer, const T* scales, bool add, T* mu) {
+void ScaledDeltas(const GemmEpilogue<T>& layer, const T* scales, bool add, T* mu) {
   RUTILE_CHOOSE(Scaled, layer, scales, add, mu);
 }
 template <typename T>
@@ -270,12 +270,12 @@ void RowDots(const T* from, int64_t rows, int64_t width, int64_t stride, const T
 }
 
 #define RUTILE_FOR_TYPE(T)                                                        \
-  template void ActivateLayer(const LayerRows<T>&, const T*);                     \
-  template void SlopesToDeltas(const LayerRows<T>&);                              \
-  template void OutputSlopesToDeltas(const LayerRows<T>&, const T*, const T*);    \
-  template void TangentsOfLayer(const LayerRows<T>&, T*, T*);                     \
-  template void AddReversed(const LayerRows<T>&, const T*, T*);                   \
-  template void ScaledDeltas(const LayerRows<T>&, const T*, bool, T*);            \
+  template void ActivateLayer(const GemmEpilogue<T>&, const T*);                  \
+  template void SlopesToDeltas(const GemmEpilogue<T>&);                           \
+  template void OutputSlopesToDeltas(const GemmEpilogue<T>&, const T*, const T*); \
+  template void TangentsOfLayer(const GemmEpilogue<T>&, T*, T*);                  \
+  template void AddReversed(const GemmEpilogue<T>&, const T*, T*);                \
+  template void ScaledDeltas(const GemmEpilogue<T>&, const T*, bool, T*);         \
   template void AddColumnSums(const T*, int64_t, int64_t, int64_t, const T*, T*); \
   template void RowDots(const T*, int64_t, int64_t, int64_t, const T*, T, T*)
 RUTILE_FOR_TYPE(float);

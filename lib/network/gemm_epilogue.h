@@ -13,7 +13,7 @@ namespace rutile {
 // A hidden layer for some atoms. Each matrix is [rows, stride], 64-byte aligned, and stride a multiple of a cache line;
 // of a row the first `width` count, and the rest is overwritten with anything.
 template <typename T>
-struct LayerRows {
+struct GemmEpilogue {
   Activation activation;
   int64_t rows, width, stride;
   T* values;      // z = f(a)
@@ -29,24 +29,24 @@ inline bool KeepsSlopes(Activation activation) {
 
 // values = f(values + bias), and slopes and curvatures (may be null) with them. T is float or double in all of these.
 template <typename T>
-void ActivateLayer(const LayerRows<T>& layer, const T* bias);
+void ActivateLayer(const GemmEpilogue<T>& layer, const T* bias);
 
 // Of u in deltas: deltas = f' u, and where there are curvatures these are multiplied by u.
 template <typename T>
-void SlopesToDeltas(const LayerRows<T>& layer);
+void SlopesToDeltas(const GemmEpilogue<T>& layer);
 // The same of u[a, i] = scales[a] weights[i], as of the last hidden layer. scales: [rows], or null: 1.
 template <typename T>
-void OutputSlopesToDeltas(const LayerRows<T>& layer, const T* scales, const T* weights);
+void OutputSlopesToDeltas(const GemmEpilogue<T>& layer, const T* scales, const T* weights);
 
 // tangent holds adot: mu = f'' u adot, tangent = f' adot. Both are matrices as of the layer.
 template <typename T>
-void TangentsOfLayer(const LayerRows<T>& layer, T* tangent, T* mu);
+void TangentsOfLayer(const GemmEpilogue<T>& layer, T* tangent, T* mu);
 // mu += f' product.
 template <typename T>
-void AddReversed(const LayerRows<T>& layer, const T* product, T* mu);
+void AddReversed(const GemmEpilogue<T>& layer, const T* product, T* mu);
 // mu = scales[a] deltas, or += with `add`.
 template <typename T>
-void ScaledDeltas(const LayerRows<T>& layer, const T* scales, bool add, T* mu);
+void ScaledDeltas(const GemmEpilogue<T>& layer, const T* scales, bool add, T* mu);
 
 // out[i] += sum over rows of scales[a] from[a, i], for i < width. scales: [rows], or null: 1.
 template <typename T>

@@ -65,10 +65,10 @@ void CheckLayer(Activation activation, int64_t rows, int64_t width) {
       mu(size, "m"), product(size, "p");
   const Matrix<T> bias_memory(1024, "b"), weights_memory(1024, "w"), scales_memory(1024, "e");
   const T *bias = bias_memory.get() + 1, *weights = weights_memory.get() + 1, *scales = scales_memory.get() + 1;
-  const LayerRows<T> layer = {activation,   rows,
-                              width,        stride,
-                              values.get(), keeps ? slopes.get() : nullptr,
-                              deltas.get(), keeps ? curvatures.get() : nullptr};
+  const GemmEpilogue<T> layer = {activation,   rows,
+                                 width,        stride,
+                                 values.get(), keeps ? slopes.get() : nullptr,
+                                 deltas.get(), keeps ? curvatures.get() : nullptr};
   const auto for_all = [&](const auto& check) {
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = 0; i < width; ++i) check(r, i, r * stride + i);
@@ -142,7 +142,7 @@ void CheckLayer(Activation activation, int64_t rows, int64_t width) {
   EXPECT_EQ(dots.back(), T(2));
 }
 
-TEST(LayerRowsTest, AgreesWithTheFormulasOnEveryTarget) {
+TEST(GemmEpilogueTest, AgreesWithTheFormulasOnEveryTarget) {
   ForEachTarget([] {
     for (const Activation activation : {Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                         Activation::kMtanh, Activation::kTwist, Activation::kSilu}) {

@@ -19,19 +19,19 @@ absl::string_view FormName(GradientForm form) {
       return "by_width";
     case GradientForm::kLanes:
       return "lanes";
-    case GradientForm::kTurned:
+    case GradientForm::kTransposed:
       return "turned";
   }
   return "";
 }
 
-absl::string_view FormText(NetworkForm form) {
+absl::string_view FormText(NetworkAlgorithm form) {
   switch (form) {
-    case NetworkForm::kByWidth:
+    case NetworkAlgorithm::kAuto:
       return "";
-    case NetworkForm::kBlocks:
+    case NetworkAlgorithm::kFused:
       return " form=blocks";
-    case NetworkForm::kMatrices:
+    case NetworkAlgorithm::kGemm:
       return " form=matrices";
   }
   return "";
@@ -41,9 +41,9 @@ absl::string_view FormText(NetworkForm form) {
 
 bool IsValid(const KernelPlan& plan) {
   const auto is_of = [](auto value, auto last) { return static_cast<int>(value) >= 0 && value <= last; };
-  return is_of(plan.gradients, GradientForm::kTurned) && is_of(plan.form, NetworkForm::kMatrices) &&
+  return is_of(plan.gradients, GradientForm::kTransposed) && is_of(plan.form, NetworkAlgorithm::kGemm) &&
          plan.block_atoms >= 1 &&
-         plan.block_atoms <= (plan.form == NetworkForm::kMatrices ? kMostWideAtoms : kBlockAtoms);
+         plan.block_atoms <= (plan.form == NetworkAlgorithm::kGemm ? kMostWideAtoms : kBlockAtoms);
 }
 
 std::string KernelPlanText(const KernelPlan& plan) {
@@ -56,8 +56,8 @@ absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text) {
   const size_t space = rest.find(' ');
   if (absl::ConsumePrefix(&rest, "block_atoms=") && space != absl::string_view::npos &&
       absl::SimpleAtoi(text.substr(12, space - 12), &plan.block_atoms)) {
-    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
-      for (const NetworkForm form : {NetworkForm::kByWidth, NetworkForm::kBlocks, NetworkForm::kMatrices}) {
+    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+      for (const NetworkAlgorithm form : {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
         plan.gradients = gradients;
         plan.form = form;
         if (IsValid(plan) && KernelPlanText(plan) == text) return plan;
@@ -83,9 +83,9 @@ absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state) {
     const bool small =
         std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0 && v <= kMostWideAtoms; });
     // Before there were forms all was blocks.
-    const int64_t form = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkForm::kBlocks);
+    const int64_t form = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkAlgorithm::kFused);
     const KernelPlan plan = {static_cast<int>(values[0]), static_cast<GradientForm>(values[1]),
-                             static_cast<NetworkForm>(form)};
+                             static_cast<NetworkAlgorithm>(form)};
     if (small && IsValid(plan)) return plan;
   }
   return absl::InvalidArgumentError(

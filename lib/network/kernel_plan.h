@@ -14,7 +14,7 @@ namespace rutile {
 
 // Blocks: all layers for a few atoms at a time (energy_blocks.h). Matrices: one layer after the other for many atoms
 // (wide_network.h). By width: what suits the hidden layers, the type and the machine (energy_kernel.h).
-enum class NetworkForm { kByWidth, kBlocks, kMatrices };
+enum class NetworkAlgorithm { kAuto, kFused, kGemm };
 
 // Of matrices: activations of a block and the weights of a layer share the second cache.
 inline constexpr int kMostWideAtoms = 512;
@@ -23,8 +23,8 @@ struct KernelPlan {
   // Most atoms of a block, 1 to kBlockAtoms, of matrices to kMostWideAtoms. Smaller blocks are more pieces of work for
   // threads and need less cache; larger ones add up gradients less often. Not for matrices that are chosen by width.
   int block_atoms = kBlockAtoms;
-  GradientForm gradients = GradientForm::kByWidth;  // of blocks
-  NetworkForm form = NetworkForm::kByWidth;
+  GradientForm gradients = GradientForm::kAuto;  // of blocks
+  NetworkAlgorithm form = NetworkAlgorithm::kAuto;
 };
 
 inline bool operator==(const KernelPlan& a, const KernelPlan& b) {

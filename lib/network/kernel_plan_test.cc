@@ -11,8 +11,9 @@ namespace {
 TEST(KernelPlanTest, TextGivesThePlanBack) {
   EXPECT_EQ(KernelPlanText({}), "block_atoms=128 gradients=by_width");
   for (const int atoms : {1, 64, 128}) {
-    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
-      for (const NetworkForm network : {NetworkForm::kByWidth, NetworkForm::kBlocks, NetworkForm::kMatrices}) {
+    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+      for (const NetworkAlgorithm network :
+           {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
         const KernelPlan plan = {atoms, form, network};
         const auto parsed = ParseKernelPlan(KernelPlanText(plan));
         ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -20,11 +21,11 @@ TEST(KernelPlanTest, TextGivesThePlanBack) {
       }
     }
   }
-  const KernelPlan wide = {512, GradientForm::kByWidth, NetworkForm::kMatrices};
+  const KernelPlan wide = {512, GradientForm::kByWidth, NetworkAlgorithm::kGemm};
   EXPECT_EQ(KernelPlanText(wide), "block_atoms=512 gradients=by_width form=matrices");
   EXPECT_TRUE(*ParseKernelPlan(KernelPlanText(wide)) == wide);
   // Of before there were forms.
-  EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=turned")->form == NetworkForm::kByWidth);
+  EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=turned")->form == NetworkAlgorithm::kAuto);
 }
 
 TEST(KernelPlanTest, RefusesAnythingElse) {
@@ -44,13 +45,13 @@ TEST(KernelPlanTest, StateGivesThePlanBack) {
   NamedTensors state;
   EXPECT_FALSE(KernelPlanOfState(state).ok());
   for (const KernelPlan& plan :
-       {KernelPlan{32, GradientForm::kTurned}, KernelPlan{512, GradientForm::kByWidth, NetworkForm::kMatrices}}) {
+       {KernelPlan{32, GradientForm::kTransposed}, KernelPlan{512, GradientForm::kByWidth, NetworkAlgorithm::kGemm}}) {
     SetKernelPlanState(plan, &state);
     EXPECT_TRUE(*KernelPlanOfState(state) == plan);
   }
   // A checkpoint of before there were forms goes on with its bits.
   state.Set("kernel_plan", Tensor::Of<int64_t>({32, 2}));
-  EXPECT_TRUE((*KernelPlanOfState(state) == KernelPlan{32, GradientForm::kTurned, NetworkForm::kBlocks}));
+  EXPECT_TRUE((*KernelPlanOfState(state) == KernelPlan{32, GradientForm::kTransposed, NetworkAlgorithm::kFused}));
   for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{32},
                                             {0, 1},
                                             {129, 1},

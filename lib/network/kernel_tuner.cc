@@ -20,8 +20,8 @@
 #include "lib/base/sha256.h"
 #include "lib/base/simd.h"
 #include "lib/base/status_macros.h"
-#include "lib/network/network_kernel.h"
 #include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
 
 namespace rutile {
 namespace {
@@ -108,7 +108,7 @@ class Workload {
 
  private:
   const bool second_order_;
-  EnergyKernel<T> kernel_;
+  NetworkKernel<T> kernel_;
   int64_t num_structures_;
   std::vector<T> parameters_, x_, tangents_, x_gradients_, gradients_;
   std::vector<int64_t> species_offset_ = {0};
@@ -139,11 +139,11 @@ struct Candidate {
 std::vector<KernelPlan> PlansToTry(const TuneOptions& options) {
   std::vector<KernelPlan> plans;
   for (const int atoms : {kMostWideAtoms, kMostWideAtoms / 2, kMostWideAtoms / 4, kMostWideAtoms / 8}) {
-    plans.push_back({atoms, GradientForm::kByWidth, NetworkForm::kMatrices});
+    plans.push_back({atoms, GradientForm::kByWidth, NetworkAlgorithm::kGemm});
   }
   for (int atoms = kBlockAtoms; !options.rounding && atoms >= kBlockAtoms / 8; atoms /= 2) {
-    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
-      plans.push_back({atoms, gradients, NetworkForm::kBlocks});
+    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+      plans.push_back({atoms, gradients, NetworkAlgorithm::kFused});
     }
   }
   return plans;

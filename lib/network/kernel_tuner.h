@@ -20,7 +20,7 @@ namespace rutile {
 struct TuneOptions {
   std::vector<int64_t> atoms;  // of each species in one call, those of a real batch
   bool second_order = false;   // with forces or stress: energies and derivatives, then the gradients of both
-  bool rounding = false;       // mixed precision (EnergyKernel::SetRounding)
+  bool rounding = false;       // mixed precision (NetworkKernel::SetRounding)
   int64_t batch_size = 0;      // part of what a cached plan is for
   absl::Duration budget = absl::Seconds(2);
   std::string cache_directory;  // made, for its owner alone, where it is missing; "": nothing is kept

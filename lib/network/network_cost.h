@@ -10,7 +10,7 @@
 namespace rutile {
 
 // Of matrix products, a multiplication and an addition counting one each; and kActivation for each hidden node and
-// derivative, about what a polynomial for tanh needs. EnergyKernel's passes:
+// derivative, about what a polynomial for tanh needs. NetworkKernel's passes:
 struct NetworkCost {
   explicit NetworkCost(const NetworkShape& shape);
 

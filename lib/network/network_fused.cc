@@ -133,11 +133,11 @@ void Backward(const BlockLayout& layout, const T* parameters, int n, T* tile, T*
   if (x_gradients != nullptr) Transpose(tile, layout.num_features, n, kStride, x_gradients, layout.num_features);
 }
 
-void TurnF32(int num_features, const float* x, const int64_t* row, int n, float* turned) {
-  ReadRows(x, row, n, num_features, turned);
+void TurnF32(int num_features, const float* x, const int64_t* row, int n, float* transposed) {
+  ReadRows(x, row, n, num_features, transposed);
 }
-void TurnF64(int num_features, const double* x, const int64_t* row, int n, double* turned) {
-  ReadRows(x, row, n, num_features, turned);
+void TurnF64(int num_features, const double* x, const int64_t* row, int n, double* transposed) {
+  ReadRows(x, row, n, num_features, transposed);
 }
 void ForwardF32(const BlockLayout& layout, const float* parameters, const float* features, const float* next, int n,
                 float* tile) {
@@ -189,19 +189,19 @@ BlockLayout::BlockLayout(const NetworkShape& shape, GradientForm gradients)
   }
 }
 
-void TurnBlock(int num_features, const float* x, const int64_t* row, int n, float* turned) {
-  HWY_DYNAMIC_DISPATCH(TurnF32)(num_features, x, row, n, turned);
+void TransposeBlock(int num_features, const float* x, const int64_t* row, int n, float* transposed) {
+  HWY_DYNAMIC_DISPATCH(TurnF32)(num_features, x, row, n, transposed);
 }
-void TurnBlock(int num_features, const double* x, const int64_t* row, int n, double* turned) {
-  HWY_DYNAMIC_DISPATCH(TurnF64)(num_features, x, row, n, turned);
+void TransposeBlock(int num_features, const double* x, const int64_t* row, int n, double* transposed) {
+  HWY_DYNAMIC_DISPATCH(TurnF64)(num_features, x, row, n, transposed);
 }
-void ForwardTurnedBlock(const BlockLayout& layout, const float* parameters, const float* turned, const float* next,
-                        int n, float* tile) {
-  HWY_DYNAMIC_DISPATCH(ForwardF32)(layout, parameters, turned, next, n, tile);
+void ForwardTransposedBlock(const BlockLayout& layout, const float* parameters, const float* transposed,
+                            const float* next, int n, float* tile) {
+  HWY_DYNAMIC_DISPATCH(ForwardF32)(layout, parameters, transposed, next, n, tile);
 }
-void ForwardTurnedBlock(const BlockLayout& layout, const double* parameters, const double* turned, const double* next,
-                        int n, double* tile) {
-  HWY_DYNAMIC_DISPATCH(ForwardF64)(layout, parameters, turned, next, n, tile);
+void ForwardTransposedBlock(const BlockLayout& layout, const double* parameters, const double* transposed,
+                            const double* next, int n, double* tile) {
+  HWY_DYNAMIC_DISPATCH(ForwardF64)(layout, parameters, transposed, next, n, tile);
 }
 void BackwardBlock(const BlockLayout& layout, const float* parameters, int n, float* tile, float* gradients,
                    float* x_gradients) {

@@ -28,7 +28,7 @@ constexpr int64_t TileStride() {
 }
 
 // How gradients are summed over atoms (products-inl.h): what suits the widths of a layer, or one form for all.
-enum class GradientForm { kByWidth, kLanes, kTurned };
+enum class GradientForm { kByWidth, kLanes, kTransposed };
 
 // Where the rows of a tile are, and the network of one species in its flat parameters.
 struct BlockLayout {
@@ -51,22 +51,22 @@ struct BlockLayout {
 // Features as a tile has them. x: [n, F] row-major, 0 < n <= kBlockAtoms; where `row` is not null, atom a's are row
 // row[a] of x [*, F]. turned: [F * TileStride()], 64-byte aligned, overwritten but for what lies beyond whole vectors:
 // a tile, whose first rows they are, or memory in which they are kept.
-void TurnBlock(int num_features, const float* x, const int64_t* row, int n, float* turned);
-void TurnBlock(int num_features, const double* x, const int64_t* row, int n, double* turned);
+void TransposeBlock(int num_features, const float* x, const int64_t* row, int n, float* transposed);
+void TransposeBlock(int num_features, const double* x, const int64_t* row, int n, double* transposed);
 
-// After TurnBlock, whose result is `turned` (`tile` itself, or elsewhere). next: what will be `turned` in the next
+// After TransposeBlock, whose result is `turned` (`tile` itself, or elsewhere). next: what will be `turned` in the next
 // call, asked for meanwhile, or null. parameters: of this species. Fills the rest of `tile` [num_rows * TileStride()],
 // 64-byte aligned; atom a's energy is tile[result_row * stride + a].
-void ForwardTurnedBlock(const BlockLayout& layout, const float* parameters, const float* turned, const float* next,
-                        int n, float* tile);
-void ForwardTurnedBlock(const BlockLayout& layout, const double* parameters, const double* turned, const double* next,
-                        int n, double* tile);
+void ForwardTransposedBlock(const BlockLayout& layout, const float* parameters, const float* transposed,
+                            const float* next, int n, float* tile);
+void ForwardTransposedBlock(const BlockLayout& layout, const double* parameters, const double* transposed,
+                            const double* next, int n, double* tile);
 
 // Both, the features in the tile.
 template <typename T>
 void ForwardBlock(const BlockLayout& layout, const T* parameters, const T* x, const int64_t* row, int n, T* tile) {
-  TurnBlock(layout.num_features, x, row, n, tile);
-  ForwardTurnedBlock(layout, parameters, tile, static_cast<const T*>(nullptr), n, tile);
+  TransposeBlock(layout.num_features, x, row, n, tile);
+  ForwardTransposedBlock(layout, parameters, tile, static_cast<const T*>(nullptr), n, tile);
 }
 
 // After ForwardBlock, with d loss/d energy of each atom written into the result row (only the first n are read).

@@ -88,7 +88,7 @@ TEST(ForwardBlockTest, EveryWidth) {
       const float* const weight = &parameters[shape.weight_offset(0, 0)];
       const float* const bias = &parameters[shape.bias_offset(0, 0)];
       const float* const last = &parameters[shape.weight_offset(0, 1)];
-      for (const GradientForm form : {GradientForm::kLanes, GradientForm::kTurned}) {
+      for (const GradientForm form : {GradientForm::kLanes, GradientForm::kTransposed}) {
         const BlockLayout layout(shape, form);
         std::unique_ptr<float, void (*)(void*)> tile(
             static_cast<float*>(std::aligned_alloc(64, layout.num_rows * kStride * sizeof(float))), std::free);

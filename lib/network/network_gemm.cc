@@ -18,7 +18,7 @@ int64_t StrideOf(int width) {
 }  // namespace
 
 template <typename T>
-WideNetwork<T>::WideNetwork(const NetworkShape& shape, int block_atoms, int num_workers)
+NetworkGemm<T>::NetworkGemm(const NetworkShape& shape, int block_atoms, int num_workers)
     : shape_(shape),
       num_hidden_(static_cast<int>(shape.hidden.size())),
       block_atoms_(block_atoms),
@@ -50,13 +50,13 @@ WideNetwork<T>::WideNetwork(const NetworkShape& shape, int block_atoms, int num_
 }
 
 template <typename T>
-void WideNetwork<T>::SetRounding(bool on) {
+void NetworkGemm<T>::SetRounding(bool on) {
   for (const auto& worker : workers_) worker->products.SetRounding(on);
 }
 
 // First order: d of two layers. Second order: tangents and mu of all hidden layers, and a product.
 template <typename T>
-int64_t WideNetwork<T>::ScratchSize(bool second_order) const {
+int64_t NetworkGemm<T>::ScratchSize(bool second_order) const {
   int64_t widest = 0, all = 0;
   for (int l = 1; l <= num_hidden_; ++l) {
     widest = std::max(widest, stride_[l]);
@@ -66,13 +66,13 @@ int64_t WideNetwork<T>::ScratchSize(bool second_order) const {
 }
 
 template <typename T>
-T* WideNetwork<T>::Scratch(bool second_order, int worker) {
+T* NetworkGemm<T>::Scratch(bool second_order, int worker) {
   const int64_t words = ScratchSize(second_order) * static_cast<int64_t>(sizeof(T) / sizeof(uint32_t));
   return reinterpret_cast<T*>(workers_[worker]->scratch.Take(words));
 }
 
 template <typename T>
-void WideNetwork<T>::Reserve(bool second_order) {
+void NetworkGemm<T>::Reserve(bool second_order) {
   for (int w = 0; w < static_cast<int>(workers_.size()); ++w) {
     Scratch(second_order, w);
     for (int l = 0; l <= num_hidden_; ++l) {
@@ -89,7 +89,7 @@ void WideNetwork<T>::Reserve(bool second_order) {
 }
 
 template <typename T>
-void WideNetwork<T>::PrepareWeights(int weights, bool back, const T* parameters, int worker) {
+void NetworkGemm<T>::PrepareWeights(int weights, bool back, const T* parameters, int worker) {
   const int l = LayerOf(weights), inputs = shape_.layer_inputs(l);
   const MatrixView<T> w = {parameters + shape_.weight_offset(SpeciesOf(weights), l), shape_.layer_outputs(l), inputs,
                            inputs};
@@ -98,14 +98,14 @@ void WideNetwork<T>::PrepareWeights(int weights, bool back, const T* parameters,
 }
 
 template <typename T>
-void WideNetwork<T>::MoveWeights(const T* parameters) {
+void NetworkGemm<T>::MoveWeights(const T* parameters) {
   for (int i = 0; i < num_weights(); ++i) {
     onward_[i].matrix.data = back_[i].matrix.data = parameters + shape_.weight_offset(SpeciesOf(i), LayerOf(i));
   }
 }
 
 template <typename T>
-LayerRows<T> WideNetwork<T>::Hidden(int l, int n, const T* tile) const {
+GemmEpilogue<T> NetworkGemm<T>::Hidden(int l, int n, const T* tile) const {
   T* const at = const_cast<T*>(tile);  // passes that must not write do not
   return {shape_.activation,  n,
           shape_.hidden[l],   stride_[l + 1],
@@ -114,21 +114,21 @@ LayerRows<T> WideNetwork<T>::Hidden(int l, int n, const T* tile) const {
 }
 
 template <typename T>
-void WideNetwork<T>::Onward(int species, int l, const MatrixView<T>& in, T* out, int worker) {
+void NetworkGemm<T>::Onward(int species, int l, const MatrixView<T>& in, T* out, int worker) {
   Worker* const w = workers_[worker].get();
   w->products.Prepare(in, FactorSide::kLeft, &w->left);
   w->products.Multiply(w->left, onward_[species * num_hidden_ + l], /*add=*/false, out, stride_[l + 1]);
 }
 
 template <typename T>
-void WideNetwork<T>::Back(int species, int l, const MatrixView<T>& d_out, T* out, int64_t stride, int worker) {
+void NetworkGemm<T>::Back(int species, int l, const MatrixView<T>& d_out, T* out, int64_t stride, int worker) {
   Worker* const w = workers_[worker].get();
   w->products.Prepare(d_out, FactorSide::kLeft, &w->left);
   w->products.Multiply(w->left, back_[species * num_hidden_ + l], /*add=*/false, out, stride);
 }
 
 template <typename T>
-void WideNetwork<T>::AddOuter(int l, const MatrixView<T>& d_out, const MatrixView<T>& in, T* gradients, int worker) {
+void NetworkGemm<T>::AddOuter(int l, const MatrixView<T>& d_out, const MatrixView<T>& in, T* gradients, int worker) {
   Worker* const w = workers_[worker].get();
   w->products.Prepare(d_out.Transposed(), FactorSide::kLeft, &w->left);
   w->products.Prepare(in, FactorSide::kRight, &w->right);
@@ -136,17 +136,17 @@ void WideNetwork<T>::AddOuter(int l, const MatrixView<T>& d_out, const MatrixVie
 }
 
 template <typename T>
-void WideNetwork<T>::Turn(const T* x, const int64_t* row, int n, T* turned) const {
+void NetworkGemm<T>::Turn(const T* x, const int64_t* row, int n, T* transposed) const {
   const int64_t f = shape_.num_features;
-  for (int64_t a = 0; a < n; ++a) std::copy_n(x + (row == nullptr ? a : row[a]) * f, f, turned + a * stride_[0]);
+  for (int64_t a = 0; a < n; ++a) std::copy_n(x + (row == nullptr ? a : row[a]) * f, f, transposed + a * stride_[0]);
 }
 
 template <typename T>
-void WideNetwork<T>::Activate(int species, const T* parameters, const T* turned, int n, bool second_order, T* tile,
+void NetworkGemm<T>::Activate(int species, const T* parameters, const T* transposed, int n, bool second_order, T* tile,
                               int worker) {
-  const T* in = turned;
+  const T* in = transposed;
   for (int l = 0; l < num_hidden_; ++l) {
-    LayerRows<T> layer = Hidden(l, n, tile);
+    GemmEpilogue<T> layer = Hidden(l, n, tile);
     if (!second_order) layer.curvatures = nullptr;
     Onward(species, l, Matrix(in, l, n), layer.values, worker);
     ActivateLayer(layer, parameters + shape_.bias_offset(0, l));
@@ -157,17 +157,17 @@ void WideNetwork<T>::Activate(int species, const T* parameters, const T* turned,
 }
 
 template <typename T>
-void WideNetwork<T>::Forward(int species, const T* parameters, const T* turned, int n, T* tile, int worker) {
-  Activate(species, parameters, turned, n, /*second_order=*/false, tile, worker);
+void NetworkGemm<T>::Forward(int species, const T* parameters, const T* transposed, int n, T* tile, int worker) {
+  Activate(species, parameters, transposed, n, /*second_order=*/false, tile, worker);
 }
 
 template <typename T>
-void WideNetwork<T>::Backward(int species, const T* parameters, const T* turned, int n, const T* tile, T* gradients,
+void NetworkGemm<T>::Backward(int species, const T* parameters, const T* transposed, int n, const T* tile, T* gradients,
                               T* x_gradients, int worker) {
   const T* const scales = tile + energies_at_;
   const T* const last_weights = WeightsOf(parameters, num_hidden_);
   const int last_inputs = shape_.layer_inputs(num_hidden_);
-  const auto inputs_of = [&](int l) { return l == 0 ? turned : tile + values_at_[l - 1]; };
+  const auto inputs_of = [&](int l) { return l == 0 ? transposed : tile + values_at_[l - 1]; };
   if (gradients != nullptr) {
     AddColumnSums(inputs_of(num_hidden_), n, last_inputs, stride_[num_hidden_], scales,
                   gradients + shape_.weight_offset(0, num_hidden_));
@@ -183,7 +183,7 @@ void WideNetwork<T>::Backward(int species, const T* parameters, const T* turned,
   T* d = Scratch(/*second_order=*/false, worker);
   T* d_before = d + block_atoms_ * *std::max_element(stride_.begin() + 1, stride_.end());
   for (int l = num_hidden_ - 1; l >= 0; --l) {
-    LayerRows<T> layer = Hidden(l, n, tile);
+    GemmEpilogue<T> layer = Hidden(l, n, tile);
     layer.deltas = d;
     layer.curvatures = nullptr;
     l == num_hidden_ - 1 ? OutputSlopesToDeltas(layer, scales, last_weights) : SlopesToDeltas(layer);
@@ -203,7 +203,7 @@ void WideNetwork<T>::Backward(int species, const T* parameters, const T* turned,
 }
 
 template <typename T>
-void WideNetwork<T>::ForwardWithInputGradients(int species, const T* parameters, const T* x, int n, T* tile,
+void NetworkGemm<T>::ForwardWithInputGradients(int species, const T* parameters, const T* x, int n, T* tile,
                                                T* x_gradients, int worker) {
   const int64_t f = shape_.num_features;
   Turn(x, nullptr, n, tile);
@@ -215,7 +215,7 @@ void WideNetwork<T>::ForwardWithInputGradients(int species, const T* parameters,
   }
   OutputSlopesToDeltas(Hidden(num_hidden_ - 1, n, tile), static_cast<const T*>(nullptr), last_weights);
   for (int l = num_hidden_ - 1; l > 0; --l) {
-    const LayerRows<T> before = Hidden(l - 1, n, tile);
+    const GemmEpilogue<T> before = Hidden(l - 1, n, tile);
     Back(species, l, Matrix(tile + deltas_at_[l], l + 1, n), before.deltas, before.stride, worker);
     SlopesToDeltas(before);
   }
@@ -223,7 +223,7 @@ void WideNetwork<T>::ForwardWithInputGradients(int species, const T* parameters,
 }
 
 template <typename T>
-void WideNetwork<T>::AddGradients(int species, const T* parameters, int n, const T* slopes, const T* tangents,
+void NetworkGemm<T>::AddGradients(int species, const T* parameters, int n, const T* slopes, const T* tangents,
                                   const T* tile, T* gradients, int worker) {
   // In the scratch: tangents of hidden layers, their mu, a product.
   T* const scratch = Scratch(/*second_order=*/true, worker);
@@ -263,7 +263,7 @@ void WideNetwork<T>::AddGradients(int species, const T* parameters, int n, const
     for (int a = 0; a < n; ++a) gradients[shape_.bias_offset(0, num_hidden_)] += slopes[a];
   }
   for (int l = 0; l < num_hidden_; ++l) {
-    const LayerRows<T> layer = Hidden(l, n, tile);
+    const GemmEpilogue<T> layer = Hidden(l, n, tile);
     if (slopes != nullptr) ScaledDeltas(layer, slopes, tangents != nullptr, mu(l));
     AddColumnSums(static_cast<const T*>(mu(l)), n, layer.width, layer.stride, none,
                   gradients + shape_.bias_offset(0, l));
@@ -275,7 +275,7 @@ void WideNetwork<T>::AddGradients(int species, const T* parameters, int n, const
   }
 }
 
-template class WideNetwork<float>;
-template class WideNetwork<double>;
+template class NetworkGemm<float>;
+template class NetworkGemm<double>;
 
 }  // namespace rutile

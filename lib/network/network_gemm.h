@@ -25,10 +25,10 @@ namespace rutile {
 
 // T is float or double. Calls with different workers may run at the same time, but for those that say otherwise.
 template <typename T>
-class WideNetwork {
+class NetworkGemm {
  public:
   // block_atoms: of the largest block. Workers are 0 .. num_workers - 1.
-  WideNetwork(const NetworkShape& shape, int block_atoms, int num_workers);
+  NetworkGemm(const NetworkShape& shape, int block_atoms, int num_workers);
 
   // Whether factors are rounded to bfloat16 from now on; weights must be prepared again. No call may run meanwhile.
   void SetRounding(bool on);
@@ -38,7 +38,7 @@ class WideNetwork {
 
   // Numbers of T in a tile, and of its features; where its energies begin.
   int64_t tile_size(bool second_order) const { return second_order ? second_order_size_ : first_order_size_; }
-  int64_t turned_size() const { return block_atoms_ * stride_[0]; }
+  int64_t transposed_size() const { return block_atoms_ * stride_[0]; }
   int64_t energies_at() const { return energies_at_; }
 
   // Weights that are prepared one by one: of a species and a hidden layer, for products from inputs to outputs
@@ -53,11 +53,11 @@ class WideNetwork {
 
   // As those of energy_blocks.h and tangent_blocks.h. parameters, gradients: of the species. Tiles are 64-byte aligned;
   // what is said of the rest of a tile holds for its padding. x: [n, F] row-major, or its rows row[0 .. n).
-  void Turn(const T* x, const int64_t* row, int n, T* turned) const;
-  void Forward(int species, const T* parameters, const T* turned, int n, T* tile, int worker);
+  void Turn(const T* x, const int64_t* row, int n, T* transposed) const;
+  void Forward(int species, const T* parameters, const T* transposed, int n, T* tile, int worker);
   // Energies hold d loss/d energy. turned: as in Forward. Does not destroy the tile.
-  void Backward(int species, const T* parameters, const T* turned, int n, const T* tile, T* gradients, T* x_gradients,
-                int worker);
+  void Backward(int species, const T* parameters, const T* transposed, int n, const T* tile, T* gradients,
+                T* x_gradients, int worker);
   void ForwardWithInputGradients(int species, const T* parameters, const T* x, int n, T* tile, T* x_gradients,
                                  int worker);
   void AddGradients(int species, const T* parameters, int n, const T* slopes, const T* tangents, const T* tile,
@@ -70,7 +70,7 @@ class WideNetwork {
     AlignedWords scratch;
   };
   // Of hidden layer l, in a tile.
-  LayerRows<T> Hidden(int l, int n, const T* tile) const;
+  GemmEpilogue<T> Hidden(int l, int n, const T* tile) const;
   const T* WeightsOf(const T* parameters, int l) const { return parameters + shape_.weight_offset(0, l); }
   MatrixView<T> Matrix(const T* data, int l, int n) const { return {data, n, shape_.layer_inputs(l), stride_[l]}; }
   int64_t ScratchSize(bool second_order) const;
@@ -80,7 +80,7 @@ class WideNetwork {
   void Back(int species, int l, const MatrixView<T>& d_out, T* out, int64_t stride, int worker);
   // gradients of layer l's weights += d_out^T in.
   void AddOuter(int l, const MatrixView<T>& d_out, const MatrixView<T>& in, T* gradients, int worker);
-  void Activate(int species, const T* parameters, const T* turned, int n, bool second_order, T* tile, int worker);
+  void Activate(int species, const T* parameters, const T* transposed, int n, bool second_order, T* tile, int worker);
 
   const NetworkShape shape_;
   const int num_hidden_;
@@ -93,8 +93,8 @@ class WideNetwork {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-extern template class WideNetwork<float>;
-extern template class WideNetwork<double>;
+extern template class NetworkGemm<float>;
+extern template class NetworkGemm<double>;
 
 }  // namespace rutile
 

@@ -12,26 +12,26 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
+#include "lib/network/kernel_plan.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_kernel_testing.h"
-#include "lib/network/kernel_plan.h"
 #include "lib/network/network_shape.h"
 #include "lib/testing/for_each_target.h"
 
 namespace rutile {
 namespace {
 
-constexpr KernelPlan kBlocks = {kBlockAtoms, GradientForm::kByWidth, NetworkForm::kBlocks};
+constexpr KernelPlan kBlocks = {kBlockAtoms, GradientForm::kByWidth, NetworkAlgorithm::kFused};
 constexpr KernelPlan Matrices(int atoms = kWideAtoms) {
-  return {atoms, GradientForm::kByWidth, NetworkForm::kMatrices};
+  return {atoms, GradientForm::kByWidth, NetworkAlgorithm::kGemm};
 }
 
 // All that a kernel says of an example.
 template <typename T>
 struct Results {
-  Results(const KernelExample<T>& e, EnergyKernel<T>* kernel) : Results(e, e.rows(), kernel) {}
+  Results(const KernelExample<T>& e, NetworkKernel<T>* kernel) : Results(e, e.rows(), kernel) {}
   // values: rows of the values alone.
-  Results(const KernelExample<T>& e, const AtomRows<T>& values, EnergyKernel<T>* kernel)
+  Results(const KernelExample<T>& e, const AtomRows<T>& values, NetworkKernel<T>* kernel)
       : sums(e.num_structures, 99.0),
         evaluated(sums),
         second_sums(sums),
@@ -61,7 +61,7 @@ struct Results {
 template <typename T>
 Results<T> ResultsOf(const KernelExample<T>& e, const KernelPlan& plan, ThreadPool* pool = nullptr,
                      bool rounding = false) {
-  EnergyKernel<T> kernel(e.shape, pool);
+  NetworkKernel<T> kernel(e.shape, pool);
   kernel.SetPlan(plan);
   if (rounding) kernel.SetRounding(true);
   return Results<T>(e, &kernel);
@@ -132,12 +132,12 @@ const std::vector<Case>& Cases() {
 }
 
 template <typename T>
-class WideNetworkTest : public testing::Test {};
+class NetworkGemmTest : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(WideNetworkTest, Types);
+TYPED_TEST_SUITE(NetworkGemmTest, Types);
 
 // Rounding of sums in two orders, relative to the largest number: of fp32 some 1e-7 for each of up to eight products.
-TYPED_TEST(WideNetworkTest, AgreesWithBlocksOnEveryTarget) {
+TYPED_TEST(NetworkGemmTest, AgreesWithBlocksOnEveryTarget) {
   using T = TypeParam;
   for (const Case& c : Cases()) {
     for (const Activation activation : kActivations) {
@@ -157,7 +157,7 @@ TYPED_TEST(WideNetworkTest, AgreesWithBlocksOnEveryTarget) {
 }
 
 // More blocks than there are gradient buffers; some of a species, some of two.
-TYPED_TEST(WideNetworkTest, ThreadsDoNotChangeABit) {
+TYPED_TEST(NetworkGemmTest, ThreadsDoNotChangeABit) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {40, 20}, Activation::kSilu}, {1500, 2300, 11}, 50);
   for (const bool rounding : {false, true}) {
@@ -171,7 +171,7 @@ TYPED_TEST(WideNetworkTest, ThreadsDoNotChangeABit) {
 }
 
 // Features where they lie, and turned once: the bits of those that were copied next to each other.
-TYPED_TEST(WideNetworkTest, RowsMayLieAnywhere) {
+TYPED_TEST(NetworkGemmTest, RowsMayLieAnywhere) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({2, 19, {40, 20}, Activation::kTwist}, {100, 37}, 5);
   const int64_t n = e.num_atoms(), f = e.shape.num_features;
@@ -184,37 +184,37 @@ TYPED_TEST(WideNetworkTest, RowsMayLieAnywhere) {
   AtomRows<T> apart = e.rows();
   apart.x = table;
   apart.row = row;
-  EnergyKernel<T> kernel(e.shape);
+  NetworkKernel<T> kernel(e.shape);
   kernel.SetPlan(Matrices(48));
   const Results<T> expected(e, &kernel);
   ExpectTheSameBits(Results<T>(e, apart, &kernel), expected);
-  std::vector<T> memory(kernel.TurnedSize(apart) + 16, std::numeric_limits<T>::quiet_NaN());
+  std::vector<T> memory(kernel.TransposedSize(apart) + 16, std::numeric_limits<T>::quiet_NaN());
   const int64_t place = reinterpret_cast<uintptr_t>(memory.data()) % 64 / sizeof(T);
-  T* const turned = memory.data() + (place == 0 ? 0 : 64 / sizeof(T) - place);
-  kernel.Turn(apart, turned);
+  T* const transposed = memory.data() + (place == 0 ? 0 : 64 / sizeof(T) - place);
+  kernel.Turn(apart, transposed);
   apart.x = {};
-  apart.turned = turned;
+  apart.transposed = transposed;
   std::vector<double> sums(5);
   std::fill(row.begin(), row.end(), int64_t{1} << 60);  // is not read
   kernel.Evaluate(e.parameters, apart, absl::MakeSpan(sums));
   EXPECT_EQ(sums, expected.sums);
 }
 
-TYPED_TEST(WideNetworkTest, RestingNetworksAreLeftAlone) {
+TYPED_TEST(NetworkGemmTest, FrozenNetworksAreLeftAlone) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {40, 20}, Activation::kTanh}, {300, 700, 11}, 50);
   const Results<T> all = ResultsOf(e, Matrices(64));
   const int64_t per_species = e.shape.parameters_per_species();
-  for (const std::vector<bool>& resting :
+  for (const std::vector<bool>& frozen :
        {std::vector<bool>{true, false, false}, {false, true, true}, {true, true, true}}) {
     ThreadPool pool(2);
-    EnergyKernel<T> kernel(e.shape, &pool);
+    NetworkKernel<T> kernel(e.shape, &pool);
     kernel.SetPlan(Matrices(64));
-    kernel.SetResting(resting);
+    kernel.SetFrozen(frozen);
     const Results<T> found(e, &kernel);
     EXPECT_EQ(found.sums, all.sums);
     for (int64_t i = 0; i < static_cast<int64_t>(e.parameters.size()); ++i) {
-      const bool rests = resting[i / per_species];
+      const bool rests = frozen[i / per_species];
       for (const auto& [some, every] : {std::make_pair(&found.gradients, &all.gradients), {&found.both, &all.both}}) {
         const double expected = rests ? 2 : (*every)[i];
         // Sums of other pieces.
@@ -224,7 +224,7 @@ TYPED_TEST(WideNetworkTest, RestingNetworksAreLeftAlone) {
   }
 }
 
-TYPED_TEST(WideNetworkTest, NoAtomsAndNaN) {
+TYPED_TEST(NetworkGemmTest, NoAtomsAndNaN) {
   using T = TypeParam;
   for (const std::vector<int>& hidden : {std::vector<int>{}, {40, 20}}) {
     KernelExample<T> e = MakeKernelExample<T>({2, 4, hidden, Activation::kSilu}, {0, 0}, 2);
@@ -233,7 +233,7 @@ TYPED_TEST(WideNetworkTest, NoAtomsAndNaN) {
     EXPECT_EQ(none.gradients, std::vector<T>(e.parameters.size(), T(2)));
     EXPECT_EQ(none.both, none.gradients);
     // A run that has diverged is seen, and forgotten by the kernel that saw it.
-    EnergyKernel<T> kernel(e.shape);
+    NetworkKernel<T> kernel(e.shape);
     kernel.SetPlan(Matrices());
     e = MakeKernelExample<T>(e.shape, {40, 2}, 1);
     const Results<T> before(e, &kernel);
@@ -246,14 +246,14 @@ TYPED_TEST(WideNetworkTest, NoAtomsAndNaN) {
 }
 
 // By width: matrices for wide layers and enough atoms, blocks else.
-TYPED_TEST(WideNetworkTest, IsChosenByWidthAndAtoms) {
+TYPED_TEST(NetworkGemmTest, IsChosenByWidthAndAtoms) {
   using T = TypeParam;
   for (const int width : {40, 400}) {
     const NetworkShape shape = {2, 10, {width, width}, Activation::kTanh};
     for (const int64_t atoms : {kFewAtoms - 1, kFewAtoms + 5}) {
       const KernelExample<T> e = MakeKernelExample<T>(shape, {atoms - 3, 3}, 2);
       const bool wide = width > 100 && (sizeof(T) == 8 || atoms >= kFewAtoms);
-      EnergyKernel<T> kernel(shape);
+      NetworkKernel<T> kernel(shape);
       kernel.Reserve({500, 500}, /*second_order=*/true);
       ExpectTheSameBits(Results<T>(e, &kernel), ResultsOf(e, wide ? Matrices() : kBlocks));
     }
@@ -265,7 +265,7 @@ TYPED_TEST(WideNetworkTest, IsChosenByWidthAndAtoms) {
 // and the slopes of activations: 3 % of the largest number is seldom reached.
 constexpr double kRoundingTolerance = 0.03;
 
-TEST(WideNetworkRoundingTest, IsNearTheExactResultsAndNotThem) {
+TEST(NetworkGemmRoundingTest, IsNearTheExactResultsAndNotThem) {
   for (const Case& c : Cases()) {
     for (const Activation activation : kActivations) {
       SCOPED_TRACE(std::string(ActivationName(activation)) + " " + std::to_string(c.num_features));
@@ -280,7 +280,7 @@ TEST(WideNetworkRoundingTest, IsNearTheExactResultsAndNotThem) {
   }
 }
 
-TEST(WideNetworkRoundingTest, NumbersOfEightBitsAreNotChanged) {
+TEST(NetworkGemmRoundingTest, NumbersOfEightBitsAreNotChanged) {
   const NetworkShape shape = {1, 3, {2}, Activation::kLinear};
   KernelExample<float> e = MakeKernelExample<float>(shape, {40}, 2);
   for (std::vector<float>* values : {&e.parameters, &e.x, &e.tangents}) {
@@ -290,10 +290,10 @@ TEST(WideNetworkRoundingTest, NumbersOfEightBitsAreNotChanged) {
   ExpectTheSameBits(ResultsOf(e, KernelPlan(), nullptr, true), ResultsOf(e, kBlocks));
 }
 
-TEST(WideNetworkRoundingTest, CanBeSwitched) {
+TEST(NetworkGemmRoundingTest, CanBeSwitched) {
   const KernelExample<float> e = MakeKernelExample<float>({2, 10, {40, 20}, Activation::kTanh}, {30, 70}, 5);
   const Results<float> exact = ResultsOf(e, KernelPlan()), rounded = ResultsOf(e, KernelPlan(), nullptr, true);
-  EnergyKernel<float> kernel(e.shape);
+  NetworkKernel<float> kernel(e.shape);
   for (int turn = 0; turn < 2; ++turn) {
     kernel.SetRounding(true);
     ExpectTheSameBits(Results<float>(e, &kernel), rounded);
@@ -302,8 +302,8 @@ TEST(WideNetworkRoundingTest, CanBeSwitched) {
   }
 }
 
-TEST(WideNetworkDeathTest, RefusesRoundingOfDoubles) {
-  EnergyKernel<double> kernel({1, 3, {2}, Activation::kTanh});
+TEST(NetworkGemmDeathTest, RefusesRoundingOfDoubles) {
+  NetworkKernel<double> kernel({1, 3, {2}, Activation::kTanh});
   EXPECT_DEATH(kernel.SetRounding(true), "mixed precision is of fp32");
 }
 

@@ -48,12 +48,12 @@ void AddUp(const int32_t* structure, const T* energies, int64_t count, absl::Spa
 }  // namespace
 
 template <typename T>
-void EnergyKernel<T>::Free::operator()(T* p) const {
+void NetworkKernel<T>::Free::operator()(T* p) const {
   std::free(p);
 }
 
 template <typename T>
-typename EnergyKernel<T>::Buffer EnergyKernel<T>::NewBuffer(int64_t size) {
+typename NetworkKernel<T>::Buffer NetworkKernel<T>::NewBuffer(int64_t size) {
   T* p = static_cast<T*>(std::aligned_alloc(64, (size * sizeof(T) + 63) / 64 * 64));
   CHECK(p != nullptr) << "out of memory: " << size * sizeof(T) << " bytes for activations";
   std::fill(p, p + size, T(0));
@@ -61,7 +61,7 @@ typename EnergyKernel<T>::Buffer EnergyKernel<T>::NewBuffer(int64_t size) {
 }
 
 template <typename T>
-EnergyKernel<T>::EnergyKernel(const NetworkShape& shape, ThreadPool* pool)
+NetworkKernel<T>::NetworkKernel(const NetworkShape& shape, ThreadPool* pool)
     : shape_(shape), layout_(shape), tangent_layout_(shape), pool_(pool), suits_matrices_(SuitsMatrices<T>(shape)) {
   CHECK_GE(shape.num_species, 1);
   CHECK_GE(shape.num_features, 1);
@@ -69,65 +69,65 @@ EnergyKernel<T>::EnergyKernel(const NetworkShape& shape, ThreadPool* pool)
 }
 
 template <typename T>
-EnergyKernel<T>::~EnergyKernel() = default;
+NetworkKernel<T>::~NetworkKernel() = default;
 
 template <typename T>
-void EnergyKernel<T>::MakeWide(int block_atoms) {
+void NetworkKernel<T>::MakeWide(int block_atoms) {
   kept_ = Kept::kNothing;
   if (wide_ == nullptr || wide_atoms_ != block_atoms) {
-    wide_ = std::make_unique<WideNetwork<T>>(shape_, block_atoms, num_workers());
+    wide_ = std::make_unique<NetworkGemm<T>>(shape_, block_atoms, num_workers());
     wide_atoms_ = block_atoms;
   }
   wide_->SetRounding(rounding_);
 }
 
 template <typename T>
-void EnergyKernel<T>::SetPlan(const KernelPlan& plan) {
+void NetworkKernel<T>::SetPlan(const KernelPlan& plan) {
   CHECK(IsValid(plan)) << plan.block_atoms;
   plan_ = plan;
   layout_.gradients = tangent_layout_.values.gradients = plan.gradients;
   kept_ = Kept::kNothing;
-  if (plan.form == NetworkForm::kMatrices) {
+  if (plan.form == NetworkAlgorithm::kGemm) {
     MakeWide(plan.block_atoms);
-  } else if (rounding_ || (plan.form == NetworkForm::kByWidth && suits_matrices_)) {
+  } else if (rounding_ || (plan.form == NetworkAlgorithm::kAuto && suits_matrices_)) {
     MakeWide(kWideAtoms);
   }
 }
 
 template <typename T>
-void EnergyKernel<T>::SetRounding(bool on) {
+void NetworkKernel<T>::SetRounding(bool on) {
   CHECK(!on || sizeof(T) == sizeof(float)) << "mixed precision is of fp32";
   if (on == rounding_) return;
   rounding_ = on;
-  MakeWide(plan_.form == NetworkForm::kMatrices ? plan_.block_atoms : kWideAtoms);
+  MakeWide(plan_.form == NetworkAlgorithm::kGemm ? plan_.block_atoms : kWideAtoms);
 }
 
 template <typename T>
-bool EnergyKernel<T>::IsWide(int64_t num_atoms) const {
-  if (rounding_ || plan_.form == NetworkForm::kMatrices) return true;
+bool NetworkKernel<T>::IsWide(int64_t num_atoms) const {
+  if (rounding_ || plan_.form == NetworkAlgorithm::kGemm) return true;
   const bool are_enough = sizeof(T) == sizeof(double) || num_atoms >= kFewAtoms;
-  return plan_.form == NetworkForm::kByWidth && suits_matrices_ && are_enough;
+  return plan_.form == NetworkAlgorithm::kAuto && suits_matrices_ && are_enough;
 }
 
 template <typename T>
-int64_t EnergyKernel<T>::TileSize(bool wide, bool second_order) const {
+int64_t NetworkKernel<T>::TileSize(bool wide, bool second_order) const {
   if (wide) return wide_->tile_size(second_order);
   return (second_order ? tangent_layout_.num_rows : layout_.num_rows) * TileStride<T>();
 }
 
 template <typename T>
-int64_t EnergyKernel<T>::WorkerTileSize(bool wide) const {
+int64_t NetworkKernel<T>::WorkerTileSize(bool wide) const {
   if (wide) return wide_->tile_size(/*second_order=*/false);
   return std::max(layout_.num_rows, tangent_layout_.num_scratch_rows) * TileStride<T>();
 }
 
 template <typename T>
-int64_t EnergyKernel<T>::TurnedBlockSize(bool wide) const {
-  return wide ? wide_->turned_size() : shape_.num_features * TileStride<T>();
+int64_t NetworkKernel<T>::TransposedBlockSize(bool wide) const {
+  return wide ? wide_->transposed_size() : shape_.num_features * TileStride<T>();
 }
 
 template <typename T>
-void EnergyKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order) {
+void NetworkKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order) {
   CHECK_EQ(atoms.size(), shape_.num_species);
   int64_t num_atoms = 0;
   for (const int64_t n : atoms) num_atoms += n;
@@ -135,7 +135,7 @@ void EnergyKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order
   pieces_.reserve(kMaxPieces);
   // Whatever form a call takes, by the number of its atoms and the rounding.
   for (const bool wide : {false, true}) {
-    if (wide ? wide_ == nullptr : plan_.form == NetworkForm::kMatrices) continue;
+    if (wide ? wide_ == nullptr : plan_.form == NetworkAlgorithm::kGemm) continue;
     int64_t num_blocks = 0;
     for (const int64_t n : atoms) num_blocks += NumBlocks(n, wide);
     blocks_.reserve(num_blocks);
@@ -143,7 +143,7 @@ void EnergyKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order
     KeepTiles(num_blocks, TileSize(wide, second_order));
     TakeWorkerTiles(WorkerTileSize(wide));
     if (wide) wide_->Reserve(second_order);
-    // Neighbouring pieces share one species at most.
+    // Neighboring pieces share one species at most.
     const int64_t num_networks = std::min(num_blocks, kMaxPieces) + shape_.num_species - 1;
     const size_t size = num_networks * shape_.parameters_per_species();
     if (gradient_buffers_.size() < size) gradient_buffers_.resize(size);
@@ -152,7 +152,7 @@ void EnergyKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order
 
 template <typename T>
 template <typename Body>
-void EnergyKernel<T>::ForEach(int64_t n, const Body& body) {
+void NetworkKernel<T>::ForEach(int64_t n, const Body& body) {
   if (pool_ == nullptr || n < kMinBlocksForThreads) {
     for (int64_t i = 0; i < n; ++i) body(i, 0);
     return;
@@ -165,12 +165,12 @@ void EnergyKernel<T>::ForEach(int64_t n, const Body& body) {
 }
 
 template <typename T>
-void EnergyKernel<T>::CheckParameters(absl::Span<const T> parameters) const {
+void NetworkKernel<T>::CheckParameters(absl::Span<const T> parameters) const {
   CHECK_EQ(parameters.size(), shape_.num_parameters());
 }
 
 template <typename T>
-void EnergyKernel<T>::CutIntoBlocks(const AtomRows<T>& rows, bool second_order) {
+void NetworkKernel<T>::CutIntoBlocks(const AtomRows<T>& rows, bool second_order) {
   CHECK_EQ(rows.species_offset.size(), shape_.num_species + 1);
   CHECK_EQ(rows.species_offset[0], 0);
   if (rows.row.empty()) {
@@ -199,8 +199,8 @@ void EnergyKernel<T>::CutIntoBlocks(const AtomRows<T>& rows, bool second_order) 
 }
 
 template <typename T>
-void EnergyKernel<T>::PrepareWeights(absl::Span<const T> parameters, const AtomRows<T>& rows, bool back,
-                                     int first_layer) {
+void NetworkKernel<T>::PrepareWeights(absl::Span<const T> parameters, const AtomRows<T>& rows, bool back,
+                                      int first_layer) {
   if (!is_wide_) return;
   ForEach(wide_->num_weights(), [&](int64_t i, int worker) {
     const int s = wide_->SpeciesOf(i);
@@ -210,35 +210,35 @@ void EnergyKernel<T>::PrepareWeights(absl::Span<const T> parameters, const AtomR
 }
 
 template <typename T>
-const T* EnergyKernel<T>::ParametersOf(const Block& block, absl::Span<const T> parameters) const {
+const T* NetworkKernel<T>::ParametersOf(const Block& block, absl::Span<const T> parameters) const {
   return parameters.data() + block.species * shape_.parameters_per_species();
 }
 
 template <typename T>
-T* EnergyKernel<T>::EnergiesOf(T* tile) const {
+T* NetworkKernel<T>::EnergiesOf(T* tile) const {
   return tile + (is_wide_ ? wide_->energies_at() : layout_.result_row * TileStride<T>());
 }
 
 template <typename T>
-void EnergyKernel<T>::TurnBlockOf(const Block& block, const AtomRows<T>& rows, T* turned) const {
+void NetworkKernel<T>::TransposeBlockOf(const Block& block, const AtomRows<T>& rows, T* transposed) const {
   const bool in_place = rows.row.empty();
   const T* const x = rows.x.data() + (in_place ? block.begin * shape_.num_features : 0);
   const int64_t* const row = in_place ? nullptr : rows.row.data() + block.begin;
-  if (is_wide_) return wide_->Turn(x, row, block.count, turned);
-  TurnBlock(shape_.num_features, x, row, block.count, turned);
+  if (is_wide_) return wide_->Turn(x, row, block.count, transposed);
+  TransposeBlock(shape_.num_features, x, row, block.count, transposed);
 }
 
 template <typename T>
-void EnergyKernel<T>::ForwardOf(const Block& block, absl::Span<const T> parameters, const T* turned, const T* next,
-                                T* tile, int worker) {
+void NetworkKernel<T>::ForwardOf(const Block& block, absl::Span<const T> parameters, const T* transposed, const T* next,
+                                 T* tile, int worker) {
   const T* const network = ParametersOf(block, parameters);
-  if (is_wide_) return wide_->Forward(block.species, network, turned, block.count, tile, worker);
-  ForwardTurnedBlock(layout_, network, turned, next, block.count, tile);
+  if (is_wide_) return wide_->Forward(block.species, network, transposed, block.count, tile, worker);
+  ForwardTransposedBlock(layout_, network, transposed, next, block.count, tile);
 }
 
 template <typename T>
-void EnergyKernel<T>::BackwardOf(const Block& block, absl::Span<const T> parameters, T* tile, T* gradients,
-                                 T* x_gradients, int worker) {
+void NetworkKernel<T>::BackwardOf(const Block& block, absl::Span<const T> parameters, T* tile, T* gradients,
+                                  T* x_gradients, int worker) {
   const T* const network = ParametersOf(block, parameters);
   if (is_wide_) {
     return wide_->Backward(block.species, network, tile, block.count, tile, gradients, x_gradients, worker);
@@ -247,7 +247,7 @@ void EnergyKernel<T>::BackwardOf(const Block& block, absl::Span<const T> paramet
 }
 
 template <typename T>
-void EnergyKernel<T>::KeepTiles(int64_t blocks, int64_t size) {
+void NetworkKernel<T>::KeepTiles(int64_t blocks, int64_t size) {
   kept_tile_size_ = size;
   const int64_t all = blocks * size;
   if (all <= tiles_size_) return;
@@ -256,14 +256,14 @@ void EnergyKernel<T>::KeepTiles(int64_t blocks, int64_t size) {
 }
 
 template <typename T>
-void EnergyKernel<T>::TakeWorkerTiles(int64_t size) {
+void NetworkKernel<T>::TakeWorkerTiles(int64_t size) {
   if (size <= worker_tile_size_) return;
   worker_tile_size_ = size;
   worker_tiles_ = NewBuffer(num_workers() * size);
 }
 
 template <typename T>
-void EnergyKernel<T>::AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums) {
+void NetworkKernel<T>::AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums) {
   std::fill(sums.begin(), sums.end(), 0.0);
   for (int64_t b = 0; b < blocks_.size(); ++b) {
     AddUp(rows.structure.data() + blocks_[b].begin, EnergiesOf(KeptTile(b)), blocks_[b].count, sums);
@@ -271,18 +271,18 @@ void EnergyKernel<T>::AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> 
 }
 
 template <typename T>
-void EnergyKernel<T>::SetResting(const std::vector<bool>& species) {
+void NetworkKernel<T>::SetFrozen(const std::vector<bool>& species) {
   CHECK(species.empty() || species.size() == shape_.num_species) << species.size() << " vs. " << shape_.num_species;
-  resting_ = species;
+  frozen_ = species;
 }
 
 template <typename T>
 template <typename Body>
-void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
+void NetworkKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
   CHECK_EQ(gradients.size(), shape_.num_parameters());
   active_.clear();
   for (int64_t b = 0; b < blocks_.size(); ++b) {
-    if (resting_.empty() || !resting_[blocks_[b].species]) active_.push_back(b);
+    if (frozen_.empty() || !frozen_[blocks_[b].species]) active_.push_back(b);
   }
   const int64_t num_blocks = active_.size();
   const int64_t num_pieces = std::min(num_blocks, kMaxPieces);
@@ -322,13 +322,13 @@ void EnergyKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) {
 }
 
 template <typename T>
-void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
+void NetworkKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
   CheckParameters(parameters);
   CutIntoBlocks(rows);
   KeepTiles(blocks_.size(), TileSize(is_wide_, /*second_order=*/false));
   PrepareWeights(parameters, rows, /*back=*/false, /*first_layer=*/0);
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
-    TurnBlockOf(blocks_[b], rows, KeptTile(b));
+    TransposeBlockOf(blocks_[b], rows, KeptTile(b));
     ForwardOf(blocks_[b], parameters, KeptTile(b), nullptr, KeptTile(b), worker);
   });
   AddUpEnergies(rows, sums);
@@ -336,8 +336,8 @@ void EnergyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>&
 }
 
 template <typename T>
-void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
-                               absl::Span<T> gradients) {
+void NetworkKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                absl::Span<const double> slopes, absl::Span<T> gradients) {
   CHECK(kept_ == Kept::kValues) << "Forward comes first";
   CHECK(blocks_.empty() || blocks_.back().begin + blocks_.back().count == rows.num_atoms()) << "Forward of other atoms";
   PrepareWeights(parameters, rows, /*back=*/true, /*first_layer=*/1);
@@ -352,26 +352,26 @@ void EnergyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>
 }
 
 template <typename T>
-int64_t EnergyKernel<T>::TurnedSize(const AtomRows<T>& rows) const {
+int64_t NetworkKernel<T>::TransposedSize(const AtomRows<T>& rows) const {
   const bool wide = IsWide(rows.num_atoms());
   int64_t blocks = 0;
   for (int s = 0; s < shape_.num_species; ++s) {
     blocks += NumBlocks(rows.species_offset[s + 1] - rows.species_offset[s], wide);
   }
-  return blocks * TurnedBlockSize(wide);
+  return blocks * TransposedBlockSize(wide);
 }
 
 template <typename T>
-void EnergyKernel<T>::Turn(const AtomRows<T>& rows, T* turned) {
+void NetworkKernel<T>::Turn(const AtomRows<T>& rows, T* transposed) {
   CutIntoBlocks(rows);
-  const int64_t size = TurnedBlockSize(is_wide_);
-  CHECK_LE(blocks_.size() * size, TurnedSize(rows));
-  ForEach(blocks_.size(), [&](int64_t b, int) { TurnBlockOf(blocks_[b], rows, turned + b * size); });
+  const int64_t size = TransposedBlockSize(is_wide_);
+  CHECK_LE(blocks_.size() * size, TransposedSize(rows));
+  ForEach(blocks_.size(), [&](int64_t b, int) { TransposeBlockOf(blocks_[b], rows, transposed + b * size); });
 }
 
 template <typename T>
-void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
-                               absl::Span<T> atom_energies) {
+void NetworkKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                                absl::Span<T> atom_energies) {
   CheckParameters(parameters);
   CutIntoBlocks(rows);
   const int64_t num_atoms = rows.num_atoms();
@@ -381,16 +381,17 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
   }
   CHECK_EQ(atom_energies.size(), num_atoms);
   PrepareWeights(parameters, rows, /*back=*/false, /*first_layer=*/0);
-  const int64_t turned_size = TurnedBlockSize(is_wide_);
+  const int64_t transposed_size = TransposedBlockSize(is_wide_);
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     T* const tile = WorkerTile(worker);
-    if (rows.turned == nullptr) {
-      TurnBlockOf(block, rows, tile);
+    if (rows.transposed == nullptr) {
+      TransposeBlockOf(block, rows, tile);
       ForwardOf(block, parameters, tile, nullptr, tile, worker);
     } else {
-      const T* const turned = rows.turned + b * turned_size;
-      ForwardOf(block, parameters, turned, b + 1 < blocks_.size() ? turned + turned_size : nullptr, tile, worker);
+      const T* const transposed = rows.transposed + b * transposed_size;
+      ForwardOf(block, parameters, transposed, b + 1 < blocks_.size() ? transposed + transposed_size : nullptr, tile,
+                worker);
     }
     const T* const energy = EnergiesOf(tile);
     std::copy(energy, energy + block.count, atom_energies.data() + block.begin);
@@ -400,8 +401,8 @@ void EnergyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>
 }
 
 template <typename T>
-void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
-                                     absl::Span<T> x_gradients) {
+void NetworkKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                      absl::Span<T> x_gradients) {
   CHECK(rows.row.empty()) << "values alone are read where they lie";
   CheckParameters(parameters);
   CutIntoBlocks(rows);
@@ -411,7 +412,7 @@ void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomR
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     T* const tile = WorkerTile(worker);
-    TurnBlockOf(block, rows, tile);
+    TransposeBlockOf(block, rows, tile);
     ForwardOf(block, parameters, tile, nullptr, tile, worker);
     std::fill_n(EnergiesOf(tile), block.count, T(1));
     BackwardOf(block, parameters, tile, nullptr, x_gradients.data() + block.begin * shape_.num_features, worker);
@@ -419,8 +420,8 @@ void EnergyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomR
 }
 
 template <typename T>
-void EnergyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
-                                                absl::Span<double> sums, absl::Span<T> x_gradients) {
+void NetworkKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                 absl::Span<double> sums, absl::Span<T> x_gradients) {
   CHECK(rows.row.empty()) << "values alone are read where they lie";
   CheckParameters(parameters);
   CutIntoBlocks(rows, /*second_order=*/true);
@@ -445,8 +446,8 @@ void EnergyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, 
 }
 
 template <typename T>
-void EnergyKernel<T>::AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes,
-                                   const T* tangents, absl::Span<T> gradients) {
+void NetworkKernel<T>::AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes,
+                                    const T* tangents, absl::Span<T> gradients) {
   CHECK(kept_ == Kept::kDerivatives) << "ForwardWithInputGradients comes first";
   CHECK_EQ(parameters.size(), shape_.num_parameters());
   CHECK(blocks_.empty() || blocks_.back().begin + blocks_.back().count == rows.num_atoms())
@@ -472,28 +473,28 @@ void EnergyKernel<T>::AddGradients(absl::Span<const T> parameters, const AtomRow
 }
 
 template <typename T>
-void EnergyKernel<T>::AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
-                                         absl::Span<const double> slopes, absl::Span<T> gradients) {
+void NetworkKernel<T>::AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                          absl::Span<const double> slopes, absl::Span<T> gradients) {
   CHECK(!slopes.empty() || blocks_.empty());
   AddGradients(parameters, rows, slopes.data(), nullptr, gradients);
 }
 
 template <typename T>
-void EnergyKernel<T>::AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
-                                          absl::Span<const T> tangents, absl::Span<T> gradients) {
+void NetworkKernel<T>::AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                           absl::Span<const T> tangents, absl::Span<T> gradients) {
   CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
   AddGradients(parameters, rows, nullptr, tangents.data(), gradients);
 }
 
 template <typename T>
-void EnergyKernel<T>::AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
-                                                   absl::Span<const double> slopes, absl::Span<const T> tangents,
-                                                   absl::Span<T> gradients) {
+void NetworkKernel<T>::AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                    absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                                    absl::Span<T> gradients) {
   CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
   AddGradients(parameters, rows, slopes.data(), tangents.data(), gradients);
 }
 
-template class EnergyKernel<float>;
-template class EnergyKernel<double>;
+template class NetworkKernel<float>;
+template class NetworkKernel<double>;
 
 }  // namespace rutile

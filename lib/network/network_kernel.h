@@ -7,7 +7,7 @@
 // cut into blocks by their number and the plan alone, and blocks are summed in order: any number of threads gives the
 // same bits.
 //
-// Blocks are computed in one of two forms, NetworkForm. By width: as matrices where each hidden layer has at least
+// Blocks are computed in one of two forms, NetworkAlgorithm. By width: as matrices where each hidden layer has at least
 // kWideLayer neurons (fp64: kWideLayer64; fp32 without AMX: kWideLayerNoTiles) and, in fp32, the call kFewAtoms atoms:
 // with AMX weights are packed in each call.
 
@@ -20,11 +20,11 @@
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
-#include "lib/network/network_fused.h"
 #include "lib/network/kernel_plan.h"
-#include "lib/network/network_shape.h"
+#include "lib/network/network_fused.h"
 #include "lib/network/network_fused_tangent.h"
 #include "lib/network/network_gemm.h"
+#include "lib/network/network_shape.h"
 
 namespace rutile {
 
@@ -37,28 +37,28 @@ inline constexpr int kWideAtoms = 256;
 // The atoms of some structures, those of one species next to each other. A = atoms.
 template <typename T>
 struct AtomRows {
-  absl::Span<const T> x;                     // [A, F] standardised features, row-major
+  absl::Span<const T> x;                     // [A, F] standardized features, row-major
   absl::Span<const int64_t> species_offset;  // [num_species + 1]: rows of species s are [offset[s], offset[s + 1])
   absl::Span<const int32_t> structure;       // [A] whose energy the atom adds to
   // [A], or empty. An atom's row of x, which then has any number of rows: features are read where they lie. Values
   // alone (Forward, Backward, Evaluate), no derivatives.
   absl::Span<const int64_t> row = {};
   // What Turn made of x and row, or null: Evaluate reads it instead.
-  const T* turned = nullptr;
+  const T* transposed = nullptr;
   int64_t num_atoms() const { return species_offset.back(); }
 };
 
 // T is float or double. One thread at a time may use an object; the pool's threads work inside a call. Memory grows
 // with the largest batch seen and is kept: from then on no call allocates.
 template <typename T>
-class EnergyKernel {
+class NetworkKernel {
  public:
   // pool: not owned, may be null (one thread), outlives the kernel.
-  explicit EnergyKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
-  ~EnergyKernel();
+  explicit NetworkKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
+  ~NetworkKernel();
 
   // [species], or empty: gradients of the networks of these are not computed from now on, and stay as they are.
-  void SetResting(const std::vector<bool>& species);
+  void SetFrozen(const std::vector<bool>& species);
 
   // From the next Forward on. CHECK-fails on a plan without meaning.
   void SetPlan(const KernelPlan& plan);
@@ -82,9 +82,9 @@ class EnergyKernel {
                 absl::Span<T> gradients);
 
   // Features of these rows in the form that the plan's blocks are computed in, a third of the work of Evaluate, for
-  // those who evaluate the same rows again and again: [TurnedSize(rows)] numbers, 64-byte aligned, overwritten.
-  int64_t TurnedSize(const AtomRows<T>& rows) const;
-  void Turn(const AtomRows<T>& rows, T* turned);
+  // those who evaluate the same rows again and again: [TransposedSize(rows)] numbers, 64-byte aligned, overwritten.
+  int64_t TransposedSize(const AtomRows<T>& rows) const;
+  void Turn(const AtomRows<T>& rows, T* transposed);
 
   // Forward that keeps nothing. atom_energies: [A], overwritten; may be empty.
   void Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
@@ -140,14 +140,14 @@ class EnergyKernel {
   int num_workers() const { return pool_ ? pool_->num_threads() : 1; }
   int64_t TileSize(bool wide, bool second_order) const;
   int64_t WorkerTileSize(bool wide) const;
-  int64_t TurnedBlockSize(bool wide) const;
+  int64_t TransposedBlockSize(bool wide) const;
   T* EnergiesOf(T* tile) const;
   const T* ParametersOf(const Block& block, absl::Span<const T> parameters) const;
   // Weights for products, where the blocks are matrices: for all calls after it of the same parameters.
   void PrepareWeights(absl::Span<const T> parameters, const AtomRows<T>& rows, bool back, int first_layer);
-  void TurnBlockOf(const Block& block, const AtomRows<T>& rows, T* turned) const;
-  // Of features at `turned`, which may be the tile; `next` as ForwardTurnedBlock has it.
-  void ForwardOf(const Block& block, absl::Span<const T> parameters, const T* turned, const T* next, T* tile,
+  void TransposeBlockOf(const Block& block, const AtomRows<T>& rows, T* transposed) const;
+  // Of features at `turned`, which may be the tile; `next` as ForwardTransposedBlock has it.
+  void ForwardOf(const Block& block, absl::Span<const T> parameters, const T* transposed, const T* next, T* tile,
                  int worker);
   void BackwardOf(const Block& block, absl::Span<const T> parameters, T* tile, T* gradients, T* x_gradients,
                   int worker);
@@ -181,12 +181,12 @@ class EnergyKernel {
   TangentLayout tangent_layout_;
   ThreadPool* const pool_;
   const bool suits_matrices_;             // by width
-  std::unique_ptr<WideNetwork<T>> wide_;  // null until blocks may be matrices
+  std::unique_ptr<NetworkGemm<T>> wide_;  // null until blocks may be matrices
   int wide_atoms_ = kWideAtoms;
   bool rounding_ = false;
   bool is_wide_ = false;  // the blocks of the last call
   int64_t worker_tile_size_ = 0;
-  std::vector<bool> resting_;  // [species], or empty
+  std::vector<bool> frozen_;  // [species], or empty
   std::vector<Block> blocks_;
   std::vector<int64_t> active_;  // blocks that add to gradients
   std::vector<Piece> pieces_;

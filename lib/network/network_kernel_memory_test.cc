@@ -8,25 +8,25 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
+#include "lib/network/kernel_plan.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_kernel_testing.h"
-#include "lib/network/kernel_plan.h"
 #include "lib/network/network_shape.h"
 
 namespace rutile {
 namespace {
 
 template <typename T>
-class EnergyKernelMemoryTest : public testing::Test {};
+class NetworkKernelMemoryTest : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(EnergyKernelMemoryTest, Types);
+TYPED_TEST_SUITE(NetworkKernelMemoryTest, Types);
 
-TYPED_TEST(EnergyKernelMemoryTest, AllocatesNothingWithinWhatIsReserved) {
+TYPED_TEST(NetworkKernelMemoryTest, AllocatesNothingWithinWhatIsReserved) {
   using T = TypeParam;
   const NetworkShape shape = {3, 20, {16, 16}, Activation::kTanh};
-  for (const KernelPlan& plan : {KernelPlan(), KernelPlan{16, GradientForm::kByWidth, NetworkForm::kBlocks},
-                                 KernelPlan{100, GradientForm::kByWidth, NetworkForm::kMatrices}}) {
-    EnergyKernel<T> kernel(shape);
+  for (const KernelPlan& plan : {KernelPlan(), KernelPlan{16, GradientForm::kByWidth, NetworkAlgorithm::kFused},
+                                 KernelPlan{100, GradientForm::kByWidth, NetworkAlgorithm::kGemm}}) {
+    NetworkKernel<T> kernel(shape);
     kernel.SetPlan(plan);
     kernel.Reserve({300, 600, 40}, /*second_order=*/true);
     for (const std::vector<int64_t>& atoms :
@@ -45,14 +45,14 @@ TYPED_TEST(EnergyKernelMemoryTest, AllocatesNothingWithinWhatIsReserved) {
   }
 }
 
-TYPED_TEST(EnergyKernelMemoryTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
+TYPED_TEST(NetworkKernelMemoryTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({2, 20, {16, 16}, Activation::kTanh}, {300, 600}, 32);
   const KernelExample<T> smaller = MakeKernelExample<T>({2, 20, {16, 16}, Activation::kTanh}, {100, 30}, 32);
   ThreadPool pool(2);
   for (const int form : {0, 1, 2, 3, 4, 5}) {
-    EnergyKernel<T> kernel(e.shape, form % 2 == 0 ? nullptr : &pool);
-    if (form / 2 == 1) kernel.SetPlan({64, GradientForm::kByWidth, NetworkForm::kMatrices});
+    NetworkKernel<T> kernel(e.shape, form % 2 == 0 ? nullptr : &pool);
+    if (form / 2 == 1) kernel.SetPlan({64, GradientForm::kByWidth, NetworkAlgorithm::kGemm});
     if (form / 2 == 2 && sizeof(T) == 4) kernel.SetRounding(true);
     std::vector<double> sums(32);
     std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());

@@ -12,9 +12,9 @@
 #include "hwy/targets.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/simd.h"
+#include "lib/network/kernel_plan.h"
 #include "lib/network/network_fused.h"
 #include "lib/network/network_kernel_testing.h"
-#include "lib/network/kernel_plan.h"
 
 namespace rutile {
 namespace {
@@ -108,16 +108,16 @@ const Case kCases[] = {
     {{64, 0, 31, 128, 129}, 7, {15}},  // five species, at and above a block
 };
 
-class EnergyKernelTest : public testing::TestWithParam<std::tuple<Case, Activation>> {
+class NetworkKernelTest : public testing::TestWithParam<std::tuple<Case, Activation>> {
  protected:
   NetworkShape Shape() const {
     const auto& [c, activation] = GetParam();
     return {static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
   }
-  ~EnergyKernelTest() override { hwy::SetSupportedTargetsForTest(0); }
+  ~NetworkKernelTest() override { hwy::SetSupportedTargetsForTest(0); }
 };
 
-TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
+TEST_P(NetworkKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
   const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const std::vector<double> plain = PlainSums(e, e.parameters);
@@ -125,11 +125,11 @@ TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     std::vector<double> sums(4, 99.0), evaluated(4, 99.0), single(4);
-    EnergyKernel<double> kernel(e.shape);
+    NetworkKernel<double> kernel(e.shape);
     kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
     kernel.Evaluate(e.parameters, e.rows(), absl::MakeSpan(evaluated));
     EXPECT_EQ(sums, evaluated);
-    EnergyKernel<float> kernel32(e.shape);
+    NetworkKernel<float> kernel32(e.shape);
     kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(single));
     for (int s = 0; s < 4; ++s) {
       EXPECT_NEAR(sums[s], plain[s], 1e-15 * (10 + 3 * e.num_atoms()));
@@ -139,7 +139,7 @@ TEST_P(EnergyKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
 }
 
 // Features read where they lie give the bits of features that were copied next to each other.
-TEST_P(EnergyKernelTest, RowsMayLieAnywhere) {
+TEST_P(NetworkKernelTest, RowsMayLieAnywhere) {
   const auto check = [&](auto zero) {
     using T = decltype(zero);
     const KernelExample<T> e = MakeKernelExample<T>(Shape(), std::get<0>(GetParam()).atoms, 4);
@@ -156,7 +156,7 @@ TEST_P(EnergyKernelTest, RowsMayLieAnywhere) {
     apart.row = row;
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
       hwy::SetSupportedTargetsForTest(target);
-      EnergyKernel<T> kernel(e.shape);
+      NetworkKernel<T> kernel(e.shape);
       std::vector<double> sums(e.num_structures), sums_apart(e.num_structures);
       std::vector<T> gradients(e.parameters.size()), gradients_apart(e.parameters.size());
       kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
@@ -175,7 +175,7 @@ TEST_P(EnergyKernelTest, RowsMayLieAnywhere) {
 }
 
 // The loss is linear in the sums, so a central difference along one parameter has an error of h^2 and of 1e-16 / h.
-TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
+TEST_P(NetworkKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
   const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   std::vector<double> first;
@@ -184,10 +184,10 @@ TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
     hwy::SetSupportedTargetsForTest(target);
     std::vector<double> gradients(e.parameters.size(), 2.0), sums(4);  // 2: what is there is added to
     std::vector<float> gradients32(e.parameters.size(), 2.0f);
-    EnergyKernel<double> kernel(e.shape);
+    NetworkKernel<double> kernel(e.shape);
     kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
     kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients));
-    EnergyKernel<float> kernel32(e.shape);
+    NetworkKernel<float> kernel32(e.shape);
     kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(sums));
     kernel32.Backward(e32.parameters, e32.rows(), e.slopes, absl::MakeSpan(gradients32));
     const double size = std::sqrt(static_cast<double>(e.num_atoms()));
@@ -213,10 +213,10 @@ TEST_P(EnergyKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
   }
 }
 
-TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
+TEST_P(NetworkKernelTest, InputGradientsAgreeWithFiniteDifferences) {
   const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const int num_features = e.shape.num_features;
-  EnergyKernel<double> kernel(e.shape);
+  NetworkKernel<double> kernel(e.shape);
   std::vector<double> g(e.x.size(), 99.0);
   kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(g));
   int64_t row = 0;
@@ -238,7 +238,7 @@ TEST_P(EnergyKernelTest, InputGradientsAgreeWithFiniteDifferences) {
 }
 
 // Tangent gradients against differences of the plain loops; the rest against the first order, which is tested above.
-TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
+TEST_P(NetworkKernelTest, SecondOrderAgreesOnEveryTarget) {
   const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const double size = std::sqrt(static_cast<double>(e.x.size()));
@@ -248,7 +248,7 @@ TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
     hwy::SetSupportedTargetsForTest(target);
     std::vector<double> sums(4), x_gradients(e.x.size()), energy(e.parameters.size(), 0.0), plain_sums(4),
         plain_x_gradients(e.x.size()), plain_energy(e.parameters.size(), 0.0);
-    EnergyKernel<double> kernel(e.shape);
+    NetworkKernel<double> kernel(e.shape);
     kernel.InputGradients(e.parameters, e.rows(), absl::MakeSpan(plain_x_gradients));
     kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(plain_sums));
     kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(plain_energy));
@@ -263,7 +263,7 @@ TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
     kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(twice));
     kernel.AddEnergyAndTangentGradients(e.parameters, e.rows(), e.slopes, e.tangents, absl::MakeSpan(both));
     EXPECT_EQ(tangent, twice);
-    EnergyKernel<float> kernel32(e.shape);
+    NetworkKernel<float> kernel32(e.shape);
     std::vector<float> x_gradients32(e.x.size()), tangent32(e.parameters.size(), 2.0f);
     kernel32.ForwardWithInputGradients(e32.parameters, e32.rows(), absl::MakeSpan(sums), absl::MakeSpan(x_gradients32));
     kernel32.AddTangentGradients(e32.parameters, e32.rows(), e32.tangents, absl::MakeSpan(tangent32));
@@ -291,7 +291,7 @@ TEST_P(EnergyKernelTest, SecondOrderAgreesOnEveryTarget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, EnergyKernelTest,
+INSTANTIATE_TEST_SUITE_P(Shapes, NetworkKernelTest,
                          testing::Combine(testing::ValuesIn(kCases),
                                           testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                                           Activation::kMtanh, Activation::kTwist, Activation::kSilu)),
@@ -304,11 +304,11 @@ INSTANTIATE_TEST_SUITE_P(Shapes, EnergyKernelTest,
                          });
 
 template <typename T>
-class EnergyKernelTypedTest : public testing::Test {};
+class NetworkKernelTypedTest : public testing::Test {};
 using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(EnergyKernelTypedTest, Types);
+TYPED_TEST_SUITE(NetworkKernelTypedTest, Types);
 
-TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
+TYPED_TEST(NetworkKernelTypedTest, ThreadsDoNotChangeABit) {
   using T = TypeParam;
   // 31 blocks: more than there are gradient buffers.
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
@@ -317,7 +317,7 @@ TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
   std::vector<std::vector<T>> x_gradients, tangent_gradients;
   for (const int threads : {0, 1, 2, 3}) {
     ThreadPool pool(std::max(1, threads));
-    EnergyKernel<T> kernel(e.shape, threads == 0 ? nullptr : &pool);
+    NetworkKernel<T> kernel(e.shape, threads == 0 ? nullptr : &pool);
     gradients.emplace_back(e.parameters.size(), T(0));
     sums.emplace_back(50);
     x_gradients.emplace_back(e.x.size());
@@ -339,10 +339,10 @@ TYPED_TEST(EnergyKernelTypedTest, ThreadsDoNotChangeABit) {
 }
 
 // Gradients of a network that rests stay as they are; the others are as ever, and so is all that is no gradient.
-TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
+TYPED_TEST(NetworkKernelTypedTest, FrozenNetworksAreLeftAlone) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {300, 700, 11}, 50);
-  const auto gradients = [&](EnergyKernel<T>* kernel, std::vector<double>* sums, bool second_order) {
+  const auto gradients = [&](NetworkKernel<T>* kernel, std::vector<double>* sums, bool second_order) {
     std::vector<T> found(e.parameters.size(), T(7)), x_gradients(e.x.size());
     sums->assign(50, 0);
     if (second_order) {
@@ -356,21 +356,21 @@ TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
     return found;
   };
   ThreadPool pool(2);
-  EnergyKernel<T> kernel(e.shape, &pool), threadless(e.shape);
+  NetworkKernel<T> kernel(e.shape, &pool), threadless(e.shape);
   const int64_t per_species = e.shape.parameters_per_species();
   for (const bool second_order : {false, true}) {
     std::vector<double> all_sums, sums;
-    kernel.SetResting({});
+    kernel.SetFrozen({});
     const std::vector<T> all = gradients(&kernel, &all_sums, second_order);
-    for (const std::vector<bool>& resting :
+    for (const std::vector<bool>& frozen :
          {std::vector<bool>{true, false, false}, {false, true, false}, {true, false, true}, {true, true, true}}) {
-      kernel.SetResting(resting);
-      threadless.SetResting(resting);
+      kernel.SetFrozen(frozen);
+      threadless.SetFrozen(frozen);
       const std::vector<T> found = gradients(&kernel, &sums, second_order);
       EXPECT_EQ(found, gradients(&threadless, &sums, second_order));
       EXPECT_EQ(sums, all_sums);
       for (int64_t i = 0; i < all.size(); ++i) {
-        const bool rests = resting[i / per_species];
+        const bool rests = frozen[i / per_species];
         const double expected = rests ? T(7) : all[i];
         EXPECT_NEAR(found[i], expected, rests ? 0 : (sizeof(T) == 4 ? 2e-4 : 1e-11) * (1 + std::abs(expected))) << i;
       }
@@ -379,17 +379,17 @@ TYPED_TEST(EnergyKernelTypedTest, RestingNetworksAreLeftAlone) {
 }
 
 // Rounding apart, and with the same bits for any number of threads.
-TYPED_TEST(EnergyKernelTypedTest, PlansGiveTheSame) {
+TYPED_TEST(NetworkKernelTypedTest, PlansGiveTheSame) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({2, 33, {40, 21}, Activation::kSilu}, {301, 77}, 9);
   const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
   std::vector<double> expected;
   for (const int block_atoms : {kBlockAtoms, 1, 16, 50, 64}) {
-    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTurned}) {
+    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
       std::vector<T> first;
       for (const int threads : {1, 3}) {
         ThreadPool pool(threads);
-        EnergyKernel<T> kernel(e.shape, &pool);
+        NetworkKernel<T> kernel(e.shape, &pool);
         kernel.SetPlan({block_atoms, form});
         std::vector<double> sums(9);
         std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());
@@ -411,10 +411,10 @@ TYPED_TEST(EnergyKernelTypedTest, PlansGiveTheSame) {
   }
 }
 
-TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
+TYPED_TEST(NetworkKernelTypedTest, NoAtomsAndNaN) {
   using T = TypeParam;
   KernelExample<T> e = MakeKernelExample<T>({2, 4, {3}, Activation::kSilu}, {0, 0}, 2);
-  EnergyKernel<T> kernel(e.shape);
+  NetworkKernel<T> kernel(e.shape);
   std::vector<double> sums(2, 5.0);
   std::vector<T> gradients(e.parameters.size(), T(0));
   kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
@@ -433,16 +433,16 @@ TYPED_TEST(EnergyKernelTypedTest, NoAtomsAndNaN) {
   EXPECT_TRUE(std::isnan(sums[0]));
 }
 
-TEST(EnergyKernelDeathTest, RefusesLengthsThatDisagree) {
+TEST(NetworkKernelDeathTest, RefusesLengthsThatDisagree) {
   const KernelExample<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
-  EnergyKernel<float> kernel(e.shape);
+  NetworkKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   EXPECT_DEATH(kernel.Forward(absl::MakeSpan(e.parameters).first(5), e.rows(), absl::MakeSpan(sums)), "5 vs. 38");
 }
 
-TEST(EnergyKernelDeathTest, RefusesGradientsWithoutTheirForward) {
+TEST(NetworkKernelDeathTest, RefusesGradientsWithoutTheirForward) {
   const KernelExample<float> e = MakeKernelExample<float>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
-  EnergyKernel<float> kernel(e.shape);
+  NetworkKernel<float> kernel(e.shape);
   std::vector<double> sums(1);
   std::vector<float> gradients(e.parameters.size()), x_gradients(e.x.size());
   EXPECT_DEATH(kernel.Backward(e.parameters, e.rows(), e.slopes, absl::MakeSpan(gradients)), "Forward comes first");

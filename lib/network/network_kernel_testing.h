@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/network/network_kernel.h"
 #include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
 #include "lib/network/network_shape.h"
 
 namespace rutile {

@@ -9,10 +9,10 @@
 #include "hwy/targets.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/simd.h"
+#include "lib/network/kernel_plan.h"
 #include "lib/network/network_fused.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_kernel_testing.h"
-#include "lib/network/kernel_plan.h"
 #include "lib/network/network_shape.h"
 
 namespace rutile {
@@ -22,31 +22,31 @@ template <typename T>
 void ExpectTheSameBits(const NetworkShape& shape, const std::vector<int64_t>& atoms, ThreadPool* pool,
                        int block_atoms) {
   const KernelExample<T> e = MakeKernelExample<T>(shape, atoms, 4);
-  EnergyKernel<T> kernel(shape, pool);
+  NetworkKernel<T> kernel(shape, pool);
   KernelPlan plan;
   plan.block_atoms = block_atoms;
   kernel.SetPlan(plan);
   AtomRows<T> rows = e.rows();
-  std::vector<double> sums(4), turned_sums(4, 99.0);
-  std::vector<T> energies(e.num_atoms()), turned_energies(e.num_atoms());
+  std::vector<double> sums(4), transposed_sums(4, 99.0);
+  std::vector<T> energies(e.num_atoms()), transposed_energies(e.num_atoms());
   kernel.Evaluate(e.parameters, rows, absl::MakeSpan(sums), absl::MakeSpan(energies));
   // What was in the memory does not matter.
-  const int64_t size = kernel.TurnedSize(rows), line = 64 / sizeof(T);
+  const int64_t size = kernel.TransposedSize(rows), line = 64 / sizeof(T);
   std::vector<T> memory(size + line, std::numeric_limits<T>::quiet_NaN());
   const int64_t place = reinterpret_cast<uintptr_t>(memory.data()) / sizeof(T) % line;
-  T* const turned = memory.data() + (line - place) % line;
-  kernel.Turn(rows, turned);
+  T* const transposed = memory.data() + (line - place) % line;
+  kernel.Turn(rows, transposed);
   std::vector<int64_t> row(e.num_atoms(), int64_t{1} << 60);  // is not read
   rows.row = row;
-  rows.turned = turned;
+  rows.transposed = transposed;
   for (int again = 0; again < 2; ++again) {
-    kernel.Evaluate(e.parameters, rows, absl::MakeSpan(turned_sums), absl::MakeSpan(turned_energies));
-    EXPECT_EQ(sums, turned_sums);
-    EXPECT_EQ(energies, turned_energies);
+    kernel.Evaluate(e.parameters, rows, absl::MakeSpan(transposed_sums), absl::MakeSpan(transposed_energies));
+    EXPECT_EQ(sums, transposed_sums);
+    EXPECT_EQ(energies, transposed_energies);
   }
 }
 
-TEST(EnergyKernelTurnedTest, TheSameBitsOnEveryTarget) {
+TEST(NetworkKernelTransposedTest, TheSameBitsOnEveryTarget) {
   ThreadPool pool(2);
   for (const std::vector<int64_t>& atoms : std::vector<std::vector<int64_t>>{{1}, {17, 9}, {0, 140, 3}, {128, 129}}) {
     for (const Activation activation : {Activation::kTanh, Activation::kTwist}) {

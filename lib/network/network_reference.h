@@ -1,4 +1,4 @@
-// The networks with LibTorch's operations, differentiable: what EnergyKernel must agree with.
+// The networks with LibTorch's operations, differentiable: what NetworkKernel must agree with.
 
 #ifndef RUTILE_LIB_NETWORK_NETWORK_REFERENCE_H_
 #define RUTILE_LIB_NETWORK_NETWORK_REFERENCE_H_
@@ -17,7 +17,7 @@ class Tensor;  // headers stay free of LibTorch
 namespace rutile {
 
 // Sums of network outputs over the atoms of each structure: [num_structures], fp64, differentiable in `parameters`
-// (flat, a leaf or computed). x: [A, F] standardised, atoms of one species next to each other; species_offset: i64
+// (flat, a leaf or computed). x: [A, F] standardized, atoms of one species next to each other; species_offset: i64
 // [species + 1], whose last is A; structure: i32 [A]. x and structure may have more rows, which are not read.
 // eager: as what, and in which type, the networks run. All is on the parameters' device.
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
@@ -30,7 +30,7 @@ at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& para
                                const EagerOptions& eager = {});
 
 // Network outputs of atoms in any order: [A], of the type of `parameters` and x, differentiable in both. x: [A, F]
-// standardised, A >= 1; species: [A].
+// standardized, A >= 1; species: [A].
 at::Tensor ReferenceAtomEnergies(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
                                  absl::Span<const uint8_t> species, const EagerOptions& eager = {});
 

@@ -15,9 +15,9 @@
 #include "hwy/targets.h"
 #include "lib/base/random.h"
 #include "lib/base/simd.h"
-#include "lib/network/network_kernel.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_init.h"
+#include "lib/network/network_kernel.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
@@ -42,7 +42,7 @@ double Difference(const at::Tensor& actual, const at::Tensor& expected) {
 
 // rounding: of factors to bfloat16.
 template <typename T>
-void CompareWithKernel(const Case& c, Activation activation, double tolerance, NetworkForm form,
+void CompareWithKernel(const Case& c, Activation activation, double tolerance, NetworkAlgorithm form,
                        bool rounding = false) {
   const NetworkShape shape{static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
   std::vector<T> parameters, x, tangents;
@@ -74,7 +74,7 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance, N
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
-    EnergyKernel<T> kernel(shape);
+    NetworkKernel<T> kernel(shape);
     kernel.SetPlan({96, GradientForm::kByWidth, form});
     if (rounding) kernel.SetRounding(true);
     const AtomRows<T> atoms{x, offset, structure};
@@ -104,25 +104,25 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance, N
 constexpr double kTolerance64 = 1e-13, kTolerance32 = 5e-6;
 
 TEST_P(NetworkReferenceTest, BlocksAgreeInDoublePrecision) {
-  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance64, NetworkForm::kBlocks);
+  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance64, NetworkAlgorithm::kFused);
 }
 
 TEST_P(NetworkReferenceTest, BlocksAgreeInSinglePrecision) {
-  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkForm::kBlocks);
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkAlgorithm::kFused);
 }
 
 TEST_P(NetworkReferenceTest, MatricesAgreeInDoublePrecision) {
-  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance64, NetworkForm::kMatrices);
+  CompareWithKernel<double>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance64, NetworkAlgorithm::kGemm);
 }
 
 TEST_P(NetworkReferenceTest, MatricesAgreeInSinglePrecision) {
-  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkForm::kMatrices);
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkAlgorithm::kGemm);
 }
 
 // A factor is wrong by 2^-9 of itself at most, a product by 2^-8, and a gradient of the second order goes through up to
 // six products: 2 %, but for what is the difference of larger numbers. Errors of many terms meet: most are far below.
 TEST_P(NetworkReferenceTest, MatricesAgreeInMixedPrecision) {
-  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 0.03, NetworkForm::kMatrices,
+  CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 0.03, NetworkAlgorithm::kGemm,
                            /*rounding=*/true);
 }
 

@@ -21,13 +21,13 @@ absl::StatusOr<EmaDecay> ParseEmaDecay(absl::string_view name);  // INVALID_ARGU
 // average <- d average + (1 - d) parameters, with `decay` D and
 //   constant   d = D
 //   threshold  d = min(D, (1 + t) / (10 + t)), t = updates done (the copy that starts the average is one)
-//   exp        d = D (1 - exp(-beta s / S)),   s = optimiser steps done before this one, S = those of the whole run
+//   exp        d = D (1 - exp(-beta s / S)),   s = optimizer steps done before this one, S = those of the whole run
 // The last two are SuperGradients' (its s and t are equal, as it updates at every step from the first).
 struct EmaOptions {
   EmaDecay type = EmaDecay::kThreshold;
   double decay = 0.999;
   double beta = 15;                  // exp
-  int64_t start_step = 0;            // there is no average before this many optimiser steps are done
+  int64_t start_step = 0;            // there is no average before this many optimizer steps are done
   int64_t update_every_n_steps = 1;  // counted from the first update
 };
 
@@ -39,7 +39,7 @@ class Ema {
   // run_steps: S, needed by exp alone (CHECK-fails when it is below 1 there). dtype: F32 or F64 (CHECK-fails).
   Ema(const EmaOptions& options, DType dtype, int64_t num_parameters, int64_t run_steps);
 
-  // Called after every optimiser step that changed the parameters (not after one that a gradient scaler skipped), with
+  // Called after every optimizer step that changed the parameters (not after one that a gradient scaler skipped), with
   // the number of steps done, from 1. The first update copies. parameters: [P] of the type it was made for.
   void Update(const Tensor& parameters, int64_t step);
 

@@ -10,7 +10,7 @@
 
 namespace rutile {
 
-void EarlyStep::Begin(Optimizer* optimizer, double learning_rate, double weight, Tensor* parameters, Tensor* gradient,
+void FusedStep::Begin(Optimizer* optimizer, double learning_rate, double weight, Tensor* parameters, Tensor* gradient,
                       int64_t bytes, const std::vector<GradientRange>* parts) {
   CHECK_EQ(parameters->num_elements(), gradient->num_elements());
   optimizer_ = optimizer;
@@ -24,7 +24,7 @@ void EarlyStep::Begin(Optimizer* optimizer, double learning_rate, double weight,
   optimizer_->BeginStep(learning_rate);
 }
 
-void EarlyStep::Take(int64_t begin, const Tensor& values) {
+void FusedStep::Take(int64_t begin, const Tensor& values) {
   const ProfileScope scope(Stage::kOptimizer);
   const int64_t n = values.num_elements();
   scope.Add(Counter::kBytes, n * bytes_);
@@ -34,18 +34,18 @@ void EarlyStep::Take(int64_t begin, const Tensor& values) {
   taken_.push_back({begin, begin + n, squares});
 }
 
-int64_t EarlyStep::bytes() const {
+int64_t FusedStep::bytes() const {
   int64_t numbers = 0;
   for (const Taken& taken : taken_) numbers += taken.end - taken.begin;
   return numbers * bytes_;
 }
 
-absl::Span<const GradientRange> EarlyStep::parts() const {
+absl::Span<const GradientRange> FusedStep::parts() const {
   return parts_ == nullptr ? absl::MakeConstSpan(&all_, 1) : absl::MakeConstSpan(*parts_);
 }
 
 template <class Body>
-void EarlyStep::ForRest(absl::Span<const GradientRange> parts, const Body& body) {
+void FusedStep::ForRest(absl::Span<const GradientRange> parts, const Body& body) {
   // So that nothing depends on which thread was first.
   std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
   auto taken = taken_.begin();
@@ -63,21 +63,21 @@ void EarlyStep::ForRest(absl::Span<const GradientRange> parts, const Body& body)
   }
 }
 
-double EarlyStep::Squares(absl::Span<const GradientRange> parts) {
+double FusedStep::Squares(absl::Span<const GradientRange> parts) {
   double squares = 0;
   ForRest(parts, [&](const Tensor& part, int64_t) { squares += SumOfSquares(weight_, part, optimizer_->threads()); });
   for (const Taken& taken : taken_) squares += taken.squares;
   return squares;
 }
 
-double EarlyStep::Norm() { return std::sqrt(Squares(parts())); }
+double FusedStep::Norm() { return std::sqrt(Squares(parts())); }
 
-void EarlyStep::Finish() {
+void FusedStep::Finish() {
   ForRest(parts(),
           [&](const Tensor& part, int64_t begin) { optimizer_->StepLargePart(begin, part, weight_, parameters_); });
 }
 
-void EarlyStep::Undo() {
+void FusedStep::Undo() {
   for (const Taken& taken : taken_) {
     const int64_t n = taken.end - taken.begin;
     Tensor moved = parameters_->Slice(taken.begin, {n});

@@ -1,4 +1,4 @@
-// An optimiser's step that begins while the task works on its gradient: what is handed over (lib/task/gradient_sink.h)
+// An optimizer's step that begins while the task works on its gradient: what is handed over (lib/task/gradient_sink.h)
 // moves at once, while parameters and gradient are in the processor's cache, and the rest when the whole is known.
 
 #ifndef RUTILE_LIB_OPTIMIZER_FUSED_STEP_H_
@@ -16,13 +16,13 @@
 
 namespace rutile {
 
-// Parameters and the optimiser's state become, to the bit, what Optimizer::Step of the whole gradient would make them.
+// Parameters and the optimizer's state become, to the bit, what Optimizer::Step of the whole gradient would make them.
 //
 // A number that is not finite may come last, when most parameters have moved. So what moves is kept first, where the
 // gradient would have been (nobody reads that: the task hands it over instead), and Undo puts it back: parameters are
-// to the bit those before the step. The optimiser's averages are not, but nobody will see them, since such a step ends
+// to the bit those before the step. The optimizer's averages are not, but nobody will see them, since such a step ends
 // the run and no checkpoint of it is written.
-class EarlyStep : public GradientTaker {
+class FusedStep : public GradientSink {
  public:
   // For one step of `optimizer`; the task will fill `gradient` [P], but for what it hands over. The step is that of
   // `weight` times the gradient. bytes: that moving one number takes from memory, for profiles. All pointers must live

@@ -32,7 +32,7 @@ Tensor Random(DType dtype, const char* purpose, int step = 0) {
 const std::vector<std::pair<int64_t, int64_t>> kParts = {{200, 333}, {17, 18}, {64, 164}, {333, 400}};
 
 // Fills `gradient` with `whole`, but for the parts, of which other memory tells, as a task does.
-void HandOver(const Tensor& whole, Tensor* gradient, EarlyStep* step) {
+void HandOver(const Tensor& whole, Tensor* gradient, FusedStep* step) {
   const std::vector<double> values = whole.ToDoubles();
   std::vector<bool> handed(kSize, false);
   for (const auto& [begin, end] : kParts) {
@@ -49,8 +49,8 @@ void HandOver(const Tensor& whole, Tensor* gradient, EarlyStep* step) {
   for (const auto& [begin, end] : kParts) step->Take(begin, whole.Slice(begin, {end - begin}));
 }
 
-// Steps with every kind of optimiser, of all parameters or some: parameters and state to the bit, norms to rounding.
-TEST(EarlyStepTest, IsTheStepOfTheWholeGradient) {
+// Steps with every kind of optimizer, of all parameters or some: parameters and state to the bit, norms to rounding.
+TEST(FusedStepTest, IsTheStepOfTheWholeGradient) {
   for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd"}) {
     for (const DType dtype : {DType::kF32, DType::kF64}) {
       for (const bool some : {false, true}) {
@@ -62,7 +62,7 @@ TEST(EarlyStepTest, IsTheStepOfTheWholeGradient) {
         const std::unique_ptr<Optimizer> early = MakeOptimizer(options, dtype, ranges),
                                          whole = MakeOptimizer(options, dtype, ranges);
         Tensor parameters = Random(dtype, "p"), expected = Random(dtype, "p"), gradient = Tensor::Zeros(dtype, {kSize});
-        EarlyStep step;
+        FusedStep step;
         for (int i = 0; i < 3; ++i) {
           const Tensor g = Random(dtype, "g", i);
           step.Begin(early.get(), 0.01, kWeight, &parameters, &gradient, 4);
@@ -84,7 +84,7 @@ TEST(EarlyStepTest, IsTheStepOfTheWholeGradient) {
 }
 
 // Wherever the number is, first or last, parameters are those of before, and the norm tells.
-TEST(EarlyStepTest, UndoPutsParametersBackToTheBit) {
+TEST(FusedStepTest, UndoPutsParametersBackToTheBit) {
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const char* name : {"adam", "adam of some", "sgd"}) {
       std::vector<ParameterRange> ranges = {{0, kSize, true}};
@@ -97,7 +97,7 @@ TEST(EarlyStepTest, UndoPutsParametersBackToTheBit) {
         SCOPED_TRACE(at);
         std::vector<double> values = Random(dtype, "g").ToDoubles();
         values[at] = std::numeric_limits<double>::infinity();
-        EarlyStep step;
+        FusedStep step;
         step.Begin(optimizer.get(), 0.01, kWeight, &parameters, &gradient, 0);
         HandOver(
             dtype == DType::kF64 ? Tensor::Of(values) : Tensor::Of(std::vector<float>(values.begin(), values.end())),
@@ -111,13 +111,13 @@ TEST(EarlyStepTest, UndoPutsParametersBackToTheBit) {
   }
 }
 
-TEST(EarlyStepTest, NothingHandedOverIsAnOrdinaryStep) {
+TEST(FusedStepTest, NothingHandedOverIsAnOrdinaryStep) {
   const OptimizerOptions options = DefaultOptimizerOptions("adam").value();
   const std::unique_ptr<Optimizer> early = MakeOptimizer(options, DType::kF32, kSize),
                                    whole = MakeOptimizer(options, DType::kF32, kSize);
   Tensor parameters = Random(DType::kF32, "p"), expected = Random(DType::kF32, "p"),
          gradient = Random(DType::kF32, "g");
-  EarlyStep step;
+  FusedStep step;
   step.Begin(early.get(), 0.01, kWeight, &parameters, &gradient, 4);
   EXPECT_GT(step.Norm(), 0);
   EXPECT_EQ(step.bytes(), 0);
@@ -126,11 +126,11 @@ TEST(EarlyStepTest, NothingHandedOverIsAnOrdinaryStep) {
   EXPECT_EQ(parameters.ToDoubles(), expected.ToDoubles());
 }
 
-TEST(EarlyStepDeathTest, NothingIsTakenTwice) {
+TEST(FusedStepDeathTest, NothingIsTakenTwice) {
   const std::unique_ptr<Optimizer> optimizer =
       MakeOptimizer(DefaultOptimizerOptions("adam").value(), DType::kF32, kSize);
   Tensor parameters = Random(DType::kF32, "p"), gradient = Random(DType::kF32, "g");
-  EarlyStep step;
+  FusedStep step;
   step.Begin(optimizer.get(), 0.01, kWeight, &parameters, &gradient, 0);
   step.Take(0, Random(DType::kF32, "g").Slice(0, {10}));
   step.Take(9, Random(DType::kF32, "g").Slice(0, {10}));

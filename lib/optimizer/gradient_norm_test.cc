@@ -22,7 +22,7 @@ std::vector<T> Values(int64_t n) {
   return values;
 }
 
-// Products are rounded to the type, as an optimiser has them; below, at and above the sums that run side by side.
+// Products are rounded to the type, as an optimizer has them; below, at and above the sums that run side by side.
 template <typename T>
 void CheckSum() {
   for (const int64_t n : {0, 1, 7, 31, 32, 33, 1000}) {

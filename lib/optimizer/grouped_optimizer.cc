@@ -21,7 +21,7 @@
 namespace rutile {
 namespace {
 
-// The slices that are `chosen`, neighbours merged: a group that is one block is one pass of the kernel.
+// The slices that are `chosen`, neighbors merged: a group that is one block is one pass of the kernel.
 std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, const std::vector<bool>& chosen,
                                      bool decay_biases) {
   std::vector<size_t> order(slices.size());
@@ -91,8 +91,8 @@ const Tensor& GroupedOptimizer::EvaluationParameters(const Tensor& parameters) {
   return *result;
 }
 
-const std::vector<bool>& GroupedOptimizer::resting() const {
-  return alternate_steps_ > 0 ? groups_[turn()].others : Optimizer::resting();
+const std::vector<bool>& GroupedOptimizer::frozen() const {
+  return alternate_steps_ > 0 ? groups_[turn()].others : Optimizer::frozen();
 }
 
 NamedTensors GroupedOptimizer::State() const {

@@ -1,4 +1,4 @@
-// Several optimisers, each for a group of parameters, moving together or in turns.
+// Several optimizers, each for a group of parameters, moving together or in turns.
 
 #ifndef RUTILE_LIB_OPTIMIZER_GROUPED_OPTIMIZER_H_
 #define RUTILE_LIB_OPTIMIZER_GROUPED_OPTIMIZER_H_
@@ -29,7 +29,7 @@ class GroupedOptimizer : public Optimizer {
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
-  const std::vector<bool>& resting() const override;
+  const std::vector<bool>& frozen() const override;
   NamedTensors State() const override;
   // What does not fit in one group changes no group before it, either.
   absl::Status SetState(const NamedTensors& state) override;
@@ -50,10 +50,10 @@ class GroupedOptimizer : public Optimizer {
   int64_t step_ = 0;
 };
 
-// What the one optimiser of a task without groups moves: all but buffers.
+// What the one optimizer of a task without groups moves: all but buffers.
 std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, const Task& task);
 
-// For all parameters of a task: one optimiser, or one for each group. One group without groups' options is
+// For all parameters of a task: one optimizer, or one for each group. One group without groups' options is
 // MakeOptimizer(run, dtype, num_parameters), and its state is named as there. CHECKs as above.
 std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options,
                                                  const Task& task);

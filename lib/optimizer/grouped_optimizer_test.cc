@@ -100,15 +100,15 @@ TEST(GroupedOptimizerTest, TurnsAreTakenInOrder) {
   std::vector<std::string> moved;
   for (int i = 0; i < 8; ++i) {
     const Tensor before = Copy(parameters);
-    const std::vector<bool> resting = optimizer->resting();
-    ASSERT_EQ(resting.size(), 4u);
+    const std::vector<bool> frozen = optimizer->frozen();
+    ASSERT_EQ(frozen.size(), 4u);
     optimizer->Step(kRate, Random("g", i), &parameters);
     std::string names;
     const std::vector<ParameterSlice> slices = Slices();
     for (size_t s = 0; s < slices.size(); ++s) {
       const int64_t size = s == 0 ? 12 : s == 2 ? 16 : 4;
       const bool changed = Part(before, slices[s].offset, size) != Part(parameters, slices[s].offset, size);
-      EXPECT_NE(changed, resting[s]) << i << " " << slices[s].name;
+      EXPECT_NE(changed, frozen[s]) << i << " " << slices[s].name;
       if (changed) names += slices[s].name + " ";
     }
     moved.push_back(names);
@@ -123,11 +123,11 @@ TEST(GroupedOptimizerTest, RestIsNoStep) {
   const auto optimizer = Make(OptionsOfRun("adam"), "O.*", 1);
   const auto alone = MakeOptimizer(OptionsOfRun("adam"), DType::kF32, kSize);
   Tensor parameters = Random("p"), expected = Random("p");
-  const std::vector<bool>* const first = &optimizer->resting();
+  const std::vector<bool>* const first = &optimizer->frozen();
   for (int i = 0; i < 6; ++i) {
     Tensor gradient = Random("g", i);
     const bool own = i % 2 == 0;
-    EXPECT_EQ(&optimizer->resting() == first, own);
+    EXPECT_EQ(&optimizer->frozen() == first, own);
     for (int64_t k = own ? 0 : 16; k < (own ? 16 : kSize); ++k) gradient.mutable_values<float>()[k] = NAN;
     optimizer->Step(kRate, gradient, &parameters);
     if (own) alone->Step(kRate, Random("g", i), &expected);
@@ -141,7 +141,7 @@ TEST(GroupedOptimizerTest, OneGroupForAllLeavesNoDefaultGroup) {
   EXPECT_TRUE(optimizer->State().Has("group1.step"));
 }
 
-// Saved at any step, inside a turn or between, a restored optimiser goes on with the same bits.
+// Saved at any step, inside a turn or between, a restored optimizer goes on with the same bits.
 TEST(GroupedOptimizerTest, StateSurvives) {
   for (const int64_t alternate_steps : {0, 3}) {
     for (int saved_at = 1; saved_at < 8; ++saved_at) {
@@ -154,7 +154,7 @@ TEST(GroupedOptimizerTest, StateSurvives) {
       ASSERT_TRUE(second->SetState(first->State()).ok());
       Tensor copy = Copy(parameters);
       for (int i = 0; i < 9; ++i) {
-        EXPECT_EQ(first->resting(), second->resting());
+        EXPECT_EQ(first->frozen(), second->frozen());
         first->Step(kRate, Random("g", i), &parameters);
         second->Step(kRate, Random("g", i), &copy);
       }

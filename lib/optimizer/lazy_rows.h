@@ -1,6 +1,6 @@
-// Rows of embedding tables that move only when a batch concerns them: the lazy form of any optimiser.
+// Rows of embedding tables that move only when a batch concerns them: the lazy form of any optimizer.
 //
-// A dense optimiser goes on moving a row that has no gradient, by what is left in its averages, and by weight decay; so
+// A dense optimizer goes on moving a row that has no gradient, by what is left in its averages, and by weight decay; so
 // does PyTorch's with dense gradients. Here such a row stays as it is, and so do its averages, as in PyTorch's
 // SparseAdam and TensorFlow's LazyAdam. Which rows have no gradient is read from the gradient: all of their numbers
 // are 0. Steps are counted for all rows alike, so that Adam's corrections of its averages are those of the dense form.
@@ -20,10 +20,10 @@
 
 namespace rutile {
 
-// State is the optimiser's: a run may go on with the other form.
+// State is the optimizer's: a run may go on with the other form.
 class LazyRows : public Optimizer {
  public:
-  // Of slices that are tables, wherever `optimizer` moves them. Not for schedule-free optimisers, whose average takes a
+  // Of slices that are tables, wherever `optimizer` moves them. Not for schedule-free optimizers, whose average takes a
   // share of every row in every step. A part of a step has whole rows (CHECK-fails otherwise).
   LazyRows(std::unique_ptr<Optimizer> optimizer, absl::Span<const ParameterSlice> slices);
 
@@ -34,7 +34,7 @@ class LazyRows : public Optimizer {
   const Tensor& EvaluationParameters(const Tensor& parameters) override {
     return optimizer_->EvaluationParameters(parameters);
   }
-  const std::vector<bool>& resting() const override { return optimizer_->resting(); }
+  const std::vector<bool>& frozen() const override { return optimizer_->frozen(); }
   NamedTensors State() const override { return optimizer_->State(); }
   absl::Status SetState(const NamedTensors& state) override { return optimizer_->SetState(state); }
 
@@ -42,7 +42,7 @@ class LazyRows : public Optimizer {
   struct Table {
     int64_t begin, end, width;  // of a row
   };
-  // Calls body(first, size) for what of a part [begin, begin + n) moves, neighbours together; rest(first, size) for the
+  // Calls body(first, size) for what of a part [begin, begin + n) moves, neighbors together; rest(first, size) for the
   // rows between.
   template <class Body, class Rest>
   void ForMoving(int64_t begin, const Tensor& gradient, const Body& body, const Rest& rest) const;

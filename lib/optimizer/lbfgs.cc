@@ -53,7 +53,7 @@ struct Lbfgs::Impl {
     optimizer = std::make_unique<torch::optim::LBFGS>(std::vector<at::Tensor>{leaf}, TorchOptions(options));
   }
 
-  // The loss at the current parameters; their gradient is in `gradient` afterwards.
+  // The loss at the current parameters; their gradient is in `gradient` afterward.
   absl::Status Evaluate() {
     if (evaluated && std::memcmp(evaluated_at.data(), parameters.data(), parameters.num_bytes()) == 0) {
       return absl::OkStatus();

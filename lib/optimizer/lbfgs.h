@@ -30,8 +30,8 @@ class Lbfgs {
     double loss = 0;         // at the parameters reached
     bool converged = false;  // nothing moved: gradient or change below the tolerances
   };
-  // One iteration. An error of the function ends it with the parameters of the last evaluation; the optimiser must not
-  // be used afterwards.
+  // One iteration. An error of the function ends it with the parameters of the last evaluation; the optimizer must not
+  // be used afterward.
   absl::StatusOr<Result> Step(double learning_rate);
 
   // The history, empty before the first step and where that found a gradient below the tolerance:

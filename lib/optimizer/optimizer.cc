@@ -40,7 +40,7 @@ double Optimizer::StepPartKeeping(int64_t begin, const Tensor& gradient, double 
   return SumOfSquares(scale, gradient);
 }
 
-const std::vector<bool>& Optimizer::resting() const {
+const std::vector<bool>& Optimizer::frozen() const {
   static const auto* none = new std::vector<bool>();
   return *none;
 }

@@ -1,8 +1,8 @@
-// One optimiser step on one flat tensor of parameters, or on some ranges of it: the part of a training step that moves.
+// One optimizer step on one flat tensor of parameters, or on some ranges of it: the part of a training step that moves.
 //
-// Parameters, gradient and state are flat tensors of one type (F32 or F64), updated in a single vectorised pass. The
+// Parameters, gradient and state are flat tensors of one type (F32 or F64), updated in a single vectorized pass. The
 // formulas are PyTorch's, operation by operation; results differ from it by rounding alone. L-BFGS asks for the loss
-// as a function instead of one gradient, and lives in lib/optimizer/lbfgs.h; several optimisers at once are
+// as a function instead of one gradient, and lives in lib/optimizer/lbfgs.h; several optimizers at once are
 // lib/optimizer/grouped_optimizer.h.
 
 #ifndef RUTILE_LIB_OPTIMIZER_OPTIMIZER_H_
@@ -24,7 +24,7 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // parameters, gradient: [P], of the type that the optimiser was made for, and no shorter (CHECK-fails otherwise). The
+  // parameters, gradient: [P], of the type that the optimizer was made for, and no shorter (CHECK-fails otherwise). The
   // step is that of `scale` times the gradient, each number rounded.
   void Step(double learning_rate, const Tensor& gradient, Tensor* parameters, double scale = 1);
 
@@ -44,15 +44,15 @@ class Optimizer {
   void StepLargePart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
 
   // What to evaluate, and to write as a model, while `parameters` [P] are trained: these themselves, but for
-  // schedule-free optimisers, which train at one point and evaluate another (O(P), into memory of the optimiser that is
+  // schedule-free optimizers, which train at one point and evaluate another (O(P), into memory of the optimizer that is
   // valid until the next call). Never stepped from, nor kept in checkpoints: it follows from parameters and State.
   virtual const Tensor& EvaluationParameters(const Tensor& parameters) { return parameters; }
 
   // [slices of the task] true where the next step moves nothing and reads no gradient; empty when none rests. While the
   // answer is the same, so is its address.
-  virtual const std::vector<bool>& resting() const;
+  virtual const std::vector<bool>& frozen() const;
 
-  // All that the next step depends on, for checkpoints. The tensors share memory with the optimiser: write or copy
+  // All that the next step depends on, for checkpoints. The tensors share memory with the optimizer: write or copy
   // them before the next step.
   virtual NamedTensors State() const = 0;
   // Copies. INVALID_ARGUMENT when a tensor is missing or has another type or size; then nothing has changed.

@@ -1,4 +1,4 @@
-// The inner loops of the optimisers: one pass over parameters, gradient and state, on the widest vectors of the
+// The inner loops of the optimizers: one pass over parameters, gradient and state, on the widest vectors of the
 // machine.
 
 #ifndef RUTILE_LIB_OPTIMIZER_OPTIMIZER_KERNEL_H_

@@ -28,7 +28,7 @@ constexpr unsigned kFree = Bit(OptimizerKind::kScheduleFreeAdamW);
 constexpr unsigned kLbfgs = Bit(OptimizerKind::kLbfgs);
 constexpr unsigned kFirstOrder = kAdams | kSgd | kRmsprop | kAdagrad;
 
-// Which optimisers have it, and where it is: a number or a switch.
+// Which optimizers have it, and where it is: a number or a switch.
 struct Option {
   absl::string_view name;
   unsigned kinds;

@@ -1,4 +1,4 @@
-// Which optimiser, and its numbers.
+// Which optimizer, and its numbers.
 
 #ifndef RUTILE_LIB_OPTIMIZER_OPTIMIZER_OPTIONS_H_
 #define RUTILE_LIB_OPTIMIZER_OPTIMIZER_OPTIONS_H_
@@ -47,16 +47,16 @@ struct OptimizerOptions {
   double tolerance_change = 1e-9;    // of parameters and loss
 };
 
-// The defaults of that optimiser in PyTorch: learning rate 1e-3 (Adam, AdamW), 1e-2 (SGD, RMSprop, Adagrad), 1
+// The defaults of that optimizer in PyTorch: learning rate 1e-3 (Adam, AdamW), 1e-2 (SGD, RMSprop, Adagrad), 1
 // (L-BFGS); weight decay 1e-2 for AdamW, else 0; epsilon 1e-10 for Adagrad. Of schedule-free AdamW those of its
 // authors' package: learning rate 2.5e-3. INVALID_ARGUMENT naming the choices.
 absl::StatusOr<OptimizerOptions> DefaultOptimizerOptions(absl::string_view name);
 
-// Whether an optimiser looks at the option of that name: "momentum" is of sgd and rmsprop.
+// Whether an optimizer looks at the option of that name: "momentum" is of sgd and rmsprop.
 bool UsesOption(OptimizerKind kind, absl::string_view option);
 
 // Sets the option named so ("momentum", but for "optimizer") from text. INVALID_ARGUMENT: no such option, one that the
-// optimiser does not use, no number, or no true or false. Ranges are CheckOptimizerOptions' matter.
+// optimizer does not use, no number, or no true or false. Ranges are CheckOptimizerOptions' matter.
 absl::Status SetOptimizerOption(absl::string_view option, absl::string_view text, OptimizerOptions* options);
 
 // INVALID_ARGUMENT naming the option, its value and its range.

@@ -76,7 +76,7 @@ TEST(OptimizerTest, PlainSgdIsOneLine) {
   EXPECT_EQ(parameters.ToDoubles(), (std::vector<double>{-1, 3}));
 }
 
-// A saved and restored optimiser goes on with the same bits.
+// A saved and restored optimizer goes on with the same bits.
 TEST(OptimizerTest, StateSurvives) {
   const int64_t n = 37;
   for (const OptimizerOptions& options : AllOptions()) {
@@ -214,7 +214,7 @@ TEST(OptimizerTest, NothingRestsAndTrainedIsEvaluated) {
   const auto adam = MakeOptimizer(DefaultOptimizerOptions("adam").value(), DType::kF32, 3);
   const Tensor parameters = RandomTensor(DType::kF32, 3, "p");
   EXPECT_EQ(&adam->EvaluationParameters(parameters), &parameters);
-  EXPECT_TRUE(adam->resting().empty());
+  EXPECT_TRUE(adam->frozen().empty());
 }
 
 TEST(OptimizerDeathTest, RejectsShortTensors) {

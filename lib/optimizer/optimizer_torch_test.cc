@@ -1,4 +1,4 @@
-// Our optimisers against LibTorch's, step by step on the same gradients. Alone in a file: torch/optim takes 20 s.
+// Our optimizers against LibTorch's, step by step on the same gradients. Alone in a file: torch/optim takes 20 s.
 
 #include <ATen/ATen.h>
 #include <torch/optim/adagrad.h>

@@ -1,4 +1,4 @@
-// Parameters in groups, each with an optimiser of its own: which slices belong together, and what is said of them.
+// Parameters in groups, each with an optimizer of its own: which slices belong together, and what is said of them.
 
 #ifndef RUTILE_LIB_OPTIMIZER_PARAMETER_GROUPS_H_
 #define RUTILE_LIB_OPTIMIZER_PARAMETER_GROUPS_H_
@@ -22,7 +22,7 @@ struct ParameterGroup {
 };
 
 struct ParameterGroupOptions {
-  // A slice belongs to the first group whose glob it fits, else to the default group, which has the run's optimiser.
+  // A slice belongs to the first group whose glob it fits, else to the default group, which has the run's optimizer.
   std::vector<ParameterGroup> groups;
   int64_t alternate_steps = 0;  // groups take turns of so many steps (the default group last); 0: all move in each step
   bool decay_biases = true;     // false: weight decay leaves biases and norms alone, in all groups
@@ -31,12 +31,12 @@ struct ParameterGroupOptions {
 
 // "network.Ti.*:lr_scale=0.1,weight_decay=0;network.O.*:optimizer=sgd,learning_rate=0.01": GLOB:OPTION=VALUE,... of
 // each group, those separated by ";". Options are those of SetOptimizerOption, optimizer=NAME, and lr_scale, which
-// multiplies the run's learning rate. What is not said is as in `run`, or the default of an optimiser that the group
-// names. A GLOB alone has the run's optimiser, with moments of its own. INVALID_ARGUMENT quoting the group.
+// multiplies the run's learning rate. What is not said is as in `run`, or the default of an optimizer that the group
+// names. A GLOB alone has the run's optimizer, with moments of its own. INVALID_ARGUMENT quoting the group.
 absl::StatusOr<std::vector<ParameterGroup>> ParseParameterGroups(absl::string_view text, const OptimizerOptions& run);
 
 // INVALID_ARGUMENT: a group's option out of range, L-BFGS among groups, turns of a negative number of steps or without
-// groups, biases that are not to decay where nothing decays, groups that change nothing, lazy rows of an optimiser that
+// groups, biases that are not to decay where nothing decays, groups that change nothing, lazy rows of an optimizer that
 // has no such form.
 absl::Status CheckParameterGroupOptions(const ParameterGroupOptions& options, const OptimizerOptions& run);
 

@@ -56,7 +56,7 @@ TEST(ParameterGroupsTest, TakesFromTheRunWhatItDoesNotSay) {
   EXPECT_TRUE(ParseParameterGroups("", OptionsOfRun())->empty());
 }
 
-// Wherever it stands among the options, the optimiser is chosen first; and naming the run's own changes nothing.
+// Wherever it stands among the options, the optimizer is chosen first; and naming the run's own changes nothing.
 TEST(ParameterGroupsTest, OptimizerMayComeLast) {
   EXPECT_EQ(Groups("a:momentum=0.5,optimizer=rmsprop").groups[0].optimizer.momentum, 0.5);
   EXPECT_EQ(Groups("a:optimizer=adam,beta2=0.5").groups[0].optimizer.beta1, 0.8);

@@ -20,7 +20,7 @@ class Schedule {
   // options have passed the check and ResolveSchedule.
   Schedule(const ScheduleOptions& options, double learning_rate);
 
-  // Of the optimiser step `step` in epoch `epoch`, both from 0.
+  // Of the optimizer step `step` in epoch `epoch`, both from 0.
   double LearningRate(int64_t epoch, int64_t step) const;
 
   // Called once per validation with the monitored loss; changes plateau alone.

@@ -26,7 +26,7 @@ std::vector<double> Normals(const char* purpose, int step) {
 }
 
 // The paper's algorithm with x, y and z all kept, as it is written down there (Algorithm 1, with RMSprop's
-// normalisation and decay at y as in the authors' package).
+// normalization and decay at y as in the authors' package).
 struct PlainReference {
   std::vector<double> x, y, z, v = std::vector<double>(kSize);
   double sum = 0, highest = 0;

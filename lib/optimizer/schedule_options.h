@@ -36,7 +36,7 @@ enum class Anneal { kCosine, kLinear };
 absl::string_view AnnealName(Anneal anneal);                 // "cos", "linear"
 absl::StatusOr<Anneal> ParseAnneal(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
-// t counts epochs from 0, or optimiser steps from 0 when per_step. lr is the optimiser's learning rate, min is
+// t counts epochs from 0, or optimizer steps from 0 when per_step. lr is the optimizer's learning rate, min is
 // min_learning_rate (or lr, where that is lower), T is `period`.
 //   constant         lr
 //   step             lr factor^floor(t / T)                                                StepLR
@@ -95,7 +95,7 @@ absl::Status CheckScheduleOptions(const ScheduleOptions& options);
 
 // The options with all that depends on the length of the run: period, warmup_steps and cool-down, so that nothing is
 // left in epochs that is counted in steps. max_epochs, max_steps: -1 for no limit; the lower limit counts.
-// steps_per_epoch: optimiser steps (after accumulation; 1 for L-BFGS).
+// steps_per_epoch: optimizer steps (after accumulation; 1 for L-BFGS).
 // INVALID_ARGUMENT when a schedule spans the run and its length is not known, or a cool-down is not shorter than it.
 absl::StatusOr<ScheduleOptions> ResolveSchedule(ScheduleOptions options, int64_t max_epochs, int64_t max_steps,
                                                 int64_t steps_per_epoch);

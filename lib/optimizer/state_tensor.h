@@ -1,4 +1,4 @@
-// State that is kept in checkpoints, read back: each part (optimiser, schedule, stopping) checks its own tensors.
+// State that is kept in checkpoints, read back: each part (optimizer, schedule, stopping) checks its own tensors.
 
 #ifndef RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_
 #define RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_

@@ -58,10 +58,10 @@ void PlotScript::SetMargins(double left, double right, double bottom, double top
 }
 
 void PlotScript::SetAxis(absl::string_view axis, AxisRange range, const std::vector<Tick>& ticks,
-                         absl::string_view label, bool labelled) {
+                         absl::string_view label, bool labeled) {
   Add(absl::StrFormat("set %srange [%.17g:%.17g] noextend", axis, range.low, range.high));
-  const auto format_tick = [labelled](std::string* out, const Tick& tick) {
-    absl::StrAppend(out, Quote(labelled ? tick.label : ""), absl::StrFormat(" %.17g", tick.value));
+  const auto format_tick = [labeled](std::string* out, const Tick& tick) {
+    absl::StrAppend(out, Quote(labeled ? tick.label : ""), absl::StrFormat(" %.17g", tick.value));
   };
   Add(absl::StrCat("set ", axis, "tics (", absl::StrJoin(ticks, ", ", format_tick), ")"));
   if (axis == "x") {

@@ -13,7 +13,7 @@
 
 namespace rutile {
 
-// Okabe and Ito's palette (jfly.uni-koeln.de/color) without black and yellow, and grey for what is left over.
+// Okabe and Ito's palette (jfly.uni-koeln.de/color) without black and yellow, and gray for what is left over.
 inline constexpr const char* kPlotColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#56b4e9", "#e69f00", "#7f5aa2", "#8c8c8c"};
 inline constexpr int kNumPlotColors = 8;
@@ -28,10 +28,10 @@ class PlotScript {
   void Add(absl::string_view line);
   // The plot area as fractions of the canvas.
   void SetMargins(double left, double right, double bottom, double top);
-  // axis: "x" or "y". Ticks without labels where labelled is false. Call SetMargins before: the label of y stands at
+  // axis: "x" or "y". Ticks without labels where labeled is false. Call SetMargins before: the label of y stands at
   // the left edge of the canvas, so that those of several panels line up.
   void SetAxis(absl::string_view axis, AxisRange range, const std::vector<Tick>& ticks, absl::string_view label,
-               bool labelled = true);
+               bool labeled = true);
   // Defines the data block $name: columns of equal length.
   void AddData(absl::string_view name, const std::vector<absl::Span<const double>>& columns);
 

@@ -1,7 +1,7 @@
 // The pictures of a training run: how the loss fell, how well predictions agree, how errors are distributed.
 //
-// Each function returns an SVG file as a string, the same for the same input. Colours are those of Okabe and Ito, which
-// colour-blind readers can tell apart, and groups differ in shape as well. Names of groups may hold anything.
+// Each function returns an SVG file as a string, the same for the same input. Colors are those of Okabe and Ito, which
+// color-blind readers can tell apart, and groups differ in shape as well. Names of groups may hold anything.
 // Errors: INVALID_ARGUMENT for empty or non-finite data, else those of RunGnuplot (NOT_FOUND: gnuplot not installed).
 
 #ifndef RUTILE_LIB_PLOT_PLOTS_H_
@@ -50,7 +50,7 @@ struct ErrorPlotOptions {
 };
 
 // Predicted over reference with the diagonal, and below it the errors (predicted - reference) over reference.
-// reference, predicted: [n]. group: [n], or empty for one group; the eighth and smaller groups share a colour. RMSE,
+// reference, predicted: [n]. group: [n], or empty for one group; the eighth and smaller groups share a color. RMSE,
 // MAE and the largest error are those of all values, drawn or not; the picture says when some are not drawn.
 absl::StatusOr<std::string> ParityPlot(absl::Span<const double> reference, absl::Span<const double> predicted,
                                        absl::Span<const std::string> group, const ErrorPlotOptions& options = {});

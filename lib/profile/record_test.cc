@@ -12,8 +12,8 @@
 #include "absl/strings/str_replace.h"
 #include "lib/base/file.h"
 #include "lib/profile/machine_facts.h"
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

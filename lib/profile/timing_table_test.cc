@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_split.h"
 #include "lib/profile/record.h"
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

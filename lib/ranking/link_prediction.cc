@@ -10,10 +10,10 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/graph/known_tails.h"
-#include "lib/trace/scope.h"
 #include "lib/ranking/rank_triples.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/ranking/top_entities.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

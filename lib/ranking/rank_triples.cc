@@ -11,11 +11,11 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/ranking/sort_position.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -205,11 +205,11 @@ std::vector<absl::Span<const Triple>> FilterSplits(const KnowledgeGraph& graph, 
 
 // Heads that are known for (tail, relation), as tails of the turned triples.
 KnownTails KnownHeads(absl::Span<const absl::Span<const Triple>> splits, int64_t num_relations) {
-  std::vector<Triple> turned;
+  std::vector<Triple> transposed;
   for (const absl::Span<const Triple> split : splits) {
-    for (const Triple& t : split) turned.push_back({t.tail, t.relation, t.head});
+    for (const Triple& t : split) transposed.push_back({t.tail, t.relation, t.head});
   }
-  return KnownTails::Build({turned}, num_relations, /*inverse_relations=*/false);
+  return KnownTails::Build({transposed}, num_relations, /*inverse_relations=*/false);
 }
 
 void SortAsked(std::vector<Asked>* asked) {

@@ -12,11 +12,11 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/triple.h"
 #include "lib/graph/triples_file.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/part_set.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/trace/scope.h"
 #include "lib/ranking/score_kernel.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

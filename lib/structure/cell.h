@@ -19,7 +19,7 @@ double CellVolume(const Matrix3& cell);
 // what CompleteCell returned.
 Matrix3 InverseCell(const Matrix3& cell);
 
-// Distance in Angstrom between neighbouring lattice planes: [0] between those that b and c span, and so on. A sphere of
+// Distance in Angstrom between neighboring lattice planes: [0] between those that b and c span, and so on. A sphere of
 // radius R reaches at most ceil(R / width) cells far.
 Vector3 PlaneWidths(const Matrix3& cell);
 

@@ -32,7 +32,7 @@ struct StructureReaderOptions {
 
 class StructureReader {
  public:
-  // "-" is standard input; gzip is recognised. NOT_FOUND, or INVALID_ARGUMENT for an empty or unrecognised file.
+  // "-" is standard input; gzip is recognized. NOT_FOUND, or INVALID_ARGUMENT for an empty or unrecognized file.
   static absl::StatusOr<std::unique_ptr<StructureReader>> Open(absl::string_view path,
                                                                const StructureReaderOptions& options = {});
   virtual ~StructureReader() = default;

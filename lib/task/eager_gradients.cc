@@ -48,16 +48,16 @@ struct Leaf {
 // The flat parameters as a function of the leaves: themselves, or, where slices rest, put together from those that do
 // not and from constants.
 at::Tensor MakeLeaves(const Task& task, const at::Tensor& flat, std::vector<Leaf>* leaves) {
-  const std::vector<bool>& resting = task.resting();
-  if (std::find(resting.begin(), resting.end(), true) == resting.end()) {
+  const std::vector<bool>& frozen = task.frozen();
+  if (std::find(frozen.begin(), frozen.end(), true) == frozen.end()) {
     leaves->push_back({0, at::Tensor(flat).requires_grad_(true)});
     return leaves->back().values;
   }
   std::vector<ParameterSlice> moving;
   const std::vector<ParameterSlice> slices = task.parameter_slices();
-  CHECK_EQ(resting.size(), slices.size());
+  CHECK_EQ(frozen.size(), slices.size());
   for (size_t s = 0; s < slices.size(); ++s) {
-    if (!resting[s]) moving.push_back(slices[s]);
+    if (!frozen[s]) moving.push_back(slices[s]);
   }
   std::sort(moving.begin(), moving.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   std::vector<at::Tensor> parts;

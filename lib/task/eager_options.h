@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// The type in which networks multiply. Parameters, losses, sums and the state of optimisers stay as they are.
+// The type in which networks multiply. Parameters, losses, sums and the state of optimizers stay as they are.
 enum class MixedPrecision { kNone, kBf16, kFp16 };
 
 // What multiplying fp32 matrices may leave out: "high" is TF32 on GPUs, "medium" bfloat16.

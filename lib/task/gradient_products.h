@@ -2,7 +2,7 @@
 // examples i and test examples j, at one checkpoint.
 //
 // The counterpart of Task for influence: a domain fills tiles of products in whatever way is fast for its models,
-// without forming gradients where it can, and lib/influence sums checkpoints, normalises and keeps the largest. An
+// without forming gradients where it can, and lib/influence sums checkpoints, normalizes and keeps the largest. An
 // object is made for one checkpoint; it knows the training examples, 0 to num_train() - 1, the test examples, 0 to
 // num_tests() - 1, and what is differentiated for each: the loss, or for tests another quantity (a predicted energy).
 //
@@ -23,7 +23,7 @@
 namespace rutile {
 
 // What a domain is told of a checkpoint.
-struct InfluencePoint {
+struct WeightedCheckpoint {
   Tensor parameters;                // flat [P], F32 or F64, in the order of the domain's slices
   std::vector<double> loss_weight;  // [terms] by which a term's loss of an example counts; empty: each by 1
   // Flat [P], not negative, of the parameters' type: each product of two numbers of the gradients is multiplied by it
@@ -53,7 +53,7 @@ class GradientProducts {
   virtual int64_t num_tests() const = 0;
   virtual const std::vector<ParameterSlice>& slices() const = 0;
 
-  // From the next call of HoldTests on. Slices in no part do not count at all. At first: one part of all.
+  // From the next call of SetTests on. Slices in no part do not count at all. At first: one part of all.
   virtual void SetParts(const std::vector<ProductPart>& parts) = 0;
 
   // How many training examples a tile should have at least to be computed well, and what a held test takes, bytes.
@@ -61,19 +61,19 @@ class GradientProducts {
   virtual int64_t bytes_per_test() const = 0;
 
   // Keeps what products with these tests need, and forgets others. `tests` in range, each at most once.
-  virtual absl::Status HoldTests(absl::Span<const int64_t> tests) = 0;
+  virtual absl::Status SetTests(absl::Span<const int64_t> tests) = 0;
   // Holds one test, whose gradient is the sum over j of weights[j] grad l'(j): influence on all of them together.
   // weights: [num_tests()]. Takes P numbers.
   virtual absl::Status HoldWeightedTests(absl::Span<const double> weights) = 0;
   virtual int64_t num_held() const = 0;
   // [parts, H] |grad l'(j)|^2 of those that are held, with the preconditioner.
-  virtual std::vector<double> HeldSquares() = 0;
+  virtual std::vector<double> TestNorms() = 0;
 
-  // tile: overwritten. Where no test is held (HoldTests({})), products are empty. squares: whether train_square is
+  // tile: overwritten. Where no test is held (SetTests({})), products are empty. squares: whether train_square is
   // wanted. INVALID_ARGUMENT naming a training example that cannot be read.
   virtual absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) = 0;
 
-  // Gives back what the checkpoint takes of memory, and the tests, until the next call of HoldTests or
+  // Gives back what the checkpoint takes of memory, and the tests, until the next call of SetTests or
   // HoldWeightedTests, which takes it again. Does nothing where there is no way to get it again.
   virtual void Release() {}
 

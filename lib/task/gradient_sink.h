@@ -11,9 +11,9 @@
 namespace rutile {
 
 // Called during Task::AccumulateGradients, by the thread that has called that and by the task's others, at one time.
-class GradientTaker {
+class GradientSink {
  public:
-  virtual ~GradientTaker() = default;
+  virtual ~GradientSink() = default;
 
   // values [n]: the numbers [begin, begin + n) of gradients[0], to which nothing will be added; they are the task's
   // memory, and gone after the call. From now on the task reads neither the parameters there, which may have moved, nor

@@ -13,7 +13,7 @@ struct ParameterSlice {
   std::string name;  // "network.Ti.0.weight": stable, it is the name in model files and checkpoints
   int64_t offset = 0;
   std::vector<int64_t> shape;
-  bool buffer = false;  // not learned: its gradient is 0, optimisers leave it alone, the task sets it in FinishStep
+  bool buffer = false;  // not learned: its gradient is 0, optimizers leave it alone, the task sets it in FinishStep
   bool table = false;   // embeddings: a row is of one entity or relation, which a batch need not concern
 
   int64_t num_elements() const {

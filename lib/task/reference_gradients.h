@@ -11,7 +11,7 @@ namespace rutile {
 
 // Task::AccumulateGradients through Task::ExampleLosses and LibTorch's autograd, one backward pass for each term:
 // adds to gradients[t] (flat, the parameters' type) and to `sums`. Sums are taken in fp64 over the examples in order.
-// Differentiates by what does not rest (Task::SetResting) alone: the gradients of what rests stay as they are.
+// Differentiates by what does not rest (Task::SetFrozen) alone: the gradients of what rests stay as they are.
 // CHECK-fails when ExampleLosses or ExampleCounts has another shape than [B, T], or `gradients` another size than T.
 absl::Status ReferenceGradients(const Task& task, const Tensor& parameters, const NamedTensors& batch,
                                 absl::Span<Tensor> gradients, TermSums* sums);

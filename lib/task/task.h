@@ -101,7 +101,7 @@ class Task {
   virtual absl::Status SetState(const NamedTensors& state);
 
   // Options of the task that decide the course of a run, as text by name: a resumed run must have the same.
-  virtual std::map<std::string, std::string> Course() const { return {}; }
+  virtual std::map<std::string, std::string> ResumeConfig() const { return {}; }
 
   // ---- parameters
   virtual DType parameter_dtype() const = 0;  // F32 or F64
@@ -152,11 +152,11 @@ class Task {
 
   // Whether AccumulateGradients hands parts of gradients[0] to taker(), as many as it pleases, where it overwrites. For
   // tasks of one term whose weight CombineTerms makes of counts alone, whatever the sum. Default: no.
-  virtual bool HandsOverGradients() const { return false; }
+  virtual bool StreamsGradients() const { return false; }
   // For the calls that follow, which overwrite and have no observer; nullptr, as at first: nobody. It must live until
   // then. What is handed over never gets into gradients[0].
-  void SetTaker(GradientTaker* taker) { taker_ = taker; }
-  GradientTaker* taker() const { return taker_; }
+  void SetSink(GradientSink* sink) { sink_ = sink; }
+  GradientSink* sink() const { return sink_; }
 
   // The task's threads, for passes over large parameters between its calls; nullptr, the default: one thread does them.
   virtual ThreadPool* Threads() { return nullptr; }
@@ -172,21 +172,21 @@ class Task {
 
   // Whether processes wait for each other in AccumulateGradients of training batches, so that one whose share of a
   // batch is empty must call it, too, with a batch of no examples. Default: no.
-  virtual bool MeetsInBatches() const { return false; }
+  virtual bool SynchronizesBatches() const { return false; }
 
   // Parameters that do not move for now, so that work on their gradients can be saved: [slices], true for each of
-  // parameter_slices() that rests; empty: none. Afterwards AccumulateGradients may leave anything in their parts of
+  // parameter_slices() that rests; empty: none. Afterward AccumulateGradients may leave anything in their parts of
   // the gradients, also NaN, and nobody reads these; sums and all other gradients are as ever. Called between steps.
   // Default: remembers it for resting(), which the reference looks at; an override calls it, too.
-  virtual void SetResting(const std::vector<bool>& slices) { resting_ = slices; }
-  const std::vector<bool>& resting() const { return resting_; }
+  virtual void SetFrozen(const std::vector<bool>& slices) { frozen_ = slices; }
+  const std::vector<bool>& frozen() const { return frozen_; }
 
   // Of tasks whose own kernels have a mixed precision and were asked for it: whether AccumulateGradients uses it, as it
   // does at first. Not while gradients are compared with the reference: rounding to 16 bits would hide mistakes.
   // Default: there is none.
   virtual void SetMixedPrecision(bool on) {}
 
-  // Called after the optimiser's step, before parameters are averaged: the task may set its buffers (running statistics
+  // Called after the optimizer's step, before parameters are averaged: the task may set its buffers (running statistics
   // of batch norms) from what AccumulateGradients has seen since the last call. Default: there are none.
   virtual void FinishStep(Tensor* parameters) {}
 
@@ -209,9 +209,9 @@ class Task {
   virtual absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const = 0;
 
  private:
-  std::vector<bool> resting_;
+  std::vector<bool> frozen_;
   GradientObserver* observer_ = nullptr;
-  GradientTaker* taker_ = nullptr;
+  GradientSink* sink_ = nullptr;
   bool overwriting_ = false;
 };
 

@@ -82,7 +82,7 @@ TEST_P(GradientsTest, ReferenceLeavesOutWhatRests) {
   ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(reference_), &all_sums).ok());
   const int64_t f = parameters_.num_elements() - 1;  // the bias is last
   for (const bool bias_rests : {true, false}) {
-    task_->Task::SetResting({!bias_rests, bias_rests});
+    task_->Task::SetFrozen({!bias_rests, bias_rests});
     for (Tensor& gradient : gradients_) gradient = Tensor::Zeros(GetParam(), parameters_.shape());
     sums = TermSums(2);
     ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(gradients_), &sums).ok());
@@ -92,8 +92,8 @@ TEST_P(GradientsTest, ReferenceLeavesOutWhatRests) {
       for (int64_t i = 0; i <= f; ++i) EXPECT_EQ(found[i], (i == f) == bias_rests ? 0 : all[i]) << i;
     }
   }
-  task_->SetResting({});
-  EXPECT_TRUE(task_->resting().empty());
+  task_->SetFrozen({});
+  EXPECT_TRUE(task_->frozen().empty());
 }
 
 TEST_P(GradientsTest, ReferenceEqualsClosedForm) {

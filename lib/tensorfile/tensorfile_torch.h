@@ -19,7 +19,7 @@ namespace rutile {
 
 // CHECK-fails on U16, U32 and U64, which LibTorch 1.13 lacks.
 c10::ScalarType TorchType(DType dtype);
-// CHECK-fails on a type that safetensors lacks (complex, quantised).
+// CHECK-fails on a type that safetensors lacks (complex, quantized).
 DType DTypeOfTorch(c10::ScalarType type);
 
 // The same elements, kept alive by the result. LibTorch has no read-only tensors: never write to the view of a mapped

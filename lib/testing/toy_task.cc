@@ -212,10 +212,10 @@ absl::Status ToyTask::AccumulateGradients(const Tensor& parameters, const NamedT
       sums->count[t] += mask[i];
     }
     if (t == 0 && options_.wrong_gradient) gradient[f - 1] *= 1.01;
-    if (!resting().empty()) {
+    if (!frozen().empty()) {
       const double nan = std::numeric_limits<double>::quiet_NaN();
-      if (resting()[0]) std::fill_n(gradient.begin(), f, nan);
-      if (resting()[1]) gradient[f] = nan;
+      if (frozen()[0]) std::fill_n(gradient.begin(), f, nan);
+      if (frozen()[1]) gradient[f] = nan;
     }
     for (int64_t j = 0; j <= f; ++j) {
       if (options_.dtype == DType::kF32) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

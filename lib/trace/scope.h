@@ -27,7 +27,7 @@ enum class Stage : uint8_t {
   kRead,              // bytes from files
   kParse,             // text, or a file's header, to structures, triples, tensors
   kHash,              // SHA-256 of inputs, for provenance
-  kSearch,            // neighbours
+  kSearch,            // neighbors
   kTriplets,          // lists of them
   kFeatures,          // descriptors
   kScale,             // statistics of features, and their scaling

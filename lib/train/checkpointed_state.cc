@@ -9,23 +9,23 @@
 
 namespace rutile {
 
-absl::Status SetStates(const RunParts& parts, const StartingState& start, const Checkpoint& state) {
+absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& start, const Checkpoint& state) {
   // The task may remember another run, or the check.
   if (start.path.empty()) return parts.task.SetState(NamedTensors());
   const auto check = [&start](absl::string_view part, const absl::Status& status) {
     return status.ok() ? status
                        : absl::InvalidArgumentError(absl::StrCat(start.path, ": ", part, ": ", status.message()));
   };
-  const NewParts& anew = start.new_parts;
+  const ResetOnResume& anew = start.new_parts;
   if (!anew.optimizer) RETURN_IF_ERROR(check("optimizer", parts.epoch.SetState(state.optimizer)));
-  if (anew.finished) parts.epoch.Reconsider();
-  if (!anew.schedule && !anew.judgement) RETURN_IF_ERROR(check("schedule", parts.schedule.SetState(state.schedule)));
-  if (!anew.judgement) RETURN_IF_ERROR(check("stopping", parts.stop.SetState(state.stopping)));
+  if (anew.finished) parts.epoch.Reopen();
+  if (!anew.schedule && !anew.judgment) RETURN_IF_ERROR(check("schedule", parts.schedule.SetState(state.schedule)));
+  if (!anew.judgment) RETURN_IF_ERROR(check("stopping", parts.stop.SetState(state.stopping)));
   if (parts.ema != nullptr && !anew.ema) {
     const bool begun = state.ema_parameters.num_elements() > 0;
     RETURN_IF_ERROR(check("ema", parts.ema->SetState(state.ema, begun ? &state.ema_parameters : nullptr)));
   }
-  if (parts.average_best != nullptr && !anew.average_best && !anew.judgement) {
+  if (parts.average_best != nullptr && !anew.average_best && !anew.judgment) {
     RETURN_IF_ERROR(check("average_best", parts.average_best->SetState(state.average_best)));
   }
   // A run may be told to keep the best from here on.
@@ -33,7 +33,7 @@ absl::Status SetStates(const RunParts& parts, const StartingState& start, const 
   return check("task", parts.task.SetState(anew.task ? NamedTensors() : state.task));
 }
 
-void GatherStates(const RunParts& parts, Checkpoint* state) {
+void SaveStates(const CheckpointedState& parts, Checkpoint* state) {
   state->optimizer = parts.epoch.State();
   state->schedule = parts.schedule.State();
   state->stopping = parts.stop.State();

@@ -9,15 +9,15 @@
 #include "lib/optimizer/schedule.h"
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/step/epoch_trainer.h"
-#include "lib/train/starting_state.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/top_checkpoints.h"
+#include "lib/train/starting_state.h"
+#include "lib/train/step/epoch_trainer.h"
 
 namespace rutile {
 
 // All must outlive it.
-struct RunParts {
+struct CheckpointedState {
   Task& task;
   EpochTrainer& epoch;
   Schedule& schedule;
@@ -30,10 +30,10 @@ struct RunParts {
 
 // The states of `state`, where start.path is not empty; but for start.new_parts. INVALID_ARGUMENT naming the file, the
 // part and the tensor that does not fit.
-absl::Status SetStates(const RunParts& parts, const StartingState& start, const Checkpoint& state);
+absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& start, const Checkpoint& state);
 
 // Into `state`, all that the parts must remember; it shares their memory.
-void GatherStates(const RunParts& parts, Checkpoint* state);
+void SaveStates(const CheckpointedState& parts, Checkpoint* state);
 
 }  // namespace rutile
 

@@ -20,11 +20,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Remembers one number, as an optimiser would.
+// Remembers one number, as an optimizer would.
 class Epoch : public EpochTrainer {
  public:
   absl::Status Train(EpochWork* work) override { return absl::OkStatus(); }
-  void Leave() override {}
+  void Suspend() override {}
   const Tensor& EvaluationParameters() const override { return value; }
   NamedTensors State() const override {
     NamedTensors state;
@@ -36,7 +36,7 @@ class Epoch : public EpochTrainer {
     value = state.At("value");
     return absl::OkStatus();
   }
-  void Reconsider() override { reconsidered = true; }
+  void Reopen() override { reconsidered = true; }
   Tensor value = Tensor::Of<double>({0});
   bool reconsidered = false;
 };
@@ -47,7 +47,7 @@ struct ToyRun {
     schedule_options.patience = 0;
     schedule.emplace(schedule_options, 1);
   }
-  RunParts Parts() { return {task, epoch, *schedule, stop, top, /*keeps_top=*/true, &ema, &average}; }
+  CheckpointedState Parts() { return {task, epoch, *schedule, stop, top, /*keeps_top=*/true, &ema, &average}; }
 
   ToyTask task{ToyTaskOptions()};
   Epoch epoch;
@@ -59,9 +59,9 @@ struct ToyRun {
   AverageBest average{2, /*maximize=*/false, DType::kF64, 4};
 };
 
-class RunPartsTest : public ::testing::Test {
+class CheckpointedStateTest : public ::testing::Test {
  protected:
-  RunPartsTest() {
+  CheckpointedStateTest() {
     start_.path = "a.safetensors";
     const Tensor parameters = Tensor::Of<double>({1, 2, 3, 4});
     from_.epoch.value = Tensor::Of<double>({7});
@@ -72,7 +72,7 @@ class RunPartsTest : public ::testing::Test {
       from_.schedule->Observe(loss);
       from_.stop.Observe(loss);
     }
-    GatherStates(from_.Parts(), &state_);
+    SaveStates(from_.Parts(), &state_);
   }
 
   ToyRun from_, to_;
@@ -80,8 +80,8 @@ class RunPartsTest : public ::testing::Test {
   Checkpoint state_;
 };
 
-TEST_F(RunPartsTest, RoundTrip) {
-  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+TEST_F(CheckpointedStateTest, RoundTrip) {
+  ASSERT_EQ(RestoreStates(to_.Parts(), start_, state_), absl::OkStatus());
   EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 7);
   EXPECT_LT(to_.schedule->LearningRate(0, 0), 1);
   EXPECT_EQ(to_.schedule->LearningRate(0, 0), from_.schedule->LearningRate(0, 0));
@@ -90,33 +90,34 @@ TEST_F(RunPartsTest, RoundTrip) {
   EXPECT_EQ(to_.top.kept().size(), 1u);
   EXPECT_FALSE(to_.epoch.reconsidered);
   start_.new_parts.finished = true;
-  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+  ASSERT_EQ(RestoreStates(to_.Parts(), start_, state_), absl::OkStatus());
   EXPECT_TRUE(to_.epoch.reconsidered);
 }
 
-TEST_F(RunPartsTest, ANewRunSetsNothing) {
+TEST_F(CheckpointedStateTest, ANewRunSetsNothing) {
   start_.path = "";
-  ASSERT_EQ(SetStates(to_.Parts(), start_, Checkpoint()), absl::OkStatus());
+  ASSERT_EQ(RestoreStates(to_.Parts(), start_, Checkpoint()), absl::OkStatus());
   EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 0);
   EXPECT_EQ(to_.ema.parameters(), nullptr);
 }
 
-TEST_F(RunPartsTest, WhatBeginsAnewIsLeftAlone) {
-  start_.new_parts.optimizer = start_.new_parts.ema = start_.new_parts.judgement = true;
+TEST_F(CheckpointedStateTest, WhatBeginsAnewIsLeftAlone) {
+  start_.new_parts.optimizer = start_.new_parts.ema = start_.new_parts.judgment = true;
   state_.top = NamedTensors();
-  ASSERT_EQ(SetStates(to_.Parts(), start_, state_), absl::OkStatus());
+  ASSERT_EQ(RestoreStates(to_.Parts(), start_, state_), absl::OkStatus());
   EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 0);
   EXPECT_EQ(to_.ema.parameters(), nullptr);
   EXPECT_EQ(to_.average.size(), 0);
   EXPECT_EQ(to_.schedule->LearningRate(0, 0), 1);
 }
 
-TEST_F(RunPartsTest, ErrorsNameFileAndPart) {
+TEST_F(CheckpointedStateTest, ErrorsNameFileAndPart) {
   state_.optimizer = NamedTensors();
-  EXPECT_EQ(SetStates(to_.Parts(), start_, state_).message(), "a.safetensors: optimizer: no tensor \"value\"");
+  EXPECT_EQ(RestoreStates(to_.Parts(), start_, state_).message(), "a.safetensors: optimizer: no tensor \"value\"");
   start_.new_parts.optimizer = true;
   state_.schedule = NamedTensors();
-  EXPECT_THAT(std::string(SetStates(to_.Parts(), start_, state_).message()), HasSubstr("a.safetensors: schedule: "));
+  EXPECT_THAT(std::string(RestoreStates(to_.Parts(), start_, state_).message()),
+              HasSubstr("a.safetensors: schedule: "));
 }
 
 }  // namespace

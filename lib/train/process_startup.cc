@@ -27,8 +27,7 @@ absl::string_view Bytes(const Tensor& tensor) {
 
 }  // namespace
 
-absl::StatusOr<RunPlace> EnterTogether(Agreement* agreement, const RunDirectory& directory,
-                                       const TrainerOptions& options) {
+absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options) {
   if (agreement->alone()) return directory.Enter(options.mode, options.resume_from);
   absl::StatusOr<RunPlace> own = RunPlace();
   if (agreement->writes()) own = directory.Enter(options.mode, options.resume_from);
@@ -47,7 +46,7 @@ absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan&
   if (agreement->alone()) return absl::OkStatus();
   std::vector<std::string> settings = {
       absl::StrCat("version ", kVersion),
-      absl::StrCat("options ", CourseJson(plan.options, task.Course())),
+      absl::StrCat("options ", ResumeConfigJson(plan.options, task.ResumeConfig())),
       absl::StrCat(task.num_examples(), " examples"),
       absl::StrCat("training examples ", Sha256Hex(Bytes(plan.train))),
       absl::StrCat("validation examples ", Sha256Hex(Bytes(plan.validation))),

@@ -10,15 +10,14 @@
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
-#include "lib/train/run_plan.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/run_plan.h"
 
 namespace rutile {
 
 // RunDirectory::Enter by rank 0; the others take over what came of it: whether there is a run to go on with, or its
 // error (FAILED_PRECONDITION). Alone: RunDirectory::Enter.
-absl::StatusOr<RunPlace> EnterTogether(Agreement* agreement, const RunDirectory& directory,
-                                       const TrainerOptions& options);
+absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options);
 
 // Whether version, options, data (their number, the split, the inputs' SHA-256) and the state to begin at are the same
 // in all processes. FAILED_PRECONDITION naming the first rank and thing that differ; OK when alone.

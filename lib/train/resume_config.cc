@@ -184,7 +184,7 @@ void DescribePrecision(const EagerOptions& eager, Json* json) {
   }
 }
 
-Json Course(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+Json ResumeConfig(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   Json json = {{"seed", options.seed}};
   DescribeOptimizer(options.optimizer, &json);
   DescribeGroups(options.groups, &json);
@@ -193,14 +193,14 @@ Json Course(const TrainerOptions& options, const std::map<std::string, std::stri
   DescribeEma(options, &json);
   DescribeValidation(options, &json);
   DescribePrecision(options.eager, &json);
-  for (const auto* texts : {&task, &options.course}) {
+  for (const auto* texts : {&task, &options.config}) {
     for (const auto& [key, value] : *texts) json["task"][key] = value;
   }
   return json;
 }
 
 // But for what is an object.
-void AddChanges(const Json& before, const Json& after, bool of_task, std::vector<CourseChange>* changes) {
+void AddChanges(const Json& before, const Json& after, bool of_task, std::vector<ConfigChange>* changes) {
   const auto value = [](const Json& json, const std::string& key) {
     return json.contains(key) ? json[key].dump() : std::string("not set");
   };
@@ -214,7 +214,7 @@ void AddChanges(const Json& before, const Json& after, bool of_task, std::vector
   }
 }
 
-absl::Status ParseCourses(absl::string_view then, absl::string_view now, Json* before, Json* after) {
+absl::Status ParseConfigs(absl::string_view then, absl::string_view now, Json* before, Json* after) {
   *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
   *after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
   if (before->is_object() && after->is_object()) return absl::OkStatus();
@@ -222,11 +222,11 @@ absl::Status ParseCourses(absl::string_view then, absl::string_view now, Json* b
 }
 
 // Mixed precision is the trainer's where LibTorch computes, else the task's: one setting of one run.
-void MovePrecisionToTask(Json* course) {
-  const auto mixed = course->find("precision");
-  if (mixed == course->end()) return;
-  (*course)["task"]["precision"] = Json(*mixed);
-  course->erase("precision");
+void MovePrecisionToTask(Json* config) {
+  const auto mixed = config->find("precision");
+  if (mixed == config->end()) return;
+  (*config)["task"]["precision"] = Json(*mixed);
+  config->erase("precision");
 }
 
 bool Contains(absl::Span<const std::string> names, absl::string_view name) {
@@ -239,14 +239,14 @@ bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) 
 
 }  // namespace
 
-std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
-  return Course(options, task).dump();
+std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
+  return ResumeConfig(options, task).dump();
 }
 
-absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, absl::string_view now) {
+absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now) {
   Json before, after;
-  RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
-  std::vector<CourseChange> changes;
+  RETURN_IF_ERROR(ParseConfigs(then, now, &before, &after));
+  std::vector<ConfigChange> changes;
   // Runs of versions that did not write the task's options can be resumed.
   const bool have_tasks = before.contains("task") && after.contains("task");
   if (have_tasks) {
@@ -266,11 +266,11 @@ absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, 
 
 bool MayChange(absl::string_view option) { return option == "learning_rate" || option == "min_learning_rate"; }
 
-absl::Status CheckChanges(absl::Span<const CourseChange> changes, absl::Span<const std::string> overrides) {
+absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
   if (Contains(overrides, "all")) return absl::OkStatus();
   std::vector<std::string> names;
   std::string text;
-  for (const CourseChange& change : changes) {
+  for (const ConfigChange& change : changes) {
     if (MayChange(change.name) || Contains(overrides, change.name)) continue;
     names.push_back(change.name);
     absl::StrAppend(&text, names.size() > 1 ? "; " : "",
@@ -285,7 +285,7 @@ absl::Status CheckChanges(absl::Span<const CourseChange> changes, absl::Span<con
 
 absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides) {
   Json before, after;
-  RETURN_IF_ERROR(ParseCourses(then, now, &before, &after));
+  RETURN_IF_ERROR(ParseConfigs(then, now, &before, &after));
   std::vector<std::string> names = {"all", "data"};
   for (Json* json : {&before, &after}) {
     // A copy: the object grows while it is read from, and moves.
@@ -303,15 +303,15 @@ absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl:
   return absl::OkStatus();
 }
 
-absl::Status CheckSameCourse(absl::string_view then, absl::string_view now) {
-  ASSIGN_OR_RETURN(const std::vector<CourseChange> changes, CourseChanges(then, now));
+absl::Status CheckSameConfig(absl::string_view then, absl::string_view now) {
+  ASSIGN_OR_RETURN(const std::vector<ConfigChange> changes, ConfigChanges(then, now));
   return CheckChanges(changes, {});
 }
 
-NewParts PartsChangedBy(absl::Span<const CourseChange> changes) {
-  NewParts parts;
+ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
+  ResetOnResume parts;
   parts.finished = !changes.empty();
-  for (const CourseChange& change : changes) {
+  for (const ConfigChange& change : changes) {
     const std::string& name = change.name;
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";
     if (MayChange(name)) continue;
@@ -329,7 +329,7 @@ NewParts PartsChangedBy(absl::Span<const CourseChange> changes) {
     if (IsOneOf(name, {"data", "sampling_policy", "compile_preset"})) parts.task = true;
     // What measures a model: other examples, another figure, and all that the task says of itself.
     if (IsOneOf(name, {"data", "overfit_batches", "limit_val_batches", "monitor"}) || change.of_task) {
-      parts.judgement = true;
+      parts.judgment = true;
     }
   }
   return parts;
@@ -337,7 +337,7 @@ NewParts PartsChangedBy(absl::Span<const CourseChange> changes) {
 
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
                        const Metadata& provenance) {
-  Json json = Course(options, task);
+  Json json = ResumeConfig(options, task);
   json["max_epochs"] = options.stop.max_epochs;
   json["max_steps"] = options.stop.max_steps;
   json["max_time"] = absl::FormatDuration(options.stop.max_time);

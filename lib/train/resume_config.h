@@ -17,43 +17,44 @@
 namespace rutile {
 
 // Of the options that decide the course of a run, the caller's and Task::Course among them, as JSON, for checkpoints.
-std::string CourseJson(const TrainerOptions& options, const std::map<std::string, std::string>& task = {});
+std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task = {});
 
 // An option of the course that a run to resume had otherwise. "not set" is the default of what is written only where it
 // is used.
-struct CourseChange {
+struct ConfigChange {
   std::string name;    // "batch_size"; the task's as in Task::Course
   std::string before;  // JSON
   std::string after;
   bool of_task = false;
 };
 
-// What differs between `then` and `now`, both from CourseJson. FAILED_PRECONDITION when one of them is no such text.
-absl::StatusOr<std::vector<CourseChange>> CourseChanges(absl::string_view then, absl::string_view now);
+// What differs between `then` and `now`, both from ResumeConfigJson. FAILED_PRECONDITION when one of them is no such
+// text.
+absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now);
 
 // The options that a resumed run may have otherwise without being told twice: learning_rate, min_learning_rate.
 // (Limits, logs, files, threads and how a step is computed are not part of the course.)
 bool MayChange(absl::string_view option);
 
 // FAILED_PRECONDITION naming all that may not change and is not among `overrides` ("all": everything is).
-absl::Status CheckChanges(absl::Span<const CourseChange> changes, absl::Span<const std::string> overrides);
+absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides);
 // INVALID_ARGUMENT for an override that is no option of either course, nor "data" or "all".
 absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides);
-// CourseChanges, then CheckChanges without overrides.
-absl::Status CheckSameCourse(absl::string_view then, absl::string_view now);
+// ConfigChanges, then CheckChanges without overrides.
+absl::Status CheckSameConfig(absl::string_view then, absl::string_view now);
 
 // Parts of a run's state that mean nothing once an option has changed, so that they begin anew.
-struct NewParts {
+struct ResetOnResume {
   bool epoch = false;      // its order or its batches: the epoch begins again
   bool optimizer = false;  // its moments
   bool schedule = false;   // plateau's memory
-  bool judgement = false;  // values are not comparable: the best model, early stopping, the best checkpoints
+  bool judgment = false;   // values are not comparable: the best model, early stopping, the best checkpoints
   bool ema = false;        // the average
   bool average_best = false;
   bool task = false;      // what the task remembers of examples and kernels
   bool finished = false;  // that nothing is left to do
 };
-NewParts PartsChangedBy(absl::Span<const CourseChange> changes);
+ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes);
 
 // All options, the task's, and what the caller adds ("command", "inputs"...), as the text of config.json.
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,

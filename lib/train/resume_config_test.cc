@@ -27,87 +27,88 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(CourseTest, NamesWhatDiffers) {
+TEST(ResumeConfigTest, NamesWhatDiffers) {
   TrainerOptions then, now;
-  EXPECT_EQ(CheckSameCourse(CourseJson(then), CourseJson(now)), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)), absl::OkStatus());
   now.batch_size = 64;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("batch_size is 64, but the run to resume has 32"));
   now = then;
   now.optimizer = DefaultOptimizerOptions("sgd").value();
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("optimizer is \"sgd\", but the run to resume has \"adam\""));
   now = then;
   now.sampling_policy = SamplingPolicy::kEnergyWeighted;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("sampling_policy is \"energy_weighted\", but the run to resume has not set"));
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(then)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(now), ResumeConfigJson(then)).message()),
               HasSubstr("sampling_policy is not set, but the run to resume has \"energy_weighted\""));
   now = then;
   now.eager.mixed = MixedPrecision::kBf16;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("precision is \"bf16-mixed\", but the run to resume has not set"));
   now = then;
   now.eager.matmul = MatmulPrecision::kHigh;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("float32_matmul_precision is \"high\", but the run to resume has not set"));
   now = then;
   now.bucket_window = 50;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("bucket_window is 50, but the run to resume has not set"));
   now = then;
   now.optimizer.epsilon = 1e-9;
-  EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
+  EXPECT_FALSE(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).ok());
   now = then;
   now.schedule.kind = ScheduleKind::kExponential;
-  EXPECT_FALSE(CheckSameCourse(CourseJson(then), CourseJson(now)).ok());
+  EXPECT_FALSE(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).ok());
   now = then;
   now.groups.decay_biases = false;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("weight_decay_biases is false, but the run to resume has not set"));
   now = then;
   now.groups.lazy_rows = true;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("lazy_rows is true, but the run to resume has not set"));
   now = then;
   now.groups.groups = ParseParameterGroups("network.*:lr_scale=2", now.optimizer).value();
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(then), CourseJson(now)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("parameter_groups is [{\"parameters\":\"network.*\",\"optimizer\":\"adam\","));
-  EXPECT_EQ(CheckSameCourse(CourseJson(now), CourseJson(now)), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(ResumeConfigJson(now), ResumeConfigJson(now)), absl::OkStatus());
   TrainerOptions turns = now;
   turns.groups.alternate_steps = 5;
-  EXPECT_THAT(std::string(CheckSameCourse(CourseJson(now), CourseJson(turns)).message()),
+  EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(now), ResumeConfigJson(turns)).message()),
               HasSubstr("alternate_groups is 5, but the run to resume has not set"));
-  EXPECT_FALSE(CheckSameCourse("{", CourseJson(now)).ok());
+  EXPECT_FALSE(CheckSameConfig("{", ResumeConfigJson(now)).ok());
   EXPECT_THAT(
-      std::string(CheckSameCourse(CourseJson(then, {{"loss", "mse"}}), CourseJson(then, {{"loss", "rmse"}})).message()),
+      std::string(CheckSameConfig(ResumeConfigJson(then, {{"loss", "mse"}}), ResumeConfigJson(then, {{"loss", "rmse"}}))
+                      .message()),
       HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
 }
 
 // What older versions did not have is written only where it is used, and then it counts.
 // LibTorch's mixed precision goes on with the kernels' own, and the reverse, as other runs do when --compile_mode
 // changes.
-TEST(CourseTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
+TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
   TrainerOptions exact, eager;
   eager.eager.mixed = MixedPrecision::kBf16;
   const std::map<std::string, std::string> fp32 = {{"precision", "fp32"}}, bf16 = {{"precision", "bf16-mixed"}};
-  const std::string by_libtorch = CourseJson(eager, fp32), by_kernels = CourseJson(exact, bf16);
-  EXPECT_EQ(CheckSameCourse(by_libtorch, by_kernels), absl::OkStatus());
-  EXPECT_EQ(CheckSameCourse(by_kernels, by_libtorch), absl::OkStatus());
+  const std::string by_libtorch = ResumeConfigJson(eager, fp32), by_kernels = ResumeConfigJson(exact, bf16);
+  EXPECT_EQ(CheckSameConfig(by_libtorch, by_kernels), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(by_kernels, by_libtorch), absl::OkStatus());
   for (const std::string& mixed : {by_libtorch, by_kernels}) {
-    EXPECT_THAT(std::string(CheckSameCourse(mixed, CourseJson(exact, fp32)).message()),
+    EXPECT_THAT(std::string(CheckSameConfig(mixed, ResumeConfigJson(exact, fp32)).message()),
                 AllOf(HasSubstr("precision is \"fp32\", but the run to resume has \"bf16-mixed\""),
                       HasSubstr("--override=precision to go on")));
   }
 }
 
-TEST(CourseTest, SchedulesWithTheirOwnOptions) {
+TEST(ResumeConfigTest, SchedulesWithTheirOwnOptions) {
   TrainerOptions options;
-  EXPECT_THAT(CourseJson(options), Not(AnyOf(HasSubstr("cooldown"), HasSubstr("min_learning_rate"))));
+  EXPECT_THAT(ResumeConfigJson(options), Not(AnyOf(HasSubstr("cooldown"), HasSubstr("min_learning_rate"))));
   const auto differs = [&](void (*change)(ScheduleOptions*)) {
     TrainerOptions now = options;
     change(&now.schedule);
-    return std::string(CheckSameCourse(CourseJson(options), CourseJson(now)).message());
+    return std::string(CheckSameConfig(ResumeConfigJson(options), ResumeConfigJson(now)).message());
   };
   EXPECT_THAT(differs([](ScheduleOptions* o) { o->cooldown_steps = 10, o->cooldown_from_step = 90; }),
               HasSubstr("lr_cooldown_steps is 10, but the run to resume has not set"));
@@ -125,14 +126,14 @@ TEST(CourseTest, SchedulesWithTheirOwnOptions) {
   EXPECT_THAT(differs([](ScheduleOptions* o) { o->maximize = true; }), HasSubstr("lr_maximize is true"));
 }
 
-// Resuming with another number is refused, for each that the optimiser uses.
-TEST(CourseTest, EveryOptionOfTheOptimizerIsPartOfIt) {
+// Resuming with another number is refused, for each that the optimizer uses.
+TEST(ResumeConfigTest, EveryOptionOfTheOptimizerIsPartOfIt) {
   const auto differs = [](const char* name, void (*change)(OptimizerOptions*)) {
     TrainerOptions then;
     then.optimizer = DefaultOptimizerOptions(name).value();
     TrainerOptions now = then;
     change(&now.optimizer);
-    return !CheckSameCourse(CourseJson(then), CourseJson(now)).ok();
+    return !CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).ok();
   };
   EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->alpha = 0.9; }));
   EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->centered = true; }));
@@ -147,24 +148,24 @@ TEST(CourseTest, EveryOptionOfTheOptimizerIsPartOfIt) {
 }
 
 // As older versions wrote it: a run of theirs can be resumed.
-TEST(CourseTest, DefaultsAddNothing) {
+TEST(ResumeConfigTest, DefaultsAddNothing) {
   TrainerOptions options;
-  EXPECT_EQ(CourseJson(options),
+  EXPECT_EQ(ResumeConfigJson(options),
             "{\"seed\":0,\"optimizer\":\"adam\",\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,"
             "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_norm\":0.0,"
             "\"lr_scheduler\":\"constant\",\"warmup_steps\":0,\"warmup_start\":0.3333333333333333}");
 }
 
-TEST(CourseTest, ChangesAreAllTold) {
+TEST(ResumeConfigTest, ChangesAreAllTold) {
   TrainerOptions then, now;
   now.batch_size = 64;
   now.seed = 3;
   now.optimizer.learning_rate = 0.5;
   now.bucket_window = 5;
-  const std::vector<CourseChange> changes =
-      CourseChanges(CourseJson(then, {{"loss", "mse"}}), CourseJson(now, {{"loss", "rmse"}})).value();
+  const std::vector<ConfigChange> changes =
+      ConfigChanges(ResumeConfigJson(then, {{"loss", "mse"}}), ResumeConfigJson(now, {{"loss", "rmse"}})).value();
   std::vector<std::string> names;
-  for (const CourseChange& change : changes) names.push_back(change.name);
+  for (const ConfigChange& change : changes) names.push_back(change.name);
   EXPECT_THAT(names, ElementsAre("seed", "learning_rate", "batch_size", "bucket_window", "loss"));
   EXPECT_EQ(changes[3].before, "not set");
   EXPECT_EQ(changes[3].after, "5");
@@ -183,51 +184,51 @@ TEST(CourseTest, ChangesAreAllTold) {
 }
 
 // What the tool made of its inputs counts like what the task says, and nothing else does.
-TEST(CourseTest, TheCallersSettingsAreOfTheCourse) {
+TEST(ResumeConfigTest, TheCallersSettingsArePartOfTheConfig) {
   TrainerOptions then, now;
-  now.course["config_weights"] = "bulk=2";
-  const std::string before = CourseJson(then, {{"loss", "mse"}});
-  const std::vector<CourseChange> changes = CourseChanges(before, CourseJson(now, {{"loss", "mse"}})).value();
+  now.config["config_weights"] = "bulk=2";
+  const std::string before = ResumeConfigJson(then, {{"loss", "mse"}});
+  const std::vector<ConfigChange> changes = ConfigChanges(before, ResumeConfigJson(now, {{"loss", "mse"}})).value();
   ASSERT_EQ(changes.size(), 1);
   EXPECT_EQ(changes[0].before, "not set");
   EXPECT_EQ(changes[0].after, "\"bulk=2\"");
-  EXPECT_TRUE(PartsChangedBy(changes).judgement);
-  EXPECT_EQ(CheckOverrides(before, CourseJson(now, {{"loss", "mse"}}), {"config_weights"}), absl::OkStatus());
-  EXPECT_EQ(CourseJson(now), CourseJson(TrainerOptions(), {{"config_weights", "bulk=2"}}));
+  EXPECT_TRUE(PartsToReset(changes).judgment);
+  EXPECT_EQ(CheckOverrides(before, ResumeConfigJson(now, {{"loss", "mse"}}), {"config_weights"}), absl::OkStatus());
+  EXPECT_EQ(ResumeConfigJson(now), ResumeConfigJson(TrainerOptions(), {{"config_weights", "bulk=2"}}));
   // Older runs do not say their descriptor.
-  then.course = {{"species", "Ti,O"}, {"rad_cutoff", "4"}};
-  EXPECT_THAT(CourseChanges(before, CourseJson(then, {{"loss", "mse"}})).value(), ::testing::IsEmpty());
-  now.course = {{"species", "O,Ti"}};
-  EXPECT_EQ(CourseChanges(CourseJson(then), CourseJson(now)).value().size(), 2);
+  then.config = {{"species", "Ti,O"}, {"rad_cutoff", "4"}};
+  EXPECT_THAT(ConfigChanges(before, ResumeConfigJson(then, {{"loss", "mse"}})).value(), ::testing::IsEmpty());
+  now.config = {{"species", "O,Ti"}};
+  EXPECT_EQ(ConfigChanges(ResumeConfigJson(then), ResumeConfigJson(now)).value().size(), 2);
 }
 
-TEST(CourseTest, OverridesThatNameNothing) {
-  const std::string then = CourseJson(TrainerOptions(), {{"loss", "mse"}});
+TEST(ResumeConfigTest, OverridesThatNameNothing) {
+  const std::string then = ResumeConfigJson(TrainerOptions(), {{"loss", "mse"}});
   EXPECT_EQ(CheckOverrides(then, then, {"loss", "seed", "data", "all"}), absl::OkStatus());
   EXPECT_EQ(CheckOverrides(then, then, {"bach_size"}).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(CheckOverrides(then, then, {"bach_size"}).message()), HasSubstr("batch_size"));
 }
 
 // More of them than a small object holds without moving.
-TEST(CourseTest, OverridesOfManyOptions) {
+TEST(ResumeConfigTest, OverridesOfManyOptions) {
   std::map<std::string, std::string> task;
   for (int i = 0; i < 100; ++i) task[absl::StrCat("an_option_of_the_task_", i)] = "1";
-  const std::string then = CourseJson(TrainerOptions(), task);
+  const std::string then = ResumeConfigJson(TrainerOptions(), task);
   for (const auto& [name, value] : task) EXPECT_EQ(CheckOverrides(then, then, {name}), absl::OkStatus());
   const absl::Status status = CheckOverrides(then, then, {"no_option"});
   for (const auto& [name, value] : task) EXPECT_THAT(std::string(status.message()), HasSubstr(name));
 }
 
-TEST(CourseTest, WhatBeginsAnew) {
-  const auto parts = [](std::initializer_list<CourseChange> changes) {
-    const NewParts p = PartsChangedBy(changes);
+TEST(ResumeConfigTest, WhatBeginsAnew) {
+  const auto parts = [](std::initializer_list<ConfigChange> changes) {
+    const ResetOnResume p = PartsToReset(changes);
     return absl::StrCat(p.epoch ? "epoch " : "", p.optimizer ? "optimizer " : "", p.schedule ? "schedule " : "",
-                        p.judgement ? "judgement " : "", p.ema ? "ema " : "", p.average_best ? "average " : "",
+                        p.judgment ? "judgment " : "", p.ema ? "ema " : "", p.average_best ? "average " : "",
                         p.task ? "task " : "");
   };
-  EXPECT_FALSE(PartsChangedBy({}).finished);
-  const std::vector<CourseChange> rate = {{"learning_rate", "1", "2"}};  // any change may give more to do
-  EXPECT_TRUE(PartsChangedBy(rate).finished);
+  EXPECT_FALSE(PartsToReset({}).finished);
+  const std::vector<ConfigChange> rate = {{"learning_rate", "1", "2"}};  // any change may give more to do
+  EXPECT_TRUE(PartsToReset(rate).finished);
   EXPECT_EQ(parts({}), "");
   EXPECT_EQ(parts({{"learning_rate", "1", "2"}, {"min_learning_rate", "1", "2"}, {"beta1", "1", "2"}}), "");
   EXPECT_EQ(parts({{"batch_size", "1", "2"}}), "epoch ");
@@ -237,12 +238,12 @@ TEST(CourseTest, WhatBeginsAnew) {
   EXPECT_EQ(parts({{"ema_decay", "1", "2"}}), "");
   EXPECT_EQ(parts({{"ema_decay", "not set", "2"}}), "ema ");
   EXPECT_EQ(parts({{"average_best", "1", "2"}}), "average ");
-  EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgement ");
-  EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgement ");
-  EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgement task ");
+  EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgment ");
+  EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgment ");
+  EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgment task ");
 }
 
-TEST(CourseTest, LimitsAreNotPartOfTheCourse) {
+TEST(ResumeConfigTest, LimitsAreNotPartOfTheConfig) {
   TrainerOptions then, now;
   now.stop.max_epochs = 7;
   now.stop.patience = 3;
@@ -252,10 +253,10 @@ TEST(CourseTest, LimitsAreNotPartOfTheCourse) {
   now.compile_mode = CompileMode::kNone;
   now.eager.device = "cuda:1";
   now.mode = RunMode::kResume;
-  EXPECT_EQ(CheckSameCourse(CourseJson(then), CourseJson(now)), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)), absl::OkStatus());
 }
 
-TEST(CourseTest, ConfigIsJson) {
+TEST(ResumeConfigTest, ConfigIsJson) {
   TrainerOptions options;
   options.stop.max_time = absl::Hours(2);
   const nlohmann::json json = nlohmann::json::parse(
@@ -269,14 +270,14 @@ TEST(CourseTest, ConfigIsJson) {
   EXPECT_EQ(json["logger"], "tsv,jsonl");
 }
 
-TEST(CourseTest, ConfigHoldsWhatTheCallerAdds) {
+TEST(ResumeConfigTest, ConfigHoldsWhatTheCallerAdds) {
   TrainerOptions options;
   options.config_json = "{\"flags\":{\"seed\":{\"value\":\"1\",\"origin\":\"default\"}},\"flagfile\":null}";
   const nlohmann::json json = nlohmann::json::parse(ConfigJson(options, {}, {}));
   EXPECT_EQ(json["flags"]["seed"]["value"], "1");
   EXPECT_TRUE(json["flagfile"].is_null());
   EXPECT_EQ(json["optimizer"], "adam");
-  EXPECT_EQ(CheckSameCourse(CourseJson(TrainerOptions()), CourseJson(options)), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(ResumeConfigJson(TrainerOptions()), ResumeConfigJson(options)), absl::OkStatus());
 }
 
 }  // namespace

@@ -26,8 +26,8 @@
 #include "lib/testing/full_disk.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {

@@ -9,9 +9,9 @@
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/schedule.h"
+#include "lib/train/files/run_directory.h"
 #include "lib/train/options/batch_limit.h"
 #include "lib/train/step/epoch_trainer.h"
-#include "lib/train/files/run_directory.h"
 
 namespace rutile {
 namespace {

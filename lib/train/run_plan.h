@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/train/step/data_loader.h"
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/step/data_loader.h"
 
 namespace rutile {
 
@@ -23,7 +23,7 @@ struct RunPlan {
   int64_t steps_per_epoch = 0;
   int64_t run_steps = -1;  // of the whole run, by its limits on epochs and steps; -1: they are not set
 
-  // Of the optimiser, over so many first batches of an epoch: after accumulation; 1 of L-BFGS.
+  // Of the optimizer, over so many first batches of an epoch: after accumulation; 1 of L-BFGS.
   int64_t StepsOf(int64_t batches) const;
 };
 

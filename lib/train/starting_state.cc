@@ -18,8 +18,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/resume_config.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/resume_config.h"
 
 namespace rutile {
 namespace {
@@ -112,7 +112,7 @@ std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
   return "the inputs are not the files that the run to resume had, though they hold as many examples";
 }
 
-void Forget(const NewParts& parts, Checkpoint* state, std::vector<std::string>* messages) {
+void Forget(const ResetOnResume& parts, Checkpoint* state, std::vector<std::string>* messages) {
   if (parts.epoch && state->batch > 0) {
     messages->push_back(absl::StrCat("epoch ", state->epoch + 1, " begins again, as its batches are others"));
     state->batch = 0;
@@ -120,7 +120,7 @@ void Forget(const NewParts& parts, Checkpoint* state, std::vector<std::string>* 
     state->sampling_weight.clear();
   }
   if (parts.optimizer) messages->push_back("the optimizer begins without memory");
-  if (parts.judgement) {
+  if (parts.judgment) {
     messages->push_back("what is best is judged anew");
     state->best_loss = std::numeric_limits<double>::infinity();
     state->best_epoch = state->best_step = 0;
@@ -139,15 +139,15 @@ void Forget(const NewParts& parts, Checkpoint* state, std::vector<std::string>* 
 absl::Status AcceptChanges(const Checkpoint& now, const TrainerOptions& options, StartingState* start) {
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
-  ASSIGN_OR_RETURN(std::vector<CourseChange> changes, CourseChanges(state.config, now.config));
+  ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config));
   if (const std::string change = DataChange(state, now); !change.empty()) changes.push_back({"data", "", change});
   RETURN_IF_ERROR(CheckChanges(changes, options.overrides));
-  for (const CourseChange& change : changes) {
+  for (const ConfigChange& change : changes) {
     start->messages.push_back(
         change.name == "data" ? change.after
                               : absl::StrCat(change.name, " is ", change.after, " from here on, was ", change.before));
   }
-  start->new_parts = PartsChangedBy(changes);
+  start->new_parts = PartsToReset(changes);
   Forget(start->new_parts, &state, &start->messages);
   state.config = now.config;
   state.data = now.data;
@@ -164,7 +164,7 @@ Checkpoint NewState(const Task& task, const RunPlan& plan) {
   state.seed = plan.options.seed;
   state.epoch_sums = TermSums(static_cast<int>(num_terms));
   state.loss_weight.assign(num_terms, 0);
-  state.config = CourseJson(plan.options, task.Course());
+  state.config = ResumeConfigJson(plan.options, task.ResumeConfig());
   state.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
   state.data_sha256 = plan.options.data_sha256;
   state.parameters = task.InitialParameters(plan.options.seed);
@@ -186,7 +186,7 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
   RETURN_IF_ERROR(Find(task, plan.options, directory, &start));
   Checkpoint now;
   now.seed = plan.options.seed;
-  now.config = CourseJson(plan.options, task.Course());
+  now.config = ResumeConfigJson(plan.options, task.ResumeConfig());
   now.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
   now.data_sha256 = plan.options.data_sha256;
   const absl::Status changes = AcceptChanges(now, plan.options, &start);

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/resume_config.h"
 #include "lib/train/files/run_directory.h"
+#include "lib/train/resume_config.h"
 #include "lib/train/run_plan.h"
 
 namespace rutile {
@@ -19,7 +19,7 @@ struct StartingState {
   Checkpoint state;
   std::string path;  // of the checkpoint
   // Parts whose state must not be set: what they had means nothing under the new options.
-  NewParts new_parts;
+  ResetOnResume new_parts;
   // The checkpoint is not the directory's last one: it must become that before the logs are cut back to it.
   bool is_to_be_last = false;
   bool leaves_previous = false;       // and previous() lies on a course that is left

@@ -14,9 +14,9 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
-#include "lib/train/run_plan.h"
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/run_plan.h"
 
 namespace rutile {
 namespace {
@@ -243,7 +243,7 @@ TEST_F(StartingStateTest, OtherDataAreNoticed) {
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->state.data_sha256, "b");
   EXPECT_EQ(resumed->state.best_epoch, 0);  // losses cannot be compared
-  EXPECT_TRUE(resumed->new_parts.judgement);
+  EXPECT_TRUE(resumed->new_parts.judgment);
   options_.data_sha256 = "";  // a stream: nobody knows
   options_.overrides.clear();
   EXPECT_EQ(Resume()->state.data_sha256, "a");

@@ -1,4 +1,4 @@
-// steps.tsv and steps.jsonl: a row for every so many optimiser steps.
+// steps.tsv and steps.jsonl: a row for every so many optimizer steps.
 //
 //   epoch, step, loss[unit] (of the step's batch, before the step), learning_rate, gradient_norm (Euclidean, before
 //   clipping), time[s] (since the first step of this session)

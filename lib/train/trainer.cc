@@ -26,29 +26,29 @@
 #include "lib/optimizer/schedule.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/sampling_policy.h"
-#include "lib/train/step/batch_epoch.h"
-#include "lib/train/files/checkpoint.h"
-#include "lib/train/resume_config.h"
-#include "lib/train/step/data_loader.h"
+#include "lib/train/checkpointed_state.h"
 #include "lib/train/epoch_log.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/failed_batch.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/files/run_writer.h"
+#include "lib/train/files/train_log.h"
+#include "lib/train/options/monitor.h"
+#include "lib/train/options/stop_rule.h"
+#include "lib/train/options/top_checkpoints.h"
+#include "lib/train/options/validation_rule.h"
+#include "lib/train/process_startup.h"
+#include "lib/train/resume_config.h"
+#include "lib/train/run_plan.h"
+#include "lib/train/starting_state.h"
+#include "lib/train/step/batch_epoch.h"
+#include "lib/train/step/data_loader.h"
 #include "lib/train/step/epoch_trainer.h"
 #include "lib/train/step/evaluate_examples.h"
-#include "lib/train/files/failed_batch.h"
 #include "lib/train/step/first_batch_check.h"
 #include "lib/train/step/lbfgs_epoch.h"
 #include "lib/train/step/model_shards.h"
-#include "lib/train/options/monitor.h"
-#include "lib/train/files/run_directory.h"
-#include "lib/train/checkpointed_state.h"
-#include "lib/train/run_plan.h"
-#include "lib/train/process_startup.h"
-#include "lib/train/files/run_writer.h"
-#include "lib/train/starting_state.h"
 #include "lib/train/step_log.h"
-#include "lib/train/options/stop_rule.h"
-#include "lib/train/options/top_checkpoints.h"
-#include "lib/train/files/train_log.h"
-#include "lib/train/options/validation_rule.h"
 
 namespace rutile {
 namespace {
@@ -126,7 +126,7 @@ class Trainer {
   // What a run ends with: the last parameters are evaluated, and everything is written.
   absl::Status Finish();
   absl::Status FinishAverage();
-  RunParts Parts();
+  CheckpointedState Parts();
   absl::Status KeepCheckpoint(const std::string& path);
   // While training, or (`now`) before it ends.
   absl::Status Save(bool now);
@@ -171,7 +171,7 @@ absl::Status Trainer::Start() {
   start_ = now_ = last_save_ = last_keep_ = last_validation_ = agreement_.Now();
   RETURN_IF_ERROR(AssignGroups(options_.groups, task_.parameter_slices()).status());
   if (options_.files != RunFiles::kNone) {
-    ASSIGN_OR_RETURN(place_, EnterTogether(&agreement_, directory_, options_));
+    ASSIGN_OR_RETURN(place_, JoinRun(&agreement_, directory_, options_));
   }
   StartingState start;
   if (place_.resume) {
@@ -207,7 +207,7 @@ absl::Status Trainer::Start() {
   } else {
     epoch_ = std::make_unique<BatchEpoch>(context);
   }
-  RETURN_IF_ERROR(SetStates(Parts(), start, state_));
+  RETURN_IF_ERROR(RestoreStates(Parts(), start, state_));
   if (options_.sampling_policy != SamplingPolicy::kUniform) {  // refused before an old run is removed
     RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, plan_.train).status());
   }
@@ -225,7 +225,7 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
   } else {
     // Before logs are cut back to it.
     if (start.is_to_be_last) {
-      GatherStates(Parts(), &state_);
+      SaveStates(Parts(), &state_);
       RETURN_IF_ERROR(writer_.ReplaceLastCheckpoint(state_));
     }
     if (start.leaves_previous) RETURN_IF_ERROR(directory_.RemovePrevious());
@@ -233,19 +233,19 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
   }
   if (files_ == RunFiles::kAll) {
     ASSIGN_OR_RETURN(log_, OpenEpochLog(task_, has_validation(), directory_, options_.log_formats,
-                                        /*may_be_another=*/start.new_parts.judgement, &state_.log_rows));
+                                        /*may_be_another=*/start.new_parts.judgment, &state_.log_rows));
   }
   if (!options_.flag_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory_.flags(), options_.flag_file));
-  return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.Course(), provenance_));
+  return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.ResumeConfig(), provenance_));
 }
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
-  if (!epoch_->MakeWhole().ok() || files_ == RunFiles::kNone) return;
+  if (!epoch_->AllGather().ok() || files_ == RunFiles::kNone) return;
   // What went wrong matters more than that this could not be written.
   WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
 }
 
-RunParts Trainer::Parts() {
+CheckpointedState Trainer::Parts() {
   return {task_,
           *epoch_,
           schedule_,
@@ -258,21 +258,21 @@ RunParts Trainer::Parts() {
 
 absl::Status Trainer::KeepCheckpoint(const std::string& path) {
   if (files_of_all_ != RunFiles::kAll) return absl::OkStatus();
-  RETURN_IF_ERROR(epoch_->MakeWhole());
+  RETURN_IF_ERROR(epoch_->AllGather());
   if (files_ != RunFiles::kAll) return absl::OkStatus();
   if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->Flush()));  // it counts on its rows
-  GatherStates(Parts(), &state_);
+  SaveStates(Parts(), &state_);
   return writer_.Keep(state_, path);
 }
 
 absl::Status Trainer::Save(bool now) {
   last_save_ = agreement_.Now();
-  RETURN_IF_ERROR(epoch_->MakeWhole());
+  RETURN_IF_ERROR(epoch_->AllGather());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
   // A checkpoint counts on its rows.
   const absl::Status logged = log_ ? log_->Flush() : absl::OkStatus();
   if (!logged.ok()) return now ? logged : writer_.Tolerate(logged);
-  GatherStates(Parts(), &state_);
+  SaveStates(Parts(), &state_);
   return now ? writer_.SaveNow(state_, Evaluated(), LastLoss()) : writer_.Save(state_, Evaluated(), LastLoss());
 }
 
@@ -305,9 +305,9 @@ bool Trainer::ObserveValue(double value, When when) {
 
 absl::Status Trainer::Observe(bool validate, When when) {
   EpochReport report = ReportOf(task_, state_, has_validation());
-  if (validate || !monitor_.of_validation()) RETURN_IF_ERROR(epoch_->MakeWhole());
+  if (validate || !monitor_.of_validation()) RETURN_IF_ERROR(epoch_->AllGather());
   if (validate && has_validation()) {
-    epoch_->Leave();
+    epoch_->Suspend();
     ASSIGN_OR_RETURN(const EvaluationResult validation, Validate(Evaluated()));
     if (!std::isfinite(validation.loss)) {
       return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
@@ -387,7 +387,7 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
     work_.time += absl::Now() - before;
     RETURN_IF_ERROR(DoWhatIsDue(reason));
   }
-  epoch_->Leave();
+  epoch_->Suspend();
   return state_.batch == plan_.num_batches ? FinishEpoch() : absl::OkStatus();
 }
 
@@ -414,11 +414,11 @@ bool Trainer::LastLookIsDue() const {
 }
 
 absl::Status Trainer::Finish() {
-  RETURN_IF_ERROR(epoch_->MakeWhole());
+  RETURN_IF_ERROR(epoch_->AllGather());
   // A run that is resumed with a higher limit goes on as if it had not been looked at here.
   if (files_ != RunFiles::kNone) {
     if (log_) RETURN_IF_ERROR(log_->Flush());
-    GatherStates(Parts(), &state_);
+    SaveStates(Parts(), &state_);
     RETURN_IF_ERROR(writer_.WriteLastCheckpoint(state_));
   }
   if (LastLookIsDue()) RETURN_IF_ERROR(Observe(state_.validated_step != state_.step, When::kEndOfRun));

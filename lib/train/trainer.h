@@ -1,6 +1,6 @@
 // Training: from a task and a split to a directory with the best model.
 //
-// A step, in this order: make the batch, gradient of each loss term, loss, combined gradient, clipping, optimiser.
+// A step, in this order: make the batch, gradient of each loss term, loss, combined gradient, clipping, optimizer.
 // After each epoch: validation, learning rate and stopping rule told, log row, models and checkpoint. Every technique
 // has its own file and one fixed place in that order.
 //

@@ -20,8 +20,8 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {
@@ -92,7 +92,7 @@ TEST_P(TrainerSamplingTest, SameBitsForAnyWorkers) {
   }
 }
 
-TEST_P(TrainerSamplingTest, IsNotTheUniformCourse) {
+TEST_P(TrainerSamplingTest, IsNotTheUniformConfig) {
   const std::string dir = NewRunDirectory(), uniform = NewRunDirectory();
   ASSERT_TRUE(TrainToyTask(Toy(), ParamOptions(3), dir).ok());
   ToyTaskOptions toy;

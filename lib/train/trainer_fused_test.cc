@@ -21,8 +21,8 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/run_directory.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {
@@ -38,7 +38,7 @@ class EarlyToy : public ToyTask {
   explicit EarlyToy(bool early) : ToyTask({}), early_(early) {}
 
   bool OverwritesGradients() const override { return early_; }
-  bool HandsOverGradients() const override { return early_; }
+  bool StreamsGradients() const override { return early_; }
   std::vector<LossTerm> terms() const override { return {{"value", "V^2"}}; }
   Loss CombineTerms(const TermSums& sums) const override {
     Loss loss;
@@ -61,11 +61,11 @@ class EarlyToy : public ToyTask {
     sums->count[0] += of_terms.count[0];
     const absl::Span<double> made = terms[0].mutable_values<double>(), given = gradients[0].mutable_values<double>();
     if (++calls == nan_call) made[n - 1] = kNan;
-    const int64_t handed = taker() == nullptr ? 0 : n - 1;
-    if (taker() != nullptr) {
+    const int64_t handed = sink() == nullptr ? 0 : n - 1;
+    if (sink() != nullptr) {
       EXPECT_TRUE(overwriting());
-      taker()->Take(1, terms[0].Slice(1, {handed - 1}));
-      taker()->Take(0, terms[0].Slice(0, {1}));
+      sink()->Take(1, terms[0].Slice(1, {handed - 1}));
+      sink()->Take(0, terms[0].Slice(0, {1}));
       ++handed_over;
     }
     if (calls == failing_call) return absl::InternalError("out of luck");
@@ -122,7 +122,7 @@ void ExpectSameRuns(const std::string& a, const std::string& b) {
   EXPECT_EQ(LogWithoutTimes(a), LogWithoutTimes(b));
 }
 
-// Every optimiser, an average, a schedule's changing rate: the files are the same, byte for byte.
+// Every optimizer, an average, a schedule's changing rate: the files are the same, byte for byte.
 TEST(TrainerEarlyTest, IsTheSameRun) {
   for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd"}) {
     SCOPED_TRACE(name);

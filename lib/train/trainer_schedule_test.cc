@@ -15,8 +15,8 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {

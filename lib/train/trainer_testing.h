@@ -12,8 +12,8 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 
 namespace rutile {
 

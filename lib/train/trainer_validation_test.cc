@@ -20,8 +20,8 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 #include "lib/train/trainer_testing.h"
 
 namespace rutile {
@@ -74,7 +74,7 @@ TEST(TrainerValidationTest, TimeIsLookedAtAfterEachStep) {
   EXPECT_EQ(RowsOf(options), "1/7. 1/7v");
 }
 
-TEST(TrainerValidationTest, StepsAreThoseOfTheOptimiser) {
+TEST(TrainerValidationTest, StepsAreThoseOfTheOptimizer) {
   TrainerOptions options = ToyOptions(2);
   options.accumulate_grad_batches = 2;  // four steps an epoch
   EXPECT_EQ(RowsOf(options), "1/4v. 2/8v.");

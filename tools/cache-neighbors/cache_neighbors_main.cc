@@ -1,4 +1,4 @@
-// cache-neighbors: structures in, the neighbours of every atom out; or triples in, known tails or a part of them out.
+// cache-neighbors: structures in, the neighbors of every atom out; or triples in, known tails or a part of them out.
 
 #include <gflags/gflags.h>
 #include <sys/stat.h>
@@ -17,18 +17,18 @@
 #include "lib/neighbor/neighbor_file.h"
 #include "tools/cache-neighbors/cache_triples.h"
 #include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/flags/structure_stream_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/common/flags/structure_stream_flags.h"
 
 DEFINE_double(cutoff, 0,
-              "Neighbours up to here, in Angstrom, at most 20: any descriptor with shorter cutoffs can be made of "
+              "Neighbors up to here, in Angstrom, at most 20: any descriptor with shorter cutoffs can be made of "
               "them. Instead of the descriptor's flags. Pairs, time and size grow with its cube.");
 DEFINE_validator(cutoff, [](const char*, double value) { return value >= 0 && value <= rutile::kLongestCutoff; });
 DEFINE_bool(triplets, false,
             "Add triplets of atoms within --ang_cutoff, for --angular=triplets. They take a hundred times the space.");
 DEFINE_string(vectors, "none",
-              "none, fp32 or fp64: write the vectors between neighbours, too. Without them, they are computed from "
+              "none, fp32 or fp64: write the vectors between neighbors, too. Without them, they are computed from "
               "positions and lattice shifts, exactly and in less time than reading takes.");
 DEFINE_validator(vectors, [](const char*, const std::string& value) {
   return value == "none" || value == "fp32" || value == "fp64";
@@ -101,11 +101,11 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
   progress.Finish();
 
   PrintNearWarning(stats.too_close, stats.first_too_close, options.min_cutoff);
-  PrintStreamWarnings("neighbours", options, options.species, stats);
+  PrintStreamWarnings("neighbors", options, options.species, stats);
   const std::string triplets =
       FLAGS_triplets ? absl::StrFormat(" and %d triplets within %g", stats.triplets, options.triplet_cutoff) : "";
   PrintMessage(absl::StrFormat(
-      "%d structures, %d atoms, %d pairs within %g Angstrom%s, %.1f neighbours per atom; %s; %d left out%s; "
+      "%d structures, %d atoms, %d pairs within %g Angstrom%s, %.1f neighbors per atom; %s; %d left out%s; "
       "%.2f s, %.0f pairs/s -> %s",
       stats.structures, stats.atoms, stats.pairs, options.cutoff, triplets,
       static_cast<double>(stats.pairs) / stats.atoms, DescribeLabels(stats), stats.filtered, Size(output), seconds,
@@ -119,7 +119,7 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
 int main(int argc, char** argv) {
   return rutile::RunTool(
       argc, argv,
-      {"cache-neighbors", "find the neighbours of every atom, or a graph's known tails, once for all runs",
+      {"cache-neighbors", "find the neighbors of every atom, or a graph's known tails, once for all runs",
        "cache-neighbors [flags] --cutoff=6 --output=neighbors.safetensors INPUT...\n"
        "       cache-neighbors [flags] --output=known.safetensors TRIPLES"},
       rutile::RunCacheNeighbors);

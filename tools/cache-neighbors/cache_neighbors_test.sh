@@ -11,7 +11,7 @@ golden=$PWD/testdata/potential
 cd "$TEST_TMPDIR" || exit 1
 
 $cache --cutoff=6 --threads=1 --output=one.safetensors "$tio2" 2> log || fail "plain run: $(cat log)"
-grep -q '403 structures, 2484 atoms, 215542 pairs within 6 Angstrom, 86.8 neighbours per atom; 403 with energy, 403 with forces, 403 with stress; ' log ||
+grep -q '403 structures, 2484 atoms, 215542 pairs within 6 Angstrom, 86.8 neighbors per atom; 403 with energy, 403 with forces, 403 with stress; ' log ||
   fail "statistics: $(cat log)"
 grep -q ' 2.4 MB' log || fail "size: $(cat log)"
 
@@ -23,16 +23,16 @@ $diff one.safetensors piped.safetensors || fail "a pipe differs"
 for i in 1 2; do $cache --cutoff=6 --shard=$i/2 --output=part.safetensors "$tio2" 2> /dev/null || fail "shard $i"; done
 [ -e part-00002-of-00002.safetensors ] || fail "no second shard"
 
-# Features of neighbours are those of the structures, bit for bit, for every descriptor up to the cutoff.
+# Features of neighbors are those of the structures, bit for bit, for every descriptor up to the cutoff.
 for flags in "--species=Ti,O" "--species=O,Ti --rad_cutoff=5 --ang_cutoff=3 --precision=fp64" \
   "--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --angular=triplets --precision=fp64"; do
   $featurize $flags --output=raw.safetensors "$tio2" 2> /dev/null || fail "featurize $flags"
   $featurize $flags --output=cached.safetensors one.safetensors 2> /dev/null || fail "cached, $flags"
-  $diff raw.safetensors cached.safetensors || fail "features of neighbours differ: $flags"
+  $diff raw.safetensors cached.safetensors || fail "features of neighbors differ: $flags"
 done
-# Shards together are the whole; structures and neighbours can be mixed.
+# Shards together are the whole; structures and neighbors can be mixed.
 $featurize --species=Ti,O --output=all.safetensors part-0000?-of-00002.safetensors 2> log || fail "shards: $(cat log)"
-grep -q '403 structures, 2484 atoms, 86.8 neighbours' log || fail "shards: $(cat log)"
+grep -q '403 structures, 2484 atoms, 86.8 neighbors' log || fail "shards: $(cat log)"
 $featurize --species=Ti,O --output=mixed.safetensors one.safetensors "$tio2" 2> log || fail "mixed: $(cat log)"
 grep -q '806 structures' log || fail "mixed: $(cat log)"
 # Cells thinner than the cutoff, atoms outside, no cell at all.
@@ -97,14 +97,14 @@ bad 'needs structures' $cache --cutoff=6
 bad 'needs --species' $cache --rad_cutoff=5 "$tio2"
 bad 'atom 1 is Ti' $cache --species=O "$tio2"
 bad 'shard' $cache --cutoff=6 --shard=0/2 "$tio2"
-bad 'neighbours already' $cache --cutoff=6 one.safetensors
+bad 'neighbors already' $cache --cutoff=6 one.safetensors
 bad 'no structure has mass' $cache --cutoff=6 --weight_key=mass "$tio2"
 sed 's/w=0.25/w=-1/' weighted.xyz > negative.xyz
 bad 'weight w is "-1"' $cache --cutoff=5 --weight_key=w negative.xyz
 printf '2\n\nO 0 0 0\nO 0 0 0.05\n' > close.xyz
 bad 'close.xyz: .*0.05' $cache --cutoff=5 close.xyz
 bad 'none.xyz' $cache --cutoff=5 none.xyz
-bad 'one.safetensors: holds neighbours up to 6 Angstrom, but the descriptor.s cutoff is 6.5' \
+bad 'one.safetensors: holds neighbors up to 6 Angstrom, but the descriptor.s cutoff is 6.5' \
   $featurize --species=Ti,O --rad_cutoff=6.5 one.safetensors
 bad '--rad_cutoff=4: recorded.safetensors was made for --rad_cutoff=5' $featurize --rad_cutoff=4 recorded.safetensors
 bad '--species=O,Ti: recorded.safetensors was made for --species=Ti,O' $featurize --species=O,Ti recorded.safetensors

@@ -15,9 +15,9 @@
 #include "lib/graph/triples_file.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/structure_only.h"
 #include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_int32(hops, -1,
              "Knowledge graph: write, instead of known tails, the triples among entities that at most so many training "

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cache-neighbors with knowledge graphs: known tails, neighbourhoods, and one clear line for each kind of bad input.
+# cache-neighbors with knowledge graphs: known tails, neighborhoods, and one clear line for each kind of bad input.
 set -uo pipefail
 cache=$PWD/$1
 featurize=$PWD/$2

@@ -12,7 +12,7 @@ not asked for are left out, and so are synsets without a fact.
 
 valid and test are drawn by a hash of the seed and the triple, and every entity and relation in them is in train, too.
 Python 3 alone; the same arguments give the same bytes. The input is documented in wndb(5) and wninput(5). WordNet is (C)
-Princeton University, free for any purpose under the licence in /usr/share/doc/wordnet-base/copyright, which output
+Princeton University, free for any purpose under the license in /usr/share/doc/wordnet-base/copyright, which output
 that is passed on must carry; none of it is in rutile.
 """
 import argparse
@@ -38,7 +38,7 @@ def read_synsets(path):
         sys.exit("%s: %s; apt-get install wordnet-base, or give --wordnet=DIRECTORY" % (path, error.strerror))
     with file:
         for number, line in enumerate(file, 1):
-            if line.startswith("  "):  # the licence
+            if line.startswith("  "):  # the license
                 continue
             fields = line.split(" | ")[0].split()
             try:

@@ -32,6 +32,6 @@ done
 [ -s why/why.svg ]
 
 "$scripts/remove_and_retrain.py" --targets=3 --seeds=1 --remove=2 --epochs=15 "$data/elements" removed
-[ "$(cut -f1 removed/removed.tsv | paste -sd' ')" = 'how nothing proponents neighbours random' ]
+[ "$(cut -f1 removed/removed.tsv | paste -sd' ')" = 'how nothing proponents neighbors random' ]
 gnuplot -c "$scripts/removed.gp" removed/removed.tsv > removed.svg
 [ -s removed.svg ]

@@ -34,9 +34,9 @@
 #include "lib/ranking/ranks_file.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/text_triples.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/shards.h"
 
@@ -191,7 +191,7 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge
   if (nan > 0) {
     notes.push_back(absl::StrCat(
         nan, " of ", count, " targets have NaN as score: ",
-        options.convention == RankingConvention::kStandard ? "they rank last" : "the convention favours them"));
+        options.convention == RankingConvention::kStandard ? "they rank last" : "the convention favors them"));
   }
   return notes;
 }

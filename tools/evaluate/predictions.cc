@@ -16,9 +16,9 @@
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/train/options/split.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DECLARE_string(output_dir);
 DECLARE_bool(progress);

@@ -14,8 +14,8 @@
 #include "lib/descriptor/recorded_inputs.h"
 #include "tools/common/flags/angular_flag.h"
 #include "tools/common/flags/descriptor_flags.h"
-#include "tools/common/run/run_tool.h"
 #include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/featurize/featurize_triples.h"
 
 DEFINE_string(precision, "fp32", "fp32 or fp64: the type in which features are computed and stored.");
@@ -56,7 +56,7 @@ absl::Status RunFeaturize(const ToolRun& run) {
   PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff);
   PrintStreamWarnings("features", options, options.descriptor.species, stats);
   PrintMessage(
-      absl::StrFormat("%d structures, %d atoms, %.1f neighbours per atom within %g Angstrom, %d features; %s; "
+      absl::StrFormat("%d structures, %d atoms, %.1f neighbors per atom within %g Angstrom, %d features; %s; "
                       "%d left out; %.2f s, %.0f atoms/s -> %s",
                       stats.structures, stats.atoms, static_cast<double>(stats.pairs) / stats.atoms,
                       options.descriptor.cutoff(), options.descriptor.num_features(), DescribeLabels(stats),

@@ -26,7 +26,7 @@ $featurize $flags --precision=fp64 --angular=triplets --output=t.safetensors "$t
 $diff --rtol=1e-11 --atol=1e-10 m.safetensors t.safetensors || fail "triplets differ"
 $diff --rtol=2e-4 --atol=2e-4 one.safetensors m.safetensors > /dev/null; [ $? -le 1 ] || fail "diff of two precisions"
 
-# Several angular cutoffs: columns behind those of the largest; moments and triplets agree, a file of neighbours serves.
+# Several angular cutoffs: columns behind those of the largest; moments and triplets agree, a file of neighbors serves.
 near="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3,2 --ang_cutoff=3,2.2 --precision=fp64"
 $featurize $near --output=near.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs"
 $featurize $near --angular=triplets --output=neart.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs, triplets"

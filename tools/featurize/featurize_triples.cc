@@ -20,9 +20,9 @@
 #include "lib/graph/build_graph.h"
 #include "lib/graph/kg_format.h"
 #include "lib/graph/triples_file.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/structure_only.h"
 #include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/featurize/triples_inputs.h"
 
 DEFINE_string(train, "", "Knowledge graph: training triples, a file or several with commas between.");
@@ -143,8 +143,8 @@ void PrintReport(const BuildGraphOptions& options, const BuildGraphReport& repor
                               " relations have an id, but no triple"));
   }
   PrintFinding("nodes", report.malformed_nodes, "lines that are no node", "left out");
-  if (report.unlabelled > 0) {
-    PrintWarning(absl::StrCat(report.unlabelled, " entities have no name for people; their own stands for it"));
+  if (report.unlabeled > 0) {
+    PrintWarning(absl::StrCat(report.unlabeled, " entities have no name for people; their own stands for it"));
   }
 }
 

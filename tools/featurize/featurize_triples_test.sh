@@ -56,7 +56,7 @@ $diff n.safetensors b.safetensors || fail "OpenKE's files differ"
 # Names for people; no inverses.
 $featurize --entity_to_id="$kg/node_dict.txt" --node_name_dict="$kg/node_name_dict.txt" --noinverse_relations \
   --output=p.safetensors $splits 2> log || fail "names for people: $(cat log)"
-grep -q '1 entities have no name for people' log || fail "unlabelled: $(cat log)"
+grep -q '1 entities have no name for people' log || fail "unlabeled: $(cat log)"
 $info p.safetensors | grep -q entity_labels || fail "no labels"
 grep -q '5 relations, no inverses' log || fail "no inverses: $(cat log)"
 

@@ -138,19 +138,19 @@ absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, co
   ChildResult result;
   result.pid = *pid;
   result.start_unix_ns = absl::ToUnixNanos(start);
-  bool ended = false, signalled = false;
+  bool ended = false, signaled = false;
   absl::Time kill_at = absl::InfiniteFuture(), leave_at = absl::InfiniteFuture(), ask_at = start;
   while (Collect(*pid, &ended, &result)) {
     const absl::Time now = absl::Now();
-    if (ended && leave_at == absl::InfiniteFuture()) leave_at = now + (signalled ? options.grace : kOrphans);
+    if (ended && leave_at == absl::InfiniteFuture()) leave_at = now + (signaled ? options.grace : kOrphans);
     if (now >= leave_at) break;
-    if (!signalled && InterruptSignal() != 0) {
-      signalled = true;
+    if (!signaled && InterruptSignal() != 0) {
+      signaled = true;
       ::kill(-*pid, InterruptSignal());
       kill_at = now + options.grace;
     }
-    if (!signalled && now - start >= options.max_time) {
-      signalled = result.cut = true;
+    if (!signaled && now - start >= options.max_time) {
+      signaled = result.cut = true;
       ::kill(-*pid, SIGTERM);
       kill_at = now + options.grace;
     }

@@ -38,7 +38,7 @@ struct ChildResult {
 };
 
 // Runs the command to its end, in a process group of its own. SIGINT, SIGTERM and SIGUSR1 that come meanwhile
-// (InterruptSignal) are passed on to the group; afterwards it is for the caller to look at InterruptSignal. Processes
+// (InterruptSignal) are passed on to the group; afterward it is for the caller to look at InterruptSignal. Processes
 // that the command leaves behind are waited for, two seconds at most. NOT_FOUND when there is no such command,
 // PERMISSION_DENIED when it cannot be run; others: those of starting.
 absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, const ChildOptions& options);

@@ -19,10 +19,10 @@
 #include "lib/base/interrupt.h"
 #include "lib/base/memory.h"
 #include "lib/base/status_macros.h"
-#include "tools/profile/search/batch_knee.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/profile/pages/curve_svg.h"
 #include "tools/profile/pages/stage_table.h"
-#include "tools/common/run/run_tool.h"
+#include "tools/profile/search/batch_knee.h"
 #include "tools/profile/train_command.h"
 #include "tools/profile/train_trial.h"
 

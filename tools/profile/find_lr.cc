@@ -12,9 +12,9 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/profile/pages/curve_svg.h"
 #include "tools/profile/search/lr_range.h"
-#include "tools/common/run/run_tool.h"
 #include "tools/profile/train_command.h"
 #include "tools/profile/train_trial.h"
 

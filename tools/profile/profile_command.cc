@@ -16,16 +16,16 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
-#include "tools/profile/pages/chrome_trace.h"
 #include "lib/profile/machine_facts.h"
-#include "tools/profile/search/process_ends.h"
-#include "tools/profile/pages/profile_html.h"
 #include "lib/profile/record.h"
-#include "tools/profile/pages/stage_table.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/profile/child_process.h"
+#include "tools/profile/pages/chrome_trace.h"
+#include "tools/profile/pages/profile_html.h"
+#include "tools/profile/pages/stage_table.h"
 #include "tools/profile/product_on_all_processors.h"
 #include "tools/profile/scratch_directory.h"
+#include "tools/profile/search/process_ends.h"
 
 namespace rutile {
 namespace {

@@ -1,4 +1,4 @@
-// A directory for files that nobody needs afterwards.
+// A directory for files that nobody needs afterward.
 
 #ifndef RUTILE_TOOLS_PROFILE_SCRATCH_DIRECTORY_H_
 #define RUTILE_TOOLS_PROFILE_SCRATCH_DIRECTORY_H_

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/profile/search/tune_search.h"
 #include "tools/profile/child_process.h"
 #include "tools/profile/scratch_directory.h"
+#include "tools/profile/search/tune_search.h"
 #include "tools/profile/train_command.h"
 
 namespace rutile {

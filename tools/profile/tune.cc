@@ -17,10 +17,10 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/base/version.h"
-#include "tools/profile/pages/stage_table.h"
-#include "tools/profile/search/tune_search.h"
 #include "tools/common/run/flag_file.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/profile/pages/stage_table.h"
+#include "tools/profile/search/tune_search.h"
 #include "tools/profile/train_command.h"
 #include "tools/profile/train_trial.h"
 

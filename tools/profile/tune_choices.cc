@@ -74,25 +74,25 @@ class Lister {
     }
   }
 
-  // Features and neighbours in memory.
+  // Features and neighbors in memory.
   void Kept() {
     if (data_.features && !forces_) return LeaveOut("cached_features", "the input is features: they are there already");
     if (!forces_) {
       const bool cached = Is("cached_features", "true");
       Try("cached_features", cached ? "false" : "true", Effect::kSame,
           cached ? "features anew for each batch, less memory" : "features once, kept in memory");
-      if (cached) return LeaveOut("cache_neighbors", "features are cached: neighbours serve nothing");
+      if (cached) return LeaveOut("cache_neighbors", "features are cached: neighbors serve nothing");
     } else {
-      LeaveOut("cached_features", "forces need neighbours, features are not enough");
+      LeaveOut("cached_features", "forces need neighbors, features are not enough");
       if (Is("cache_geometry", "true")) {
         Try("cache_geometry", "false", Effect::kSame, "directions, moments, features anew for each batch, less memory");
         list_.tried.back().thrifty = true;
       }
     }
-    if (data_.neighbors) return LeaveOut("cache_neighbors", "the input is neighbours: they are there already");
+    if (data_.neighbors) return LeaveOut("cache_neighbors", "the input is neighbors: they are there already");
     const bool cached = Is("cache_neighbors", "true");
     Try("cache_neighbors", cached ? "false" : "true", Effect::kSame,
-        cached ? "neighbours anew for each batch, less memory" : "neighbours once, kept in memory");
+        cached ? "neighbors anew for each batch, less memory" : "neighbors once, kept in memory");
   }
 
   void Angular() {

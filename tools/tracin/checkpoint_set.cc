@@ -30,7 +30,7 @@ absl::StatusOr<std::string> KindOf(const std::string& path) {
                                                  "potential/1) with --learning_rate"));
 }
 
-absl::Status SetCheckpoints(const std::vector<std::string>& paths, TracinPoints* points) {
+absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet* points) {
   std::vector<CheckpointSummary> summaries;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(CheckpointSummary summary, ReadCheckpointSummary(path));
@@ -44,7 +44,7 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, TracinPoints*
   return absl::OkStatus();
 }
 
-absl::Status SetRates(const TracinFlags& flags, TracinPoints* points) {
+absl::Status SetRates(const TracinFlags& flags, CheckpointSet* points) {
   for (size_t p = 0; p < points->size(); ++p) {
     const double own = points->are_models() ? 0 : points->checkpoints[p].learning_rate;
     const double rate = flags.learning_rate.value_or(own);
@@ -60,7 +60,7 @@ absl::Status SetRates(const TracinFlags& flags, TracinPoints* points) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDistinct(const TracinPoints& points) {
+absl::Status CheckDistinct(const CheckpointSet& points) {
   for (size_t p = 0; p < points.size(); ++p) {
     for (size_t q = 0; q < p; ++q) {
       if (points.sha256[p] != points.sha256[q]) continue;
@@ -75,7 +75,7 @@ absl::Status CheckDistinct(const TracinPoints& points) {
 
 }  // namespace
 
-absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags) {
+absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags) {
   if (arguments.empty()) {
     return absl::InvalidArgumentError("needs checkpoints of a run (run/checkpoints/*.safetensors); see tracin --help");
   }
@@ -100,7 +100,7 @@ absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> a
     }
     kind = this_kind;
   }
-  TracinPoints points;
+  CheckpointSet points;
   if (kind == kCheckpoint) {
     RETURN_IF_ERROR(SetCheckpoints(paths, &points));
   } else {
@@ -132,7 +132,7 @@ std::string RunDirectoryOf(const std::string& checkpoint) {
   return above == 0 ? "/" : folder.substr(0, above);
 }
 
-std::string ModelPath(const TracinPoints& points, const TracinFlags& flags) {
+std::string ModelPath(const CheckpointSet& points, const TracinFlags& flags) {
   if (!flags.model.empty()) return flags.model;
   if (points.are_models()) return points.paths[0];
   const std::string directory = RunDirectoryOf(points.paths[0]);
@@ -157,9 +157,9 @@ DType PointPrecision(const TracinFlags& flags, DType own) {
   return own;
 }
 
-absl::StatusOr<InfluencePoint> ReadPoint(const TracinPoints& points, size_t point,
-                                         absl::Span<const ParameterSlice> slices, DType precision, bool adam) {
-  InfluencePoint result;
+absl::StatusOr<WeightedCheckpoint> ReadPoint(const CheckpointSet& points, size_t point,
+                                             absl::Span<const ParameterSlice> slices, DType precision, bool adam) {
+  WeightedCheckpoint result;
   ASSIGN_OR_RETURN(result.parameters, ReadCheckpointParameters(points.paths[point], slices, precision));
   if (adam) {
     ASSIGN_OR_RETURN(result.preconditioner, AdamPreconditioner(points.checkpoints[point], slices, precision));

@@ -18,7 +18,7 @@
 namespace rutile {
 
 // Either checkpoints of one run, in its order, or model files of one kind.
-struct TracinPoints {
+struct CheckpointSet {
   std::vector<std::string> paths;
   std::vector<std::string> sha256;             // of the files
   std::vector<double> rates;                   // what their products count
@@ -31,11 +31,11 @@ struct TracinPoints {
 
 // INVALID_ARGUMENT: no argument, a file of another kind, kinds mixed, a file twice, no learning rate; the errors of
 // OrderCheckpoints. Prints what was left out.
-absl::StatusOr<TracinPoints> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags);
+absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags);
 
 // Model file of the run: --model, else best or last in the run directory of the first checkpoint; of models, the first.
 // "" where there is none.
-std::string ModelPath(const TracinPoints& points, const TracinFlags& flags);
+std::string ModelPath(const CheckpointSet& points, const TracinFlags& flags);
 
 // "run" of "run/checkpoints/epoch-00002.safetensors"; "." of "checkpoints/...". "" elsewhere.
 std::string RunDirectoryOf(const std::string& checkpoint);
@@ -44,8 +44,8 @@ std::string RunDirectoryOf(const std::string& checkpoint);
 DType PointPrecision(const TracinFlags& flags, DType own);
 
 // Parameters and preconditioner of a checkpoint; not for models. loss_weight is left empty.
-absl::StatusOr<InfluencePoint> ReadPoint(const TracinPoints& points, size_t point,
-                                         absl::Span<const ParameterSlice> slices, DType precision, bool adam);
+absl::StatusOr<WeightedCheckpoint> ReadPoint(const CheckpointSet& points, size_t point,
+                                             absl::Span<const ParameterSlice> slices, DType precision, bool adam);
 
 // `from`, as a tensor of `dtype` (F32 or F64).
 Tensor ConvertTensor(const Tensor& from, DType dtype);

@@ -10,7 +10,7 @@ constexpr char kInCheckpoint[] = "sizes of the model are read from the checkpoin
 constexpr char kNames[] =
     "names have their ids in the model and in triples.safetensors (featurize --entity_to_id); leave it out";
 constexpr char kNoFilter[] =
-    "all training triples are gone through, fast; --hops=N restricts a test to its neighbourhood";
+    "all training triples are gone through, fast; --hops=N restricts a test to its neighborhood";
 constexpr char kProcessor[] =
     "products are computed on the processor; --num_processes=N, or --shard=i/n and --merge, spread them over processes";
 

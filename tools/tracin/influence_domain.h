@@ -71,7 +71,7 @@ class InfluenceDomain {
   virtual std::vector<std::string> TrainCells(int64_t train) const = 0;
   virtual std::vector<std::string> test_columns() const = 0;
   virtual std::vector<std::string> TestCells(int64_t test) const = 0;
-  // Of a score without normalisation, "eV"; "" where it has none.
+  // Of a score without normalization, "eV"; "" where it has none.
   virtual std::string score_unit() const = 0;
   // False: there are no triples.
   virtual bool TrainTriple(int64_t train, NamedTriple* triple) const { return false; }

@@ -126,13 +126,13 @@ absl::Status ChooseTrain(const TracinFlags& flags, const InfluenceDomain& domain
   return absl::OkStatus();
 }
 
-void Describe(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain, Plan* plan) {
+void Describe(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain, Plan* plan) {
   InfluenceDescription& description = plan->description;
   domain.Describe(&description);
   description.checkpoints = points.paths;
   description.checkpoint_sha256 = points.sha256;
   description.rates = points.rates;
-  description.normalisation = flags.options.normalisation;
+  description.normalization = flags.options.normalization;
   description.ranking = flags.options.ranking;
   description.top_k = flags.options.top_k;
   description.shard = flags.shard;
@@ -155,7 +155,7 @@ void Describe(const TracinFlags& flags, const TracinPoints& points, const Influe
   }
 }
 
-absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outputs, const TracinPoints& points,
+absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& points,
                               const InfluenceDomain& domain) {
   Plan plan;
   ASSIGN_OR_RETURN(plan.parameters, ParametersFromFlags(domain.slices(), [&](const ParameterSlice& slice) {
@@ -187,7 +187,7 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
   return plan;
 }
 
-absl::StatusOr<std::unique_ptr<GradientProducts>> OpenPoint(const TracinPoints& points, const InfluenceDomain& domain,
+absl::StatusOr<std::unique_ptr<GradientProducts>> OpenPoint(const CheckpointSet& points, const InfluenceDomain& domain,
                                                             size_t point) {
   RETURN_IF_ERROR(CheckInterrupt());
   absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(point);
@@ -195,7 +195,7 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> OpenPoint(const TracinPoints& 
   return absl::Status(made.status().code(), absl::StrCat(points.paths[point], ": ", made.status().message()));
 }
 
-absl::Status Verify(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain,
+absl::Status Verify(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain,
                     const Plan& plan) {
   for (size_t p = 0; flags.verify > 0 && p < points.size(); ++p) {
     ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products, OpenPoint(points, domain, p));
@@ -267,7 +267,7 @@ absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs,
 }
 
 // What an output of this run says of where it comes from.
-absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flags, const TracinPoints& points) {
+absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flags, const CheckpointSet& points) {
   std::vector<std::string> files = points.paths;
   files.insert(files.end(), flags.train.begin(), flags.train.end());
   files.insert(files.end(), flags.test.begin(), flags.test.end());
@@ -277,7 +277,7 @@ absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flag
 }
 
 // path: of the output that a stopped computation is kept beside, until that output is written; or "".
-absl::StatusOr<Influence> Compute(const TracinFlags& flags, const TracinPoints& points, const InfluenceDomain& domain,
+absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain,
                                   const Plan& plan, const std::string& path, const Metadata& metadata) {
   std::vector<std::unique_ptr<GradientProducts>> products;
   std::vector<GradientProducts*> pointers;
@@ -331,7 +331,7 @@ absl::Status CheckPartsToResume(const ShardParts& parts, InfluenceDescription de
 }
 
 // The part of a process that was started for a shard.
-absl::Status ComputePart(const TracinFlags& flags, const OutputFlags& outputs, const TracinPoints& points,
+absl::Status ComputePart(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& points,
                          const InfluenceDomain& domain, const Plan& plan, const Metadata& metadata) {
   if (flags.resume && FileExists(flags.part)) return absl::OkStatus();  // CheckPartsToResume has seen it
   // Else one that is left from before would be taken for this run's.
@@ -386,7 +386,7 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
 }  // namespace
 
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
-                          const TracinPoints& points, const InfluenceDomain& domain) {
+                          const CheckpointSet& points, const InfluenceDomain& domain) {
   if (AllExist(outputs)) {
     PrintMessage("--skip_existing: all output files are there already");
     return absl::OkStatus();

@@ -33,7 +33,7 @@ void AddNumbers(absl::Span<const double> numbers, std::string* row) {
 }
 
 std::string Unit(const TracinResult& result) {
-  if (result.description.normalisation == InfluenceNormalisation::kCosine || result.domain == nullptr) return "";
+  if (result.description.normalization == InfluenceNormalization::kCosine || result.domain == nullptr) return "";
   const std::string unit = result.domain->score_unit();
   return unit.empty() ? "" : absl::StrCat("[", unit, "]");
 }

@@ -14,14 +14,14 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/neighborhood.h"
-#include "lib/kge/model/kge_file.h"
 #include "lib/kge/influence/kge_influence_options.h"
-#include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/influence/kge_products.h"
+#include "lib/kge/model/kge_file.h"
+#include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/model/kge_shape.h"
+#include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/common/flags/thread_flags.h"
 #include "tools/tracin/kge_data.h"
 #include "tools/tracin/projection_flags.h"
 
@@ -56,7 +56,7 @@ absl::StatusOr<KgeQuantity> QuantityFromFlags() {
       absl::StrCat("--test_quantity=", FLAGS_test_quantity, ": expected loss or score with triples"));
 }
 
-// Where parameters of the models stand: in the order of a pass forwards.
+// Where parameters of the models stand: in the order of a pass forward.
 struct Place {
   const char* prefix;
   const char* block;
@@ -79,7 +79,7 @@ constexpr int64_t kWorkspaceBytes = int64_t{32} << 20, kErrorBytes = int64_t{96}
 
 class KgeDomain : public InfluenceDomain {
  public:
-  KgeDomain(const TracinFlags& flags, const TracinPoints* points, KgeData data, const KgeShape& shape,
+  KgeDomain(const TracinFlags& flags, const CheckpointSet* points, KgeData data, const KgeShape& shape,
             KgeReference reference)
       : flags_(flags), points_(points), data_(std::move(data)), shape_(shape), reference_(reference) {}
 
@@ -184,7 +184,7 @@ class KgeDomain : public InfluenceDomain {
   }
 
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const override {
-    InfluencePoint at;
+    WeightedCheckpoint at;
     if (points_->are_models()) {
       ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(points_->paths[point]));
       at.parameters = ConvertTensor(model.parameters, precision_);
@@ -274,7 +274,7 @@ class KgeDomain : public InfluenceDomain {
   }
 
   const TracinFlags& flags_;
-  const TracinPoints* const points_;
+  const CheckpointSet* const points_;
   const KgeData data_;
   const KgeShape shape_;
   const KgeReference reference_;
@@ -285,7 +285,7 @@ class KgeDomain : public InfluenceDomain {
 };
 
 // The shape that the points have with the names of this graph.
-absl::StatusOr<KgeShape> ShapeOf(const TracinPoints& points, const std::optional<TrainedKge>& model,
+absl::StatusOr<KgeShape> ShapeOf(const CheckpointSet& points, const std::optional<TrainedKge>& model,
                                  const KnowledgeGraph& graph) {
   if (points.are_models()) return model->shape;
   KgeShape shape;
@@ -306,7 +306,7 @@ absl::StatusOr<KgeShape> ShapeOf(const TracinPoints& points, const std::optional
   return shape;
 }
 
-absl::Status CheckModels(const TracinPoints& points, const KgeShape& shape, const KnowledgeGraph& graph) {
+absl::Status CheckModels(const CheckpointSet& points, const KgeShape& shape, const KnowledgeGraph& graph) {
   for (const std::string& path : points.paths) {
     ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(path));
     const std::map<std::string, std::string> here = DescribeKgeOptions(model.shape.options);
@@ -324,7 +324,7 @@ absl::Status CheckModels(const TracinPoints& points, const KgeShape& shape, cons
   return absl::OkStatus();
 }
 
-absl::Status CheckSameTriples(const TracinFlags& flags, const TracinPoints& points, const KgeData& data) {
+absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& points, const KgeData& data) {
   if (points.are_models()) return absl::OkStatus();
   if (data.triples_sha256.empty()) {  // of text: training triples alone
     if (!flags.strict) return absl::OkStatus();
@@ -332,16 +332,16 @@ absl::Status CheckSameTriples(const TracinFlags& flags, const TracinPoints& poin
         absl::StrCat(flags.train[0], ": --strict compares triples with those that ", points.paths[0],
                      " was trained on, which text does not allow: give the triples.safetensors of the run"));
   }
-  const auto& course = points.checkpoints[0].task;
-  const auto found = course.find("triples_sha256");
-  if (found == course.end() || found->second == data.triples_sha256) return absl::OkStatus();
+  const auto& config = points.checkpoints[0].task;
+  const auto found = config.find("triples_sha256");
+  if (found == config.end() || found->second == data.triples_sha256) return absl::OkStatus();
   return WarnOrRefuse(flags, absl::StrCat(flags.train[0], ": these are not the triples that ", points.paths[0],
                                           " was trained on: they have changed since"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points,
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const CheckpointSet* points,
                                                                KgeReference reference) {
   if (!flags.has_tests()) {
     RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",

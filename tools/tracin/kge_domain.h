@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/kge/influence/kge_reference_example.h"
-#include "tools/tracin/influence_domain.h"
 #include "tools/tracin/checkpoint_set.h"
+#include "tools/tracin/influence_domain.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
@@ -18,7 +18,7 @@ namespace rutile {
 // points: null with --merge; then there are names and no products. reference: null but for --verify. INVALID_ARGUMENT:
 // files that do not belong together (names, sizes), triples of unknown names with file and line, and with --strict
 // triples that are not those of the run.
-absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const TracinPoints* points,
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const CheckpointSet* points,
                                                                KgeReference reference);
 
 // INVALID_ARGUMENT where a flag of triples is given; `why`: "with an interatomic potential".

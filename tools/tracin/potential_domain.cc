@@ -15,19 +15,19 @@
 #include "lib/base/memory.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
-#include "lib/network/network_shape.h"
-#include "lib/potential/model/potential_file.h"
 #include "lib/potential/influence/potential_products.h"
+#include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/structure/element.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/split.h"
 #include "tools/common/flags/data_sha256.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/tracin/potential_flags.h"
 #include "tools/tracin/projection_flags.h"
 
@@ -51,7 +51,7 @@ constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 
 class PotentialDomain : public InfluenceDomain {
  public:
-  PotentialDomain(const TracinFlags& flags, const TracinPoints* points, Potential potential, AtomicData train,
+  PotentialDomain(const TracinFlags& flags, const CheckpointSet* points, Potential potential, AtomicData train,
                   AtomicData test, GradientReference reference)
       : flags_(flags),
         points_(points),
@@ -93,7 +93,7 @@ class PotentialDomain : public InfluenceDomain {
   }
 
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const override {
-    InfluencePoint at;
+    WeightedCheckpoint at;
     if (points_->are_models()) {
       ASSIGN_OR_RETURN(const Potential model, ReadPotential(points_->paths[point]));
       at.parameters = ConvertTensor(model.parameters, options_.precision);
@@ -172,7 +172,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::Status CheckTests() const;
 
   const TracinFlags& flags_;
-  const TracinPoints* const points_;
+  const CheckpointSet* const points_;
   const Potential potential_;
   AtomicData train_, test_;
   const GradientReference reference_;
@@ -240,7 +240,7 @@ absl::Status PotentialDomain::SetWeights() {
     }
     loss.kind = LossKind::kMse;
   } else {
-    absl::StatusOr<LossOptions> trained = LossOfCourse(points_->checkpoints[0].task);
+    absl::StatusOr<LossOptions> trained = LossOfConfig(points_->checkpoints[0].task);
     if (!trained.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(points_->paths[0], ": config: ", trained.status().message()));
     }
@@ -337,7 +337,7 @@ absl::Status PotentialDomain::CheckTests() const {
   return absl::OkStatus();
 }
 
-// Neighbours that no file has are found once, not at each checkpoint, where memory allows.
+// Neighbors that no file has are found once, not at each checkpoint, where memory allows.
 absl::Status PotentialDomain::CacheNeighbors() {
   const bool forces = options_.loss.force_weight > 0 || options_.loss.stress_weight > 0;
   if (!forces && options_.test.quantity != PotentialQuantity::kAtomForce &&
@@ -380,7 +380,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
   return AtomicData::Read(inputs, options);
 }
 
-absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
+absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* points) {
   if (points == nullptr) {
     RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames"}));
   }
@@ -397,7 +397,7 @@ absl::Status CheckFlags(const TracinFlags& flags, const TracinPoints* points) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
-                                                                     const TracinPoints* points,
+                                                                     const CheckpointSet* points,
                                                                      GradientReference reference) {
   RETURN_IF_ERROR(CheckFlags(flags, points));
   const std::string path = points != nullptr ? ModelPath(*points, flags) : flags.model;

@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/tracin/influence_domain.h"
 #include "tools/tracin/checkpoint_set.h"
+#include "tools/tracin/influence_domain.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
@@ -20,7 +20,7 @@ namespace rutile {
 // no model file, data of another descriptor, tests without what is asked for, and with --strict data that are not those
 // of the run.
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
-                                                                     const TracinPoints* points,
+                                                                     const CheckpointSet* points,
                                                                      GradientReference reference);
 
 // INVALID_ARGUMENT where a flag of structures is given; `why`: "with triples".

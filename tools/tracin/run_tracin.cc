@@ -10,12 +10,12 @@
 #include "lib/trace/scope.h"
 #include "tools/common/run/exec_sibling_binary.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/flags_of_other_programs.h"
 #include "tools/tracin/influence_run.h"
 #include "tools/tracin/kge_domain.h"
 #include "tools/tracin/output_flags.h"
 #include "tools/tracin/parameter_flags.h"
-#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/potential_domain.h"
 #include "tools/tracin/tracin_flags.h"
 
@@ -32,7 +32,7 @@ absl::StatusOr<bool> IsOfTriples(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, const TracinFlags& flags, bool is_kge,
-                                                            const TracinPoints* points,
+                                                            const CheckpointSet* points,
                                                             const InfluenceReferences* references) {
   if (is_kge) {
     RETURN_IF_ERROR(RefusePotentialFlags("with triples"));
@@ -71,8 +71,9 @@ absl::Status RunTracin(const ToolRun& run, const InfluenceReferences* references
   ASSIGN_OR_RETURN(const TracinFlags flags, TracinFlagsFromFlags());
   ASSIGN_OR_RETURN(const OutputFlags outputs, OutputFlagsFromFlags(flags));
   if (flags.mode == TracinMode::kMerge) return Merge(run, flags, outputs);
-  if (flags.verify > 0 && references == nullptr) return BecomeSibling(run, kVerifyProgram, "--verify needs LibTorch");
-  ASSIGN_OR_RETURN(const TracinPoints points, PointsFromArguments(run.args, flags));
+  if (flags.verify > 0 && references == nullptr)
+    return ExecSiblingBinary(run, kVerifyProgram, "--verify needs LibTorch");
+  ASSIGN_OR_RETURN(const CheckpointSet points, PointsFromArguments(run.args, flags));
   std::unique_ptr<InfluenceDomain> domain;
   {
     const ProfileScope scope(Stage::kSetup);

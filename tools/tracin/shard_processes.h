@@ -1,7 +1,7 @@
 // --num_processes: this program started N times on this machine, each process for one shard of the training examples.
 //
 // Each writes its shard to a part of its own, which the process that started them merges: beside --output, where
-// --resume finds what a stopped run has done, or in a folder that is gone afterwards.
+// --resume finds what a stopped run has done, or in a folder that is gone afterward.
 
 #ifndef RUTILE_TOOLS_TRACIN_SHARD_PROCESSES_H_
 #define RUTILE_TOOLS_TRACIN_SHARD_PROCESSES_H_

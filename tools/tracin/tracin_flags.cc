@@ -15,10 +15,10 @@
 #include "lib/base/memory.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/parse_shard.h"
-#include "tools/common/run/run_tool.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/tracin/shard_processes.h"
 
 DEFINE_string(train, "",
@@ -32,7 +32,7 @@ DEFINE_string(model, "",
 DEFINE_string(mode, "",
               "test: influence on each test; single: on those of --test_indices alone; self: of each training example "
               "on itself. Empty: test, or what --self and --test_indices imply.");
-DEFINE_bool(self, false, "Short for --mode=self: finds training data that is mislabelled or out of place.");
+DEFINE_bool(self, false, "Short for --mode=self: finds training data that is mislabeled or out of place.");
 DEFINE_bool(merge, false,
             "Arguments are influence files: the shards of one computation become one, and the tables are written.");
 DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
@@ -159,11 +159,11 @@ absl::Status SetScoring(TracinFlags* flags) {
     return Expected("rank", rank, "absolute, proponents, opponents or both");
   }
   if (FLAGS_normalize == "none") {
-    options.normalisation = InfluenceNormalisation::kNone;
+    options.normalization = InfluenceNormalization::kNone;
   } else if (FLAGS_normalize == "cosine") {
-    options.normalisation = InfluenceNormalisation::kCosine;
+    options.normalization = InfluenceNormalization::kCosine;
   } else if (FLAGS_normalize == "relatif") {
-    options.normalisation = InfluenceNormalisation::kTrainNorm;
+    options.normalization = InfluenceNormalization::kTrainNorm;
   } else {
     return Expected("normalize", FLAGS_normalize, "none, cosine or relatif");
   }

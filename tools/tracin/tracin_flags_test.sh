@@ -53,7 +53,7 @@ refuses '--hops: no training example' $data --hops=0 --max_tests=1 $points
 # Values out of range, and flags without effect beside the others.
 for bad in --mode=all --rank=best --normalize=l2 --precondition=sgd --top_k=-1 --max_tests=-1 --sample_rate=0 --shard=3/2 --precision=fp8 \
   --device=cuda --max_bytes=-1 --verify=-1 --learning_rate=0 --test_indices=x --loss=bce --hops=-2 --test_split=dev --test_direction=up \
-  --test_quantity=energy --blocks=all --stratify_by=colour; do
+  --test_quantity=energy --blocks=all --stratify_by=color; do
   extra=
   case $bad in --stratify_by*) extra=--sample_rate=0.5 ;; --test_split*) extra=--test=g.safetensors ;; --shard*) extra=--output=x.safetensors ;; esac
   refuses "$(echo "$bad" | sed 's/=.*//').*expected\|$bad.*expected" $data $extra "$bad" $points

@@ -86,7 +86,7 @@ for loss in triple 1n; do
   ok again.tsv $data --loss=$loss --top_k=0 --max_tests=1 --projection_dim=32 --projection_type=sparse --seed=1 $points && cmp -s near.tsv again.tsv && fail "--seed does not change the projection"
 done
 
-# Ranking and normalisation.
+# Ranking and normalization.
 ok abs.tsv $data --top_k=40 --max_tests=1 $points
 awk -F'\t' 'function a(x) { return x < 0 ? -x : x } NR > 2 && a($10) > a(last) { exit 1 } { last = $10 }' abs.tsv || fail "--rank=absolute"
 ok pro.tsv $data --rank=proponents --top_k=3 --max_tests=1 $points

@@ -48,8 +48,8 @@ ok few.tsv $data --top_k=0 --train_frames=few.txt $points
 [ "$(column train few.tsv | sort -un)" = "$(sort -n few.txt)" ] || fail "--train_frames=FILE"
 ok b.tsv $data --threads=1 $points && close a.tsv b.tsv || fail "threads"
 
-# Whatever holds the data: the same scores, to rounding; test structures as features, neighbours, a pipe.
-ok b.tsv --train=n.safetensors --test=bad.extxyz $points && close a.tsv b.tsv || fail "neighbours alone"
+# Whatever holds the data: the same scores, to rounding; test structures as features, neighbors, a pipe.
+ok b.tsv --train=n.safetensors --test=bad.extxyz $points && close a.tsv b.tsv || fail "neighbors alone"
 $featurize --species=Ti,O --output=bad-f.safetensors bad.extxyz 2> log || fail "featurize: $(cat log)"
 ok b.tsv --train=f.safetensors,n.safetensors --test=bad-f.safetensors $points && close a.tsv b.tsv || fail "features as tests"
 $tracin --train=f.safetensors,n.safetensors --test=- $points < bad.extxyz > b.tsv 2> log || fail "a pipe: $(cat log)"

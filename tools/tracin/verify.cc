@@ -89,7 +89,7 @@ absl::StatusOr<std::string> VerifyProducts(absl::Span<const int64_t> train, absl
       dot = Dot(g, h, weights);
       test_square = Dot(h, h, weights);
     }
-    RETURN_IF_ERROR(products->HoldTests(held));
+    RETURN_IF_ERROR(products->SetTests(held));
     RETURN_IF_ERROR(products->Products({i}, /*squares=*/true, &tile));
     sum += square;
     of_train.push_back({SumOfParts(tile.train_square, parts.size()), square, square, square,
@@ -98,7 +98,7 @@ absl::StatusOr<std::string> VerifyProducts(absl::Span<const int64_t> train, absl
     test_sum += test_square;
     of_pairs.push_back({SumOfParts(tile.product, parts.size()), dot, square, test_square,
                         absl::StrFormat("the product of training example %d and test %d", i, held[0])});
-    of_tests.push_back({SumOfParts(products->HeldSquares(), parts.size()), test_square, test_square, test_square,
+    of_tests.push_back({SumOfParts(products->TestNorms(), parts.size()), test_square, test_square, test_square,
                         absl::StrFormat("|g|^2 of test %d", held[0])});
   }
   const double mean = sum / static_cast<double>(options.pairs),
@@ -113,7 +113,7 @@ absl::StatusOr<std::string> VerifyProducts(absl::Span<const int64_t> train, absl
   see(of_train, mean, mean);
   see(of_pairs, mean, test_mean);
   see(of_tests, test_mean, test_mean);
-  RETURN_IF_ERROR(products->HoldTests({}));
+  RETURN_IF_ERROR(products->SetTests({}));
   if (!(worst.error <= options.tolerance)) {
     return absl::FailedPreconditionError(
         absl::StrFormat("verify: %s: off by %.2g of the gradients' lengths, more than "

@@ -23,7 +23,7 @@ struct TrainingTask {
 };
 
 // Whether nothing but energies is learned, on features that are kept: then AtomisticTask serves, whose batches are
-// copies. ForceTask can all of it, and finds neighbours and features as it needs them.
+// copies. ForceTask can all of it, and finds neighbors and features as it needs them.
 bool LearnsFromKeptFeatures(const AtomicData& data, const AtomisticTaskOptions& options);
 
 // Errors of the tasks' Create.

@@ -12,9 +12,9 @@
 #include "absl/time/time.h"
 #include "lib/base/decimal.h"
 #include "lib/base/status_macros.h"
+#include "lib/train/files/log_format.h"
 #include "lib/train/step/data_loader.h"
 #include "lib/train/step/evaluate_examples.h"
-#include "lib/train/files/log_format.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {

@@ -11,18 +11,18 @@
 #include "lib/train/run_plan.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/init_flags.h"
-#include "tools/train/potential_outcome.h"
 #include "tools/train/make_task.h"
+#include "tools/train/potential_outcome.h"
 
 namespace rutile {
 namespace {
 
 constexpr double kFloatEpsilon = 6e-8;
-constexpr double kNoticeable = 1e-3;     // of a standardised feature, which is about 1
+constexpr double kNoticeable = 1e-3;     // of a standardized feature, which is about 1
 constexpr double kLargestAllowed = 0.1;  // a wrong kernel is off by more
 
 // Features are right to the precision of a float, relative to their size. Where they hardly vary (small displacements,
-// few structures), standardising leaves fewer digits, and right gradients differ by more than in other data.
+// few structures), standardizing leaves fewer digits, and right gradients differ by more than in other data.
 void AllowForRounding(const FeatureScaling& scaling, TrainerOptions* options) {
   const double rounding = kFloatEpsilon * scaling.Magnification();
   if (rounding > kNoticeable) {

@@ -13,8 +13,8 @@
 #include "lib/train/run_plan.h"
 #include "tools/common/flags/checkpoint_flags.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/train/replaced_runs.h"
 #include "tools/train/outcome.h"
+#include "tools/train/replaced_runs.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/train_progress.h"
 

@@ -12,8 +12,8 @@
 #include "lib/task/task.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/trainer.h"
 
 namespace rutile {
 

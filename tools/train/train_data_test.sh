@@ -43,11 +43,11 @@ if [ "$ways" != ram ]; then
   new_copies | while read -r copy; do rm "$shm/$copy"; done
   [ -s before ] || rmdir "$shm"
 fi
-# Kept neighbours, too; and structures have nothing that could be preloaded.
+# Kept neighbors, too; and structures have nothing that could be preloaded.
 structures="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 $tio2"
 $train $forces --cache_dir=kept --output_dir=k $structures > /dev/null 2>&1 || fail "cache_dir"
 $train $forces --cache_dir=kept --preload=ram --output_dir=k-ram $structures > /dev/null 2> log || fail "kept: $(cat log)"
-$diff k/last.safetensors k-ram/last.safetensors || fail "kept neighbours differ"
+$diff k/last.safetensors k-ram/last.safetensors || fail "kept neighbors differ"
 expect_error 1 'preload has no effect on structures' $train --preload=ram --output_dir=h $structures
 expect_error 1 'none, ram, shm' $train --preload=disk --output_dir=h f.safetensors
 cp n.safetensors huge.safetensors

@@ -16,35 +16,35 @@
 #include "lib/graph/known_file.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triples_file.h"
-#include "lib/kge/training/kge_examples.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/kge_examples.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "lib/train/step/first_batch_check.h"
 #include "lib/train/files/run_directory.h"
-#include "lib/train/run_plan.h"
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/run_plan.h"
+#include "lib/train/step/first_batch_check.h"
 #include "tools/common/flags/data_sha256.h"
-#include "tools/common/run/flag_settings.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/flags/trainer_flags.h"
-#include "tools/train/init_flags.h"
-#include "tools/train/init_kge.h"
+#include "tools/common/run/flag_settings.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/train/config_record.h"
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/memory_flags.h"
 #include "tools/train/flags/precision_flags.h"
 #include "tools/train/flags/process_flags.h"
-#include "tools/train/config_record.h"
-#include "tools/train/train_plot.h"
+#include "tools/train/init_flags.h"
+#include "tools/train/init_kge.h"
 #include "tools/train/run_member.h"
+#include "tools/train/train_plot.h"
 
 namespace rutile {
 namespace {
@@ -149,11 +149,11 @@ int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t bat
 }
 
 // What several processes make of the run, for the user and for a run that is resumed.
-void DescribeProcesses(const KgeOptions& model, bool synchronise, TrainerOptions* options,
+void DescribeProcesses(const KgeOptions& model, bool synchronize, TrainerOptions* options,
                        std::vector<std::string>* messages) {
   if (options->communicator == nullptr || options->shard_model) return;
-  if (model.model != KgeModel::kConvE || synchronise) return;
-  options->course["sync_batchnorm"] = absl::StrCat("false with ", options->communicator->size(), " processes");
+  if (model.model != KgeModel::kConvE || synchronize) return;
+  options->config["sync_batchnorm"] = absl::StrCat("false with ", options->communicator->size(), " processes");
   messages->push_back(
       "each process's batch norms see its share of the batch: the run is not that of one process, but of as many with "
       "smaller batches for the norms (--strategy=tensor_parallel or --sync_batchnorm makes it the same)");
@@ -185,8 +185,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options));
-  ASSIGN_OR_RETURN(const bool synchronise, SyncNormsFromFlags(model, options));
-  DescribeProcesses(model, synchronise, &options, &messages);
+  ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options));
+  DescribeProcesses(model, synchronize, &options, &messages);
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }
@@ -205,7 +205,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   // Norms of the reference see one process's batch.
-  if ((factors != FactorRounding::kNone || synchronise) && options.check_gradient) {
+  if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient) {
     RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, options));
     options.check_gradient = false;
   }
@@ -214,8 +214,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, factors));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
-    if (synchronise) {
-      task->SynchroniseNorms([&](absl::Span<double> values) { return communicator->Sum(values); });
+    if (synchronize) {
+      task->SynchronizeNorms([&](absl::Span<double> values) { return communicator->Sum(values); });
     }
     if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),

@@ -76,12 +76,12 @@ refuses 'sync_batchnorm has no effect with --strategy=tensor_parallel' --sync_ba
 refuses 'does not go with parameter groups' --parameter_groups='entity.*:optimizer=sgd'
 refuses 'compile_mode is none' --compile_mode=none
 expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
-# Norms that see other shares than before make another run; synchronised, the number of processes may change.
+# Norms that see other shares than before make another run; synchronized, the number of processes may change.
 # shellcheck disable=SC2086
 $train $kge --strategy=ddp --num_processes=2 --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log
 grep -q 'sync_batchnorm is "false with 2 processes", but the run to resume has not set' log || fail "other norms: $(cat log)"
 # shellcheck disable=SC2086
-$train $kge --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log || fail "synchronised, then alone: $(cat log)"
+$train $kge --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log || fail "synchronized, then alone: $(cat log)"
 # shellcheck disable=SC2086
 $train $kge --num_processes=2 --sync_batchnorm --compile_mode=none --output_dir=z kg.safetensors > /dev/null 2> log
 grep -q 'sync_batchnorm has no effect with --compile_mode=none' log || fail "eager: $(cat log)"

@@ -17,23 +17,23 @@
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/distinct_inputs.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/split_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/flags/trainer_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/train/config_record.h"
 #include "tools/train/flags/compile_flags.h"
 #include "tools/train/flags/data_flags.h"
-#include "tools/train/init_flags.h"
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/memory_flags.h"
 #include "tools/train/flags/potential_flags.h"
 #include "tools/train/flags/precision_flags.h"
 #include "tools/train/flags/process_flags.h"
-#include "tools/train/config_record.h"
-#include "tools/train/potential_member.h"
-#include "tools/train/train_plot.h"
-#include "tools/train/run_member.h"
+#include "tools/train/init_flags.h"
 #include "tools/train/make_task.h"
+#include "tools/train/potential_member.h"
+#include "tools/train/run_member.h"
+#include "tools/train/train_plot.h"
 
 namespace rutile {
 namespace {
@@ -114,14 +114,14 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
     options.num_workers = 0;
   }
   task_options.step_threads = StepThreads(data, task_options, split, options.batch_size);
-  if (data.beyond_memory() && options.num_workers == 0) {
+  if (data.exceeds_memory() && options.num_workers == 0) {
     PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (const std::string same = SameContents(metadata, inputs); !same.empty()) PrintWarning(same);
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   options.data_sha256 = DataSha256(metadata, inputs);
-  options.course = DataCourse(data);
+  options.config = DataConfig(data);
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);

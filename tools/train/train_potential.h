@@ -1,4 +1,4 @@
-// train of structures, features or neighbours: a potential.
+// train of structures, features or neighbors: a potential.
 
 #ifndef RUTILE_TOOLS_TRAIN_TRAIN_POTENTIAL_H_
 #define RUTILE_TOOLS_TRAIN_TRAIN_POTENTIAL_H_

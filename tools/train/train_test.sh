@@ -49,7 +49,7 @@ wait $!
 [ $? = 143 ] || fail "status after SIGTERM"
 [ -s e/checkpoints/last.safetensors ] || fail "no checkpoint after SIGTERM"
 
-# The reference path and every optimiser reach about the same.
+# The reference path and every optimizer reach about the same.
 for flags in --compile_mode=none --optimizer=adamw "--optimizer=sgd --momentum=0.9" "--optimizer=rmsprop --centered" \
   "--optimizer=adagrad --learning_rate=0.1" "--optimizer=schedule-free-adamw --warmup_steps=20" \
   "--parameter_groups=network.Ti.*:lr_scale=0.5;network.O.*:optimizer=sgd,momentum=0.9" \

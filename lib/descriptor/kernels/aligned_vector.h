@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// Memory for vectors. Grows and never shrinks; new elements are not initialised.
+// Memory for vectors. Grows and never shrinks; new elements are not initialized.
 template <typename T>
 class AlignedVector {
  public:

@@ -307,7 +307,7 @@ HWY_INLINE void AddTangents(D d, V x, V y, V two_z, V dx, V dy, V two_dz, PowerT
   }
 }
 
-// How the neighbours of slots move: the change of r, and of the unit vector; [slots, lanes] each.
+// How the neighbors of slots move: the change of r, and of the unit vector; [slots, lanes] each.
 template <typename T>
 struct SlotTangents {
   const T *x, *y, *z, *r;

@@ -1,4 +1,4 @@
-// B_lm = sum_j f_c(r_j) q_lm(z_j) (x_j + i y_j)^m of chebyshev_tables.h: lanes are neighbours. Included once for each
+// B_lm = sum_j f_c(r_j) q_lm(z_j) (x_j + i y_j)^m of chebyshev_tables.h: lanes are neighbors. Included once for each
 // Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_ANGULAR_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rutile {
 namespace HWY_NAMESPACE {
 
-// Neighbours of one species within ang_cutoff: r_ij on input, padded to whole vectors with z = tables.ang_padding.
+// Neighbors of one species within ang_cutoff: r_ij on input, padded to whole vectors with z = tables.ang_padding.
 template <typename T>
 struct AngularNeighbors {
   T *x, *y, *z;
@@ -238,7 +238,7 @@ HWY_NOINLINE T AddHarmonicsOfHighOrder(D d, const ChebyshevTables<T>& tables, co
 
 constexpr int kHighestUnrolledOrder = 6;
 
-// to.plain[b] += B_b of the neighbours, to.spin[b] += weight times it, in the order of ChebyshevTables::angular, and
+// to.plain[b] += B_b of the neighbors, to.spin[b] += weight times it, in the order of ChebyshevTables::angular, and
 // returns sum_j f_c^2. Overwrites `from` and `state`.
 template <int kOrder = kHighestUnrolledOrder, class D, typename T = hn::TFromD<D>>
 HWY_INLINE T AddAngularSums(D d, const ChebyshevTables<T>& tables, const AngularNeighbors<T>& from,

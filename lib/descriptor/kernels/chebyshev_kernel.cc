@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 
 using Wide = hn::ScalableTag<double>;
 
-// How many neighbours of each species were found.
+// How many neighbors of each species were found.
 struct Found {
   size_t radial, angular;
 };
@@ -39,7 +39,7 @@ HWY_INLINE void StoreChosen(V v, M mask, T* to) {
   }
 }
 
-// The vectors of eight neighbours or fewer from pair p of the list; lanes beyond its end are 0.
+// The vectors of eight neighbors or fewer from pair p of the list; lanes beyond its end are 0.
 struct PairBlock {
   hn::Vec<Wide> x, y, z;
 };
@@ -56,7 +56,7 @@ HWY_INLINE PairBlock LoadPairs(const NeighborList& neighbors, int64_t p) {
   return {hn::Load(d, last[0]), hn::Load(d, last[1]), hn::Load(d, last[2])};
 }
 
-// Sorts the neighbours of one atom by species: r^2 and r_ij of those within the cutoffs, then padding. kSpecies is the
+// Sorts the neighbors of one atom by species: r^2 and r_ij of those within the cutoffs, then padding. kSpecies is the
 // number of species where that is worth a loop of its own, or 0 for any.
 template <int kSpecies, typename T>
 HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_of_atom, const NeighborList& neighbors,
@@ -251,7 +251,7 @@ ChebyshevScratch<T>::ChebyshevScratch(const ChebyshevTables<T>& tables)
 template <typename T>
 void ChebyshevScratch<T>::Reserve(size_t neighbors) {
   if (neighbors + 2 * kWidestVector <= capacity_) return;
-  // Half more, so that a growing neighbourhood does not reallocate each time.
+  // Half more, so that a growing neighborhood does not reallocate each time.
   capacity_ = RoundUp(neighbors + neighbors / 2 + 2 * kWidestVector);
   arrays_ = hwy::AllocateAligned<T>((5 * num_species_ + 4) * capacity_);
   species_of_neighbor_ = hwy::AllocateAligned<double>(capacity_);

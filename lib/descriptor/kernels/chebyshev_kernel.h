@@ -1,8 +1,8 @@
-// The Chebyshev descriptor of all atoms of a structure, vectorised: plain, SSE4, AVX2 or AVX-512, chosen at run time.
+// The Chebyshev descriptor of all atoms of a structure, vectorized: plain, SSE4, AVX2 or AVX-512, chosen at run time.
 //
-// The neighbours of an atom are first sorted by species into short arrays, so that a sum over each species serves the
-// features with weight 1 and those with typespins. Lanes are neighbours; a short last block is padded with neighbours
-// beyond the cutoff, which add exactly nothing. The order of every sum is fixed by the neighbour list.
+// The neighbors of an atom are first sorted by species into short arrays, so that a sum over each species serves the
+// features with weight 1 and those with typespins. Lanes are neighbors; a short last block is padded with neighbors
+// beyond the cutoff, which add exactly nothing. The order of every sum is fixed by the neighbor list.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_
@@ -18,13 +18,13 @@
 
 namespace rutile {
 
-// Scratch of one thread. Grows to the largest neighbourhood that it sees.
+// Scratch of one thread. Grows to the largest neighborhood that it sees.
 template <typename T>
 class ChebyshevScratch {
  public:
   explicit ChebyshevScratch(const ChebyshevTables<T>& tables);
 
-  // Makes room for atoms with up to `neighbors` neighbours.
+  // Makes room for atoms with up to `neighbors` neighbors.
   void Reserve(size_t neighbors);
   // [N] the species as doubles, to compare with in vectors; valid until the next call.
   const double* SetSpecies(absl::Span<const uint8_t> species);

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// Atom 0 has `count` neighbours, the others none: their species are all there is of them.
+// Atom 0 has `count` neighbors, the others none: their species are all there is of them.
 struct Environment {
   std::vector<uint8_t> species;
   NeighborList neighbors;
@@ -96,7 +96,7 @@ void ExpectAllEqualReference(const ChebyshevOptions& options, const Environment&
 TEST(ChebyshevKernelTest, AnyNumberOfNeighbors) {
   ForEachTarget([] {
     for (const int count : {0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 200}) {
-      SCOPED_TRACE(absl::StrCat(count, " neighbours"));
+      SCOPED_TRACE(absl::StrCat(count, " neighbors"));
       for (const double reach : {3.9, 5.0, 7.0}) {
         ExpectAllEqualReference(Options(2, 10, 4), RandomEnvironment(count, 2, reach, count));
       }

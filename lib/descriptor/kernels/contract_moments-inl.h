@@ -1,4 +1,4 @@
-// What the kernels do for a group of atoms beside its neighbours: rows of features in and out, contractions of moments.
+// What the kernels do for a group of atoms beside its neighbors: rows of features in and out, contractions of moments.
 // Included once for each Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_CONTRACT_MOMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -30,7 +30,7 @@ HWY_NOINLINE void LoadRows(D d, const T* rows, const int32_t* atoms, int64_t num
   constexpr int kLanes = ConstantLanes(D());
   const T* row[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
-    // A lane without an atom has no neighbours, so that any finite row does.
+    // A lane without an atom has no neighbors, so that any finite row does.
     row[lane] = rows + int64_t{atoms[lane] < num_atoms ? atoms[lane] : atoms[0]} * num_features;
   }
   int n = 0;

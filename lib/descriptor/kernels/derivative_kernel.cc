@@ -13,11 +13,11 @@
 
 #include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_moments-inl.h"
+#include "lib/descriptor/kernels/contract_moments-inl.h"
 #include "lib/descriptor/kernels/force_scatter-inl.h"
 #include "lib/descriptor/kernels/group_layout-inl.h"
-#include "lib/descriptor/kernels/contract_moments-inl.h"
-#include "lib/descriptor/kernels/radial_basis-inl.h"
 #include "lib/descriptor/kernels/interleave-inl.h"
+#include "lib/descriptor/kernels/radial_basis-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {
@@ -26,20 +26,20 @@ namespace HWY_NAMESPACE {
 // --- Features ---
 
 template <typename T>
-HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, LaneState<T>* state,
-                         T* features) {
+HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeometry& geometry,
+                         InterleavedNeighbors<T>* state, T* features) {
   constexpr LaneTag<T> d = {};
   const size_t lanes = hn::Lanes(d);
   state->lanes = static_cast<int>(lanes);
   state->num_atoms = geometry.species.size();
   state->sampled.clear();
-  NeighborLanes<T>& all = state->sorted;
+  NeighborBlocks<T>& all = state->sorted;
   SortNeighbors(d, tables, geometry, &state->sort, &all);
   if (tables.method != AngularMethod::kTriplets) {
     all.moments.Resize(all.num_groups * NumMoments(tables) * lanes);
   }
   state->all = all.view();
-  const Kernel<T> k = {tables, state, state->all};
+  const GroupLayout<T> k = {tables, state, state->all};
 
   Arena<T> arena = k.MakeArena();
   T* const row = arena.Take(tables.num_features);
@@ -85,8 +85,8 @@ HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeomet
 // --- The vector-Jacobian product ---
 
 template <bool kStrain, typename T>
-HWY_NOINLINE void Vjp(const Kernel<T>& k, const T* slopes, double* strain_gradient) {
-  using V = typename Kernel<T>::V;
+HWY_NOINLINE void Vjp(const GroupLayout<T>& k, const T* slopes, double* strain_gradient) {
+  using V = typename GroupLayout<T>::V;
   const auto d = k.d;
   const ChebyshevTables<T>& tables = k.tables;
   const size_t lanes = k.lanes;
@@ -104,7 +104,7 @@ HWY_NOINLINE void Vjp(const Kernel<T>& k, const T* slopes, double* strain_gradie
   T* const species_self = arena.Take(1);
   T* const value = arena.Take(std::max(k.radial, k.angular));
   T* const slope = arena.Take(std::max(k.radial, k.angular));
-  T* const centre_buffer = arena.Take(3);
+  T* const center_buffer = arena.Take(3);
   for (int64_t g = 0; g < k.neighbors.num_groups; ++g) {
     const int32_t* const atoms = k.Atoms(g);
     const size_t size = k.Size(g);
@@ -120,7 +120,7 @@ HWY_NOINLINE void Vjp(const Kernel<T>& k, const T* slopes, double* strain_gradie
                        base + w * k.harmonics * lanes, half_self + w * lanes);
       }
     }
-    Vector3<V> centre = {hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    Vector3<V> center = {hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     StrainSums<V> strain = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     for (int s = 0; s < k.num_species; ++s) {
       const auto& block = k.Block(g, s);
@@ -142,14 +142,14 @@ HWY_NOINLINE void Vjp(const Kernel<T>& k, const T* slopes, double* strain_gradie
         RadialSlope(d, tables, slots.r, block.radial, value, slope, along);
         AddAlong(d, slots, along, block.radial, block.angular, x, y, z);
       }
-      AddForces<kStrain>(d, slots, k.Indices(g, s), block.slots, x, y, z, force4, &centre, &strain);
+      AddForces<kStrain>(d, slots, k.Indices(g, s), block.slots, x, y, z, force4, &center, &strain);
     }
-    hn::Store(centre.x, d, centre_buffer);
-    hn::Store(centre.y, d, centre_buffer + lanes);
-    hn::Store(centre.z, d, centre_buffer + 2 * lanes);
+    hn::Store(center.x, d, center_buffer);
+    hn::Store(center.y, d, center_buffer + lanes);
+    hn::Store(center.z, d, center_buffer + 2 * lanes);
     for (size_t lane = 0; lane < lanes; ++lane) {
       T* const own = force4 + 4 * kForceSums * int64_t{atoms[lane]};
-      for (int axis = 0; axis < 3; ++axis) own[axis] += centre_buffer[axis * lanes + lane];
+      for (int axis = 0; axis < 3; ++axis) own[axis] += center_buffer[axis * lanes + lane];
     }
     if constexpr (kStrain) {
       const V parts[6] = {strain.xx, strain.xy, strain.xz, strain.yy, strain.yz, strain.zz};
@@ -162,8 +162,8 @@ HWY_NOINLINE void Vjp(const Kernel<T>& k, const T* slopes, double* strain_gradie
 // --- The Jacobian-vector product ---
 
 template <bool kStrain, typename T>
-HWY_NOINLINE void Jvp(const Kernel<T>& k, const double* strain, T* tangents) {
-  using V = typename Kernel<T>::V;
+HWY_NOINLINE void Jvp(const GroupLayout<T>& k, const double* strain, T* tangents) {
+  using V = typename GroupLayout<T>::V;
   const auto d = k.d;
   const ChebyshevTables<T>& tables = k.tables;
   const size_t lanes = k.lanes;
@@ -180,7 +180,7 @@ HWY_NOINLINE void Jvp(const Kernel<T>& k, const double* strain, T* tangents) {
   T* const product = arena.Take(1);
   T* const self = arena.Take(2);
   T* const by_degree = arena.Take(k.angular);
-  T* const centre_buffer = arena.Take(3);
+  T* const center_buffer = arena.Take(3);
   for (int64_t g = 0; g < k.neighbors.num_groups; ++g) {
     const int32_t* const atoms = k.Atoms(g);
     const size_t size = k.Size(g);
@@ -192,18 +192,18 @@ HWY_NOINLINE void Jvp(const Kernel<T>& k, const double* strain, T* tangents) {
     FillZero(d, 2, self);
     for (size_t lane = 0; lane < lanes; ++lane) {
       for (int axis = 0; axis < 3; ++axis) {
-        centre_buffer[axis * lanes + lane] = vector4[4 * int64_t{atoms[lane]} + axis];
+        center_buffer[axis * lanes + lane] = vector4[4 * int64_t{atoms[lane]} + axis];
       }
     }
-    const Vector3<V> centre = {hn::Load(d, centre_buffer), hn::Load(d, centre_buffer + lanes),
-                               hn::Load(d, centre_buffer + 2 * lanes)};
+    const Vector3<V> center = {hn::Load(d, center_buffer), hn::Load(d, center_buffer + lanes),
+                               hn::Load(d, center_buffer + 2 * lanes)};
     for (int s = 0; s < k.num_species; ++s) {
       const auto& block = k.Block(g, s);
       if (block.slots == 0) continue;
       const Slots<T> slots = k.SlotsOf(g, s);
       const size_t before = k.Before(g, s);
       T *const x = all_x + before, *const y = all_y + before, *const z = all_z + before, *const r = all_r + before;
-      SlotChanges<kStrain>(d, slots, k.Indices(g, s), block.slots, block.angular, vector4, centre, strain_t, x, y, z,
+      SlotChanges<kStrain>(d, slots, k.Indices(g, s), block.slots, block.angular, vector4, center, strain_t, x, y, z,
                            r);
       const T spin = tables.spins[s];
       if (block.radial > 0) {
@@ -234,19 +234,19 @@ HWY_NOINLINE void Jvp(const Kernel<T>& k, const double* strain, T* tangents) {
   }
 }
 
-// The neighbours that a product with `sampled` runs over.
+// The neighbors that a product with `sampled` runs over.
 template <typename T>
-HWY_INLINE LaneView<T> Select(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
-                              LaneState<T>* state) {
+HWY_INLINE InterleavedView<T> Select(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
+                                     InterleavedNeighbors<T>* state) {
   CHECK_EQ(state->lanes, static_cast<int>(hn::Lanes(LaneTag<T>())))
       << "Features ran on another instruction set than its products";
   return SelectSampled(tables, sampled, state);
 }
 
 template <typename T>
-HWY_INLINE void VjpStructure(const ChebyshevTables<T>& tables, LaneState<T>* state, const T* slopes,
+HWY_INLINE void VjpStructure(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* slopes,
                              absl::Span<const uint8_t> sampled, T* force, double* strain_gradient) {
-  const Kernel<T> kernel = {tables, state, Select(tables, sampled, state)};
+  const GroupLayout<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
   state->vector4.Resize(4 * kForceSums * (num_atoms + 1));
   T* const force4 = state->vector4.data();
@@ -269,11 +269,11 @@ HWY_INLINE void VjpStructure(const ChebyshevTables<T>& tables, LaneState<T>* sta
 }
 
 template <typename T>
-HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, LaneState<T>* state, const T* direction,
+HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* direction,
                              absl::Span<const uint8_t> sampled, const double* strain, T* tangents) {
-  const Kernel<T> kernel = {tables, state, Select(tables, sampled, state)};
+  const GroupLayout<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
-  // Centres that are left out do not change.
+  // Centers that are left out do not change.
   if (kernel.neighbors.atom != state->all.atom) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
   state->vector4.Resize(4 * (num_atoms + 1));
   T* const vector4 = state->vector4.data();
@@ -288,27 +288,27 @@ HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, LaneState<T>* sta
   }
 }
 
-void FeaturesFloat(const ChebyshevTables<float>& tables, const StructureGeometry& geometry, LaneState<float>* state,
-                   float* features) {
+void FeaturesFloat(const ChebyshevTables<float>& tables, const StructureGeometry& geometry,
+                   InterleavedNeighbors<float>* state, float* features) {
   Features(tables, geometry, state, features);
 }
-void FeaturesDouble(const ChebyshevTables<double>& tables, const StructureGeometry& geometry, LaneState<double>* state,
-                    double* features) {
+void FeaturesDouble(const ChebyshevTables<double>& tables, const StructureGeometry& geometry,
+                    InterleavedNeighbors<double>* state, double* features) {
   Features(tables, geometry, state, features);
 }
-void VjpFloat(const ChebyshevTables<float>& tables, LaneState<float>* state, const float* slopes,
+void VjpFloat(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* slopes,
               absl::Span<const uint8_t> sampled, float* force, double* strain_gradient) {
   VjpStructure(tables, state, slopes, sampled, force, strain_gradient);
 }
-void VjpDouble(const ChebyshevTables<double>& tables, LaneState<double>* state, const double* slopes,
+void VjpDouble(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* slopes,
                absl::Span<const uint8_t> sampled, double* force, double* strain_gradient) {
   VjpStructure(tables, state, slopes, sampled, force, strain_gradient);
 }
-void JvpFloat(const ChebyshevTables<float>& tables, LaneState<float>* state, const float* direction,
+void JvpFloat(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* direction,
               absl::Span<const uint8_t> sampled, const double* strain, float* tangents) {
   JvpStructure(tables, state, direction, sampled, strain, tangents);
 }
-void JvpDouble(const ChebyshevTables<double>& tables, LaneState<double>* state, const double* direction,
+void JvpDouble(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* direction,
                absl::Span<const uint8_t> sampled, const double* strain, double* tangents) {
   JvpStructure(tables, state, direction, sampled, strain, tangents);
 }
@@ -332,37 +332,37 @@ HWY_EXPORT(JvpDouble);
 }  // namespace
 
 template <>
-void LaneFeatures(const ChebyshevTables<float>& tables, const StructureGeometry& geometry, LaneState<float>* state,
-                  float* features) {
+void LaneFeatures(const ChebyshevTables<float>& tables, const StructureGeometry& geometry,
+                  InterleavedNeighbors<float>* state, float* features) {
   HWY_DYNAMIC_DISPATCH(FeaturesFloat)(tables, geometry, state, features);
 }
 
 template <>
-void LaneFeatures(const ChebyshevTables<double>& tables, const StructureGeometry& geometry, LaneState<double>* state,
-                  double* features) {
+void LaneFeatures(const ChebyshevTables<double>& tables, const StructureGeometry& geometry,
+                  InterleavedNeighbors<double>* state, double* features) {
   HWY_DYNAMIC_DISPATCH(FeaturesDouble)(tables, geometry, state, features);
 }
 
 template <>
-void LaneVjp(const ChebyshevTables<float>& tables, LaneState<float>* state, const float* slopes,
+void LaneVjp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* slopes,
              absl::Span<const uint8_t> sampled, float* force, double* strain_gradient) {
   HWY_DYNAMIC_DISPATCH(VjpFloat)(tables, state, slopes, sampled, force, strain_gradient);
 }
 
 template <>
-void LaneVjp(const ChebyshevTables<double>& tables, LaneState<double>* state, const double* slopes,
+void LaneVjp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* slopes,
              absl::Span<const uint8_t> sampled, double* force, double* strain_gradient) {
   HWY_DYNAMIC_DISPATCH(VjpDouble)(tables, state, slopes, sampled, force, strain_gradient);
 }
 
 template <>
-void LaneJvp(const ChebyshevTables<float>& tables, LaneState<float>* state, const float* direction,
+void LaneJvp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* direction,
              absl::Span<const uint8_t> sampled, const double* strain, float* tangents) {
   HWY_DYNAMIC_DISPATCH(JvpFloat)(tables, state, direction, sampled, strain, tangents);
 }
 
 template <>
-void LaneJvp(const ChebyshevTables<double>& tables, LaneState<double>* state, const double* direction,
+void LaneJvp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* direction,
              absl::Span<const uint8_t> sampled, const double* strain, double* tangents) {
   HWY_DYNAMIC_DISPATCH(JvpDouble)(tables, state, direction, sampled, strain, tangents);
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
 
 namespace rutile {
@@ -16,13 +16,13 @@ namespace rutile {
 // As the methods of DescriptorDerivatives; lengths are not checked. A product runs on the instruction set that Features
 // ran on, or CHECK-fails.
 template <typename T>
-void LaneFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, LaneState<T>* state,
+void LaneFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, InterleavedNeighbors<T>* state,
                   T* features);
 template <typename T>
-void LaneVjp(const ChebyshevTables<T>& tables, LaneState<T>* state, const T* slopes, absl::Span<const uint8_t> sampled,
-             T* force, double* strain_gradient);
+void LaneVjp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* slopes,
+             absl::Span<const uint8_t> sampled, T* force, double* strain_gradient);
 template <typename T>
-void LaneJvp(const ChebyshevTables<T>& tables, LaneState<T>* state, const T* direction,
+void LaneJvp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* direction,
              absl::Span<const uint8_t> sampled, const double* strain, T* tangents);
 
 }  // namespace rutile

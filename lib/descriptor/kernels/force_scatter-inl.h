@@ -1,4 +1,4 @@
-// From slots of neighbours to vectors of atoms and back: forces, directions, strain. Included once for each Highway
+// From slots of neighbors to vectors of atoms and back: forces, directions, strain. Included once for each Highway
 // target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_FORCE_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums of each atom that do not wait for each other: the lanes of a slot often have the same neighbour.
+// Sums of each atom that do not wait for each other: the lanes of a slot often have the same neighbor.
 constexpr int kForceSums = 4;
 
 // force4[atom of each lane, lane % kForceSums] -= (x, y, z), one lane after the other. force4: [N + 1, kForceSums, 4].
@@ -105,12 +105,12 @@ HWY_INLINE void AddAlong(D d, const Slots<T>& slots, const T* along, size_t coun
   }
 }
 
-// Forces of one block from the derivatives by r_ij in x, y, z; what the centres gain.
+// Forces of one block from the derivatives by r_ij in x, y, z; what the centers gain.
 template <bool kStrain, class D, class V, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t count, const T* x, const T* y,
-                            const T* z, T* force4, Vector3<V>* centre, StrainSums<V>* strain) {
+                            const T* z, T* force4, Vector3<V>* center, StrainSums<V>* strain) {
   const size_t lanes = hn::Lanes(d);
-  Vector3<V> sum = *centre;
+  Vector3<V> sum = *center;
   for (size_t p = 0; p < count * lanes; p += lanes) {
     const V dx = hn::Load(d, x + p), dy = hn::Load(d, y + p), dz = hn::Load(d, z + p);
     sum = {hn::Add(sum.x, dx), hn::Add(sum.y, dy), hn::Add(sum.z, dz)};
@@ -123,13 +123,13 @@ HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t
     }
     SubtractAtAtoms(d, dx, dy, dz, j + p, force4);
   }
-  *centre = sum;
+  *center = sum;
 }
 
 // How the slots of one block change: r, and the unit vector up to `angular` slots.
 template <bool kStrain, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void SlotChanges(D d, const Slots<T>& slots, const int32_t* j, size_t count, size_t angular,
-                              const T* vector4, const Vector3<hn::Vec<D>>& centre, const T* strain, T* x, T* y, T* z,
+                              const T* vector4, const Vector3<hn::Vec<D>>& center, const T* strain, T* x, T* y, T* z,
                               T* r) {
   using V = hn::Vec<D>;
   const size_t lanes = hn::Lanes(d);
@@ -137,7 +137,7 @@ HWY_NOINLINE void SlotChanges(D d, const Slots<T>& slots, const int32_t* j, size
     const V ux = hn::Load(d, slots.x + p), uy = hn::Load(d, slots.y + p), uz = hn::Load(d, slots.z + p);
     const V length = hn::Load(d, slots.r + p);
     Vector3<V> change = GatherFromAtoms(d, vector4, j + p);
-    change = {hn::Sub(change.x, centre.x), hn::Sub(change.y, centre.y), hn::Sub(change.z, centre.z)};
+    change = {hn::Sub(change.x, center.x), hn::Sub(change.y, center.y), hn::Sub(change.z, center.z)};
     if constexpr (kStrain) {
       const V rx = hn::Mul(length, ux), ry = hn::Mul(length, uy), rz = hn::Mul(length, uz);
       const auto row = [&](const T* e, V v) HWY_ATTR {

@@ -35,18 +35,18 @@ class Packer {
 }  // namespace
 
 template <typename T>
-void KeptLanes<T>::Free::operator()(char* memory) const {
+void GeometrySnapshot<T>::Free::operator()(char* memory) const {
   ::operator delete(memory, kLine);
 }
 
 template <typename T>
-KeptLanes<T>::KeptLanes(const LaneState<T>& state, size_t num_species, int num_moments)
+GeometrySnapshot<T>::GeometrySnapshot(const InterleavedNeighbors<T>& state, size_t num_species, int num_moments)
     : lanes_(state.lanes), num_atoms_(state.num_atoms) {
-  const LaneView<T>& all = state.all;
+  const InterleavedView<T>& all = state.all;
   const int64_t groups = all.num_groups, blocks = groups * static_cast<int64_t>(num_species);
   const int64_t slots = blocks == 0 ? 0 : all.block[blocks - 1].begin + all.block[blocks - 1].slots;
   const int64_t atoms = groups * lanes_, elements = slots * lanes_, moments = atoms * num_moments;
-  size_ = WholeLines<int32_t>(atoms) + WholeLines<LaneBlock>(blocks) + 4 * WholeLines<T>(elements) +
+  size_ = WholeLines<int32_t>(atoms) + WholeLines<InterleavedBlock>(blocks) + 4 * WholeLines<T>(elements) +
           WholeLines<int32_t>(elements) + WholeLines<T>(moments);
   memory_.reset(static_cast<char*>(::operator new(size_, kLine)));
   Packer packer(memory_.get());
@@ -61,7 +61,7 @@ KeptLanes<T>::KeptLanes(const LaneState<T>& state, size_t num_species, int num_m
   view_.moments = packer.Copy(all.moments, moments);
 }
 
-template class KeptLanes<float>;
-template class KeptLanes<double>;
+template class GeometrySnapshot<float>;
+template class GeometrySnapshot<double>;
 
 }  // namespace rutile

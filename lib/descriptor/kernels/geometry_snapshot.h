@@ -1,4 +1,4 @@
-// Sorted neighbours and moments of a structure in one piece of memory, for as long as its atoms do not move.
+// Sorted neighbors and moments of a structure in one piece of memory, for as long as its atoms do not move.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_
@@ -12,18 +12,18 @@
 
 namespace rutile {
 
-// 20 bytes (36 in fp64) for each place of a neighbour, of which a tenth to a third is empty.
+// 20 bytes (36 in fp64) for each place of a neighbor, of which a tenth to a third is empty.
 template <typename T>
-class KeptLanes : public DescriptorDerivatives<T>::Kept {
+class GeometrySnapshot : public DescriptorDerivatives<T>::Kept {
  public:
   // A copy of state.all, after Features. num_moments: NumMoments of its tables.
-  KeptLanes(const LaneState<T>& state, size_t num_species, int num_moments);
+  GeometrySnapshot(const InterleavedNeighbors<T>& state, size_t num_species, int num_moments);
 
   int64_t bytes() const override { return static_cast<int64_t>(sizeof(*this)) + size_; }
 
   int lanes() const { return lanes_; }
   int64_t num_atoms() const { return num_atoms_; }
-  const LaneView<T>& view() const { return view_; }
+  const InterleavedView<T>& view() const { return view_; }
 
  private:
   struct Free {
@@ -34,7 +34,7 @@ class KeptLanes : public DescriptorDerivatives<T>::Kept {
   const int64_t num_atoms_;
   int64_t size_ = 0;  // bytes
   std::unique_ptr<char[], Free> memory_;
-  LaneView<T> view_;
+  InterleavedView<T> view_;
 };
 
 }  // namespace rutile

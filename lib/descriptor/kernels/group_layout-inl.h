@@ -13,8 +13,8 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/simd.h"
-#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/angular_moments-inl.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/contract_moments-inl.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
 #include "lib/descriptor/kernels/triplet_loops-inl.h"
@@ -49,13 +49,13 @@ class Arena {
 
 // Sizes, and where things of one group are.
 template <typename T>
-struct Kernel {
+struct GroupLayout {
   static constexpr LaneTag<T> d = {};
   using V = hn::Vec<LaneTag<T>>;
 
   const ChebyshevTables<T>& tables;
-  LaneState<T>* state;
-  const LaneView<T> neighbors;
+  InterleavedNeighbors<T>* state;
+  const InterleavedView<T> neighbors;
   const size_t lanes = hn::Lanes(d);
   const int num_species = static_cast<int>(tables.spins.size()), num_weights = num_species > 1 ? 2 : 1;
   const int radial = tables.rad_order + 1, angular = tables.ang_order + 1, harmonics = tables.num_harmonics;
@@ -67,7 +67,7 @@ struct Kernel {
   }
 
   const int32_t* Atoms(int64_t g) const { return &neighbors.atom[g * lanes]; }
-  const LaneBlock& Block(int64_t g, int s) const { return neighbors.block[g * num_species + s]; }
+  const InterleavedBlock& Block(int64_t g, int s) const { return neighbors.block[g * num_species + s]; }
   Slots<T> SlotsOf(int64_t g, int s) const {
     const size_t at = Block(g, s).begin * lanes;
     return {neighbors.x + at, neighbors.y + at, neighbors.z + at, neighbors.r + at};
@@ -84,7 +84,7 @@ struct Kernel {
   size_t AngularRow(int w) const { return RadialRow(w) + radial * lanes; }
   size_t MomentsOf(int64_t g, int w) const { return (g * num_weights + w) * harmonics * lanes; }
 
-  // f_c of a group's neighbours, with room for `value` and `slope`; what else `slots` point to is left to the caller.
+  // f_c of a group's neighbors, with room for `value` and `slope`; what else `slots` point to is left to the caller.
   void PrepareTriplets(int64_t g, T* value, T* slope, TripletSlots<T>* slots) const {
     for (int s = 0; s < num_species; ++s) {
       slots[s].at = SlotsOf(g, s);
@@ -101,7 +101,7 @@ struct Kernel {
 
 // Adds the angular features of a group to `row`. sums: [angular].
 template <typename T>
-HWY_NOINLINE void TripletFeatures(const Kernel<T>& k, int64_t g, T* sums, T* row) {
+HWY_NOINLINE void TripletFeatures(const GroupLayout<T>& k, int64_t g, T* sums, T* row) {
   k.state->slots.Resize(2 * k.Size(g));
   T* const value = k.state->slots.data();
   TripletSlots<T> slots[256];
@@ -120,7 +120,7 @@ HWY_NOINLINE void TripletFeatures(const Kernel<T>& k, int64_t g, T* sums, T* row
 // Derivatives by r_ij of the angular part of a group, from slopes q [F], to x, y, z [slots]. scratch: [2 angular]
 // vectors, and three [slots] for others.
 template <typename T>
-HWY_NOINLINE void TripletSlopes(const Kernel<T>& k, int64_t g, const T* q, T* value, T* slope, T* x, T* y, T* z,
+HWY_NOINLINE void TripletSlopes(const GroupLayout<T>& k, int64_t g, const T* q, T* value, T* slope, T* x, T* y, T* z,
                                 T* slots_scratch) {
   const size_t size = k.Size(g);
   T* const sum = slots_scratch;
@@ -146,10 +146,10 @@ HWY_NOINLINE void TripletSlopes(const Kernel<T>& k, int64_t g, const T* q, T* va
 }
 
 // Adds the change of the angular features of a group to `row`. value, slope: [angular] vectors; x, y, z, r: [slots] how
-// neighbours change; slots_scratch: three more of them.
+// neighbors change; slots_scratch: three more of them.
 template <typename T>
-HWY_NOINLINE void TripletChanges(const Kernel<T>& k, int64_t g, T* value, T* slope, const T* x, const T* y, const T* z,
-                                 const T* r, T* slots_scratch, T* row) {
+HWY_NOINLINE void TripletChanges(const GroupLayout<T>& k, int64_t g, T* value, T* slope, const T* x, const T* y,
+                                 const T* z, const T* r, T* slots_scratch, T* row) {
   const size_t size = k.Size(g);
   T* const df = slots_scratch;
   TripletSlots<T> slots[256];

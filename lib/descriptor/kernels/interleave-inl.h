@@ -1,4 +1,4 @@
-// From a neighbour list to NeighborLanes. Included once for each Highway target.
+// From a neighbor list to NeighborBlocks. Included once for each Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_INTERLEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_INTERLEAVE_INL_H_
@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using WideTag = hn::ScalableTag<double>;  // of vectors r_ij, in fp64 also for float
 using WideVec = hn::Vec<WideTag>;
 
-// Neighbours of one species in one lane, within the smaller of the two cutoffs and beyond it.
+// Neighbors of one species in one lane, within the smaller of the two cutoffs and beyond it.
 struct NearAndFar {
   int32_t near, far;
 };
@@ -136,7 +136,7 @@ HWY_INLINE void StoreChosenIndices(const int32_t* j, int32_t first, hn::Mask<Wid
 #endif
 }
 
-// Lists of neighbours, one of each kind for each species.
+// Lists of neighbors, one of each kind for each species.
 template <typename T>
 struct Lists {
   T *x, *y, *z;
@@ -145,7 +145,7 @@ struct Lists {
   Lists From(size_t at) const { return {x + at, y + at, z + at, j + at}; }
 };
 
-// The neighbours of atom i into the lists of a lane, near ones first. far: scratch for as many lists.
+// The neighbors of atom i into the lists of a lane, near ones first. far: scratch for as many lists.
 template <typename T>
 HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, const double* row4,
                            int64_t i, size_t capacity, const Lists<T>& near, const Lists<T>& far, NearAndFar* found) {
@@ -212,8 +212,8 @@ HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeom
 // Slots of one species of a group from the lists of its lanes, padded. lists: that of the species in the first lane.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_atoms, const Lists<T>& lists,
-                             size_t lane_stride, const NearAndFar* found, int64_t begin, LaneBlock* block,
-                             NeighborLanes<T>* to) {
+                             size_t lane_stride, const NearAndFar* found, int64_t begin, InterleavedBlock* block,
+                             NeighborBlocks<T>* to) {
   constexpr int kLanes = ConstantLanes(D());
   const hn::Rebind<int32_t, D> d32;
   const int num_species = static_cast<int>(tables.spins.size());
@@ -259,7 +259,7 @@ HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_
 
 // Unit vectors in place, and distances.
 template <class D, typename T = hn::TFromD<D>>
-HWY_INLINE void Normalize(D d, size_t begin, size_t end, NeighborLanes<T>* to) {
+HWY_INLINE void Normalize(D d, size_t begin, size_t end, NeighborBlocks<T>* to) {
   for (size_t p = begin; p < end; p += hn::Lanes(d)) {
     T *const x = to->x.data() + p, *const y = to->y.data() + p, *const z = to->z.data() + p;
     const auto vx = hn::Load(d, x), vy = hn::Load(d, y), vz = hn::Load(d, z);
@@ -272,10 +272,10 @@ HWY_INLINE void Normalize(D d, size_t begin, size_t end, NeighborLanes<T>* to) {
   }
 }
 
-// All neighbours of a structure. Atoms with the same species, then with similar numbers of neighbours, share a group.
+// All neighbors of a structure. Atoms with the same species, then with similar numbers of neighbors, share a group.
 template <class D, typename T = hn::TFromD<D>>
 void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometry& geometry, SortScratch<T>* scratch,
-                   NeighborLanes<T>* to) {
+                   NeighborBlocks<T>* to) {
   const size_t lanes = hn::Lanes(d), num_species = tables.spins.size();
   const int64_t num_atoms = geometry.species.size();
   scratch->row4.Resize(4 * num_atoms);

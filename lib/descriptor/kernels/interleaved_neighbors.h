@@ -1,9 +1,9 @@
 // Atoms side by side: what the moment form of DescriptorDerivatives keeps of a structure.
 //
-// A lane of a vector is an atom; the k-th neighbours of eight atoms (four in fp64) lie together in a slot. So no sum
-// over neighbours ever crosses lanes, slopes and moments of a group of atoms are vectors as they are, and an atom with
-// four neighbours of a species wastes little. Atoms with similar numbers of neighbours share a group; what a lane lacks
-// is padded with neighbours beyond the cutoffs, which add exactly nothing.
+// A lane of a vector is an atom; the k-th neighbors of eight atoms (four in fp64) lie together in a slot. So no sum
+// over neighbors ever crosses lanes, slopes and moments of a group of atoms are vectors as they are, and an atom with
+// four neighbors of a species wastes little. Atoms with similar numbers of neighbors share a group; what a lane lacks
+// is padded with neighbors beyond the cutoffs, which add exactly nothing.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_INTERLEAVED_NEIGHBORS_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_INTERLEAVED_NEIGHBORS_H_
@@ -12,48 +12,48 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/descriptor/kernels/aligned_vector.h"
 #include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/kernels/aligned_vector.h"
 
 namespace rutile {
 
-// Slots [begin, begin + slots): neighbours of one species. In each lane those within the smaller cutoff come first.
-struct LaneBlock {
+// Slots [begin, begin + slots): neighbors of one species. In each lane those within the smaller cutoff come first.
+struct InterleavedBlock {
   int64_t begin;
   int32_t slots;
-  int32_t radial, angular;  // slots up to here have neighbours within the cutoff
+  int32_t radial, angular;  // slots up to here have neighbors within the cutoff
   int32_t first;            // of the angular ones, triplets without a slot up to here do not count
 };
 
 // G groups of `lanes` atoms, S species, H harmonics.
 template <typename T>
-struct LaneView {
+struct InterleavedView {
   int64_t num_groups = 0;
-  const int32_t* atom = nullptr;       // [G, lanes]; the number of atoms where there is none
-  const LaneBlock* block = nullptr;    // [G, S]
-  const T *x = nullptr, *y = nullptr;  // [slots, lanes] r_ij as unit vectors,
-  const T *z = nullptr, *r = nullptr;  // and its length
-  const int32_t* j = nullptr;          // [slots, lanes]; the number of atoms where there is no neighbour
-  const T* moments = nullptr;          // [G, 1 or 2 weights, H, lanes] B_b
+  const int32_t* atom = nullptr;            // [G, lanes]; the number of atoms where there is none
+  const InterleavedBlock* block = nullptr;  // [G, S]
+  const T *x = nullptr, *y = nullptr;       // [slots, lanes] r_ij as unit vectors,
+  const T *z = nullptr, *r = nullptr;       // and its length
+  const int32_t* j = nullptr;               // [slots, lanes]; the number of atoms where there is no neighbor
+  const T* moments = nullptr;               // [G, 1 or 2 weights, H, lanes] B_b
 };
 
 // The same with memory of its own, which grows.
 template <typename T>
-struct NeighborLanes {
+struct NeighborBlocks {
   int64_t num_groups = 0;
   std::vector<int32_t> atom;
-  std::vector<LaneBlock> block;
+  std::vector<InterleavedBlock> block;
   AlignedVector<T> x, y, z, r;
   AlignedVector<int32_t> j;
   AlignedVector<T> moments;
 
-  LaneView<T> view() const {
+  InterleavedView<T> view() const {
     return {num_groups, atom.data(), block.data(), x.data(), y.data(), z.data(), r.data(), j.data(), moments.data()};
   }
 };
 
-// Lists of one group while it is sorted: for each lane and species up to `capacity` neighbours; then as many for one
-// lane more, of far neighbours.
+// Lists of one group while it is sorted: for each lane and species up to `capacity` neighbors; then as many for one
+// lane more, of far neighbors.
 template <typename T>
 struct SortScratch {
   size_t capacity = 0;
@@ -64,15 +64,15 @@ struct SortScratch {
 };
 
 template <typename T>
-struct LaneState : DescriptorDerivatives<T>::State {
+struct InterleavedNeighbors : DescriptorDerivatives<T>::State {
   int lanes = 0;  // of the instruction set that Features ran on
   int64_t num_atoms = 0;
-  NeighborLanes<T> sorted;
-  LaneView<T> all;  // of `sorted`, or of what was kept of a structure (kept_lanes.h)
+  NeighborBlocks<T> sorted;
+  InterleavedView<T> all;  // of `sorted`, or of what was kept of a structure (kept_lanes.h)
   SortScratch<T> sort;
 
   // The part of `all` that `sampled` needs, made when a product is first asked for these atoms.
-  NeighborLanes<T> some;
+  NeighborBlocks<T> some;
   std::vector<uint8_t> sampled;
   std::vector<int64_t> kept;         // elements of `all`, atom by atom and species by species
   std::vector<int32_t> kept_first;   // [elements of all.atom * S] as Block::first

@@ -12,8 +12,8 @@
 #include "lib/base/simd.h"
 #include "lib/descriptor/kernels/cutoff-inl.h"
 #include "lib/descriptor/kernels/radial_basis-inl.h"
-#include "lib/descriptor/kernels/triplet_loops-inl.h"
 #include "lib/descriptor/kernels/triplet_gather-inl.h"
+#include "lib/descriptor/kernels/triplet_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {
@@ -22,23 +22,23 @@ namespace HWY_NAMESPACE {
 template <typename T>
 using ListedTag = hn::CappedTag<T, 32 / sizeof(T)>;
 
-// One centre: where its things are.
+// One center: where its things are.
 template <typename T>
-struct ListedCentre {
+struct ListedCenter {
   const ChebyshevTables<T>& tables;
-  const T *unit4, *weight4, *spin;  // of its first near neighbour; of its first triplet
+  const T *unit4, *weight4, *spin;  // of its first near neighbor; of its first triplet
   const uint16_t *a, *b;
   int64_t count;
 
-  ListedCentre(const ChebyshevTables<T>& tables, const ListedState<T>& state, const TripletPart<T>& part,
-               const typename TripletPart<T>::Centre& centre)
+  ListedCenter(const ChebyshevTables<T>& tables, const ListedState<T>& state, const TripletPart<T>& part,
+               const typename TripletPart<T>::Center& center)
       : tables(tables),
-        unit4(state.unit4.data() + 4 * centre.near),
-        weight4(state.weight4.data() + 4 * centre.near),
-        spin(part.spin.data() + centre.begin),
-        a(part.a.data() + centre.begin),
-        b(part.b.data() + centre.begin),
-        count(centre.end - centre.begin) {}
+        unit4(state.unit4.data() + 4 * center.near),
+        weight4(state.weight4.data() + 4 * center.near),
+        spin(part.spin.data() + center.begin),
+        a(part.a.data() + center.begin),
+        b(part.b.data() + center.begin),
+        count(center.end - center.begin) {}
 };
 
 // Where the angular columns of weight w start in a row of features.
@@ -69,7 +69,7 @@ HWY_INLINE V Clamp(D d, V cosine) {
 // sums[n] += T_n f_a f_b, sums[angular + n] += spins times that.
 template <bool kWeighted, typename T>
 struct ListedValues {
-  const ListedCentre<T>& centre;
+  const ListedCenter<T>& center;
   T* sums;
 
   template <int kSlots, class D>
@@ -79,15 +79,15 @@ struct ListedValues {
     V cosine[kSlots], weight[kSlots], spun[kSlots];
     for (int k = 0; k < kSlots; ++k) {
       const int64_t at = t + k * lanes;
-      const auto a = FetchRows(d, centre.unit4, centre.a + at), b = FetchRows(d, centre.unit4, centre.b + at);
+      const auto a = FetchRows(d, center.unit4, center.a + at), b = FetchRows(d, center.unit4, center.b + at);
       cosine[k] = Clamp(d, DotOf(d, a, b));
       weight[k] = hn::Mul(a.f, b.f);
       if (kSlots == 1) weight[k] = hn::IfThenElseZero(hn::FirstN(d, left), weight[k]);
-      if (kWeighted) spun[k] = hn::Mul(weight[k], hn::Load(d, centre.spin + at));
+      if (kWeighted) spun[k] = hn::Mul(weight[k], hn::Load(d, center.spin + at));
     }
     Recurrence<kSlots, V> p;
     StartAngles(d, cosine, &p);
-    const int angular = centre.tables.ang_order + 1;
+    const int angular = center.tables.ang_order + 1;
     T *to = sums, *to_spun = sums + angular * lanes;
     for (int n = 0; n < angular; ++n, to += lanes, to_spun += lanes) {
       V sum = hn::Load(d, to);
@@ -103,7 +103,7 @@ struct ListedValues {
   }
 };
 
-// f_c of the near neighbours, its slope, and what is made of both.
+// f_c of the near neighbors, its slope, and what is made of both.
 template <typename T>
 HWY_NOINLINE void FinishNear(const ChebyshevTables<T>& tables, ListedState<T>* state) {
   const ListedTag<T> d;
@@ -127,10 +127,10 @@ HWY_NOINLINE void AddListedFeatures(const ChebyshevTables<T>& tables, ListedStat
   const size_t lanes = hn::Lanes(d), angular = tables.ang_order + 1, size = angular * (kWeighted ? 2 : 1);
   state->sums.Resize(size * lanes);
   T* const sums = state->sums.data();
-  for (const auto& at : state->all.centres) {
-    const ListedCentre<T> centre(tables, *state, state->all, at);
+  for (const auto& at : state->all.centers) {
+    const ListedCenter<T> center(tables, *state, state->all, at);
     std::fill_n(sums, size * lanes, T(0));
-    ForEachVector(d, 0, centre.count, ListedValues<kWeighted, T>{centre, sums});
+    ForEachVector(d, 0, center.count, ListedValues<kWeighted, T>{center, sums});
     T* const row = features + int64_t{at.atom} * tables.num_features;
     for (size_t k = 0; k < size; ++k) {
       const int column = AngularColumn(tables, k >= angular) + static_cast<int>(k % angular);
@@ -141,12 +141,12 @@ HWY_NOINLINE void AddListedFeatures(const ChebyshevTables<T>& tables, ListedStat
 
 // --- The vector-Jacobian product ---
 
-constexpr int64_t kBuffered = 64;  // triplets whose slopes wait to be added to their neighbours
+constexpr int64_t kBuffered = 64;  // triplets whose slopes wait to be added to their neighbors
 
 // P = sum_n value[n] T_n of the cosine and P' = sum_n slope[n] T_n, where value = q + spins q_spun, to buffers.
 template <bool kWeighted, typename T>
 struct ListedSlopes {
-  const ListedCentre<T>& centre;
+  const ListedCenter<T>& center;
   const T *value, *slope, *spun_value, *spun_slope;  // [angular]
   T *sum, *by_cosine;                                // [kBuffered]
 
@@ -158,12 +158,12 @@ struct ListedSlopes {
     for (int k = 0; k < kSlots; ++k) {
       const int64_t at = t + k * lanes;
       cosine[k] =
-          Clamp(d, DotOf(d, FetchRows(d, centre.unit4, centre.a + at), FetchRows(d, centre.unit4, centre.b + at)));
+          Clamp(d, DotOf(d, FetchRows(d, center.unit4, center.a + at), FetchRows(d, center.unit4, center.b + at)));
       p[k] = c[k] = spun_p[k] = spun_c[k] = hn::Zero(d);
     }
     Recurrence<kSlots, V> at_n;
     StartAngles(d, cosine, &at_n);
-    for (int n = 0; n <= centre.tables.ang_order; ++n) {
+    for (int n = 0; n <= center.tables.ang_order; ++n) {
       const V pn = hn::Set(d, value[n]), cn = hn::Set(d, slope[n]);
       for (int k = 0; k < kSlots; ++k) {
         p[k] = hn::MulAdd(pn, at_n.current[k], p[k]);
@@ -181,7 +181,7 @@ struct ListedSlopes {
     for (int k = 0; k < kSlots; ++k) {
       const size_t to = t % kBuffered + k * lanes;
       if (kWeighted) {
-        const V spin = hn::Load(d, centre.spin + t + k * lanes);
+        const V spin = hn::Load(d, center.spin + t + k * lanes);
         p[k] = hn::MulAdd(spin, spun_p[k], p[k]);
         c[k] = hn::MulAdd(spin, spun_c[k], c[k]);
       }
@@ -199,13 +199,13 @@ HWY_INLINE void PolynomialSlopes(int order, const T* w, T* c) {
   c[0] *= T(0.5);
 }
 
-// From what triplets gave to the neighbours of one centre to forces.
+// From what triplets gave to the neighbors of one center to forces.
 template <typename T>
-HWY_NOINLINE void AddListedForces(const ListedState<T>& state, const typename TripletPart<T>::Centre& centre,
+HWY_NOINLINE void AddListedForces(const ListedState<T>& state, const typename TripletPart<T>::Center& center,
                                   const T* sums4, T* force, double* strain_gradient) {
   T own[3] = {};
-  for (int32_t k = 0; k < centre.num_near; ++k, sums4 += 4) {
-    const int64_t p = centre.near + k;
+  for (int32_t k = 0; k < center.num_near; ++k, sums4 += 4) {
+    const int64_t p = center.near + k;
     const T *const u = state.unit4.data() + 4 * p, r = state.r.data()[p];
     const T across = u[3] / r, dot = sums4[0] * u[0] + (sums4[1] * u[1] + sums4[2] * u[2]);
     const T along = state.slope.data()[p] * sums4[3] - across * dot;
@@ -218,7 +218,7 @@ HWY_NOINLINE void AddListedForces(const ListedState<T>& state, const typename Tr
       for (int other = 0; other < 3; ++other) strain_gradient[3 * axis + other] += d * r * u[other];
     }
   }
-  for (int axis = 0; axis < 3; ++axis) force[3 * int64_t{centre.atom} + axis] += own[axis];
+  for (int axis = 0; axis < 3; ++axis) force[3 * int64_t{center.atom} + axis] += own[axis];
 }
 
 template <bool kWeighted, typename T>
@@ -229,8 +229,8 @@ HWY_NOINLINE void AddListedVjp(const ChebyshevTables<T>& tables, const TripletPa
   state->sums.Resize(2 * angular);
   T *const slope = state->sums.data(), *const spun_slope = slope + angular;
   HWY_ALIGN T sum[kBuffered], by_cosine[kBuffered];
-  for (const auto& at : part.centres) {
-    const ListedCentre<T> centre(tables, *state, part, at);
+  for (const auto& at : part.centers) {
+    const ListedCenter<T> center(tables, *state, part, at);
     const T* const row = slopes + int64_t{at.atom} * tables.num_features;
     const T *const value = row + AngularColumn(tables, 0), *const spun_value = row + AngularColumn(tables, 1);
     PolynomialSlopes(tables.ang_order, value, slope);
@@ -238,11 +238,11 @@ HWY_NOINLINE void AddListedVjp(const ChebyshevTables<T>& tables, const TripletPa
     state->near4.Resize(4 * at.num_near);
     T* const sums4 = state->near4.data();
     std::fill_n(sums4, 4 * at.num_near, T(0));
-    const ListedSlopes<kWeighted, T> body = {centre, value, slope, spun_value, spun_slope, sum, by_cosine};
-    for (int64_t t = 0; t < centre.count; t += kBuffered) {
-      const int64_t count = std::min(kBuffered, centre.count - t);
+    const ListedSlopes<kWeighted, T> body = {center, value, slope, spun_value, spun_slope, sum, by_cosine};
+    for (int64_t t = 0; t < center.count; t += kBuffered) {
+      const int64_t count = std::min(kBuffered, center.count - t);
       ForEachVector(d, t, t + count, body);
-      AddToNeighbors(centre.a + t, centre.b + t, by_cosine, sum, count, centre.weight4, sums4);
+      AddToNeighbors(center.a + t, center.b + t, by_cosine, sum, count, center.weight4, sums4);
     }
     AddListedForces(*state, at, sums4, force, strain_gradient);
   }
@@ -253,7 +253,7 @@ HWY_NOINLINE void AddListedVjp(const ChebyshevTables<T>& tables, const TripletPa
 // value[n] += T_n d(f_a f_b), slope[n] += T_n f_a f_b dcosine; behind both the same with spins.
 template <bool kWeighted, typename T>
 struct ListedTangents {
-  const ListedCentre<T>& centre;
+  const ListedCenter<T>& center;
   const T* tangents4;  // [near, 4] of unit4
   T* sums;             // [2 or 4 angular] vectors
 
@@ -264,8 +264,8 @@ struct ListedTangents {
     V cosine[kSlots], by_value[kSlots], by_slope[kSlots], spun_value[kSlots], spun_slope[kSlots];
     for (int k = 0; k < kSlots; ++k) {
       const int64_t at = t + k * lanes;
-      const auto a = FetchRows(d, centre.unit4, centre.a + at), b = FetchRows(d, centre.unit4, centre.b + at);
-      const auto da = FetchRows(d, tangents4, centre.a + at), db = FetchRows(d, tangents4, centre.b + at);
+      const auto a = FetchRows(d, center.unit4, center.a + at), b = FetchRows(d, center.unit4, center.b + at);
+      const auto da = FetchRows(d, tangents4, center.a + at), db = FetchRows(d, tangents4, center.b + at);
       cosine[k] = Clamp(d, DotOf(d, a, b));
       by_value[k] = hn::MulAdd(da.f, b.f, hn::Mul(a.f, db.f));
       by_slope[k] = hn::Mul(hn::Add(DotOf(d, da, b), DotOf(d, a, db)), hn::Mul(a.f, b.f));
@@ -275,7 +275,7 @@ struct ListedTangents {
         by_slope[k] = hn::IfThenElseZero(counts, by_slope[k]);
       }
       if (kWeighted) {
-        const V spin = hn::Load(d, centre.spin + at);
+        const V spin = hn::Load(d, center.spin + at);
         spun_value[k] = hn::Mul(spin, by_value[k]);
         spun_slope[k] = hn::Mul(spin, by_slope[k]);
       }
@@ -287,9 +287,9 @@ struct ListedTangents {
       for (int k = 0; k < kSlots; ++k) sum = hn::MulAdd(p.current[k], weight[k], sum);
       hn::Store(sum, d, to);
     };
-    const size_t column = (centre.tables.ang_order + 1) * lanes;
+    const size_t column = (center.tables.ang_order + 1) * lanes;
     T* to = sums;
-    for (int n = 0; n <= centre.tables.ang_order; ++n, to += lanes) {
+    for (int n = 0; n <= center.tables.ang_order; ++n, to += lanes) {
       add(by_value, to);
       add(by_slope, to + column);
       if (kWeighted) {
@@ -301,13 +301,13 @@ struct ListedTangents {
   }
 };
 
-// How unit4 of the neighbours of one centre changes.
+// How unit4 of the neighbors of one center changes.
 template <typename T>
-HWY_NOINLINE void NearChanges(const ListedState<T>& state, const typename TripletPart<T>::Centre& centre,
+HWY_NOINLINE void NearChanges(const ListedState<T>& state, const typename TripletPart<T>::Center& center,
                               const T* direction, const double* strain, T* tangents4) {
-  const T* const from = direction + 3 * int64_t{centre.atom};
-  for (int32_t k = 0; k < centre.num_near; ++k, tangents4 += 4) {
-    const int64_t p = centre.near + k;
+  const T* const from = direction + 3 * int64_t{center.atom};
+  for (int32_t k = 0; k < center.num_near; ++k, tangents4 += 4) {
+    const int64_t p = center.near + k;
     const T *const u = state.unit4.data() + 4 * p, r = state.r.data()[p];
     const T* const to = direction + 3 * int64_t{state.j.data()[p]};
     T change[3];
@@ -330,13 +330,13 @@ HWY_NOINLINE void AddListedJvp(const ChebyshevTables<T>& tables, const TripletPa
   const size_t lanes = hn::Lanes(d), angular = tables.ang_order + 1, size = angular * (kWeighted ? 4 : 2);
   state->sums.Resize(size * lanes);
   T* const sums = state->sums.data();
-  for (const auto& at : part.centres) {
-    const ListedCentre<T> centre(tables, *state, part, at);
+  for (const auto& at : part.centers) {
+    const ListedCenter<T> center(tables, *state, part, at);
     state->near4.Resize(4 * at.num_near);
     T* const tangents4 = state->near4.data();
     NearChanges(*state, at, direction, strain, tangents4);
     std::fill_n(sums, size * lanes, T(0));
-    ForEachVector(d, 0, centre.count, ListedTangents<kWeighted, T>{centre, tangents4, sums});
+    ForEachVector(d, 0, center.count, ListedTangents<kWeighted, T>{center, tangents4, sums});
     for (int w = 0; w < (kWeighted ? 2 : 1); ++w) {
       const auto total = [&](size_t n) HWY_ATTR {
         return hn::GetLane(hn::SumOfLanes(d, hn::Load(d, sums + (2 * w * angular + n) * lanes)));

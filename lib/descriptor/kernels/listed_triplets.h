@@ -8,24 +8,24 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/kernels/aligned_vector.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
-#include "lib/descriptor/descriptor_derivatives.h"
 
 namespace rutile {
 
-// Triplets of some centres. Those of a centre start at a multiple of a whole vector and are padded with copies of the
+// Triplets of some centers. Those of a center start at a multiple of a whole vector and are padded with copies of the
 // last one, which kernels leave out.
 template <typename T>
 struct TripletPart {
-  struct Centre {
+  struct Center {
     int32_t atom;
-    int32_t num_near;    // neighbours within the angular cutoff,
+    int32_t num_near;    // neighbors within the angular cutoff,
     int64_t near;        // from here on
     int64_t begin, end;  // triplets
   };
-  std::vector<Centre> centres;   // those that have triplets
-  AlignedVector<uint16_t> a, b;  // counted from the centre's first near neighbour
+  std::vector<Center> centers;   // those that have triplets
+  AlignedVector<uint16_t> a, b;  // counted from the center's first near neighbor
   AlignedVector<T> spin;         // product of the typespins of a and b
 };
 
@@ -33,7 +33,7 @@ struct TripletPart {
 template <typename T>
 struct ListedState {
   int64_t num_atoms = 0;
-  // Near neighbours, r_ij = r u.
+  // Near neighbors, r_ij = r u.
   int64_t num_near = 0;
   AlignedVector<int32_t> j;
   AlignedVector<T> r, spin, slope;  // slope: df_c/dr
@@ -45,9 +45,9 @@ struct ListedState {
   TripletPart<T> some;
   std::vector<uint8_t> sampled;
 
-  std::vector<int32_t> number;  // of the pairs of one atom among its near neighbours, or -1
-  AlignedVector<T> sums;        // of one centre: one vector for each term
-  AlignedVector<T> near4;       // [near neighbours of a centre, 4] sums of slopes, or tangents of unit4
+  std::vector<int32_t> number;  // of the pairs of one atom among its near neighbors, or -1
+  AlignedVector<T> sums;        // of one center: one vector for each term
+  AlignedVector<T> near4;       // [near neighbors of a center, 4] sums of slopes, or tangents of unit4
 };
 
 // Each adds the angular part to what the radial part has left: features and tangents of angular columns are 0 or not

@@ -56,7 +56,7 @@ TEST(ListedTripletsTest, UsesTheList) {
   const StructureGeometry all = sample.GetWithTriplets(test.options.ang_cutoff, 0);
   const auto listed = MakeListed<double>(test.options);
   const std::vector<double> slopes = RandomVector(n * f, 1), direction = RandomVector(3 * n, 2);
-  // Two halves of the triplets, odd and even ones and the latter backwards, with an empty list for the radial part.
+  // Two halves of the triplets, odd and even ones and the latter backward, with an empty list for the radial part.
   Products<double> part[3];
   for (int half = 0; half < 3; ++half) {
     std::vector<int64_t> offset = {0};

@@ -6,12 +6,12 @@
 namespace rutile {
 namespace {
 
-// Which neighbours stay: state->kept, and in state->kept_order the centres that have some, those with fewest first.
-// With moments, a sampled centre keeps all neighbours, another one those that are sampled. With triplets, another one
-// that has sampled neighbours keeps the angular ones as well, behind those that are sampled.
+// Which neighbors stay: state->kept, and in state->kept_order the centers that have some, those with fewest first.
+// With moments, a sampled center keeps all neighbors, another one those that are sampled. With triplets, another one
+// that has sampled neighbors keeps the angular ones as well, behind those that are sampled.
 template <typename T>
-void FindKept(size_t num_species, bool triplets, LaneState<T>* state) {
-  const LaneView<T>& all = state->all;
+void FindKept(size_t num_species, bool triplets, InterleavedNeighbors<T>* state) {
+  const InterleavedView<T>& all = state->all;
   const size_t lanes = state->lanes, num_elements = all.num_groups * lanes;
   const int64_t num_atoms = state->num_atoms;
   const std::vector<uint8_t>& wanted = state->sampled;
@@ -69,10 +69,11 @@ void FindKept(size_t num_species, bool triplets, LaneState<T>* state) {
 }  // namespace
 
 template <typename T>
-LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled, LaneState<T>* state) {
+InterleavedView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
+                                 InterleavedNeighbors<T>* state) {
   if (sampled.empty() || std::find(sampled.begin(), sampled.end(), 0) == sampled.end()) return state->all;
-  const LaneView<T>& all = state->all;
-  NeighborLanes<T>& some = state->some;
+  const InterleavedView<T>& all = state->all;
+  NeighborBlocks<T>& some = state->some;
   std::vector<uint8_t>& wanted = state->sampled;
   const auto same = [](uint8_t a, uint8_t b) { return (a != 0) == (b != 0); };
   if (wanted.size() == sampled.size() + 1 && std::equal(sampled.begin(), sampled.end(), wanted.begin(), same)) {
@@ -80,27 +81,27 @@ LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uin
   }
   wanted.resize(sampled.size() + 1);
   std::transform(sampled.begin(), sampled.end(), wanted.begin(), [](uint8_t x) { return x != 0; });
-  wanted.back() = 0;  // what is there where there is no neighbour
+  wanted.back() = 0;  // what is there where there is no neighbor
   const size_t lanes = state->lanes, num_species = tables.spins.size();
   const bool triplets = tables.method == AngularMethod::kTriplets;
   FindKept(num_species, triplets, state);
 
-  const size_t num_centres = state->kept_order.size();
+  const size_t num_centers = state->kept_order.size();
   const size_t num_moments = NumMoments(tables);
-  some.num_groups = (num_centres + lanes - 1) / lanes;
+  some.num_groups = (num_centers + lanes - 1) / lanes;
   some.atom.assign(some.num_groups * lanes, static_cast<int32_t>(state->num_atoms));
   some.block.resize(some.num_groups * num_species);
   some.moments.Resize(some.num_groups * num_moments * lanes);
   std::fill_n(some.moments.data(), some.moments.size(), T(0));
   int64_t slots = 0;
   for (int64_t g = 0; g < some.num_groups; ++g) {
-    const size_t count = std::min(lanes, num_centres - g * lanes);
-    const uint64_t* const centre = &state->kept_order[g * lanes];
+    const size_t count = std::min(lanes, num_centers - g * lanes);
+    const uint64_t* const center = &state->kept_order[g * lanes];
     for (size_t s = 0; s < num_species; ++s) {
       auto& block = some.block[g * num_species + s];
       block = {slots, 0, 0, 0, 0};
       for (size_t lane = 0; lane < count; ++lane) {
-        const size_t element = centre[lane] & 0xffffffffu;
+        const size_t element = center[lane] & 0xffffffffu;
         const int64_t* const kept = state->kept.data() + state->kept_offset[element * num_species + s];
         const int64_t* const end = state->kept.data() + state->kept_offset[element * num_species + s + 1];
         const auto& from = all.block[element / lanes * num_species + s];
@@ -125,7 +126,7 @@ LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uin
       std::fill_n(some.r.data() + first, size - first, tables.lane_padding);
       std::fill_n(some.j.data() + first, size - first, static_cast<int32_t>(state->num_atoms));
       for (size_t lane = 0; lane < count; ++lane) {
-        const size_t element = centre[lane] & 0xffffffffu;
+        const size_t element = center[lane] & 0xffffffffu;
         const int64_t begin = state->kept_offset[element * num_species + s];
         const int64_t end = state->kept_offset[element * num_species + s + 1];
         for (int64_t k = begin; k < end; ++k) {
@@ -139,7 +140,7 @@ LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uin
       }
     }
     for (size_t lane = 0; lane < count; ++lane) {
-      const size_t element = centre[lane] & 0xffffffffu;
+      const size_t element = center[lane] & 0xffffffffu;
       some.atom[g * lanes + lane] = all.atom[element];
       const T* const from = all.moments + element / lanes * num_moments * lanes + element % lanes;
       T* const to = some.moments.data() + g * num_moments * lanes + lane;
@@ -149,7 +150,9 @@ LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uin
   return some.view();
 }
 
-template LaneView<float> SelectSampled(const ChebyshevTables<float>&, absl::Span<const uint8_t>, LaneState<float>*);
-template LaneView<double> SelectSampled(const ChebyshevTables<double>&, absl::Span<const uint8_t>, LaneState<double>*);
+template InterleavedView<float> SelectSampled(const ChebyshevTables<float>&, absl::Span<const uint8_t>,
+                                              InterleavedNeighbors<float>*);
+template InterleavedView<double> SelectSampled(const ChebyshevTables<double>&, absl::Span<const uint8_t>,
+                                               InterleavedNeighbors<double>*);
 
 }  // namespace rutile

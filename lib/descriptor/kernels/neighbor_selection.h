@@ -11,12 +11,13 @@
 
 namespace rutile {
 
-// The neighbours of state->all among which either the centre or the neighbour is sampled, in groups of their own: a
-// sampled centre keeps all of its neighbours, another one those that are sampled (with triplets, also what they make
-// triplets with), and centres without any are left out.
+// The neighbors of state->all among which either the center or the neighbor is sampled, in groups of their own: a
+// sampled center keeps all of its neighbors, another one those that are sampled (with triplets, also what they make
+// triplets with), and centers without any are left out.
 // sampled: [N], or empty for all. Made again only when the sampled atoms change; valid until then, and until Features.
 template <typename T>
-LaneView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled, LaneState<T>* state);
+InterleavedView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
+                                 InterleavedNeighbors<T>* state);
 
 }  // namespace rutile
 

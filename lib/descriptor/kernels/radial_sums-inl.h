@@ -1,4 +1,4 @@
-// sum_j T_n(x_j) f_c(r_j): lanes are neighbours, accumulators stay in registers. Included once for each Highway target.
+// sum_j T_n(x_j) f_c(r_j): lanes are neighbors, accumulators stay in registers. Included once for each Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_RADIAL_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_RADIAL_SUMS_INL_H_
@@ -43,13 +43,13 @@ HWY_INLINE V CosineCutoffOfSquare(D d, V s) {
   return hn::Mul(cosine, cosine);
 }
 
-// The recurrence of each neighbour between two chunks of orders.
+// The recurrence of each neighbor between two chunks of orders.
 template <typename T>
 struct RadialState {
   T *two_x, *current, *previous;
 };
 
-// Adds orders n .. n + kOrders - 1 of `count` neighbours, padded to whole vectors. The first chunk starts from r^2.
+// Adds orders n .. n + kOrders - 1 of `count` neighbors, padded to whole vectors. The first chunk starts from r^2.
 template <bool kFirst, bool kLast, int kOrders, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void RadialChunk(D d, const ChebyshevTables<T>& tables, const T* square, size_t count,
                               const RadialState<T>& state, T weight, WeightedSums<T> to) {

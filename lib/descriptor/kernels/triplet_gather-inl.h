@@ -1,4 +1,4 @@
-// Vectors of listed triplets: what their two neighbours have, and what they give to them. Included once for each
+// Vectors of listed triplets: what their two neighbors have, and what they give to them. Included once for each
 // Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)

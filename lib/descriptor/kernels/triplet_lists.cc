@@ -13,22 +13,22 @@ constexpr int64_t kNumbers = 65536;  // pairs of an atom that a triplet can name
 
 int64_t WholeBlocks(int64_t count) { return (count + kTripletBlock - 1) / kTripletBlock * kTripletBlock; }
 
-// Room for `triplets` of `centres`, whichever of them stay.
+// Room for `triplets` of `centers`, whichever of them stay.
 template <typename T>
-void Reserve(int64_t triplets, int64_t centres, TripletPart<T>* part) {
-  const int64_t size = triplets + (centres + 1) * kTripletBlock;
-  part->centres.clear();
+void Reserve(int64_t triplets, int64_t centers, TripletPart<T>* part) {
+  const int64_t size = triplets + (centers + 1) * kTripletBlock;
+  part->centers.clear();
   part->a.Resize(size);
   part->b.Resize(size);
   part->spin.Resize(size);
 }
 
-// Ends a centre whose triplets are [centre.begin, end); returns where the next one may start.
+// Ends a center whose triplets are [center.begin, end); returns where the next one may start.
 template <typename T>
-int64_t Finish(typename TripletPart<T>::Centre centre, int64_t end, TripletPart<T>* part) {
-  if (end == centre.begin) return end;
-  centre.end = end;
-  part->centres.push_back(centre);
+int64_t Finish(typename TripletPart<T>::Center center, int64_t end, TripletPart<T>* part) {
+  if (end == center.begin) return end;
+  center.end = end;
+  part->centers.push_back(center);
   const int64_t next = WholeBlocks(end);
   std::fill(part->a.data() + end, part->a.data() + next, part->a.data()[end - 1]);
   std::fill(part->b.data() + end, part->b.data() + next, part->b.data()[end - 1]);
@@ -36,7 +36,7 @@ int64_t Finish(typename TripletPart<T>::Centre centre, int64_t end, TripletPart<
   return next;
 }
 
-// Appends the neighbours of atom i that count in angles and numbers its pairs by them.
+// Appends the neighbors of atom i that count in angles and numbers its pairs by them.
 template <typename T>
 int64_t AppendNear(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, int64_t i, int64_t near,
                    ListedState<T>* state) {
@@ -94,7 +94,7 @@ void PlaceTriplets(const ChebyshevTables<T>& tables, const StructureGeometry& ge
     if (begin == end) continue;
     const int64_t first = near;
     near = AppendNear(tables, geometry, i, near, state);
-    const typename TripletPart<T>::Centre centre = {static_cast<int32_t>(i), static_cast<int32_t>(near - first), first,
+    const typename TripletPart<T>::Center center = {static_cast<int32_t>(i), static_cast<int32_t>(near - first), first,
                                                     at, at};
     const int32_t* const number = state->number.data();
     const T* const spin = state->spin.data() + first;
@@ -109,7 +109,7 @@ void PlaceTriplets(const ChebyshevTables<T>& tables, const StructureGeometry& ge
       to_spin[at] = spin[a] * spin[b];
       ++at;
     }
-    at = Finish(centre, at, &part);
+    at = Finish(center, at, &part);
   }
   state->num_near = near;
   // Whole vectors are read.
@@ -128,20 +128,20 @@ const TripletPart<T>& SelectTriplets(absl::Span<const uint8_t> sampled, ListedSt
   std::transform(sampled.begin(), sampled.end(), wanted.begin(), [](uint8_t x) { return x != 0; });
   Reserve(all.a.size(), 0, &some);
   int64_t at = 0;
-  for (typename TripletPart<T>::Centre centre : all.centres) {
-    const int32_t* const j = state->j.data() + centre.near;
-    const uint8_t own = wanted[centre.atom];
-    const int64_t begin = centre.begin;
-    centre.begin = at;
+  for (typename TripletPart<T>::Center center : all.centers) {
+    const int32_t* const j = state->j.data() + center.near;
+    const uint8_t own = wanted[center.atom];
+    const int64_t begin = center.begin;
+    center.begin = at;
     // Without a branch, as which ones stay is random.
-    for (int64_t t = begin; t < centre.end; ++t) {
+    for (int64_t t = begin; t < center.end; ++t) {
       const uint16_t a = all.a.data()[t], b = all.b.data()[t];
       some.a.data()[at] = a;
       some.b.data()[at] = b;
       some.spin.data()[at] = all.spin.data()[t];
       at += own | wanted[j[a]] | wanted[j[b]];
     }
-    at = Finish(centre, at, &some);
+    at = Finish(center, at, &some);
   }
   return some;
 }

@@ -6,15 +6,15 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/listed_triplets.h"
 
 namespace rutile {
 
 constexpr int64_t kTripletBlock = 8;  // a multiple of every vector's lanes
 
-// Near neighbours and triplets of a structure: of `state` all but slope, weight4 and the last of each unit4.
+// Near neighbors and triplets of a structure: of `state` all but slope, weight4 and the last of each unit4.
 template <typename T>
 void PlaceTriplets(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, ListedState<T>* state);
 

@@ -1,4 +1,4 @@
-// The angular sum over pairs of neighbours j < k, its slopes and tangents: lanes are atoms, and the k-th neighbours of
+// The angular sum over pairs of neighbors j < k, its slopes and tangents: lanes are atoms, and the k-th neighbors of
 // all of them are combined with the l-th, so that no list of triplets is needed. Included once for each Highway target.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -11,9 +11,9 @@
 #include <cstddef>
 
 #include "lib/base/simd.h"
+#include "lib/descriptor/kernels/angular_moments-inl.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/cutoff-inl.h"
-#include "lib/descriptor/kernels/angular_moments-inl.h"
 #include "lib/descriptor/kernels/radial_basis-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,7 +28,7 @@ struct TripletSlots {
   Slots<T> at;
   const T *value, *slope;          // f_c and df_c/dr
   SlotTangents<T> tangents;        // where there is a direction: of unit vectors, and in r that of f_c
-  T *sum_x, *sum_y, *sum_z, *sum;  // where there are slopes: what triplets give to each of their two neighbours
+  T *sum_x, *sum_y, *sum_z, *sum;  // where there are slopes: what triplets give to each of their two neighbors
   size_t count, first;             // pairs of slots of which neither is before `first` do not count
 };
 

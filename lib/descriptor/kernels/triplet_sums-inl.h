@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rutile {
 namespace HWY_NAMESPACE {
 
-// Unit vectors of the neighbours of one species, and f_c, padded to whole vectors with f_c = 0.
+// Unit vectors of the neighbors of one species, and f_c, padded to whole vectors with f_c = 0.
 template <typename T>
 struct UnitVectors {
   const T *x, *y, *z, *cutoff;
@@ -41,7 +41,7 @@ HWY_INLINE UnitVectors<T> MakeUnitVectors(D d, const ChebyshevTables<T>& tables,
   return {from.x, from.y, from.z, cutoff, from.count};
 }
 
-// Orders `skip` .. skip + kOrders - 1 of all j in a, k in b; k > j when both are the same neighbours.
+// Orders `skip` .. skip + kOrders - 1 of all j in a, k in b; k > j when both are the same neighbors.
 template <int kOrders, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddTriplets(D d, int skip, const UnitVectors<T>& a, const UnitVectors<T>& b, T weight,
                               WeightedSums<T> to) {

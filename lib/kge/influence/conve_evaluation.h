@@ -12,11 +12,11 @@
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
+#include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/layers/amx_conve_backward.h"
 #include "lib/kge/layers/amx_conve_forward.h"
 #include "lib/kge/layers/batch_norm.h"
 #include "lib/kge/layers/conv_passes.h"
-#include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/matrix/aligned_words.h"
 #include "lib/matrix/matrix_products.h"

@@ -9,8 +9,8 @@
 
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
-#include "lib/kge/model/kge_init.h"
 #include "lib/kge/influence/kge_part_plan.h"
+#include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_shape.h"
 
 namespace rutile {

@@ -34,7 +34,8 @@ const T* At(const T* p, int64_t offset) {
 }  // namespace
 
 template <typename T>
-void KgeDirections<T>::AddEntities(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction) {
+void DirectionProducts<T>::AddEntities(const GradientFactors<T>& factors, absl::Span<const double> weights,
+                                       T* direction) {
   const int64_t d = shape_.dim(), n = shape_.num_entities;
   if (plan_.entity >= 0) {
     T* const table = direction + at_.entity;
@@ -63,7 +64,8 @@ void KgeDirections<T>::AddEntities(const KgeFactors<T>& factors, absl::Span<cons
 }
 
 template <typename T>
-void KgeDirections<T>::AddGradients(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction) {
+void DirectionProducts<T>::AddGradients(const GradientFactors<T>& factors, absl::Span<const double> weights,
+                                        T* direction) {
   CHECK_EQ(static_cast<int64_t>(weights.size()), factors.size);
   const int64_t d = shape_.dim(), features = shape_.is_conve() ? shape_.num_features() : 0;
   AddEntities(factors, weights, direction);
@@ -94,7 +96,7 @@ void KgeDirections<T>::AddGradients(const KgeFactors<T>& factors, absl::Span<con
 }
 
 template <typename T>
-const T* KgeDirections<T>::TimesFc(const T* maps, int64_t keys, const T* matrix) {
+const T* DirectionProducts<T>::TimesFc(const T* maps, int64_t keys, const T* matrix) {
   const int64_t d = shape_.dim(), features = shape_.num_features();
   T* const result = Take<T>(&results_, keys * d);
   const MatrixView<T> of_fc = {matrix, d, features, features};
@@ -103,8 +105,8 @@ const T* KgeDirections<T>::TimesFc(const T* maps, int64_t keys, const T* matrix)
 }
 
 template <typename T>
-void KgeDirections<T>::MultiplyEntities(const KgeFactors<T>& factors, const T* direction, int64_t step, T* of_rows,
-                                        T* of_bias) {
+void DirectionProducts<T>::MultiplyEntities(const GradientFactors<T>& factors, const T* direction, int64_t step,
+                                            T* of_rows, T* of_bias) {
   const int64_t d = shape_.dim(), n = shape_.num_entities;
   const T *const table = direction + at_.entity, *const bias = At(direction, at_.entity_bias);
   const T* of_scores = nullptr;  // [B, d] sum over entities of their errors and rows
@@ -129,8 +131,8 @@ void KgeDirections<T>::MultiplyEntities(const KgeFactors<T>& factors, const T* d
 }
 
 template <typename T>
-void KgeDirections<T>::Multiply(const KgeFactors<T>& factors, const T* direction, int64_t stride, int64_t step,
-                                T* products) {
+void DirectionProducts<T>::Multiply(const GradientFactors<T>& factors, const T* direction, int64_t stride, int64_t step,
+                                    T* products) {
   const int64_t d = shape_.dim();
   for (int part = 0; part < plan_.num_parts; ++part) {
     for (int64_t e = 0; e < factors.size; ++e) products[part * stride + e * step] = 0;
@@ -159,7 +161,7 @@ void KgeDirections<T>::Multiply(const KgeFactors<T>& factors, const T* direction
 
 // Where all numbers count alike, closed forms of norms.
 template <typename T>
-double KgeDirections<T>::EntitySquare(const KgeFactors<T>& factors, int64_t e) const {
+double DirectionProducts<T>::EntitySquare(const GradientFactors<T>& factors, int64_t e) const {
   const int64_t d = shape_.dim(), n = shape_.num_entities;
   const T *const v = factors.v + factors.key[e] * d, *const head = factors.d_head + e * d;
   double of_head = 0, of_all = 0;  // the error at the head, the sum of squares
@@ -176,7 +178,7 @@ double KgeDirections<T>::EntitySquare(const KgeFactors<T>& factors, int64_t e) c
 }
 
 template <typename T>
-void KgeDirections<T>::EntitySquares(const KgeFactors<T>& factors, const T* metric, double* of_rows) {
+void DirectionProducts<T>::EntitySquares(const GradientFactors<T>& factors, const T* metric, double* of_rows) {
   const int64_t d = shape_.dim(), n = shape_.num_entities;
   if (metric == nullptr) {
     for (int64_t e = 0; e < factors.size; ++e) of_rows[e] += EntitySquare(factors, e);
@@ -208,7 +210,7 @@ void KgeDirections<T>::EntitySquares(const KgeFactors<T>& factors, const T* metr
 }
 
 template <typename T>
-double KgeDirections<T>::BiasSquare(const KgeFactors<T>& factors, const T* metric, int64_t e) const {
+double DirectionProducts<T>::BiasSquare(const GradientFactors<T>& factors, const T* metric, int64_t e) const {
   const int64_t n = shape_.num_entities;
   const T* const bias = At(metric, at_.entity_bias);
   if (factors.errors != nullptr) return WeightedDot(bias, factors.errors + e * n, factors.errors + e * n, n);
@@ -217,7 +219,8 @@ double KgeDirections<T>::BiasSquare(const KgeFactors<T>& factors, const T* metri
 }
 
 template <typename T>
-void KgeDirections<T>::Squares(const KgeFactors<T>& factors, const T* metric, int64_t stride, double* squares) {
+void DirectionProducts<T>::Squares(const GradientFactors<T>& factors, const T* metric, int64_t stride,
+                                   double* squares) {
   const int64_t d = shape_.dim(), features = shape_.is_conve() ? shape_.num_features() : 0;
   for (int part = 0; part < plan_.num_parts; ++part) std::fill_n(squares + part * stride, factors.size, 0.0);
   if (plan_.entity >= 0) EntitySquares(factors, metric, squares + plan_.entity * stride);
@@ -265,7 +268,7 @@ void KgeDirections<T>::Squares(const KgeFactors<T>& factors, const T* metric, in
   }
 }
 
-template class KgeDirections<float>;
-template class KgeDirections<double>;
+template class DirectionProducts<float>;
+template class DirectionProducts<double>;
 
 }  // namespace rutile

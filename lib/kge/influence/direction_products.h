@@ -18,27 +18,27 @@ namespace rutile {
 
 // One thread at a time. Factors are of the same plan, which outlives this.
 template <typename T>
-class KgeDirections {
+class DirectionProducts {
  public:
   // pool: not owned; null: one thread.
-  KgeDirections(const KgeShape& shape, const KgePartPlan& plan, ThreadPool* pool = nullptr)
+  DirectionProducts(const KgeShape& shape, const KgePartPlan& plan, ThreadPool* pool = nullptr)
       : at_(shape.offsets()), columns_(shape), shape_(shape), plan_(plan), products_(FactorRounding::kNone, pool) {}
 
   // direction [P] += sum over examples of weights[e] grad l(e); weights: [B]. Tensors in no part stay as they are.
-  void AddGradients(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction);
+  void AddGradients(const GradientFactors<T>& factors, absl::Span<const double> weights, T* direction);
 
   // products[part * stride + e * step] = <grad l(e), direction>.
-  void Multiply(const KgeFactors<T>& factors, const T* direction, int64_t stride, int64_t step, T* products);
+  void Multiply(const GradientFactors<T>& factors, const T* direction, int64_t stride, int64_t step, T* products);
 
   // squares[part * stride + e] = sum over p of metric[p] grad l(e)[p]^2; metric: [P], or null: all 1.
-  void Squares(const KgeFactors<T>& factors, const T* metric, int64_t stride, double* squares);
+  void Squares(const GradientFactors<T>& factors, const T* metric, int64_t stride, double* squares);
 
  private:
-  void AddEntities(const KgeFactors<T>& factors, absl::Span<const double> weights, T* direction);
-  void MultiplyEntities(const KgeFactors<T>& factors, const T* direction, int64_t step, T* of_rows, T* of_bias);
-  double EntitySquare(const KgeFactors<T>& factors, int64_t example) const;
-  void EntitySquares(const KgeFactors<T>& factors, const T* metric, double* of_rows);
-  double BiasSquare(const KgeFactors<T>& factors, const T* metric, int64_t example) const;
+  void AddEntities(const GradientFactors<T>& factors, absl::Span<const double> weights, T* direction);
+  void MultiplyEntities(const GradientFactors<T>& factors, const T* direction, int64_t step, T* of_rows, T* of_bias);
+  double EntitySquare(const GradientFactors<T>& factors, int64_t example) const;
+  void EntitySquares(const GradientFactors<T>& factors, const T* metric, double* of_rows);
+  double BiasSquare(const GradientFactors<T>& factors, const T* metric, int64_t example) const;
   // [K, d] = maps [K, F] times a matrix of fc's shape, transposed.
   const T* TimesFc(const T* maps, int64_t keys, const T* matrix);
 
@@ -50,8 +50,8 @@ class KgeDirections {
   Tensor rows_, squares_, results_;
 };
 
-extern template class KgeDirections<float>;
-extern template class KgeDirections<double>;
+extern template class DirectionProducts<float>;
+extern template class DirectionProducts<double>;
 
 }  // namespace rutile
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "lib/base/logging.h"
-#include "lib/kge/training/blocked_loss.h"
-#include "lib/kge/model/kge_labels.h"
 #include "lib/kge/layers/workspace.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/kge/training/blocked_loss.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/matrix/row_dot.h"
@@ -46,8 +46,8 @@ double TripleSlope(double score) {
 }  // namespace
 
 template <typename T>
-KgeFactorizer<T>::KgeFactorizer(const KgeShape& shape, const T* parameters, const KgeInfluenceOptions& options,
-                                double loss_scale, ThreadPool* pool)
+GradientFactorizer<T>::GradientFactorizer(const KgeShape& shape, const T* parameters,
+                                          const KgeInfluenceOptions& options, double loss_scale, ThreadPool* pool)
     : shape_(WithLoss(shape, options.loss)),
       at_(shape.offsets()),
       columns_(shape),
@@ -61,7 +61,7 @@ KgeFactorizer<T>::KgeFactorizer(const KgeShape& shape, const T* parameters, cons
 }
 
 template <typename T>
-void KgeFactorizer<T>::FindKeys(const KgeFactorInput& input, KgeFactors<T>* factors) const {
+void GradientFactorizer<T>::FindKeys(const KgeFactorInput& input, GradientFactors<T>* factors) const {
   factors->size = static_cast<int64_t>(input.triples.size());
   factors->head.clear();
   factors->relation.clear();
@@ -84,7 +84,7 @@ void KgeFactorizer<T>::FindKeys(const KgeFactorInput& input, KgeFactors<T>* fact
 }
 
 template <typename T>
-void KgeFactorizer<T>::FillHidden(bool maps, KgeFactors<T>* factors) {
+void GradientFactorizer<T>::FillHidden(bool maps, GradientFactors<T>* factors) {
   const int64_t d = shape_.dim(), half = d / 2;
   T* v = Take<T>(&factors->v_memory, factors->keys * d);
   factors->v = v;
@@ -114,7 +114,7 @@ void KgeFactorizer<T>::FillHidden(bool maps, KgeFactors<T>* factors) {
 }
 
 template <typename T>
-T* KgeFactorizer<T>::FillErrors(const KgeFactorInput& input, bool score, KgeFactors<T>* factors) {
+T* GradientFactorizer<T>::FillErrors(const KgeFactorInput& input, bool score, GradientFactors<T>* factors) {
   if (!score && IsOverEntities(loss_)) return FillEntityErrors(input, factors);
   const int64_t d = shape_.dim();
   T* const error = Take<T>(&factors->error_memory, factors->size);
@@ -134,7 +134,7 @@ T* KgeFactorizer<T>::FillErrors(const KgeFactorInput& input, bool score, KgeFact
 }
 
 template <typename T>
-T* KgeFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, KgeFactors<T>* factors) {
+T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, GradientFactors<T>* factors) {
   const int64_t d = shape_.dim(), n = shape_.num_entities, size = factors->size;
   CHECK_EQ(static_cast<int64_t>(input.positive_offset.size()), size + 1);
   const T* queries = factors->v;
@@ -181,7 +181,7 @@ T* KgeFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, KgeFactors<T>
 }
 
 template <typename T>
-void KgeFactorizer<T>::BackwardProducts(const T* d_v, KgeFactors<T>* factors) const {
+void GradientFactorizer<T>::BackwardProducts(const T* d_v, GradientFactors<T>* factors) const {
   const int64_t d = shape_.dim(), half = d / 2;
   T* d_h = Take<T>(&factors->d_head_memory, factors->size * d);
   T* d_r = Take<T>(&factors->d_relation_memory, factors->size * d);
@@ -206,8 +206,8 @@ void KgeFactorizer<T>::BackwardProducts(const T* d_v, KgeFactors<T>* factors) co
 }
 
 template <typename T>
-void KgeFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
-                                 KgeFactors<T>* factors) {
+void GradientFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
+                                      GradientFactors<T>* factors) {
   factors->maps = factors->d_fc = factors->small = factors->d_head = factors->d_relation = nullptr;
   factors->error = factors->errors = nullptr;
   factors->short_maps = factors->short_errors = factors->map_squares = factors->map_products = nullptr;
@@ -234,7 +234,7 @@ void KgeFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan&
   factors->d_relation = gradients.d_relation;
 }
 
-template class KgeFactorizer<float>;
-template class KgeFactorizer<double>;
+template class GradientFactorizer<float>;
+template class GradientFactorizer<double>;
 
 }  // namespace rutile

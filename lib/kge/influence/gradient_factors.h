@@ -20,7 +20,7 @@
 namespace rutile {
 
 struct KgeFactorInput {
-  std::vector<Triple> triples;  // [B]; neighbours of one (head, relation) share their forward pass
+  std::vector<Triple> triples;  // [B]; neighbors of one (head, relation) share their forward pass
   // Losses over entities alone: true tails of each, ascending.
   std::vector<int64_t> positive_offset = {0};  // [B + 1]
   std::vector<int32_t> positive;
@@ -29,14 +29,14 @@ struct KgeFactorInput {
 // Of B examples of K keys. Pointers are null where the plan needs none of it, and into memory that is kept for the next
 // use.
 template <typename T>
-struct KgeFactors {
+struct GradientFactors {
   int64_t size = 0, keys = 0;                        // B, K
   std::vector<int32_t> head, relation, tail;         // [B]
   std::vector<int32_t> key;                          // [B], ascending
   std::vector<int32_t> key_head, key_relation;       // [K]
   const T* maps = nullptr;                           // [K, F]; or
   const T* map_squares = nullptr;                    // [K] and
-  const T* map_products = nullptr;                   // [K, rows held] of them (KgeFactorizer::HoldMaps)
+  const T* map_products = nullptr;                   // [K, rows held] of them (GradientFactorizer::HoldMaps)
   const T* v = nullptr;                              // [K, d]
   const T* d_fc = nullptr;                           // [B, d]
   const T* small = nullptr;                          // [B, Q]
@@ -53,11 +53,11 @@ struct KgeFactors {
 
 // One thread at a time.
 template <typename T>
-class KgeFactorizer {
+class GradientFactorizer {
  public:
   // parameters: flat [P], outlive this. loss_scale: multiplies losses.
-  KgeFactorizer(const KgeShape& shape, const T* parameters, const KgeInfluenceOptions& options, double loss_scale,
-                ThreadPool* pool);
+  GradientFactorizer(const KgeShape& shape, const T* parameters, const KgeInfluenceOptions& options, double loss_scale,
+                     ThreadPool* pool);
 
   // Whether it can do without maps, but for their squares and products. It cannot multiply by 0 rows.
   bool CanSkipMaps() const { return conve_.has_value() && conve_->HasForwardWithoutMaps(); }
@@ -66,15 +66,16 @@ class KgeFactorizer {
 
   // score: the gradient of the score, not of the loss. maps: whether maps are needed; else they are not made where this
   // is possible.
-  void Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps, KgeFactors<T>* factors);
+  void Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
+                 GradientFactors<T>* factors);
 
  private:
-  void FindKeys(const KgeFactorInput& input, KgeFactors<T>* factors) const;
-  void FillHidden(bool maps, KgeFactors<T>* factors);
+  void FindKeys(const KgeFactorInput& input, GradientFactors<T>* factors) const;
+  void FillHidden(bool maps, GradientFactors<T>* factors);
   // d l / d v [B, d].
-  T* FillErrors(const KgeFactorInput& input, bool score, KgeFactors<T>* factors);
-  T* FillEntityErrors(const KgeFactorInput& input, KgeFactors<T>* factors);
-  void BackwardProducts(const T* d_v, KgeFactors<T>* factors) const;
+  T* FillErrors(const KgeFactorInput& input, bool score, GradientFactors<T>* factors);
+  T* FillEntityErrors(const KgeFactorInput& input, GradientFactors<T>* factors);
+  void BackwardProducts(const T* d_v, GradientFactors<T>* factors) const;
   const T* Entity(int32_t id) const { return parameters_ + at_.entity + id * shape_.dim(); }
   const T* Relation(int32_t id) const { return parameters_ + at_.relation + id * shape_.dim(); }
 
@@ -90,8 +91,8 @@ class KgeFactorizer {
   Tensor query_memory_;  // [B, d]
 };
 
-extern template class KgeFactorizer<float>;
-extern template class KgeFactorizer<double>;
+extern template class GradientFactorizer<float>;
+extern template class GradientFactorizer<double>;
 
 }  // namespace rutile
 

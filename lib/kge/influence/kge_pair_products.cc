@@ -45,7 +45,7 @@ KgePairProducts<T>::KgePairProducts(const KgeShape& shape, const KgePartPlan& pl
 }
 
 template <typename T>
-void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
+void KgePairProducts<T>::Hold(GradientFactors<T>* held) {
   held_ = held;
   if (held->size == 0) return;
   Add(held->head, &by_head_);
@@ -68,7 +68,7 @@ void KgePairProducts<T>::Hold(KgeFactors<T>* held) {
 }
 
 template <typename T>
-void KgePairProducts<T>::HoldSmall(const KgeFactors<T>& held) {
+void KgePairProducts<T>::HoldSmall(const GradientFactors<T>& held) {
   held_small_.clear();
   amx_small_.clear();
   for (const KgePartPlan::Columns& columns : plan_.small) {
@@ -119,7 +119,7 @@ T* KgePairProducts<T>::Gram(const T* a, const T* b, int64_t rows, int64_t column
 }
 
 template <typename T>
-void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products) {
+void KgePairProducts<T>::MultiplySmall(const GradientFactors<T>& factors, T* products) {
   const int64_t held = held_->size;
   for (size_t c = 0; c < plan_.small.size(); ++c) {
     const KgePartPlan::Columns& columns = plan_.small[c];
@@ -141,7 +141,7 @@ void KgePairProducts<T>::MultiplySmall(const KgeFactors<T>& factors, T* products
 }
 
 template <typename T>
-void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
+void KgePairProducts<T>::MultiplyFc(const GradientFactors<T>& factors, T* products) {
   if (plan_.fc_weight < 0 && plan_.fc_bias < 0) return;
   const int64_t held = held_->size, size = factors.size, d = shape_.dim();
   const T* slopes = nullptr;  // [B, H]
@@ -182,7 +182,7 @@ void KgePairProducts<T>::MultiplyFc(const KgeFactors<T>& factors, T* products) {
 }
 
 template <typename T>
-void KgePairProducts<T>::MultiplyRelations(const KgeFactors<T>& factors, T* products) const {
+void KgePairProducts<T>::MultiplyRelations(const GradientFactors<T>& factors, T* products) const {
   if (plan_.relation < 0) return;
   const int64_t d = shape_.dim(), held = held_->size;
   T* const out = products + plan_.relation * factors.size * held;
@@ -196,7 +196,7 @@ void KgePairProducts<T>::MultiplyRelations(const KgeFactors<T>& factors, T* prod
 }
 
 template <typename T>
-void KgePairProducts<T>::MatchEntities(const KgeFactors<T>& factors, T* products) const {
+void KgePairProducts<T>::MatchEntities(const GradientFactors<T>& factors, T* products) const {
   if (plan_.entity < 0 && plan_.entity_bias < 0) return;
   const int64_t d = shape_.dim(), held = held_->size;
   T* const rows = plan_.entity < 0 ? nullptr : products + plan_.entity * factors.size * held;
@@ -222,7 +222,7 @@ void KgePairProducts<T>::MatchEntities(const KgeFactors<T>& factors, T* products
 }
 
 template <typename T>
-void KgePairProducts<T>::MultiplyEntities(const KgeFactors<T>& factors, T* products) {
+void KgePairProducts<T>::MultiplyEntities(const GradientFactors<T>& factors, T* products) {
   if (plan_.entity < 0 && plan_.entity_bias < 0) return;
   const int64_t d = shape_.dim(), n = shape_.num_entities, held = held_->size, size = factors.size;
   const T* of_errors = nullptr;  // [B, H] <D_i, D_j>
@@ -266,7 +266,7 @@ void KgePairProducts<T>::MultiplyEntities(const KgeFactors<T>& factors, T* produ
 }
 
 template <typename T>
-void KgePairProducts<T>::Multiply(const KgeFactors<T>& factors, T* products) {
+void KgePairProducts<T>::Multiply(const GradientFactors<T>& factors, T* products) {
   CHECK(held_ != nullptr);
   CHECK(factors.errors != nullptr || held_->errors == nullptr) << "errors over entities of one side alone";
   std::fill_n(products, plan_.num_parts * factors.size * held_->size, T(0));

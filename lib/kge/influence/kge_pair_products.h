@@ -29,10 +29,10 @@ class KgePairProducts {
 
   // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch; may take its
   // maps away, which are kept in another order.
-  void Hold(KgeFactors<T>* held);
+  void Hold(GradientFactors<T>* held);
 
   // products: [parts, B, H], overwritten. Errors over entities are of all losses or of none; held scores have none.
-  void Multiply(const KgeFactors<T>& factors, T* products);
+  void Multiply(const GradientFactors<T>& factors, T* products);
 
  private:
   using Index = absl::flat_hash_map<int32_t, std::vector<int32_t>>;
@@ -42,17 +42,17 @@ class KgePairProducts {
     int64_t rows = 0, columns = 0;
     Tensor numbers;
   };
-  void HoldSmall(const KgeFactors<T>& held);
+  void HoldSmall(const GradientFactors<T>& held);
   static Packed Pack(const T* rows, int64_t n, int64_t columns, int64_t stride);
-  void MultiplySmall(const KgeFactors<T>& factors, T* products);
-  void MultiplyFc(const KgeFactors<T>& factors, T* products);
+  void MultiplySmall(const GradientFactors<T>& factors, T* products);
+  void MultiplyFc(const GradientFactors<T>& factors, T* products);
   // Products of `n` rows with held rows, which lie `*stride` apart: [n, H or its keys].
   const T* MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held, int64_t* stride);
-  void MultiplyRelations(const KgeFactors<T>& factors, T* products) const;
+  void MultiplyRelations(const GradientFactors<T>& factors, T* products) const;
   // Where errors are those of single tails.
-  void MatchEntities(const KgeFactors<T>& factors, T* products) const;
+  void MatchEntities(const GradientFactors<T>& factors, T* products) const;
   // Where the examples' errors are of all entities.
-  void MultiplyEntities(const KgeFactors<T>& factors, T* products);
+  void MultiplyEntities(const GradientFactors<T>& factors, T* products);
   // a [rows, columns] b [H, columns]^T.
   T* Gram(const T* a, const T* b, int64_t rows, int64_t columns, Tensor* memory);
 
@@ -62,7 +62,7 @@ class KgePairProducts {
   const int64_t small_columns_;
   const bool bf16_;
   MatrixProducts<T> exact_, rounded_;
-  const KgeFactors<T>* held_ = nullptr;
+  const GradientFactors<T>* held_ = nullptr;
   Index by_head_, by_relation_, by_tail_;  // places in held, ascending
   std::vector<T> held_v_;                  // [H, d] of examples, not of keys
   Packed held_maps_, held_fc_;

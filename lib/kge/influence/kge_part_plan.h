@@ -44,7 +44,7 @@ struct KgePartPlan {
   int num_parts = 0;
   // The part of a tensor; -1: it does not count.
   int entity = -1, entity_bias = -1, relation = -1, fc_weight = -1, fc_bias = -1;
-  std::vector<Columns> small;  // neighbours of one part are one range
+  std::vector<Columns> small;  // neighbors of one part are one range
   // Gradients of what is before fc are needed; of fc's result.
   bool below_fc = false, at_fc = false;
 };

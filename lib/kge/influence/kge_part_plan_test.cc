@@ -50,7 +50,7 @@ TEST(SmallColumnsTest, AreThoseOfTheSlicesThatAreThere) {
   EXPECT_EQ(SmallColumns(Shape(ConveVariant::kDettmers, KgeModel::kComplEx)).size, 0);
 }
 
-TEST(KgePartPlanTest, NeighboursOfOnePartAreOneRange) {
+TEST(KgePartPlanTest, NeighborsOfOnePartAreOneRange) {
   const KgeShape shape = Shape(ConveVariant::kDettmers);
   const KgePartPlan plan(shape, {Part(shape, {"bn0.weight", "bn0.bias", "conv.weight", "bn2.bias"}),
                                  Part(shape, {"entity.weight", "bn1.weight"})});

@@ -33,7 +33,7 @@ constexpr int64_t kErrorBytes = 32 << 20;
 template <typename T>
 class KgeProducts final : public GradientProducts {
  public:
-  KgeProducts(const KgeShape& shape, const InfluencePoint& point, const KgeInfluenceData& data,
+  KgeProducts(const KgeShape& shape, const WeightedCheckpoint& point, const KgeInfluenceData& data,
               const KgeInfluenceOptions& options, ThreadPool* pool, KgeReference reference)
       : shape_(shape),
         slices_(shape.Slices()),
@@ -69,7 +69,7 @@ class KgeProducts final : public GradientProducts {
   void SetParts(const std::vector<ProductPart>& parts) override { parts_ = parts; }
   int64_t tile_size() const override { return kTile; }
   int64_t num_held() const override { return num_held_; }
-  std::vector<double> HeldSquares() override { return held_squares_; }
+  std::vector<double> TestNorms() override { return test_norms_; }
 
   int64_t bytes_per_test() const override {
     const int64_t maps = shape_.is_conve() ? shape_.num_features() : 0;
@@ -80,13 +80,13 @@ class KgeProducts final : public GradientProducts {
     return numbers * static_cast<int64_t>(sizeof(T));
   }
 
-  absl::Status HoldTests(absl::Span<const int64_t> tests) override {
+  absl::Status SetTests(absl::Span<const int64_t> tests) override {
     SetPlan();
     num_held_ = static_cast<int64_t>(tests.size());
-    held_squares_.assign(plan_->num_parts * num_held_, 0);
+    test_norms_.assign(plan_->num_parts * num_held_, 0);
     if (metric_ == nullptr) {
       factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), /*maps=*/true, &held_);
-      directions_->Squares(held_, nullptr, num_held_, held_squares_.data());
+      directions_->Squares(held_, nullptr, num_held_, test_norms_.data());
       Shorten(&held_);
       if (SkipsMaps()) {
         const bool needed = plan_->fc_weight >= 0 && held_.maps != nullptr;
@@ -98,7 +98,7 @@ class KgeProducts final : public GradientProducts {
     held_directions_.assign(num_held_, Tensor());
     for (int64_t j = 0; j < num_held_; ++j) {
       factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), /*maps=*/true, &held_);
-      directions_->Squares(held_, metric_, num_held_, held_squares_.data() + j);
+      directions_->Squares(held_, metric_, num_held_, test_norms_.data() + j);
       held_directions_[j] = Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()});
       T* const direction = held_directions_[j].template mutable_values<T>().data();
       directions_->AddGradients(held_, {1.0}, direction);
@@ -126,14 +126,14 @@ class KgeProducts final : public GradientProducts {
       for (const int64_t j : chunk) some.push_back(weights[j]);
       directions_->AddGradients(held_, some, direction.data());
     }
-    held_squares_.assign(plan_->num_parts, 0);
+    test_norms_.assign(plan_->num_parts, 0);
     const T* const metric = metric_;
     for (int part = 0; part < plan_->num_parts; ++part) {
       for (const int s : parts_[part].slices) {
         const ParameterSlice& slice = slices_[s];
         for (int64_t i = slice.offset; i < slice.offset + slice.num_elements(); ++i) {
           const double x = static_cast<double>(direction[i]);
-          held_squares_[part] += x * x * (metric == nullptr ? 1 : static_cast<double>(metric[i]));
+          test_norms_[part] += x * x * (metric == nullptr ? 1 : static_cast<double>(metric[i]));
         }
       }
     }
@@ -213,7 +213,7 @@ class KgeProducts final : public GradientProducts {
     pairs_.emplace(shape_, *plan_, options_.bf16, pool_);
     held_directions_.clear();
     num_held_ = 0;
-    held_squares_.clear();
+    test_norms_.clear();
   }
 
   // Whether two triples, one after the other in their order, have the same gradient.
@@ -251,7 +251,7 @@ class KgeProducts final : public GradientProducts {
   }
 
   // Projects the long factors, where this is asked for.
-  void Shorten(KgeFactors<T>* factors) const {
+  void Shorten(GradientFactors<T>* factors) const {
     const ProfileScope scope(Stage::kProducts);
     if (map_projection_.has_value() && factors->maps != nullptr && plan_->fc_weight >= 0) {
       factors->short_map_width = map_projection_->width();
@@ -331,13 +331,13 @@ class KgeProducts final : public GradientProducts {
   const KgeReference reference_;
   std::vector<ProductPart> parts_;
   std::optional<KgePartPlan> plan_;
-  KgeFactorizer<T> factorizer_;
+  GradientFactorizer<T> factorizer_;
   std::optional<RowProjection<T>> map_projection_, error_projection_;
-  std::optional<KgeDirections<T>> directions_;
+  std::optional<DirectionProducts<T>> directions_;
   std::optional<KgePairProducts<T>> pairs_;
   int64_t num_held_ = 0;
-  std::vector<double> held_squares_;  // [parts, H]
-  KgeFactors<T> held_, train_;
+  std::vector<double> test_norms_;  // [parts, H]
+  GradientFactors<T> held_, train_;
   std::vector<Tensor> held_directions_;  // [H] of P; with a preconditioner, or weighted tests
   Tensor products_;
   std::vector<double> squares_;
@@ -400,7 +400,8 @@ std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train) {
   return order;
 }
 
-absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
+absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape,
+                                                                  const WeightedCheckpoint& point,
                                                                   const KgeInfluenceData& data,
                                                                   const KgeInfluenceOptions& options, ThreadPool* pool,
                                                                   KgeReference reference) {

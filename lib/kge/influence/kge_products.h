@@ -57,7 +57,8 @@ std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train);
 // INVALID_ARGUMENT: CheckKgeInfluenceOptions; tensors of another size or type; a loss weight that is negative or not of
 // one loss; a triple whose ids are out of range; no known tails where they are needed; a projection with a
 // preconditioner, or to more numbers than there are.
-absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape, const InfluencePoint& point,
+absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape,
+                                                                  const WeightedCheckpoint& point,
                                                                   const KgeInfluenceData& data,
                                                                   const KgeInfluenceOptions& options, ThreadPool* pool,
                                                                   KgeReference reference = nullptr);

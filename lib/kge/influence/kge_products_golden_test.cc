@@ -13,11 +13,11 @@
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/influence/kge_influence_reference.h"
 #include "lib/kge/influence/kge_products.h"
+#include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/kge/layers/golden_conve_testing.h"
 
 namespace rutile {
 namespace {
@@ -44,7 +44,7 @@ class KgeProductsGoldenTest : public ::testing::TestWithParam<Case> {
 
   std::unique_ptr<GradientProducts> Make(const std::string& prefix,
                                          KgeInfluenceLoss loss = KgeInfluenceLoss::kTriple) const {
-    InfluencePoint point;
+    WeightedCheckpoint point;
     point.parameters = golden_.Flat(prefix);
     if (GetParam().dtype == DType::kF32) {
       const std::vector<double> values = point.parameters.ToDoubles();
@@ -66,7 +66,7 @@ class KgeProductsGoldenTest : public ::testing::TestWithParam<Case> {
     std::vector<int64_t> tests(test_.size()), train(train_.size());
     for (size_t j = 0; j < tests.size(); ++j) tests[j] = static_cast<int64_t>(j);
     for (size_t i = 0; i < train.size(); ++i) train[i] = static_cast<int64_t>(i);
-    EXPECT_TRUE(products->HoldTests(tests).ok());
+    EXPECT_TRUE(products->SetTests(tests).ok());
     ProductTile tile;
     EXPECT_TRUE(products->Products(train, /*squares=*/true, &tile).ok());
     return tile;

@@ -119,7 +119,7 @@ struct Problem {
   }
 
   KgeShape shape;
-  InfluencePoint point;
+  WeightedCheckpoint point;
   std::vector<Triple> train = TrainTriples(), tests = TestTriples();
   KnownTails known;
   KgeInfluenceOptions options;
@@ -158,9 +158,9 @@ void ExpectDefinition(const Problem& problem, int64_t step = 1000) {
   const std::vector<std::vector<double>> train = Gradients(problem, products.get(), false);
   const std::vector<std::vector<double>> tests = Gradients(problem, products.get(), true);
   products->SetParts(parts);
-  ASSERT_TRUE(products->HoldTests(Numbers(products->num_tests())).ok());
+  ASSERT_TRUE(products->SetTests(Numbers(products->num_tests())).ok());
   const int64_t held = products->num_held();
-  const std::vector<double> held_squares = products->HeldSquares();
+  const std::vector<double> test_norms = products->TestNorms();
   const std::vector<int64_t> all = Numbers(products->num_train());
   for (size_t p = 0; p < parts.size(); ++p) {
     double largest = 1e-3;
@@ -168,7 +168,7 @@ void ExpectDefinition(const Problem& problem, int64_t step = 1000) {
     for (const auto& example : train) largest = std::max(largest, Dot(problem, parts[p], example, example));
     const double tolerance = 1e-12 * largest;
     for (int64_t j = 0; j < held; ++j) {
-      EXPECT_NEAR(held_squares[p * held + j], Dot(problem, parts[p], tests[j], tests[j]), tolerance) << parts[p].name;
+      EXPECT_NEAR(test_norms[p * held + j], Dot(problem, parts[p], tests[j], tests[j]), tolerance) << parts[p].name;
     }
     for (size_t first = 0; first < all.size(); first += step) {
       ProductTile tile;
@@ -241,7 +241,7 @@ TEST_P(KgeProductsTest, OfWeightedTests) {
       EXPECT_TRUE(tile.train_square.empty());
       for (size_t p = 0; p < parts.size(); ++p) {
         const double square = Dot(problem, parts[p], sum, sum);
-        EXPECT_NEAR(products->HeldSquares()[p], square, 1e-12 * (1 + square)) << parts[p].name;
+        EXPECT_NEAR(products->TestNorms()[p], square, 1e-12 * (1 + square)) << parts[p].name;
         for (size_t i = 0; i < train.size(); ++i) {
           const double expected = Dot(problem, parts[p], train[i], sum);
           EXPECT_NEAR(tile.product[p * train.size() + i], expected, 1e-12 * (1 + std::abs(expected))) << parts[p].name;
@@ -258,8 +258,8 @@ TEST_P(KgeProductsTest, DoNotDependOnTilesThreadsAndWhatElseIsHeld) {
     ThreadPool two(2);
     const std::unique_ptr<GradientProducts> products = problem.Make(), threaded = problem.Make(&two);
     const std::vector<int64_t> all = Numbers(products->num_train());
-    ASSERT_TRUE(products->HoldTests(Numbers(products->num_tests())).ok());
-    ASSERT_TRUE(threaded->HoldTests({4, 1}).ok());
+    ASSERT_TRUE(products->SetTests(Numbers(products->num_tests())).ok());
+    ASSERT_TRUE(threaded->SetTests({4, 1}).ok());
     ProductTile whole, tile;
     ASSERT_TRUE(products->Products(all, true, &whole).ok());
     const int64_t held = products->num_held();
@@ -286,8 +286,8 @@ TEST_P(KgeProductsTest, OfTriplesHaveTheSameBitsInAnyTileAndWithAnyThreads) {
   const std::unique_ptr<GradientProducts> products = problem.Make(), threaded = problem.Make(&two);
   const std::vector<int64_t> all = Numbers(products->num_train());
   ProductTile whole, tile;
-  ASSERT_TRUE(products->HoldTests(Numbers(7)).ok());
-  ASSERT_TRUE(threaded->HoldTests(Numbers(7)).ok());
+  ASSERT_TRUE(products->SetTests(Numbers(7)).ok());
+  ASSERT_TRUE(threaded->SetTests(Numbers(7)).ok());
   ASSERT_TRUE(products->Products(all, true, &whole).ok());
   for (const int64_t step : {1, 7, 64}) {
     for (size_t first = 0; first < all.size(); first += step) {
@@ -310,10 +310,10 @@ TEST_P(KgeProductsTest, AreAScalarProduct) {
     problem.options.loss = loss;
     const std::unique_ptr<GradientProducts> products = problem.Make();
     const std::vector<int64_t> all = Numbers(products->num_train());
-    ASSERT_TRUE(products->HoldTests(all).ok());
+    ASSERT_TRUE(products->SetTests(all).ok());
     ProductTile tile;
     ASSERT_TRUE(products->Products(all, true, &tile).ok());
-    const std::vector<double> held_squares = products->HeldSquares();
+    const std::vector<double> test_norms = products->TestNorms();
     const size_t n = all.size();
     RandomStream random(2, "sums");
     std::vector<double> weight(n);
@@ -322,7 +322,7 @@ TEST_P(KgeProductsTest, AreAScalarProduct) {
     for (size_t i = 0; i < n; ++i) {
       const double square = tile.train_square[i], tolerance = 1e-12 * (1 + square);
       EXPECT_NEAR(tile.product[i * n + i], square, tolerance);
-      EXPECT_NEAR(held_squares[i], square, tolerance);
+      EXPECT_NEAR(test_norms[i], square, tolerance);
       for (size_t j = 0; j < n; ++j) {
         EXPECT_NEAR(tile.product[i * n + j], tile.product[j * n + i], tolerance + 1e-12 * tile.train_square[j]);
         EXPECT_LE(std::abs(tile.product[i * n + j]), std::sqrt(square * tile.train_square[j]) + tolerance);
@@ -342,12 +342,12 @@ TEST_P(KgeProductsTest, SinglePrecisionIsNear) {
     const std::unique_ptr<GradientProducts> exact = problem.Make();
     problem.point.parameters = Parameters<float>(problem.shape);
     ProductTile expected, tile, rounded;
-    ASSERT_TRUE(exact->HoldTests(Numbers(7)).ok());
+    ASSERT_TRUE(exact->SetTests(Numbers(7)).ok());
     ASSERT_TRUE(exact->Products(Numbers(40), true, &expected).ok());
     for (const bool bf16 : {false, true}) {
       problem.options.bf16 = bf16;
       const std::unique_ptr<GradientProducts> products = problem.Make();
-      ASSERT_TRUE(products->HoldTests(Numbers(7)).ok());
+      ASSERT_TRUE(products->SetTests(Numbers(7)).ok());
       ASSERT_TRUE(products->Products(Numbers(40), true, &tile).ok());
       double largest = 0;
       for (const double x : expected.product) largest = std::max(largest, std::abs(x));
@@ -367,11 +367,11 @@ TEST_P(KgeProductsTest, PartsAddUpToTheWhole) {
   const Problem problem(GetParam());
   const std::unique_ptr<GradientProducts> products = problem.Make();
   ProductTile whole, tile;
-  ASSERT_TRUE(products->HoldTests(Numbers(7)).ok());
+  ASSERT_TRUE(products->SetTests(Numbers(7)).ok());
   ASSERT_TRUE(products->Products(Numbers(40), true, &whole).ok());
   const std::vector<ProductPart> parts = problem.Parts();
   products->SetParts(parts);
-  ASSERT_TRUE(products->HoldTests(Numbers(7)).ok());
+  ASSERT_TRUE(products->SetTests(Numbers(7)).ok());
   ASSERT_TRUE(products->Products(Numbers(40), true, &tile).ok());
   for (size_t i = 0; i < whole.product.size(); ++i) {
     double sum = 0;
@@ -381,7 +381,7 @@ TEST_P(KgeProductsTest, PartsAddUpToTheWhole) {
   // One part alone needs less to be computed, and is the same.
   for (size_t p = 0; p < parts.size(); ++p) {
     products->SetParts({parts[p]});
-    ASSERT_TRUE(products->HoldTests(Numbers(7)).ok());
+    ASSERT_TRUE(products->SetTests(Numbers(7)).ok());
     ProductTile one;
     ASSERT_TRUE(products->Products(Numbers(40), true, &one).ok());
     for (size_t i = 0; i < one.product.size(); ++i) {
@@ -402,7 +402,7 @@ INSTANTIATE_TEST_SUITE_P(Models, KgeProductsTest,
                          });
 
 // What labels a test triple has is said in kge_influence_options.h.
-TEST(KgeProductsLabelsTest, TestTailsCountWhereTheyAreLabelled) {
+TEST(KgeProductsLabelsTest, TestTailsCountWhereTheyAreLabeled) {
   Problem problem({KgeModel::kDistMult, ConveVariant::kDettmers});
   problem.options.loss = KgeInfluenceLoss::kOneToN;
   const auto gradient = [&](int64_t test) {
@@ -426,7 +426,7 @@ TEST(KgeProductsEdgesTest, NothingHeldGivesSquaresAlone) {
   const std::unique_ptr<GradientProducts> products = problem.Make();
   ProductTile tile;
   tile.product = {1, 2, 3};
-  ASSERT_TRUE(products->HoldTests({}).ok());
+  ASSERT_TRUE(products->SetTests({}).ok());
   ASSERT_TRUE(products->Products({3}, /*squares=*/true, &tile).ok());
   EXPECT_TRUE(tile.product.empty());
   EXPECT_EQ(tile.train_square.size(), 1u);

@@ -14,9 +14,9 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
 #include "lib/kge/influence/kge_influence_options.h"
+#include "lib/kge/influence/kge_products.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
-#include "lib/kge/influence/kge_products.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
@@ -61,14 +61,14 @@ struct Problem {
     std::vector<int64_t> all_train(train.size()), all_tests(tests.size());
     for (size_t i = 0; i < train.size(); ++i) all_train[i] = static_cast<int64_t>(i);
     for (size_t j = 0; j < tests.size(); ++j) all_tests[j] = static_cast<int64_t>(j);
-    EXPECT_TRUE(products->HoldTests(all_tests).ok());
+    EXPECT_TRUE(products->SetTests(all_tests).ok());
     ProductTile tile;
     EXPECT_TRUE(products->Products(all_train, /*squares=*/true, &tile).ok());
     return tile;
   }
 
   KgeShape shape;
-  InfluencePoint point;
+  WeightedCheckpoint point;
   std::vector<Triple> train, tests;
   KnownTails known;
   KgeInfluenceOptions options;

@@ -11,7 +11,7 @@ namespace rutile {
 struct BatchStatistics {
   struct Norm {
     std::vector<double> mean;
-    std::vector<double> variance;  // unbiased, n / (n - 1) times what normalises
+    std::vector<double> variance;  // unbiased, n / (n - 1) times what normalizes
   };
   Norm bn0;  // [1]
   Norm bn1;  // [C]

@@ -10,7 +10,7 @@
 namespace rutile {
 
 // Example e is of image key[e] and of its maps, which begin map_stride numbers after those of the image before, as do
-// d_maps of examples; neighbours with one key share work. dy = d_map where the map is positive, else 0.
+// d_maps of examples; neighbors with one key share work. dy = d_map where the map is positive, else 0.
 //
 //   weight_sums [examples, C, K]  sum over positions of dy_c x_k     sums [examples, C]  of dy_c
 //   d_images [examples, image]    sum over c, k of weight[c, k] dy_c(p - k): is added to

@@ -15,8 +15,8 @@
 #include "lib/kge/layers/batch_sum.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/layers/kge_batch.h"
-#include "lib/kge/model/kge_shape.h"
 #include "lib/kge/layers/kge_shard.h"
+#include "lib/kge/model/kge_shape.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/task/gradient_observer.h"
@@ -70,7 +70,7 @@ class ConveLayers {
   // Sums over all positions of a channel.
   struct MapSlopes {
     double dy;       // of the gradient after the norm
-    double dy_zhat;  // of it times the normalised value
+    double dy_zhat;  // of it times the normalized value
   };
 
   // images_, and from them maps_.

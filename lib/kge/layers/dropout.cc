@@ -12,14 +12,14 @@ HWY_BEFORE_NAMESPACE();
 namespace rutile {
 namespace HWY_NAMESPACE {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): enough for masks, and it vectorises.
+// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): enough for masks, and it vectorizes.
 HWY_INLINE uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
 
-// Each word decides on four elements, from its lowest 16 bits up. Plain loops, for the compiler to vectorise.
+// Each word decides on four elements, from its lowest 16 bits up. Plain loops, for the compiler to vectorize.
 template <typename T>
 HWY_INLINE void Fill(uint64_t key, uint32_t dropped, T kept, size_t n, T* scale) {
   constexpr size_t kWords = 64;

@@ -13,10 +13,10 @@
 #include "lib/graph/name_lines.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_options_text.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -25,7 +25,7 @@ absl::Status CheckRate(absl::string_view name, double value) {
 }
 
 // "1 x 200, 2 x 100, ...": the ways to see an embedding as an image.
-std::string Factorisations(int64_t dim) {
+std::string Factorizations(int64_t dim) {
   std::vector<std::string> found;
   for (int64_t height = 1; height <= dim; ++height) {
     if (dim % height == 0) found.push_back(absl::StrCat(height, " x ", dim / height));
@@ -44,7 +44,7 @@ absl::Status CheckImage(const KgeOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("embedding_dim = ", options.embedding_dim,
                      " is not embedding_height x embedding_width = ", options.embedding_height, " x ",
-                     options.embedding_width, "; what fits: ", Factorisations(options.embedding_dim)));
+                     options.embedding_width, "; what fits: ", Factorizations(options.embedding_dim)));
   }
   const bool wide = options.variant == ConveVariant::kTiepin;
   const int64_t height = options.embedding_height * (wide ? 1 : 2), width = options.embedding_width * (wide ? 2 : 1);

@@ -29,7 +29,7 @@ enum class ConveVariant { kDettmers, kTiepin, kLibkge };
 // kOneToN: an example is a key (head, relation), all its known training tails are true; binary cross-entropy with
 // logits, mean over entities. kOneOfN: an example is a triple, its own tail alone is true (TiePin's). kOneVsAll: an
 // example is a triple, softmax cross-entropy (LibKGE's 1vsAll-kl). kKvsAll: an example is a key, softmax cross-entropy
-// with labels normalised to a sum of 1 (LibKGE's KvsAll-kl).
+// with labels normalized to a sum of 1 (LibKGE's KvsAll-kl).
 enum class KgeLoss { kOneToN, kOneOfN, kOneVsAll, kKvsAll };
 
 // Labels are c0 everywhere plus c1 on true tails. dettmers: c0 = 1/N, c1 = 1 - eps. standard: eps/N, 1 - eps. pykeen:

@@ -9,10 +9,10 @@
 #include "lib/base/logging.h"
 #include "lib/kge/layers/batch_rows.h"
 #include "lib/kge/layers/conve_layers.h"
-#include "lib/kge/training/entity_scores.h"
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/layers/product_layers.h"
 #include "lib/kge/layers/workspace.h"
+#include "lib/kge/training/entity_scores.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -77,13 +77,13 @@ class ConveKernel::ImplOf : public Impl {
     // Nothing is finished early where heads are much of the table.
     const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities;
     GradientObserver* const observer = early ? use.observer : nullptr;
-    GradientTaker* const taker = early && batch.size() > 0 ? use.taker : nullptr;
+    GradientSink* const sink = early && batch.size() > 0 ? use.sink : nullptr;
     if (g != nullptr && use.overwrite) Overwrite(batch.size() == 0, g, &arrays);
-    if (taker != nullptr) {
+    if (sink != nullptr) {
       CHECK(use.overwrite && observer == nullptr);
       SplitAtHeads(batch, &arrays);
     }
-    double loss = scores_.AddLosses(batch, arrays, taker != nullptr ? HandOverRows(taker, g) : TellRows(observer));
+    double loss = scores_.AddLosses(batch, arrays, sink != nullptr ? HandOverRows(sink, g) : TellRows(observer));
     if (shard != nullptr) shard->template Sum<T>(&d_v_, absl::MakeSpan(&loss, 1));
     *loss_sum += loss;
     if (g == nullptr) return;
@@ -190,12 +190,12 @@ class ConveKernel::ImplOf : public Impl {
   }
 
   // Rows of heads, to which the layers will add, go to the gradient, and all others to the taker.
-  ToldRows HandOverRows(GradientTaker* taker, T* g) const {
-    return [this, taker, g](const FinishedRows& rows) {
+  ToldRows HandOverRows(GradientSink* sink, T* g) const {
+    return [this, sink, g](const FinishedRows& rows) {
       const int64_t d = shape_.dim();
       const auto hand_over = [&](int64_t from, int64_t to) {
         if (from == to) return;
-        taker->Take(at_.entity + from * d, rows.d_entities->Slice((from - rows.begin) * d, {(to - from) * d}));
+        sink->Take(at_.entity + from * d, rows.d_entities->Slice((from - rows.begin) * d, {(to - from) * d}));
       };
       auto head = std::lower_bound(heads_.begin(), heads_.end(), rows.begin);
       int64_t from = rows.begin;
@@ -206,7 +206,7 @@ class ConveKernel::ImplOf : public Impl {
         from = *head + 1;
       }
       hand_over(from, rows.end);
-      if (rows.d_bias != nullptr) taker->Take(at_.entity_bias + rows.begin, *rows.d_bias);
+      if (rows.d_bias != nullptr) sink->Take(at_.entity_bias + rows.begin, *rows.d_bias);
     };
   }
 

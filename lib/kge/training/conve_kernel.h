@@ -1,7 +1,7 @@
 // Losses of knowledge-graph embeddings and their gradients, without a graph of operations: what training runs on.
 //
 // Entities are scored, compared with the labels and turned into gradients a block at a time, so that no array of
-// [queries, entities] exists. Batch norms and the convolution are fused with their neighbours: conv_passes.h. Matrix
+// [queries, entities] exists. Batch norms and the convolution are fused with their neighbors: conv_passes.h. Matrix
 // products are matrix_products.h's; what this class computes is defined by lib/kge/training/kge_reference.h.
 //
 // Masks of dropout, FillDropout of options.seed, batch.epoch and batch.example: kInput over the [2 d] numbers of the
@@ -35,7 +35,7 @@ namespace rutile {
 struct KgeGradientUse {
   GradientObserver* observer = nullptr;  // told of ConveKernel::Early
   bool overwrite = false;                // the gradient holds anything at first: Task::SetOverwriting
-  GradientTaker* taker = nullptr;        // with overwrite, without observer: Task::SetTaker
+  GradientSink* sink = nullptr;          // with overwrite, without observer: Task::SetSink
 };
 
 // One thread at a time may use an object. Memory grows with the largest batch seen, by about F + 12 d numbers for each
@@ -62,7 +62,7 @@ class ConveKernel {
   void SetShard(Exchange* exchange);
 
   // Adds to loss_sum the sum over the batch of each query's loss: binary cross-entropy is the mean over entities,
-  // softmax cross-entropy is with labels normalised to a sum of 1. gradient [P]: d loss_sum / d parameters is added,
+  // softmax cross-entropy is with labels normalized to a sum of 1. gradient [P]: d loss_sum / d parameters is added,
   // also where batch.training is false; null: only the loss is wanted. statistics: overwritten with what the norms saw,
   // empty where batch.training is false or a norm saw one value alone; may be null.
   // parameters, gradient: of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a sum

@@ -19,6 +19,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/kge/layers/batch_statistics.h"
+#include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/kge_reference.h"
@@ -26,7 +27,6 @@
 #include "lib/task/gradient_observer.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 #include "lib/testing/for_each_target.h"
-#include "lib/kge/layers/golden_conve_testing.h"
 
 namespace rutile {
 namespace {

@@ -13,11 +13,11 @@
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
-#include "lib/kge/training/conve_kernel.h"
+#include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/training/conve_kernel.h"
 #include "lib/task/gradient_sink.h"
-#include "lib/kge/layers/golden_conve_testing.h"
 
 namespace rutile {
 namespace {
@@ -106,7 +106,7 @@ TEST_P(ConveKernelUseTest, OverwritesGradients) {
 }
 
 // Spoils the parameters and the gradient of all that it takes: the task must not look there again.
-class SpoilingTaker : public GradientTaker {
+class SpoilingTaker : public GradientSink {
  public:
   SpoilingTaker(Tensor* parameters, Tensor* gradient)
       : taken(parameters->num_elements(), 0),
@@ -145,19 +145,19 @@ TEST_P(ConveKernelUseTest, HandsOverWhatItNeedsNoMore) {
     const OwnedKgeBatch batch = RandomKgeBatch(shape_, size, 4, size);
     Outcome outcome;
     outcome.gradient = NansLike(parameters);
-    SpoilingTaker taker(&parameters, &outcome.gradient);
+    SpoilingTaker sink(&parameters, &outcome.gradient);
     KgeGradientUse use;
     use.overwrite = true;
-    use.taker = &taker;
+    use.sink = &sink;
     ASSERT_TRUE(
         kernel.AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr, use).ok());
     std::vector<double> found = outcome.gradient.ToDoubles();
     for (size_t i = 0; i < found.size(); ++i) {
-      if (taker.was_taken[i]) found[i] = taker.taken[i];
+      if (sink.was_taken[i]) found[i] = sink.taken[i];
     }
     for (int64_t e = 0; e < shape_.num_entities; ++e) {
       const bool is_head = std::find(batch.head.begin(), batch.head.end(), e) != batch.head.end();
-      EXPECT_EQ(taker.was_taken[at.entity + e * shape_.dim()], !is_head && size > 0 && size < 16) << e;
+      EXPECT_EQ(sink.was_taken[at.entity + e * shape_.dim()], !is_head && size > 0 && size < 16) << e;
     }
     if (size == 0) continue;
     EXPECT_EQ(found, FromKernel(shape_, ParametersOf(shape_), batch.View(true)).gradient.ToDoubles());
@@ -188,17 +188,17 @@ TEST(ConveKernelUseBlocksTest, HandsOverBlockAfterBlock) {
       Tensor parameters = ParametersOf(shape);
       Outcome outcome;
       outcome.gradient = NansLike(parameters);
-      SpoilingTaker taker(&parameters, &outcome.gradient);
+      SpoilingTaker sink(&parameters, &outcome.gradient);
       KgeGradientUse use;
       use.overwrite = true;
-      use.taker = &taker;
+      use.sink = &sink;
       ConveKernel kernel(shape, threads);
       ASSERT_TRUE(
           kernel.AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr, use)
               .ok());
       std::vector<double> found = outcome.gradient.ToDoubles();
       for (size_t i = 0; i < found.size(); ++i) {
-        if (taker.was_taken[i]) found[i] = taker.taken[i];
+        if (sink.was_taken[i]) found[i] = sink.taken[i];
       }
       EXPECT_EQ(found, expected.gradient.ToDoubles());
       EXPECT_EQ(outcome.loss, expected.loss);

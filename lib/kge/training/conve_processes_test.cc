@@ -1,4 +1,4 @@
-// ConveKernel with a batch spread over processes whose norms are synchronised, against one with the whole batch.
+// ConveKernel with a batch spread over processes whose norms are synchronized, against one with the whole batch.
 
 #include <algorithm>
 #include <condition_variable>
@@ -14,10 +14,10 @@
 #include "gtest/gtest.h"
 #include "lib/kge/layers/batch_statistics.h"
 #include "lib/kge/layers/batch_sum.h"
-#include "lib/kge/training/conve_kernel.h"
+#include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/training/conve_kernel.h"
 
 namespace rutile {
 namespace {
@@ -90,7 +90,7 @@ void ExpectSame(const std::vector<double>& actual, const std::vector<double>& ex
 
 class ConveProcessesTest : public ::testing::TestWithParam<ConveVariant> {};
 
-TEST_P(ConveProcessesTest, SharesWithSynchronisedNormsAreTheWholeBatch) {
+TEST_P(ConveProcessesTest, SharesWithSynchronizedNormsAreTheWholeBatch) {
   KgeShape shape;
   KgeOptions& options = shape.options;
   options.variant = GetParam();

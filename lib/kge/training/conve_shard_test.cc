@@ -17,17 +17,17 @@
 #include "lib/distributed/communicator.h"
 #include "lib/distributed/thread_communicator.h"
 #include "lib/kge/layers/batch_statistics.h"
-#include "lib/kge/training/conve_kernel.h"
+#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
-#include "lib/kge/layers/kge_shard.h"
+#include "lib/kge/training/conve_kernel.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/task/gradient_sink.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
-#include "lib/kge/layers/golden_conve_testing.h"
 
 namespace rutile {
 namespace {
@@ -41,7 +41,7 @@ struct Outcome {
 };
 
 // Puts what it takes where it belongs.
-class Keeper : public GradientTaker {
+class Keeper : public GradientSink {
  public:
   void Take(int64_t begin, const Tensor& values) override {
     const std::vector<double> taken = values.ToDoubles();
@@ -76,7 +76,7 @@ Outcome RunKernel(const KgeShape& shape, const std::vector<double>& values, cons
   Keeper keeper;
   KgeGradientUse use;
   use.overwrite = how.overwrite;
-  if (how.take) use.taker = &keeper;
+  if (how.take) use.sink = &keeper;
   for (const KgeBatch& batch : batches) {
     EXPECT_TRUE(kernel.AccumulateGradients(parameters, batch, &gradient, &outcome.loss, &outcome.statistics, use).ok());
   }

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "absl/types/span.h"
-#include "lib/kge/model/kge_labels.h"
 #include "lib/kge/layers/workspace.h"
+#include "lib/kge/model/kge_labels.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/trace/scope.h"
 
@@ -49,34 +49,34 @@ void EntityScores<T>::SetLanes(int64_t queries, T* d_v) {
   const int64_t blocks = NumPieces(all.size(), kEntities);
   const int64_t most = std::max<int64_t>(1, std::min({kMostLanes, kLaneBytes / bytes, blocks}));
   const int64_t length = NumPieces(blocks, most) * kEntities;
-  num_lanes_ = all.size() == 0 ? 0 : NumPieces(all.size(), length);
-  if (lanes_.size() < num_lanes_) lanes_.resize(num_lanes_);
+  num_stripes_ = all.size() == 0 ? 0 : NumPieces(all.size(), length);
+  if (stripes_.size() < num_stripes_) stripes_.resize(num_stripes_);
   const bool softmax = IsSoftmaxLoss(shape_.options.loss);
-  for (size_t i = 0; i < num_lanes_; ++i) {
-    Lane& lane = lanes_[i];
-    lane.begin = all.begin + static_cast<int64_t>(i) * length;
-    lane.end = std::min(lane.begin + length, all.end);
-    lane.losses.assign(softmax ? 0 : queries, 0);
-    lane.states.assign(softmax ? queries : 0, SoftmaxState());
-    lane.d_v = i == 0 || d_v == nullptr ? d_v : Take<T>(&lane.d_v_memory, queries * d);
+  for (size_t i = 0; i < num_stripes_; ++i) {
+    Stripe& stripe = stripes_[i];
+    stripe.begin = all.begin + static_cast<int64_t>(i) * length;
+    stripe.end = std::min(stripe.begin + length, all.end);
+    stripe.losses.assign(softmax ? 0 : queries, 0);
+    stripe.states.assign(softmax ? queries : 0, SoftmaxState());
+    stripe.d_v = i == 0 || d_v == nullptr ? d_v : Take<T>(&stripe.d_v_memory, queries * d);
   }
 }
 
 template <typename T>
 void EntityScores<T>::JoinLanes() {
-  states_ = num_lanes_ > 0 ? lanes_[0].states : std::vector<SoftmaxState>(base_.size());
-  for (size_t i = 1; i < num_lanes_; ++i) {
-    for (size_t q = 0; q < states_.size(); ++q) states_[q].Join(lanes_[i].states[q]);
+  states_ = num_stripes_ > 0 ? stripes_[0].states : std::vector<SoftmaxState>(base_.size());
+  for (size_t i = 1; i < num_stripes_; ++i) {
+    for (size_t q = 0; q < states_.size(); ++q) states_[q].Join(stripes_[i].states[q]);
   }
 }
 
 template <typename T>
 void EntityScores<T>::AddLanes(int64_t queries, T* d_v) {
-  if (num_lanes_ == 0) std::fill_n(d_v, queries * shape_.dim(), T(0));
-  if (num_lanes_ <= 1) return;
+  if (num_stripes_ == 0) std::fill_n(d_v, queries * shape_.dim(), T(0));
+  if (num_stripes_ <= 1) return;
   ForPieces(pool_, queries, kPiece, [&](int64_t begin, int64_t end, int) {
-    for (size_t i = 1; i < num_lanes_; ++i) {
-      const T* const more = lanes_[i].d_v;
+    for (size_t i = 1; i < num_stripes_; ++i) {
+      const T* const more = stripes_[i].d_v;
       for (int64_t k = begin * shape_.dim(); k < end * shape_.dim(); ++k) d_v[k] += more[k];
     }
   });
@@ -85,7 +85,7 @@ void EntityScores<T>::AddLanes(int64_t queries, T* d_v) {
 // Each piece of queries has its own sums over queries, added in order: any number of threads gives the same bits.
 template <typename T>
 void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries,
-                                  ScoreBlock<T> block, Lane* lane, Worker* worker) {
+                                  ScoreBlock<T> block, Stripe* stripe, Worker* worker) {
   const int64_t pieces = NumPieces(queries, kPiece);
   T* const d_bias = block.bias_gradient;
   T* const sums = d_bias == nullptr || pieces == 1 ? nullptr : Take<T>(&worker->piece_gradients, pieces * block.n);
@@ -100,12 +100,12 @@ void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t fi
     if (sums != nullptr) piece.bias_gradient = sums + begin / kPiece * block.n;
     switch (sweep) {
       case Sweep::kSums:
-        return SoftmaxSums(labels, piece, absl::MakeSpan(lane->states).subspan(first, count));
+        return SoftmaxSums(labels, piece, absl::MakeSpan(stripe->states).subspan(first, count));
       case Sweep::kGradients:
         return SoftmaxGradients(labels, absl::MakeConstSpan(states_).subspan(first, count), piece);
       case Sweep::kCrossEntropy:
         return BinaryCrossEntropy(labels, 1.0 / static_cast<double>(shape_.num_entities), piece,
-                                  absl::MakeSpan(lane->losses).subspan(first, count));
+                                  absl::MakeSpan(stripe->losses).subspan(first, count));
     }
   });
   for (int64_t p = 0; sums != nullptr && p < pieces; ++p) {
@@ -115,7 +115,8 @@ void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t fi
 
 template <typename T>
 void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query,
-                               int64_t queries, int64_t first_entity, int64_t entities, Lane* lane, Worker* worker) {
+                               int64_t queries, int64_t first_entity, int64_t entities, Stripe* stripe,
+                               Worker* worker) {
   const int64_t d = shape_.dim();
   const MatrixView<T> v = {arrays.v + first_query * d, queries, d, d};
   const MatrixView<T> table = {arrays.entities + first_entity * d, entities, d, d};
@@ -133,21 +134,22 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
     if (!add) std::fill_n(block.bias_gradient, entities, T(0));
   }
   worker->products.Multiply(v, table.Transposed(), /*add=*/false, block.scores, block.stride);
-  LossOfBlock(batch, sweep, first_query, queries, block, lane, worker);
+  LossOfBlock(batch, sweep, first_query, queries, block, stripe, worker);
   if (!gradients) return;
   const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
   T* const d_entities =
       arrays.hand_over ? worker->d_entities.template mutable_values<T>().data() : arrays.d_entities + first_entity * d;
   worker->products.Multiply(d_scores.Transposed(), v, add, d_entities, d);
-  worker->products.Multiply(d_scores, table, /*add=*/first_entity > lane->begin, lane->d_v + first_query * d, d);
+  worker->products.Multiply(d_scores, table, /*add=*/first_entity > stripe->begin, stripe->d_v + first_query * d, d);
 }
 
 template <typename T>
 void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep,
-                              const std::function<void(const FinishedRows&)>& finished, Lane* lane, Worker* worker) {
+                              const std::function<void(const FinishedRows&)>& finished, Stripe* stripe,
+                              Worker* worker) {
   worker->products.SetRounding(batch.training);
-  for (int64_t k = lane->begin; k < lane->end; k += kEntities) {
-    const int64_t entities = std::min(kEntities, lane->end - k);
+  for (int64_t k = stripe->begin; k < stripe->end; k += kEntities) {
+    const int64_t entities = std::min(kEntities, stripe->end - k);
     FinishedRows rows = {k, k + entities};
     if (arrays.hand_over) {
       Take<T>(&worker->d_entities, entities * shape_.dim());
@@ -155,7 +157,7 @@ void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arra
       if (arrays.bias != nullptr) Take<T>(&worker->d_bias, entities), rows.d_bias = &worker->d_bias;
     }
     for (int64_t q = 0; q < batch.size(); q += kQueries) {
-      ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k, entities, lane, worker);
+      ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k, entities, stripe, worker);
     }
     if (finished && sweep != Sweep::kSums) finished(rows);
   }
@@ -205,13 +207,13 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
   SetLanes(batch.size(), arrays.d_v);
   const bool in_any_order = !finished || arrays.hand_over;
   const auto for_all = [&](Sweep sweep) {
-    if (!alone_.empty() && in_any_order && num_lanes_ > 1) {
-      return pool_->For(static_cast<int64_t>(num_lanes_), 1, [&](int64_t i, int64_t, int worker) {
-        ForLane(batch, arrays, sweep, finished, &lanes_[i], alone_[worker].get());
+    if (!alone_.empty() && in_any_order && num_stripes_ > 1) {
+      return pool_->For(static_cast<int64_t>(num_stripes_), 1, [&](int64_t i, int64_t, int worker) {
+        ForLane(batch, arrays, sweep, finished, &stripes_[i], alone_[worker].get());
       });
     }
-    for (size_t i = 0; i < num_lanes_; ++i) {
-      ForLane(batch, arrays, sweep, finished, &lanes_[i], &together_);
+    for (size_t i = 0; i < num_stripes_; ++i) {
+      ForLane(batch, arrays, sweep, finished, &stripes_[i], &together_);
     }
   };
   double sum = 0;
@@ -225,8 +227,8 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
     if (arrays.d_v != nullptr) for_all(Sweep::kGradients);
   } else {
     for_all(Sweep::kCrossEntropy);
-    for (size_t i = 0; i < num_lanes_; ++i) {
-      for (const double loss : lanes_[i].losses) sum += loss;
+    for (size_t i = 0; i < num_stripes_; ++i) {
+      for (const double loss : stripes_[i].losses) sum += loss;
     }
   }
   if (arrays.d_v != nullptr) AddLanes(batch.size(), arrays.d_v);

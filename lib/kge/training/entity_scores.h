@@ -15,14 +15,14 @@
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
-#include "lib/kge/training/blocked_loss.h"
 #include "lib/kge/layers/kge_batch.h"
-#include "lib/kge/model/kge_shape.h"
 #include "lib/kge/layers/kge_shard.h"
+#include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/blocked_loss.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 
@@ -71,7 +71,7 @@ class EntityScores {
   enum class Sweep { kSums, kGradients, kCrossEntropy };
 
   // What blocks of a lane add to.
-  struct Lane {
+  struct Stripe {
     int64_t begin, end;                // entities
     std::vector<double> losses;        // [B]
     std::vector<SoftmaxState> states;  // [B]
@@ -96,20 +96,20 @@ class EntityScores {
   void JoinProcesses();
   void AddLanes(int64_t queries, T* d_v);
   void ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query, int64_t queries,
-                int64_t first_entity, int64_t entities, Lane* lane, Worker* worker);
+                int64_t first_entity, int64_t entities, Stripe* stripe, Worker* worker);
   void ForLane(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep,
-               const std::function<void(const FinishedRows&)>& finished, Lane* lane, Worker* worker);
+               const std::function<void(const FinishedRows&)>& finished, Stripe* stripe, Worker* worker);
   void CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const;
   void LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries, ScoreBlock<T> block,
-                   Lane* lane, Worker* worker);
+                   Stripe* stripe, Worker* worker);
 
   const KgeShape shape_;
   ThreadPool* const pool_;
   KgeShard* shard_ = nullptr;
   std::vector<double> base_, extra_;  // [B]
   std::vector<SoftmaxState> states_;  // [B]
-  std::vector<Lane> lanes_;
-  size_t num_lanes_ = 0;  // of this call; others keep their memory
+  std::vector<Stripe> stripes_;
+  size_t num_stripes_ = 0;  // of this call; others keep their memory
   Worker together_;
   std::vector<std::unique_ptr<Worker>> alone_;  // of each thread; of one thread none
 };

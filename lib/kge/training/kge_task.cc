@@ -8,31 +8,31 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_file.h"
 #include "lib/graph/triples_file.h"
-#include "lib/kge/training/distinct_queries.h"
+#include "lib/kge/layers/kge_shard.h"
+#include "lib/kge/layers/running_statistics.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options_text.h"
-#include "lib/kge/layers/kge_shard.h"
-#include "lib/kge/layers/running_statistics.h"
-#include "lib/trace/scope.h"
+#include "lib/kge/training/distinct_queries.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
 
 constexpr int64_t kHitsAt[] = {1, 3, 10};
 
-std::map<std::string, std::string> MakeCourse(const KgeOptions& options, FactorRounding factors,
+std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorRounding factors,
                                               const KnowledgeGraph& graph) {
-  std::map<std::string, std::string> course = DescribeKgeOptions(options);
-  course["precision"] = factors == FactorRounding::kBf16   ? "bf16-mixed"
+  std::map<std::string, std::string> config = DescribeKgeOptions(options);
+  config["precision"] = factors == FactorRounding::kBf16   ? "bf16-mixed"
                         : options.precision == DType::kF64 ? "fp64"
                                                            : "fp32";
-  if (factors == FactorRounding::kTwoParts) course["float32_matmul_precision"] = "high";
-  course["triples_sha256"] = TriplesSha256(graph);
-  return course;
+  if (factors == FactorRounding::kTwoParts) config["float32_matmul_precision"] = "high";
+  config["triples_sha256"] = TriplesSha256(graph);
+  return config;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<co
     : graph_(std::move(graph)),
       examples_(graph_, std::move(known), options.loss),
       shape_{options, graph_->num_entities(), graph_->num_query_relations()},
-      course_(MakeCourse(options, factors, *graph_)),
+      config_(MakeConfig(options, factors, *graph_)),
       pool_(num_threads),
       kernel_(shape_, &pool_, factors) {}
 
@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
   return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
 }
 
-void KgeTask::SynchroniseNorms(BatchSum sum) {
+void KgeTask::SynchronizeNorms(BatchSum sum) {
   meets_in_batches_ = shape_.is_conve();
   kernel_.SetBatchSum(std::move(sum));
 }
@@ -115,7 +115,7 @@ absl::Status KgeTask::AccumulateGradients(const Tensor& parameters, const NamedT
   const KgeBatch view = ViewKgeBatch(batch);
   BatchStatistics statistics;
   RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, &gradients[0], &sums->sum[0], &statistics,
-                                              {observer(), overwriting(), taker()}));
+                                              {observer(), overwriting(), sink()}));
   sums->count[0] += static_cast<double>(view.size());
   if (view.training) seen_.push_back(std::move(statistics));
   return absl::OkStatus();

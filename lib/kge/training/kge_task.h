@@ -24,10 +24,10 @@
 #include "lib/graph/known_tails.h"
 #include "lib/kge/layers/batch_statistics.h"
 #include "lib/kge/layers/batch_sum.h"
-#include "lib/kge/training/conve_kernel.h"
-#include "lib/kge/training/kge_examples.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/conve_kernel.h"
+#include "lib/kge/training/kge_examples.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/task/eager_options.h"
@@ -51,8 +51,8 @@ class KgeTask : public Task {
 
   // ConvE: batch norms see the batches of all processes from now on, as one process with all examples would. All
   // processes must then call AccumulateGradients for each training batch.
-  void SynchroniseNorms(BatchSum sum);
-  bool MeetsInBatches() const override { return meets_in_batches_; }
+  void SynchronizeNorms(BatchSum sum);
+  bool SynchronizesBatches() const override { return meets_in_batches_; }
 
   // Rows of embeddings, channels and columns of fc: kge_shard.h.
   absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override;
@@ -69,7 +69,7 @@ class KgeTask : public Task {
   // Nothing but what the buffers will be set from; that is forgotten.
   absl::Status SetState(const NamedTensors& state) override;
   // The options, and which triples these are.
-  std::map<std::string, std::string> Course() const override { return course_; }
+  std::map<std::string, std::string> ResumeConfig() const override { return config_; }
 
   DType parameter_dtype() const override { return shape_.options.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return shape_.Slices(); }
@@ -89,7 +89,7 @@ class KgeTask : public Task {
                                    TermSums* sums) override;
   std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
   bool OverwritesGradients() const override { return true; }
-  bool HandsOverGradients() const override { return true; }
+  bool StreamsGradients() const override { return true; }
   void FinishStep(Tensor* parameters) override;
 
   int num_metric_sums() const override { return kNumMetricSums; }
@@ -117,7 +117,7 @@ class KgeTask : public Task {
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const KgeExamples examples_;
   const KgeShape shape_;
-  const std::map<std::string, std::string> course_;
+  const std::map<std::string, std::string> config_;
   ThreadPool pool_;
   ConveKernel kernel_;
   Tensor hidden_;  // [Q, d] of the queries that are ranked

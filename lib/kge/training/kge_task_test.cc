@@ -245,10 +245,10 @@ TEST(KgeTaskTest, RoundedFactorsTrainNearlyTheSameAndEvaluateTheSame) {
     return *KgeTask::Create(Ring(), nullptr, options, /*num_threads=*/1, factors);
   };
   const std::unique_ptr<KgeTask> mixed = rounded(FactorRounding::kBf16), split = rounded(FactorRounding::kTwoParts);
-  EXPECT_EQ(mixed->Course().at("precision"), "bf16-mixed");
-  EXPECT_EQ(split->Course().at("precision"), "fp32");
-  EXPECT_EQ(split->Course().at("float32_matmul_precision"), "high");
-  EXPECT_EQ(full->Course().count("float32_matmul_precision"), 0);
+  EXPECT_EQ(mixed->ResumeConfig().at("precision"), "bf16-mixed");
+  EXPECT_EQ(split->ResumeConfig().at("precision"), "fp32");
+  EXPECT_EQ(split->ResumeConfig().at("float32_matmul_precision"), "high");
+  EXPECT_EQ(full->ResumeConfig().count("float32_matmul_precision"), 0);
   const Tensor parameters = full->InitialParameters(1);
   std::vector<double> sum;
   for (KgeTask* task : {full.get(), mixed.get(), split.get()}) {
@@ -269,16 +269,16 @@ TEST(KgeTaskTest, RoundedFactorsTrainNearlyTheSameAndEvaluateTheSame) {
   EXPECT_FALSE(KgeTask::Create(Ring(), nullptr, Options(), 1, FactorRounding::kBf16).ok());
 }
 
-TEST(KgeTaskTest, CourseSaysWhatDecidesARun) {
+TEST(KgeTaskTest, ConfigSaysWhatDecidesARun) {
   KgeOptions options = Options();
-  const std::map<std::string, std::string> course = MakeTask(options)->Course();
-  EXPECT_EQ(course.at("kge_model"), "conve");
-  EXPECT_EQ(course.at("precision"), "fp64");
+  const std::map<std::string, std::string> config = MakeTask(options)->ResumeConfig();
+  EXPECT_EQ(config.at("kge_model"), "conve");
+  EXPECT_EQ(config.at("precision"), "fp64");
   options.output_dropout = 0.5;
-  EXPECT_NE(MakeTask(options)->Course(), course);
+  EXPECT_NE(MakeTask(options)->ResumeConfig(), config);
   auto graph = std::make_shared<KnowledgeGraph>(*Ring());
   std::swap(graph->train[0], graph->train[1]);
-  EXPECT_NE((*KgeTask::Create(graph, nullptr, Options(), 1))->Course(), course);
+  EXPECT_NE((*KgeTask::Create(graph, nullptr, Options(), 1))->ResumeConfig(), config);
 }
 
 TEST(KgeTaskTest, WritesAModelThatIsReadBack) {

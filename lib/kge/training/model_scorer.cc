@@ -9,8 +9,8 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kge/layers/conv_passes.h"
-#include "lib/trace/scope.h"
 #include "lib/ranking/score_kernel.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

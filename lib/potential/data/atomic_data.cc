@@ -21,7 +21,7 @@ namespace {
 
 using Block = std::shared_ptr<const AtomicBlock>;
 
-// Neighbours are needed up to here, Angstrom.
+// Neighbors are needed up to here, Angstrom.
 
 // Where a structure lies.
 struct Entry {
@@ -125,7 +125,7 @@ absl::string_view Difference(const Entry& a, const Entry& b, bool labels) {
   return "";
 }
 
-// Gives the structures of `features` the neighbours of `neighbors`. labels: energies and forces must be the same, too.
+// Gives the structures of `features` the neighbors of `neighbors`. labels: energies and forces must be the same, too.
 absl::Status Join(const std::vector<Entry>& neighbors, bool labels, std::vector<Entry>* features) {
   constexpr absl::string_view kRemedy = "; make both from the same structures with the same flags";
   if (neighbors.size() != features->size()) {
@@ -207,7 +207,7 @@ struct AtomicData::Impl {
   bool from_structures = false;  // rather than from files of tensors
   bool has_features = false, has_pairs = false, has_triplets = false;
   PreloadOptions preload;
-  bool beyond_memory = false;  // the neighbours' files do not fit into it
+  bool exceeds_memory = false;  // the neighbors' files do not fit into it
   int64_t num_filtered = 0;
   std::vector<Block> blocks;  // of features, or else what there is; entries refer to these
   std::vector<Block> neighbors;
@@ -223,12 +223,12 @@ struct AtomicData::Impl {
     for (const Block& block : neighbors) {
       ForEachArray(*block, [&](const void*, int64_t size) { bytes += size; });
     }
-    beyond_memory = preload.preload == Preload::kNone && bytes > MemoryLimit() / 2;
-    if (!beyond_memory) return;
+    exceeds_memory = preload.preload == Preload::kNone && bytes > MemoryLimit() / 2;
+    if (!exceeds_memory) return;
     for (const Block& block : neighbors) ForEachArray(*block, AdviseRandomAccess);
   }
 
-  // The geometry alone: a cache of neighbours is good for any energies and forces.
+  // The geometry alone: a cache of neighbors is good for any energies and forces.
   void Load(int64_t s, Structure* structure) const {
     const Entry& entry = entries[s];
     const AtomicBlock& block = *entry.block;
@@ -374,10 +374,10 @@ PairView AtomicData::pairs(int64_t s) const {
   return impl_->at(s).pairs;
 }
 
-bool AtomicData::beyond_memory() const { return impl_->beyond_memory; }
+bool AtomicData::exceeds_memory() const { return impl_->exceeds_memory; }
 
 void AtomicData::Prefetch(absl::Span<const int64_t> structures) const {
-  if (!impl_->beyond_memory) return;
+  if (!impl_->exceeds_memory) return;
   for (const int64_t s : structures) ForEachArray(impl_->at(s), rutile::Prefetch);
 }
 

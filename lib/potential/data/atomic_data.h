@@ -1,5 +1,5 @@
-// Structures to train on, from whatever was given, seen as one set: raw structures, features, neighbours, or features
-// and neighbours of the same structures together.
+// Structures to train on, from whatever was given, seen as one set: raw structures, features, neighbors, or features
+// and neighbors of the same structures together.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_ATOMIC_DATA_H_
 #define RUTILE_LIB_POTENTIAL_DATA_ATOMIC_DATA_H_
@@ -28,7 +28,7 @@ namespace rutile {
 class AtomicData {
  public:
   // INVALID_ARGUMENT: no input; kinds that cannot be used together; files whose descriptors, feature types, config keys
-  // or atomic energies differ (naming both); features and neighbours of different structures; neighbours to a smaller
+  // or atomic energies differ (naming both); features and neighbors of different structures; neighbors to a smaller
   // cutoff than the descriptor's; no descriptor; an element that it does not have; nothing left after the filters.
   static absl::StatusOr<AtomicData> Read(absl::Span<const std::string> inputs, const AtomicDataOptions& options);
 
@@ -65,18 +65,18 @@ class AtomicData {
   bool records_stress(int64_t s) const;              // of whatever cell
   absl::Span<const double> stress(int64_t s) const;  // [9] eV/Angstrom^3, or empty
 
-  // ---- neighbours, when they are cached: in a file, or by CacheNeighbors
+  // ---- neighbors, when they are cached: in a file, or by CacheNeighbors
   bool has_pairs() const;
   PairView pairs(int64_t s) const;  // to at least the descriptor's cutoff
-  // The neighbours' files take more than half of the memory that there is: reading them goes on all the time.
-  bool beyond_memory() const;
+  // The neighbors' files take more than half of the memory that there is: reading them goes on all the time.
+  bool exceeds_memory() const;
   // Then, begins to read what these structures need; else nothing.
   void Prefetch(absl::Span<const int64_t> structures) const;
   bool has_triplets() const;  // of the descriptor's angular cutoff
   TripletView triplets(int64_t s) const;
   // Finds the pairs of all structures and keeps them, 10 bytes each, or maps them from `cache_dir` (not ""), where they
   // are written when they are not there yet (named by the hash of structures and cutoff). RESOURCE_EXHAUSTED: they
-  // would need more than `max_bytes`. The neighbours' errors name the structure.
+  // would need more than `max_bytes`. The neighbors' errors name the structure.
   absl::Status CacheNeighbors(bool triplets, absl::string_view cache_dir, int64_t max_bytes, int num_threads);
   // The pairs of one structure, found now. For data without pairs; thread-safe.
   absl::Status FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,

@@ -45,7 +45,7 @@ class AtomicDataPreloadTest : public ::testing::TestWithParam<Preload> {
     options_.preload.shm_root = directory_;
   }
 
-  // Neighbours as a file, kept in the directory.
+  // Neighbors as a file, kept in the directory.
   std::string NeighborsFile() {
     AtomicData data = AtomicData::Read({raw_}, options_).value();
     EXPECT_TRUE(data.CacheNeighbors(false, directory_ + "/cache", 1, 1).ok());
@@ -74,7 +74,7 @@ TEST_P(AtomicDataPreloadTest, SameDataFromFilesAndFromACacheOfThem) {
   EXPECT_FALSE(Neighbors(mapped).empty());
   EXPECT_EQ(Neighbors(*preloaded), Neighbors(mapped));
   EXPECT_EQ(preloaded->position(0)[5], 1.6);
-  EXPECT_FALSE(preloaded->beyond_memory());
+  EXPECT_FALSE(preloaded->exceeds_memory());
   AtomicData cached = AtomicData::Read({raw_}, options_).value();
   ASSERT_TRUE(cached.CacheNeighbors(false, directory_ + "/cache", 1, 1).ok());
   EXPECT_EQ(Neighbors(cached), Neighbors(mapped));

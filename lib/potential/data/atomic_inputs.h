@@ -37,14 +37,14 @@ struct AtomicDataOptions {
   // (eV/Angstrom).
   double max_energy = std::numeric_limits<double>::infinity();
   double max_forces = std::numeric_limits<double>::infinity();
-  // What becomes of files of features and neighbours, those of CacheNeighbors included.
+  // What becomes of files of features and neighbors, those of CacheNeighbors included.
   PreloadOptions preload;
   int num_threads = 1;
 };
 
 struct AtomicInputs {
   ChebyshevOptions descriptor;
-  // Structures or features, in the order given; empty when only neighbours are. `species` counts the descriptor's.
+  // Structures or features, in the order given; empty when only neighbors are. `species` counts the descriptor's.
   std::vector<std::shared_ptr<const AtomicBlock>> blocks;
   std::vector<std::shared_ptr<const AtomicBlock>> neighbors;
 };
@@ -52,7 +52,7 @@ struct AtomicInputs {
 // The errors of AtomicData::Read, but for those about single structures.
 absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> paths, const AtomicDataOptions& options);
 
-// A file of features or neighbours alone, its `species` counting the descriptor's.
+// A file of features or neighbors alone, its `species` counting the descriptor's.
 absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
                                                              const ChebyshevOptions& descriptor,
                                                              const PreloadOptions& preload);

@@ -80,7 +80,7 @@ TEST(FeatureSourceTest, FileMemoryAndGeometrySayTheSame) {
   }
 }
 
-TEST(FeatureSourceTest, ErrorsOfNeighboursPass) {
+TEST(FeatureSourceTest, ErrorsOfNeighborsPass) {
   const std::string path = ::testing::TempDir() + "/near.extxyz";
   ASSERT_TRUE(WriteFileAtomically(path, "2\nenergy=1 Properties=species:S:1:pos:R:3\nTi 0 0 0\nO 0 0 0.01\n").ok());
   AtomicDataOptions options;

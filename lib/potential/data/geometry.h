@@ -1,4 +1,4 @@
-// The geometry of a structure of the data, its neighbours found now where none are cached.
+// The geometry of a structure of the data, its neighbors found now where none are cached.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_GEOMETRY_H_
 #define RUTILE_LIB_POTENTIAL_DATA_GEOMETRY_H_

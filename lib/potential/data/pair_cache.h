@@ -1,4 +1,4 @@
-// Neighbours found once and kept: in memory, or in a file that later runs find again.
+// Neighbors found once and kept: in memory, or in a file that later runs find again.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_PAIR_CACHE_H_
 #define RUTILE_LIB_POTENTIAL_DATA_PAIR_CACHE_H_
@@ -28,7 +28,7 @@ class PairFinder {
  public:
   explicit PairFinder(double cutoff) : cutoff_(cutoff) {}
 
-  // Calls `use` with the structure's list, which it may take parts from. The neighbour search's errors, with the
+  // Calls `use` with the structure's list, which it may take parts from. The neighbor search's errors, with the
   // structure's name before them, and those of `use`.
   absl::Status Find(int64_t s, const LoadStructure& load,
                     const std::function<absl::Status(const Structure& structure, NeighborList* list)>& use);
@@ -75,7 +75,7 @@ class PairCache {
   int64_t num_bytes_ = 0;
 };
 
-// The file of kind atomistic.neighbors/1 in `directory` that holds these structures' neighbours, and is written if it
+// The file of kind atomistic.neighbors/1 in `directory` that holds these structures' neighbors, and is written if it
 // is not there. It is named by a hash of structures and cutoffs. max_bytes does not count: the file is not in memory.
 absl::StatusOr<std::string> PairCacheFile(absl::string_view directory, int64_t num_structures,
                                           const LoadStructure& load, const PairCacheOptions& options);

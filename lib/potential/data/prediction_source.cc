@@ -39,7 +39,7 @@ class RawSource : public PredictionSource {
   const std::unique_ptr<StructureReader> reader_;
 };
 
-// What files of features and of neighbours share: the structures.
+// What files of features and of neighbors share: the structures.
 class FileSource : public PredictionSource {
  public:
   absl::StatusOr<bool> Next(const std::function<bool(const std::string&)>& wants, SourceStructure* item) override {
@@ -130,7 +130,7 @@ absl::StatusOr<std::unique_ptr<PredictionSource>> PredictionSource::Open(const s
     ASSIGN_OR_RETURN(NeighborFile neighbors, ReadNeighbors(path));
     const double needed = descriptor.cutoff();
     if (neighbors.cutoff < needed) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": has neighbours to ", neighbors.cutoff,
+      return absl::InvalidArgumentError(absl::StrCat(path, ": has neighbors to ", neighbors.cutoff,
                                                      " Å, but the model's descriptor needs ", needed,
                                                      " Å; give the structures, and evaluate will find them"));
     }

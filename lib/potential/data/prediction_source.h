@@ -1,4 +1,4 @@
-// Structures to predict, one after another, from whatever holds them: raw structures, features or neighbours.
+// Structures to predict, one after another, from whatever holds them: raw structures, features or neighbors.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_
 #define RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_
@@ -29,7 +29,7 @@ struct SourceStructure {
 class PredictionSource {
  public:
   // path: a file of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too). INVALID_ARGUMENT:
-  // another kind of file, features of another descriptor, neighbours to a smaller cutoff than the descriptor's.
+  // another kind of file, features of another descriptor, neighbors to a smaller cutoff than the descriptor's.
   static absl::StatusOr<std::unique_ptr<PredictionSource>> Open(const std::string& path,
                                                                 const ChebyshevOptions& descriptor,
                                                                 const StructureReaderOptions& options);

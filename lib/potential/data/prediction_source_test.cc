@@ -19,7 +19,7 @@ constexpr char kTio2[] = "data/tio2-pbe/tio2-pbe.extxyz";
 
 bool All(const std::string&) { return true; }
 
-// The structures of the data as neighbours to `cutoff`.
+// The structures of the data as neighbors to `cutoff`.
 std::string NeighborPath(double cutoff) {
   const std::string path = ::testing::TempDir() + "/neighbors.safetensors";
   NeighborFileOptions options;
@@ -101,7 +101,7 @@ TEST(PredictionSourceTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(PredictionSource::Open(features, descriptor, {}).status().message(),
               HasSubstr("made with the descriptor"));
   EXPECT_THAT(PredictionSource::Open(neighbors, descriptor, {}).status().message(),
-              HasSubstr("has neighbours to 4.5 Å, but the model's descriptor needs 5 Å"));
+              HasSubstr("has neighbors to 4.5 Å, but the model's descriptor needs 5 Å"));
   EXPECT_TRUE(absl::IsNotFound(PredictionSource::Open("none.xyz", descriptor, {}).status()));
 }
 

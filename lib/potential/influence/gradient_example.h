@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/model/potential_file.h"
 #include "lib/potential/influence/potential_tests.h"
+#include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
 
 namespace rutile {

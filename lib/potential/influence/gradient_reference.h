@@ -22,7 +22,7 @@ absl::Status ReferenceExampleGradient(const Potential& potential, const LossOpti
                                       const AtomicData& data, const GradientExample& example,
                                       absl::Span<double> gradient);
 
-// One structure as force_reference.h has batches. geometry: with its neighbours; else with the features of the data.
+// One structure as force_reference.h has batches. geometry: with its neighbors; else with the features of the data.
 absl::StatusOr<NamedTensors> ReferenceBatch(const Potential& potential, const AtomicData& data, int64_t structure,
                                             bool geometry);
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/potential/training/autograd_reference.h"
 #include "lib/potential/influence/gradient_testing.h"
+#include "lib/potential/training/autograd_reference.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
@@ -22,7 +22,7 @@ std::vector<double> Reference(const Potential& potential, const LossOptions& los
   return gradient;
 }
 
-// A network without hidden layers is linear: dE/dW is the sum of standardised features, dE/db the atoms.
+// A network without hidden layers is linear: dE/dW is the sum of standardized features, dE/db the atoms.
 TEST(ReferenceExampleGradientTest, EnergyOfALinearNetwork) {
   const Potential potential = AwkwardPotential({}, Activation::kLinear);
   const AtomicData data = AwkwardFeatures(DType::kF64);

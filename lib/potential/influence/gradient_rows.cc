@@ -49,7 +49,7 @@ void GradientRows::PlaceAtoms(const AtomicData& data, int64_t s) {
 }
 
 template <typename U>
-void GradientRows::Standardise(absl::Span<const uint8_t> species, const U* features) {
+void GradientRows::Standardize(absl::Span<const uint8_t> species, const U* features) {
   const int f = formulas_.num_features;
   for (size_t i = 0; i < species.size(); ++i, features += f) {
     const double *const mean = &formulas_.mean[species[i] * f], *const scale = &formulas_.scale[species[i] * f];
@@ -65,11 +65,11 @@ absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
     ASSIGN_OR_RETURN(const StructureGeometry geometry, GeometryOf(data, s, &pairs_));
     features_.resize(x_.size());
     formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
-    Standardise(data.species(s), features_.data());
+    Standardize(data.species(s), features_.data());
   } else if (data.feature_dtype() == DType::kF64) {
-    Standardise(data.species(s), data.features<double>(s).data());
+    Standardize(data.species(s), data.features<double>(s).data());
   } else {
-    Standardise(data.species(s), data.features<float>(s).data());
+    Standardize(data.species(s), data.features<float>(s).data());
   }
   kernel_.Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
   return absl::OkStatus();
@@ -94,7 +94,7 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
   force_.resize(3 * species.size());
   direction_.resize(force_.size());
   formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
-  Standardise(species, features_.data());
+  Standardize(species, features_.data());
   kernel_.ForwardWithInputGradients(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1),
                                     absl::MakeSpan(x_gradient_));
   for (size_t i = 0; i < species.size(); ++i) {

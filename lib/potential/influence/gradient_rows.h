@@ -16,8 +16,8 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/descriptor/descriptor_derivatives.h"
-#include "lib/potential/data/atomic_data.h"
 #include "lib/network/network_kernel.h"
+#include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/geometry.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/model/loss_function.h"
@@ -61,7 +61,7 @@ class GradientRows {
   // Rows of atoms: those of one species next to each other.
   void PlaceAtoms(const AtomicData& data, int64_t s);
   template <typename U>
-  void Standardise(absl::Span<const uint8_t> species, const U* features);
+  void Standardize(absl::Span<const uint8_t> species, const U* features);
   double EnergySlope(const AtomicData& data, const GradientExample& example) const;
   // d quantity / d force of each atom, and d quantity / d strain gradient.
   void ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts);
@@ -71,7 +71,7 @@ class GradientRows {
   AtomRows<double> Rows() const { return {x_, species_offset_, structure_}; }
 
   const GradientFormulas& formulas_;
-  EnergyKernel<double> kernel_;
+  NetworkKernel<double> kernel_;
   const std::unique_ptr<DescriptorDerivatives<double>::State> state_;
   PairMemory pairs_;
   // Whose derivatives are ready; null: none.

@@ -96,7 +96,7 @@ TEST(GradientRowsTest, OtherQuantities) {
   }
 }
 
-// Neighbours that are cached, and the plain sum over triplets.
+// Neighbors that are cached, and the plain sum over triplets.
 TEST(GradientRowsTest, PairsAndMethodDoNotMatter) {
   const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
   const LossOptions loss;

@@ -9,8 +9,8 @@
 
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
-#include "lib/potential/data/atomic_data.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -27,7 +27,7 @@ std::string WriteAwkwardStructures();
 
 // They, read again: their weights too.
 AtomicData AwkwardStructures();
-// The same from a file of features, computed in F64 (or F32), without neighbours.
+// The same from a file of features, computed in F64 (or F32), without neighbors.
 AtomicData AwkwardFeatures(DType dtype);
 
 // Random parameters; standard scales that are not 1; atomic energies. F64.

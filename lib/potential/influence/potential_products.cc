@@ -11,10 +11,10 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/network/row_products.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/gradient_projection.h"
 #include "lib/potential/influence/gradient_rows.h"
-#include "lib/network/row_products.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -28,7 +28,7 @@ constexpr int64_t kChunks = 4;
 // Rows that are added up at a time.
 constexpr int64_t kSumRows = 32;
 
-// Neighbouring columns in one range.
+// Neighboring columns in one range.
 std::vector<ColumnRange> RangesOf(const std::vector<ParameterSlice>& slices, const ProductPart& part) {
   std::vector<ColumnRange> ranges;
   for (const int slice : part.slices) {
@@ -91,7 +91,7 @@ class PotentialProducts : public GradientProducts {
       }
     }
     held_ = PackedRows<T>();
-    held_squares_.clear();
+    test_norms_.clear();
     if (projection_ == nullptr) return;
     // Before the projection: 0 for what does not count, else the root of the preconditioner, on both sides.
     factor_.assign(num_parameters_, 0.0);
@@ -108,11 +108,11 @@ class PotentialProducts : public GradientProducts {
     return num_columns() * static_cast<int64_t>(sizeof(T)) + num_parts() * static_cast<int64_t>(sizeof(double));
   }
 
-  absl::Status HoldTests(absl::Span<const int64_t> tests) override {
+  absl::Status SetTests(absl::Span<const int64_t> tests) override {
     const auto h = static_cast<int64_t>(tests.size());
     held_ = PackedRows<T>();  // first, so that there is never memory for both
     held_ = PackedRows<T>(h, num_columns());
-    held_squares_.assign(num_parts() * h, 0.0);
+    test_norms_.assign(num_parts() * h, 0.0);
     return ForRows(
         h, PackedRows<T>::kWidth, test_, [&](int64_t k) { return TestExample(tests[k]); },
         [&](int64_t begin, int64_t count, T* rows) { Hold(begin, count, rows); });
@@ -142,14 +142,14 @@ class PotentialProducts : public GradientProducts {
       }
     }
     held_ = PackedRows<T>(1, num_columns());
-    held_squares_.assign(num_parts(), 0.0);
+    test_norms_.assign(num_parts(), 0.0);
     std::vector<T> row(sum.begin(), sum.end());
     Hold(0, 1, row.data());
     return absl::OkStatus();
   }
 
   int64_t num_held() const override { return held_.rows(); }
-  std::vector<double> HeldSquares() override { return held_squares_; }
+  std::vector<double> TestNorms() override { return test_norms_; }
 
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override {
     const auto b = static_cast<int64_t>(train.size()), h = num_held();
@@ -271,7 +271,7 @@ class PotentialProducts : public GradientProducts {
 
   // Puts rows, which are changed, where those of tests first, first + 1 ... are held.
   void Hold(int64_t first, int64_t count, T* rows) {
-    AddSquares(first, count, rows, held_.rows(), held_squares_.data());
+    AddSquares(first, count, rows, held_.rows(), test_norms_.data());
     for (int64_t k = 0; k < count; ++k) {
       T* const row = rows + k * row_size();
       if (projection_ == nullptr && !preconditioner_.empty()) {
@@ -307,7 +307,7 @@ class PotentialProducts : public GradientProducts {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::vector<ColumnRange>> parts_;  // columns of rows, projected or not
   PackedRows<T> held_;                           // [tests, num_columns()], with the preconditioner
-  std::vector<double> held_squares_;             // [parts, tests]
+  std::vector<double> test_norms_;               // [parts, tests]
 };
 
 absl::Status CheckDescriptor(const Potential& potential, const AtomicData& data, absl::string_view which) {
@@ -316,7 +316,7 @@ absl::Status CheckDescriptor(const Potential& potential, const AtomicData& data,
                                                  ", but the model has ", potential.descriptor.ToJson()));
 }
 
-absl::Status CheckPoint(const Potential& potential, const InfluencePoint& point) {
+absl::Status CheckPoint(const Potential& potential, const WeightedCheckpoint& point) {
   const int64_t num_parameters = potential.shape.num_parameters();
   if (point.parameters.num_elements() != num_parameters) {
     return absl::InvalidArgumentError(absl::StrCat("the checkpoint has ", point.parameters.num_elements(),
@@ -375,7 +375,7 @@ absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& optio
 
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Potential& potential,
                                                                         const AtomicData& train, const AtomicData& test,
-                                                                        const InfluencePoint& point,
+                                                                        const WeightedCheckpoint& point,
                                                                         const PotentialProductsOptions& options,
                                                                         GradientReference reference) {
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options));

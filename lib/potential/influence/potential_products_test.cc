@@ -36,8 +36,8 @@ PotentialProductsOptions Options(DType precision = DType::kF64) {
 Potential Model() { return AwkwardPotential({5, 4}, Activation::kTanh); }
 
 // Of parameters that are not the model's.
-InfluencePoint Point(bool preconditioner = false) {
-  InfluencePoint point;
+WeightedCheckpoint Point(bool preconditioner = false) {
+  WeightedCheckpoint point;
   std::vector<double> values = Model().parameters.ToDoubles();
   for (double& value : values) value = 0.9 * value + 0.01;
   point.parameters = Tensor::Of(values);
@@ -49,7 +49,8 @@ InfluencePoint Point(bool preconditioner = false) {
   return point;
 }
 
-std::unique_ptr<GradientProducts> Make(const PotentialProductsOptions& options, const InfluencePoint& point = Point(),
+std::unique_ptr<GradientProducts> Make(const PotentialProductsOptions& options,
+                                       const WeightedCheckpoint& point = Point(),
                                        const AtomicData& train = AwkwardStructures(),
                                        const AtomicData& test = AwkwardStructures()) {
   absl::StatusOr<std::unique_ptr<GradientProducts>> products =
@@ -78,7 +79,7 @@ ProductTile All(GradientProducts* products, const std::vector<int64_t>& train, i
 }
 
 void Hold(GradientProducts* products, const std::vector<int64_t>& tests) {
-  const absl::Status status = products->HoldTests(tests);
+  const absl::Status status = products->SetTests(tests);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(products->num_held(), tests.size());
 }
@@ -103,14 +104,14 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b, const std
   return sum;
 }
 
-void ExpectNaiveLoop(const PotentialProductsOptions& options, const InfluencePoint& point, double limit) {
+void ExpectNaiveLoop(const PotentialProductsOptions& options, const WeightedCheckpoint& point, double limit) {
   const std::unique_ptr<GradientProducts> products = Make(options, point);
   const std::vector<std::vector<double>> train = ReferenceRows(products.get(), true);
   const std::vector<std::vector<double>> test = ReferenceRows(products.get(), false);
   const std::vector<double> weights = point.preconditioner.ToDoubles();
   Hold(products.get(), Range(0, products->num_tests()));
   const ProductTile tile = All(products.get(), Range(0, products->num_train()));
-  const std::vector<double> held = products->HeldSquares();
+  const std::vector<double> held = products->TestNorms();
   ASSERT_EQ(held.size(), test.size());
   for (size_t i = 0; i < train.size(); ++i) {
     const double square = Dot(train[i], train[i], weights);
@@ -160,7 +161,7 @@ TEST(PotentialProductsTest, SmallErrorsKeepTheirDigits) {
   const int64_t s = 4;  // without forces
   Potential potential = Model();
   const auto squares = [&](DType precision) {
-    InfluencePoint point;
+    WeightedCheckpoint point;
     point.parameters = potential.parameters;
     PotentialProductsOptions options = Options(precision);
     options.test.quantity = PotentialQuantity::kEnergy;
@@ -168,7 +169,7 @@ TEST(PotentialProductsTest, SmallErrorsKeepTheirDigits) {
     Hold(products.get(), {s});
     const ProductTile tile = All(products.get(), {s});
     // 2 error / N times the gradient of the energy.
-    const double error = 0.5 * tile.product[0] / products->HeldSquares()[0] * static_cast<double>(data.num_atoms(s));
+    const double error = 0.5 * tile.product[0] / products->TestNorms()[0] * static_cast<double>(data.num_atoms(s));
     return std::pair(tile.train_square[0], error);
   };
   const double error = squares(DType::kF64).second;
@@ -190,7 +191,7 @@ TEST(PotentialProductsTest, WithoutAReferenceThereIsNone) {
 TEST(PotentialProductsTest, LargeNetworks) {
   const Potential potential = AwkwardPotential({400, 300}, Activation::kTanh);
   const AtomicData data = AwkwardStructures();
-  InfluencePoint point;
+  WeightedCheckpoint point;
   point.parameters = potential.parameters;
   PotentialProductsOptions options = Options();
   options.num_threads = 2;
@@ -218,7 +219,7 @@ TEST(PotentialProductsTest, TermsCountAsThePointSays) {
     options.loss.energy_weight = energy;
     options.loss.force_weight = force;
     options.loss.stress_weight = stress;
-    InfluencePoint point = Point();
+    WeightedCheckpoint point = Point();
     point.loss_weight = std::move(loss_weight);
     return All(Make(options, point).get(), Range(0, kNumAwkward)).train_square;
   };
@@ -232,7 +233,7 @@ TEST(PotentialProductsTest, SymmetricPositiveAndSelfIsTheDiagonal) {
   const std::unique_ptr<GradientProducts> products = Make(Options());
   Hold(products.get(), Range(0, kNumAwkward));
   const ProductTile tile = All(products.get(), Range(0, kNumAwkward));
-  const std::vector<double> held = products->HeldSquares();
+  const std::vector<double> held = products->TestNorms();
   const auto at = [&](int64_t i, int64_t j) { return tile.product[i * kNumAwkward + j]; };
   for (int64_t i = 0; i < kNumAwkward; ++i) {
     const double size = std::sqrt(tile.train_square[i]);
@@ -268,7 +269,7 @@ TEST(PotentialProductsTest, PartsSumToTheWhole) {
     EXPECT_EQ(products->slices()[3].name, "network.Ti.1.bias");
     Hold(products.get(), Range(0, kNumAwkward));
     const ProductTile whole = All(products.get(), Range(0, kNumAwkward));
-    const std::vector<double> whole_held = products->HeldSquares();
+    const std::vector<double> whole_held = products->TestNorms();
     // Weights, biases of the first layers, and what is left: out of order, with gaps.
     std::vector<ProductPart> parts = {{"weights", {}}, {"first", {7, 1, 13}}, {"rest", {}}};
     for (int s = 0; s < num_slices; s += 2) parts[0].slices.push_back(s);
@@ -279,7 +280,7 @@ TEST(PotentialProductsTest, PartsSumToTheWhole) {
     EXPECT_EQ(products->num_held(), 0);
     Hold(products.get(), Range(0, kNumAwkward));
     const ProductTile tile = All(products.get(), Range(0, kNumAwkward), 3);
-    const std::vector<double> held = products->HeldSquares();
+    const std::vector<double> held = products->TestNorms();
     const int64_t n = kNumAwkward, size = n * n;
     const double limit = precision == DType::kF64 ? 1e-13 : 1e-5;
     for (int64_t i = 0; i < n; ++i) {
@@ -318,7 +319,7 @@ TEST(PotentialProductsTest, TilesAndThreadsDoNotMatter) {
     for (const int64_t tile : {1, 3, 17}) EXPECT_EQ(All(one.get(), many, 1, tile).product, expected.product);
     EXPECT_EQ(All(two.get(), many).product, expected.product);
     EXPECT_EQ(All(two.get(), many).train_square, expected.train_square);
-    EXPECT_EQ(two->HeldSquares(), one->HeldSquares());
+    EXPECT_EQ(two->TestNorms(), one->TestNorms());
     Hold(two.get(), {6, 1});
     const ProductTile some = All(two.get(), many);
     for (size_t i = 0; i < many.size(); ++i) {
@@ -345,7 +346,7 @@ TEST(PotentialProductsTest, WeightedTestsAreTheSum) {
     weights[5] = 0;
     ASSERT_TRUE(products->HoldWeightedTests(weights).ok());
     EXPECT_EQ(products->num_held(), 1);
-    const double size = std::sqrt(products->HeldSquares()[0]);
+    const double size = std::sqrt(products->TestNorms()[0]);
     const ProductTile sum = All(products.get(), Range(0, kNumAwkward));
     for (int64_t i = 0; i < kNumAwkward; ++i) {
       double expected = 0;
@@ -379,7 +380,7 @@ TEST(PotentialProductsTest, ProjectionsAreCloseAndKeepParts) {
     products->SetParts({{"hidden", {0, 1, 6, 7, 12, 13}}});
     EXPECT_EQ(products->bytes_per_test(), 4096 * 4 + 8);
     Hold(products.get(), Range(0, kNumAwkward));
-    const std::vector<double> held = products->HeldSquares();
+    const std::vector<double> held = products->TestNorms();
     const ProductTile tile = All(products.get(), Range(0, kNumAwkward));
     for (int64_t i = 0; i < kNumAwkward; ++i) {
       EXPECT_NEAR(held[i], tile.train_square[i], 1e-12 * held[i]);
@@ -405,7 +406,7 @@ TEST(PotentialProductsDeathTest, SlicesAreInOnePart) {
 
 TEST(PotentialProductsTest, Errors) {
   const AtomicData data = AwkwardStructures();
-  const auto error = [&](const Potential& potential, const InfluencePoint& point,
+  const auto error = [&](const Potential& potential, const WeightedCheckpoint& point,
                          const PotentialProductsOptions& options) {
     const absl::Status status = MakePotentialProducts(potential, data, data, point, options).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -422,7 +423,7 @@ TEST(PotentialProductsTest, Errors) {
   Potential other = Model();
   other.descriptor.rad_cutoff = 3.75;
   EXPECT_THAT(error(other, Point(), Options()), HasSubstr("the training data has the descriptor"));
-  InfluencePoint point = Point();
+  WeightedCheckpoint point = Point();
   point.parameters = Tensor::Zeros(DType::kF64, {5});
   EXPECT_THAT(error(Model(), point, Options()), HasSubstr("the checkpoint has 5 parameters, but the model has"));
   point = Point(true);

@@ -88,7 +88,7 @@ struct Statistics {
 };
 
 // Moves into the first layer what aenet's form of the statistics cannot say.
-Statistics Standardise(const Potential& potential, int species, Layer* first) {
+Statistics Standardize(const Potential& potential, int species, Layer* first) {
   // Of a variance this small beside the squared mean, aenet's difference keeps nine digits.
   constexpr double kSmallVariance = 1e-7;
   const int n = potential.shape.num_features;
@@ -187,7 +187,7 @@ absl::StatusOr<std::string> AenetText(const Potential& potential, int species) {
                                                    "): train with another descriptor"));
   }
   std::vector<Layer> layers = LayersOf(potential, species);
-  const Statistics statistics = Standardise(potential, species, &layers[0]);
+  const Statistics statistics = Standardize(potential, species, &layers[0]);
   std::string text;
   AppendNetwork(layers, activation, &text);
   AppendSetup(descriptor, species, statistics, &text);

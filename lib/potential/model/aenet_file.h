@@ -13,7 +13,7 @@
 
 namespace rutile {
 
-// The file of one species: its network, its descriptor with the statistics that standardise features, and the scale of
+// The file of one species: its network, its descriptor with the statistics that standardize features, and the scale of
 // energies. aenet's energy of an atom is the network's output / scale + shift + atomic energy, as Potential's: total
 // energies in eV agree to rounding, whatever the units of the training data were.
 //

@@ -12,9 +12,9 @@
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
 #include "lib/base/random.h"
-#include "lib/potential/model/atom_networks.h"
 #include "lib/network/network_init.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/atom_networks.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/tensorfile/named_tensors.h"
 

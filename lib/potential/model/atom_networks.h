@@ -34,7 +34,7 @@ class AtomNetworks {
   const std::vector<double> mean_, scale_, atomic_energies_;  // [species, F], [species]
   std::vector<T> slope_scale_;                                // [species, F]: dx/dG / energy scale
   std::vector<T> parameters_;
-  EnergyKernel<T> kernel_;
+  NetworkKernel<T> kernel_;
   std::vector<int64_t> offset_, next_;  // rows of each species
   std::vector<int64_t> row_;            // [N] of each atom
   std::vector<uint8_t> species_;        // [N]

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/potential/model/potential_testing.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/model/potential_testing.h"
 
 namespace rutile {
 namespace {

@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/model/label_range.h"
 #include "lib/network/network_init.h"
+#include "lib/potential/model/label_range.h"
 #include "lib/potential/model/potential_file.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 
@@ -110,7 +110,7 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
 
 std::vector<ParameterSlice> AtomisticModel::parameter_slices() const { return NetworkSlices(descriptor_, shape_); }
 
-std::vector<bool> AtomisticModel::RestingNetworks(const std::vector<bool>& slices) const {
+std::vector<bool> AtomisticModel::FrozenNetworks(const std::vector<bool>& slices) const {
   const int per_species = 2 * shape_.num_layers();  // in the order of parameter_slices
   std::vector<bool> networks(slices.empty() ? 0 : shape_.num_species, true);
   for (size_t s = 0; s < slices.size(); ++s) {

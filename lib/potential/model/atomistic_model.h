@@ -11,9 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"
-#include "lib/network/network_shape.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/potential/model/task_options.h"
@@ -48,8 +48,8 @@ class AtomisticModel {
 
   // What every task that trains the model has to say of its parameters (task.h).
   std::vector<ParameterSlice> parameter_slices() const;
-  // Of each species whether its whole network rests, from Task::SetResting's slices; empty of empty.
-  std::vector<bool> RestingNetworks(const std::vector<bool>& slices) const;
+  // Of each species whether its whole network rests, from Task::SetFrozen's slices; empty of empty.
+  std::vector<bool> FrozenNetworks(const std::vector<bool>& slices) const;
   Tensor InitialParameters(uint64_t seed) const;
   Potential WithParameters(const Tensor& parameters) const;
   absl::Status Write(absl::string_view path, const Tensor& parameters, const Metadata& extra) const;

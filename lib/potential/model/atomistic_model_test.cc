@@ -64,15 +64,15 @@ TEST(AtomisticModelTest, KnowsWhichNetworksRest) {
   Fixture setup;
   const AtomisticModel model = *setup.Create(Range(0, 50));
   const size_t slices = model.parameter_slices().size();
-  std::vector<bool> resting(slices);
-  EXPECT_TRUE(model.RestingNetworks({}).empty());
-  EXPECT_EQ(model.RestingNetworks(resting), (std::vector<bool>{false, false}));
-  for (size_t s = slices / 2; s < slices; ++s) resting[s] = true;
-  EXPECT_EQ(model.RestingNetworks(resting), (std::vector<bool>{false, true}));
-  resting[0] = true;
-  EXPECT_EQ(model.RestingNetworks(resting), (std::vector<bool>{false, true}));
-  resting[slices - 1] = false;
-  EXPECT_EQ(model.RestingNetworks(resting), (std::vector<bool>{false, false}));
+  std::vector<bool> frozen(slices);
+  EXPECT_TRUE(model.FrozenNetworks({}).empty());
+  EXPECT_EQ(model.FrozenNetworks(frozen), (std::vector<bool>{false, false}));
+  for (size_t s = slices / 2; s < slices; ++s) frozen[s] = true;
+  EXPECT_EQ(model.FrozenNetworks(frozen), (std::vector<bool>{false, true}));
+  frozen[0] = true;
+  EXPECT_EQ(model.FrozenNetworks(frozen), (std::vector<bool>{false, true}));
+  frozen[slices - 1] = false;
+  EXPECT_EQ(model.FrozenNetworks(frozen), (std::vector<bool>{false, false}));
 }
 
 TEST(AtomisticModelTest, FitsAtomicEnergiesWhereNoneAreGiven) {

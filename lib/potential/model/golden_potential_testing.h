@@ -28,7 +28,7 @@ struct GoldenCase {
   Structure structure;  // without energy and forces; positions are not always inside the cell
   ChebyshevOptions descriptor;
   std::vector<uint8_t> species;  // [N] indices into descriptor.species
-  int64_t num_pairs = 0;         // neighbours of all atoms, min_cutoff < d <= rad_cutoff
+  int64_t num_pairs = 0;         // neighbors of all atoms, min_cutoff < d <= rad_cutoff
   std::vector<double> features;  // [N, F] good to 1e-11 max(1, |G|)
   std::vector<double> jacobian;  // [N, F, 3N] dG/dR, good to 1e-9 of the largest; empty where the file has none
 

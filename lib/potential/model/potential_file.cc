@@ -10,10 +10,10 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

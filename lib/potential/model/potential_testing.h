@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/model/potential_file.h"
 
 namespace rutile {
 

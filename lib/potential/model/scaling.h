@@ -10,7 +10,7 @@
 
 namespace rutile {
 
-// Whose statistics standardise an atom's features: those of all atoms (aenet-python), or of its own species (aenet).
+// Whose statistics standardize an atom's features: those of all atoms (aenet-python), or of its own species (aenet).
 enum class FeatureScalingKind { kNone, kPooled, kPerSpecies };
 
 // x = (G - mean) * scale, by central species.
@@ -23,7 +23,7 @@ struct FeatureScaling {
   // Features of atoms of `species`, by its number, that got scale 0, in rising order: all, where there is no such atom.
   std::vector<int> ConstantFeatures(int species) const;
 
-  // The largest |mean| * scale: standardising magnifies errors relative to a feature's size by so much. 1e5 where a
+  // The largest |mean| * scale: standardizing magnifies errors relative to a feature's size by so much. 1e5 where a
   // feature varies by 1e-5 of its size, of which fp32 keeps two digits.
   double Magnification() const;
 };

@@ -72,8 +72,8 @@ absl::Status CheckCompileOptions(const CompileOptions& options) {
   return absl::InvalidArgumentError(absl::StrCat("batch_size=", options.batch_size, ": expected at least 1"));
 }
 
-std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options) {
-  std::map<std::string, std::string> course = {
+std::map<std::string, std::string> ResumeConfigOf(const AtomisticTaskOptions& options) {
+  std::map<std::string, std::string> config = {
       {"hidden", absl::StrJoin(options.hidden, ",")},
       {"activation", std::string(ActivationName(options.activation))},
       {"feature_scaling", std::string(FeatureScalingName(options.feature_scaling))},
@@ -81,41 +81,41 @@ std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options)
       {"precision", options.precision == DType::kF64 ? "fp64" : "fp32"},
   };
   if (!options.atomic_energies.empty()) {
-    course["atomic_energies"] =
+    config["atomic_energies"] =
         absl::StrJoin(options.atomic_energies, ",", [](std::string* out, const std::pair<const uint8_t, double>& item) {
           absl::StrAppend(out, int{item.first}, "=", Exactly(item.second));
         });
   }
   const LossOptions& loss = options.loss;
-  course["loss"] = std::string(LossKindName(loss.kind));
-  course["energy_weight"] = Exactly(loss.energy_weight);
-  course["force_weight"] = Exactly(loss.force_weight);
-  course["stress_weight"] = Exactly(loss.stress_weight);
+  config["loss"] = std::string(LossKindName(loss.kind));
+  config["energy_weight"] = Exactly(loss.energy_weight);
+  config["force_weight"] = Exactly(loss.force_weight);
+  config["stress_weight"] = Exactly(loss.stress_weight);
   if (loss.kind == LossKind::kHuber) {
-    course["huber_delta"] = Exactly(loss.energy_delta);
-    course["huber_delta_force"] = Exactly(loss.force_delta);
-    course["huber_delta_stress"] = Exactly(loss.stress_delta);
+    config["huber_delta"] = Exactly(loss.energy_delta);
+    config["huber_delta_force"] = Exactly(loss.force_delta);
+    config["huber_delta_stress"] = Exactly(loss.stress_delta);
   }
   const ForceSamplingOptions& sampling = options.force_sampling;
   if (loss.force_weight > 0 && sampling.fraction < 1) {
-    course["force_fraction"] = Exactly(sampling.fraction);
-    course["force_sample_unit"] = sampling.unit == ForceSampleUnit::kAtom ? "atom" : "structure";
-    course["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
-    course["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
-    course["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
+    config["force_fraction"] = Exactly(sampling.fraction);
+    config["force_sample_unit"] = sampling.unit == ForceSampleUnit::kAtom ? "atom" : "structure";
+    config["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
+    config["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
+    config["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
   }
-  if (options.mixed_precision) course["precision"] = "bf16-mixed";
+  if (options.mixed_precision) config["precision"] = "bf16-mixed";
   // The others give the default's bits.
   if (options.compile.preset == CompilePreset::kMaxAutotune) {
-    course["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
+    config["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
   }
-  return course;
+  return config;
 }
 
-absl::StatusOr<LossOptions> LossOfCourse(const std::map<std::string, std::string>& course) {
+absl::StatusOr<LossOptions> LossOfConfig(const std::map<std::string, std::string>& config) {
   LossOptions loss;
-  const auto kind = course.find("loss");
-  if (kind == course.end()) return absl::InvalidArgumentError("there is no \"loss\"");
+  const auto kind = config.find("loss");
+  if (kind == config.end()) return absl::InvalidArgumentError("there is no \"loss\"");
   bool known = false;
   for (const LossKind each : {LossKind::kRmse, LossKind::kMse, LossKind::kHuber}) {
     if (kind->second != LossKindName(each)) continue;
@@ -135,8 +135,8 @@ absl::StatusOr<LossOptions> LossOfCourse(const std::map<std::string, std::string
         Number{"stress_weight", &loss.stress_weight, true}, Number{"huber_delta", &loss.energy_delta, false},
         Number{"huber_delta_force", &loss.force_delta, false},
         Number{"huber_delta_stress", &loss.stress_delta, false}}) {
-    const auto found = course.find(number.name);
-    if (found == course.end()) {
+    const auto found = config.find(number.name);
+    if (found == config.end()) {
       if (!number.required) continue;
       return absl::InvalidArgumentError(absl::StrCat("there is no \"", number.name, "\""));
     }
@@ -145,8 +145,8 @@ absl::StatusOr<LossOptions> LossOfCourse(const std::map<std::string, std::string
           absl::StrCat("\"", number.name, "\" is \"", found->second, "\", expected a number that is not negative"));
     }
   }
-  const auto unbiased = course.find("force_scale_unbiased");
-  loss.force_scale_unbiased = unbiased != course.end() && unbiased->second == "true";
+  const auto unbiased = config.find("force_scale_unbiased");
+  loss.force_scale_unbiased = unbiased != config.end() && unbiased->second == "true";
   return loss;
 }
 

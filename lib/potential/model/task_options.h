@@ -102,10 +102,11 @@ absl::Status CheckCompileOptions(const CompileOptions& options);
 absl::Status CheckPrecision(const AtomisticTaskOptions& options);
 
 // The options of the model, the loss and the sampling by the names of their flags: what Task::Course says.
-std::map<std::string, std::string> CourseOf(const AtomisticTaskOptions& options);
-// The loss of what CourseOf said, for those who have a run's options as text alone. Other keys are ignored, deltas that
-// are not said are defaults. INVALID_ARGUMENT: a key of the loss that is missing, or text that is none of its values.
-absl::StatusOr<LossOptions> LossOfCourse(const std::map<std::string, std::string>& course);
+std::map<std::string, std::string> ResumeConfigOf(const AtomisticTaskOptions& options);
+// The loss of what ResumeConfigOf said, for those who have a run's options as text alone. Other keys are ignored,
+// deltas that are not said are defaults. INVALID_ARGUMENT: a key of the loss that is missing, or text that is none of
+// its values.
+absl::StatusOr<LossOptions> LossOfConfig(const std::map<std::string, std::string>& config);
 
 }  // namespace rutile
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/potential/prediction/force_predictor.h"
 
 namespace rutile {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
-#include "lib/potential/model/potential_testing.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/model/potential_testing.h"
 
 namespace rutile {
 namespace {

@@ -26,7 +26,7 @@ class ForceCheck {
   explicit ForceCheck(absl::Span<const Potential> models, int atoms = 3);
   ~ForceCheck();
 
-  // Errors of the neighbour search, and elements that the models do not know.
+  // Errors of the neighbor search, and elements that the models do not know.
   absl::Status Add(const Structure& structure);
 
   // What was compared and how far it was off, for people: "9 forces and 6 stresses of 1 structures against ...".

@@ -5,9 +5,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/potential/prediction/force_predictor.h"
-#include "lib/potential/model/potential_testing.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/model/potential_testing.h"
+#include "lib/potential/prediction/force_predictor.h"
 
 namespace rutile {
 namespace {

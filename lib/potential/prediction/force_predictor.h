@@ -47,7 +47,7 @@ class ForcePredictor {
   explicit ForcePredictor(absl::Span<const Potential> models);
   ~ForcePredictor();
 
-  // Neighbours up to here are needed, Angstrom.
+  // Neighbors up to here are needed, Angstrom.
   double cutoff() const;
 
   // All that geometry tells; forces and stress only when they are wanted.

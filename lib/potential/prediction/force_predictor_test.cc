@@ -9,9 +9,9 @@
 #include "gtest/gtest.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/neighbor/pair_view.h"
+#include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/structure/cell.h"
-#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {

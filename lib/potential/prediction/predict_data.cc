@@ -9,10 +9,10 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/data/geometry.h"
-#include "lib/trace/scope.h"
+#include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -15,13 +15,13 @@
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_cost.h"
 #include "lib/neighbor/neighbor_list.h"
-#include "lib/potential/prediction/force_predictor.h"
 #include "lib/network/network_cost.h"
 #include "lib/potential/data/prediction_source.h"
 #include "lib/potential/data/same_structures.h"
-#include "lib/trace/scope.h"
+#include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
 #include "lib/structure/species_map.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -31,9 +31,9 @@ struct PredictOptions {
 };
 
 // One model, or a committee with one descriptor (CheckCommittee). In the order of the inputs: files of kind
-// atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too). Features and neighbours together are of the
+// atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too). Features and neighbors together are of the
 // same structures, which come once (InputsOnce). Without forces, the features in a file are used as they are; else they
-// are computed from its positions, whose neighbours are found where the file has none. The result does not depend on
+// are computed from its positions, whose neighbors are found where the file has none. The result does not depend on
 // num_threads. INVALID_ARGUMENT: errors of PredictionSource::Open, an element that the model does not know, atoms on
 // top of each other, a frame beyond the end, nothing selected, fewer of
 // it than shards.

@@ -10,8 +10,8 @@
 #include "lib/descriptor/featurizer.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/neighbor_list.h"
-#include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/model/potential_testing.h"
+#include "lib/potential/prediction/force_predictor.h"
 
 namespace rutile {
 namespace {
@@ -103,7 +103,7 @@ TEST(PredictInputsTest, AllKindsOfDataAndNumbersOfThreadsGiveTheSame) {
 }
 
 // A cache with longer pairs than the descriptor sees.
-TEST(PredictInputsTest, NeighboursMayReachFartherThanNeeded) {
+TEST(PredictInputsTest, NeighborsMayReachFartherThanNeeded) {
   const Potential model = SmallTiO2Potential(3);
   PredictOptions options;
   options.frames = {0, 200};

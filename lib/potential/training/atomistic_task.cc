@@ -9,12 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/network/network_kernel.h"
 #include "lib/network/feature_cache.h"
 #include "lib/network/kernel_tuner.h"
 #include "lib/network/network_cost.h"
-#include "lib/trace/scope.h"
+#include "lib/network/network_kernel.h"
 #include "lib/task/batch_memory.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -64,16 +64,16 @@ template <typename T>
 struct AtomisticTask::Native {
   Native(const NetworkShape& shape, ThreadPool* pool) : kernel(shape, pool) {}
   // Features of a batch that is evaluated, as the kernel wants them; null where they are not kept.
-  const T* Turned(const AtomRows<T>& rows, absl::Span<const int64_t> examples) {
+  const T* Transposed(const AtomRows<T>& rows, absl::Span<const int64_t> examples) {
     const T* const kept = evaluated.Find(examples);
     if (kept != nullptr) return kept;
-    T* const turned = evaluated.Add(examples, kernel.TurnedSize(rows));
-    if (turned != nullptr) kernel.Turn(rows, turned);
-    return turned;
+    T* const transposed = evaluated.Add(examples, kernel.TransposedSize(rows));
+    if (transposed != nullptr) kernel.Turn(rows, transposed);
+    return transposed;
   }
 
-  EnergyKernel<T> kernel;
-  KeptFeatures<T> evaluated{kKeptBytes};
+  NetworkKernel<T> kernel;
+  FeatureCache<T> evaluated{kKeptBytes};
   std::vector<double> sums;    // [B] sums of network outputs
   std::vector<double> errors;  // [B] of the energy per atom, eV
 };
@@ -94,13 +94,13 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   const ProfileScope scope(Stage::kSetup);
   CHECK(options.loss.force_weight == 0 && options.loss.stress_weight == 0) << "that is ForceTask's";
   RETURN_IF_ERROR(CheckPrecision(options));
-  // Kept standardised, in rows_: the source computes them once for the statistics and once for the rows.
+  // Kept standardized, in rows_: the source computes them once for the statistics and once for the rows.
   ASSIGN_OR_RETURN(const FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                        /*cached=*/false, options.num_threads));
   ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
   std::unique_ptr<AtomisticTask> task(new AtomisticTask(data, options, std::move(model)));
   task->FillExamples();
-  RETURN_IF_ERROR(task->Standardise(features));
+  RETURN_IF_ERROR(task->Standardize(features));
   if (options.ThreadsOfSteps() > 1) task->pool_ = std::make_unique<ThreadPool>(options.ThreadsOfSteps());
   if (options.precision == DType::kF64) {
     task->native64_ = std::make_unique<Native<double>>(task->model_.shape(), task->pool_.get());
@@ -188,7 +188,7 @@ void AtomisticTask::FillExamples() {
 }
 
 template <typename Source, typename T>
-absl::Status AtomisticTask::StandardiseInto(const FeatureSource& features, T* rows) const {
+absl::Status AtomisticTask::StandardizeInto(const FeatureSource& features, T* rows) const {
   const int64_t f = model_.shape().num_features;
   const int num_species = model_.shape().num_species;
   const FeatureScaling& scaling = model_.feature_scaling();
@@ -208,16 +208,16 @@ absl::Status AtomisticTask::StandardiseInto(const FeatureSource& features, T* ro
   });
 }
 
-absl::Status AtomisticTask::Standardise(const FeatureSource& features) {
+absl::Status AtomisticTask::Standardize(const FeatureSource& features) {
   rows_ =
       Tensor::Zeros(options_.precision, {species_row_.empty() ? 0 : species_row_.back(), model_.shape().num_features});
   const bool source64 = features.dtype() == DType::kF64;
   if (options_.precision == DType::kF64) {
     double* const rows = rows_.mutable_values<double>().data();
-    return source64 ? StandardiseInto<double>(features, rows) : StandardiseInto<float>(features, rows);
+    return source64 ? StandardizeInto<double>(features, rows) : StandardizeInto<float>(features, rows);
   }
   float* const rows = rows_.mutable_values<float>().data();
-  return source64 ? StandardiseInto<double>(features, rows) : StandardiseInto<float>(features, rows);
+  return source64 ? StandardizeInto<double>(features, rows) : StandardizeInto<float>(features, rows);
 }
 
 bool AtomisticTask::IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const {
@@ -305,7 +305,7 @@ void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const Na
   if (keep) {
     native->kernel.Forward(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
   } else {
-    rows.turned = native->Turned(rows, batch.At("example").values<int64_t>());
+    rows.transposed = native->Transposed(rows, batch.At("example").values<int64_t>());
     native->kernel.Evaluate(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
   }
   for (size_t e = 0; e < target.size(); ++e) {
@@ -342,13 +342,13 @@ absl::Status AtomisticTask::AccumulateGradients(const Tensor& parameters, const 
   return absl::OkStatus();
 }
 
-void AtomisticTask::SetResting(const std::vector<bool>& slices) {
-  Task::SetResting(slices);
-  const std::vector<bool> networks = model_.RestingNetworks(slices);
+void AtomisticTask::SetFrozen(const std::vector<bool>& slices) {
+  Task::SetFrozen(slices);
+  const std::vector<bool> networks = model_.FrozenNetworks(slices);
   if (native64_ != nullptr) {
-    native64_->kernel.SetResting(networks);
+    native64_->kernel.SetFrozen(networks);
   } else {
-    native32_->kernel.SetResting(networks);
+    native32_->kernel.SetFrozen(networks);
   }
 }
 

@@ -17,14 +17,14 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
-#include "lib/potential/data/atomic_data.h"
-#include "lib/potential/model/atomistic_model.h"
-#include "lib/potential/training/example_errors.h"
-#include "lib/potential/data/feature_source.h"
 #include "lib/network/kernel_plan.h"
-#include "lib/potential/training/largest_batch.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/data/feature_source.h"
+#include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/loss_function.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/example_errors.h"
+#include "lib/potential/training/largest_batch.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -48,7 +48,7 @@ class AtomisticTask : public Task {
   // f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64 [1], this task's
   // number. What it made of the same examples before is left as it is.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
-  // With x [A, F], the standardised features of its rows.
+  // With x [A, F], the standardized features of its rows.
   NamedTensors CompleteBatch(const NamedTensors& batch) const override;
   // With a preset other than default.
   void ReserveBatch(NamedTensors* batch) const override;
@@ -59,7 +59,7 @@ class AtomisticTask : public Task {
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
-  std::map<std::string, std::string> Course() const override { return CourseOf(options_); }
+  std::map<std::string, std::string> ResumeConfig() const override { return ResumeConfigOf(options_); }
 
   DType parameter_dtype() const override { return options_.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
@@ -73,11 +73,11 @@ class AtomisticTask : public Task {
                          const EagerOptions& eager) const override;
   absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // Through EnergyKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  // Through NetworkKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
   // Networks that rest as a whole are left out.
-  void SetResting(const std::vector<bool>& slices) override;
+  void SetFrozen(const std::vector<bool>& slices) override;
   void SetMixedPrecision(bool on) override { mixed_is_on_ = on; }
 
   int num_metric_sums() const override { return 3; }
@@ -105,9 +105,9 @@ class AtomisticTask : public Task {
   void FillExamples();
   // Whether it was this task that made the batch, of these examples: MakeBatch has nothing to do, as in validations.
   bool IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const;
-  absl::Status Standardise(const FeatureSource& features);
+  absl::Status Standardize(const FeatureSource& features);
   template <typename Source, typename T>
-  absl::Status StandardiseInto(const FeatureSource& features, T* rows) const;
+  absl::Status StandardizeInto(const FeatureSource& features, T* rows) const;
   // What options_.compile asks for.
   template <typename T>
   absl::Status Prepare(Native<T>* native, absl::Span<const int64_t> train);
@@ -132,7 +132,7 @@ class AtomisticTask : public Task {
     bool has_energy;
   };
   std::vector<Example> examples_;     // [S]
-  Tensor rows_;                       // [A, F] standardised, in the parameters' type; by structure, then by species
+  Tensor rows_;                       // [A, F] standardized, in the parameters' type; by structure, then by species
   std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
   std::unique_ptr<ThreadPool> pool_;
   LargestBatch largest_;  // with a preset other than default

@@ -2,8 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include "lib/potential/training/atomistic_task.h"
 #include "lib/network/network_reference.h"
+#include "lib/potential/training/atomistic_task.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {

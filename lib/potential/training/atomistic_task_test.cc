@@ -14,8 +14,8 @@
 #include "lib/descriptor/feature_file.h"
 #include "lib/descriptor/featurizer.h"
 #include "lib/neighbor/neighbor_list.h"
-#include "lib/potential/prediction/energy_predictor.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/prediction/energy_predictor.h"
 #include "lib/testing/gradient_check.h"
 
 namespace rutile {
@@ -172,7 +172,7 @@ TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
 
 // A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
 // A network that rests as a whole costs no gradient, half of one is worked out as ever; sums know nothing of it.
-TEST(AtomisticTaskTest, NetworksThatRestAreLeftOut) {
+TEST(AtomisticTaskTest, FrozenNetworksAreLeftOut) {
   AtomisticTaskOptions options;
   options.precision = DType::kF64;
   const AtomicData data = Tio2(DType::kF64);
@@ -180,8 +180,8 @@ TEST(AtomisticTaskTest, NetworksThatRestAreLeftOut) {
   const Tensor parameters = task->InitialParameters(5);
   const size_t slices = task->parameter_slices().size();
   const int64_t half = task->num_parameters() / 2;  // two species
-  const auto gradients = [&](const std::vector<bool>& resting, TermSums* sums) {
-    task->SetResting(resting);
+  const auto gradients = [&](const std::vector<bool>& frozen, TermSums* sums) {
+    task->SetFrozen(frozen);
     std::vector<Tensor> found(task->terms().size());
     for (Tensor& each : found) each = Tensor::Zeros(DType::kF64, {task->num_parameters()});
     NamedTensors batch;
@@ -195,12 +195,12 @@ TEST(AtomisticTaskTest, NetworksThatRestAreLeftOut) {
   std::vector<bool> first(slices), some(slices);
   std::fill_n(first.begin(), slices / 2, true);
   some[0] = some[slices - 1] = true;
-  for (const std::vector<bool>& resting : {first, some}) {
-    const std::vector<Tensor> found = gradients(resting, &sums);
+  for (const std::vector<bool>& frozen : {first, some}) {
+    const std::vector<Tensor> found = gradients(frozen, &sums);
     EXPECT_EQ(sums.sum, all_sums.sum);
     for (size_t t = 0; t < found.size(); ++t) {
       for (int64_t i = 0; i < 2 * half; ++i) {
-        const double expected = resting == first && i < half ? 0 : all[t].values<double>()[i];
+        const double expected = frozen == first && i < half ? 0 : all[t].values<double>()[i];
         EXPECT_NEAR(found[t].values<double>()[i], expected, 1e-12 * (1 + std::abs(expected))) << t << " " << i;
       }
     }

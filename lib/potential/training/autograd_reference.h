@@ -11,9 +11,9 @@
 #include <ATen/core/Tensor.h>
 
 #include "lib/descriptor/chebyshev_options.h"
-#include "lib/potential/training/force_reference.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
+#include "lib/potential/training/force_reference.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -15,15 +15,15 @@
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/neighbor/neighbor_list.h"
-#include "lib/potential/training/force_reference.h"
 #include "lib/network/network_init.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/scaling.h"
+#include "lib/potential/training/force_batch_testing.h"
+#include "lib/potential/training/force_reference.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-#include "lib/potential/training/force_batch_testing.h"
-#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {
@@ -86,7 +86,7 @@ std::vector<Case> Cases() {
   return {
       {"OneAtom", {22}, {alone}},
       {"OneAtomOfTwoSpecies", two, {alone}},
-      {"NoNeighbours", two, {apart}},
+      {"NoNeighbors", two, {apart}},
       {"Collinear", two, {line}},
       {"ThinCell", two, {thin}},
       {"ThinCellOneSpecies", {22}, {thin}, {}, 4},

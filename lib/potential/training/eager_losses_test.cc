@@ -12,11 +12,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/cpu_bf16.h"
+#include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/training/force_task.h"
-#include "lib/network/network_shape.h"
-#include "lib/potential/model/task_options.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/gradient_comparison.h"
@@ -63,7 +63,7 @@ std::string Compare(const Task& task, const EagerOptions& options, double tolera
   EagerGradients eager(task, options);
   const Tensor parameters = task.InitialParameters(5);
   NamedTensors batch;
-  // The sizes change: LibTorch specialises what it compiles.
+  // The sizes change: LibTorch specializes what it compiles.
   for (const std::vector<int64_t>& examples : {std::vector<int64_t>{7, 200}, {3}, {41, 402, 5, 9}, {7, 200}}) {
     EXPECT_TRUE(task.MakeBatch(examples, &batch).ok());
     const AddGradients add = [&](absl::Span<Tensor> gradients, TermSums* sums) {

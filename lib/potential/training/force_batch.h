@@ -9,10 +9,10 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/data/feature_source.h"
-#include "lib/potential/training/force_sampler.h"
+#include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/force_sampler.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -34,7 +34,7 @@ struct ForceBatch {
   absl::Span<const double> volume;        // [B] Angstrom^3; 0 where there is none
   absl::Span<const bool> force_sampled;   // [A] whose forces count
   absl::Span<const int64_t> num_sampled;  // [B] how many those are
-  double num_labelled = 0;                // atoms with forces in the batch, sampled or not
+  double num_labeled = 0;                 // atoms with forces in the batch, sampled or not
   absl::Span<const bool> has_stress;      // [B] whose stress counts
   absl::Span<const double> stress;        // [B, 3, 3] eV/Angstrom^3
   absl::Span<const T> feature;            // [A, F] not scaled
@@ -76,7 +76,7 @@ class ForceBatchMaker {
 
  private:
   // Pairs that are not in memory are found or read ahead of the step, where other threads make batches.
-  bool CopiesGeometry() const { return !data_.has_pairs() || data_.beyond_memory(); }
+  bool CopiesGeometry() const { return !data_.has_pairs() || data_.exceeds_memory(); }
   absl::Status AddGeometry(NamedTensors* batch) const;
   bool StressCounts(int64_t s) const { return stress_ && data_.has_stress(s); }
 

@@ -101,9 +101,9 @@ TEST(ForceBatchTest, StructuresWithoutSampledForcesTakeTheirFeatures) {
   setup.Make(examples, false, &batch);
   const ForceBatch<double> view(batch, *setup.data);
   int64_t sampled = 0;
-  double labelled = 0;
+  double labeled = 0;
   for (int64_t e = 0; e < 40; ++e) {
-    labelled += static_cast<double>(view.num_atoms(e));
+    labeled += static_cast<double>(view.num_atoms(e));
     EXPECT_EQ(view.has_geometry[e], view.num_sampled[e] > 0);
     sampled += view.has_geometry[e];
     if (view.has_geometry[e]) continue;
@@ -114,7 +114,7 @@ TEST(ForceBatchTest, StructuresWithoutSampledForcesTakeTheirFeatures) {
     EXPECT_EQ(ForceBatch<double>(whole, *setup.data).geometry(e).pairs.num_pairs(), 0);
   }
   EXPECT_EQ(sampled, 10);
-  EXPECT_EQ(view.num_labelled, labelled);
+  EXPECT_EQ(view.num_labeled, labeled);
 }
 
 }  // namespace

@@ -18,9 +18,10 @@ struct ForceBatchOptions {
   double skin = 0;                      // Angstrom: pairs are listed to this much beyond the cutoff
 };
 
-// A batch as lib/potential/training/force_reference.h has it, of all its tensors (feature only where it is needed), pairs by
-// BruteForceNeighborList. All weights are 1, and all forces of structures that have forces and geometry are sampled.
-// Energies, forces and stress that a structure lacks are 0. CHECK-fails on an element that the descriptor lacks.
+// A batch as lib/potential/training/force_reference.h has it, of all its tensors (feature only where it is needed),
+// pairs by BruteForceNeighborList. All weights are 1, and all forces of structures that have forces and geometry are
+// sampled. Energies, forces and stress that a structure lacks are 0. CHECK-fails on an element that the descriptor
+// lacks.
 NamedTensors MakeForceBatch(absl::Span<const Structure> structures, const ChebyshevOptions& descriptor,
                             const ForceBatchOptions& options = {});
 

@@ -7,7 +7,7 @@
 namespace rutile {
 namespace {
 
-// Structures handled together hold about so many pairs: their sorted neighbours stay in the cache, and memory does not
+// Structures handled together hold about so many pairs: their sorted neighbors stay in the cache, and memory does not
 // grow with the batch.
 constexpr int64_t kChunkPairs = 1 << 18;
 
@@ -26,13 +26,13 @@ ForceKernel<T>::ForceKernel(const AtomisticModel& model, const LossOptions& loss
     : formulas_(model, loss, method), num_parameters_(model.shape().num_parameters()), pool_(pool) {
   const int num_threads = pool == nullptr ? 1 : pool->num_threads();
   for (int worker = 0; worker < num_threads; ++worker) {
-    chunks_.push_back(std::make_unique<ForceChunk<T>>(formulas_, cache));
+    chunks_.push_back(std::make_unique<StructureWorker<T>>(formulas_, cache));
   }
 }
 
 template <typename T>
-void ForceKernel<T>::SetResting(const std::vector<bool>& species) {
-  for (const auto& chunk : chunks_) chunk->SetResting(species);
+void ForceKernel<T>::SetFrozen(const std::vector<bool>& species) {
+  for (const auto& chunk : chunks_) chunk->SetFrozen(species);
 }
 
 template <typename T>
@@ -177,10 +177,10 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
 
 template <typename T>
 double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch) {
-  if (!loss.force_scale_unbiased || batch.num_labelled == 0) return 1;
+  if (!loss.force_scale_unbiased || batch.num_labeled == 0) return 1;
   double sampled = 0;
   for (const int64_t n : batch.num_sampled) sampled += static_cast<double>(n);
-  return sampled / batch.num_labelled;
+  return sampled / batch.num_labeled;
 }
 
 template double ForceCountScale(const LossOptions&, const ForceBatch<float>&);

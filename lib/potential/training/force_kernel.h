@@ -1,13 +1,13 @@
 // Energies, forces and stresses of a batch, and the gradients of their losses, without LibTorch and without a graph.
 //
-// With x_i the standardised features of atom i, J their derivatives by positions (never formed) and e the networks:
+// With x_i the standardized features of atom i, J their derivatives by positions (never formed) and e the networks:
 //   1  x and E = sum e(x)                     Features, network forward
 //   2  q = dE/dx, F = -J^T q                  network backward, Vjp
 //   3  v = dL/dF, t = -J v                    Jvp
 //   4  dL/d parameters = d/d parameters (t . q)   the network's tangent forward pass and its reverse
 // Structures do not need each other, so threads take a few structures each through all of it (force_chunk.h): they meet
-// once in a step. Structures that need energies alone skip 2 to 4. lib/potential/training/force_reference.h defines the same
-// with LibTorch.
+// once in a step. Structures that need energies alone skip 2 to 4. lib/potential/training/force_reference.h defines the
+// same with LibTorch.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_KERNEL_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_KERNEL_H_
@@ -19,12 +19,12 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/descriptor/chebyshev_options.h"
-#include "lib/potential/model/atomistic_model.h"
-#include "lib/potential/training/force_batch.h"
-#include "lib/potential/training/structure_worker.h"
-#include "lib/potential/training/geometry_cache.h"
 #include "lib/network/kernel_plan.h"
+#include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/force_batch.h"
+#include "lib/potential/training/geometry_cache.h"
+#include "lib/potential/training/structure_worker.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -45,8 +45,8 @@ class ForceKernel {
   ForceKernel(const AtomisticModel& model, const LossOptions& loss, AngularMethod method, ThreadPool* pool,
               GeometryCache<T>* cache = nullptr);
 
-  // EnergyKernel::SetResting, for all threads.
-  void SetResting(const std::vector<bool>& species);
+  // NetworkKernel::SetFrozen, for all threads.
+  void SetFrozen(const std::vector<bool>& species);
 
   // Of the networks, from the next Run on.
   void SetPlan(const KernelPlan& plan) {
@@ -55,7 +55,7 @@ class ForceKernel {
   }
   const KernelPlan& plan() const { return plan_; }
 
-  // EnergyKernel::SetRounding, of the Runs from now on that make gradients.
+  // NetworkKernel::SetRounding, of the Runs from now on that make gradients.
   void SetRounding(bool on) { rounding_ = on; }
 
   // Adds the sums of the loss terms to `sums` and errors to `errors` (may be null). gradients: of each term, flat,
@@ -83,14 +83,14 @@ class ForceKernel {
   template <typename Body>
   void ForEach(int64_t n, int64_t grain, const Body& body);
 
-  const ForceFormulas<T> formulas_;
+  const ForceContext<T> formulas_;
   const int64_t num_parameters_;
   ThreadPool* const pool_;
   KernelPlan plan_;
   bool rounding_ = false;
-  std::vector<std::unique_ptr<ForceChunk<T>>> chunks_;  // of each thread
-  std::vector<int64_t> order_;                          // [B] structures: those that need forces, then the others
-  std::vector<int64_t> num_pairs_;                      // [B] of structures with geometry
+  std::vector<std::unique_ptr<StructureWorker<T>>> chunks_;  // of each thread
+  std::vector<int64_t> order_;                               // [B] structures: those that need forces, then the others
+  std::vector<int64_t> num_pairs_;                           // [B] of structures with geometry
   std::vector<Piece> pieces_;
   std::vector<T> gradient_buffers_;  // of each piece: [its terms, num_parameters]
   std::vector<StructureSums> sums_;  // [B]

@@ -3,8 +3,8 @@
 //
 // With E the energies of the structures and G the features of their atoms: q = dE/dG by autograd with create_graph, and
 // forces and stress by an autograd function that is linear in q, whose forward is DescriptorDerivatives::Vjp and whose
-// backward is Jvp: nothing of the size of pairs times features is stored. lib/potential/training/autograd_reference.h is a
-// second opinion, autograd through everything.
+// backward is Jvp: nothing of the size of pairs times features is stored. lib/potential/training/autograd_reference.h
+// is a second opinion, autograd through everything.
 //
 // The batch (A atoms, B structures, P pairs; tensors may have more rows, which are not read, but for target's B):
 //   species        u8   [A]        index into the descriptor's species; atoms as the structures have them

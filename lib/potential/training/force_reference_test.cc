@@ -13,12 +13,12 @@
 #include "lib/base/random.h"
 #include "lib/network/network_init.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/scaling.h"
+#include "lib/potential/training/force_batch_testing.h"
 #include "lib/structure/cell.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-#include "lib/potential/training/force_batch_testing.h"
-#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {

@@ -10,8 +10,8 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/network/kernel_tuner.h"
-#include "lib/trace/scope.h"
 #include "lib/structure/cell.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
                                                    task->stress());
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
   // Of pairs that are found anew or read from a disk each time nobody wants copies in memory.
-  const bool keeps = options.geometry_bytes > 0 && data.has_pairs() && !data.beyond_memory();
+  const bool keeps = options.geometry_bytes > 0 && data.has_pairs() && !data.exceeds_memory();
   const auto make = [&](auto* cache, auto* kernel) {
     using Cache = typename std::remove_pointer_t<decltype(cache)>::element_type;
     using Kernel = typename std::remove_pointer_t<decltype(kernel)>::element_type;
@@ -197,13 +197,13 @@ absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const Name
   return absl::OkStatus();
 }
 
-void ForceTask::SetResting(const std::vector<bool>& slices) {
-  Task::SetResting(slices);
-  const std::vector<bool> networks = model_.RestingNetworks(slices);
+void ForceTask::SetFrozen(const std::vector<bool>& slices) {
+  Task::SetFrozen(slices);
+  const std::vector<bool> networks = model_.FrozenNetworks(slices);
   if (kernel64_ != nullptr) {
-    kernel64_->SetResting(networks);
+    kernel64_->SetFrozen(networks);
   } else {
-    kernel32_->SetResting(networks);
+    kernel32_->SetFrozen(networks);
   }
 }
 

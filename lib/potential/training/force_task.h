@@ -18,16 +18,16 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
+#include "lib/network/kernel_plan.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/model/atomistic_model.h"
-#include "lib/potential/training/example_errors.h"
 #include "lib/potential/data/feature_source.h"
+#include "lib/potential/model/atomistic_model.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/potential/training/example_errors.h"
 #include "lib/potential/training/force_batch.h"
 #include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/force_sampler.h"
 #include "lib/potential/training/geometry_cache.h"
-#include "lib/network/kernel_plan.h"
-#include "lib/potential/model/task_options.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -56,7 +56,7 @@ class ForceTask : public Task {
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
-  std::map<std::string, std::string> Course() const override { return CourseOf(options_); }
+  std::map<std::string, std::string> ResumeConfig() const override { return ResumeConfigOf(options_); }
 
   DType parameter_dtype() const override { return options_.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
@@ -74,7 +74,7 @@ class ForceTask : public Task {
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
   // Networks that rest as a whole are left out.
-  void SetResting(const std::vector<bool>& slices) override;
+  void SetFrozen(const std::vector<bool>& slices) override;
   void SetMixedPrecision(bool on) override;
 
   int num_metric_sums() const override { return 9; }

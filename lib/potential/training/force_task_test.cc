@@ -10,8 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
-#include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/training/atomistic_task.h"
 #include "lib/testing/gradient_check.h"
 
 namespace rutile {
@@ -197,14 +197,14 @@ TEST(ForceTaskTest, BitsDoNotDependOnThreads) {
 
 // A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
 // A network that rests as a whole costs no gradient, half of one is worked out as ever; sums know nothing of it.
-TEST(ForceTaskTest, NetworksThatRestAreLeftOut) {
+TEST(ForceTaskTest, FrozenNetworksAreLeftOut) {
   const AtomicData data = Tio2();
   const std::unique_ptr<ForceTask> task = Make(data, Options(0.3, 0.1), Range(data.num_structures()));
   const Tensor parameters = task->InitialParameters(5);
   const size_t slices = task->parameter_slices().size();
   const int64_t half = task->num_parameters() / 2;  // two species
-  const auto gradients = [&](const std::vector<bool>& resting, TermSums* sums) {
-    task->SetResting(resting);
+  const auto gradients = [&](const std::vector<bool>& frozen, TermSums* sums) {
+    task->SetFrozen(frozen);
     std::vector<Tensor> found(task->terms().size());
     for (Tensor& each : found) each = Tensor::Zeros(DType::kF64, {task->num_parameters()});
     NamedTensors batch;
@@ -218,12 +218,12 @@ TEST(ForceTaskTest, NetworksThatRestAreLeftOut) {
   std::vector<bool> first(slices), some(slices);
   std::fill_n(first.begin(), slices / 2, true);
   some[0] = some[slices - 1] = true;
-  for (const std::vector<bool>& resting : {first, some}) {
-    const std::vector<Tensor> found = gradients(resting, &sums);
+  for (const std::vector<bool>& frozen : {first, some}) {
+    const std::vector<Tensor> found = gradients(frozen, &sums);
     EXPECT_EQ(sums.sum, all_sums.sum);
     for (size_t t = 0; t < found.size(); ++t) {
       for (int64_t i = 0; i < 2 * half; ++i) {
-        const double expected = resting == first && i < half ? 0 : all[t].values<double>()[i];
+        const double expected = frozen == first && i < half ? 0 : all[t].values<double>()[i];
         EXPECT_NEAR(found[t].values<double>()[i], expected, 1e-12 * (1 + std::abs(expected))) << t << " " << i;
       }
     }
@@ -263,7 +263,7 @@ TEST(ForceTaskTest, CachesChangeNothing) {
               options.cached_features = features;
               options.angular = angular;
               const std::unique_ptr<ForceTask> task = Make(data, options, Range(200));
-              SCOPED_TRACE(absl::StrCat("neighbours ", neighbors, " triplets ", triplets, " features ", features));
+              SCOPED_TRACE(absl::StrCat("neighbors ", neighbors, " triplets ", triplets, " features ", features));
               ExpectNear(gradients, GradientsOf(*task, parameters, {examples}), 1e-9);
             }
           }
@@ -315,7 +315,7 @@ TEST(ForceTaskTest, KeptGeometryChangesNothing) {
   }
 }
 
-// Few atoms of structures with many neighbours: products are taken of those alone.
+// Few atoms of structures with many neighbors: products are taken of those alone.
 TEST(ForceTaskTest, AtomsOfLongListsArePickedOut) {
   AtomicDataOptions data_options;
   data_options.descriptor.emplace();
@@ -401,10 +401,10 @@ TEST(ForceTaskTest, ForceScaleUnbiasedDividesByTheRootOfTheShare) {
   const Tensor parameters = plain->InitialParameters(4);
   const Gradients a = GradientsOf(*plain, parameters, {Range(100)});
   const Gradients b = GradientsOf(*scaled, parameters, {Range(100)});
-  double labelled = 0;
-  for (int64_t s = 0; s < 100; ++s) labelled += 3.0 * static_cast<double>(data.num_atoms(s));
+  double labeled = 0;
+  for (int64_t s = 0; s < 100; ++s) labeled += 3.0 * static_cast<double>(data.num_atoms(s));
   EXPECT_NEAR(scaled->CombineTerms(b.sums).value,
-              plain->CombineTerms(a.sums).value / std::sqrt(a.sums.count[1] / labelled), 1e-12);
+              plain->CombineTerms(a.sums).value / std::sqrt(a.sums.count[1] / labeled), 1e-12);
   NamedTensors batch;
   ASSERT_TRUE(scaled->MakeBatch({1, 2, 3, 4, 5, 6, 7}, &batch).ok());
   const absl::Status status = CheckGradients(*scaled, parameters, batch);

@@ -1,4 +1,4 @@
-// What does not change of structures from epoch to epoch, for force training: sorted neighbours, moments, features.
+// What does not change of structures from epoch to epoch, for force training: sorted neighbors, moments, features.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_GEOMETRY_CACHE_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_GEOMETRY_CACHE_H_
@@ -18,7 +18,7 @@ class GeometryCache {
  public:
   struct Entry {
     std::unique_ptr<const typename DescriptorDerivatives<T>::Kept> kept;
-    std::vector<T> x;  // [atoms, F] standardised features
+    std::vector<T> x;  // [atoms, F] standardized features
 
     int64_t bytes() const;
   };

@@ -11,9 +11,9 @@
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/potential/data/atomic_data.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/training/force_task.h"
-#include "lib/potential/model/task_options.h"
 #include "lib/task/gradient_comparison.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -178,8 +178,8 @@ TEST_P(MixedPrecisionTest, LearnsAsFp32Does) {
 TEST_P(MixedPrecisionTest, IsOfFp32AndBelongsToTheCourse) {
   const auto made = TryMake(data_, {forces()}, DType::kF64);
   EXPECT_NE(made.status().message().find("goes with fp32 parameters"), std::string::npos) << made.status();
-  EXPECT_EQ(Make(data_, {forces()})->Course().at("precision"), "bf16-mixed");
-  EXPECT_EQ(Make(data_, {forces(), /*mixed=*/false})->Course().at("precision"), "fp32");
+  EXPECT_EQ(Make(data_, {forces()})->ResumeConfig().at("precision"), "bf16-mixed");
+  EXPECT_EQ(Make(data_, {forces(), /*mixed=*/false})->ResumeConfig().at("precision"), "fp32");
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, MixedPrecisionTest, ::testing::Bool(),

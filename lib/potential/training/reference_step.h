@@ -34,8 +34,8 @@ struct ReferenceStep {
   double gradient_norm = 0;
 };
 
-// batch: as lib/potential/training/force_reference.h has it; all structures weigh the same. parameters: [num_parameters]. The
-// gradient is not finite where an RMSE is exactly 0.
+// batch: as lib/potential/training/force_reference.h has it; all structures weigh the same. parameters:
+// [num_parameters]. The gradient is not finite where an RMSE is exactly 0.
 ReferenceStep ComputeReferenceStep(const ReferenceModel& model, absl::Span<const double> parameters,
                                    const NamedTensors& batch, double force_weight,
                                    ReferenceMethod method = ReferenceMethod::kDerivatives);

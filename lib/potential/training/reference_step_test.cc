@@ -9,10 +9,10 @@
 
 #include "gtest/gtest.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/golden_potential_testing.h"
+#include "lib/potential/training/force_batch_testing.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/potential/training/force_batch_testing.h"
-#include "lib/potential/model/golden_potential_testing.h"
 
 namespace rutile {
 namespace {

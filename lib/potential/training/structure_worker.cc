@@ -8,7 +8,7 @@
 namespace rutile {
 namespace {
 
-// Products for some atoms alone pay where those are one in so many or fewer and neighbours are many, since theirs must
+// Products for some atoms alone pay where those are one in so many or fewer and neighbors are many, since theirs must
 // be picked out first.
 constexpr int64_t kFewSampled = 6, kManyNeighbors = 64;
 
@@ -33,7 +33,7 @@ void Fetch(const StructureGeometry& geometry) {
 }  // namespace
 
 template <typename T>
-ForceFormulas<T>::ForceFormulas(const AtomisticModel& model, const LossOptions& loss, AngularMethod method)
+ForceContext<T>::ForceContext(const AtomisticModel& model, const LossOptions& loss, AngularMethod method)
     : model(model),
       loss(loss),
       energy_loss(loss.kind, loss.energy_delta),
@@ -52,14 +52,14 @@ ForceFormulas<T>::ForceFormulas(const AtomisticModel& model, const LossOptions& 
 }
 
 template <typename T>
-ForceChunk<T>::ForceChunk(const ForceFormulas<T>& formulas, GeometryCache<T>* cache)
+StructureWorker<T>::StructureWorker(const ForceContext<T>& formulas, GeometryCache<T>* cache)
     : formulas_(formulas), cache_(cache), kernel_(formulas.model.shape()) {}
 
 template <typename T>
-ForceChunk<T>::~ForceChunk() = default;
+StructureWorker<T>::~StructureWorker() = default;
 
 template <typename T>
-void ForceChunk<T>::PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int64_t> structures) {
+void StructureWorker<T>::PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int64_t> structures) {
   places_.clear();
   species_offset_.assign(formulas_.num_species + 1, 0);
   int64_t atoms = 0;
@@ -89,7 +89,7 @@ void ForceChunk<T>::PlaceAtoms(const ForceBatch<T>& batch, absl::Span<const int6
 }
 
 template <typename T>
-void ForceChunk<T>::CountNetworks(const ProfileScope& scope, int64_t flop_of_atom) const {
+void StructureWorker<T>::CountNetworks(const ProfileScope& scope, int64_t flop_of_atom) const {
   if (!scope.is_on()) return;
   const auto atoms = static_cast<int64_t>(structure_.size());
   scope.Add(Counter::kAtoms, atoms);
@@ -97,8 +97,8 @@ void ForceChunk<T>::CountNetworks(const ProfileScope& scope, int64_t flop_of_ato
 }
 
 template <typename T>
-void ForceChunk<T>::CountDescriptor(const ProfileScope& scope, const Place& place,
-                                    int64_t (DescriptorCost::*part)(int64_t, int64_t) const) const {
+void StructureWorker<T>::CountDescriptor(const ProfileScope& scope, const Place& place,
+                                         int64_t (DescriptorCost::*part)(int64_t, int64_t) const) const {
   if (!scope.is_on()) return;
   scope.Add(Counter::kAtoms, place.atoms);
   scope.Add(Counter::kPairs, place.pairs);
@@ -106,7 +106,7 @@ void ForceChunk<T>::CountDescriptor(const ProfileScope& scope, const Place& plac
 }
 
 template <typename T>
-void ForceChunk<T>::StandardiseAtoms(const ForceBatch<T>& batch, const Place& place, const T* features) {
+void StructureWorker<T>::StandardizeAtoms(const ForceBatch<T>& batch, const Place& place, const T* features) {
   const int f = formulas_.num_features;
   for (int64_t i = 0; i < place.atoms; ++i, features += f) {
     const int species = batch.species[place.first + i];
@@ -117,7 +117,7 @@ void ForceChunk<T>::StandardiseAtoms(const ForceBatch<T>& batch, const Place& pl
 }
 
 template <typename T>
-bool ForceChunk<T>::ResumeFeatures(const ForceBatch<T>& batch, State* state, const Place& place) {
+bool StructureWorker<T>::ResumeFeatures(const ForceBatch<T>& batch, State* state, const Place& place) {
   const auto* const entry = cache_->Find(batch.example[place.s]);
   if (entry == nullptr) return false;
   formulas_.derivatives->Resume(*entry->kept, state);
@@ -127,7 +127,7 @@ bool ForceChunk<T>::ResumeFeatures(const ForceBatch<T>& batch, State* state, con
 }
 
 template <typename T>
-void ForceChunk<T>::KeepFeatures(const ForceBatch<T>& batch, const State& state, const Place& place) {
+void StructureWorker<T>::KeepFeatures(const ForceBatch<T>& batch, const State& state, const Place& place) {
   auto entry = std::make_unique<typename GeometryCache<T>::Entry>();
   entry->kept = formulas_.derivatives->Keep(state);
   if (entry->kept == nullptr) return;
@@ -138,22 +138,22 @@ void ForceChunk<T>::KeepFeatures(const ForceBatch<T>& batch, const State& state,
 }
 
 template <typename T>
-void ForceChunk<T>::ComputeFeatures(const ForceBatch<T>& batch, bool keep, const ProfileScope& scope, State* state,
-                                    Place* place) {
+void StructureWorker<T>::ComputeFeatures(const ForceBatch<T>& batch, bool keep, const ProfileScope& scope, State* state,
+                                         Place* place) {
   const int f = formulas_.num_features;
-  if (!batch.has_geometry[place->s]) return StandardiseAtoms(batch, *place, batch.feature.data() + place->first * f);
+  if (!batch.has_geometry[place->s]) return StandardizeAtoms(batch, *place, batch.feature.data() + place->first * f);
   const StructureGeometry geometry = batch.geometry(place->s);
   place->pairs = geometry.pairs.num_pairs();
   if (keep && ResumeFeatures(batch, state, *place)) return;
   features_.resize(place->atoms * f);
   formulas_.derivatives->Features(geometry, state, absl::MakeSpan(features_));
-  StandardiseAtoms(batch, *place, features_.data());
+  StandardizeAtoms(batch, *place, features_.data());
   CountDescriptor(scope, *place, &DescriptorCost::Features);
   if (keep && cache_->has_room()) KeepFeatures(batch, *state, *place);
 }
 
 template <typename T>
-void ForceChunk<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool forces) {
+void StructureWorker<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool forces) {
   const ProfileScope scope(Stage::kDescriptor);
   const bool keep = forces && cache_ != nullptr;
   for (size_t k = 0; k < places_.size(); ++k) {
@@ -167,7 +167,7 @@ void ForceChunk<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool forces) 
 }
 
 template <typename T>
-void ForceChunk<T>::ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums) {
+void StructureWorker<T>::ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums) {
   const EnergyScaling& scaling = formulas_.model.energy_scaling();
   for (size_t k = 0; k < places_.size(); ++k) {
     const int64_t s = places_[k].s;
@@ -182,8 +182,8 @@ void ForceChunk<T>::ComputeEnergies(const ForceBatch<T>& batch, absl::Span<Struc
 }
 
 template <typename T>
-void ForceChunk<T>::StoreTangents(const ForceBatch<T>& batch, const Place& place, const T* tangents, T sign,
-                                  std::vector<T>* out) const {
+void StructureWorker<T>::StoreTangents(const ForceBatch<T>& batch, const Place& place, const T* tangents, T sign,
+                                       std::vector<T>* out) const {
   const int f = formulas_.num_features;
   for (int64_t i = 0; i < place.atoms; ++i) {
     T* const to = out->data() + int64_t{place.row[i]} * f;
@@ -198,7 +198,7 @@ void ForceChunk<T>::StoreTangents(const ForceBatch<T>& batch, const Place& place
 }
 
 template <typename T>
-void ForceChunk<T>::AddForceErrors(const ForceBatch<T>& batch, const Place& place, StructureSums* sums) {
+void StructureWorker<T>::AddForceErrors(const ForceBatch<T>& batch, const Place& place, StructureSums* sums) {
   const double weight = batch.weight[place.s];
   const absl::Span<const double> reference = batch.forces(place.s);
   double sum = 0;
@@ -220,8 +220,8 @@ void ForceChunk<T>::AddForceErrors(const ForceBatch<T>& batch, const Place& plac
 }
 
 template <typename T>
-std::array<double, 9> ForceChunk<T>::AddStressErrors(const ForceBatch<T>& batch, const Place& place,
-                                                     const double* strain_gradient, StructureSums* sums) const {
+std::array<double, 9> StructureWorker<T>::AddStressErrors(const ForceBatch<T>& batch, const Place& place,
+                                                          const double* strain_gradient, StructureSums* sums) const {
   const double weight = batch.weight[place.s], volume = batch.volume[place.s];
   const double* const reference = batch.stress.data() + 9 * place.s;
   double along[3][3], sum = 0;
@@ -245,8 +245,8 @@ std::array<double, 9> ForceChunk<T>::AddStressErrors(const ForceBatch<T>& batch,
 }
 
 template <typename T>
-void ForceChunk<T>::ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train,
-                                  StructureSums* sums) {
+void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train,
+                                       StructureSums* sums) {
   const int64_t first = place.first, n = place.atoms;
   const int f = formulas_.num_features;
   const LossOptions& loss = formulas_.loss;
@@ -298,9 +298,9 @@ void ForceChunk<T>::ComputeForces(const ForceBatch<T>& batch, const Place& place
 }
 
 template <typename T>
-void ForceChunk<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& batch,
-                        absl::Span<const int64_t> structures, const TermGradients<T>* gradients,
-                        absl::Span<StructureSums> sums) {
+void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& batch,
+                             absl::Span<const int64_t> structures, const TermGradients<T>* gradients,
+                             absl::Span<StructureSums> sums) {
   if (structures.empty()) return;
   const bool forces = formulas_.NeedsForces(batch, structures[0]), train = gradients != nullptr;
   PlaceAtoms(batch, structures);
@@ -343,9 +343,9 @@ void ForceChunk<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& bat
   if (stress_term) kernel_.AddTangentGradients(parameters, rows, stress_tangent_, gradients->stress);
 }
 
-template struct ForceFormulas<float>;
-template struct ForceFormulas<double>;
-template class ForceChunk<float>;
-template class ForceChunk<double>;
+template struct ForceContext<float>;
+template struct ForceContext<double>;
+template class StructureWorker<float>;
+template class StructureWorker<double>;
 
 }  // namespace rutile

@@ -11,14 +11,14 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_cost.h"
 #include "lib/descriptor/descriptor_derivatives.h"
-#include "lib/potential/model/atomistic_model.h"
+#include "lib/network/kernel_plan.h"
+#include "lib/network/network_cost.h"
 #include "lib/network/network_kernel.h"
+#include "lib/potential/model/atomistic_model.h"
+#include "lib/potential/model/loss_function.h"
+#include "lib/potential/model/task_options.h"
 #include "lib/potential/training/force_batch.h"
 #include "lib/potential/training/geometry_cache.h"
-#include "lib/network/kernel_plan.h"
-#include "lib/potential/model/loss_function.h"
-#include "lib/network/network_cost.h"
-#include "lib/potential/model/task_options.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -52,9 +52,9 @@ struct StructureSums {
 
 // What all threads read: losses, descriptor, and scalings as the passes need them.
 template <typename T>
-struct ForceFormulas {
+struct ForceContext {
   // model outlives the object.
-  ForceFormulas(const AtomisticModel& model, const LossOptions& loss, AngularMethod method);
+  ForceContext(const AtomisticModel& model, const LossOptions& loss, AngularMethod method);
 
   // Whether structure s of the batch has forces or a stress that count; else its energy is all.
   bool NeedsForces(const ForceBatch<T>& batch, int64_t s) const {
@@ -81,15 +81,15 @@ struct TermGradients {
 // T is float or double. One thread at a time may use an object. Memory grows to the largest chunk, from then on no call
 // allocates.
 template <typename T>
-class ForceChunk {
+class StructureWorker {
  public:
   // formulas, cache: not owned, outlive the object. cache: of the data's structures with forces, shared by threads;
   // null: nothing is kept.
-  ForceChunk(const ForceFormulas<T>& formulas, GeometryCache<T>* cache);
-  ~ForceChunk();
+  StructureWorker(const ForceContext<T>& formulas, GeometryCache<T>* cache);
+  ~StructureWorker();
 
-  // EnergyKernel::SetResting.
-  void SetResting(const std::vector<bool>& species) { kernel_.SetResting(species); }
+  // NetworkKernel::SetFrozen.
+  void SetFrozen(const std::vector<bool>& species) { kernel_.SetFrozen(species); }
 
   // From the next Run on.
   void SetPlan(const KernelPlan& plan) { kernel_.SetPlan(plan); }
@@ -129,15 +129,15 @@ class ForceChunk {
   // Errors of the stress; returns d loss / d strain gradient.
   std::array<double, 9> AddStressErrors(const ForceBatch<T>& batch, const Place& place, const double* strain_gradient,
                                         StructureSums* sums) const;
-  void StandardiseAtoms(const ForceBatch<T>& batch, const Place& place, const T* features);
+  void StandardizeAtoms(const ForceBatch<T>& batch, const Place& place, const T* features);
   // out[row of each atom] = sign * tangents * d features / d x; 0 where tangents is null.
   void StoreTangents(const ForceBatch<T>& batch, const Place& place, const T* tangents, T sign,
                      std::vector<T>* out) const;
   AtomRows<T> Rows() const { return {x_, species_offset_, structure_}; }
 
-  const ForceFormulas<T>& formulas_;
+  const ForceContext<T>& formulas_;
   GeometryCache<T>* const cache_;
-  EnergyKernel<T> kernel_;
+  NetworkKernel<T> kernel_;
   std::vector<std::unique_ptr<State>> states_;  // one of each structure that needs forces; else the first serves all
   std::vector<Place> places_;
   std::vector<int32_t> row_;  // [atoms] in the order of places_

@@ -16,9 +16,9 @@
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/state_tensor.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -179,7 +179,7 @@ const Schema& CheckpointSchema() {
           {"ema.NAME", {DType::kF32, DType::kF64}, {}, false, "their exponential moving average, once it has begun"},
           {"epoch", {DType::kI64}, {}, true, "epochs completed"},
           {"batch", {DType::kI64}, {}, true, "batches done of the next epoch"},
-          {"step", {DType::kI64}, {}, true, "optimiser steps done"},
+          {"step", {DType::kI64}, {}, true, "optimizer steps done"},
           {"seed", {DType::kU64}, {}, true, "of every random number in training"},
           {"learning_rate", {DType::kF64}, {}, true, "of the last step"},
           {"best_loss", {DType::kF64}, {}, true, "validation loss (training loss without a validation set)"},

@@ -23,7 +23,7 @@ struct Checkpoint {
   uint64_t seed = 0;
   int64_t epoch = 0;                // epochs completed
   int64_t batch = 0;                // batches done of the next epoch; all of them when only its validation is missing
-  int64_t step = 0;                 // optimiser steps done
+  int64_t step = 0;                 // optimizer steps done
   Tensor parameters;                // [P]
   TermSums epoch_sums;              // of the batches done
   double learning_rate = 0;         // of the last step

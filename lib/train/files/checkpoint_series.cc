@@ -28,12 +28,12 @@ constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embeddin
 using Json = nlohmann::ordered_json;
 
 std::map<std::string, std::string> TextOf(const Json& json) {
-  std::map<std::string, std::string> course;
-  if (!json.is_object()) return course;
+  std::map<std::string, std::string> config;
+  if (!json.is_object()) return config;
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_object()) course[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!value.is_object()) config[key] = value.is_string() ? value.get<std::string>() : value.dump();
   }
-  return course;
+  return config;
 }
 
 absl::StatusOr<TensorFile> ReadWhole(absl::string_view path, bool verify) {
@@ -103,13 +103,13 @@ void Convert(const Tensor& from, absl::Span<T> to) {
 
 // What `checkpoint` says of a number of its run.
 absl::StatusOr<double> NumberOf(const CheckpointSummary& checkpoint, const char* option) {
-  const auto found = checkpoint.course.find(option);
+  const auto found = checkpoint.config.find(option);
   double value = 0;
-  if (found != checkpoint.course.end() && absl::SimpleAtod(found->second, &value)) return value;
+  if (found != checkpoint.config.end() && absl::SimpleAtod(found->second, &value)) return value;
   return Error(checkpoint, absl::StrCat("its config has no number \"", option, "\""));
 }
 
-// v: of the learned parameters alone, as optimisers keep it. Buffers have no gradient: 1.
+// v: of the learned parameters alone, as optimizers keep it. Buffers have no gradient: 1.
 template <typename T>
 void Precondition(absl::Span<const double> v, double correction, double epsilon,
                   absl::Span<const ParameterSlice> slices, absl::Span<T> out) {
@@ -136,7 +136,7 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   summary.loss_weight = file.tensors.At("loss_weight").ToDoubles();
   summary.data = file.tensors.At("data").values<uint64_t>()[0];
   const Json config = Json::parse(file.metadata.at("config"), nullptr, /*allow_exceptions=*/false);
-  summary.course = TextOf(config);
+  summary.config = TextOf(config);
   if (config.is_object() && config.contains("task")) summary.task = TextOf(config["task"]);
   const auto data = file.metadata.find("data_sha256");
   if (data != file.metadata.end()) summary.data_sha256 = data->second;
@@ -223,14 +223,14 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
 
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype) {
-  const auto optimizer = checkpoint.course.find("optimizer");
-  const std::string name = optimizer == checkpoint.course.end() ? "?" : optimizer->second;
+  const auto optimizer = checkpoint.config.find("optimizer");
+  const std::string name = optimizer == checkpoint.config.end() ? "?" : optimizer->second;
   if (name != "adam" && name != "adamw") {
     return Error(checkpoint, absl::StrCat("trained with --optimizer=", name,
                                           ", whose state has no mean of squares as "
                                           "adam's and adamw's"));
   }
-  if (checkpoint.course.count("parameter_groups") > 0) {
+  if (checkpoint.config.count("parameter_groups") > 0) {
     return Error(checkpoint,
                  "trained with groups of parameters that have optimizers of their own: there is no one "
                  "adam whose mean of squares could be used");

@@ -28,7 +28,7 @@ struct CheckpointSummary {
   std::vector<double> loss_weight;            // [T]; zeros before the end of the first epoch
   uint64_t data = 0;                          // Fingerprint of the split
   std::string data_sha256;                    // of the inputs; empty: nobody knows
-  std::map<std::string, std::string> course;  // the options of the run, as text
+  std::map<std::string, std::string> config;  // the options of the run, as text
   std::map<std::string, std::string> task;    // those of its task (Task::Course)
   // Of the parameters, in the order of the file: name, shape. All have the type dtype.
   std::vector<std::pair<std::string, std::vector<int64_t>>> parameters;
@@ -55,8 +55,8 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
                                                 DType dtype);
 
 // By what Adam and AdamW multiply a gradient's momentum in the step after this checkpoint, [P] of `dtype`:
-// 1 / (sqrt(v / (1 - beta2^t)) + epsilon). INVALID_ARGUMENT: the run had another optimiser, or groups of parameters
-// with optimisers of their own; a checkpoint before the first step.
+// 1 / (sqrt(v / (1 - beta2^t)) + epsilon). INVALID_ARGUMENT: the run had another optimizer, or groups of parameters
+// with optimizers of their own; a checkpoint before the first step.
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype);
 

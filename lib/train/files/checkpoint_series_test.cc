@@ -75,9 +75,9 @@ TEST(CheckpointSeriesTest, SummaryIsWhatWasSaved) {
   EXPECT_EQ(summary->data_sha256, "0a");
   EXPECT_EQ(summary->dtype, DType::kF32);
   EXPECT_EQ(summary->task.at("hidden"), "4,4");
-  EXPECT_EQ(summary->course.count("task"), 0);
-  EXPECT_EQ(summary->course.at("beta2"), "0.99");
-  EXPECT_EQ(summary->course.at("shuffle"), "true");
+  EXPECT_EQ(summary->config.count("task"), 0);
+  EXPECT_EQ(summary->config.at("beta2"), "0.99");
+  EXPECT_EQ(summary->config.at("shuffle"), "true");
   EXPECT_EQ(CheckSameParameters(*summary, Slices()), absl::OkStatus());
   EXPECT_THAT(CheckSameParameters(*summary, {{"net.weight", 0, {4}}, {"net.bias", 4, {}}}).ToString(),
               HasSubstr("net.weight is [2, 2], expected [4]"));
@@ -168,7 +168,7 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_NEAR(weights->values<double>()[i], 1 / (i / std::sqrt(1 - std::pow(0.99, 10)) + 0.001), 1e-9) << i;
   }
-  // Buffers are among the parameters, and not in the optimiser's state.
+  // Buffers are among the parameters, and not in the optimizer's state.
   Checkpoint buffered = Example();
   buffered.parameters = buffered.best_parameters = Tensor::Of<float>({1, 2, 3, 4, 5, 6, 7});
   const std::vector<ParameterSlice> slices = {{"a", 4, {3}}, {"mean", 2, {2}, /*buffer=*/true}, {"b", 0, {2}}};
@@ -181,14 +181,14 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
       weights->values<double>()[3], weights->values<double>()[4]};
   EXPECT_EQ(spread->ToDoubles(), expected);
 
-  summary->course["optimizer"] = "sgd";
+  summary->config["optimizer"] = "sgd";
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("--optimizer=sgd"));
-  summary->course["optimizer"] = "adamw";
+  summary->config["optimizer"] = "adamw";
   EXPECT_TRUE(AdamPreconditioner(*summary, Slices(), DType::kF32).ok());
-  summary->course["parameter_groups"] = "[]";
+  summary->config["parameter_groups"] = "[]";
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("groups"));
-  summary->course.erase("parameter_groups");
-  summary->course.erase("beta2");
+  summary->config.erase("parameter_groups");
+  summary->config.erase("beta2");
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("\"beta2\""));
 
   Checkpoint bad = Example();

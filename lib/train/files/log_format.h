@@ -40,7 +40,7 @@ std::string LogHeader(LogFormat format, absl::Span<const std::string> columns);
 // each column.
 std::string LogRow(LogFormat format, absl::Span<const std::string> columns, absl::Span<const double> row);
 
-// The optimiser steps that had been done, of a line that LogRow made: its column "step". -1 where there is no such
+// The optimizer steps that had been done, of a line that LogRow made: its column "step". -1 where there is no such
 // column. FAILED_PRECONDITION saying what was found when it is no such line.
 absl::StatusOr<int64_t> ParseLogStep(LogFormat format, absl::Span<const std::string> columns, absl::string_view line);
 

@@ -24,9 +24,9 @@
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
-#include "lib/train/options/batch_limit.h"
 #include "lib/train/files/log_format.h"
 #include "lib/train/files/run_directory.h"
+#include "lib/train/options/batch_limit.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/validation_rule.h"
 
@@ -105,7 +105,7 @@ struct TrainerOptions {
   EagerOptions eager;
   // What the caller made of the inputs and of the task, by the names of its flags, only where it is not the default
   // (but "species", which has none): joins Task::Course.
-  std::map<std::string, std::string> course;
+  std::map<std::string, std::string> config;
 
   // These may change when a run is resumed.
   StopOptions stop;

@@ -13,11 +13,11 @@ namespace rutile {
 // By default after each epoch. At most one of the three intervals may be set:
 //   fraction     after every floor(fraction * steps of an epoch) steps of it, one at least, and at its end; in every
 //                every_epochs-th epoch
-//   every_steps  after every so many optimiser steps of the run, wherever epochs end
+//   every_steps  after every so many optimizer steps of the run, wherever epochs end
 //   every_time   at the first step after so much time since the last validation or the start of the session. What
 //                depends on the clock is not the same in each run
 // With the last two the ends of epochs are no validations. The end of the run always is one.
-// All count optimiser steps. (Lightning counts batches, which gradient accumulation makes another number.)
+// All count optimizer steps. (Lightning counts batches, which gradient accumulation makes another number.)
 struct ValidationOptions {
   int64_t every_epochs = 1;
   double fraction = 1;

@@ -12,8 +12,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/grouped_optimizer.h"
 #include "lib/optimizer/parameter_range.h"
-#include "lib/trace/scope.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/trace/scope.h"
 #include "lib/train/step/gradient_step.h"
 #include "lib/train/step/model_shards.h"
 
@@ -41,7 +41,7 @@ absl::Status BatchEpoch::Start() {
 }
 
 absl::Status BatchEpoch::Train(EpochWork* work) {
-  auto leave = absl::MakeCleanup([this] { Leave(); });
+  auto leave = absl::MakeCleanup([this] { Suspend(); });
   if (!started_) RETURN_IF_ERROR(Start());
   while (context_.state.batch < context_.num_batches) {
     RETURN_IF_ERROR(context_.agreement.CheckInterrupt());
@@ -54,39 +54,39 @@ absl::Status BatchEpoch::Train(EpochWork* work) {
   return absl::OkStatus();
 }
 
-void BatchEpoch::Leave() {
+void BatchEpoch::Suspend() {
   loader_.EndEpoch();
   started_ = false;
 }
 
 bool BatchEpoch::StepsEarly() const {
   const TrainerOptions& options = context_.options;
-  return context_.task.HandsOverGradients() && options.compile_mode == CompileMode::kCompile &&
+  return context_.task.StreamsGradients() && options.compile_mode == CompileMode::kCompile &&
          options.accumulate_grad_batches == 1 && options.gradient_clip_norm == 0 && options.gradient_clip_value == 0 &&
-         (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->resting().empty();
+         (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->frozen().empty();
 }
 
 absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
   Checkpoint& state = context_.state;
-  TermSums counts(1);  // their weight is that of the sums to come: Task::HandsOverGradients
+  TermSums counts(1);  // their weight is that of the sums to come: Task::StreamsGradients
   for (const double count : context_.task.ExampleCounts(batch)) counts.count[0] += count;
   const double weight = context_.task.CombineTerms(counts).weight[0];
   if (weight == 0 || !std::isfinite(weight)) return false;
   early_.Begin(optimizer_.get(), context_.schedule.LearningRate(state.epoch, state.step), weight, &state.parameters,
                &loss_.gradient(), StepBytes() / std::max<int64_t>(1, state.parameters.num_elements()),
-               context_.shards == nullptr ? nullptr : &context_.shards->moved());
+               context_.shards == nullptr ? nullptr : &context_.shards->updated());
   RETURN_IF_ERROR(loss_.AddStepping(state.parameters, batch, &early_));
   return true;
 }
 
 absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
-  loss_.SetResting(optimizer_->resting());
+  loss_.SetFrozen(optimizer_->frozen());
   loss_.Clear();
   stepping_ = false;
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
-    const bool meets = context_.task.MeetsInBatches();
+    const bool meets = context_.task.SynchronizesBatches();
     if (meets || !loader_.examples().empty()) {
       const ProfileScope scope(Stage::kStep);
       scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));
@@ -112,7 +112,7 @@ void BatchEpoch::MoveParameters() {
     return;
   }
   optimizer_->BeginStep(state.learning_rate);
-  for (const GradientRange& range : context_.shards->moved()) {
+  for (const GradientRange& range : context_.shards->updated()) {
     optimizer_->StepLargePart(range.begin, gradient.Slice(range.begin, {range.end - range.begin}), loss_.weight(),
                               &state.parameters);
   }
@@ -150,7 +150,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   return absl::OkStatus();
 }
 
-// The gradient is read, parameters and the optimiser's averages are read and written.
+// The gradient is read, parameters and the optimizer's averages are read and written.
 int64_t BatchEpoch::StepBytes() {
   if (step_bytes_ == 0) {
     step_bytes_ = loss_.gradient().num_bytes() + 2 * context_.state.parameters.num_bytes();
@@ -168,18 +168,18 @@ absl::Status BatchEpoch::AverageBuffers() {
   return buffers.empty() ? absl::OkStatus() : context_.agreement.Average(absl::MakeSpan(buffers));
 }
 
-absl::Status BatchEpoch::MakeWhole() {
+absl::Status BatchEpoch::AllGather() {
   if (context_.shards == nullptr || whole_) return absl::OkStatus();
   const std::vector<ParameterRange> all = {{0, context_.state.parameters.num_elements(), true}};
-  RETURN_IF_ERROR(context_.shards->MakeWhole(all, &context_.state.parameters));
+  RETURN_IF_ERROR(context_.shards->AllGather(all, &context_.state.parameters));
   const std::vector<ParameterRange> trained = TrainedRanges(context_.options.groups, context_.task);
   for (auto [name, tensor] : optimizer_->State()) {
     if (tensor.num_elements() != TotalSize(trained)) continue;  // a count of steps
-    RETURN_IF_ERROR(context_.shards->MakeWhole(trained, &tensor));
+    RETURN_IF_ERROR(context_.shards->AllGather(trained, &tensor));
   }
   if (context_.ema != nullptr && context_.ema->parameters() != nullptr) {
     Tensor average = *context_.ema->parameters();  // the same memory
-    RETURN_IF_ERROR(context_.shards->MakeWhole(all, &average));
+    RETURN_IF_ERROR(context_.shards->AllGather(all, &average));
   }
   whole_ = true;
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// An epoch of steps over batches: make the batches of a step, gradient of each term, loss, clipping, optimiser.
+// An epoch of steps over batches: make the batches of a step, gradient of each term, loss, clipping, optimizer.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_BATCH_EPOCH_H_
 #define RUTILE_LIB_TRAIN_STEP_BATCH_EPOCH_H_
@@ -23,11 +23,11 @@ class BatchEpoch : public EpochTrainer {
 
   // Also the errors of Task::SamplingWeights.
   absl::Status Train(EpochWork* work) override;
-  void Leave() override;
+  void Suspend() override;
   const Tensor& EvaluationParameters() const override {
     return optimizer_->EvaluationParameters(context_.state.parameters);
   }
-  absl::Status MakeWhole() override;
+  absl::Status AllGather() override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
@@ -36,9 +36,9 @@ class BatchEpoch : public EpochTrainer {
   // Of the task's buffers: each process has seen its share of the batch, all go on with the mean of what they saw.
   absl::Status AverageBuffers();
   absl::Status Step(EpochWork* work);
-  // The optimiser's, where it has not begun early.
+  // The optimizer's, where it has not begun early.
   void MoveParameters();
-  // That the optimiser moves between memory and processor in a step, for profiles.
+  // That the optimizer moves between memory and processor in a step, for profiles.
   int64_t StepBytes();
   // Whether parameters of the next step may move while its gradient is made. With clipping by the norm they may not,
   // and where a sum over batches or processes is missing.
@@ -52,11 +52,11 @@ class BatchEpoch : public EpochTrainer {
   DataLoader loader_;
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
-  EarlyStep early_;
+  FusedStep early_;
   bool stepping_ = false;   // early_ has begun
   int64_t step_bytes_ = 0;  // 0: not counted yet
   bool started_ = false;    // the loader, in this epoch
-  bool whole_ = true;       // the model: MakeWhole
+  bool whole_ = true;       // the model: AllGather
 };
 
 }  // namespace rutile

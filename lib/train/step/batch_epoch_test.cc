@@ -17,11 +17,11 @@
 #include "lib/testing/half_task.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/step/epoch_trainer.h"
-#include "lib/train/run_plan.h"
 #include "lib/train/options/split.h"
-#include "lib/train/starting_state.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/run_plan.h"
+#include "lib/train/starting_state.h"
+#include "lib/train/step/epoch_trainer.h"
 
 namespace rutile {
 namespace {
@@ -87,7 +87,7 @@ TEST(BatchEpochFp16Test, GoesOnFromItsState) {
   parts.pause_at = 4;
   ASSERT_EQ(parts.epoch->Train(&work), absl::OkStatus());
   EXPECT_EQ(parts.state.batch, 4);
-  parts.epoch->Leave();
+  parts.epoch->Suspend();
   const NamedTensors state = parts.epoch->State();
   parts.epoch = std::make_unique<BatchEpoch>(parts.Context());
   ASSERT_EQ(parts.epoch->SetState(state), absl::OkStatus());

@@ -151,7 +151,7 @@ TEST_P(DataLoaderTest, NothingToLoad) {
 TEST_P(DataLoaderTest, WeightsDecideWhatIsDrawn) {
   const ToyTask task = MakeTask();
   DataLoader loader(task, {20, 21, 22, 23, 24, 25}, Options());
-  const std::vector<double> weights = {0, 1, 0, 3, 0, 0};  // those of the ends and of neighbours are 0
+  const std::vector<double> weights = {0, 1, 0, 3, 0, 0};  // those of the ends and of neighbors are 0
   std::map<int64_t, int> times;
   for (int epoch = 0; epoch < 200; ++epoch) {
     const std::vector<int64_t> drawn = Joined(ReadEpoch(&loader, epoch, 0, weights));

@@ -1,4 +1,4 @@
-// What trains an epoch: steps of an optimiser over batches (batch_epoch.h), or an iteration of L-BFGS over all examples
+// What trains an epoch: steps of an optimizer over batches (batch_epoch.h), or an iteration of L-BFGS over all examples
 // (lbfgs_epoch.h).
 
 #ifndef RUTILE_LIB_TRAIN_STEP_EPOCH_TRAINER_H_
@@ -19,11 +19,11 @@
 #include "lib/optimizer/schedule.h"
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/step/data_loader.h"
 #include "lib/train/files/failed_batch.h"
+#include "lib/train/options/trainer_options.h"
+#include "lib/train/step/data_loader.h"
 #include "lib/train/step/loss_gradient.h"
 #include "lib/train/step/model_shards.h"
-#include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 
@@ -60,20 +60,20 @@ class EpochTrainer {
   // finite; otherwise the errors of the task.
   virtual absl::Status Train(EpochWork* work) = 0;
   // Before the task is told of anything else. On return no batch is being made.
-  virtual void Leave() = 0;
+  virtual void Suspend() = 0;
   // Why there is nothing left to do, or "".
   virtual std::string Finished() const { return ""; }
   // The run goes on with other options: there may be something left to do.
-  virtual void Reconsider() {}
+  virtual void Reopen() {}
 
   // What to evaluate, and to write as a model: the parameters, or an average of them.
   virtual const Tensor& EvaluationParameters() const = 0;
 
-  // Where the model is in parts: parameters, their average and the optimiser's state are whole in all processes
-  // afterwards, until the next step. All call it at the same place. Before anyone reads them.
-  virtual absl::Status MakeWhole() { return absl::OkStatus(); }
+  // Where the model is in parts: parameters, their average and the optimizer's state are whole in all processes
+  // afterward, until the next step. All call it at the same place. Before anyone reads them.
+  virtual absl::Status AllGather() { return absl::OkStatus(); }
 
-  // Of the optimiser, for checkpoints. INVALID_ARGUMENT naming the tensor that does not fit.
+  // Of the optimizer, for checkpoints. INVALID_ARGUMENT naming the tensor that does not fit.
   virtual NamedTensors State() const = 0;
   virtual absl::Status SetState(const NamedTensors& state) = 0;
 };

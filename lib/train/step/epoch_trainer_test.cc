@@ -2,8 +2,8 @@
 
 #include "gtest/gtest.h"
 #include "lib/testing/toy_task.h"
-#include "lib/train/step/data_loader.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/step/data_loader.h"
 
 namespace rutile {
 namespace {

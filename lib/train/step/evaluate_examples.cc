@@ -9,8 +9,8 @@
 #include "absl/types/span.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/task/eager_evaluation.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 

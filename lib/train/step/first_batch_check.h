@@ -19,7 +19,7 @@ absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int
 
 // FAILED_PRECONDITION naming term and parameter when AccumulateGradients (kScript: TorchScript) and the reference
 // differ on these, and on the next two times as many where there are so many. INVALID_ARGUMENT naming an example where
-// it is data or parameters that are not finite, in all of these. The task's epoch is `epoch` afterwards, and what it
+// it is data or parameters that are not finite, in all of these. The task's epoch is `epoch` afterward, and what it
 // remembers (Task::State) is not as before.
 absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
                              const TrainerOptions& options, int64_t epoch);

@@ -1,4 +1,4 @@
-// From the gradients of the loss terms to the one gradient that the optimiser takes.
+// From the gradients of the loss terms to the one gradient that the optimizer takes.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_GRADIENT_STEP_H_
 #define RUTILE_LIB_TRAIN_STEP_GRADIENT_STEP_H_

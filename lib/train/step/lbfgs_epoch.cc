@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/trace/scope.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
@@ -36,7 +36,7 @@ absl::Status LbfgsEpoch::Train(EpochWork* work) {
   RETURN_IF_ERROR(context_.agreement.CheckInterrupt());
   Checkpoint& state = context_.state;
   if (state.batch == loader_.num_batches()) return absl::OkStatus();  // its validation is missing
-  context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimise stays the same
+  context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimize stays the same
   work_ = work;
   state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
   const ProfileScope scope(Stage::kOptimizer);

@@ -20,9 +20,9 @@ class LbfgsEpoch : public EpochTrainer {
   explicit LbfgsEpoch(const EpochContext& context);
 
   absl::Status Train(EpochWork* work) override;
-  void Leave() override {}  // no batch is made between calls
+  void Suspend() override {}  // no batch is made between calls
   std::string Finished() const override { return converged_ ? "L-BFGS has converged" : ""; }
-  void Reconsider() override { converged_ = false; }
+  void Reopen() override { converged_ = false; }
   const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
   // The history of Lbfgs, and once it has converged "converged" u8 [].
   NamedTensors State() const override;

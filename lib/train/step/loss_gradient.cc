@@ -47,19 +47,19 @@ LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eag
 
 // Another run on the task moves everything again.
 LossGradient::~LossGradient() {
-  if (resting_ != nullptr) task_.SetResting({});
+  if (frozen_ != nullptr) task_.SetFrozen({});
 }
 
-void LossGradient::SetResting(const std::vector<bool>& slices) {
-  if (&slices == resting_) return;
-  resting_ = &slices;
-  resting_parts_.clear();
-  task_.SetResting(slices);
+void LossGradient::SetFrozen(const std::vector<bool>& slices) {
+  if (&slices == frozen_) return;
+  frozen_ = &slices;
+  frozen_parts_.clear();
+  task_.SetFrozen(slices);
   const std::vector<ParameterSlice> all = task_.parameter_slices();
-  reducer_.SetResting(all, slices);
+  reducer_.SetFrozen(all, slices);
   for (size_t s = 0; s < slices.size(); ++s) {
     if (!slices[s]) continue;
-    for (const Tensor& gradient : gradients_) resting_parts_.push_back(gradient.Slice(all[s].offset, all[s].shape));
+    for (const Tensor& gradient : gradients_) frozen_parts_.push_back(gradient.Slice(all[s].offset, all[s].shape));
   }
 }
 
@@ -78,8 +78,8 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
   return AddKernels(parameters, batch, last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
 }
 
-absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step) {
-  CHECK(unset_ && gradients_.size() == 1 && task_.HandsOverGradients());
+absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, FusedStep* step) {
+  CHECK(unset_ && gradients_.size() == 1 && task_.StreamsGradients());
   step_ = step;
   const absl::Status status = AddKernels(parameters, batch, /*observer=*/nullptr, step);
   if (!status.ok()) step_->Undo();
@@ -87,14 +87,14 @@ absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTens
 }
 
 absl::Status LossGradient::AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
-                                      GradientTaker* taker) {
+                                      GradientSink* sink) {
   task_.SetOverwriting(unset_);
   task_.SetObserver(observer);
-  task_.SetTaker(taker);
+  task_.SetSink(sink);
   const absl::Status status = task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
   task_.SetOverwriting(false);
   task_.SetObserver(nullptr);
-  task_.SetTaker(nullptr);
+  task_.SetSink(nullptr);
   unset_ = false;
   return status;
 }
@@ -121,14 +121,14 @@ void LossGradient::Weigh(absl::Span<const double> weight) {
 absl::Status LossGradient::WeighShards(double weight) {
   double squares = 0;
   if (step_ != nullptr) {
-    squares = step_->Squares(shards_->own());
+    squares = step_->Squares(shards_->owned());
   } else {
-    for (const GradientRange& range : shards_->own()) squares += SumOfSquares(weight, Part(range));
+    for (const GradientRange& range : shards_->owned()) squares += SumOfSquares(weight, Part(range));
   }
   ASSIGN_OR_RETURN(norm_, shards_->Complete(weight, squares, &combined_));
   weight_ = step_ != nullptr || leaves_weight_ ? weight : 1;
   if (weight_ == weight) return absl::OkStatus();
-  for (const GradientRange& range : shards_->moved()) {
+  for (const GradientRange& range : shards_->updated()) {
     Tensor part = Part(range);
     CombineGradients({weight}, {part}, &part);
   }
@@ -141,7 +141,7 @@ absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span
   if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
   RETURN_IF_ERROR(reducer_.ReduceTerms(&sums_, absl::MakeSpan(gradients_)));
   Loss loss = task_.CombineTerms(sums_);
-  SetToZero(absl::MakeSpan(resting_parts_));
+  SetToZero(absl::MakeSpan(frozen_parts_));
   for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
   if (shards_ != nullptr) {
     RETURN_IF_ERROR(WeighShards(loss.weight[0]));

@@ -20,8 +20,8 @@
 #include "lib/task/gradient_sink.h"
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/step/model_shards.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/step/model_shards.h"
 
 namespace rutile {
 
@@ -40,7 +40,7 @@ class LossGradient {
 
   // Optimizer::resting(): tells the task, and from now on gradient() is 0 where parameters rest, so that norm() is of
   // the others. Called between steps, any number of times; `slices` must live until the next call.
-  void SetResting(const std::vector<bool>& slices);
+  void SetFrozen(const std::vector<bool>& slices);
 
   // From now on gradient() is not yet weighed, where that saves a pass over it: who takes it multiplies by weight().
   // Not for those who clip.
@@ -51,9 +51,9 @@ class LossGradient {
   // Adds the batch's terms and their gradients. The errors are the task's. last: Combine comes next, so that parts of
   // the gradient may already be added up over processes.
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, bool last = false);
-  // Adds the only batch of a step that has begun (EarlyStep::Begin, with gradient()), of a task that
-  // HandsOverGradients. `step` is undone where this or Combine fails, and norm() is its.
-  absl::Status AddStepping(const Tensor& parameters, const NamedTensors& batch, EarlyStep* step);
+  // Adds the only batch of a step that has begun (FusedStep::Begin, with gradient()), of a task that
+  // StreamsGradients. `step` is undone where this or Combine fails, and norm() is its.
+  absl::Status AddStepping(const Tensor& parameters, const NamedTensors& batch, FusedStep* step);
   // Complete after Combine.
   const TermSums& sums() const { return sums_; }
   // Whether the sums are; their gradients are not looked at.
@@ -77,7 +77,7 @@ class LossGradient {
 
  private:
   absl::Status AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
-                          GradientTaker* taker);
+                          GradientSink* sink);
   // gradient(), weight() and norm(), of gradients of terms with these weights.
   void Weigh(absl::Span<const double> weight);
   Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }
@@ -90,13 +90,13 @@ class LossGradient {
   GradientReducer reducer_;                      // of whole models
   ModelShards* const shards_;
   std::vector<Tensor> gradients_;  // [T] of [P]
-  const std::vector<bool>* resting_ = nullptr;
-  std::vector<Tensor> resting_parts_;  // of gradients_
-  Tensor combined_;                    // the only one of gradients_, where there is one
+  const std::vector<bool>* frozen_ = nullptr;
+  std::vector<Tensor> frozen_parts_;  // of gradients_
+  Tensor combined_;                   // the only one of gradients_, where there is one
   TermSums sums_;
   bool leaves_weight_ = false;
   bool unset_ = false;         // gradients hold anything, and the task will overwrite it
-  EarlyStep* step_ = nullptr;  // of what was added
+  FusedStep* step_ = nullptr;  // of what was added
   double weight_ = 1;
   double norm_ = 0;
   bool overflowed_ = false;

@@ -104,8 +104,8 @@ TEST_P(LossGradientTest, WhatRestsHasNoGradient) {
   {
     LossGradient loss(task, GetParam());
     const std::vector<bool> none, weights = {true, false}, bias = {false, true};
-    const auto gradient = [&](const std::vector<bool>& resting) {
-      loss.SetResting(resting);
+    const auto gradient = [&](const std::vector<bool>& frozen) {
+      loss.SetFrozen(frozen);
       loss.Clear();
       EXPECT_TRUE(loss.Add(parameters, batch).ok());
       EXPECT_TRUE(loss.Combine(Checkpoint(), {}).ok());
@@ -123,7 +123,7 @@ TEST_P(LossGradientTest, WhatRestsHasNoGradient) {
     EXPECT_THAT(gradient(none), Pointwise(DoubleNear(1e-14), whole));
     gradient(bias);
   }
-  EXPECT_TRUE(task.resting().empty());  // for who comes next
+  EXPECT_TRUE(task.frozen().empty());  // for who comes next
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, LossGradientTest, ::testing::Values(CompileMode::kCompile, CompileMode::kNone));

@@ -43,9 +43,9 @@ std::vector<GradientRange> Merged(const std::vector<GradientRange>& a, const std
 ModelShards::ModelShards(Task* task, Agreement* agreement, const std::vector<std::vector<GradientRange>>& owned)
     : task_(task),
       agreement_(agreement),
-      own_(owned[agreement->communicator()->rank()]),
-      nobodys_(Unowned(owned, task->num_parameters())),
-      moved_(Merged(own_, nobodys_)) {}
+      owned_(owned[agreement->communicator()->rank()]),
+      replicated_(Unowned(owned, task->num_parameters())),
+      updated_(Merged(owned_, replicated_)) {}
 
 ModelShards::~ModelShards() { task_->ShardModel(nullptr).IgnoreError(); }
 
@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<ModelShards>> ModelShards::Create(Task* task, Agr
 
 absl::StatusOr<double> ModelShards::Complete(double weight, double own_squares, Tensor* gradient) {
   std::vector<Tensor> parts;
-  for (const GradientRange& range : nobodys_) {
+  for (const GradientRange& range : replicated_) {
     parts.push_back(gradient->Slice(range.begin, {range.end - range.begin}));
   }
   buffer_.assign(1, own_squares);
@@ -71,7 +71,7 @@ absl::StatusOr<double> ModelShards::Complete(double weight, double own_squares, 
   return std::sqrt(squares);
 }
 
-absl::Status ModelShards::MakeWhole(absl::Span<const ParameterRange> ranges, Tensor* values) {
+absl::Status ModelShards::AllGather(absl::Span<const ParameterRange> ranges, Tensor* values) {
   CHECK_EQ(values->num_elements(), TotalSize(ranges));
   const int64_t width = ByteSize(values->dtype());
   char* const bytes = static_cast<char*>(values->mutable_data());
@@ -79,7 +79,7 @@ absl::Status ModelShards::MakeWhole(absl::Span<const ParameterRange> ranges, Ten
   int64_t done = 0;
   const auto clear_until = [&](int64_t at) { std::memset(bytes + done * width, 0, (at - done) * width); };
   ForEachRange(ranges, [&](const ParameterRange& range, int64_t begin) {
-    for (const GradientRange& given : agreement_->writes() ? moved_ : own_) {
+    for (const GradientRange& given : agreement_->writes() ? updated_ : owned_) {
       const int64_t first = std::max(range.begin, given.begin), last = std::min(range.begin + range.size, given.end);
       if (first >= last) continue;
       clear_until(begin + first - range.begin);

@@ -1,7 +1,7 @@
 // A model that several processes own in parts, as Task::ShardModel divides it: who moves what, and how it becomes whole
 // again.
 //
-// Each process keeps memory for all parameters and their optimiser's state, of which only its own and nobody's parts
+// Each process keeps memory for all parameters and their optimizer's state, of which only its own and nobody's parts
 // are up to date between steps. Nobody's are moved by all alike.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_MODEL_SHARDS_H_
@@ -33,25 +33,25 @@ class ModelShards {
   ModelShards& operator=(const ModelShards&) = delete;
 
   // Of the flat parameters, ascending.
-  const std::vector<GradientRange>& own() const { return own_; }
-  const std::vector<GradientRange>& nobodys() const { return nobodys_; }
+  const std::vector<GradientRange>& owned() const { return owned_; }
+  const std::vector<GradientRange>& replicated() const { return replicated_; }
   // Both: what a step of this process moves.
-  const std::vector<GradientRange>& moved() const { return moved_; }
+  const std::vector<GradientRange>& updated() const { return updated_; }
 
   // gradient [P]: what nobody owns is summed over all processes, in one go with agreeing. own_squares: the sum of
   // squares of `weight` times this process's own gradient. Returns the norm of `weight` times the whole one.
   absl::StatusOr<double> Complete(double weight, double own_squares, Tensor* gradient);
 
-  // values: numbers of the parameters in `ranges`, in their order, as optimisers keep them. Up to date in all
-  // processes afterwards, to the same bits, but that -0 becomes 0.
-  absl::Status MakeWhole(absl::Span<const ParameterRange> ranges, Tensor* values);
+  // values: numbers of the parameters in `ranges`, in their order, as optimizers keep them. Up to date in all
+  // processes afterward, to the same bits, but that -0 becomes 0.
+  absl::Status AllGather(absl::Span<const ParameterRange> ranges, Tensor* values);
 
  private:
   ModelShards(Task* task, Agreement* agreement, const std::vector<std::vector<GradientRange>>& owned);
 
   Task* const task_;
   Agreement* const agreement_;
-  std::vector<GradientRange> own_, nobodys_, moved_;
+  std::vector<GradientRange> owned_, replicated_, updated_;
   std::vector<double> buffer_;
 };
 

@@ -70,18 +70,18 @@ void InThree(const Work& work) {
 TEST(ModelShardsTest, SaysWhoMovesWhat) {
   InThree([](SharedToy* task, ModelShards* shards, int rank) {
     EXPECT_TRUE(task->divided());
-    EXPECT_THAT(Flat(shards->nobodys()), ElementsAre(2, 3, 6, 7, 8, 12));
+    EXPECT_THAT(Flat(shards->replicated()), ElementsAre(2, 3, 6, 7, 8, 12));
     if (rank == 0) {
-      EXPECT_THAT(Flat(shards->own()), ElementsAre(0, 2, 7, 8));
-      EXPECT_THAT(Flat(shards->moved()), ElementsAre(0, 2, 2, 3, 6, 7, 7, 8, 8, 12));
+      EXPECT_THAT(Flat(shards->owned()), ElementsAre(0, 2, 7, 8));
+      EXPECT_THAT(Flat(shards->updated()), ElementsAre(0, 2, 2, 3, 6, 7, 7, 8, 8, 12));
     }
     if (rank == 2) {
-      EXPECT_THAT(Flat(shards->moved()), ElementsAre(2, 3, 6, 7, 8, 12));
+      EXPECT_THAT(Flat(shards->updated()), ElementsAre(2, 3, 6, 7, 8, 12));
     }
   });
 }
 
-TEST(ModelShardsTest, TheModelIsWholeAgainAfterwards) {
+TEST(ModelShardsTest, TheModelIsWholeAgainAfterward) {
   SharedToy task;
   RunAsThreads(3, [&](Communicator* communicator) {
     if (communicator->rank() > 0) return;
@@ -95,7 +95,7 @@ TEST(ModelShardsTest, TheModelIsWholeAgainAfterwards) {
 TEST(ModelShardsTest, CompletesTheGradient) {
   InThree([](SharedToy* task, ModelShards* shards, int rank) {
     std::vector<double> values(12, kNan);
-    for (const GradientRange& range : shards->own()) {
+    for (const GradientRange& range : shards->owned()) {
       for (int64_t i = range.begin; i < range.end; ++i) values[i] = 1;
     }
     for (const int64_t i : {2, 6, 8, 9, 10, 11}) values[i] = rank;  // 0 + 1 + 2
@@ -127,7 +127,7 @@ TEST(ModelShardsTest, MakesTensorsWhole) {
         }
       }
       Tensor values = Tensor::Of<double>(before);
-      ASSERT_TRUE(shards->MakeWhole(ranges, &values).ok());
+      ASSERT_TRUE(shards->AllGather(ranges, &values).ok());
       EXPECT_EQ(values.ToDoubles(), expected);
     }
   });

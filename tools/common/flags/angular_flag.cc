@@ -7,7 +7,7 @@
 DEFINE_string(
     angular, "moments",
     "moments or triplets: how the angular sum is evaluated. The same numbers to rounding; the cost of triplets "
-    "grows with the square of the neighbours.");
+    "grows with the square of the neighbors.");
 DEFINE_validator(angular,
                  [](const char*, const std::string& value) { return value == "moments" || value == "triplets"; });
 

@@ -29,8 +29,8 @@ DEFINE_string(
 DEFINE_string(
     ang_cutoff, "4",
     "Angular cutoff in Angstrom; may be above rad_cutoff. A list, largest first, as in 5,3.5: an angular part of "
-    "each, so that near neighbours are told from far ones; aenet has one.");
-DEFINE_double(min_cutoff, 0.55, "Neighbours nearer than this, in Angstrom, do not count.");
+    "each, so that near neighbors are told from far ones; aenet has one.");
+DEFINE_double(min_cutoff, 0.55, "Neighbors nearer than this, in Angstrom, do not count.");
 DEFINE_string(fingerprints, "",
               "aenet .stp files, comma-separated, one for each species, instead of the flags above. They must agree in "
               "everything but their own species.");

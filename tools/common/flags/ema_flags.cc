@@ -13,8 +13,8 @@ DEFINE_string(
     "How the decay rises to --ema_decay: constant (at once), threshold (with the updates done) or exp (with the "
     "share of the run that is done).");
 DEFINE_double(ema_beta, 15, "How fast it rises (--ema_decay_type=exp).");
-DEFINE_int64(ema_start_step, 0, "Optimiser steps before which there is no average.");
-DEFINE_int64(ema_update_every_n_steps, 1, "Optimiser steps from one update of the average to the next.");
+DEFINE_int64(ema_start_step, 0, "Optimizer steps before which there is no average.");
+DEFINE_int64(ema_update_every_n_steps, 1, "Optimizer steps from one update of the average to the next.");
 
 namespace rutile {
 

@@ -11,12 +11,12 @@
 #include "tools/common/run/given_flags.h"
 
 DEFINE_int64(max_epochs, 1000, "Stop after this many passes over the training examples. -1: no limit.");
-DEFINE_int64(max_steps, -1, "Stop after this many optimiser steps. -1: no limit.");
+DEFINE_int64(max_steps, -1, "Stop after this many optimizer steps. -1: no limit.");
 DEFINE_string(max_time, "", "Stop after this time: DD:HH:MM:SS, or as 1h30m. Empty: no limit.");
 DEFINE_int64(patience, 0, "Stop after this many validations without a better loss. 0: never.");
 DEFINE_double(min_delta, 0, "By how much a loss must be lower to count as better (with --patience).");
 DEFINE_int64(min_epochs, 0, "Early stopping waits for so many epochs.");
-DEFINE_int64(min_steps, 0, "Early stopping waits for so many optimiser steps.");
+DEFINE_int64(min_steps, 0, "Early stopping waits for so many optimizer steps.");
 DEFINE_double(divergence_threshold, std::numeric_limits<double>::quiet_NaN(),
               "Stop once the monitored value is worse than this. nan: never.");
 DEFINE_double(stopping_threshold, std::numeric_limits<double>::quiet_NaN(),

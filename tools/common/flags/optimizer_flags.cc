@@ -11,7 +11,7 @@
 DEFINE_string(optimizer, "adam",
               "adam, adamw, sgd, rmsprop, adagrad, schedule-free-adamw, or lbfgs (which takes all examples at once).");
 DEFINE_double(learning_rate, 0,
-              "Step size. 0: the optimiser's default, 0.001 (adam, adamw), 0.01 (sgd, rmsprop, adagrad), 0.0025 "
+              "Step size. 0: the optimizer's default, 0.001 (adam, adamw), 0.01 (sgd, rmsprop, adagrad), 0.0025 "
               "(schedule-free-adamw), 1 (lbfgs).");
 DEFINE_double(weight_decay, -1,
               "Added to the gradient (adam, sgd, rmsprop, adagrad) or shrinking the parameters (adamw, "
@@ -40,7 +40,7 @@ DEFINE_string(
     parameter_groups, "",
     "Parameters that are trained otherwise: GLOB:OPTION=VALUE,... of names of parameters, groups separated by "
     "\";\". The first glob that fits counts. Options: optimizer, lr_scale (times --learning_rate), and the "
-    "flags of the optimiser.");
+    "flags of the optimizer.");
 DEFINE_int64(alternate_groups, 0,
              "Groups take turns of so many steps, those that --parameter_groups leaves last; the others rest. 0: all "
              "move in each step.");

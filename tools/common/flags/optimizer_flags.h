@@ -1,4 +1,4 @@
-// The flags of the optimiser.
+// The flags of the optimizer.
 
 #ifndef RUTILE_TOOLS_COMMON_FLAGS_OPTIMIZER_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_FLAGS_OPTIMIZER_FLAGS_H_
@@ -9,7 +9,7 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimiser does not use.
+// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimizer does not use.
 absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags();
 
 // INVALID_ARGUMENT as ParseParameterGroups and CheckParameterGroupOptions.

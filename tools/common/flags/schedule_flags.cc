@@ -37,8 +37,8 @@ DEFINE_int64(lr_patience, 10, "Validations without improvement after which plate
 DEFINE_double(lr_threshold, 1e-4, "Relative improvement that counts as one (plateau).");
 DEFINE_int64(lr_plateau_cooldown, 0, "Validations after a reduction that do not count (plateau).");
 DEFINE_int64(lr_cooldown_epochs, 0, "Last epochs of the run, in which the rate falls linearly to --min_learning_rate.");
-DEFINE_int64(lr_cooldown_steps, 0, "The same in optimiser steps.");
-DEFINE_int64(warmup_steps, 0, "Optimiser steps over which the rate rises linearly, from --warmup_start of its value.");
+DEFINE_int64(lr_cooldown_steps, 0, "The same in optimizer steps.");
+DEFINE_int64(warmup_steps, 0, "Optimizer steps over which the rate rises linearly, from --warmup_start of its value.");
 DEFINE_int64(warmup_epochs, 0, "The same in epochs.");
 DEFINE_double(warmup_start, 1.0 / 3, "Share of the rate that warm-up starts with.");
 

@@ -10,12 +10,12 @@
 #include "lib/base/status_macros.h"
 #include "lib/structure/element.h"
 #include "tools/common/flags/atomic_energies.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/parse_shard.h"
-#include "tools/common/run/run_tool.h"
 #include "tools/common/flags/selection_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
 
 DEFINE_string(output, "", "File to write, *.safetensors; - is standard output.");
 DEFINE_string(atomic_energies, "",

@@ -17,7 +17,7 @@
 namespace rutile {
 
 // From --shard, --atomic_energies, --threads, the flags of selection_flags.h and of structure_flags.h. Flags that are
-// not given are as the files of neighbours among the inputs recorded them.
+// not given are as the files of neighbors among the inputs recorded them.
 absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStreamOptions* options);
 
 // --output for this shard. INVALID_ARGUMENT without one.

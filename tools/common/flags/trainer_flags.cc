@@ -11,12 +11,12 @@
 #include "tools/common/flags/bucket_flags.h"
 #include "tools/common/flags/checkpoint_flags.h"
 #include "tools/common/flags/ema_flags.h"
-#include "tools/common/run/given_flags.h"
 #include "tools/common/flags/limit_flags.h"
 #include "tools/common/flags/log_flags.h"
 #include "tools/common/flags/optimizer_flags.h"
 #include "tools/common/flags/schedule_flags.h"
 #include "tools/common/flags/validation_flags.h"
+#include "tools/common/run/given_flags.h"
 
 DEFINE_int64(seed, 0, "Of initial parameters and of the order of examples. Same seed, same bits.");
 DEFINE_int64(batch_size, 32, "Examples per step.");

@@ -14,7 +14,7 @@
 
 namespace rutile {
 
-absl::Status BecomeSibling(const ToolRun& run, const std::string& name, absl::string_view why) {
+absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
   char self[PATH_MAX];
   const ssize_t size = ::readlink("/proc/self/exe", self, sizeof(self));
   if (size < 0) return ErrnoStatus(errno, "/proc/self/exe: cannot find the directory of this program");

@@ -15,7 +15,7 @@ namespace rutile {
 // beginning, with the command of `run`, flag files expanded. To be called before anything is written. Returns only
 // where that is not possible: CANCELLED after a signal; NOT_FOUND, which begins with `why` ("--verify needs LibTorch")
 // and says where the program was expected; others of exec.
-absl::Status BecomeSibling(const ToolRun& run, const std::string& name, absl::string_view why);
+absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why);
 
 }  // namespace rutile
 

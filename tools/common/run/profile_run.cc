@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
 #include "lib/profile/timing_table.h"
+#include "lib/trace/scope.h"
 
 DEFINE_bool(timing, false, "Print where the time went, by stage and thread, to standard error at the end.");
 

@@ -106,7 +106,7 @@ class Checks {
         ShareInside(table_, Stage::kMakeBatch, Stage::kSearch) + ShareInside(table_, Stage::kStep, Stage::kSearch);
     if (search > 0.05 && Flag("cache_neighbors") != "true") {
       Say("neighbors_again", "--cache_neighbors=true, or cache-neighbors once",
-          absl::StrCat("neighbours are searched anew for each batch: ", Percent(search)));
+          absl::StrCat("neighbors are searched anew for each batch: ", Percent(search)));
     }
     CheckStepCost();
     const double checkpoint = Share(Stage::kCheckpoint);
@@ -155,7 +155,7 @@ class Checks {
     if (around > 0.05 && around > 0.2 * inside) {
       Say("batch_size",
           "a larger --batch_size: profile --find_batch_size says which (learning rate and epochs change with it)",
-          absl::StrCat("a step's fixed cost (optimiser, sums over processes, log) is ", Percent(around), " beside ",
+          absl::StrCat("a step's fixed cost (optimizer, sums over processes, log) is ", Percent(around), " beside ",
                        Percent(inside), " for its examples"));
     }
   }
@@ -204,7 +204,7 @@ class Checks {
   void CheckMemory() {
     const int64_t limit = record_.machine.machine.memory_bytes;
     if (limit > 0 && record_.peak_rss_bytes > limit / 5 * 4) {
-      Say("memory", "a smaller --batch_size or --cache_max_bytes, or files of features or neighbours, which are mapped",
+      Say("memory", "a smaller --batch_size or --cache_max_bytes, or files of features or neighbors, which are mapped",
           absl::StrCat("the process took ", BytesText(record_.peak_rss_bytes), " of ", BytesText(limit)));
     }
     for (const Stage stage : {Stage::kStep, Stage::kForward, Stage::kBackward, Stage::kOptimizer}) {

@@ -21,9 +21,9 @@ namespace {
 constexpr int kWidth = 900;
 constexpr int kLabelWidth = 230;
 constexpr int kColumns = kWidth - kLabelWidth - 20;  // pixels of the time axis
-// Okabe and Ito's, as in lib/plot; grey is for what has no colour of its own.
+// Okabe and Ito's, as in lib/plot; gray is for what has no color of its own.
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5aa2"};
-constexpr const char* kGrey = "#8c8c8c";
+constexpr const char* kGray = "#8c8c8c";
 
 std::string Text(double x, double y, absl::string_view anchor, absl::string_view text, absl::string_view more = "") {
   return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, anchor, more,
@@ -46,7 +46,7 @@ std::string Svg(int height, absl::string_view title, absl::string_view body) {
                       "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", body, "</svg>\n");
 }
 
-// Colours of stages by name: those that take most time get one of their own.
+// Colors of stages by name: those that take most time get one of their own.
 std::map<std::string, std::string> ColorsOf(absl::Span<const ProfileRecord> records) {
   std::map<std::string, double> seconds;
   for (const ProfileRecord& record : records) {
@@ -57,33 +57,33 @@ std::map<std::string, std::string> ColorsOf(absl::Span<const ProfileRecord> reco
   std::map<std::string, std::string> colors;
   for (const auto& [name, s] : order) {
     const bool plain = name == StageName(Stage::kOther);
-    colors[name] = !plain && colors.size() < std::size(kColors) ? kColors[colors.size()] : kGrey;
+    colors[name] = !plain && colors.size() < std::size(kColors) ? kColors[colors.size()] : kGray;
   }
   return colors;
 }
 
 // What one lane shows in each pixel column: seconds by stage.
-struct Lane {
+struct Track {
   std::array<std::map<std::string, double>, kColumns> columns;
 };
 
 int Depth(const std::string& path) { return static_cast<int>(std::count(path.begin(), path.end(), '/')); }
 
-void AddSpan(double start_s, double end_s, double column_s, const std::string& name, Lane* lane) {
+void AddSpan(double start_s, double end_s, double column_s, const std::string& name, Track* track) {
   const int first = std::clamp(static_cast<int>(start_s / column_s), 0, kColumns - 1);
   const int last = std::clamp(static_cast<int>(end_s / column_s), first, kColumns - 1);
   for (int c = first; c <= last; ++c) {
     const double covered = std::min(end_s, (c + 1) * column_s) - std::max(start_s, c * column_s);
-    if (covered > 0) lane->columns[c][name] += covered;
+    if (covered > 0) track->columns[c][name] += covered;
   }
 }
 
-std::string DrawLane(const Lane& lane, double y, double column_s, const std::map<std::string, std::string>& colors) {
+std::string DrawLane(const Track& track, double y, double column_s, const std::map<std::string, std::string>& colors) {
   std::string svg;
   const auto look = [&](int c) -> std::pair<std::string, double> {
     std::pair<std::string, double> most;
     double covered = 0;
-    for (const auto& [name, s] : lane.columns[c]) {
+    for (const auto& [name, s] : track.columns[c]) {
       covered += s;
       if (s > most.second) most = {name, s};
     }
@@ -152,19 +152,19 @@ std::string TimelineSvg(absl::Span<const ProfileRecord> records) {
   std::string body = Text(12, 22, "start", "Timeline", " font-weight=\"bold\"");
   for (const ProfileRecord& record : records) {
     const double offset_s = static_cast<double>(StartAfterFirst(records, record)) / 1e9;
-    std::map<std::pair<int, int>, Lane> lanes;  // by thread and depth
+    std::map<std::pair<int, int>, Track> tracks;  // by thread and depth
     for (const ProfileSpan& span : record.data.spans) {
       if (span.stage < 0 || static_cast<size_t>(span.stage) >= record.data.stages.size()) continue;
       const ProfileStage& stage = record.data.stages[span.stage];
       const double start_s = offset_s + static_cast<double>(span.start_ns) / 1e9;
       AddSpan(start_s, start_s + static_cast<double>(span.duration_ns) / 1e9, column_s, stage.name,
-              &lanes[{span.thread, std::min(5, Depth(stage.path))}]);
+              &tracks[{span.thread, std::min(5, Depth(stage.path))}]);
     }
     body += Text(12, y + 11, "start", ShortText(absl::StrCat(record.tool, " (", record.pid, ")"), 34),
                  " font-weight=\"bold\"");
     y += 16;
     int last_thread = -1;
-    for (const auto& [where, lane] : lanes) {
+    for (const auto& [where, track] : tracks) {
       if (where.first != last_thread) {
         std::string name = absl::StrCat("thread ", where.first);
         for (const ProfileThread& thread : record.data.threads) {
@@ -173,7 +173,7 @@ std::string TimelineSvg(absl::Span<const ProfileRecord> records) {
         body += Text(kLabelWidth - 8, y + 11, "end", ShortText(name, 30));
         last_thread = where.first;
       }
-      body += DrawLane(lane, y, column_s, colors);
+      body += DrawLane(track, y, column_s, colors);
       y += 15;
     }
     y += 6;
@@ -194,7 +194,7 @@ std::string TimelineSvg(absl::Span<const ProfileRecord> records) {
       x += 30 + 7.0 * static_cast<double>(name.size());
     }
   }
-  body += Rect(x, y, 11, 11, kGrey, 1);
+  body += Rect(x, y, 11, 11, kGray, 1);
   body += Text(x + 15, y + 10, "start", "the rest");
   return Svg(static_cast<int>(y) + 24, "Timeline", body);
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/profile/record.h"
-#include "tools/profile/pages/roofline.h"
 #include "lib/trace/scope.h"
+#include "tools/profile/pages/roofline.h"
 
 namespace rutile {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
+#include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {

@@ -20,34 +20,33 @@
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/structure/element.h"
 #include "tools/common/flags/descriptor_flags.h"
-#include "tools/common/run/given_flags.h"
-#include "tools/common/run/run_tool.h"
 #include "tools/common/flags/selection_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
 
 DEFINE_string(config_weights, "",
               "Weights of structures by config type, as in bulk=1,surface*=0.5: the first glob that fits counts; what "
               "fits none weighs 1. They multiply those of --weight_key.");
 DEFINE_bool(cached_features, true,
             "Compute features once and keep them in memory, for energies that are learned without forces.");
-DEFINE_bool(cache_neighbors, true, "Find neighbours once and keep them: 10 bytes a pair.");
+DEFINE_bool(cache_neighbors, true, "Find neighbors once and keep them: 10 bytes a pair.");
 DEFINE_bool(cache_triplets, false,
-            "Keep triplets of neighbours, too, for --angular=triplets: 4 bytes each. Slower than without.");
+            "Keep triplets of neighbors, too, for --angular=triplets: 4 bytes each. Slower than without.");
 DEFINE_bool(cache_geometry, true,
-            "Keep sorted neighbours, moments and features of structures that are learned with forces: 25 bytes a pair, "
+            "Keep sorted neighbors, moments and features of structures that are learned with forces: 25 bytes a pair, "
             "for shorter epochs.");
-DEFINE_int64(
-    cache_max_bytes, 0,
-    "Most memory for each, features, neighbours and geometry. 0: half of the machine's, 64 MiB for geometry. "
-    "What does not fit is computed anew each time; of features and neighbours it is an error where the flag is "
-    "given.");
+DEFINE_int64(cache_max_bytes, 0,
+             "Most memory for each, features, neighbors and geometry. 0: half of the machine's, 64 MiB for geometry. "
+             "What does not fit is computed anew each time; of features and neighbors it is an error where the flag is "
+             "given.");
 DEFINE_string(cache_dir, "",
-              "Directory that keeps neighbours in files instead of memory, named by a hash of structures and cutoffs, "
+              "Directory that keeps neighbors in files instead of memory, named by a hash of structures and cutoffs, "
               "for this run and later ones.");
 DEFINE_string(
     preload, "none",
-    "What becomes of files of features and neighbours: none (mapped: pages are read when they are touched), "
+    "What becomes of files of features and neighbors: none (mapped: pages are read when they are touched), "
     "ram (read into this process's memory at start), shm (copied to /dev/shm, where other processes and later "
     "runs find them).");
 
@@ -151,7 +150,7 @@ absl::Status CacheNeighbors(const AtomisticTaskOptions& options, AtomicData* dat
   return absl::OkStatus();
 }
 
-// Without a word a run with forces takes little more memory than its neighbours, whatever the descriptor.
+// Without a word a run with forces takes little more memory than its neighbors, whatever the descriptor.
 int64_t GeometryBytes() {
   return FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : std::min<int64_t>(64 << 20, MemoryLimit() / 16);
 }
@@ -166,7 +165,7 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
     return RefuseFlags("where LibTorch's operations train (--compile_mode, --precision, --device)", {"cache_geometry"});
   }
   if (!data.has_pairs()) return RefuseFlags("where neighbors are found anew each time", {"cache_geometry"});
-  if (data.beyond_memory()) {
+  if (data.exceeds_memory()) {
     return RefuseFlags("on neighbors that take more than half of the memory", {"cache_geometry"});
   }
   if (options->angular == AngularMethod::kTriplets && data.has_triplets()) {
@@ -178,7 +177,7 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
   const int processes = trainer.communicator == nullptr ? 1 : trainer.communicator->size();
   int64_t pairs = 0;
   for (int64_t s = 0; s < data.num_structures(); ++s) pairs += data.pairs(s).num_pairs();
-  double sets = 1;  // nearer sets have their own neighbours, fewer by the volume
+  double sets = 1;  // nearer sets have their own neighbors, fewer by the volume
   for (const AngularSet& set : data.descriptor().nearer) sets += std::pow(set.cutoff / data.descriptor().cutoff(), 3);
   const auto needed = static_cast<int64_t>(1.25 * sets * (4 * ByteSize(options->precision) + 4) * pairs);
   if (needed > options->geometry_bytes && needed < MemoryLimit() / 4 / processes) {
@@ -234,29 +233,29 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
   return data;
 }
 
-std::map<std::string, std::string> DataCourse(const AtomicData& data) {
-  std::map<std::string, std::string> course;
+std::map<std::string, std::string> DataConfig(const AtomicData& data) {
+  std::map<std::string, std::string> config;
   for (const char* name : {"config_weights", "weight_key", "energy_key", "force_key", "stress_key", "virial_key",
                            "runner_units", "max_energy", "max_forces"}) {
     const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name);
-    if (flag.current_value != flag.default_value) course[name] = flag.current_value;
+    if (flag.current_value != flag.default_value) config[name] = flag.current_value;
   }
   // Features were made with theirs, and hashed.
-  if (data.has_features()) return course;
+  if (data.has_features()) return config;
   const ChebyshevOptions& descriptor = data.descriptor();
   const ChebyshevOptions usual;
-  const auto describe = [&course](const char* name, auto value, auto default_value) {
-    if (value != default_value) course[name] = absl::StrCat(value);
+  const auto describe = [&config](const char* name, auto value, auto default_value) {
+    if (value != default_value) config[name] = absl::StrCat(value);
   };
   // Elements are in the order that features know them by.
-  course["species"] = absl::StrJoin(
+  config["species"] = absl::StrJoin(
       descriptor.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
   describe("rad_order", descriptor.rad_order, usual.rad_order);
   describe("rad_cutoff", descriptor.rad_cutoff, usual.rad_cutoff);
   describe("ang_order", descriptor.AngularOrders(), usual.AngularOrders());
   describe("ang_cutoff", descriptor.AngularCutoffs(), usual.AngularCutoffs());
   describe("min_cutoff", descriptor.min_cutoff, usual.min_cutoff);
-  return course;
+  return config;
 }
 
 absl::StatusOr<std::vector<std::string>> CacheFromFlags(const TrainerOptions& trainer, AtomicData* data,

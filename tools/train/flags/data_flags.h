@@ -23,10 +23,10 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
 
 // Of the flags that ReadTrainingData goes by, those that decide what is learned from the same files, for
 // TrainerOptions::course: only what differs from the default, by the flags' names.
-std::map<std::string, std::string> DataCourse(const AtomicData& data);
+std::map<std::string, std::string> DataConfig(const AtomicData& data);
 
 // By --cached_features, --cache_neighbors, --cache_triplets, --cache_geometry, --cache_max_bytes, --cache_dir: finds
-// neighbours and keeps them in the data, and sets options->cached_features and geometry_bytes. What is not said is kept
+// neighbors and keeps them in the data, and sets options->cached_features and geometry_bytes. What is not said is kept
 // where it saves time and there is room. The result is what there is to say of it, a message each. INVALID_ARGUMENT: a
 // cache that was asked for and would serve nothing, or for which there is no room.
 absl::StatusOr<std::vector<std::string>> CacheFromFlags(const TrainerOptions& trainer, AtomicData* data,

@@ -19,7 +19,7 @@ DEFINE_string(hidden, "15,15", "Nodes of each hidden layer, comma-separated. Emp
 DEFINE_string(activation, "tanh", "tanh, sigmoid, linear, mtanh, twist (aenet's) or silu, on hidden layers.");
 DEFINE_string(
     feature_scaling, "species",
-    "Statistics that standardise features: pooled (all atoms), species (those of the central species) or none.");
+    "Statistics that standardize features: pooled (all atoms), species (those of the central species) or none.");
 DEFINE_bool(energy_scaling, true, "Map training energies per atom to [-1, 1], as aenet does.");
 DEFINE_string(atomic_energies, "",
               "Atomic reference energies in eV, as Ti=-1604.6,O=-432.5 or a file. Empty: those in the features, else a "

@@ -12,12 +12,12 @@
 #include "lib/base/amx_permission.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/rank_settings.h"
-#include "lib/trace/device_clock.h"
-#include "lib/trace/scope.h"
 #include "lib/profile/session.h"
 #include "lib/task/device_events.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/torch_facts.h"
+#include "lib/trace/device_clock.h"
+#include "lib/trace/scope.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(

@@ -15,9 +15,9 @@
 #include "lib/distributed/gloo_communicator.h"
 #include "lib/distributed/rank_settings.h"
 #include "tools/common/flags/duration_flag.h"
+#include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/local_processes.h"
-#include "tools/common/flags/thread_flags.h"
 
 DEFINE_string(strategy, "auto",
               "single: this process alone. ddp: data-parallel, with those that torchrun, Slurm, Open MPI or "
