@@ -15,7 +15,7 @@ constexpr char kStateName[] = "kernel_plan";
 
 absl::string_view FormName(GradientForm form) {
   switch (form) {
-    case GradientForm::kByWidth:
+    case GradientForm::kAuto:
       return "by_width";
     case GradientForm::kLanes:
       return "lanes";
@@ -56,7 +56,7 @@ absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text) {
   const size_t space = rest.find(' ');
   if (absl::ConsumePrefix(&rest, "block_atoms=") && space != absl::string_view::npos &&
       absl::SimpleAtoi(text.substr(12, space - 12), &plan.block_atoms)) {
-    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+    for (const GradientForm gradients : {GradientForm::kAuto, GradientForm::kLanes, GradientForm::kTransposed}) {
       for (const NetworkAlgorithm form : {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
         plan.gradients = gradients;
         plan.form = form;

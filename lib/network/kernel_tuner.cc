@@ -139,10 +139,10 @@ struct Candidate {
 std::vector<KernelPlan> PlansToTry(const TuneOptions& options) {
   std::vector<KernelPlan> plans;
   for (const int atoms : {kMostWideAtoms, kMostWideAtoms / 2, kMostWideAtoms / 4, kMostWideAtoms / 8}) {
-    plans.push_back({atoms, GradientForm::kByWidth, NetworkAlgorithm::kGemm});
+    plans.push_back({atoms, GradientForm::kAuto, NetworkAlgorithm::kGemm});
   }
   for (int atoms = kBlockAtoms; !options.rounding && atoms >= kBlockAtoms / 8; atoms /= 2) {
-    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+    for (const GradientForm gradients : {GradientForm::kAuto, GradientForm::kLanes, GradientForm::kTransposed}) {
       plans.push_back({atoms, gradients, NetworkAlgorithm::kFused});
     }
   }

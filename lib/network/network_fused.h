@@ -28,11 +28,11 @@ constexpr int64_t TileStride() {
 }
 
 // How gradients are summed over atoms (products-inl.h): what suits the widths of a layer, or one form for all.
-enum class GradientForm { kByWidth, kLanes, kTransposed };
+enum class GradientForm { kAuto, kLanes, kTransposed };
 
 // Where the rows of a tile are, and the network of one species in its flat parameters.
 struct BlockLayout {
-  explicit BlockLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kByWidth);
+  explicit BlockLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kAuto);
 
   struct Layer {
     int inputs, outputs;

@@ -25,7 +25,7 @@
 namespace rutile {
 
 struct TangentLayout {
-  explicit TangentLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kByWidth);
+  explicit TangentLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kAuto);
 
   BlockLayout values;
   std::vector<int> delta_row;      // [layers] d of each layer

@@ -21,9 +21,9 @@
 namespace rutile {
 namespace {
 
-constexpr KernelPlan kBlocks = {kBlockAtoms, GradientForm::kByWidth, NetworkAlgorithm::kFused};
+constexpr KernelPlan kBlocks = {kBlockAtoms, GradientForm::kAuto, NetworkAlgorithm::kFused};
 constexpr KernelPlan Matrices(int atoms = kWideAtoms) {
-  return {atoms, GradientForm::kByWidth, NetworkAlgorithm::kGemm};
+  return {atoms, GradientForm::kAuto, NetworkAlgorithm::kGemm};
 }
 
 // All that a kernel says of an example.

@@ -385,7 +385,7 @@ TYPED_TEST(NetworkKernelTypedTest, PlansGiveTheSame) {
   const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
   std::vector<double> expected;
   for (const int block_atoms : {kBlockAtoms, 1, 16, 50, 64}) {
-    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+    for (const GradientForm form : {GradientForm::kAuto, GradientForm::kLanes, GradientForm::kTransposed}) {
       std::vector<T> first;
       for (const int threads : {1, 3}) {
         ThreadPool pool(threads);

@@ -75,7 +75,7 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance, N
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     NetworkKernel<T> kernel(shape);
-    kernel.SetPlan({96, GradientForm::kByWidth, form});
+    kernel.SetPlan({96, GradientForm::kAuto, form});
     if (rounding) kernel.SetRounding(true);
     const AtomRows<T> atoms{x, offset, structure};
     std::vector<double> sums(kStructures);
