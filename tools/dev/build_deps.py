@@ -6,7 +6,8 @@ check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
 
   a target includes a header of a library that is not in its deps, or has a library in its deps that it does not include;
   a library includes a private header (one in srcs) of another library, or a test one of another package;
-  a source or header of a package is in no target, or in two;
+  a source or header of a package is in no target;
+  a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
   libraries include each other in a circle, or a package one that it may not see (see SEAM below).
 
 --fix     writes the deps instead of complaining about them.
@@ -30,6 +31,7 @@ EXTERNAL = [
     ("absl/synchronization/", "@absl//:synchronization"), ("absl/time/", "@absl//:time"), ("absl/types/span", "@absl//:span"),
     ("gflags/", "@gflags"), ("glog/", "@glog"), ("gmock/", "@googletest//:gmock"), ("gtest/", "@googletest//:gmock"),
     ("benchmark/", "@benchmark//:benchmark_main"), ("hwy/", "@highway//:hwy"), ("nlohmann/", "@nlohmann_json//:json"),
+    ("c10/util/Logging", None),  # lib/base/logging.h includes it only for targets that have LibTorch anyway
     ("openssl/", "@openssl//:crypto"), ("zlib.h", "@zlib"), ("gloo/", "@libtorch//:gloo"),
     ("torch/csrc/distributed/c10d/ProcessGroupGloo", "@libtorch//:gloo"),
     ("torch/csrc/distributed/c10d/ProcessGroupNCCL", "@libtorch//:nccl"), ("torch/csrc/cuda/nccl", "@libtorch//:nccl"),
@@ -40,6 +42,7 @@ IMPLIED = {"cc_tests": {"@googletest//:gtest_main", "@googletest//:gmock"}, "cc_
            "cc_fuzz_target": set()}
 # The domains and the trainer meet in tools/ alone: none of these includes another.
 SEAM = ["lib/potential", "lib/kge", "lib/train", "lib/influence"]
+WITHOUT_LIBTORCH = ["cache-neighbors", "evaluate", "featurize", "profile", "tracin"]
 RULES = ["cc_library", "cc_binary", "cc_test", "cc_tests", "cc_benchmarks", "cc_fuzz_target"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
@@ -200,7 +203,7 @@ def main():
                     continue
                 homes = [o for o in owners.get(include, []) if o.rule == "cc_library"]
                 if homes:
-                    home = homes[0]
+                    home = next((h for h in reversed(homes) if h.label in target.deps), homes[0])  # a header may be in two libraries
                     needed[target].add(home.label)
                     private = include not in home.public
                     if private and not (target.is_test and home.package == target.package):
@@ -209,9 +212,9 @@ def main():
                         if target.package.startswith(a) and any(home.package.startswith(b) for b in SEAM if b != a):
                             complain(target, "%s includes %s: the domains and the trainer meet in tools/ alone" % (file, include))
                     continue
-                external = next((label for prefix, label in EXTERNAL if include.startswith(prefix)), None)
+                external = [label for prefix, label in EXTERNAL if include.startswith(prefix)]
                 if external:
-                    needed[target].add(external)
+                    needed[target].update(external[:1] if external[0] else [])
                 elif include.startswith(("lib/", "tools/", "benchmarks/")) and "precompiled.h" not in include:
                     complain(target, "%s includes %s, which no library has" % (file, include))
         needed[target] -= IMPLIED.get(target.rule, set())
@@ -229,6 +232,19 @@ def main():
             complain(target, "deps lack %s" % short(label, target.package))
         for label in sorted(target.deps - needed[target] - keep):
             complain(target, "deps name %s, of which nothing is included" % short(label, target.package))
+    by_label = {t.label: t for t in targets if t.label}
+    for tool in WITHOUT_LIBTORCH:
+        seen, paths = set(), [("//tools/%s:%s" % (tool, tool),)]
+        while paths:
+            path = paths.pop()
+            target = by_label.get(path[-1])
+            if target is None or path[-1] in seen:
+                continue
+            seen.add(path[-1])
+            for label in sorted(needed[target] | target.deps):
+                if label.startswith("@libtorch"):
+                    complain(by_label[path[0]], "links LibTorch: %s" % " -> ".join(path + (label,)))
+                paths.append(path + (label,))
     rows = layers(targets, needed)
     if "--layers" in sys.argv[1:]:
         for number, row in enumerate(rows):
