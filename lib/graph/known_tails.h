@@ -14,8 +14,9 @@ namespace rutile {
 // The known tails in CSR form. A key is a distinct (head, relation); keys ascend. With inverse relations each triple
 // (h, r, t) also gives the tail h to the key (t, R + r).
 //
-//   const KnownTails known = KnownTails::Build({graph.train, graph.valid}, graph.num_relations(),
-//   graph.inverse_relations); for (const int32_t tail : known.Tails(head, relation)) Use(tail);
+//   const KnownTails known =
+//       KnownTails::Build({graph.train, graph.valid}, graph.num_relations(), graph.inverse_relations);
+//   for (const int32_t tail : known.Tails(head, relation)) Use(tail);
 class KnownTails {
  public:
   KnownTails() = default;
