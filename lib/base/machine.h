@@ -1,4 +1,4 @@
-// What a program runs on, for the record of a run: no names of machines or users.
+// Describes the machine that a program runs on, without names of machines or users.
 
 #ifndef RUTILE_LIB_BASE_MACHINE_H_
 #define RUTILE_LIB_BASE_MACHINE_H_

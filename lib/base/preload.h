@@ -22,6 +22,7 @@ enum class Preload { kNone, kRam, kShm };
 absl::string_view PreloadName(Preload preload);                // "shm"
 absl::StatusOr<Preload> ParsePreload(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
+// How and where to preload.
 struct PreloadOptions {
   Preload preload = Preload::kNone;
   int num_threads = 1;

@@ -101,7 +101,7 @@ TEST_P(PreloadShmTest, CopiesOnceAndReplacesWhatIsOld) {
   const std::string copy = directory + "/" + Listing(directory)[0];
   ASSERT_EQ(::stat(copy.c_str(), &info), 0);
   const ino_t inode = info.st_ino;
-  // Under another spelling of its path, and in another process.
+  // The copy is also found under another spelling of its path, as by another process.
   ASSERT_TRUE(OpenPreloaded(options_.shm_root + "/./data", options_).ok());
   ASSERT_EQ(::stat(copy.c_str(), &info), 0);
   EXPECT_EQ(info.st_ino, inode);
@@ -137,7 +137,7 @@ TEST_P(PreloadShmTest, RefusesADirectoryThatOthersCanEnter) {
   const absl::Status open = OpenPreloaded(path_, options_).status();
   EXPECT_TRUE(absl::IsPermissionDenied(open)) << open;
   EXPECT_THAT(std::string(open.message()), HasSubstr(directory));
-  // Nor a link to one, whoever owns what it leads to.
+  // A link to a directory is refused too, whoever owns the directory.
   ASSERT_EQ(::rmdir(directory.c_str()), 0);
   ASSERT_EQ(::mkdir((directory + ".real").c_str(), 0700), 0);
   ASSERT_EQ(::symlink((directory + ".real").c_str(), directory.c_str()), 0);

@@ -34,6 +34,7 @@ enum class InputOrigin {
   kListed,  // in a list:FILE
 };
 
+// An input and where it comes from.
 struct InputFile {
   std::string path;
   InputOrigin origin = InputOrigin::kNamed;

@@ -1,4 +1,4 @@
-// Computes shares of a number, for splits such as --validation_fraction=0.1.
+// Computes shares of a number, for fractions that users give as decimals, such as a share of the batches of an epoch.
 
 #ifndef RUTILE_LIB_BASE_SHARE_H_
 #define RUTILE_LIB_BASE_SHARE_H_

@@ -8,8 +8,8 @@
 namespace rutile {
 namespace {
 
-// Ranges of threads are multiples of kUnit columns or rows, the size of a tile or vector. Columns are divided if each
-// thread gets at least kColumns.
+// Ranges of threads are multiples of kUnit columns or rows, the size of a tile or vector. Columns are divided if there
+// are at least 2 kColumns for each thread, otherwise rows.
 constexpr int64_t kUnit = 16, kColumns = 48;
 // Numbers of columns of the result and of terms of its sums below which tiles are too empty. The number of rows does
 // not matter, so that a row has the same bits whatever other rows are multiplied.

@@ -44,7 +44,7 @@ class PreparedProducts {
   // Turns rounding of factors to bfloat16 on or off for later products; off by default. CHECK-fails for double.
   void SetRounding(bool on);
 
-  // Allocates memory for factors of at most height x width numbers.
+  // Allocates memory for factors of at most `height` rows and `width` columns.
   void Reserve(int64_t height, int64_t width, PreparedFactor<T>* factor) const;
   // Packs a factor, or refers to it where nothing is packed.
   void Prepare(const MatrixView<T>& matrix, FactorSide side, PreparedFactor<T>* factor) const;

@@ -25,8 +25,9 @@ struct GhostBlock {
   void ReserveGhosts(size_t n);
 };
 
-// Candidates of atoms first, first + 1, ... of a block: ghosts within the cutoff, or farther by a rounding error. Those
-// of atom first + q are ghost[begin[q]] to ghost[begin[q] + count[q] - 1], and up to 3 more entries can be read.
+// Candidates of atoms first, first + 1, ... of a block: ghosts within the search radius, or farther by a rounding
+// error. Those of atom first + q are ghost[begin[q]] to ghost[begin[q] + count[q] - 1], and up to 3 more entries can be
+// read.
 struct Candidates {
   int64_t first = 0;
   std::vector<uint32_t> ghost;

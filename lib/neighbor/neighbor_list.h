@@ -73,7 +73,7 @@ class NeighborSearch {
 };
 
 // Defines the result by testing every pair in every image that could be near enough. It has the contract of
-// NeighborSearch::Compute, takes O(N^2) time, and is called only by tests.
+// NeighborSearch::Compute and takes O(N^2) time; only tests and benchmarks call it.
 absl::Status BruteForceNeighborList(const Structure& structure, double cutoff, NeighborList* list);
 
 }  // namespace rutile

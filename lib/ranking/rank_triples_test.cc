@@ -108,7 +108,7 @@ TYPED_TEST(RankTriplesTest, EqualsTheDefinition) {
   }
 }
 
-// A rank does not depend on the other triples ranked or on the model; parts have each triple once.
+// A rank does not depend on the other triples ranked, for every kind of model; parts have each triple once.
 TYPED_TEST(RankTriplesTest, PartsHaveTheRanksOfTheWhole) {
   for (const bool inverses : {true, false}) {
     const KnowledgeGraph graph = TestGraph(40, 3, inverses);
@@ -209,7 +209,7 @@ TEST(RankTriplesOfAModelTest, OriginalConventionBreaksTiesById) {
   int inside = 0;
   for (size_t i = 0; i < graph.test.size(); ++i) {
     const RankValues &a = right->tail[i], &b = original->tail[i];
-    // Scores above 17 all have probability 1 in fp32, so there are more ties than among the scores.
+    // Scores above 17 all have probability 1 in fp32, so there are more ties among probabilities than among scores.
     EXPECT_EQ(b.optimistic, b.pessimistic);
     inside += a.optimistic <= b.realistic && b.realistic <= a.pessimistic;
   }

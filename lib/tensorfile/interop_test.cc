@@ -49,7 +49,7 @@ TEST(InteropTest, PythonReadsOurs) {
                               tensors)
                   .ok());
   const std::string output = Output("python3 lib/tensorfile/read_with_python.py " + path);
-  // Skips the first line, which contains the checksums.
+  // Compares the output after the first line, which contains checksums.
   EXPECT_EQ(output.substr(output.find('\n')),
             "\n"
             "count I64 [] -4\n"

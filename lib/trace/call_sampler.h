@@ -16,7 +16,7 @@ namespace profile_internal {
 
 // Limits in ticks of the clock.
 struct SamplerLimits {
-  uint64_t sampled_below = 0;  // places whose calls typically take this long are timed at each call
+  uint64_t sampled_below = 0;  // calls of places that typically take this long or longer are all timed
   uint64_t alone_above = 0;    // a longer call was not merely interrupted, so it represents only itself
 };
 

@@ -20,6 +20,7 @@ struct FakeDevice {
   std::vector<bool> in_use;  // whether each event is in use
 };
 
+// The clock of a FakeDevice, which must outlive it.
 class FakeDeviceClock : public DeviceClock {
  public:
   explicit FakeDeviceClock(FakeDevice* device) : device_(device) {}
