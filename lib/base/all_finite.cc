@@ -6,7 +6,7 @@
 namespace rutile {
 namespace {
 
-// In integers, so that the compiler may use vectors: it may not change the order of sums of floating-point numbers.
+// The test is on integers, which the compiler may vectorize: it may not reorder sums of floating-point numbers.
 template <typename T, typename Bits>
 bool AllFiniteBits(absl::Span<const T> values, Bits exponent) {
   Bits bad = 0;

@@ -11,7 +11,7 @@ namespace rutile {
 
 bool AmxIsPermitted() {
 #if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
-  // Not named by the headers of older kernels.
+  // The headers of older kernels do not name these.
   constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;              // XFEATURE_XTILEDATA
   static const bool permitted =

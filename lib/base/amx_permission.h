@@ -5,9 +5,9 @@
 
 namespace rutile {
 
-// Whether this process may use tiles with products of bfloat16, on all its threads. Asks at the first call, once for
-// the process; any thread may call. False where processor or kernel have none, or the kernel refuses (a thread's
-// alternate stack for signals that is too small for the registers is a reason).
+// True if all threads of this process may use tiles with products of bfloat16. The first call asks the kernel, once for
+// the process; any thread may call. False if processor or kernel have no AMX, or the kernel refuses (a thread's
+// alternate signal stack that is too small for the registers is one reason).
 bool AmxIsPermitted();
 
 }  // namespace rutile

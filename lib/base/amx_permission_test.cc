@@ -18,8 +18,8 @@
 namespace rutile {
 namespace {
 
-// The kernel does not promise signals to a stack without room for the registers. The first test, as a process that has
-// the permission passes it on to its children.
+// A signal stack without room for the registers: the kernel refuses AMX. This test must be the first, because a process
+// that has the permission passes it on to its children.
 TEST(AmxIsPermittedTest, ARefusalIsAnAnswer) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -37,7 +37,7 @@ TEST(AmxIsPermittedTest, ARefusalIsAnAnswer) {
 }
 
 #if defined(__x86_64__)
-// Would end the program with SIGILL where it is not permitted.
+// Without permission this program would end with SIGILL.
 RUTILE_AMX void UseTiles() {
   struct alignas(64) Config {
     uint8_t palette, start_row, reserved[14];

@@ -8,7 +8,7 @@
 
 namespace rutile {
 
-// Read from the processor: clang 14 has no names of these features for __builtin_cpu_supports.
+// Reads the processor's own flags, because clang 14 has no names of these features for __builtin_cpu_supports.
 std::string CpuBf16Instructions() {
 #if defined(__x86_64__)
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;

@@ -1,4 +1,5 @@
-// Whether this processor multiplies numbers of 16 bits, where mixed precision would otherwise be slower than fp32.
+// Tells whether this processor multiplies 16-bit numbers; without such instructions mixed precision is slower than
+// fp32.
 
 #ifndef RUTILE_LIB_BASE_CPU_BF16_H_
 #define RUTILE_LIB_BASE_CPU_BF16_H_
@@ -7,8 +8,8 @@
 
 namespace rutile {
 
-// The instructions for bfloat16 that processor and operating system offer: "AMX-BF16", "AVX512-BF16", or "" for none
-// of them (always, on other processors than x86-64).
+// Returns the bfloat16 instructions that processor and operating system offer: "AMX-BF16", "AVX512-BF16", or "" for
+// none (always "" on processors other than x86-64).
 std::string CpuBf16Instructions();
 
 }  // namespace rutile

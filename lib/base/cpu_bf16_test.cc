@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// The kernel's own list of the same facts.
+// Compares with the kernel's own list of the same features.
 bool KernelLists(const std::string& flag) {
   std::ifstream file("/proc/cpuinfo");
   std::string line;

@@ -11,13 +11,13 @@
 
 namespace rutile {
 
-// The checksum of what was seen before, whose checksum is `crc`, followed by `bytes`. Start with 0.
-// The instruction where the processor has it, the table otherwise.
+// Returns the checksum of the bytes seen so far (whose checksum is `crc`) followed by `bytes`. Start with crc = 0. Uses
+// the processor's instruction if there is one, a table otherwise.
 uint32_t ExtendCrc32c(uint32_t crc, absl::string_view bytes);
 
 inline uint32_t Crc32c(absl::string_view bytes) { return ExtendCrc32c(0, bytes); }
 
-// One table look-up per byte: what defines the result, and what runs without SSE4.2.
+// Looks up a table for each byte. This function defines the result, and runs where there is no SSE4.2.
 uint32_t ExtendCrc32cReference(uint32_t crc, absl::string_view bytes);
 
 }  // namespace rutile

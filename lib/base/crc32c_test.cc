@@ -32,7 +32,7 @@ TEST(Crc32cTest, KnownVectors) {
   }
 }
 
-// Around the word, around one round of three stretches, several rounds; every alignment.
+// Lengths around one word, around one round of three stretches, and of several rounds; every alignment.
 TEST(Crc32cTest, AgreesWithTheReference) {
   const std::string bytes = RandomBytes(40000);
   const absl::string_view all = bytes;

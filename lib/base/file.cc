@@ -23,7 +23,7 @@
 namespace rutile {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 26;  // one write call; also what copy buffers start from
+constexpr size_t kPiece = size_t{1} << 26;  // bytes of one write call; copy buffers start from this size
 
 absl::StatusOr<std::string> ReadToEnd(int fd, absl::string_view path) {
   std::string bytes;
@@ -42,7 +42,8 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::string_view path) {
   return bytes;
 }
 
-// So that a new name survives a power cut too. Not every file system lets a directory be opened or flushed.
+// Flushes the directory, so that a new name survives a power cut too. Errors are ignored, because not every file system
+// lets a directory be opened or flushed.
 void FlushDirectory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -56,7 +57,7 @@ std::string Directory(absl::string_view path) {
   return std::string(slash == 0 ? absl::string_view("/") : path.substr(0, slash));
 }
 
-// What was looked at and put back.
+// The bytes that UnreadStandardInput gave back, if any.
 struct Unread {
   absl::Mutex mutex;
   std::optional<FileContents> contents ABSL_GUARDED_BY(mutex);
@@ -163,7 +164,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path) {
     if (fd < 0) return ErrnoStatus(errno, name);
     return AtomicFile(name, "", fd);
   }
-  // Unique among the threads of this process and, with the process number, among processes.
+  // The name is unique among the threads of this process and, with the process number, among processes.
   static std::atomic<int> counter{0};
   std::string temporary = absl::StrCat(name, ".tmp.", ::getpid(), ".", counter.fetch_add(1));
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -184,16 +185,16 @@ absl::Status AtomicFile::Append(absl::string_view bytes) {
 }
 
 absl::Status AtomicFile::AppendFile(int fd, int64_t size, bool drain) {
-  // Memory that was used a moment ago is cheaper to the system than fresh memory, so pieces are small.
+  // Pieces are small, because the system reuses recently used memory more cheaply than fresh memory.
   const int64_t piece = drain ? int64_t{1} << 20 : int64_t{1} << 26;
-  const auto drain_up_to = [&](off_t* begin, off_t end) {  // where the file system can
+  const auto drain_up_to = [&](off_t* begin, off_t end) {  // fails on some file systems, which is harmless
     if (drain) ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, *begin, end - *begin);
     *begin = end;
   };
   off_t offset = 0, drained = 0;
   while (offset < size) {
     const ssize_t n = ::copy_file_range(fd, &offset, fd_, nullptr, std::min<int64_t>(size - offset, piece), 0);
-    if (n <= 0) break;  // across file systems or into a pipe: the loop below
+    if (n <= 0) break;  // the kernel cannot copy across file systems or into a pipe; the loop below can
     drain_up_to(&drained, offset);
   }
   std::string buffer;
@@ -211,7 +212,7 @@ absl::Status AtomicFile::AppendFile(int fd, int64_t size, bool drain) {
 
 absl::Status AtomicFile::Commit() {
   const ProfileScope scope(Stage::kWrite);  // waiting for the disk
-  // A pipe or a terminal cannot be flushed to a device (EINVAL); a file must be before it takes the name.
+  // A pipe or a terminal cannot be flushed to a device (EINVAL); a regular file must be flushed before it is renamed.
   if (!temporary_.empty() && ::fsync(fd_) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   if (::close(std::exchange(fd_, -1)) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   if (temporary_.empty()) return absl::OkStatus();
@@ -231,12 +232,12 @@ absl::Status ReplaceFile(absl::string_view next, absl::string_view path, absl::s
   const std::string from(next), to(path), old(former);
   const auto error = [&] { return ErrnoStatus(errno, absl::StrCat("cannot replace ", path)); };
   if (FileExists(path)) {
-    // A second name for it, so that the first is never without a file.
+    // Gives the old file a second name first, so that the name `path` is never without a file.
     const std::string link = absl::StrCat(former, ".link");
     ::unlink(link.c_str());
     if (::link(to.c_str(), link.c_str()) == 0) {
       if (::rename(link.c_str(), old.c_str()) != 0) return error();
-      ::unlink(link.c_str());  // rename leaves it where both are names of one file already
+      ::unlink(link.c_str());  // rename(2) does nothing if both names are of one file
     } else if (::rename(to.c_str(), old.c_str()) != 0) {
       return error();
     }

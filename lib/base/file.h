@@ -1,4 +1,4 @@
-// Files that are read as a whole and outputs that appear whole or not at all.
+// Reads files as a whole, and writes outputs that appear complete or not at all.
 
 #ifndef RUTILE_LIB_BASE_FILE_H_
 #define RUTILE_LIB_BASE_FILE_H_
@@ -14,14 +14,17 @@
 
 namespace rutile {
 
-// The bytes of a file: mapped when it is a regular file, read to the end otherwise ("-" is standard input).
+// The bytes of an input file, mapped if it is a regular file and read to the end otherwise ("-" is standard input).
 // Copies share the bytes, which live as long as any copy.
+//
+//   ASSIGN_OR_RETURN(const FileContents file, FileContents::Open("a.stp"));
+//   Parse(file.path(), file.data());
 class FileContents {
  public:
-  // NOT_FOUND, PERMISSION_DENIED, or INVALID_ARGUMENT (a directory); the message starts with the path.
+  // Fails with NOT_FOUND, PERMISSION_DENIED, or INVALID_ARGUMENT (for a directory); the message starts with the path.
   static absl::StatusOr<FileContents> Open(absl::string_view path);
   FileContents() = default;
-  // Bytes that are in memory already, kept alive by `owner`; `path` is what messages call them.
+  // Wraps bytes that are in memory already, kept alive by `owner`. Messages call them `path`.
   FileContents(std::string path, absl::string_view data, std::shared_ptr<const void> owner)
       : path_(std::move(path)), data_(data), owner_(std::move(owner)) {}
 
@@ -36,12 +39,17 @@ class FileContents {
   std::shared_ptr<const void> owner_;
 };
 
-// The next Open("-") gives these bytes instead of reading: for who had to look at a stream to know who shall read it.
+// Makes the next FileContents::Open("-") return these bytes instead of reading. A caller that reads standard input to
+// find out its format gives the bytes back in this way for the reader of that format.
 void UnreadStandardInput(FileContents contents);
 
-// An output file. Bytes go to a temporary name in the same directory; Commit() flushes and renames it to `path`, and an
-// object destroyed before that removes it. What is not a regular file (a pipe, /dev/null) is written directly, and "-"
-// is standard output.
+// An output file that other processes see only when it is complete. Bytes go to a temporary name in the same directory;
+// Commit() flushes them and renames the file to `path`. An object destroyed before Commit() removes its temporary file.
+// A path that is no regular file (a pipe, /dev/null) is written directly, and "-" is standard output.
+//
+//   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+//   RETURN_IF_ERROR(file.Append(bytes));
+//   return file.Commit();
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(absl::string_view path);
@@ -49,10 +57,10 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  // RESOURCE_EXHAUSTED when the device is full; the message names the path.
+  // Fails with RESOURCE_EXHAUSTED, naming the path, when the device is full.
   absl::Status Append(absl::string_view bytes);
-  // Appends `size` bytes of another open file from its offset 0, inside the kernel where it can. drain: the other file
-  // is of no use afterward, and its space is given back piece by piece, to be taken for this one.
+  // Appends the first `size` bytes of another open file, copying inside the kernel where it can. With `drain`, the
+  // other file is not needed afterward: its space is freed piece by piece, so that this file can use it.
   absl::Status AppendFile(int fd, int64_t size, bool drain = false);
   absl::Status Commit();
 
@@ -66,16 +74,18 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-// Create, Append, Commit.
+// Writes a file in one call: AtomicFile::Create, Append, Commit.
 absl::Status WriteFileAtomically(absl::string_view path, absl::string_view bytes);
 
-// The file `next` takes the name `path`, and what had that name (if any) the name `former`, in the place of what had
-// that. Each of the two names is a whole file at every moment, also after a power cut. (On a file system without hard
-// links `path` is missing for a moment, while `former` and `next` are there.) All on one file system.
+// Renames the file `next` to `path`, and the file that was `path` (if any) to `former`, replacing any file of that
+// name. Each of the names `path` and `former` is a complete file at every moment, also after a power cut. (On a file
+// system without hard links `path` is missing for a moment, while `former` and `next` exist.) All three must be on one
+// file system.
 absl::Status ReplaceFile(absl::string_view next, absl::string_view path, absl::string_view former);
 
-// OK when files can be made in the directory, or the directory be made where there is none: nothing is touched.
-// PERMISSION_DENIED (a read-only file system, too) or INVALID_ARGUMENT naming the directory that is in the way.
+// Checks that files can be created in the directory, or that the directory can be made if it does not exist, without
+// touching anything. Fails with PERMISSION_DENIED (also for a read-only file system), or with INVALID_ARGUMENT naming
+// the directory that is in the way.
 absl::Status CheckWritableDirectory(absl::string_view path);
 
 // Makes the directory and its parents; OK when it exists.
@@ -83,7 +93,8 @@ absl::Status MakeDirectories(absl::string_view path);
 
 bool FileExists(absl::string_view path);
 
-// "Permission denied" and so on as a status whose code fits errno: `what` comes first in its message.
+// Returns a status whose code fits errno and whose message is `what` followed by the text of the error, such as
+// "Permission denied".
 absl::Status ErrnoStatus(int error_number, absl::string_view what);
 
 }  // namespace rutile

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// Of an open file.
+// Says who holds the lock: an open lock file contains the number of its process.
 std::string Holder(int fd) {
   char text[32];
   const ssize_t n = ::pread(fd, text, sizeof(text), 0);
@@ -27,7 +27,7 @@ absl::Status Held(int fd, absl::string_view path) {
   return absl::FailedPreconditionError(absl::StrCat(path, ": held by ", Holder(fd)));
 }
 
-// The name may have gone to another file since it was opened: the holder removes it at the end.
+// Tells whether `path` still names the open file: the holder of the lock removes the file at the end.
 bool IsStillNamed(int fd, const std::string& path) {
   struct stat opened, named;
   return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
@@ -41,15 +41,15 @@ absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
   while (true) {
     const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
-    FileLock lock("", fd);  // without a name: closed on the way out, not removed
+    FileLock lock("", fd);  // has no path, so it is closed on return but not removed
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return Held(fd, path);
       if (errno == EINTR) continue;
-      return FileLock();  // no locks here
+      return FileLock();  // this file system has no locks
     }
     if (!IsStillNamed(fd, name)) continue;
     const std::string text = absl::StrCat(::getpid(), "\n");
-    // Without a number it is a lock all the same: the disk may be full.
+    // Errors are ignored: the lock counts also without the number, and the disk may be full.
     if (::ftruncate(fd, 0) == 0) static_cast<void>(!::pwrite(fd, text.data(), text.size(), 0));
     lock.path_ = name;
     return lock;
@@ -73,7 +73,7 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
 
 void FileLock::Release() {
   if (fd_ < 0) return;
-  if (!path_.empty()) ::unlink(path_.c_str());  // while it is held: nobody else's is removed
+  if (!path_.empty()) ::unlink(path_.c_str());  // still locked, so this removes no file of another holder
   ::close(std::exchange(fd_, -1));
 }
 

@@ -1,4 +1,5 @@
-// A file that one process at a time holds. The kernel lets go of it when the process ends, however it ends.
+// Locks a run directory, so that two processes do not write into it. The kernel releases the lock when the process
+// ends, however it ends.
 
 #ifndef RUTILE_LIB_BASE_FILE_LOCK_H_
 #define RUTILE_LIB_BASE_FILE_LOCK_H_
@@ -12,13 +13,17 @@
 
 namespace rutile {
 
+// A lock on a file, held by at most one process at a time, released by the destructor.
+//
+//   ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(absl::StrCat(directory, "/lock")));
 class FileLock {
  public:
-  // Makes the file, which holds the number of the process for people to read. FAILED_PRECONDITION naming that number
-  // when another holds it (another FileLock of this process, too); otherwise errors of the file system. Where a file
-  // system knows no locks nothing is locked, and the result is OK.
+  // Creates the file, which contains the process number for people to read, and locks it. Fails with
+  // FAILED_PRECONDITION naming that number if another process or another FileLock of this process holds the lock;
+  // otherwise returns errors of the file system. On a file system without locks nothing is locked, and the result is
+  // OK.
   static absl::StatusOr<FileLock> Acquire(absl::string_view path);
-  // The error of Acquire when somebody holds it now. Makes nothing.
+  // Returns the error of Acquire if the lock is held now. Creates no file.
   static absl::Status CheckFree(absl::string_view path);
 
   FileLock() = default;  // holds nothing
@@ -26,7 +31,7 @@ class FileLock {
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock() { Release(); }
 
-  // Removes the file, too.
+  // Removes the file and releases the lock.
   void Release();
 
  private:

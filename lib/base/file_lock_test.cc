@@ -47,7 +47,7 @@ TEST(FileLockTest, AssignmentLetsGo) {
   EXPECT_TRUE(FileLock::Acquire(path).ok());
 }
 
-// kill -9: the file stays, the lock does not.
+// After kill -9 the file stays, but the lock does not.
 TEST(FileLockTest, EndsWithItsProcess) {
   const std::string path = Path();
   int ready[2];

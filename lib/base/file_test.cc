@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// A new directory of the running test.
+// Makes a new directory for the running test.
 std::string TestDirectory() {
   std::string path = absl::StrCat(::testing::TempDir(), "/",
                                   ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".XXXXXX");
@@ -100,7 +100,7 @@ TEST(FileContentsTest, ReadsStandardInput) {
   EXPECT_EQ(contents->path(), "standard input");
 }
 
-// Once: what follows is the stream again.
+// The bytes are returned once; then the stream is read again.
 TEST(FileContentsTest, StandardInputMayBePutBack) {
   const auto bytes = std::make_shared<const std::string>("hello");
   UnreadStandardInput(FileContents("standard input", *bytes, bytes));
@@ -126,7 +126,7 @@ TEST(FileContentsTest, Errors) {
   EXPECT_EQ(FileContents::Open("").status().code(), absl::StatusCode::kNotFound);
 }
 
-// As somebody to whom the modes of files apply: root is asked for nothing.
+// Runs `body` as a user to whom file modes apply; root may do everything.
 class UnprivilegedTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -317,7 +317,7 @@ TEST(ReplaceFileTest, KeepsTheFormerFile) {
   }
 }
 
-// A process may have died between the two names: both are of the same file.
+// A process may have died between two renames, when both names are of the same file.
 TEST(ReplaceFileTest, GoesOnAfterAnInterruption) {
   const std::string directory = TestDirectory(), path = directory + "/last", former = directory + "/former";
   ASSERT_TRUE(WriteFileAtomically(path, "1").ok());

@@ -81,7 +81,7 @@ class Expander {
       return absl::NotFoundError(absl::StrCat(pattern, ": no file matches, expected one or more"));
     }
     if (result != 0) return ErrnoStatus(errno, pattern);
-    // By bytes, so that the order does not depend on the locale.
+    // Names are sorted by bytes, so that the order does not depend on the locale.
     std::vector<std::string> found(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
     std::sort(found.begin(), found.end());
     for (const std::string& path : found) {

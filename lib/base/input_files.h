@@ -1,4 +1,4 @@
-// What tools accept as inputs, turned into names of files.
+// Expands the input arguments of tools (files, directories, globs, lists) into names of files.
 
 #ifndef RUTILE_LIB_BASE_INPUT_FILES_H_
 #define RUTILE_LIB_BASE_INPUT_FILES_H_
@@ -11,18 +11,20 @@
 
 namespace rutile {
 
-// Each argument is one of
-//   a file, a pipe       as it is
-//   a directory          the regular files directly in it, sorted, without hidden ones
-//   a glob (* ? [...])   what it matches, sorted; only where no file has that name
-//   list:FILE            a name in each line, each one of the above (no list: again); blank lines and lines that start
-//                        with # are skipped; relative names are relative to the current directory; "list:-" is
+// Returns the files that the arguments name. Each argument is one of
+//
+//   a file, a pipe       which is returned as it is
+//   a directory          whose regular files are returned, sorted, without hidden ones and without subdirectories
+//   a glob (* ? [...])   whose matches are returned, sorted, unless a file has that very name
+//   list:FILE            with one name a line, each one of the above (but no list:); blank lines and lines that start
+//                        with # are skipped, relative names are relative to the current directory; "list:-" reads
 //                        standard input
-//   -                    standard input, once at most
-// The order of arguments is kept, and so are repetitions; shards of a set that were found are in the order of their
-// numbers. Names are not opened, but must exist. INVALID_ARGUMENT or NOT_FOUND: a missing file, a glob, directory or
-// list that gives nothing, "-" twice, no arguments, a set of shards that is not whole (CheckShards of
-// lib/base/shards.h: those found or named, but not those in a list).
+//   -                    which is standard input, at most once
+//
+// The order of the arguments is kept, and so are repetitions; shards of a set that were found are in the order of their
+// numbers. Files are not opened, but must exist. Fails with INVALID_ARGUMENT or NOT_FOUND for a missing file; a glob,
+// directory or list that gives nothing; "-" twice; no arguments; a set of shards that is not complete (see CheckShards
+// in lib/base/shards.h; shards in a list are not checked).
 absl::StatusOr<std::vector<std::string>> ExpandInputs(absl::Span<const std::string> arguments);
 
 }  // namespace rutile

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A directory of its own for each test, as current directory.
+// Gives each test a directory of its own as current directory.
 class InputFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -102,7 +102,7 @@ TEST_F(InputFilesTest, ShardsAreInOrderAndAllThere) {
   }
   EXPECT_FALSE(ExpandInputs({all[0], all[1]}).ok());
   EXPECT_THAT(Expand({all[1]}), ElementsAre(all[1]));
-  // What is listed was chosen.
+  // Shards in a list are not checked: the user chose them.
   Write("list", all[1] + "\n" + all[0] + "\n");
   EXPECT_THAT(Expand({"list:list"}), ElementsAre(all[1], all[0]));
 }

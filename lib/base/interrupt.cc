@@ -12,7 +12,7 @@ volatile std::sig_atomic_t received = 0;
 
 void Remember(int signal_number) {
   received = signal_number;
-  if (signal_number == SIGINT) std::signal(SIGINT, SIG_DFL);  // the next one is final
+  if (signal_number == SIGINT) std::signal(SIGINT, SIG_DFL);  // the next Ctrl-C ends the process
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ void Remember(int signal_number) {
 void InstallInterruptHandlers() {
   struct sigaction action = {};
   action.sa_handler = Remember;
-  action.sa_flags = SA_RESTART;  // a read that waits goes on; loops look at the flag between reads
+  action.sa_flags = SA_RESTART;  // a waiting read continues; loops check the flag between reads
   sigemptyset(&action.sa_mask);
   for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) sigaction(signal_number, &action, nullptr);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGUSR1 as a flag that long loops look at, so that nothing is cut off in the middle.
+// Turns SIGINT, SIGTERM and SIGUSR1 into a flag that long loops check, so that no work is cut off in the middle.
 
 #ifndef RUTILE_LIB_BASE_INTERRUPT_H_
 #define RUTILE_LIB_BASE_INTERRUPT_H_
@@ -7,20 +7,21 @@
 
 namespace rutile {
 
-// From now on the first signal sets the flag. A second SIGINT ends the process at once, as who presses Ctrl-C twice
-// wants; the others may come twice for one reason (Slurm's SIGTERM does: to the step, and through srun). SIGXFSZ is
-// ignored: a file that grows beyond `ulimit -f` is an error of writing it, as on a full disk.
+// From this call on, the first signal sets the flag. A second SIGINT ends the process at once, because a user who
+// presses Ctrl-C twice wants that; the other signals may come twice for one reason (Slurm sends SIGTERM to the step and
+// through srun). SIGXFSZ is ignored, so that a file that grows beyond `ulimit -f` is a write error, as on a full disk.
 void InstallInterruptHandlers();
 
-// The signal received, or 0.
+// Returns the signal received, or 0.
 int InterruptSignal();
 
-// CANCELLED naming the signal when one was received. Loops over structures, batches or steps call it once per round.
+// Returns CANCELLED naming the signal if one was received. Loops over structures, batches or steps call it once a
+// round.
 absl::Status CheckInterrupt();
 
-// As if the signal had come: to another process that this one works with.
+// Sets the flag as the signal would; used when another process of the same run received the signal.
 void SetInterrupt(int signal_number);
-// The same, or (0) as if none had come: for tests.
+// Sets the flag as the signal would, or clears it (0).
 void SetInterruptForTest(int signal_number);
 
 }  // namespace rutile

@@ -18,7 +18,7 @@
 
 namespace rutile {
 
-// Read fills up to `size` bytes; 0 is the end.
+// A stream of bytes. Read fills up to `size` bytes and returns their number; 0 is the end.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -28,8 +28,8 @@ class ByteSource {
 namespace {
 
 constexpr size_t kBuffer = size_t{1} << 20;
-constexpr size_t kMaxLine = size_t{1} << 28;  // a "line" of 256 MiB is no text, and gzip can make much out of little
-constexpr int64_t kSmall = 1 << 16;           // smaller files cost less to read than to map
+constexpr size_t kMaxLine = size_t{1} << 28;  // longer "lines" are no text; a small gzip file can make them
+constexpr int64_t kSmall = 1 << 16;           // bytes; smaller files cost less to read than to map
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 
 class FdSource : public ByteSource {
@@ -50,7 +50,7 @@ class FdSource : public ByteSource {
   std::string path_;
 };
 
-// Inflates what `input` holds, then what `source` gives (null: nothing more).
+// Inflates the bytes in `input`, then those that `source` returns (if not null).
 class GzipSource : public ByteSource {
  public:
   GzipSource(absl::string_view input, std::unique_ptr<ByteSource> source, std::string path)
@@ -125,7 +125,7 @@ class GzipSource : public ByteSource {
   int64_t members_ = 0;
 };
 
-// The front of a stream, read to see what it is, before the rest of it.
+// A stream whose first bytes were already read to recognize its format: returns these first, then the rest.
 class JoinedSource : public ByteSource {
  public:
   JoinedSource(std::string front, std::unique_ptr<ByteSource> rest)
@@ -165,7 +165,8 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
       const int file = ::open(reader.path_.c_str(), O_RDONLY | O_CLOEXEC);
       if (file < 0) return ErrnoStatus(errno, reader.path_);
       FdSource source(file, reader.path_);
-      auto bytes = std::make_shared<std::string>(info.st_size + 1, '\0');  // one more, to see the end
+      auto bytes =
+          std::make_shared<std::string>(info.st_size + 1, '\0');  // one byte more, to notice that the end was reached
       size_t size = 0;
       while (size < bytes->size()) {
         ASSIGN_OR_RETURN(const size_t n, source.Read(bytes->data() + size, bytes->size() - size));
@@ -176,11 +177,11 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
         reader.StartInMemory(absl::string_view(bytes->data(), size), bytes);
         return reader;
       }
-      // It has grown since: below.
+      // The file has grown since fstat; it is read as a stream below.
     }
     if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) {
       ASSIGN_OR_RETURN(const FileContents file, FileContents::Open(path));
-      // Fails for what is not mapped (an empty file), which does not matter.
+      // Advice fails for an empty file, which is not mapped; that does not matter.
       ::madvise(const_cast<char*>(file.data().data()), file.data().size(), MADV_SEQUENTIAL);
       reader.StartInMemory(file.data(), file.owner());
       return reader;
@@ -241,7 +242,7 @@ bool LineReader::Refill() {
   const size_t unread = end_ - cursor_;
   if (unread > 0 && cursor_ != buffer_.data()) std::memmove(buffer_.data(), cursor_, unread);
   if (buffer_.size() < kBuffer) buffer_.resize(kBuffer);
-  // Room for at least half a buffer: else short reads would move the same bytes again and again.
+  // At least half of the buffer must be free; otherwise short reads would move the same bytes again and again.
   if (unread > buffer_.size() / 2) buffer_.resize(2 * buffer_.size());
   cursor_ = buffer_.data();
   end_ = cursor_ + unread;
@@ -271,7 +272,7 @@ bool LineReader::NextSlow(absl::string_view* line) {
     }
   }
   line_begin_ = cursor_;
-  // A line before an error may be cut off: it is not given.
+  // The line before an error may be cut off, so it is not returned.
   if (cursor_ == end_ || !status_.ok()) return false;
   const size_t size = end_ - cursor_;
   last_line_.assign(cursor_, end_);

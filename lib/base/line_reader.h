@@ -1,4 +1,5 @@
-// Text, line by line, without copying: a mapped file, or a pipe or gzip stream through a buffer that is refilled.
+// Reads text line by line without copying, from a mapped file or, through a refilled buffer, from a pipe or gzip
+// stream.
 
 #ifndef RUTILE_LIB_BASE_LINE_READER_H_
 #define RUTILE_LIB_BASE_LINE_READER_H_
@@ -15,31 +16,34 @@
 
 namespace rutile {
 
-// Where bytes come from when they are not all in memory; see line_reader.cc.
+// Source of bytes that are not all in memory; see line_reader.cc.
 class ByteSource;
 
+// Reads the lines of a text file, plain or gzip, for parsers of all text formats.
+//
 //   ASSIGN_OR_RETURN(LineReader reader, LineReader::Open(path));
 //   absl::string_view line;
 //   while (reader.Next(&line)) ...
 //   RETURN_IF_ERROR(reader.status());
 //
-// Lines end in \n or \r\n, the last one perhaps in nothing. A UTF-8 byte order mark at the start is skipped. gzip is
-// recognized by its first bytes, and may hold several members. Memory: 1 MiB, or twice the longest line, plus mapped
-// pages, which the kernel may drop.
+// Lines end in \n or \r\n; the last line may lack an end. A UTF-8 byte order mark at the start is skipped. gzip is
+// recognized by its first bytes, and may have several members. A reader takes 1 MiB of memory, or twice the longest
+// line, plus mapped pages, which the kernel may drop.
 class LineReader {
  public:
-  // "-" is standard input. NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT for a directory; the message starts with the
-  // path. An empty file is no error here.
+  // Opens a file; "-" is standard input. Fails with NOT_FOUND, PERMISSION_DENIED, or INVALID_ARGUMENT for a directory;
+  // the message starts with the path. An empty file is no error.
   static absl::StatusOr<LineReader> Open(absl::string_view path);
-  // The same for bytes in memory; `path` is for messages.
+  // Reads from bytes in memory; `path` is for messages.
   static LineReader FromBytes(absl::string_view path, std::string bytes);
 
   LineReader(LineReader&&) noexcept;
   LineReader& operator=(LineReader&&) noexcept;
   ~LineReader();
 
-  // The next line without its end, valid until the next call of any member but the const ones. False at the end or
-  // after an error (see status). The byte behind the line, line.data()[line.size()], may be read: \n, \r or \0.
+  // Reads the next line, without its end, into `line`, which is valid until the next call of a non-const member.
+  // Returns false at the end or after an error (see status()). The byte behind the line, line.data()[line.size()], may
+  // be read: it is \n, \r or \0.
   bool Next(absl::string_view* line) {
     line_begin_ = cursor_;
     const char* const newline =
@@ -48,22 +52,23 @@ class LineReader {
     return Take(newline, newline + 1, line);
   }
 
-  // Lets Next give the last line again. Once, after a Next that returned true.
+  // Makes Next() return the last line again. May be called once after a Next() that returned true.
   void PutBack() {
     cursor_ = line_begin_;
     --line_number_;
   }
 
-  // Bytes not yet consumed: at least n, or all there are. Valid as a line is. Errors show in Next and status.
+  // Returns bytes not yet consumed: at least n, or all that are left. They are valid as long as a line is. Errors show
+  // in Next() and status().
   absl::string_view Prefix(size_t n);
 
-  // Not OK: reading failed, or the gzip data are damaged or cut off. Starts with the path.
+  // Not OK if reading failed, or gzip data are damaged or truncated. The message starts with the path.
   const absl::Status& status() const { return status_; }
-  // Of the line that Next gave last, counted from 1.
+  // Number of the line that Next() returned last, counted from 1.
   int64_t line_number() const { return line_number_; }
-  // As given; "standard input" for "-".
+  // The path as given; "standard input" for "-".
   const std::string& path() const { return path_; }
-  // No more than this many bytes follow; the largest int64_t when that is unknown.
+  // An upper bound of the bytes that follow; the largest int64_t if unknown.
   int64_t BytesLeftAtMost() const;
 
  private:
@@ -77,14 +82,14 @@ class LineReader {
     return true;
   }
   bool NextSlow(absl::string_view* line);
-  // Moves what is unread to the front and reads more behind it; false at the end and after an error.
+  // Moves unread bytes to the front of the buffer and reads more behind them; false at the end and after an error.
   bool Refill();
-  // Sets up for bytes that are all in memory, gzip or not.
+  // Starts reading from bytes that are all in memory, gzip or not.
   void StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner);
   void SkipByteOrderMark();
 
   std::string path_;
-  std::shared_ptr<const void> owner_;   // keeps what is mapped or given
+  std::shared_ptr<const void> owner_;   // keeps the mapped or given bytes alive
   std::unique_ptr<ByteSource> source_;  // null: all bytes are in [cursor_, end_)
   std::vector<char> buffer_;
   std::vector<char> last_line_;  // a copy with a \0 behind it, when no line end follows

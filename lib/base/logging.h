@@ -1,10 +1,13 @@
-// LOG, CHECK, DCHECK and VLOG: the only place that includes glog.
+// Defines LOG, CHECK, DCHECK and VLOG. This is the only header that includes glog.
 //
 // Debian's LibTorch logs through glog too, so both agree there. Other builds of LibTorch define macros of the same
-// names in c10/util/Logging.h; what c10 defined is dropped here, and LOG and CHECK mean glog's whatever the order of
-// the includes. No header that includes ATen includes this one.
+// names in c10/util/Logging.h; this header drops those, so that LOG and CHECK mean glog's in any order of includes. No
+// header that includes ATen includes this one.
 //
-// CHECK is for our own bugs. Whatever input or the environment can cause is an absl::Status.
+// CHECK is for our own bugs. Errors that input or environment can cause are an absl::Status.
+//
+//   CHECK_EQ(x.size(), y.size());
+//   LOG(WARNING) << path << ": no energies";
 
 #ifndef RUTILE_LIB_BASE_LOGGING_H_
 #define RUTILE_LIB_BASE_LOGGING_H_

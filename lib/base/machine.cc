@@ -25,7 +25,7 @@ std::string Contents(const char* path) {
   return text.str();
 }
 
-// Lower bits are wider registers.
+// In Highway's bit masks of targets, lower bits are wider registers.
 std::string ChosenInstructionSet() {
   const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return hwy::TargetName(targets & -targets);
@@ -34,7 +34,7 @@ std::string ChosenInstructionSet() {
 }  // namespace
 
 std::string CpuModel(const std::string& cpuinfo) {
-  // x86, POWER, and what some boards call themselves.
+  // Keys of the model on x86, on POWER, and on some boards.
   for (const absl::string_view key : {"model name", "cpu", "Model", "Hardware"}) {
     for (const absl::string_view line : absl::StrSplit(cpuinfo, '\n')) {
       const size_t colon = line.find(':');
@@ -48,7 +48,7 @@ std::string CpuModel(const std::string& cpuinfo) {
 Machine DescribeMachine() {
   Machine machine;
   utsname system = {};
-  ::uname(&system);  // fails for a bad pointer alone
+  ::uname(&system);  // fails only for a bad pointer
   machine.kernel = absl::StrCat(system.sysname, " ", system.release, " ", system.machine);
   machine.cpu = CpuModel(Contents("/proc/cpuinfo"));
   if (machine.cpu.empty()) machine.cpu = system.machine;

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// The number in a file; -1 where there is none ("max").
+// Returns the number in a file, or -1 if it contains none ("max").
 int64_t NumberIn(const std::string& path) {
   std::ifstream file(path);
   std::string text;
@@ -24,7 +24,7 @@ int64_t NumberIn(const std::string& path) {
   return number;
 }
 
-// The process's limit in either version of control groups; -1 where there is none.
+// Returns the process's memory limit in either version of control groups, or -1 if there is none.
 int64_t CgroupLimit() {
   std::ifstream file("/proc/self/cgroup");
   int64_t limit = -1;
@@ -38,7 +38,8 @@ int64_t CgroupLimit() {
     if (!unified && parts[1] != "memory") continue;
     const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     const std::string name = unified ? "/memory.max" : "/memory.limit_in_bytes";
-    // A group obeys its own limit and those of all above it. Inside a container the path may not exist: then the root.
+    // A group obeys its own limit and those of all its parents. Inside a container the path may not exist; then the
+    // root's limit counts.
     for (std::string path = parts[2];;) {
       take(NumberIn(absl::StrCat(root, path == "/" ? "" : path, name)));
       const size_t slash = path.rfind('/');
@@ -49,7 +50,7 @@ int64_t CgroupLimit() {
   return limit;
 }
 
-// Whole pages around [data, data + bytes).
+// Calls madvise(2) for the whole pages around [data, data + bytes).
 template <typename Use>
 void WithPages(const void* data, int64_t bytes, const Use& use) {
   if (bytes <= 0) return;
@@ -79,7 +80,7 @@ int64_t AvailableMemory() {
   return MemoryLimit();
 }
 
-// Advice: where it is refused (memory that is not mapped from a file), nothing is lost.
+// The result is ignored: if the kernel refuses the advice (for memory that is not mapped from a file), nothing is lost.
 void AdviseRandomAccess(const void* data, int64_t bytes) {
   WithPages(data, bytes, [](void* begin, size_t size) { (void)::madvise(begin, size, MADV_RANDOM); });
 }

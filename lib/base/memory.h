@@ -7,17 +7,17 @@
 
 namespace rutile {
 
-// Bytes that this process may use: the machine's memory or its cgroup's limit, whichever is less.
+// Returns the bytes that this process may use: the machine's memory or the limit of its cgroup, whichever is less.
 int64_t MemoryLimit();
 
-// Bytes that could be taken now without anything being swapped out: what the kernel reckons, at most MemoryLimit().
+// Returns the bytes that could be allocated now without swapping, as the kernel estimates; at most MemoryLimit().
 int64_t AvailableMemory();
 
-// For mapped bytes that are read here and there, in a file that does not fit into memory: nothing is read ahead of what
-// is asked for. (Where much is read ahead, as on network disks, each page would cost megabytes.)
+// Turns off read-ahead for mapped bytes that are read in random order from a file that does not fit into memory. (With
+// much read-ahead, as on network disks, each page would cost megabytes.)
 void AdviseRandomAccess(const void* data, int64_t bytes);
 
-// Begins to read mapped bytes that will be needed soon, without waiting for them.
+// Starts reading mapped bytes that will be needed soon, without waiting for them.
 void Prefetch(const void* data, int64_t bytes);
 
 }  // namespace rutile

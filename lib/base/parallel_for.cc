@@ -18,7 +18,7 @@
 namespace rutile {
 namespace {
 
-// Processors allowed by the cgroup (v2, then v1), or 0 when it sets no limit.
+// Returns the number of processors that the cgroup (v2, then v1) allows, or 0 if it sets no limit.
 int CgroupProcessors() {
   double quota = -1, period = -1;
   std::string word;
@@ -42,8 +42,8 @@ int AvailableProcessors() {
 
 namespace {
 
-// How often a thread looks for work, or for its end, before it sleeps: some 50 us, as long as what lies between two
-// loops of a training step. Waking a sleeping thread takes that long too.
+// Number of times that a thread looks for work, or for the end of a loop, before it sleeps: about 50 us, as long as the
+// pause between two loops of a training step. Waking a sleeping thread takes that long too.
 constexpr int kLooks = 1500;
 
 void Pause() {
@@ -57,13 +57,13 @@ void Pause() {
 }  // namespace
 
 struct ThreadPool::Shared {
-  std::mutex mutex;  // of sleep
+  std::mutex mutex;  // guards sleeping and waking
   std::condition_variable wake, done;
-  std::atomic<int64_t> generation{0};  // counts calls of For
-  std::atomic<int> working{0};         // threads still in the current call
+  std::atomic<int64_t> generation{0};  // number of calls of For so far
+  std::atomic<int> working{0};         // number of threads still in the current call
   std::atomic<bool> stop{false};
   int looks = 0;
-  // Of the current call: written before generation, read after it.
+  // Arguments of the current call: written before `generation`, read after it.
   const std::function<void(int64_t, int64_t, int)>* body = nullptr;
   int64_t n = 0, grain = 1;
   std::atomic<int64_t> next{0};
@@ -73,7 +73,7 @@ struct ThreadPool::Shared {
     for (int64_t begin; (begin = next.fetch_add(grain)) < n;) (*body)(begin, std::min(n, begin + grain), worker);
   }
 
-  // Returns when condition() is true.
+  // Spins, then sleeps, until condition() is true.
   template <typename Condition>
   void Wait(std::condition_variable* sleep, const Condition& condition) {
     for (int look = 0; look < looks; ++look) {
@@ -84,8 +84,8 @@ struct ThreadPool::Shared {
     sleep->wait(lock, condition);
   }
 
-  // After a change of what the other side waits for. The lock keeps the change from falling between its last look and
-  // its sleep.
+  // Wakes sleeping threads after a change that they wait for. The lock prevents the change from falling between a
+  // thread's last look and its sleep.
   void Notify(std::condition_variable* sleep) {
     { const std::lock_guard<std::mutex> lock(mutex); }
     sleep->notify_all();
@@ -104,7 +104,7 @@ struct ThreadPool::Shared {
 
 ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads), shared_(new Shared) {
   CHECK_GE(num_threads, 1);
-  // Looking costs others their processor where there are not enough.
+  // Spinning takes processors from other threads if there are fewer processors than threads.
   if (num_threads <= AvailableProcessors()) shared_->looks = kLooks;
   for (int worker = 1; worker < num_threads; ++worker) {
     shared_->threads.emplace_back([this, worker] { shared_->Run(worker); });

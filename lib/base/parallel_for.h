@@ -9,10 +9,17 @@
 
 namespace rutile {
 
-// Processors that this process may use: its affinity mask, and the cgroup's quota rounded up. At least 1.
+// Returns the number of processors that this process may use: those in its affinity mask, at most the cgroup's quota
+// rounded up. At least 1.
 int AvailableProcessors();
 
-// Threads that live as long as the object: starting one costs as much as thousands of atoms.
+// Runs loops on threads that live as long as the object: starting a thread costs as much as computing thousands of
+// atoms.
+//
+//   ThreadPool pool(num_threads);
+//   pool.For(num_atoms, /*grain=*/64, [&](int64_t begin, int64_t end, int worker) {
+//     for (int64_t i = begin; i < end; ++i) Compute(i, &scratch[worker]);
+//   });
 class ThreadPool {
  public:
   // num_threads >= 1 counts the calling thread, so 1 starts none.
@@ -23,8 +30,8 @@ class ThreadPool {
 
   int num_threads() const { return num_threads_; }
 
-  // Calls body(begin, end, worker) for consecutive pieces of at most `grain` indices; worker < num_threads() tells
-  // scratch space apart. Threads take pieces as they become free. Returns when all are done. Not reentrant.
+  // Calls body(begin, end, worker) for consecutive ranges of at most `grain` indices in [0, n); worker < num_threads()
+  // selects scratch space. Threads take ranges as they become free. Returns when all are done. Not reentrant.
   void For(int64_t n, int64_t grain, const std::function<void(int64_t begin, int64_t end, int worker)>& body);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using Pieces = std::vector<std::pair<int64_t, int64_t>>;
 
-// The pieces of one call, sorted; checks the workers' numbers.
+// Returns the ranges of one call, sorted, and checks the workers' numbers.
 Pieces PiecesOf(ThreadPool* pool, int64_t n, int64_t grain) {
   std::mutex mutex;
   Pieces pieces;
@@ -50,7 +50,7 @@ TEST_P(ThreadPoolTest, ManyCallsSeeTheWholeWork) {
   ThreadPool pool(GetParam());
   std::vector<int64_t> values(64);
   for (int call = 1; call <= 5000; ++call) {
-    // Not atomic: a call that returned early would race with the check.
+    // The counter is not atomic, so that a call that returned early would race with the check.
     pool.For(values.size(), 5, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) values[i] += i;
     });
@@ -59,7 +59,7 @@ TEST_P(ThreadPoolTest, ManyCallsSeeTheWholeWork) {
   for (int64_t i = 0; i < 64; ++i) EXPECT_EQ(values[i], 5000 * i);
 }
 
-// Threads that have gone to sleep, or are just about to, wake up.
+// Tests that sleeping threads, and threads about to sleep, wake up.
 TEST_P(ThreadPoolTest, CallsAfterAPause) {
   ThreadPool pool(GetParam());
   for (int call = 0; call < 200; ++call) {
@@ -83,7 +83,7 @@ TEST_P(ThreadPoolTest, AWorkerRunsOnePieceAtATime) {
   });
 }
 
-// The sum of each piece, combined in the order of pieces: the same bits with any number of threads.
+// Sums each range, and adds the sums in the order of ranges: the same bits with any number of threads.
 TEST_P(ThreadPoolTest, SumsPerPieceHaveTheSameBits) {
   const auto sum = [](int num_threads) {
     ThreadPool pool(num_threads);

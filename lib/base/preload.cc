@@ -36,7 +36,7 @@ bool IsRegular(absl::string_view path, struct stat* info) {
   return path != "-" && ::stat(std::string(path).c_str(), info) == 0 && S_ISREG(info->st_mode);
 }
 
-// A mapping of `size` bytes that goes with its last owner.
+// A mapping of `size` bytes that is unmapped with its last owner.
 std::shared_ptr<void> Owned(void* address, size_t size) {
   return std::shared_ptr<void>(address, [size](void* p) { ::munmap(p, size); });
 }
@@ -69,15 +69,16 @@ absl::StatusOr<FileContents> ReadToRam(const std::string& path, const PreloadOpt
   void* const address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return ErrnoStatus(errno, path);
   const std::shared_ptr<void> owner = Owned(address, size);
-  (void)::madvise(address, size, MADV_HUGEPAGE);  // fewer misses of the address cache; advice, may be refused
+  (void)::madvise(address, size, MADV_HUGEPAGE);  // saves TLB misses; the kernel may refuse
   RETURN_IF_ERROR(ReadInto(fd, path, options.num_threads, static_cast<char*>(address), info.st_size));
-  (void)::mprotect(address, size, PROT_READ);  // as a mapped file is
+  (void)::mprotect(address, size, PROT_READ);  // read-only, like a mapped file
   return FileContents(path, absl::string_view(static_cast<const char*>(address), size), owner);
 }
 
 // ---- copies in shared memory
 
-// The copy's name, "PATH-CONTENT": digits of the real path, and of what changes when the file does.
+// Returns the copy's name, "PATH-CONTENT": hash digits of the real path, and of the facts that change when the file
+// does.
 struct CopyName {
   std::string path, content;
   std::string text() const { return absl::StrCat(path, "-", content); }
@@ -95,7 +96,7 @@ absl::Status MakePrivateDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return ErrnoStatus(errno, absl::StrCat("cannot make the directory ", path));
   }
-  // Anyone may write to shared memory: what another user has put there under this name is not trusted.
+  // Any user may write to shared memory, so a file that another user put there under this name is not trusted.
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
   if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 077) == 0) return absl::OkStatus();
@@ -103,7 +104,7 @@ absl::Status MakePrivateDirectory(const std::string& path) {
       absl::StrCat(path, ": expected a directory of user ", ::geteuid(), " that nobody else can enter; remove it"));
 }
 
-// The process that writes "NAME.tmp.PID"; 0 when the name is another.
+// Returns the process that writes "NAME.tmp.PID", or 0 if the name is of another form.
 pid_t WriterOf(absl::string_view name) {
   const size_t dot = name.rfind(kTemporary);
   int pid = 0;
@@ -111,7 +112,7 @@ pid_t WriterOf(absl::string_view name) {
   return pid;
 }
 
-// Copies of what the file was before, and beginnings of copies by processes that are gone.
+// Removes copies of earlier versions of the file, and unfinished copies by processes that have ended.
 void RemoveOldCopies(const std::string& directory, const CopyName& copy) {
   DIR* const entries = ::opendir(directory.c_str());
   if (entries == nullptr) return;
@@ -139,7 +140,7 @@ absl::Status CopyToShm(const std::string& from, const std::string& to, int num_t
     ::unlink(temporary.c_str());
   };
   const std::string what = absl::StrCat("cannot copy ", from, " to ", to);
-  // Takes the pages now: a mapping that finds none later is killed, not told.
+  // Allocates the pages now: a process whose mapping finds no page later is killed without an error.
   if (const int error = ::posix_fallocate(out, 0, info.st_size); error != 0) return ErrnoStatus(error, what);
   void* const address = ::mmap(nullptr, info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, out, 0);
   if (address == MAP_FAILED) return ErrnoStatus(errno, what);

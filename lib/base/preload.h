@@ -1,5 +1,5 @@
-// Files that are read again and again, in any order, brought into memory before they are used: a mapped file's pages
-// come from the disk when they are touched, and may be thrown out again under pressure.
+// Brings files that training reads again and again, in random order, into memory before use. Pages of a mapped file are
+// read from disk when they are first touched, and may be dropped under memory pressure.
 
 #ifndef RUTILE_LIB_BASE_PRELOAD_H_
 #define RUTILE_LIB_BASE_PRELOAD_H_
@@ -14,33 +14,37 @@
 
 namespace rutile {
 
-// kNone: the file is mapped. kRam: its bytes are read into this process's memory, by all threads at once. kShm: the
-// same, into a file in shared memory, which other processes and later runs map instead of copying again.
+// How a file's bytes get into memory. kNone maps the file. kRam reads its bytes into this process's memory with all
+// threads at once. kShm reads them into a file in shared memory, which other processes and later runs map instead of
+// copying again.
 enum class Preload { kNone, kRam, kShm };
 
 absl::string_view PreloadName(Preload preload);                // "shm"
 absl::StatusOr<Preload> ParsePreload(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
+// How and where to preload.
 struct PreloadOptions {
   Preload preload = Preload::kNone;
   int num_threads = 1;
-  // kShm: copies are in rutile-UID of it, which only that user can enter. A copy is known by the file's real path,
-  // device, inode, size and time of change. It stays until the machine restarts or someone removes it; when its file
-  // has changed since, the next OpenPreloaded of that path replaces it (who has mapped the old one keeps it).
+  // With kShm, copies are in the folder rutile-UID below this one, which only that user can enter. A copy is identified
+  // by the file's real path, device, inode, size and time of change. It stays until the machine restarts or someone
+  // removes it; if its file has changed since, the next OpenPreloaded of that path replaces it (processes that have
+  // mapped the old copy keep it).
   std::string shm_root = "/dev/shm";
 };
 
-// The file's bytes, which path() and messages call by its own name. What is no regular file is read to its end, as by
-// FileContents::Open, whose errors come here, too. DATA_LOSS: the file became shorter meanwhile. PERMISSION_DENIED: the
-// directory of copies is somebody else's. RESOURCE_EXHAUSTED: no room for the bytes.
+// Opens a file with its bytes brought into memory; path() and messages give the file's own name. A path that is no
+// regular file is read to its end, as by FileContents::Open, whose errors are also returned here. DATA_LOSS: the file
+// became shorter meanwhile. PERMISSION_DENIED: the directory of copies belongs to another user. RESOURCE_EXHAUSTED:
+// there is no room for the bytes.
 absl::StatusOr<FileContents> OpenPreloaded(absl::string_view path, const PreloadOptions& options);
 
-// RESOURCE_EXHAUSTED with figures when these files do not fit together: into the memory that is available, and with
-// kShm (where what is there already does not count) into what is free in shared memory. Better asked for all before the
-// first is read. Paths that are no regular files do not count.
+// Fails with RESOURCE_EXHAUSTED, giving sizes, if these files do not fit together into available memory and, with kShm,
+// into free shared memory (copies that exist already do not count). Call it for all files before reading the first.
+// Paths that are no regular files do not count.
 absl::Status CheckPreloadRoom(absl::Span<const std::string> paths, const PreloadOptions& options);
 
-// "/dev/shm/rutile-1000", for messages.
+// Returns the directory of copies, for messages: "/dev/shm/rutile-1000".
 std::string PreloadDirectory(const PreloadOptions& options);
 
 }  // namespace rutile

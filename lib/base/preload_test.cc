@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// What a directory holds, hidden files apart.
+// Lists a directory without hidden files.
 std::vector<std::string> Listing(const std::string& directory) {
   std::vector<std::string> names;
   DIR* const entries = ::opendir(directory.c_str());
@@ -33,7 +33,7 @@ std::vector<std::string> Listing(const std::string& directory) {
   return names;
 }
 
-// Longer than one thread's piece, not a multiple of it.
+// A length above one thread's piece, and no multiple of it.
 std::string LongText(char seed) {
   std::string text(40000001, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(seed + i * 31 + i / 4096);
@@ -101,7 +101,7 @@ TEST_P(PreloadShmTest, CopiesOnceAndReplacesWhatIsOld) {
   const std::string copy = directory + "/" + Listing(directory)[0];
   ASSERT_EQ(::stat(copy.c_str(), &info), 0);
   const ino_t inode = info.st_ino;
-  // Under another spelling of its path, and in another process.
+  // The copy is also found under another spelling of its path, as by another process.
   ASSERT_TRUE(OpenPreloaded(options_.shm_root + "/./data", options_).ok());
   ASSERT_EQ(::stat(copy.c_str(), &info), 0);
   EXPECT_EQ(info.st_ino, inode);
@@ -120,7 +120,7 @@ TEST_P(PreloadShmTest, RemovesWhatKilledProcessesLeft) {
   Write("text");
   const std::string directory = PreloadDirectory(options_);
   ASSERT_TRUE(OpenPreloaded(path_, options_).ok());
-  // Of a process that lives, and of one that does not: processes have numbers below 2^22.
+  // One file of a living process, and one of a process that does not exist: process numbers are below 2^22.
   const std::string living = absl::StrCat(directory, "/0-0.tmp.", ::getpid());
   const std::string dead = absl::StrCat(directory, "/0-0.tmp.2000000000");
   ASSERT_TRUE(WriteFileAtomically(living, "x").ok() && WriteFileAtomically(dead, "x").ok());
@@ -137,7 +137,7 @@ TEST_P(PreloadShmTest, RefusesADirectoryThatOthersCanEnter) {
   const absl::Status open = OpenPreloaded(path_, options_).status();
   EXPECT_TRUE(absl::IsPermissionDenied(open)) << open;
   EXPECT_THAT(std::string(open.message()), HasSubstr(directory));
-  // Nor a link to one, whoever owns what it leads to.
+  // A link to a directory is refused too, whoever owns the directory.
   ASSERT_EQ(::rmdir(directory.c_str()), 0);
   ASSERT_EQ(::mkdir((directory + ".real").c_str(), 0700), 0);
   ASSERT_EQ(::symlink((directory + ".real").c_str(), directory.c_str()), 0);

@@ -19,7 +19,7 @@ std::string FormatRate(double rate) {
 }
 
 std::string FormatDuration(double seconds) {
-  constexpr double kLongest = 1000 * 3600.0;  // beyond a month nobody counts
+  constexpr double kLongest = 1000 * 3600.0;  // 1000 hours; longer estimates are not shown
   if (!(seconds < kLongest)) return "a long time";
   const int64_t whole = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
   const int64_t minutes = whole / 60;
@@ -59,7 +59,7 @@ void ProgressBar::Add(int64_t n) {
   done_.fetch_add(n, std::memory_order_relaxed);
   const int64_t now_ms = static_cast<int64_t>(Seconds() * 1000);
   if (now_ms < next_draw_ms_.load(std::memory_order_relaxed)) return;
-  // Whoever comes while another thread draws has nothing to add to the picture.
+  // A thread that finds another one drawing returns: its line would be the same.
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !active_ || now_ms < next_draw_ms_) return;
   next_draw_ms_ = now_ms + kDrawEveryMs;

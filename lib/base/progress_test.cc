@@ -49,7 +49,7 @@ TEST(FormatProgressTest, FitsTheWidth) {
   EXPECT_EQ(FormatProgress("featurize", 1, 2, 1, -1), "");
 }
 
-// What `body` writes to standard error while that is a terminal (or a pipe).
+// Returns what `body` writes to standard error while that is a terminal (or a pipe).
 std::string Captured(bool terminal, const std::function<void()>& body) {
   int from, to;
   if (terminal) {
@@ -67,7 +67,7 @@ std::string Captured(bool terminal, const std::function<void()>& body) {
   body();
   ::dup2(saved, STDERR_FILENO);
   for (const int fd : {saved, to}) ::close(fd);
-  // Until the other end is closed: a pseudoterminal hands its bytes on with a delay.
+  // Reads until the other end is closed: a pseudoterminal delivers its bytes with a delay.
   std::string output;
   char buffer[4096];
   for (ssize_t size; (size = ::read(from, buffer, sizeof(buffer))) > 0;) output.append(buffer, size);

@@ -1,4 +1,4 @@
-// Goes through chunks of an input, the next of which is read while one is worked on.
+// Overlaps input with computation: reads the next chunk while one is being processed.
 
 #ifndef RUTILE_LIB_BASE_READ_AHEAD_H_
 #define RUTILE_LIB_BASE_READ_AHEAD_H_
@@ -11,9 +11,10 @@
 
 namespace rutile {
 
-// For chunks one after the other, up to the one whose member `last` is true: read(chunk) fills it, compute(chunk) works
-// on it, while, if `ahead`, another thread reads the next; done(chunk) follows when both have succeeded. Two chunks are
-// used in turn and keep their memory. Returns the first error, compute's before that of the chunk read meanwhile.
+// Processes chunks in order, up to the one whose member `last` is true: read(chunk) fills it, compute(chunk) processes
+// it while, if `ahead`, another thread reads the next, and done(chunk) follows when both have succeeded. Two chunks are
+// used alternately and keep their memory. Returns the first error; compute's error takes precedence over that of the
+// chunk read meanwhile.
 template <typename Chunk>
 absl::Status ForEachChunk(bool ahead, const std::function<absl::Status(Chunk*)>& read,
                           const std::function<absl::Status(Chunk*)>& compute,
@@ -31,7 +32,7 @@ absl::Status ForEachChunk(bool ahead, const std::function<absl::Status(Chunk*)>&
       });
     absl::Status status = compute(&chunk);
     if (reading.valid()) {
-      // What comes first in the input is reported first, with or without another thread.
+      // The error that comes first in the input is reported first, with or without another thread.
       const ProfileScope scope(Stage::kWaitForData);
       const absl::Status read_status = reading.get();
       if (status.ok()) status = read_status;

@@ -13,7 +13,7 @@ struct Chunk {
   bool last = false;
 };
 
-// Goes through `count` chunks; those of these numbers fail.
+// Processes `count` chunks; those with the given numbers fail.
 struct Passes {
   Passes(bool ahead, int count, int bad_read = -1, int bad_compute = -1) {
     int next = 0;

@@ -24,7 +24,7 @@ Sha256::~Sha256() { EVP_MD_CTX_free(context_); }
 void Sha256::Update(absl::string_view bytes) { CHECK_EQ(EVP_DigestUpdate(context_, bytes.data(), bytes.size()), 1); }
 
 std::string Sha256::HexDigest() const {
-  EVP_MD_CTX* const copy = EVP_MD_CTX_new();  // reading the digest ends a context
+  EVP_MD_CTX* const copy = EVP_MD_CTX_new();  // EVP_DigestFinal_ex ends its context
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   CHECK(copy != nullptr && EVP_MD_CTX_copy_ex(copy, context_) == 1 && EVP_DigestFinal_ex(copy, digest, &size) == 1);
@@ -40,7 +40,7 @@ std::string Sha256Hex(absl::string_view bytes) {
 
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
   if (path == "-") return absl::InvalidArgumentError("standard input cannot be read a second time to hash it");
-  // Read, not mapped: pages of large inputs would count as this process's memory a second time.
+  // The file is read, not mapped, because mapped pages of large inputs would count as this process's memory again.
   const int fd = ::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return ErrnoStatus(errno, path);
   Sha256 sha256;

@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4): says which inputs a file was made from. By OpenSSL, which uses the processor's instructions.
+// SHA-256 (FIPS 180-4), by which a file records the inputs it was made from. OpenSSL computes it with the processor's
+// instructions.
 
 #ifndef RUTILE_LIB_BASE_SHA256_H_
 #define RUTILE_LIB_BASE_SHA256_H_
@@ -12,6 +13,7 @@ struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
 namespace rutile {
 
+// Hashes bytes that come piece by piece.
 class Sha256 {
  public:
   Sha256();
@@ -20,7 +22,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void Update(absl::string_view bytes);
-  // 64 hex digits of all bytes so far; more may follow.
+  // Returns 64 hex digits for all bytes so far; more may follow.
   std::string HexDigest() const;
 
  private:
@@ -29,7 +31,7 @@ class Sha256 {
 
 std::string Sha256Hex(absl::string_view bytes);
 
-// Of a file's content. Fails for "-": what standard input gave cannot be read again.
+// Hashes a file's content. Fails for "-", because standard input cannot be read twice.
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path);
 
 }  // namespace rutile

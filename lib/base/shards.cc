@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kDigits = 5;
 constexpr absl::string_view kOf = "-of-";
 
-// Where the extension of a path begins; at its end when there is none.
+// Returns the position of a path's extension, or the path's end if there is none.
 size_t ExtensionOf(absl::string_view path) {
   const size_t slash = path.rfind('/');
   const size_t name = slash == absl::string_view::npos ? 0 : slash + 1;
@@ -25,7 +25,7 @@ size_t ExtensionOf(absl::string_view path) {
   return dot == absl::string_view::npos || dot <= name ? path.size() : dot;
 }
 
-// Takes "TEXT00012" off the end of `from`; false when it does not end so.
+// Removes "TEXT00012" from the end of `from`; false if it does not end so.
 bool ConsumeNumber(absl::string_view text, absl::string_view* from, int* number) {
   size_t begin = from->size();
   while (begin > 0 && absl::ascii_isdigit((*from)[begin - 1])) --begin;
@@ -37,7 +37,7 @@ bool ConsumeNumber(absl::string_view text, absl::string_view* from, int* number)
 
 // The shards of one set that are among the inputs.
 struct Set {
-  std::map<int, std::set<int>> shards;  // by the number of shards that they were made for
+  std::map<int, std::set<int>> shards;  // by number of shards in the set
   std::set<std::string> named;
   bool found = false;
 };
@@ -75,7 +75,7 @@ std::optional<Shard> ParseShardName(absl::string_view path) {
   if (!ConsumeNumber(kOf, &rest, &shard.num_shards) || !ConsumeNumber("-", &rest, &shard.shard)) return std::nullopt;
   if (shard.shard < 1 || shard.shard > shard.num_shards) return std::nullopt;
   shard.set = absl::StrCat(rest, path.substr(dot));
-  // The same digits back, or it is somebody else's name.
+  // If the digits differ from those that ShardName writes, the name is not one of ours.
   if (ShardName(shard.set, shard.shard, shard.num_shards) != path) return std::nullopt;
   return shard;
 }

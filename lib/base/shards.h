@@ -1,4 +1,4 @@
-// Files that are parts of one set, by their names: "x-00003-of-00016.safetensors" is the third of sixteen.
+// Names of files that are parts (shards) of one set: "x-00003-of-00016.safetensors" is the third of sixteen.
 
 #ifndef RUTILE_LIB_BASE_SHARDS_H_
 #define RUTILE_LIB_BASE_SHARDS_H_
@@ -13,17 +13,18 @@
 
 namespace rutile {
 
-// "run/x.safetensors", 3, 16 -> "run/x-00003-of-00016.safetensors". Shards count from 1, in five digits or as many as
-// it takes. "-" has no shards: it stays.
+// Returns the name of a shard: "run/x.safetensors", 3, 16 -> "run/x-00003-of-00016.safetensors". Shards count from 1,
+// in at least five digits. "-" has no shards and is returned unchanged.
 std::string ShardName(absl::string_view path, int shard, int num_shards);
 
+// The parts of a shard's name.
 struct Shard {
   std::string set;  // the name without the shard: "run/x.safetensors"
   int shard = 0;    // 1 .. num_shards
   int num_shards = 0;
 };
 
-// What ShardName made; nothing for other names.
+// Parses a name made by ShardName; nullopt for other names.
 std::optional<Shard> ParseShardName(absl::string_view path);
 
 // How an input came to be among the inputs.
@@ -33,15 +34,16 @@ enum class InputOrigin {
   kListed,  // in a list:FILE
 };
 
+// An input and where it comes from.
 struct InputFile {
   std::string path;
   InputOrigin origin = InputOrigin::kNamed;
 };
 
-// Whether each set of shards is whole. INVALID_ARGUMENT naming the first shard that is missing, or both sets when one
-// name is there in sets of different numbers (one is left from an earlier run). A set is looked at when a shard of it
-// was found, or when two of it were named: a shard named alone is meant alone, as in a job for each shard, and what is
-// listed was chosen.
+// Checks that each set of shards is complete. Fails with INVALID_ARGUMENT naming the first missing shard, or naming
+// both sets if shards of one name belong to sets of different sizes (one is left from an earlier run). A set is checked
+// if a shard of it was found, or if two of it were named: a single named shard is meant alone, as in one job per shard,
+// and a list is a deliberate choice.
 absl::Status CheckShards(absl::Span<const InputFile> files);
 
 }  // namespace rutile

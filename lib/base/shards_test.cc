@@ -79,7 +79,7 @@ TEST(CheckShardsTest, RefusesTwoSetsOfOneName) {
   std::vector<InputFile> files = Files(InputOrigin::kFound, {1, 2}, 2);
   for (const InputFile& file : Files(InputOrigin::kFound, {1, 2, 3}, 3)) files.push_back(file);
   EXPECT_THAT(Error(files), HasSubstr("d/x-00001-of-00002.safetensors and d/x-00001-of-00003.safetensors are both"));
-  // In two directories they are two sets.
+  // Equal names in two directories are two sets.
   files = Files(InputOrigin::kFound, {1, 2}, 2);
   files.push_back({"e/x-00001-of-00001.safetensors", InputOrigin::kFound});
   EXPECT_EQ(Error(files), "");

@@ -1,4 +1,4 @@
-// Shares of a number of things.
+// Computes shares of a number, for fractions that users give as decimals, such as a share of the batches of an epoch.
 
 #ifndef RUTILE_LIB_BASE_SHARE_H_
 #define RUTILE_LIB_BASE_SHARE_H_
@@ -9,10 +9,10 @@
 
 namespace rutile {
 
-// fraction of n, rounded down: floor(fraction * n) of the decimal number that was given. 0.29 of 100 is 29, where the
-// double nearest to 0.29 makes 28.999999999999996. n: 0 to 2^49; fraction: 0 to 1.
+// Returns floor(fraction * n) for the decimal number that the user wrote: 0.29 of 100 is 29, although the double
+// nearest to 0.29 gives 28.999999999999996. n: 0 to 2^49; fraction: 0 to 1.
 inline int64_t ShareOf(double fraction, int64_t n) {
-  // The double of a decimal is off by half an epsilon, the product by as much again.
+  // The double of a decimal is off by half an epsilon, and the product by as much again.
   constexpr double kRounding = 1 + 4 * std::numeric_limits<double>::epsilon();
   return static_cast<int64_t>(std::floor(fraction * static_cast<double>(n) * kRounding));
 }

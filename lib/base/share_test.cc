@@ -7,7 +7,7 @@
 namespace rutile {
 namespace {
 
-// Integers say what the decimals mean.
+// Integer arithmetic gives the exact shares of the decimals.
 TEST(ShareTest, IsThatOfTheDecimal) {
   EXPECT_EQ(ShareOf(0.29, 100), 29);
   for (const int64_t parts : {10, 100, 1000}) {

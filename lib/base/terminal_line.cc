@@ -24,7 +24,7 @@ int TerminalLineWidth() {
 }
 
 void DrawTerminalLine(absl::string_view line, absl::string_view end) {
-  // Then erase what a longer line left behind.
+  // The escape sequence erases the rest of a longer line.
   const std::string text = absl::StrCat("\r", line.substr(0, std::max(0, TerminalLineWidth())), "\x1b[K", end);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);

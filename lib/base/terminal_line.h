@@ -1,4 +1,4 @@
-// A line at the bottom of the terminal that is drawn over and over: for progress.
+// Draws a line at the bottom of the terminal over and over, to show progress.
 
 #ifndef RUTILE_LIB_BASE_TERMINAL_LINE_H_
 #define RUTILE_LIB_BASE_TERMINAL_LINE_H_
@@ -9,14 +9,14 @@
 
 namespace rutile {
 
-// Whether standard error is a terminal that can go back to the start of a line. Logs and pipes see nothing.
+// True if standard error is a terminal that can return to the start of a line. Logs and pipes cannot.
 bool CanDrawLines();
 
-// Columns to use: one less than there are, or some terminals go to the next line.
+// Returns the columns to use: one less than the terminal has, because some terminals wrap a full line.
 int TerminalLineWidth();
 
-// Writes the line over what stands there, cut to the width; `end` follows ("\n" to leave it there). UTF-8 is not known:
-// the line is ASCII.
+// Overwrites the current line of the terminal with `line`, cut to the width, followed by `end` ("\n" leaves it there).
+// The line must be ASCII; UTF-8 is not handled.
 void DrawTerminalLine(absl::string_view line, absl::string_view end);
 
 }  // namespace rutile

@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-// Standard error as a terminal of some width, while the object lives.
+// Makes standard error a terminal of a given width while the object lives.
 class FakeTerminal {
  public:
   explicit FakeTerminal(unsigned short columns) : saved_(::dup(STDERR_FILENO)) {
@@ -29,7 +29,7 @@ class FakeTerminal {
     Restore();
     ::close(master_);
   }
-  // What was written. Standard error is what it was from now on.
+  // Returns the bytes written, and restores standard error.
   std::string Output() {
     Restore();
     std::string output;

@@ -1,4 +1,4 @@
-// Text from files in tables.
+// Makes text from files safe for cells of tab-separated tables.
 
 #ifndef RUTILE_LIB_BASE_TSV_CELL_H_
 #define RUTILE_LIB_BASE_TSV_CELL_H_
@@ -10,7 +10,7 @@
 
 namespace rutile {
 
-// Names come from files; a tab or a line end inside one would shift the columns.
+// Replaces tabs and line ends by spaces. Names come from files; such a character would shift the columns.
 inline std::string TsvCell(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\t", " "}, {"\n", " "}, {"\r", " "}});
 }

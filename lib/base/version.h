@@ -1,4 +1,4 @@
-// The version of rutile: in --version, in the metadata of every file written, and in CHANGELOG.md.
+// The version of rutile, which appears in --version, in the metadata of every file written, and in CHANGELOG.md.
 
 #ifndef RUTILE_LIB_BASE_VERSION_H_
 #define RUTILE_LIB_BASE_VERSION_H_

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kSplitNames[] = {"train", "valid", "test"};
 constexpr size_t kShownNames = 5;
-constexpr int64_t kItemsPerRound = 16384;  // some ten milliseconds
+constexpr int64_t kItemsPerRound = 16384;  // about ten milliseconds
 
 struct TripleHash {
   size_t operator()(const Triple& t) const {
@@ -36,7 +36,7 @@ std::string Show(const TextTriple& triple) {
   return absl::StrCat(JsonQuote(triple.head), " ", JsonQuote(triple.relation), " ", JsonQuote(triple.tail));
 }
 
-// Names of one kind while triples are read.
+// The names of one kind (entities or relations) while triples are read.
 class Names {
  public:
   Names(const char* what, int64_t limit) : what_(what), limit_(limit) {}
@@ -52,9 +52,9 @@ class Names {
   const char* what() const { return what_; }
   bool fixed() const { return fixed_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  // kUnknown when the names are fixed and it is not among them, or not known yet.
+  // Returns kUnknown if the name has no id.
   int32_t Find(absl::string_view name) const { return vocabulary_.Find(name); }
-  // kUnknown when there are as many as may be.
+  // Returns kUnknown if the name is new and the limit is reached.
   int32_t Add(absl::string_view name) {
     if (vocabulary_.size() >= limit_) return vocabulary_.Find(name);
     return vocabulary_.Add(name);
@@ -66,7 +66,7 @@ class Names {
     trained_[id] = true;
   }
   bool IsTrained(int32_t id) const { return id >= 0 && id < static_cast<int64_t>(trained_.size()) && trained_[id]; }
-  // Remembers a name that no training triple has.
+  // Records a name that no training triple has.
   void MarkUnseen(absl::string_view name) {
     if (unseen_.emplace(name).second && unseen_names_.size() < kShownNames) unseen_names_.emplace_back(name);
   }
@@ -112,13 +112,13 @@ class Builder {
   }
 
  private:
-  // What the line is, as far as it goes into the graph.
+  // Whether a line goes into the graph.
   enum class Verdict { kTake, kLeave };
 
   KnowledgeGraph& graph() { return result_.graph; }
   BuildGraphReport& report() { return result_.report; }
 
-  // kLeave, with the finding counted, or the error that it is.
+  // Returns kLeave and counts the finding, or returns the finding as an error.
   static absl::StatusOr<Verdict> Handle(Handling handling, const TripleReader& reader, absl::string_view what,
                                         Finding* finding) {
     if (handling == Handling::kRefuse) {
@@ -201,7 +201,7 @@ class Builder {
     RETURN_IF_ERROR(AddNew(reader, &entities_, text.head, &triple->head));
     RETURN_IF_ERROR(AddNew(reader, &relations_, text.relation, &triple->relation));
     RETURN_IF_ERROR(AddNew(reader, &entities_, text.tail, &triple->tail));
-    uint8_t& splits = triples_[*triple];  // a bit for each that has it
+    uint8_t& splits = triples_[*triple];  // a bit for each split that has it
     const uint8_t others = splits;
     const uint8_t own = static_cast<uint8_t>(1 << split_);
     splits |= own;
@@ -220,7 +220,7 @@ class Builder {
     return Verdict::kTake;
   }
 
-  // The first name of the triple that has no id although names of its kind are fixed; null: none.
+  // Returns the first name of the triple that has no id although names of its kind are fixed; null if there is none.
   std::pair<const Names*, absl::string_view> Lacking(const TextTriple& text, const Triple& triple) const {
     if (entities_.fixed() && triple.head < 0) return {&entities_, text.head};
     if (relations_.fixed() && triple.relation < 0) return {&relations_, text.relation};
@@ -242,7 +242,7 @@ class Builder {
     std::string what;
     const auto check = [&](Names* names, absl::string_view name, int32_t id) {
       if (names->IsTrained(id)) return;
-      // Ids are all that counted files say; people know names.
+      // Counted files contain only ids; the message gives the name.
       if (id >= 0) name = names->vocabulary().name(id);
       names->MarkUnseen(name);
       if (what.empty()) what = absl::StrCat("the ", names->what(), " ", JsonQuote(name), " is in no training triple");
@@ -300,7 +300,7 @@ class Builder {
     return absl::OkStatus();
   }
 
-  // Gives built vocabularies the order of their names' bytes.
+  // Sorts the vocabularies that were built from triples by the names' bytes.
   void SortNames() {
     const auto sort = [](std::vector<std::string>* names, std::vector<std::string>* labels) {
       std::vector<int32_t> order(names->size());

@@ -75,7 +75,7 @@ TEST(BuildGraphTest, TellsHowManyLinesAreRead) {
   options.on_progress = [&](int64_t lines) { told.push_back(lines); };
   const absl::StatusOr<BuiltGraph> built = BuildGraph(options);
   ASSERT_TRUE(built.ok()) << built.status();
-  EXPECT_GT(told.size(), 4);  // on the way, too
+  EXPECT_GT(told.size(), 4);  // progress is also reported on the way
   EXPECT_EQ(std::accumulate(told.begin(), told.end(), int64_t{0}), 40002);
 }
 
@@ -109,7 +109,7 @@ TEST(BuildGraphTest, GivenIds) {
                                                  EndsWith("relations: 2 names, index and name")));
 }
 
-// One kind given, the other built and sorted.
+// One kind of names is given, the other is built and sorted.
 TEST(BuildGraphTest, GivenRelationsAlone) {
   BuildGraphOptions options = Options("b\tr\ta\n");
   options.relation_to_id = Write("relations", "s\t0\nr\t1\n");
@@ -136,7 +136,7 @@ TEST(BuildGraphTest, CountedIds) {
   options = Options("1\n1 2 0\n");
   options.entity_to_id = Write("entity2id.txt", "2\na\t0\nb\t1\n");
   options.relation_to_id = Write("relation2id.txt", "1\nr\t0\n");
-  options.unknown_names = Handling::kDrop;  // no name: a number that is wrong
+  options.unknown_names = Handling::kDrop;  // not a name, but a wrong number
   EXPECT_THAT(Error(options), HasSubstr("train.txt:2: entity 2 is out of range, expected 0 .. 1"));
   options.train = {Write("train.txt", "1\n1 0 99999999999999999999\n")};
   EXPECT_THAT(Error(options), HasSubstr("train.txt:2: relation 99999999999999999999 is out of range, expected 0 .. 0"));
@@ -193,7 +193,7 @@ TEST(BuildGraphTest, DuplicatesAndLeaks) {
   ASSERT_TRUE(built.ok()) << built.status();
   EXPECT_EQ(built->graph.valid.size(), 2);
   EXPECT_EQ(built->graph.test.size(), 3);
-  EXPECT_EQ(built->report.splits[2].leaked.count, 2);  // counted all the same
+  EXPECT_EQ(built->report.splits[2].leaked.count, 2);  // counted although kept
   options.leaked = Handling::kRefuse;
   EXPECT_THAT(Error(options), HasSubstr("valid.txt:1: \"a\" \"r\" \"b\" is in train, too"));
   options.duplicates = Handling::kRefuse;

@@ -24,7 +24,7 @@ void MakeKey(absl::Span<const std::string> values, std::string* key) {
   for (const std::string& value : values) absl::StrAppend(key, value, absl::string_view("\0", 1));
 }
 
-// As Python's json.dumps writes a text: ASCII, the rest as \uXXXX.
+// Writes a text as Python's json.dumps does: ASCII, the rest as \uXXXX.
 std::string Quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
 }
@@ -49,7 +49,7 @@ absl::StatusOr<EdgeMap> EdgeMap::Parse(absl::string_view text, absl::string_view
         ", expected an edge map, {\"{\\\"predicate\\\": \\\"biolink:treats\\\", ...}\": \"predicate:0\"}"));
   };
   std::set<std::string> keys;
-  std::string twice;  // the parser would keep the last without a word
+  std::string twice;  // a repeated key; the parser would silently keep the last
   const auto see_key = [&](int depth, nlohmann::ordered_json::parse_event_t event, nlohmann::ordered_json& parsed) {
     if (event == nlohmann::ordered_json::parse_event_t::key && depth == 1 && !keys.insert(parsed).second) {
       twice = parsed.get<std::string>();

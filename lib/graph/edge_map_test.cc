@@ -15,7 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// As Python writes it: json.dump({json.dumps({...}, sort_keys=True): "predicate:0", ...}, f, indent=2), and a line end.
+// A file as Python writes it: json.dump({json.dumps({...}, sort_keys=True): "predicate:0", ...}, f, indent=2), and a
+// line end.
 constexpr char kFile[] = R"json({
   "{\"object_aspect_qualifier\": \"\", \"object_direction_qualifier\": \"\", \"predicate\": \"biolink:treats\", \"subject_aspect_qualifier\": \"\", \"subject_direction_qualifier\": \"\"}": "predicate:0",
   "{\"object_aspect_qualifier\": \"activity\", \"object_direction_qualifier\": \"increased\", \"predicate\": \"biolink:affects\", \"subject_aspect_qualifier\": \"\", \"subject_direction_qualifier\": \"\"}": "predicate:1"
@@ -52,7 +53,7 @@ TEST(EdgeMapTest, ReadsWhatItWrites) {
   EXPECT_EQ(EdgeMap::Read("none.json").status().code(), absl::StatusCode::kNotFound);
 }
 
-// Another order, other spaces, fields that are left out or that ours do not have.
+// The map ignores order, spaces, missing fields, and fields that it does not have.
 TEST(EdgeMapTest, KeysAreCompared) {
   auto map =
       EdgeMap::Parse(R"json({"{\"predicate\":\"p\"}":"x","{\"species\":\"9606\",\"predicate\":\"p\"}":"y"})json", "m");

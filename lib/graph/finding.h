@@ -1,4 +1,4 @@
-// Something that is wrong with data, how often, and where first.
+// Counts what is wrong with data.
 
 #ifndef RUTILE_LIB_GRAPH_FINDING_H_
 #define RUTILE_LIB_GRAPH_FINDING_H_
@@ -11,6 +11,7 @@
 
 namespace rutile {
 
+// A kind of error in data: how often it occurs, and where first.
 struct Finding {
   int64_t count = 0;
   std::string first;  // "train.txt:17: 2 fields in ..."
@@ -20,7 +21,7 @@ struct Finding {
   }
 };
 
-// What becomes of it: an error, or it is left out, or it stays.
+// What to do with wrong data: return an error, leave it out, or keep it.
 enum class Handling { kRefuse, kDrop, kKeep };
 
 }  // namespace rutile

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kMaxNames = std::numeric_limits<int32_t>::max();
 constexpr char kExpected[] = "expected a name and an index with a tab between";
 
-// A line, cut in two at its first and at its last separator: which cut is meant depends on where the index is.
+// A line, split at its first and at its last separator; the position of the index decides which split counts.
 struct Row {
   int64_t line = 0;
   std::string text;
@@ -33,7 +33,7 @@ struct Row {
 struct Rows {
   std::string path;
   std::vector<Row> rows;
-  int64_t count = -1;  // as the first line says
+  int64_t count = -1;  // count in the first line
 
   absl::Status Error(int64_t line, absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(path, ":", line, ": ", what));
@@ -84,7 +84,7 @@ absl::StatusOr<Rows> ReadRows(LineReader lines) {
   return result;
 }
 
-// Whether the column (the last fields, or the first) holds 0 .. n - 1, each once.
+// True if the column (the last fields, or the first) contains 0 .. n - 1, each once.
 bool IsPermutation(const Rows& rows, bool reversed) {
   std::vector<bool> seen(rows.rows.size(), false);
   for (const Row& row : rows.rows) {
@@ -101,7 +101,8 @@ bool IsReversed(const Rows& rows) {
       std::all_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return IsCount(row.head()); });
   const bool last = std::all_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return IsCount(row.tail()); });
   if (first && last) return !IsPermutation(rows, false) && IsPermutation(rows, true);
-  // Neither: the column with more numbers, so that the message is about what is wrong and not about all.
+  // If neither does, the column with more numbers is taken, so that the message is about the wrong lines and not about
+  // all.
   if (!first && !last) {
     int64_t more = 0;
     for (const Row& row : rows.rows) more += int{IsCount(row.head())} - int{IsCount(row.tail())};
@@ -110,9 +111,9 @@ bool IsReversed(const Rows& rows) {
   return first;
 }
 
-// Fills names[index] of all rows; unique: no name may come twice nor hold a separator.
+// Fills names[index] of all rows. unique: no name may be repeated or contain a separator.
 absl::Status Fill(const Rows& rows, bool unique, IdFile* file) {
-  std::vector<int64_t> lines(file->names.size(), 0);  // where an index was given
+  std::vector<int64_t> lines(file->names.size(), 0);  // line of each index
   absl::flat_hash_map<absl::string_view, int64_t> named;
   if (unique) named.reserve(rows.rows.size());
   const int64_t num_ids = static_cast<int64_t>(file->names.size());
@@ -150,7 +151,7 @@ absl::Status Fill(const Rows& rows, bool unique, IdFile* file) {
   return absl::OkStatus();
 }
 
-// An index above all is left for what it is: a hole elsewhere. Says which is missing.
+// If an index is too large, another one is missing: the message also names that.
 absl::Status NameHole(const Rows& rows, bool reversed, const absl::Status& status) {
   std::vector<bool> seen(rows.rows.size(), false);
   for (const Row& row : rows.rows) {

@@ -41,7 +41,7 @@ TEST(IdFileTest, Forms) {
   EXPECT_EQ(ReadIdFile(Write("0\ta\n"))->Describe("e"), "e: 1 names, index and name");
 }
 
-// Names of digits: the column that is 0 .. n - 1 is the index, and the second when both are.
+// With names of digits, the column that contains 0 .. n - 1 is the index, and the second if both do.
 TEST(IdFileTest, NamesOfDigits) {
   EXPECT_THAT(ReadIdFile(Write("00260881\t1\n00000002\t0\n"))->names, ElementsAre("00000002", "00260881"));
   EXPECT_THAT(ReadIdFile(Write("1\t00260881\n0\t00000002\n"))->names, ElementsAre("00000002", "00260881"));

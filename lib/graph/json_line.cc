@@ -9,7 +9,7 @@
 namespace rutile {
 namespace {
 
-// Follows the parser's events; builds nothing, so that a long object costs no more than its characters.
+// Follows the parser's events without building objects, so that a long object costs no more than its characters.
 class TextHandler {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -89,7 +89,7 @@ class TextHandler {
   const absl::Span<const std::string> fields_;
   std::vector<std::string>& values_;
   std::vector<bool> seen_;
-  int wanted_ = -1;  // the field whose value is at hand
+  int wanted_ = -1;  // the field whose value comes next
   int64_t depth_ = 0;
   absl::Status status_;
 };

@@ -1,4 +1,4 @@
-// Texts of a JSON object's own fields, for files with an object in each line.
+// Extracts texts from files with a JSON object in each line.
 
 #ifndef RUTILE_LIB_GRAPH_JSON_LINE_H_
 #define RUTILE_LIB_GRAPH_JSON_LINE_H_
@@ -12,9 +12,9 @@
 
 namespace rutile {
 
-// values[i] becomes the text of fields[i], "" where there is none or it is null. Other fields and what is in nested
-// objects are parsed and left alone; nothing is nested too deep. INVALID_ARGUMENT, without a place: text that is no
-// JSON object or not UTF-8, a wanted field that is another type or comes twice.
+// Sets values[i] to the text of the object's own field fields[i], "" if it is missing or null. Other fields and nested
+// objects are parsed and ignored; no depth of nesting is an error. INVALID_ARGUMENT, whose message gives no file or
+// line: text that is no JSON object or not UTF-8, a wanted field of another type or given twice.
 absl::Status ParseJsonTexts(absl::string_view json, absl::Span<const std::string> fields,
                             std::vector<std::string>* values);
 

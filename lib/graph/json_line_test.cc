@@ -40,7 +40,7 @@ TEST(JsonLineTest, Errors) {
   EXPECT_THAT(message("{\"a\":\"\xff\"}"), ::testing::HasSubstr("not UTF-8"));
 }
 
-// The parser keeps its own stack: depth costs memory, not the program's stack.
+// The parser has its own stack, so depth costs memory and not the program's stack.
 TEST(JsonLineTest, DepthIsNoHarm) {
   const int depth = 1000000;
   std::vector<std::string> values;

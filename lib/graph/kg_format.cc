@@ -31,7 +31,7 @@ std::vector<absl::string_view> FirstLines(absl::string_view text) {
 KgFormat OfCountedLine(absl::string_view line) {
   const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
   if (words.size() == 3 && std::all_of(words.begin(), words.end(), IsCount)) return KgFormat::kCountedTriples;
-  // Names may hold spaces where a tab follows them.
+  // Names may contain spaces if a tab follows them.
   const char* const separator = absl::StrContains(line, '\t') ? "\t" : " ";
   const std::vector<absl::string_view> fields = absl::StrSplit(line, separator);
   return fields.size() == 2 && (IsCount(fields[0]) || IsCount(fields[1])) ? KgFormat::kIds : KgFormat::kOther;

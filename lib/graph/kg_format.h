@@ -1,4 +1,4 @@
-// Which of the files of a knowledge graph a text is, told by its first lines.
+// Recognizes the format of a knowledge graph's file by its first lines.
 
 #ifndef RUTILE_LIB_GRAPH_KG_FORMAT_H_
 #define RUTILE_LIB_GRAPH_KG_FORMAT_H_
@@ -10,8 +10,9 @@
 
 namespace rutile {
 
+// Formats of text files about knowledge graphs.
 enum class KgFormat {
-  kOther,           // nothing of these
+  kOther,           // none of the following
   kTriples,         // head TAB relation TAB tail, names
   kCountedTriples,  // OpenKE's train2id.txt: a number of lines, then ids "head tail relation"
   kIds,       // name TAB index, or index TAB name; perhaps with the number of lines first (OpenKE's entity2id.txt)
@@ -20,18 +21,19 @@ enum class KgFormat {
   kEdgeMap,   // one JSON object: {"<JSON text of a predicate with qualifiers>": "predicate:0", ...}
 };
 
-// As much of a file's beginning as DetectKgFormat wants to see.
+// Number of bytes that DetectKgFormat needs.
 inline constexpr size_t kKgPrefix = 1 << 16;
 
-// beginning: the file's first bytes, kKgPrefix or all there are. Blank lines do not count; up to three others are
-// looked at. Files of structures are kOther: those that begin with a number (extended XYZ) differ in the second or
-// third line.
+// Recognizes the format. beginning: the file's first kKgPrefix bytes, or all of them. Blank lines are ignored; up to
+// three others are examined. Files of structures are kOther: those that begin with a number (extended XYZ) differ in
+// the second or third line.
 KgFormat DetectKgFormat(absl::string_view beginning);
 
-// Of a file, gzip or not. kOther for "-" and for pipes, which cannot be looked at and read as well.
+// Recognizes the format of a file, gzip or not. kOther for "-" and for pipes, which cannot be examined and then read
+// again.
 absl::StatusOr<KgFormat> DetectKgFormatOfFile(absl::string_view path);
 
-// Digits alone, at least one.
+// True if the text consists of digits, at least one.
 bool IsCount(absl::string_view text);
 
 }  // namespace rutile

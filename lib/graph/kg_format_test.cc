@@ -46,7 +46,7 @@ TEST(KgFormatTest, StructuresAreOther) {
   }
 }
 
-// The length of their header may read as a digit and a tab, 0x0938, or as "{".
+// The header length of a tensor file may read as a digit and a tab, 0x0938, or as "{".
 TEST(KgFormatTest, TensorFilesAreOther) {
   for (const char* length : {"8\t\0\0\0\0\0\0", "{\0\0\0\0\0\0\0"}) {
     EXPECT_EQ(DetectKgFormat(std::string(length, 8) + "{\"__metadata__\":{\"id\":\"x\"}}"), KgFormat::kOther);

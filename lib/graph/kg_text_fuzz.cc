@@ -1,5 +1,5 @@
-// Any bytes as each of the texts of a knowledge graph: an error or something valid, never a crash. libFuzzer, and
-// replayed on testdata as a test.
+// Reads any bytes as each text format of a knowledge graph: the result is an error or valid, never a crash. Runs in
+// libFuzzer, and on testdata as a test.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Names for people from KGX nodes: lines of {"id": "CHEBI:15377", "name": "water", ...}.
+// Reads labels (names for people) from KGX nodes: lines of {"id": "CHEBI:15377", "name": "water", ...}.
 
 #ifndef RUTILE_LIB_GRAPH_KGX_NODES_H_
 #define RUTILE_LIB_GRAPH_KGX_NODES_H_
@@ -13,9 +13,10 @@
 
 namespace rutile {
 
-// labels: [entities.size()], the name of each entity that has a node with one, else left as it is; of several nodes the
-// first. Tabs and line ends in names become spaces. Categories and other nodes are ignored. A line that is no node is
-// an INVALID_ARGUMENT with file:line, or counted in malformed (when that is Handling::kDrop).
+// Sets labels[e] of each entity e that has a node with a name, the first one if there are several; other labels stay as
+// they are. labels: [entities.size()]. Tabs and line ends in names become spaces. Categories and other nodes are
+// ignored. A line that is no node is an INVALID_ARGUMENT with file:line, or counted in `malformed` (with
+// Handling::kDrop).
 absl::Status ReadKgxNodes(absl::string_view path, const Vocabulary& entities, Handling on_malformed,
                           std::vector<std::string>* labels, Finding* malformed);
 

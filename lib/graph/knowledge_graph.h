@@ -1,4 +1,4 @@
-// A knowledge graph in memory: names, and triples in three splits.
+// Defines a knowledge graph in memory: names, and triples in three splits.
 
 #ifndef RUTILE_LIB_GRAPH_KNOWLEDGE_GRAPH_H_
 #define RUTILE_LIB_GRAPH_KNOWLEDGE_GRAPH_H_
@@ -11,17 +11,18 @@
 
 namespace rutile {
 
+// The data that models are trained and ranked on. BuildGraph or ReadTriples make it.
 struct KnowledgeGraph {
   std::vector<std::string> entities;         // [N] names by id, as in the data, each once
   std::vector<std::string> relations;        // [R]
-  std::vector<std::string> entity_labels;    // [N] names for people; empty: there are none
-  std::vector<std::string> relation_labels;  // [R] likewise
-  bool inverse_relations = true;             // models learn R more relations, the inverses; r's is R + r
-  std::vector<Triple> train, valid, test;    // relations 0..R-1 alone, each triple once in a split
+  std::vector<std::string> entity_labels;    // [N] names for people, or empty
+  std::vector<std::string> relation_labels;  // [R] names for people, or empty
+  bool inverse_relations = true;             // models learn R more relations: R + r is the inverse of r
+  std::vector<Triple> train, valid, test;    // relations are in 0..R-1; each triple comes once in a split
 
   int64_t num_entities() const { return static_cast<int64_t>(entities.size()); }
   int64_t num_relations() const { return static_cast<int64_t>(relations.size()); }
-  // Relations that a query can name: R or 2 R.
+  // Number of relations that a query can name: R or 2 R.
   int64_t num_query_relations() const { return inverse_relations ? 2 * num_relations() : num_relations(); }
 };
 

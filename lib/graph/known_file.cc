@@ -23,7 +23,7 @@ std::vector<T> Values(const TensorFile& file, absl::string_view name) {
   return std::vector<T>(values.begin(), values.end());
 }
 
-// Keys ascend, each has tails, and these ascend.
+// Checks that keys ascend, that each has tails, and that these ascend.
 absl::Status CheckArrays(const KnowledgeGraph& graph, const std::vector<int32_t>& head,
                          const std::vector<int32_t>& relation, const std::vector<int64_t>& offset,
                          const std::vector<int32_t>& tail) {

@@ -1,4 +1,5 @@
-// Files of kind kg.known/1: the known tails of a graph's triples, so that they need not be gathered in each run.
+// Reads and writes files of kind kg.known/1, which cache the known tails of a graph, so that a run need not gather
+// them.
 
 #ifndef RUTILE_LIB_GRAPH_KNOWN_FILE_H_
 #define RUTILE_LIB_GRAPH_KNOWN_FILE_H_
@@ -13,17 +14,19 @@
 
 namespace rutile {
 
+// The tensors and metadata of the file.
 const Schema& KnownSchema();
 
-// Of train, valid and test together: what filtered ranking leaves out.
+// Returns the known tails of train, valid and test together, which filtered ranking leaves out.
 KnownTails AllKnownTails(const KnowledgeGraph& graph);
 
-// known: AllKnownTails(graph). metadata: see lib/tensorfile/provenance.h; the kind's own keys are added.
+// Writes a file. known: AllKnownTails(graph). metadata: see lib/tensorfile/provenance.h; the keys of this kind are
+// added.
 absl::Status WriteKnownTails(absl::string_view path, const KnowledgeGraph& graph, const KnownTails& known,
                              const Metadata& metadata);
 
-// NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule; also where the file was made of other triples than the
-// graph's.
+// Reads a file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule; also if the file was made from triples
+// other than the graph's.
 absl::StatusOr<KnownTails> ReadKnownTails(absl::string_view path, const KnowledgeGraph& graph);
 
 }  // namespace rutile

@@ -56,7 +56,7 @@ TEST(KnownFileTest, OtherTriplesAreRefused) {
   EXPECT_THAT(std::string(ReadKnownTails(path, other).status().message()), HasSubstr("was made of other triples"));
 }
 
-// The hash in the file is right, and its arrays are not.
+// The file's hash is right, but its arrays are wrong.
 TEST(KnownFileTest, DamagedFilesAreRefused) {
   const std::string path = Path("good.safetensors");
   ASSERT_TRUE(WriteKnownTails(path, SmallGraph(), AllKnownTails(SmallGraph()), {}).ok());

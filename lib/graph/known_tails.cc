@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
 
-// A key's relation and one of its tails, in one number that sorts as the pair does.
+// Packs a relation and a tail into one number that sorts like the pair.
 uint64_t Pack(int64_t relation, int32_t tail) { return static_cast<uint64_t>(relation) << 32 | tail; }
 
 template <typename Function>
@@ -38,7 +38,7 @@ KnownTails KnownTails::Build(absl::Span<const absl::Span<const Triple>> splits, 
       max_entity = std::max({max_entity, triple.head, triple.tail});
     }
   }
-  // Bucketed by head, then each bucket sorted: most are small.
+  // Triples are put into buckets by head, and each bucket, most of which are small, is sorted.
   std::vector<int64_t> begin(static_cast<size_t>(max_entity) + 2, 0);
   ForEachTail(splits, num_relations, inverse_relations, [&](int32_t head, int64_t, int32_t) { ++begin[head + 1]; });
   for (size_t h = 1; h < begin.size(); ++h) begin[h] += begin[h - 1];

@@ -56,7 +56,7 @@ TEST(KnownTailsTest, EqualsAMapOfSets) {
     std::map<std::pair<int, int>, std::set<int>> expected;
     RandomStream random(7, "known tails");
     for (int i = 0; i < 5000; ++i) {
-      // Squared: some heads have many tails.
+      // A product of two random numbers, so that some heads have many tails.
       const int head = static_cast<int>(random.Below(20) * random.Below(20));
       const int relation = static_cast<int>(random.Below(5)), tail = static_cast<int>(random.Below(400));
       splits[i % 2].push_back({head, relation, tail});

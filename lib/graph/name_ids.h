@@ -1,4 +1,4 @@
-// Ids of entities or relations by what people call them: name, or label where only one has it.
+// Finds ids of entities or relations by name, or by label if only one has it.
 
 #ifndef RUTILE_LIB_GRAPH_NAME_IDS_H_
 #define RUTILE_LIB_GRAPH_NAME_IDS_H_
@@ -13,12 +13,13 @@
 
 namespace rutile {
 
+// An index of names and labels.
 class NameIds {
  public:
-  // what: "entity" or "relation", for messages. labels: may be empty. All must outlive this.
+  // what: "entity" or "relation", for messages. labels: may be empty. All arguments must outlive this object.
   NameIds(absl::string_view what, const std::vector<std::string>& names, const std::vector<std::string>& labels);
 
-  // A name, else a label. INVALID_ARGUMENT: neither, or a label of several.
+  // Returns the id of a name or else of a label. INVALID_ARGUMENT: the text is neither, or a label of several.
   absl::StatusOr<int32_t> Find(absl::string_view name) const;
 
  private:

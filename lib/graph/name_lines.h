@@ -1,4 +1,5 @@
-// Names in tensor files: UTF-8 text with a line for each id, so that a million of them load in a tenth of a second.
+// Stores names in tensor files as UTF-8 text with a line for each id, so that a million of them load in a tenth of a
+// second.
 
 #ifndef RUTILE_LIB_GRAPH_NAME_LINES_H_
 #define RUTILE_LIB_GRAPH_NAME_LINES_H_
@@ -13,11 +14,11 @@
 
 namespace rutile {
 
-// U8, each name ended by a line feed. Names hold none.
+// Returns a U8 tensor in which a line feed ends each name. Names must contain none.
 Tensor NamesToTensor(const std::vector<std::string>& names);
 
-// Of the U8 tensor `name`, which the file has. INVALID_ARGUMENT, naming file and tensor, without a line feed at the
-// end.
+// Returns the names in the U8 tensor `name`, which the file must have. INVALID_ARGUMENT, naming file and tensor, if
+// there is no line feed at the end.
 absl::StatusOr<std::vector<std::string>> NamesFromTensor(const TensorFile& file, absl::string_view name);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// Triples of text files in the ids of names that are there already: those of a model or of a graph.
+// Reads triples from text files as ids of existing names: those of a model or of a graph.
 
 #ifndef RUTILE_LIB_GRAPH_NAMED_TRIPLES_H_
 #define RUTILE_LIB_GRAPH_NAMED_TRIPLES_H_
@@ -13,10 +13,10 @@
 
 namespace rutile {
 
-// In the order of the file, whatever comes twice included. Any format of TripleReader; "-" is standard input. Names are
-// those of `names` (entities, relations and their labels: NameIds); of OpenKE's counted ids, the ids themselves. edges:
-// names the relations of KGX edges. INVALID_ARGUMENT naming file and line: a line that is no triple, a name that is
-// unknown, an id that is too large; a file without triples.
+// Returns the triples in the order of the file, with repetitions. Any format of TripleReader is accepted; "-" is
+// standard input. Names are those of `names` (entities, relations and their labels: NameIds); in OpenKE's counted
+// format, the ids themselves. edges: names the relations of KGX edges. INVALID_ARGUMENT naming file and line: a line
+// that is no triple, an unknown name, an id that is too large; a file without triples.
 absl::StatusOr<std::vector<Triple>> ReadNamedTriples(absl::string_view path, const KnowledgeGraph& names,
                                                      EdgeMap* edges);
 

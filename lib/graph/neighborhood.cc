@@ -16,7 +16,7 @@
 namespace rutile {
 namespace {
 
-// Gives those that are wanted the ids 0, 1, ... in their old order, and takes their names along. -1: not wanted.
+// Gives wanted entities the ids 0, 1, ... in their old order, and copies their names. Others get -1.
 std::vector<int32_t> Renumber(const std::vector<bool>& wanted, const std::vector<std::string>& names,
                               const std::vector<std::string>& labels, std::vector<std::string>* new_names,
                               std::vector<std::string>* new_labels) {

@@ -52,7 +52,7 @@ TEST(NeighborhoodTest, Hops) {
   EXPECT_THAT(two->graph.train, ElementsAre(Triple{1, 1, 0}, Triple{1, 0, 2}, Triple{2, 0, 2}));
   EXPECT_THAT(two->graph.valid, ElementsAre(Triple{0, 0, 2}));
 
-  // Triples of test are no way to walk.
+  // Test triples are not walked.
   const auto all = CutNeighborhood(Chain(), {3}, 100);
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_THAT(all->graph.entities, ElementsAre("e0", "e1", "e2", "e3"));
@@ -87,7 +87,7 @@ TEST(NeighborhoodTest, Errors) {
   EXPECT_THAT(std::string(CutNeighborhood(Chain(), {}, 1).status().message()), HasSubstr("no entity"));
 }
 
-// Distances by repeated passes over all triples.
+// Computes distances by repeated passes over all triples.
 TEST(NeighborhoodTest, EqualsBruteForce) {
   KnowledgeGraph graph;
   RandomStream random(3, "neighborhood");

@@ -1,4 +1,4 @@
-// One fact of a knowledge graph: (head, relation, tail), as ids.
+// Defines a triple, one fact of a knowledge graph: (head, relation, tail), as ids.
 
 #ifndef RUTILE_LIB_GRAPH_TRIPLE_H_
 #define RUTILE_LIB_GRAPH_TRIPLE_H_
@@ -8,8 +8,8 @@
 
 namespace rutile {
 
-// Ids of entities are 0..N-1. Those of relations are 0..R-1 in data; a query may also name R + r, the inverse of r:
-// (tail, R + r) asks for the head of a triple.
+// A triple of ids. Ids of entities are 0..N-1. Ids of relations are 0..R-1 in data; a query may also name R + r, the
+// inverse of r: (tail, R + r) asks for the head of a triple.
 struct Triple {
   int32_t head = 0;
   int32_t relation = 0;

@@ -18,12 +18,12 @@
 namespace rutile {
 namespace {
 
-constexpr size_t kShown = 60;  // bytes of a line in a message
+constexpr size_t kShown = 60;  // number of bytes of a line shown in a message
 constexpr size_t kEdgeEnds = 2;
 
 bool IsBlank(absl::string_view line) { return std::all_of(line.begin(), line.end(), absl::ascii_isspace); }
 
-// Most lines are ASCII, which is seen 8 bytes at a time.
+// Most lines are ASCII, which is checked 8 bytes at a time.
 bool IsText(absl::string_view line) {
   size_t i = 0;
   uint64_t high = 0;
@@ -38,12 +38,12 @@ bool IsText(absl::string_view line) {
 
 std::string Shown(absl::string_view line) {
   if (line.size() <= kShown) return JsonQuote(line);
-  size_t end = kShown;  // not within a character
+  size_t end = kShown;  // do not cut within a character
   while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
   return absl::StrCat(JsonQuote(line.substr(0, end)), "...");
 }
 
-// What tables call their columns. A triple of these words would make entities "head" and "tail" that nobody meant.
+// True for the column titles of a table. As a triple, they would make unintended entities "head" and "tail".
 bool IsHeader(const TextTriple& triple) {
   const auto is_one = [](absl::string_view field, std::initializer_list<absl::string_view> names) {
     const std::string lower = absl::AsciiStrToLower(field);
@@ -96,7 +96,7 @@ absl::StatusOr<TripleReader> TripleReader::Start(LineReader lines, EdgeMap* edge
       break;
     }
     default:
-      break;  // names: what is none will be seen line by line
+      break;  // read as names; wrong lines are reported one by one
   }
   return reader;
 }

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "a|r|b" for a triple, "t:3: problem" for a malformed line, and the status when it is not OK.
+// Returns "a|r|b" for a triple, "t:3: problem" for a malformed line, and the status if it is not OK.
 std::vector<std::string> ReadAll(std::string bytes, EdgeMap* edges = nullptr) {
   EdgeMap map;
   auto reader = TripleReader::FromBytes("t", std::move(bytes), edges == nullptr ? &map : edges);
@@ -52,7 +52,7 @@ TEST(TripleReaderTest, MalformedNames) {
                           "t:6: an empty field in \"a\\t\\tb\", expected head, relation and tail",
                           HasSubstr("t:7: an empty field"), HasSubstr("t:8: an empty field"),
                           "t:9: text that is not UTF-8, expected names in UTF-8", "d|r|e"));
-  // A header is one in the first line alone.
+  // Only the first line can be a header.
   EXPECT_THAT(ReadAll("Head\tRelation\tTail\na\tr\tb\nhead\trelation\ttail\n"),
               ElementsAre("t:1: names of columns, \"Head\\tRelation\\tTail\", expected triples from the first line on",
                           "a|r|b", "head|relation|tail"));
@@ -95,7 +95,7 @@ TEST(TripleReaderTest, KgxEdges) {
   EXPECT_EQ(grown.size(), 2);
   auto given = EdgeMap::Parse(R"({"{\"predicate\":\"biolink:treats\"}":"treats"})", "m");
   ASSERT_TRUE(given.ok());
-  // Its keys have no qualifiers, so edges' qualifiers do not count.
+  // The map's keys have no qualifiers, so edges' qualifiers are ignored.
   EXPECT_THAT(ReadAll(edges.substr(0, edges.find("\n\n")), &*given),
               ElementsAre("CHEBI:1|treats|MONDO:1", "t:2? the edge map has no predicate=biolink:affects"));
 }

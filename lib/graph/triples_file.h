@@ -1,7 +1,7 @@
-// Files of kind kg.triples/1: a knowledge graph, its names and its three splits.
+// Reads and writes files of kind kg.triples/1: a knowledge graph, its names and its three splits.
 //
-// What the file holds is declared in TriplesSchema() and printed in docs/formats.md. Names are text with a line for
-// each id, not JSON in the metadata: two million of them load in half a second, and Python needs one line,
+// TriplesSchema() declares the content, and docs/formats.md prints it. Names are text with a line for each id, not JSON
+// in the metadata: two million of them load in half a second, and Python needs one line,
 //   file["entity_names"].tobytes().decode().split("\n")[:-1]
 
 #ifndef RUTILE_LIB_GRAPH_TRIPLES_FILE_H_
@@ -18,24 +18,26 @@
 
 namespace rutile {
 
+// The tensors and metadata of the file.
 const Schema& TriplesSchema();
 
-// metadata: see lib/tensorfile/provenance.h; the kind's own keys are added. INVALID_ARGUMENT, naming what is wrong, for
-// a graph that ReadTriples would refuse (CheckGraph). "-" is standard output.
+// Writes a graph; "-" is standard output. metadata: see lib/tensorfile/provenance.h; the keys of this kind are added.
+// INVALID_ARGUMENT for a graph that ReadTriples would refuse (CheckGraph).
 absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, const Metadata& metadata);
 
-// NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule. That each triple is once in a split is not looked at.
+// Reads a graph. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule. It does not check that each triple comes
+// once in a split.
 absl::StatusOr<KnowledgeGraph> ReadTriples(absl::string_view path);
-// The same of a file whose tensors were read already.
+// Decodes a file whose tensors were read already, with the errors of ReadTriples.
 absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file);
 
-// INVALID_ARGUMENT: no training triple; an id that is not below the number of names; names that are empty, come twice,
-// are not UTF-8 or hold a line end; another number of labels than names; more names than ids (int32; with inverse
-// relations half as many relations).
+// Checks a graph. INVALID_ARGUMENT: no training triple; an id that is not below the number of names; names that are
+// empty, repeated, not UTF-8 or contain a line end; another number of labels than names; more names than ids (int32;
+// with inverse relations half as many relations).
 absl::Status CheckGraph(const KnowledgeGraph& graph);
 
-// Of the triples as ids, the splits, the numbers of names and whether there are inverses: what an index of a graph must
-// agree with. Names do not count.
+// Returns the hash of the triples as ids, the splits, the numbers of names, and whether there are inverses; an index of
+// a graph must agree with it. Names are not hashed.
 std::string TriplesSha256(const KnowledgeGraph& graph);
 
 }  // namespace rutile

@@ -110,7 +110,7 @@ TEST(TriplesFileTest, FilesThatAreRefused) {
   EXPECT_EQ(ReadTriples(Path("none.safetensors")).status().code(), absl::StatusCode::kNotFound);
 }
 
-// A label may be empty, and the number of lines still counts it.
+// A label may be empty and still counts as a line.
 TEST(TriplesFileTest, EmptyLabels) {
   KnowledgeGraph graph = SmallGraph();
   graph.entity_labels = {"", "", ""};

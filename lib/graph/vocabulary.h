@@ -1,4 +1,4 @@
-// Names and their ids: 0, 1, 2 ... in the order in which they were added.
+// Numbers names: ids are 0, 1, 2 ... in the order in which they were added.
 
 #ifndef RUTILE_LIB_GRAPH_VOCABULARY_H_
 #define RUTILE_LIB_GRAPH_VOCABULARY_H_
@@ -13,23 +13,23 @@
 
 namespace rutile {
 
-// About 50 bytes for a name beside its characters.
+// A two-way map of names and ids. Takes about 50 bytes per name beside its characters.
 class Vocabulary {
  public:
   static constexpr int32_t kUnknown = -1;
 
-  // The id of the name, a new one if it has none. CHECK-fails at 2^31 - 1 names: see full().
+  // Returns the id of the name, a new one if it has none. CHECK-fails at 2^31 - 1 names: see full().
   int32_t Add(absl::string_view name);
-  // kUnknown when the name has no id.
+  // Returns the id of the name, or kUnknown.
   int32_t Find(absl::string_view name) const {
     const auto found = ids_.find(name);
     return found == ids_.end() ? kUnknown : found->second;
   }
   int64_t size() const { return static_cast<int64_t>(names_.size()); }
-  // Valid as long as the vocabulary.
+  // The name of an id, valid as long as the vocabulary.
   absl::string_view name(int32_t id) const { return names_[id]; }
   std::vector<std::string> Names() const { return std::vector<std::string>(names_.begin(), names_.end()); }
-  // No id is left: they are int32.
+  // True if no id is left: they are int32.
   bool full() const { return size() >= INT32_MAX; }
 
  private:

@@ -23,7 +23,7 @@ TEST(VocabularyTest, IdsComeInOrder) {
   EXPECT_THAT(vocabulary.Names(), ::testing::ElementsAre("b", "a", ""));
 }
 
-// Zeros in front and case count: names are bytes.
+// Leading zeros and case matter: names are bytes.
 TEST(VocabularyTest, NamesAreNotInterpreted) {
   Vocabulary vocabulary;
   for (const char* name : {"1", "01", "001", "Ti", "ti", "Ti "}) vocabulary.Add(name);
@@ -34,7 +34,7 @@ TEST(VocabularyTest, NamesStayWhereTheyAre) {
   Vocabulary vocabulary;
   const std::string giant(200000, 'x');
   for (int i = 0; i < 20000; ++i) {
-    std::string name = absl::StrCat("name ", i);  // gone after each turn
+    std::string name = absl::StrCat("name ", i);  // destroyed after each iteration
     ASSERT_EQ(vocabulary.Add(name), i + (i > 77));
     if (i == 77) {
       ASSERT_EQ(vocabulary.Add(giant), 78);

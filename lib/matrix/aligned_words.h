@@ -1,4 +1,4 @@
-// Memory for packed factors, which begins with a cache line.
+// Memory for packed factors, aligned to a cache line.
 
 #ifndef RUTILE_LIB_MATRIX_ALIGNED_WORDS_H_
 #define RUTILE_LIB_MATRIX_ALIGNED_WORDS_H_
@@ -14,10 +14,11 @@ class AlignedWords {
   AlignedWords() = default;
   AlignedWords(AlignedWords&&) = default;
   AlignedWords& operator=(AlignedWords&&) = default;
-  AlignedWords(const AlignedWords&) = delete;  // a copy would begin elsewhere
+  AlignedWords(const AlignedWords&) = delete;  // a copy would have another alignment
   AlignedWords& operator=(const AlignedWords&) = delete;
 
-  // So many words, in the memory of the last call where it suffices. Zeros at first, then undefined.
+  // Returns memory of `words` words, reusing that of the last call if it is large enough. New memory is zero, reused
+  // memory undefined.
   uint32_t* Take(int64_t words) {
     const size_t needed = static_cast<size_t>(words + kLine);
     if (memory_.size() < needed) memory_ = std::vector<uint32_t>(needed);
@@ -29,7 +30,7 @@ class AlignedWords {
   }
 
  private:
-  static constexpr int64_t kLine = 16;  // words of a cache line
+  static constexpr int64_t kLine = 16;  // words in a cache line
 
   std::vector<uint32_t> memory_;
 };

@@ -23,10 +23,10 @@ using amx::Right;
 using amx::RoundUp;
 using amx::TilesOf;
 
-// Rows at one time: with their sums they stay in the second cache.
+// Number of rows at a time, which with their sums stay in the second-level cache.
 constexpr int64_t kRows = 512;
 
-// The steps from `first` on.
+// Packs the steps of the left factor from `first` on.
 RUTILE_PACK void PackLeft(const float* a, int64_t rows, int64_t stride, int64_t depth, int64_t first, int64_t steps,
                           uint32_t* left) {
   for (int64_t r = 0; r < rows; ++r, a += stride, left += kLeftWords) {

@@ -1,8 +1,12 @@
-// Products of rows with held rows on AMX, nearly those of fp32: factors are two numbers of bfloat16 each.
+// Multiplies rows with a stored matrix on AMX, nearly as accurately as fp32: each factor is two numbers of bfloat16.
 //
 //   out[i, j] = sum over l of a[i, l] held[j, l]
 //
-// wrong by 2^-15 of each |a held| at most (amx_split_tiles.h). A row has the same bits whatever rows are beside it.
+// The error is at most 2^-15 of each |a held| (amx_split_tiles.h). A row has the same bits whatever other rows are
+// multiplied.
+//
+//   const AmxSplitProducts products(held, n, depth, /*stride=*/depth);
+//   products.Add(a, rows, /*a_stride=*/depth, out, /*out_stride=*/n, &memory);
 
 #ifndef RUTILE_LIB_MATRIX_AMX_SPLIT_PRODUCTS_H_
 #define RUTILE_LIB_MATRIX_AMX_SPLIT_PRODUCTS_H_
@@ -13,16 +17,17 @@
 
 namespace rutile {
 
+// Products with one stored matrix. Several threads may use an object, each with its own `memory`.
 class AmxSplitProducts {
  public:
-  // Whether this machine can, and the process may.
+  // True if this machine has AMX and the process may use it.
   static bool IsPossible();
 
-  // Copies held [n, depth], rows `stride` apart. CHECK-fails where IsPossible() is false.
+  // Copies held [n, depth], rows `stride` apart. CHECK-fails if IsPossible() is false.
   AmxSplitProducts(const float* held, int64_t n, int64_t depth, int64_t stride);
 
-  // a [rows, depth], rows a_stride apart; out [rows, n], rows out_stride apart: is added to. memory: of the calling
-  // thread.
+  // Adds the products to out [rows, n], rows out_stride apart. a: [rows, depth], rows a_stride apart. memory: scratch
+  // memory of the calling thread.
   void Add(const float* a, int64_t rows, int64_t a_stride, float* out, int64_t out_stride, AlignedWords* memory) const;
 
  private:

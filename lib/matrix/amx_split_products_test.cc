@@ -21,7 +21,7 @@ std::vector<float> Normals(int64_t n, const std::string& name) {
   return values;
 }
 
-// Below, at and above tiles, groups of steps and rows at one time.
+// Sizes below, at and above tiles, groups of steps, and rows at a time.
 TEST(AmxSplitProductsTest, AgreesWithSumsInDoublePrecision) {
   if (!AmxSplitProducts::IsPossible()) GTEST_SKIP() << "no AMX";
   const int64_t sizes[][3] = {{1, 1, 1}, {15, 33, 17}, {16, 256, 32}, {33, 257, 100}, {513, 31, 16}, {3, 786, 47}};
@@ -44,7 +44,7 @@ TEST(AmxSplitProductsTest, AgreesWithSumsInDoublePrecision) {
       }
       for (int64_t j = n; j < out_stride; ++j) ASSERT_EQ(out[i * out_stride + j], 2.0f);
     }
-    // The last row alone, and beside one that is no number.
+    // Multiplies the last row alone, and beside a row with NaN.
     a[0] = rows == 1 ? a[0] : std::numeric_limits<float>::quiet_NaN();
     std::vector<float> again(rows * out_stride, 2.0f), alone(n, 2.0f);
     products.Add(a.data(), rows, a_stride, again.data(), out_stride, &memory);

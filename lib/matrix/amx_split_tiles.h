@@ -1,6 +1,5 @@
-// Products on AMX of factors in two parts: x = x' + x'', both of bfloat16, are 17 bits of it. All but x'' y'' is
-// summed, in fp32: an error of 2^-15 of |x y| at most. Included by .cc files alone; empty where the processor is
-// another.
+// Multiplies factors in two parts on AMX: x = x' + x'', both of bfloat16, represent 17 bits of x. All products but x''
+// y'' are summed in fp32, which is an error of 2^-15 of |x y|. Included only by .cc files; empty on other processors.
 
 #ifndef RUTILE_LIB_MATRIX_AMX_SPLIT_TILES_H_
 #define RUTILE_LIB_MATRIX_AMX_SPLIT_TILES_H_
@@ -14,29 +13,29 @@
 #if defined(__x86_64__)
 namespace rutile::amx {
 
-// A step of the sums is 32 numbers. Steps at one time: their part of two columns of tiles of the right factor, 32 KB,
-// stays in the first cache.
+// A step of the sums is 32 numbers. This is the number of steps at a time: their part of two columns of tiles of the
+// right factor, 32 KB, stays in the first-level cache.
 constexpr int64_t kSteps = 8;
-// A line of the left factor: [step][rounded, rest] of 32 numbers.
+// Words in a line of the left factor: [step][rounded, rest] of 32 numbers.
 constexpr int64_t kLeftWords = kSteps * 2 * kWords;
 
 inline int64_t TilesOf(int64_t n) { return (n + kLines - 1) / kLines; }
 
-// The right factor [depth, n]: for each group of steps, pair of columns of tiles, step, column and part a tile [pair of
-// numbers, column].
+// The right factor [depth, n], packed: for each group of steps, pair of columns of tiles, step, column and part there
+// is a tile [pair of numbers, column].
 struct Right {
-  const uint32_t* tiles;  // written to by Put
-  int64_t columns;        // of tiles
-  int64_t parts;          // 2, or 1: rounded alone
-  int64_t all_steps;      // of the depth
+  const uint32_t* tiles;  // Put writes to them
+  int64_t columns;        // number of columns of tiles
+  int64_t parts;          // 2, or 1 for the rounded part only
+  int64_t all_steps;      // number of steps in the depth
 
   static int64_t Words(int64_t columns, int64_t parts, int64_t steps) { return columns * parts * steps * kTile; }
 
-  // first: the step. column: even.
+  // Returns the tiles of a pair of columns. first: the step. column: even.
   const uint32_t* At(int64_t first, int64_t steps, int64_t column) const {
     return tiles + (first * columns + steps * column) * parts * kTile;
   }
-  // Column j of the matrix, a number of a step.
+  // Stores x, number `number` of a step, in column j of the matrix.
   void Put(int64_t j, int64_t step, int64_t number, float x) const {
     const int64_t column = j / kLines, even = column / 2 * 2, width = std::min<int64_t>(2, columns - even);
     const int64_t group = step / kSteps * kSteps, steps = std::min(kSteps, all_steps - group);
@@ -48,7 +47,7 @@ struct Right {
   }
 };
 
-// 32 numbers of a line of the left factor.
+// Stores 32 numbers in a line of the left factor.
 RUTILE_PACK RUTILE_INLINE void PutLeft(__m512 first, __m512 second, uint32_t* left) {
   const __m512i rounded = Rounded(first, second);
   _mm512_store_si512(left, rounded);
@@ -56,7 +55,7 @@ RUTILE_PACK RUTILE_INLINE void PutLeft(__m512 first, __m512 second, uint32_t* le
                      Rounded(_mm512_sub_ps(first, FirstOf(rounded)), _mm512_sub_ps(second, SecondOf(rounded))));
 }
 
-// sums of R x C tiles += left right, over some steps. `right`: of this pair of columns.
+// Adds left * right over some steps to the sums of R x C tiles. `right` is that of this pair of columns.
 template <int R, int C, int kParts>
 RUTILE_TILES RUTILE_INLINE void AddTiles(const uint32_t* left, const uint32_t* right, int64_t steps, float* sums,
                                          int64_t stride) {
@@ -113,7 +112,8 @@ RUTILE_TILES inline void AddColumns(const uint32_t* left, int64_t examples, cons
   }
 }
 
-// examples: lines of the left factor, whole tiles of them. sums: of the first column.
+// Adds left * right. examples: number of lines of the left factor, a multiple of whole tiles. sums: those of the first
+// column.
 template <int kParts>
 inline void AddProduct(const uint32_t* left, int64_t examples, const Right& right, int64_t first, int64_t steps,
                        float* sums, int64_t stride) {

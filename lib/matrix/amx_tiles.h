@@ -1,11 +1,11 @@
-// What kernels for AMX share: tiles of 16 lines of 64 bytes, pairs of bfloat16, masks. Included by .cc files alone, and
-// empty where the processor is another.
+// Helpers of AMX kernels: tiles of 16 lines of 64 bytes, pairs of bfloat16, masks. Included only by .cc files, and
+// empty on other processors.
 
 #ifndef RUTILE_LIB_MATRIX_AMX_TILES_H_
 #define RUTILE_LIB_MATRIX_AMX_TILES_H_
 
 #if defined(__x86_64__)
-// gcc 12's own headers make vectors of nothing in particular.
+// gcc 12's own headers make vectors of undefined values.
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -18,12 +18,12 @@
 #define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
 #define RUTILE_INLINE inline __attribute__((always_inline))
-// gcc 12's tile instructions do not say that they read and write memory.
+// gcc 12 does not know that tile instructions read and write memory.
 #define RUTILE_MEMORY asm volatile("" : : : "memory")
 
 namespace rutile::amx {
 
-// Lines of a tile, words (pairs of numbers) of a line, and numbers of it.
+// Lines in a tile, words (pairs of numbers) in a line, and numbers in a line.
 constexpr int64_t kLines = 16, kWords = 16, kNumbers = 32;
 constexpr int64_t kTile = kLines * kWords;                 // words
 constexpr int64_t kLineBytes = kWords * sizeof(uint32_t);  // of a line
@@ -34,12 +34,12 @@ RUTILE_PACK RUTILE_INLINE __mmask16 Mask(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
 }
 
-// 32 numbers rounded to bfloat16.
+// Rounds 32 numbers to bfloat16.
 RUTILE_PACK RUTILE_INLINE __m512i Rounded(__m512 first, __m512 second) {
   return (__m512i)_mm512_cvtne2ps_pbh(second, first);
 }
 
-// Those of 16 lanes that were rounded, as they are now.
+// Returns the rounded values of the first 16 numbers as floats.
 RUTILE_PACK RUTILE_INLINE __m512 FirstOf(__m512i rounded) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(rounded)), 16));
 }
@@ -47,7 +47,7 @@ RUTILE_PACK RUTILE_INLINE __m512 SecondOf(__m512i rounded) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(rounded, 1)), 16));
 }
 
-// x[i] word j <-> x[j] word i.
+// Transposes 16 x 16 words: x[i] word j <-> x[j] word i.
 RUTILE_PACK RUTILE_INLINE void Transpose(__m512i* x) {
   __m512i y[16];
 #pragma GCC unroll 16
@@ -79,15 +79,15 @@ RUTILE_PACK RUTILE_INLINE void Transpose(__m512i* x) {
   }
 }
 
-// While it exists, tiles of this thread are of 64 bytes a line; tiles 0 to 5 of `lines` lines, 6 and 7, for right
-// factors, of 16. Others' configurations do not survive calls either (the binary interface says so), and registers that
-// are not in use cost nothing when threads change.
+// Configures the tiles of this thread while it exists: 64 bytes a line; tiles 0 to 5 have `lines` lines, tiles 6 and 7,
+// for right factors, 16. Configurations of callers do not survive calls (the binary interface says so), and unused
+// registers cost nothing in thread switches.
 class TileConfiguration {
  public:
   RUTILE_TILES explicit TileConfiguration(int64_t lines = kLines) { Set(lines); }
   RUTILE_TILES ~TileConfiguration() { _tile_release(); }
 
-  // From now on; tiles are zeros.
+  // Sets the number of lines; tiles become zero.
   RUTILE_TILES void Set(int64_t lines) {
     struct alignas(64) {
       uint8_t palette, start_row, reserved[14];

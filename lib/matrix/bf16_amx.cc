@@ -1,6 +1,6 @@
-// Tiles: 16 lines of 32 numbers each. Four of them are sums of 32 x 32 results, two are of the left factor and two of
-// the right one, whose numbers lie in pairs: a step of 32 terms is four products for four loads, of factors in two
-// parts twelve for eight, in three parts 24 for fourteen.
+// Multiplies with AMX tiles of 16 lines of 32 numbers. Four tiles are sums of 32 x 32 results, two are of the left
+// factor and two of the right one, whose numbers are in pairs. A step of 32 terms takes four products for four loads;
+// with factors in two parts twelve for eight, in three parts 24 for fourteen.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,17 +29,17 @@ using amx::TileConfiguration;
 using amx::Transpose;
 using bf16::Part;
 
-// Of the sums at one time, rows of the left factor and columns of the right one: 256 and 512 KB of the second cache for
-// each part, of three parts half as much.
+// Terms, rows of the left factor and columns of the right one at a time: 256 and 512 KB of the second-level cache for
+// each part, half as much with three parts.
 constexpr int64_t kDepth = 512;
 constexpr int64_t Height(int parts) { return parts > 2 ? 128 : 256; }
 constexpr int64_t Width(int parts) { return parts > 2 ? 256 : 512; }
 
-// A tile of each part.
+// One tile for each part.
 template <int kParts>
 using TilesOfParts = __m512i[kParts][16];
 
-// Words `i` of 32 numbers: each part is what rounding left of those before, rounded.
+// Stores word `i` of the tiles, made of 32 numbers: each part is the rounded rest of the parts before.
 template <int kParts>
 RUTILE_PACK RUTILE_INLINE void PutParts(__m512 first, __m512 second, int i, TilesOfParts<kParts>& x) {
   x[0][i] = Rounded(first, second);
@@ -51,7 +51,7 @@ RUTILE_PACK RUTILE_INLINE void PutParts(__m512 first, __m512 second, int i, Tile
   }
 }
 
-// One tile of it: words x[part][line] of lines whose numbers are next to each other; zeros where there is nothing.
+// Loads one tile of lines whose numbers are adjacent: words x[part][line], zeros beyond the factor.
 template <int kParts>
 RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t number, TilesOfParts<kParts>& x) {
   const __mmask16 first = Mask(part.depth - number), second = Mask(part.depth - number - 16);
@@ -66,7 +66,7 @@ RUTILE_PACK RUTILE_INLINE void LoadAlong(const Part& part, int64_t line, int64_t
   }
 }
 
-// The same of numbers whose lines are next to each other: x[part][word].
+// Loads one tile of numbers whose lines are adjacent: x[part][word].
 template <int kParts>
 RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_t number, TilesOfParts<kParts>& x) {
   alignas(64) static constexpr uint16_t kOrder[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
@@ -85,7 +85,7 @@ RUTILE_PACK RUTILE_INLINE void LoadAcross(const Part& part, int64_t line, int64_
   }
 }
 
-// A tile of each part, [line, word], or [word, line] of the right factor.
+// Packs a tile of each part, as [line, word], or as [word, line] for the right factor.
 template <bool kAlong, bool kRight, int kParts>
 RUTILE_PACK RUTILE_INLINE void PackTile(const Part& part, int64_t line, int64_t number, uint32_t* packed) {
   TilesOfParts<kParts> x;
@@ -102,8 +102,8 @@ RUTILE_PACK RUTILE_INLINE void PackTile(const Part& part, int64_t line, int64_t 
   }
 }
 
-// packed: [lines / 16, depth / 32, parts] tiles, the first two rounded up. Read in the order of memory, as far as a
-// tile allows.
+// Packs all tiles: packed [lines / 16, depth / 32, parts], the first two rounded up. Memory is read in its order as far
+// as tiles allow.
 template <bool kAlong, bool kRight, int kParts>
 RUTILE_PACK void PackTiles(const Part& part, uint32_t* packed) {
   const int64_t steps = (part.depth + kNumbers - 1) / kNumbers;
@@ -130,16 +130,16 @@ void Pack(const Part& part, uint32_t* packed) {
 // A block of the result.
 struct Block {
   const uint32_t *left, *right;  // tiles
-  int64_t steps;                 // tiles of the sums
+  int64_t steps;                 // number of tiles along the terms
   int64_t rows, columns;
   bool add;
   float* out;
   int64_t stride;
 };
 
-// R x C tiles of the result; row and column count tiles. Sums meet what they are added to last, when it has come from
-// memory. Of factors in two parts all is summed but the product of what rounding left of both, of those in three all
-// but the products of third parts with others than the first.
+// Computes R x C tiles of the result; row and column count tiles. The old values of `out` are added last, when they
+// have arrived from memory. With two parts, all products are summed but that of both rests; with three, all but the
+// products of third parts with others than the first.
 template <int R, int C, int kParts>
 RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   constexpr int64_t kBytes = kWords * sizeof(uint32_t), kWidthOfSums = C * 16;
@@ -159,7 +159,7 @@ RUTILE_TILES void Tiles(const Block& block, int64_t row, int64_t column) {
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  // Parts of the left factor in tiles 4 and 5, of the right one in 6 and 7, and their products.
+  // Parts of the left factor are in tiles 4 and 5, of the right one in 6 and 7.
 #define RUTILE_LEFT(part)                        \
   _tile_loadd(4, a0 + i + part * kTile, kBytes); \
   if constexpr (R > 1) _tile_loadd(5, a1 + i + part * kTile, kBytes)
@@ -239,7 +239,7 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   const MatrixView<float>&a = problem.a, &b = problem.b;
   constexpr int64_t kHeight = Height(kParts), kWidth = Width(kParts);
   const int64_t m = a.height(), n = b.width(), k = a.width();
-  const int64_t most = kParts * RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words of a line
+  const int64_t most = kParts * RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words in a line
   const int64_t left_size = RoundUp(std::min(kHeight, m), kLines) * most;
   const size_t needed = left_size + RoundUp(std::min(kWidth, n), kLines) * most + kWords;
   if (memory->size() < needed) memory->resize(needed);
@@ -275,7 +275,7 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   }
 }
 
-// A factor that is packed as a whole: the tiles of kDepth numbers of all lines, then those of the next. Calls
+// Iterates over a completely packed factor: the tiles of kDepth numbers of all lines, then those of the next. Calls
 // body(first number, numbers, words before them).
 template <typename Body>
 void ForDepths(int64_t depth, int64_t lines, int parts, const Body& body) {
@@ -335,7 +335,7 @@ void MultiplyBf16AmxPacked(const Bf16PackedProblem& problem) {
   problem.parts == 2 ? MultiplyAll<2>(problem) : MultiplyAll<3>(problem);
 }
 
-// Factors are packed with AVX512-BF16.
+// Packing needs AVX512-BF16.
 bool HasBf16Amx() { return HasBf16Avx512() && AmxIsPermitted(); }
 
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory) {

@@ -25,8 +25,8 @@ using bf16_strips::kPairs;
 using bf16_strips::kRows;
 using bf16_strips::Strip;
 
-// R rows and V vectors of the result. Sums are named by constants, not in loops: the compiler then keeps them in
-// registers, all the time.
+// Sums of R rows and V vectors of the result. They are named by constants, not indexed in loops, so that the compiler
+// keeps them in registers.
 template <int R, int V>
 struct Sums {
   __m512 sums[R * V];
@@ -45,7 +45,7 @@ struct Sums {
           b[I % V])),
      ...);
   }
-  // out = sums, or += them. masks: [V], of the columns that exist.
+  // Stores sums in out, or adds them. masks: [V], of the existing columns.
   template <size_t... I>
   RUTILE_BF16 RUTILE_INLINE void Put(bool add, const __mmask16* masks, float* out, int64_t stride,
                                      std::index_sequence<I...>) const {
@@ -72,7 +72,7 @@ struct Avx512 {
     return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
   }
 
-  // Two rows of numbers become one of pairs: converted beside each other, then interleaved.
+  // Two rows of numbers become one of pairs: they are converted together, then interleaved.
   RUTILE_BF16 static inline void PackAcross(const Part& part, int64_t width, uint32_t* packed) {
     alignas(64) uint16_t order[32];
     for (int i = 0; i < 16; ++i) {
@@ -107,7 +107,7 @@ struct Avx512 {
     }
   }
 
-  // Lines become pairs as they are, and are then turned, 4 x 4 of them at a time.
+  // Lines are converted to pairs, and then transposed in blocks of 4 x 4.
   RUTILE_BF16 static inline void PackAlong(const Part& part, int64_t width, uint32_t* packed) {
     alignas(64) uint32_t line[4][kPairs];
     for (int64_t c = 0; c < width; c += 4) {
@@ -126,7 +126,7 @@ struct Avx512 {
   template <int R, int V, bool kRowsAreNext>
   RUTILE_BF16 static void Tile(const Strip& strip, int64_t row) {
     constexpr auto kAll = std::make_index_sequence<R * V>();
-    // One of the steps is 1: what is known costs no register.
+    // One of the steps is 1, a constant that needs no register.
     const int64_t row_step = kRowsAreNext ? 1 : strip.row_step, pair_step = kRowsAreNext ? strip.pair_step : 1;
     float* const out = strip.out + row * strip.stride;
     Sums<R, V> sums;

@@ -1,4 +1,5 @@
-// The forms of bf16_products.h, one for each kind of machine. All agree but for the order in which terms are added.
+// The implementations behind bf16_products.h, one for each kind of machine. They differ only in the order in which
+// terms are added.
 
 #ifndef RUTILE_LIB_MATRIX_BF16_MACHINES_H_
 #define RUTILE_LIB_MATRIX_BF16_MACHINES_H_
@@ -10,8 +11,8 @@
 
 namespace rutile {
 
-// out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`; sizes agree, and none is 0. parts: numbers of
-// bfloat16 that stand for a factor (bf16_products.h).
+// A product out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. Sizes must agree, and none is 0.
+// parts: how many numbers of bfloat16 represent a factor (bf16_products.h).
 struct Bf16Problem {
   MatrixView<float> a, b;
   bool add = false;
@@ -20,21 +21,22 @@ struct Bf16Problem {
   int parts = 1;
 };
 
-// Where factors are packed; grows to what a form needs, and stays.
+// Memory for packed factors, which grows as needed and is never freed.
 using Bf16Memory = std::vector<uint32_t>;
 
-// Any machine. This one and the next: one part.
+// Works on any machine. This function and MultiplyBf16Avx512 handle one part only.
 void MultiplyBf16Portable(const Bf16Problem& problem, Bf16Memory* memory);
 
-// Whether this machine can, and the process may. Elsewhere the functions beside them do nothing.
+// True if this machine has the instructions and the process may use them. Otherwise the functions below do nothing.
 bool HasBf16Avx512();
 void MultiplyBf16Avx512(const Bf16Problem& problem, Bf16Memory* memory);
-// One part to three.
+// AMX handles one to three parts.
 bool HasBf16Amx();
 void MultiplyBf16Amx(const Bf16Problem& problem, Bf16Memory* memory);
 
-// Factors that were packed, for several products: the bits of MultiplyBf16Amx. packed: Bf16AmxWords, 64-byte aligned;
-// lines are the rows of a left factor, the columns of a right one, and depth is the number of terms.
+// A product of packed factors, which may be used in several products. It has the bits of MultiplyBf16Amx. packed:
+// Bf16AmxWords words, 64-byte aligned; lines are the rows of a left factor or the columns of a right one, and depth is
+// the number of terms.
 struct Bf16PackedProblem {
   const uint32_t *left, *right;
   int64_t rows, columns, depth;  // none is 0

@@ -1,4 +1,4 @@
-// One number in bfloat16, slowly: what kernels do with vectors of them.
+// Converts single numbers to and from bfloat16, as a reference for vectorized kernels.
 
 #ifndef RUTILE_LIB_MATRIX_BF16_NUMBER_H_
 #define RUTILE_LIB_MATRIX_BF16_NUMBER_H_
@@ -8,7 +8,8 @@
 
 namespace rutile {
 
-// To nearest, ties to even; NaN of any bits stays one, as what is added would end in its mantissa or its sign.
+// Rounds to nearest, ties to even. Any NaN stays a NaN, although adding to its bits could overflow its mantissa or
+// sign.
 inline uint16_t RoundToBf16(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));

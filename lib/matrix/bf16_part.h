@@ -1,4 +1,4 @@
-// Part of a factor on its way into packed pairs of bfloat16.
+// Describes a part of a factor that is being packed into pairs of bfloat16.
 
 #ifndef RUTILE_LIB_MATRIX_BF16_PART_H_
 #define RUTILE_LIB_MATRIX_BF16_PART_H_
@@ -7,8 +7,8 @@
 
 namespace rutile::bf16 {
 
-// `lines` lines of `depth` numbers, `along` from one number of a line to the next and `across` to the next line; one of
-// both is 1.
+// `lines` lines of `depth` numbers, `along` apart within a line and `across` from a line to the next; one of the two is
+// 1.
 struct Part {
   const float* from;
   int64_t lines, depth, along, across;

@@ -17,7 +17,7 @@ using bf16_strips::Strip;
 float First(uint32_t pair) { return FromBf16(static_cast<uint16_t>(pair)); }
 float Second(uint32_t pair) { return FromBf16(static_cast<uint16_t>(pair >> 16)); }
 
-// Says what the others do.
+// The portable implementation, which defines the result of the others.
 struct Portable {
   static uint32_t PairOf(const Part& part, int64_t c, int64_t p) {
     const auto number = [&](int64_t i) {
@@ -26,15 +26,15 @@ struct Portable {
     return number(2 * p) | number(2 * p + 1) << 16;
   }
 
-  // packed[p * width + c] = numbers 2 p and 2 p + 1 of line c; zeros where there is no line or number.
+  // Sets packed[p * width + c] to the numbers 2 p and 2 p + 1 of line c; zeros beyond the part.
   static void PackAcross(const Part& part, int64_t width, uint32_t* packed) {
     for (int64_t p = 0; p < part.pairs(); ++p) {
       for (int64_t c = 0; c < width; ++c) packed[p * width + c] = PairOf(part, c, p);
     }
   }
-  // The same, for lines whose numbers are next to each other; may write beyond the pairs, up to whole fours of them.
+  // Packs lines whose numbers are adjacent, in the same layout; may write beyond the pairs, up to a multiple of four.
   static void PackAlong(const Part& part, int64_t width, uint32_t* packed) { PackAcross(part, width, packed); }
-  // packed[c * kPairs + p], of such lines.
+  // Packs lines whose numbers are adjacent as packed[c * kPairs + p].
   static void PackLines(const Part& part, uint32_t* packed) {
     for (int64_t c = 0; c < part.lines; ++c) {
       for (int64_t p = 0; p < part.pairs(); ++p) packed[c * kPairs + p] = PairOf(part, c, p);

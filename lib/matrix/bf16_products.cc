@@ -19,7 +19,7 @@ void MultiplyIn(Bf16Form form, const Bf16Problem& problem, Bf16Memory* memory) {
   }
 }
 
-// The parts of a factor: what rounding makes of it, of what it leaves, and so on.
+// Copies of the parts of a factor: the rounded factor, the rounded rest, and so on.
 struct Copies {
   std::vector<std::vector<float>> parts;
   int64_t height, width;
@@ -40,11 +40,11 @@ Copies CopiesOf(const MatrixView<float>& factor, int parts) {
   return copies;
 }
 
-// By products of one part.
+// Computes a product of several parts as a sum of products of one part.
 void MultiplyCopies(Bf16Form form, const Bf16Problem& problem, Bf16Memory* memory) {
   const Copies a = CopiesOf(problem.a, problem.parts), b = CopiesOf(problem.b, problem.parts);
   bool add = problem.add;
-  for (int sum = problem.parts - 1; sum >= 0; --sum) {  // the small ones first
+  for (int sum = problem.parts - 1; sum >= 0; --sum) {  // small terms first
     for (int part = 0; part <= sum; ++part, add = true) {
       MultiplyIn(form, {a.Of(part), b.Of(sum - part), add, problem.out, problem.stride}, memory);
     }

@@ -21,17 +21,17 @@
 namespace rutile {
 namespace {
 
-// 8 bits of mantissa.
+// Rounding to 8 bits of mantissa.
 float Rounded(float x) {
   int exponent;
   const float fraction = std::frexp(x, &exponent);
   return std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
 }
 
-// What two parts leave of it.
+// The rest that two parts leave of x.
 float RoundedTwice(float x) { return Rounded(x) + Rounded(x - Rounded(x)); }
 
-// A form, and the parts of a factor.
+// A form and a number of parts.
 class Bf16ProductsTest : public ::testing::TestWithParam<std::tuple<Bf16Form, int>> {
  protected:
   Bf16Form form() const { return std::get<0>(GetParam()); }
@@ -49,18 +49,18 @@ std::string NameOfForm(const ::testing::TestParamInfo<std::tuple<Bf16Form, int>>
                                    : "");
 }
 
-// All that this machine has.
+// All combinations that this machine has.
 INSTANTIATE_TEST_SUITE_P(Forms, Bf16ProductsTest,
                          ::testing::Combine(::testing::ValuesIn(Bf16Forms()), ::testing::Values(1, 2, 3)), NameOfForm);
 
-// Below, at and above tiles, panels, depths and blocks.
+// Sizes below, at and above tiles, panels, depths and blocks.
 TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
   const int64_t sizes[][3] = {{1, 1, 1},    {8, 2, 32},   {7, 3, 31},    {9, 5, 33},    {20, 256, 40}, {13, 515, 65},
                               {16, 32, 16}, {32, 64, 32}, {33, 63, 17},  {17, 65, 47},  {48, 31, 48},  {530, 9, 3},
                               {3, 40, 530}, {250, 7, 37}, {271, 33, 18}, {31, 1030, 20}};
   Bf16Products products = Products();
   const auto kept = [this](float x) { return parts() == 3 ? x : parts() == 2 ? RoundedTwice(x) : Rounded(x); };
-  // Of two parts the product of both rests is left out: at most 2^-8 of each factor. Of three 2^-23 of a term.
+  // With two parts the product of both rests is left out: at most 2^-8 of each factor. With three, 2^-23 of a term.
   const double tolerance = parts() == 2 ? 1.0 / (1 << 16) + 1e-6 : 1e-6;
   for (const auto& [m, k, n] : sizes) {
     for (int form = 0; form < 8; ++form) {
@@ -92,7 +92,7 @@ TEST_P(Bf16ProductsTest, AgreesWithSumsOfRoundedFactors) {
   }
 }
 
-// Small whole numbers are exact: every form gives what the portable one gives.
+// With small whole numbers, which are exact, every form gives the result of the portable one.
 TEST_P(Bf16ProductsTest, EqualsThePortableFormWhereNothingIsRounded) {
   constexpr int64_t kM = 75, kK = 600, kN = 90;
   std::vector<float> left = Values((kM + 3) * (kK + 3), "left"), right = Values((kN + 3) * (kK + 3), "right");
@@ -107,9 +107,9 @@ TEST_P(Bf16ProductsTest, EqualsThePortableFormWhereNothingIsRounded) {
   }
 }
 
-// Cuts that no block has, so that numbers lie elsewhere in tiles and at their edges.
+// Cuts the product at odd places, so that numbers are elsewhere in tiles and at their edges.
 TEST_P(Bf16ProductsTest, APartHasTheBitsOfTheWhole) {
-  if (parts() > 1 && form() != Bf16Form::kAmx) return;  // made of products of one part
+  if (parts() > 1 && form() != Bf16Form::kAmx) return;  // computed by products of one part
   constexpr int64_t kM = 300, kN = 560;
   for (const int64_t k : {5, 200, 700}) {
     const std::vector<float> left = Values((kM + 3) * (k + 3), "left"), right = Values((kN + 3) * (k + 3), "right");
@@ -129,7 +129,7 @@ TEST_P(Bf16ProductsTest, APartHasTheBitsOfTheWhole) {
   }
 }
 
-// Each on its own threads, among them one that has never used the registers.
+// Several threads multiply at the same time, one of which has never used the tile registers.
 TEST_P(Bf16ProductsTest, ThreadsDoNotDisturbEachOther) {
   constexpr int64_t kSize = 70;
   const std::vector<float> left = Values((kSize + 3) * (kSize + 3), "left"),
@@ -149,7 +149,8 @@ TEST_P(Bf16ProductsTest, ThreadsDoNotDisturbEachOther) {
   for (const std::vector<float>& result : results) EXPECT_EQ(result, results[0]);
 }
 
-// 17 bits stay of each factor: with what is left out, 2^-15 of each term at most, and what fp32's sums lose.
+// Each factor keeps 17 bits. The tolerance is what is left out, at most 2^-15 of each term, plus the rounding of fp32
+// sums.
 TEST_P(Bf16ProductsTest, TwoPartsAreNearlyFp32) {
   if (parts() != 2) return;
   constexpr int64_t kSize = 100;
@@ -171,7 +172,7 @@ TEST_P(Bf16ProductsTest, TwoPartsAreNearlyFp32) {
   }
 }
 
-// Nearly half of bfloat16's last digit is left of both factors.
+// Both factors have a rest of nearly half of bfloat16's last digit.
 TEST_P(Bf16ProductsTest, TheWorstTermOfTwoParts) {
   if (parts() != 2) return;
   const float x = 1 + 255.0f / (1 << 16);
@@ -182,7 +183,7 @@ TEST_P(Bf16ProductsTest, TheWorstTermOfTwoParts) {
   EXPECT_LT(error, 1.0 / (1 << 15));
 }
 
-// The third part has what 16 bits leave, and meets the first alone.
+// The third part has the rest of 16 bits, and is multiplied only with the first.
 TEST_P(Bf16ProductsTest, TheWorstTermOfThreeParts) {
   if (parts() != 3) return;
   double worst = 0;
@@ -195,11 +196,11 @@ TEST_P(Bf16ProductsTest, TheWorstTermOfThreeParts) {
       worst = std::max(worst, std::abs(out - exact) / exact);
     }
   }
-  // With sums of six products, which are rounded, too.
+  // The tolerance includes the rounding of sums of six products.
   EXPECT_LT(worst, 1.0 / (1 << 22));
 }
 
-// Of both kinds: the error of three parts, as a root mean square and at most, is that of fp32's multiply-adds or less.
+// The error of three parts, both its root mean square and its maximum, is that of fp32 multiply-adds or less.
 TEST_P(Bf16ProductsTest, ThreePartsAreAsExactAsFp32) {
   if (parts() != 3 || form() != Bf16Form::kAmx) return;
   constexpr int64_t kM = 40, kN = 56;
@@ -252,14 +253,14 @@ TEST_P(Bf16ProductsTest, TiesGoToEvenAndNaNStays) {
   EXPECT_TRUE(std::isnan(out[3]));
   EXPECT_TRUE(std::isnan(out[4]));
   EXPECT_FALSE(std::isfinite(out[5]));
-  if (parts() > 1) return;  // nothing is lost of the others, and inf - inf is NaN
+  if (parts() > 1) return;  // several parts lose nothing, and inf - inf is NaN
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], 1.0f + 4 * eps);
   EXPECT_EQ(out[2], -1.0f);
   EXPECT_EQ(out[5], inf);
 }
 
-// Some machines have no denormal numbers: either is right, and nothing else.
+// Some machines flush denormal numbers to zero, so both results are right, and no other.
 TEST_P(Bf16ProductsTest, DenormalsAreKeptOrZero) {
   const float small = std::numeric_limits<float>::min() / 4, one = 1;
   float out = 1;
@@ -285,7 +286,7 @@ TEST(Bf16FormsTest, TheFastestFirstAndThePortableLast) {
   EXPECT_EQ(forms.back(), Bf16Form::kPortable);
   EXPECT_EQ(Bf16Products().form(), forms.front());
   const std::string instructions = CpuBf16Instructions();
-  // A kernel may refuse AMX.
+  // The operating system may refuse AMX.
   EXPECT_EQ(Bf16FormName(forms.front()) == "portable", instructions.empty());
   EXPECT_EQ(HasBf16Amx(), forms.front() == Bf16Form::kAmx);
 }

@@ -1,4 +1,4 @@
-// Products of bfloat16 in strips of the result, for machines that multiply vectors: what a machine must bring is how it
+// Multiplies bfloat16 matrices in strips of the result, for machines with vector instructions. A machine defines how it
 // packs pairs of numbers, and how it multiplies a strip.
 
 #ifndef RUTILE_LIB_MATRIX_BF16_STRIPS_H_
@@ -12,29 +12,29 @@
 
 namespace rutile::bf16_strips {
 
-// A tile of the result: 8 rows of at most three vectors of 16 columns are 24 registers of sums.
+// Size of a tile of the result: 8 rows of at most three vectors of 16 columns are 24 registers of sums.
 constexpr int64_t kRows = 8;
 constexpr int64_t kLanes = 16;
 constexpr int64_t kVecs = 3;
-// Of the sums at one time: a panel of the right factor, 24 KB, is read from the first cache.
+// Number of terms at a time: a panel of the right factor, 24 KB, then stays in the first-level cache.
 constexpr int64_t kDepth = 256;
 constexpr int64_t kPairs = kDepth / 2;
-// Of the left factor at one time: 256 KB, in the second.
+// Number of rows of the left factor at a time: 256 KB, in the second-level cache.
 constexpr int64_t kHeight = 512;
 
-// A strip of the result: `vecs` vectors wide.
+// A strip of the result, `vecs` vectors wide.
 struct Strip {
-  const uint32_t* left;  // pairs of all rows
+  const uint32_t* left;  // pairs of numbers of all rows
   int64_t row_step, pair_step;
   const uint32_t* right;  // [pairs, vecs * kLanes]
   int64_t vecs;
-  int64_t pairs, rows, columns;  // that exist
+  int64_t pairs, rows, columns;  // existing ones, without padding
   bool add;
   float* out;
   int64_t stride;
 };
 
-// Inline, so that it is compiled for the machine of its caller.
+// Computes the product. It is inline, so that it is compiled for the machine of its caller.
 template <class Machine>
 inline __attribute__((always_inline)) void MultiplyAll(const Bf16Problem& problem, Bf16Memory* memory) {
   const MatrixView<float>&a = problem.a, &b = problem.b;
@@ -60,7 +60,7 @@ inline __attribute__((always_inline)) void MultiplyAll(const Bf16Problem& proble
         Machine::PackLines({a.At(row, first), strip.rows, depth, 1, a.stride}, left);
       }
       for (int64_t column = 0; column < n; column += strip.columns) {
-        // Four vectors are two and two, as one alone waits for its loads.
+        // Four vectors are processed as two and two, because a single one waits for its loads.
         const int64_t vecs = (n - column + kLanes - 1) / kLanes;
         strip.vecs = vecs == 4 ? 2 : std::min(kVecs, vecs);
         strip.columns = std::min(strip.vecs * kLanes, n - column);

@@ -17,27 +17,29 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows and vectors of sums that stay in registers: AVX-512 has 32 of them, the others 16.
+// Rows and vectors of sums in registers, of which AVX-512 has 32 and the others 16.
 constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 constexpr int kTileVecs = 3;
-// Of the sums at one time: with the widest vectors a panel of the right factor, 48 KB, stays in the second cache.
+// Number of terms at a time: with the widest vectors a panel of the right factor, 48 KB, stays in the second-level
+// cache.
 constexpr int64_t kDepth = 256;
 
 // A strip of the result, V vectors wide.
 template <typename T>
 struct Strip {
-  const T* left;      // of the first row, and the first term of the sums
+  const T* left;      // at the first row and the first term of the sums
   int64_t row_step;   // from a row of the left factor to the next
   int64_t term_step;  // and from a term of the sums to the next
   const T* panel;     // [depth, V vectors]
   int64_t depth;
-  int64_t columns;  // that exist
+  int64_t columns;  // existing columns, without padding
   bool add;
   T* out;
   int64_t stride;
 };
 
-// R rows of it. Sums are named by constants, not in loops: the compiler then keeps them in registers, all the time.
+// Computes R rows of a strip. Sums are named by constants, not indexed in loops, so that the compiler keeps them in
+// registers.
 template <typename T, int R, int V>
 struct Sums {
   using Lanes = hn::ScalableTag<T>;
@@ -55,7 +57,7 @@ struct Sums {
     for (int v = 0; v < V; ++v) b[v] = hn::Load(d, panel + v * lanes);
     ((sums[I] = hn::MulAdd(hn::Set(d, left[static_cast<int64_t>(I / V) * row_step]), b[I % V], sums[I])), ...);
   }
-  // out = sums, or += them.
+  // Stores sums in out, or adds them.
   template <size_t... I>
   HWY_INLINE void Put(bool add, T* out, int64_t stride, std::index_sequence<I...>) const {
     const Lanes d;
@@ -80,7 +82,7 @@ template <typename T, int R, int V, bool kRowsAreNext>
 void Tile(const Strip<T>& strip, int64_t row) {
   constexpr auto kAll = std::make_index_sequence<R * V>();
   const int64_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  // One of the steps is 1: what is known costs no register.
+  // One of the steps is 1, a constant that needs no register.
   const int64_t row_step = kRowsAreNext ? 1 : strip.row_step, term_step = kRowsAreNext ? strip.term_step : 1;
   T* const out = strip.out + row * strip.stride;
   Sums<T, R, V> sums;
@@ -118,7 +120,7 @@ void RowsOfStrip(const Strip<T>& strip, int64_t rows) {
   if (r < rows) TileOf<1, V>(strip, r);
 }
 
-// Numbers of lines that lie `stride` apart, to the same columns of rows that lie `width` apart: kBlock of each.
+// Transposes a block of kBlock x kBlock numbers, from lines `stride` apart to rows `width` apart.
 #if HWY_TARGET != HWY_SCALAR
 constexpr int64_t kBlock = 4;
 HWY_INLINE void TransposeBlock(const float* from, int64_t stride, float* to, int64_t width) {
@@ -151,7 +153,8 @@ HWY_INLINE void TransposeBlock(const double* from, int64_t stride, double* to, i
 }
 #endif
 
-// panel[i, c] = the term i of column c, zeros after the last column. Lines lie along the terms.
+// Sets panel[i, c] to term i of column c, with zeros after the last column, where the terms of a column are adjacent in
+// memory.
 template <typename T>
 HWY_INLINE void PackLines(const T* from, int64_t stride, int64_t depth, int64_t columns, int64_t width, T* panel) {
   int64_t c = 0;
@@ -170,7 +173,7 @@ HWY_INLINE void PackLines(const T* from, int64_t stride, int64_t depth, int64_t 
   }
 }
 
-// The same, of lines along the columns.
+// Fills a panel where the columns of a term are adjacent in memory.
 template <typename T>
 HWY_INLINE void PackRows(const T* from, int64_t stride, int64_t depth, int64_t columns, int64_t width, T* panel) {
   const hn::ScalableTag<T> d;
@@ -196,7 +199,7 @@ void MultiplyStrip(const MatrixView<T>& b, int64_t first, int64_t column, Strip<
   RowsOfStrip<V>(strip, rows);
 }
 
-// out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. Nothing where k is 0.
+// Computes out [m, n], rows `stride` apart, = a [m, k] b [k, n], or += with `add`. Does nothing if k is 0.
 template <typename T>
 void MultiplyOf(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out, int64_t stride) {
   HWY_ALIGN T panel[kDepth * kTileVecs * MaxLanes<T>()];
@@ -215,7 +218,7 @@ void MultiplyOf(const MatrixView<T>& a, const MatrixView<T>& b, bool add, T* out
       strip.out = out + column;
       if (vecs == 3 || vecs > 4) {
         MultiplyStrip<3>(b, first, column, strip, m, panel), column += 3 * lanes;
-      } else if (vecs >= 2) {  // four are two and two, as a strip of one waits for its loads
+      } else if (vecs >= 2) {  // four are processed as two and two, because a strip of one waits for its loads
         MultiplyStrip<2>(b, first, column, strip, m, panel), column += 2 * lanes;
       } else {
         MultiplyStrip<1>(b, first, column, strip, m, panel), column += lanes;

@@ -49,7 +49,7 @@ void CheckAgainstSums(const Size& size, int form) {
   }
 }
 
-// Below, at and above tiles, strips and depths, of every vector length.
+// Sizes below, at and above tiles, strips and depths, for every vector length.
 TYPED_TEST(DenseProductsTest, AgreesWithSums) {
   using T = TypeParam;
   ForEachTarget([] {
@@ -60,7 +60,7 @@ TYPED_TEST(DenseProductsTest, AgreesWithSums) {
   });
 }
 
-// A product of parts has the bits of the whole: what lets threads share it.
+// A product computed in parts has the bits of the whole, so that threads can share it.
 TYPED_TEST(DenseProductsTest, PartsAreTheWhole) {
   using T = TypeParam;
   constexpr int64_t kM = 27, kK = 300, kN = 150;
@@ -81,7 +81,7 @@ TYPED_TEST(DenseProductsTest, PartsAreTheWhole) {
   });
 }
 
-// A zero does not hide what is no number.
+// A zero does not hide NaN or infinity.
 TYPED_TEST(DenseProductsTest, NaNAndInfinityStay) {
   using T = TypeParam;
   ForEachTarget([] {

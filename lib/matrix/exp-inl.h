@@ -1,11 +1,11 @@
-// e^x of x <= 0, for kernels that Highway compiles for each instruction set.
+// Computes e^x of x <= 0, for kernels that Highway compiles for each instruction set.
 //
 // e^x = 2^n e^r with |r| <= ln2 / 2. fp32: e^r = 1 + r + r^2 P(r), P of degree 4, our own minimax fit of the relative
 // error (3.6e-9); fp64: Taylor's series up to r^13. Within 2 units in the last place of the exact value (exp_test
 // measures it). Below -87 (fp64: -708) the result is e^-87 (e^-708), the smallest that is not denormal: nothing is lost
 // where it is added to 1. NaN stays NaN.
 
-// Read again for each target.
+// Highway includes this file once for each target.
 #if defined(RUTILE_LIB_MATRIX_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_MATRIX_EXP_INL_H_
 #undef RUTILE_LIB_MATRIX_EXP_INL_H_

@@ -1,4 +1,4 @@
-// Of lib/matrix/exp-inl.h: error in units of the last place on every instruction set of this machine.
+// Measures the error of lib/matrix/exp-inl.h in units of the last place, on every instruction set of this machine.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/matrix/exp_test.cc"

@@ -8,16 +8,16 @@
 namespace rutile {
 namespace {
 
-// Columns and rows of the result that are not cut: a tile's, or a vector's. Columns are cut where a thread gets so
-// many.
+// Ranges of threads are multiples of kUnit columns or rows, the size of a tile or vector. Columns are divided if there
+// are at least 2 kColumns for each thread, otherwise rows.
 constexpr int64_t kUnit = 16, kColumns = 48;
-// Columns of the result, and terms of its sums, below which tiles are too empty. Rows do not count, so that one has the
-// same bits whatever rows are beside it.
+// Numbers of columns of the result and of terms of its sums below which tiles are too empty. The number of rows does
+// not matter, so that a row has the same bits whatever other rows are multiplied.
 constexpr int64_t kFewColumns = 16, kFewTerms = 24;
-// Multiplications below which one thread does all: about 20 microseconds.
+// Number of multiplications below which one thread does all: about 20 microseconds.
 constexpr int64_t kSmall = int64_t{1} << 20;
 
-// Calls multiply(a, b, out, worker) for parts of the product: ranges of columns, or where there are few, of rows.
+// Calls multiply(a, b, out, worker) for parts of the product: ranges of columns, or of rows if there are few columns.
 template <typename T, typename Body>
 void ForParts(ThreadPool* pool, const MatrixView<T>& a, const MatrixView<T>& b, T* out, int64_t stride,
               const Body& multiply) {

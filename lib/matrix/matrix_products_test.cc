@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-// Small whole numbers: exact in every type.
+// Returns small whole numbers, which are exact in every type.
 template <typename T>
 void CheckAllForms(FactorRounding factors) {
   constexpr int64_t kM = 3, kK = 5, kN = 4, kStride = 7;
@@ -60,7 +60,7 @@ TEST(MatrixProductsTest, RoundsOnlyWhenToldTo) {
   }
 }
 
-// Which products are made of what, where sizes decide: nothing is lost of a factor at any of them.
+// Checks that no bits of a factor are lost at any size, whichever kernel the size selects.
 TEST(MatrixProductsTest, ExactAtEverySize) {
   const float x = 1 + 1.0f / 1024 + 1.0f / (1 << 22), y = 1 - 1.0f / (1 << 12);
   for (const int64_t m : {1, 15, 16, 33}) {
@@ -77,7 +77,7 @@ TEST(MatrixProductsTest, ExactAtEverySize) {
   }
 }
 
-// Shares of columns, and of rows where columns are few.
+// Divides columns, and rows if columns are few.
 template <typename T>
 void CheckThreads() {
   for (const auto& [m, k, n] : {std::tuple<int64_t, int64_t, int64_t>{70, 90, 700}, {1500, 130, 20}}) {

@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// Numbers of their own for each purpose.
+// Returns random numbers, different for each purpose.
 template <typename T = float>
 std::vector<T> Values(int64_t n, const char* purpose) {
   RandomStream stream(1, purpose, n);
@@ -20,7 +20,7 @@ std::vector<T> Values(int64_t n, const char* purpose) {
   return values;
 }
 
-// height x width as it is meant, with rows that lie apart.
+// Returns a view of height x width after transposition, whose rows are not adjacent.
 template <typename T>
 MatrixView<T> View(const std::vector<T>& values, int64_t height, int64_t width, bool transposed) {
   MatrixView<T> view = {values.data(), transposed ? width : height, transposed ? height : width, 0, transposed};

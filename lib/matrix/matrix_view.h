@@ -1,4 +1,4 @@
-// A matrix in somebody's memory.
+// A view of a matrix in memory owned by someone else.
 
 #ifndef RUTILE_LIB_MATRIX_MATRIX_VIEW_H_
 #define RUTILE_LIB_MATRIX_MATRIX_VIEW_H_
@@ -7,7 +7,7 @@
 
 namespace rutile {
 
-// [rows, columns], row-major, rows `stride` numbers apart; or its transpose.
+// The matrix [rows, columns], row-major, rows `stride` numbers apart; or its transpose.
 template <typename T>
 struct MatrixView {
   const T* data = nullptr;
@@ -17,13 +17,13 @@ struct MatrixView {
   bool transposed = false;
 
   MatrixView Transposed() const { return {data, rows, columns, stride, !transposed}; }
-  // As it is meant: [height, width].
+  // Height and width of the matrix after transposition.
   int64_t height() const { return transposed ? columns : rows; }
   int64_t width() const { return transposed ? rows : columns; }
   const T* At(int64_t row, int64_t column) const {
     return data + (transposed ? column * stride + row : row * stride + column);
   }
-  // Those in [begin, end).
+  // Returns the rows (after transposition) in [begin, end).
   MatrixView Rows(int64_t begin, int64_t end) const {
     return transposed ? MatrixView{data + begin, rows, end - begin, stride, true}
                       : MatrixView{data + begin * stride, end - begin, columns, stride, false};

@@ -12,7 +12,7 @@ namespace rutile {
 namespace {
 
 constexpr int kExactParts = 3;
-// Most parts, whatever the rounding: what Reserve takes suffices for both.
+// Largest number of parts with or without rounding, so that the memory from Reserve is sufficient for both.
 constexpr int kMostParts = kExactParts;
 
 }  // namespace
@@ -29,7 +29,7 @@ void PreparedProducts<T>::SetRounding(bool on) {
   rounding_ = on;
   if (!on || form_ == Bf16Form::kAmx || rounded_.has_value()) return;
   rounded_.emplace(form_);
-  // It takes all of its memory in its first product, which is not to be in a step.
+  // The object allocates its memory in its first product, which must not be in a training step.
   const float x = 0;
   float out;
   rounded_->Multiply({&x, 1, 1, 1}, {&x, 1, 1, 1}, /*add=*/false, &out, 1);
@@ -44,7 +44,7 @@ int PreparedProducts<T>::Parts() const {
 template <typename T>
 void PreparedProducts<T>::Reserve(int64_t height, int64_t width, PreparedFactor<T>* factor) const {
   if (Parts() == 0) return;
-  // Either of both may be the terms, which tiles have more of.
+  // Either dimension may be that of the terms, for which tiles need more padding.
   factor->tiles.Take(std::max(Bf16AmxWords(height, width, kMostParts), Bf16AmxWords(width, height, kMostParts)));
 }
 
@@ -77,7 +77,7 @@ void PreparedProducts<T>::Multiply(const PreparedFactor<T>& left, const Prepared
     }
     if (rounding_ && left.parts == 0) return rounded_->Multiply(a, b, add, out, stride);
   }
-  // The part of the left factor that is read again and again stays in the second cache.
+  // The part of the left factor that is read repeatedly stays in the second-level cache.
   constexpr int64_t kHeight = 2048 / sizeof(T);
   for (int64_t row = 0; row < a.height(); row += kHeight) {
     MultiplyDense(a.Rows(row, std::min(row + kHeight, a.height())), b, add, out + row * stride, stride);

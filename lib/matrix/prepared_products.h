@@ -1,8 +1,14 @@
-// Products of factors that serve more than once, as weights do for all rows of a batch: with AMX a factor is packed
-// into tiles beforehand, which takes as long as a product with 100 rows. Elsewhere it is read where it lies.
+// Multiplies factors that are used more than once, such as weights for all rows of a batch. With AMX a factor is packed
+// into tiles beforehand, which takes as long as a product with 100 rows; on other machines it is read in place.
 //
-// Numbers are those of matrix_products.h: fp64, fp32 whose factors are three numbers of bfloat16 each on AMX, or fp32
-// whose factors are rounded to bfloat16. A row has the same bits whatever rows are beside it.
+// The precisions are those of matrix_products.h: fp64, fp32 with factors of three numbers of bfloat16 on AMX, or fp32
+// with factors rounded to bfloat16. A row has the same bits whatever other rows are multiplied.
+//
+//   PreparedProducts<float> products;
+//   PreparedFactor<float> x, w;
+//   products.Prepare({weights, k, n, n}, FactorSide::kRight, &w);  // once
+//   products.Prepare({batch, m, k, k}, FactorSide::kLeft, &x);
+//   products.Multiply(x, w, /*add=*/false, out, /*stride=*/n);
 
 #ifndef RUTILE_LIB_MATRIX_PREPARED_PRODUCTS_H_
 #define RUTILE_LIB_MATRIX_PREPARED_PRODUCTS_H_
@@ -16,34 +22,35 @@
 
 namespace rutile {
 
-// The left factor [m, k] or the right one [k, n] of a product.
+// Position of a factor: left [m, k] or right [k, n].
 enum class FactorSide { kLeft, kRight };
 
-// Its memory grows to the largest factor it held, and stays.
+// A prepared factor. Its memory grows to the largest factor so far, and is reused.
 template <typename T>
 struct PreparedFactor {
-  MatrixView<T> matrix;  // must stay as it is where nothing is packed
-  int parts = 0;         // numbers of bfloat16 that stand for one; 0: not packed
+  MatrixView<T> matrix;  // must stay unchanged if nothing is packed
+  int parts = 0;         // numbers of bfloat16 per number; 0: not packed
   AlignedWords tiles;
 };
 
-// One thread at a time may use an object.
+// Prepares and multiplies factors. One thread at a time may use an object.
 template <typename T>
 class PreparedProducts {
  public:
-  // form: of this machine (CHECK-fails else), which decides whether factors are packed; others than the first are for
-  // tests.
+  // form: must be one of this machine's (CHECK-fails otherwise), and decides whether factors are packed; forms other
+  // than the first are for tests.
   explicit PreparedProducts(Bf16Form form = Bf16Forms().front());
 
-  // Whether factors of the products from now on are rounded to bfloat16; at first they are not. CHECK-fails for double.
+  // Turns rounding of factors to bfloat16 on or off for later products; off by default. CHECK-fails for double.
   void SetRounding(bool on);
 
-  // Takes the memory for factors of at most so many rows and columns.
+  // Allocates memory for factors of at most `height` rows and `width` columns.
   void Reserve(int64_t height, int64_t width, PreparedFactor<T>* factor) const;
+  // Packs a factor, or refers to it where nothing is packed.
   void Prepare(const MatrixView<T>& matrix, FactorSide side, PreparedFactor<T>* factor) const;
 
-  // out [m, n], rows `stride` apart, = left [m, k] right [k, n], or += with `add`. CHECK-fails when sizes disagree, and
-  // for a factor that was prepared with another rounding.
+  // Computes out [m, n], rows `stride` apart, = left [m, k] right [k, n], or += with `add`. CHECK-fails if sizes
+  // disagree, or a factor was prepared with another rounding.
   void Multiply(const PreparedFactor<T>& left, const PreparedFactor<T>& right, bool add, T* out, int64_t stride);
 
  private:
@@ -51,7 +58,7 @@ class PreparedProducts {
 
   const Bf16Form form_;
   bool rounding_ = false;
-  std::optional<Bf16Products> rounded_;  // where rounded factors are not packed beforehand
+  std::optional<Bf16Products> rounded_;  // used if rounded factors are not packed beforehand
 };
 
 extern template class PreparedProducts<float>;

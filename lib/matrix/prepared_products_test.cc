@@ -46,15 +46,14 @@ void CheckAgainstSums(const Size& size, int form, bool rounded, PreparedProducts
         sum += term;
         sizes += std::abs(term);
       }
-      // Rounding of sums in T, and of what three parts of a factor leave.
+      // The tolerance includes the rounding of sums in T, and the rest that three parts leave of a factor.
       ASSERT_NEAR(out[i * stride + j], sum, (std::is_same_v<T, float> ? 1e-6 : 2e-15) * sizes) << i << " " << j;
     }
     for (int64_t j = n; j < stride; ++j) ASSERT_EQ(out[i * stride + j], 2.0);
   }
 }
 
-// Below, at and above tiles, the terms and the columns that are multiplied at one time, and the rows that are. Factors
-// are used again.
+// Sizes below, at and above tiles, terms, columns and rows that are multiplied at a time. Factors are reused.
 template <typename T>
 void CheckSizes(Bf16Form machine, bool rounded) {
   PreparedProducts<T> products(machine);
@@ -67,7 +66,7 @@ void CheckSizes(Bf16Form machine, bool rounded) {
   }
 }
 
-// As on a machine that has no better form.
+// Uses the form of a machine without better ones.
 class PreparedProductsTest : public ::testing::TestWithParam<Bf16Form> {};
 
 TEST_P(PreparedProductsTest, F64) { CheckSizes<double>(GetParam(), false); }

@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 void ExpectSums(double tolerance) {
   RandomStream random(1, "row_dot");
-  // Below, at and above whole vectors of any machine, and of four of them.
+  // Lengths below, at and above whole vectors of any machine, and of four of them.
   for (const int64_t n : {0, 1, 3, 8, 15, 16, 17, 31, 63, 64, 65, 200, 754}) {
     std::vector<T> a(n), b(n);
     double expected = 0, size = 0;

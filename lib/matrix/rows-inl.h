@@ -1,6 +1,7 @@
-// Rows of any length in whole vectors and a last part, for kernels that Highway compiles for each instruction set.
+// Splits rows of any length into whole vectors and a last part, for kernels that Highway compiles for each instruction
+// set.
 
-// Read again for each target.
+// Highway includes this file once for each target.
 #if defined(RUTILE_LIB_MATRIX_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_MATRIX_ROWS_INL_H_
 #undef RUTILE_LIB_MATRIX_ROWS_INL_H_
@@ -20,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 using VecOf = hn::Vec<hn::ScalableTag<T>>;
 
-// At most so many numbers in a vector.
+// Largest possible number of lanes in a vector.
 template <typename T>
 constexpr int MaxLanes() {
   return 64 / static_cast<int>(sizeof(T));
@@ -36,14 +37,14 @@ struct WholeVector {
   HWY_INLINE void Store(VecOf<T> v, T* to) const {
     hn::StoreU(v, hn::ScalableTag<T>(), to);
   }
-  // v where there are numbers, `other` elsewhere.
+  // Returns v in existing lanes and `other` elsewhere.
   template <class V>
   HWY_INLINE V Or(V v, V other) const {
     return v;
   }
 };
 
-// The first `count` numbers of a vector: no others are read or written. They are loaded as zeros.
+// The first `count` numbers of a vector: no others are read or written. Missing numbers are loaded as zeros.
 struct PartOfVector {
   int count;
 

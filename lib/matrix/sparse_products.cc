@@ -15,13 +15,14 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors of a panel: 200 rows of it stay in the first cache.
+// Number of vectors in a panel: 200 rows of it stay in the first-level cache.
 constexpr int64_t kPanelVecs = 2;
-// Sums of one number of the result, whatever rows are beside it: they hide the latency of multiply-adds.
+// Number of independent sums per number of the result, whatever other rows are multiplied; they hide the latency of
+// multiply-adds.
 constexpr int kUnroll = 2;
-// Numbers of the left factor whose rows of the right one stay in the first cache.
+// Number of elements of the left factor at a time; the rows of the right one for them stay in the first-level cache.
 constexpr int64_t kBlock = 32;
-// Vectors of sums in registers, the most and the choices below.
+// Largest number of vectors of sums in registers; TileVecs chooses among fewer.
 constexpr int64_t kMostVecs = 13;
 
 template <typename T>
@@ -98,7 +99,7 @@ void Multiply(const SparseRows<T>& a, const T* panels, int64_t depth, int64_t fi
   }
 }
 
-// Vectors of a tile of columns.
+// Returns the number of vectors in a tile of columns.
 template <typename T>
 int64_t TileVecs(int64_t columns) {
   const int64_t vecs = (columns + Lanes<T>() - 1) / Lanes<T>(), tiles = (vecs + kMostVecs - 1) / kMostVecs;
@@ -125,7 +126,7 @@ void PackTiles(const T* w, int64_t columns, int64_t depth, int64_t stride, T* pa
   }
 }
 
-// Where numbers are not 0, as bits: NaN is not.
+// Returns a bit for each number that is not 0. The bit of NaN is set.
 template <typename T>
 HWY_INLINE uint32_t BitsOfVector(const T* a) {
   const hn::ScalableTag<T> d;
@@ -137,7 +138,7 @@ template <typename T>
 HWY_INLINE uint32_t BitsOf(const T* a, int64_t n) {
   const int64_t lanes = Lanes<T>();
   uint32_t bits = 0;
-  if (n == kBlock) {  // as a rule; without a rest the compiler leaves no branches
+  if (n == kBlock) {  // the usual case; without a remainder the compiler makes no branches
     for (int64_t i = 0; i < kBlock; i += lanes) bits |= BitsOfVector(a + i) << i;
     return bits;
   }
@@ -147,8 +148,8 @@ HWY_INLINE uint32_t BitsOf(const T* a, int64_t n) {
   return bits;
 }
 
-// Makes the compiler forget how the pointer came about, so that it addresses what follows it by constants: gcc 12 adds
-// two registers for each multiply-add instead.
+// Hides the pointer's origin from the compiler, so that it addresses what follows by constants; otherwise gcc 12 adds
+// two registers for each multiply-add.
 template <typename T>
 HWY_INLINE void HideOrigin(const T*& pointer) {
   asm("" : "+r"(pointer));
@@ -156,7 +157,7 @@ HWY_INLINE void HideOrigin(const T*& pointer) {
 
 template <int V, typename T>
 HWY_INLINE void SparseBlock(const T* HWY_RESTRICT a, uint32_t bits, const T* HWY_RESTRICT w, T* HWY_RESTRICT out) {
-  // As many chains of sums as hide the latency.
+  // Number of independent sums, as many as hide the latency.
   constexpr int kChains = V >= 4 ? 1 : 4 / V;
   const hn::ScalableTag<T> d;
   const int64_t lanes = Lanes<T>();
@@ -193,11 +194,11 @@ HWY_INLINE void SparseTiles(const T* a, int64_t rows, int64_t depth, int64_t str
       const int64_t n = std::min(kBlock, depth - i);
       const T* const next = packed + (i + n) * tile;
       for (int64_t r = 0; r < rows; ++r) {
-        // The next block, a share of it with each row, into the second cache: rows are read where a is not 0, which no
-        // processor guesses.
+        // Prefetches the next block into the second-level cache, a share of it with each row: rows are read where a is
+        // not 0, which no processor predicts.
         const int64_t last_line = std::min(lines, (r + 1) * lines_of_row);
         for (int64_t line = r * lines_of_row; line < last_line; ++line) __builtin_prefetch(next + line * kLine, 0, 2);
-        // The next row's numbers are in another page.
+        // The next row's numbers are on another page.
         hwy::Prefetch(a + (r + 1) * stride + i);
         hwy::Prefetch(a + (r + 1) * stride + i + 16);
         SparseBlock<V>(a + r * stride + i, BitsOf(a + r * stride + i, n), packed + i * tile, out + r * padded + first);

@@ -12,7 +12,7 @@
 namespace rutile {
 namespace {
 
-// Half of the numbers are 0.
+// Returns numbers half of which are 0.
 template <typename T>
 std::vector<T> Values(int64_t n, const char* purpose, bool sparse) {
   RandomStream stream(1, purpose, n);
@@ -26,7 +26,7 @@ std::vector<T> Values(int64_t n, const char* purpose, bool sparse) {
 
 template <typename T>
 void ExpectSparseRows(int64_t depth, int64_t columns) {
-  // Groups of one row to nine, an empty one among them.
+  // Groups of one to nine rows, one of them empty.
   const std::vector<int64_t> groups = {1, 9, 2, 4, 3, 7};
   const int64_t stride = columns + 3, width = SparsePanelColumns<T>(), panels = (columns + width - 1) / width;
   const std::vector<T> w = Values<T>(depth * stride, "w", false);
@@ -51,7 +51,7 @@ void ExpectSparseRows(int64_t depth, int64_t columns) {
     }
   }
   std::vector<T> out(number * panels * width, T(-7));
-  // In two cuts.
+  // Computes the panels in two calls.
   MultiplySparseRows<T>(rows, packed.data(), depth, 0, panels / 2, out.data(), panels * width);
   MultiplySparseRows<T>(rows, packed.data(), depth, panels / 2, panels, out.data(), panels * width);
   const double tolerance = 8 * std::numeric_limits<T>::epsilon() * static_cast<double>(depth + 1);
@@ -87,7 +87,7 @@ void ExpectSparse(int64_t depth, int64_t columns) {
   }
 }
 
-// Below, at and above vectors, panels, blocks and tiles.
+// Sizes below, at and above vectors, panels, blocks and tiles.
 TEST(SparseProductsTest, AreThoseOfDenseMatrices) {
   ForEachTarget([] {
     for (const int64_t depth : {1, 3, 31, 32, 33, 100}) {

@@ -125,7 +125,7 @@ TEST(BruteForceTest, RefusesAtomsTooNear) {
               HasSubstr("atoms 1 and 2 (image -1 0 0 of the cell) are 0.05 Angstrom apart"));
   EXPECT_THAT(ErrorOf(MakeStructure({0, 0, 0}, {5, 0, 0, 0, 5, 0, 0, 0, 0.05}, kPeriodic), 3),
               HasSubstr("atom 1 is 0.05 Angstrom from its own image"));
-  // Found even with a cutoff that would not list them.
+  // The pair is found even with a cutoff that would not list it.
   EXPECT_THAT(ErrorOf(MakeStructure({0, 0, 0, 0.09, 0, 0}, {}, kIsolated), 0.01), HasSubstr("atoms 1 and 2"));
 }
 

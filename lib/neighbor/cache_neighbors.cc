@@ -13,12 +13,12 @@
 namespace rutile {
 namespace {
 
-// Atoms handled together. Lists of more would not stay in the cache until they are written; triplets take a hundred
-// times the memory of pairs.
+// Number of atoms in a chunk. Lists of more atoms would leave the cache before they are written; triplets take a
+// hundred times the memory of pairs.
 constexpr int64_t kChunkAtoms = 1 << 11;
 constexpr int64_t kChunkAtomsWithTriplets = 1 << 8;
 
-// What is kept of one structure until it is its turn.
+// Results of one structure, stored until Emit writes them.
 struct Slot {
   NeighborList list;
   TripletList triplets;
@@ -78,7 +78,7 @@ class Cacher : public StructureConsumer {
 
   const CacheNeighborsOptions& options_;
   NeighborWriter* const writer_;
-  std::vector<NeighborSearch> searches_;  // one for each thread
+  std::vector<NeighborSearch> searches_;  // one per thread
   std::vector<Slot> slots_;
   CacheNeighborsStats stats_;
 };

@@ -11,8 +11,8 @@
 namespace rutile {
 namespace {
 
-// Fewer atoms in a block have fewer images to test, more share the work of sorting them. Of 16, 28, 48 and 80, 28 and
-// 48 were equal and best (384 to 24000 atoms, cutoffs of 4 to 8 Angstrom).
+// Atoms per block. With fewer atoms a block has fewer images to test; with more, they share the work of sorting. Of 16,
+// 28, 48 and 80, 28 and 48 were equal and best (384 to 24000 atoms, cutoffs of 4 to 8 Angstrom).
 constexpr double kAtomsInBlock = 36;
 
 int BitsFor(int64_t count) {
@@ -21,7 +21,7 @@ int BitsFor(int64_t count) {
   return bits;
 }
 
-// Cell number of a bin that lies beyond the ends: -1 for the one before the first, ...
+// Returns the cell of a bin index beyond the ends: -1 for the cell before the first one, and so on.
 int32_t CellOf(int32_t bin, int32_t bins) { return bin >= 0 ? bin / bins : -((-bin + bins - 1) / bins); }
 
 }  // namespace
@@ -36,7 +36,7 @@ void CellList::ChooseBins(const Structure& structure, const SearchInput& frame, 
     length[k] = extent[k] * frame.width[k];
     volume *= extent[k];
   }
-  // Edges are equal; where that makes too many bins (a thin direction has at least one), they grow.
+  // Bins have equal edges, which grow if there would be too many bins (a thin direction has at least one).
   const double most_bins = structure.size() / kAtomsInBlock + 8;
   for (double edge = std::cbrt(volume * kAtomsInBlock / structure.size());; edge *= 1.25) {
     double total = 1;
@@ -71,7 +71,7 @@ void CellList::SortAtoms(const Structure& structure, const SearchInput& frame) {
   GrowTo(n + kPadding, &order_.y);
   GrowTo(n + kPadding, &order_.z);
   GrowTo(n + kPadding, &order_.j);
-  std::vector<int32_t>& next = block_.atom;  // free at this time
+  std::vector<int32_t>& next = block_.atom;  // block_.atom is unused here and serves as scratch memory
   GrowTo(num_bins, &next);
   std::copy_n(bin_begin_.begin(), num_bins, next.begin());
   for (int64_t i = 0; i < n; ++i) {
@@ -125,7 +125,8 @@ bool CellList::MakeBlock(int64_t bin) {
   for (const Run& run : runs_) most_ghosts += run.end - run.begin;
   block_.ReserveGhosts(most_ghosts);
   FindGhostsInRuns(images_, order_, runs_, &block_);
-  // Until they are sorted, no ghost is known to be the atom itself; what follows the last one is near to nothing.
+  // Until the ghosts are sorted, no ghost is known to be the atom itself. Entries beyond the last ghost are far from
+  // every atom.
   std::fill_n(block_.self.begin(), block_.num_atoms, static_cast<int32_t>(block_.num_ghosts));
   return true;
 }
@@ -137,7 +138,7 @@ void CellList::SortGhosts() {
   for (int64_t g = 0; g < n; ++g) keys_[g] = static_cast<uint64_t>(block_.j[g]) << image_bits | block_.image[g];
   RadixSort(image_bits + BitsFor(images_.num_atoms), n, &keys_, &key_scratch_);
 
-  int64_t own = 0;  // atoms of the block whose own ghost has been met
+  int64_t own = 0;  // number of atoms of the block whose own ghost was found
   for (int64_t g = 0; g < n; ++g) {
     const int32_t j = static_cast<int32_t>(keys_[g] >> image_bits);
     const int32_t t = static_cast<int32_t>(keys_[g] & ((uint64_t{1} << image_bits) - 1));
@@ -179,7 +180,8 @@ void CellList::WriteBlock(const SearchInput& frame, double cutoff, const PairArr
     FindCandidates(images_, &block_, first, last, &candidates_);
     GrowTo(last - first, &place_);
     for (int64_t q = first; q < last; ++q) place_[q - first] = list.offset[block_.atom[q]];
-    // Where some candidates are no pairs there is no place for them: those atoms only carefully.
+    // WritePairs needs space for all candidates. Atoms with candidates that are no pairs have less space and take the
+    // exact path.
     const auto all_are_pairs = [&](int64_t q) {
       return place_[q - first] + candidates_.count[q - first] == list.offset[block_.atom[q] + 1];
     };

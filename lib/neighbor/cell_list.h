@@ -1,4 +1,5 @@
-// Blocks of neighboring atoms, each against the images near the block: for large structures, in any cell.
+// Searches neighbors in large structures with any cell: divides the atoms into blocks, and compares each block with the
+// atom images near it.
 
 #ifndef RUTILE_LIB_NEIGHBOR_CELL_LIST_H_
 #define RUTILE_LIB_NEIGHBOR_CELL_LIST_H_
@@ -17,31 +18,34 @@
 
 namespace rutile {
 
+// The O(N) search behind NeighborSearch (kCells). Reuses its memory from call to call.
 class CellList {
  public:
-  // `frame` passed MakeSearchInput.
+  // Fills `list`. `frame` comes from MakeSearchInput.
   absl::Status Compute(const Structure& structure, const SearchInput& frame, double cutoff,
                        const NeighborOptions& options, NeighborList* list);
 
  private:
-  // Divides the lattice cell, or the extent of the atoms where it is not periodic, into bins, and sorts atoms by bin.
+  // Divides the lattice cell, or the extent of the atoms along directions that are not periodic, into bins.
   void ChooseBins(const Structure& structure, const SearchInput& frame, double reach);
+  // Sorts the atoms by bin.
   void SortAtoms(const Structure& structure, const SearchInput& frame);
-  // Bins as seen from bin (b[0], b[1], b[2]) that the search radius reaches, as runs of atoms.
+  // Finds the bins within the search radius of bin (b[0], b[1], b[2]), as runs of atoms.
   void FindRuns(const std::array<int32_t, 3>& b);
-  // Makes block_ that of a bin: its atoms, and ghosts in the order of the runs. False for an empty bin.
+  // Fills block_ with the atoms of a bin and with ghosts in the order of the runs. Returns false for an empty bin.
   bool MakeBlock(int64_t bin);
-  // Sets list->offset: blocks are not in the order of the atoms, so all places must be known before a pair is written.
+  // Sets list->offset. Blocks are not in the order of the atoms, so all offsets must be known before a pair is written.
   void CountAllPairs(const SearchInput& frame, double cutoff, NeighborList* list);
-  // Sorts the ghosts of block_ by (j, image) and completes them.
+  // Sorts the ghosts of block_ by (j, image) and sets their remaining fields.
   void SortGhosts();
+  // Writes the pairs of block_ into `pairs`.
   void WriteBlock(const SearchInput& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
                   ClosePair* close);
 
   std::array<bool, 3> pbc_ = {};
   std::array<int32_t, 3> bins_ = {};   // along each lattice vector
   std::array<int32_t, 3> reach_ = {};  // in bins
-  std::array<double, 3> origin_ = {};  // fractional coordinate where the bins start
+  std::array<double, 3> origin_ = {};  // fractional coordinate of the first bin's edge
   std::array<double, 3> scale_ = {};   // bins for each unit of fractional coordinate
   std::vector<int32_t> bin_of_;        // [N]
   std::vector<int32_t> bin_begin_;     // [bins + 1] in order_

@@ -14,7 +14,7 @@ struct Pair {
   double dx, dy, dz, d2;
 };
 
-// Calls use(pair, whether it is too near) for the candidates of atom q up to the cutoff, until that returns false.
+// Calls use(pair, true if it is too near) for the candidates of atom q up to the cutoff, until use returns false.
 template <class Use>
 void ForEachPair(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
                  const Candidates& candidates, int64_t q, double cutoff, const Use& use) {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-// Compiles this file once for each instruction set.
+// foreach_target.h compiles this file once for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/neighbor/ghost_block.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -22,7 +22,7 @@ using Floats = hn::ScalableTag<float>;
 using Ints = hn::ScalableTag<int32_t>;
 static_assert(HWY_MAX_BYTES / sizeof(float) <= kPadding, "arrays are padded for the widest vector");
 
-// Far-away value for what lies beyond the last ghost: then no loop over ghosts needs a remainder.
+// Fills the padding behind the last ghost with a far-away value, so that no loop over ghosts needs a remainder.
 void PadGhosts(GhostBlock* block) {
   const Floats d;
   const auto far_away = hn::Set(d, kFarAway);
@@ -33,13 +33,14 @@ void PadGhosts(GhostBlock* block) {
   }
 }
 
-// Compress and a whole store: the compressing store of AVX-512 is microcode on some machines (Zen 4).
+// Compresses in registers and stores a whole vector, because the compressing store of AVX-512 is microcode on some
+// machines (Zen 4).
 template <class D, class V, class M>
 HWY_INLINE void StorePacked(D d, V v, M mask, hn::TFromD<D>* to) {
   hn::StoreU(hn::Compress(v, mask), d, to);
 }
 
-// The box around the atoms of a block, and which points lie within reach of it.
+// The bounding box of a block's atoms; tells which points are within reach of it.
 class NearBox {
  public:
   NearBox(const PeriodicImages& images, const GhostBlock& block) {
@@ -148,7 +149,8 @@ void FindGhostsInRuns(const PeriodicImages& images, const CellOrder& order, absl
   block->num_ghosts = n;
 }
 
-// Calls found(squared distances, which are near, ghosts) for the ghosts of a block and atom q, some at a time.
+// Calls found(squared distances, mask of near ghosts, ghost indices) for the ghosts of a block and atom q, a vector at
+// a time.
 template <class Found>
 HWY_INLINE void ForEachNear(const PeriodicImages& images, const GhostBlock& block, int64_t q, const Found& found) {
   const Floats d;
@@ -176,7 +178,7 @@ void CountPairs(const PeriodicImages& images, GhostBlock* block, double cutoff, 
   const float certain = static_cast<float>(std::max(0.0, cutoff - images.room));
   const auto inside = hn::Set(d, certain * certain);
   for (int64_t q = 0; q < block->num_atoms; ++q) {
-    int64_t n = -1;  // not the atom itself
+    int64_t n = -1;  // starts at -1 to leave out the atom itself
     int64_t n_certain = -1;
     ForEachNear(images, *block, q, [&](auto d2, auto near, auto) {
       n += hn::CountTrue(d, near);
@@ -199,7 +201,7 @@ void FindCandidates(const PeriodicImages& images, GhostBlock* block, int64_t fir
   int64_t begin = 0;
   for (int64_t q = first; q < last; ++q) {
     int32_t* to = ghost + begin;
-    // An atom is not a candidate of its own: it is away while its turn lasts.
+    // An atom is not its own candidate: its ghost is moved away while its candidates are found.
     float* self = &block->gx[block->self[q]];
     const float here = *self;
     *self = kFarAway;
@@ -211,7 +213,7 @@ void FindCandidates(const PeriodicImages& images, GhostBlock* block, int64_t fir
     const int64_t n = to - (ghost + begin);
     candidates->begin[q - first] = begin;
     candidates->count[q - first] = n;
-    // WritePairs takes four at a time: repeat the last.
+    // WritePairs takes four candidates at a time, so the last one is repeated.
     if (n > 0) std::fill_n(to, 3, to[-1]);
     begin += n + 3;
   }
@@ -236,11 +238,11 @@ class PairWriter {
         longest_(cutoff * cutoff),
         nearest_(hn::Set(Four(), std::numeric_limits<double>::infinity())) {}
 
-  // Four pairs at a time. Returns false if a candidate is not a valid pair.
+  // Writes four pairs at a time. Returns false if a candidate is not a valid pair.
   HWY_INLINE bool Write(int32_t i, const uint32_t* ghost, int64_t n, int64_t place) {
     const Four d;
     const FourVec ri = hn::LoadU(d, position_ + 4 * static_cast<size_t>(i));
-    // Rows of ghosts count from the wrap of this atom, which is never positive.
+    // The table's rows are relative to the wrap of this atom, whose row number is never positive.
     const size_t row = static_cast<size_t>(-wrap_row_[i]);
     int32_t* j = pairs_.j + place;
     int16_t* shift = kShifts ? pairs_.shift + 3 * place : nullptr;
@@ -258,12 +260,13 @@ class PairWriter {
       }
       for (int q = 0; q < 4; ++q) j[p + q] = ghost_j_[ghost[p + q]];
       if (kShifts) {
-        // One store of three shifts and one more, which the next pair overwrites; exactly three for the last.
+        // Stores four int16: three shifts and one more, which the next pair overwrites. The last pair stores exactly
+        // three.
         for (int q = 0; q < 3; ++q) CopyShift(row, ghost[p + q], 4, shift + 3 * (p + q));
         CopyShift(row, ghost[p + 3], 3, shift + 3 * (p + 3));
       }
     }
-    if (p < n) {  // what follows may be another atom's
+    if (p < n) {  // the next entries may belong to another atom
       Vectors(ri, row, ghost + p, &x, &y, &z, &nearest, &farthest);
       if (kVectors) {
         const auto mask = hn::FirstN(d, n - p);
@@ -284,18 +287,18 @@ class PairWriter {
     return true;
   }
 
-  // Of all pairs written.
+  // Smallest squared distance of all pairs written.
   double NearestSquared() const { return hn::GetLane(hn::MinOfLanes(Four(), nearest_)); }
 
  private:
-  // r_ij of one candidate: {dx, dy, dz, 0}.
+  // Returns r_ij of one candidate: {dx, dy, dz, 0}.
   HWY_INLINE FourVec Vector(FourVec ri, size_t row, uint32_t ghost) const {
     const Four d;
     return hn::Add(hn::Sub(hn::LoadU(d, position_ + 4 * static_cast<size_t>(ghost_j_[ghost])), ri),
                    hn::LoadU(d, table_vector_ + 4 * (row + ghost_row_[ghost])));
   }
 
-  // r_ij of four candidates, transposed, and the extremes of their squared lengths.
+  // Computes r_ij of four candidates, transposed, and the extremes of their squared lengths.
   HWY_INLINE void Vectors(FourVec ri, size_t row, const uint32_t* ghost, FourVec* x, FourVec* y, FourVec* z,
                           FourVec* nearest, FourVec* farthest) const {
     const Four d;

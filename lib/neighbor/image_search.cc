@@ -30,7 +30,8 @@ absl::Status ImageSearch::Compute(const Structure& structure, const SearchInput&
     GrowList(most_pairs, options, list);
     const PairArrays pairs = ArraysOf(options, list);
     for (int64_t q = first; q < last;) {
-      // Places as if all candidates were pairs; after an atom where not all were, the next ones are placed again.
+      // Indices assume that all candidates are pairs; after an atom for which that is false, the following atoms get
+      // new indices.
       int64_t place = num_pairs;
       for (int64_t k = q; k < last; ++k) {
         place_[k - first] = place;

@@ -1,4 +1,5 @@
-// Every atom against all images near the cell: for small cells, where nearly all of them are near the atom too.
+// Searches neighbors in small cells by comparing every atom with all images near the cell, nearly all of which are near
+// the atom too.
 
 #ifndef RUTILE_LIB_NEIGHBOR_IMAGE_SEARCH_H_
 #define RUTILE_LIB_NEIGHBOR_IMAGE_SEARCH_H_
@@ -15,9 +16,10 @@
 
 namespace rutile {
 
+// The O(N^2) search behind NeighborSearch (kImages). Reuses its memory from call to call.
 class ImageSearch {
  public:
-  // `frame` passed MakeSearchInput.
+  // Fills `list`. `frame` comes from MakeSearchInput.
   absl::Status Compute(const Structure& structure, const SearchInput& frame, double cutoff,
                        const NeighborOptions& options, NeighborList* list);
 

@@ -1,4 +1,4 @@
-// The memory of a NeighborList while it is being filled.
+// Sizes the arrays of a NeighborList while a search fills it.
 
 #ifndef RUTILE_LIB_NEIGHBOR_LIST_MEMORY_H_
 #define RUTILE_LIB_NEIGHBOR_LIST_MEMORY_H_
@@ -13,19 +13,22 @@
 
 namespace rutile {
 
-// Atoms of a block whose candidates are found, then written, while they are in the cache.
+// Returns how many atoms of a block are handled at a time, so that their candidates are still in the cache when the
+// pairs are written.
 inline int64_t AtomsAtATime(const GhostBlock& block) {
   constexpr int64_t kCandidates = 1 << 16;
   return std::max<int64_t>(1, kCandidates / (block.num_ghosts + 1));
 }
 
-// Lists of one structure after another differ little in size: what stays below the last size is not cleared again.
+// Sets the number of pairs. Successive lists differ little in size, and entries below the previous size are not cleared
+// again.
 inline void ResizeList(int64_t num_pairs, const NeighborOptions& options, NeighborList* list) {
   list->j.resize(num_pairs);
   list->shift.resize(options.shifts ? 3 * num_pairs : 0);
   for (std::vector<double>* const d : {&list->dx, &list->dy, &list->dz}) d->resize(options.vectors ? num_pairs : 0);
 }
 
+// Makes room for at least num_pairs pairs; never shrinks.
 inline void GrowList(int64_t num_pairs, const NeighborOptions& options, NeighborList* list) {
   size_t room = list->j.size();
   if (options.shifts) room = std::min(room, list->shift.size() / 3);
@@ -33,6 +36,7 @@ inline void GrowList(int64_t num_pairs, const NeighborOptions& options, Neighbor
   if (static_cast<int64_t>(room) < num_pairs) ResizeList(num_pairs, options, list);
 }
 
+// Returns pointers to the arrays of `list` that `options` ask for.
 inline PairArrays ArraysOf(const NeighborOptions& options, NeighborList* list) {
   PairArrays pairs = {};
   pairs.j = list->j.data();

@@ -48,7 +48,7 @@ absl::Status TensorError(const TensorFile& file, absl::string_view name, absl::s
   return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"", name, "\": ", what));
 }
 
-// Offsets rise from 0 to `end`.
+// Checks that offsets rise from 0 to `end`.
 absl::Status CheckOffsets(const TensorFile& file, absl::string_view name, absl::Span<const int64_t> offset,
                           int64_t end) {
   bool falls = false;
@@ -57,8 +57,8 @@ absl::Status CheckOffsets(const TensorFile& file, absl::string_view name, absl::
   return TensorError(file, name, absl::StrCat("offsets do not rise from 0 to ", end));
 }
 
-// Neighbors are atoms of the same structure. Without branches in the inner loop, so that it runs at the speed of
-// memory.
+// Checks that neighbors are atoms of the same structure, without branches in the inner loop, so that it runs at the
+// speed of memory.
 absl::Status CheckNeighbors(const NeighborFile& file) {
   for (int64_t s = 0; s < file.num_structures(); ++s) {
     const int64_t first = file.atom_offset[s], last = file.atom_offset[s + 1];
@@ -100,9 +100,11 @@ absl::Span<const T> Values(const NeighborFile& file, absl::string_view name) {
   return file.file.tensors.At(name).values<T>();
 }
 
-std::string Decimal(double value) { return nlohmann::json(value).dump(); }  // the shortest that reads back the same
+std::string Decimal(double value) {
+  return nlohmann::json(value).dump();
+}  // the shortest text that reads back as the same number
 
-// What pairs and triplets are stored in.
+// Names of the tensors of pairs and triplets.
 std::vector<TensorRule> OwnTensors() {
   return {
       {"pair_offset", {DType::kI64}, {"A+1"}, true, "pairs of atom i are [pair_offset[i], pair_offset[i + 1])"},
@@ -209,7 +211,7 @@ struct NeighborWriter::State {
     if (!grows) return map.Map(structure, &species);
     species.resize(structure.element.size());
     for (size_t i = 0; i < species.size(); ++i) {
-      uint8_t& place = place_of[structure.element[i]];  // from 1; 0: not met yet
+      uint8_t& place = place_of[structure.element[i]];  // counted from 1; 0 if the element is new
       if (place == 0) {
         options.species.push_back(structure.element[i]);
         place = static_cast<uint8_t>(options.species.size());
@@ -222,10 +224,10 @@ struct NeighborWriter::State {
   StructureFileWriter writer;
   NeighborFileOptions options;
   const SpeciesMap map;
-  const bool grows;  // options.species, by the elements that are met
+  const bool grows;  // true if new elements are added to options.species
   std::array<uint8_t, 256> place_of = {};
   int64_t num_pairs = 0, num_triplets = 0;
-  // Scratch memory.
+  // Scratch memory, reused by each Append.
   std::vector<uint8_t> species;
   std::vector<int32_t> j;
   std::vector<int64_t> offset;
@@ -235,7 +237,7 @@ struct NeighborWriter::State {
 
 namespace {
 
-// The offsets of a list behind `base` others, without the first: that one ended the list before.
+// Adds `base` to the offsets of a list and leaves out the first, which is the last one of the previous list.
 absl::Status AppendOffsets(absl::string_view name, const std::vector<int64_t>& list, int64_t base,
                            std::vector<int64_t>* scratch, TensorStreamWriter* writer) {
   scratch->resize(list.size() - 1);
@@ -243,7 +245,7 @@ absl::Status AppendOffsets(absl::string_view name, const std::vector<int64_t>& l
   return writer->Append<int64_t>(name, *scratch);
 }
 
-// Numbers of atoms behind `base` others, some at a time: those of a large structure would leave the cache.
+// Writes atom numbers plus `base`, a piece at a time, because those of a large structure would leave the cache.
 absl::Status AppendAtoms(const std::vector<int32_t>& atoms, int32_t base, std::vector<int32_t>* scratch,
                          TensorStreamWriter* writer) {
   constexpr size_t kAtOnce = 1 << 15;

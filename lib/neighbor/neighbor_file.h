@@ -1,7 +1,15 @@
-// Files of kind atomistic.neighbors/1: who is whose neighbor, so that the search is done once.
+// Reads and writes files of kind atomistic.neighbors/1, which cache neighbor lists so that training need not search
+// again.
 //
-// What the file holds is declared in NeighborSchema() and printed in docs/formats.md: pairs as index and lattice shift,
-// 10 bytes each, and the structures themselves, so that training needs nothing else.
+// NeighborSchema() declares the content, and docs/formats.md prints it: pairs as index and lattice shift, 10 bytes
+// each, and the structures themselves, so that training needs no other file.
+//
+//   ASSIGN_OR_RETURN(NeighborWriter writer, NeighborWriter::Create(path, options));
+//   RETURN_IF_ERROR(writer.Append(structure, list, /*triplets=*/nullptr));  // for each structure
+//   RETURN_IF_ERROR(writer.Finish(provenance));
+//
+//   ASSIGN_OR_RETURN(const NeighborFile file, ReadNeighbors(path));
+//   ListFromPairs(structure.position, structure.cell, file.pairs(s), cutoff, &list);
 
 #ifndef RUTILE_LIB_NEIGHBOR_NEIGHBOR_FILE_H_
 #define RUTILE_LIB_NEIGHBOR_NEIGHBOR_FILE_H_
@@ -28,16 +36,17 @@
 
 namespace rutile {
 
-// No cutoff is longer, in Angstrom: thousands of neighbors an atom.
+// Longest cutoff in Angstrom; at this length an atom has thousands of neighbors.
 inline constexpr double kLongestCutoff = 20;
 
+// The tensors and metadata of the file.
 const Schema& NeighborSchema();
 
-// A file as read. The spans point into it; copies share its bytes.
+// A file of neighbors as read. The spans point into the file's bytes, which copies share.
 struct NeighborFile : StructureFile {
-  double cutoff = 0;             // Angstrom: all pairs up to here are in the file
-  std::vector<uint8_t> species;  // atomic numbers that the tensor `species` counts
-  std::string descriptor;        // as in features (ChebyshevOptions::FromJson), or "": none was recorded
+  double cutoff = 0;             // Angstrom; the file contains all pairs up to this distance
+  std::vector<uint8_t> species;  // atomic numbers that the tensor `species` indexes
+  std::string descriptor;        // as in features files (ChebyshevOptions::FromJson), or "" if none was recorded
   double triplet_cutoff = 0;     // Angstrom; 0: no triplets
 
   absl::Span<const int64_t> atom_offset;            // [S + 1]
@@ -55,34 +64,37 @@ struct NeighborFile : StructureFile {
   TripletView triplets(int64_t s) const;  // empty without triplets
 };
 
-// NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule. Everything that code indexes by is checked (offsets that
-// do not rise, a neighbor outside its structure, a triplet outside its atom's neighbors), at the speed of memory.
+// Reads a file. Fails with NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule. Every value that code uses as
+// an index is checked (offsets that do not rise, a neighbor outside its structure, a triplet outside its atom's
+// neighbors), at the speed of memory.
 absl::StatusOr<NeighborFile> ReadNeighbors(absl::string_view path);
-// The same of a file whose tensors were read already.
+// Decodes and checks a file whose tensors were read already, with the errors of ReadNeighbors.
 absl::StatusOr<NeighborFile> DecodeNeighbors(TensorFile file);
 
+// What a NeighborWriter records beside the lists.
 struct NeighborFileOptions {
-  double cutoff = 0;                          // Angstrom, of the lists that will be given
-  std::vector<uint8_t> species;               // atomic numbers; empty: the elements in the order of their appearance
+  double cutoff = 0;                          // Angstrom; cutoff of the lists that will be appended
+  std::vector<uint8_t> species;               // atomic numbers; empty: the elements in order of appearance
   std::string descriptor;                     // JSON to record, or ""
-  std::optional<DType> vectors;               // F32 or F64: r_ij are written, too
+  std::optional<DType> vectors;               // also writes r_ij, as F32 or F64
   double triplet_cutoff = 0;                  // Angstrom; 0: triplets are not written
-  bool weights = false;                       // whether structures have weights
+  bool weights = false;                       // true if structures have weights
   std::map<uint8_t, double> atomic_energies;  // eV
 };
 
-// Writes structures one after another; what is in memory does not grow with the number of pairs.
+// Writes structures and their neighbors, one structure after another. Its memory does not grow with the number of
+// pairs.
 class NeighborWriter {
  public:
   static absl::StatusOr<NeighborWriter> Create(absl::string_view path, const NeighborFileOptions& options);
   NeighborWriter(NeighborWriter&&) noexcept;
   ~NeighborWriter();
 
-  // list: with shifts. triplets: of FindTriplets, or null if none are written. INVALID_ARGUMENT: an element that is not
-  // in options.species; more atoms than an int32 counts.
+  // Appends a structure. list: with shifts. triplets: from FindTriplets, or null if none are written. INVALID_ARGUMENT:
+  // an element that is not in options.species; more atoms than an int32 counts.
   absl::Status Append(const Structure& structure, const NeighborList& list, const TripletList* triplets,
                       double weight = 1);
-  // provenance: see lib/tensorfile/provenance.h. The file appears now, whole.
+  // Completes the file, which appears now. provenance: see lib/tensorfile/provenance.h.
   absl::Status Finish(const Metadata& provenance);
 
  private:

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 constexpr double kCutoff = 3.5;
 
-// Rock salt, slightly off its lattice, with atoms outside the cell; a molecule; one atom alone.
+// Three structures: rock salt slightly off its lattice with atoms outside the cell, a molecule, and one atom alone.
 std::vector<Structure> Structures() {
   std::vector<Structure> structures(3);
   Structure& salt = structures[0];
@@ -47,7 +47,7 @@ std::vector<Structure> Structures() {
 
 std::string Temp(const std::string& name) { return ::testing::TempDir() + "/" + name; }
 
-// Not flushed to disk, which thousands of files would wait for.
+// Writes without flushing to disk, for which thousands of files would wait.
 void WriteBytes(const std::string& path, absl::string_view bytes) {
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), bytes.size());
@@ -85,7 +85,7 @@ TEST(NeighborFileTest, PairsComeBackAsTheyWereFound) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->cutoff, kCutoff);
   EXPECT_EQ(file->triplet_cutoff, 3);
-  EXPECT_THAT(file->species, ElementsAre(12, 8, 1));  // as they appear
+  EXPECT_THAT(file->species, ElementsAre(12, 8, 1));  // in order of appearance
   EXPECT_EQ(file->descriptor, "");
   EXPECT_EQ(file->atomic_energies.at(8), -2.5);
   EXPECT_THAT(file->names, ElementsAre("salt#0", "water", "alone"));
@@ -184,7 +184,7 @@ TEST(NeighborFileTest, CutOffAnywhereIsAnError) {
   }
 }
 
-// Any byte may be wrong: the file is refused, or what was read can be used without leaving its arrays.
+// With any byte wrong, the file is refused, or can be used without reading beyond its arrays.
 TEST(NeighborFileTest, DamagedAnywhereIsSafe) {
   ASSERT_TRUE(WriteNeighbors(Temp("sound.safetensors"), Everything()).ok());
   const std::string bytes(FileContents::Open(Temp("sound.safetensors"))->data());
@@ -210,7 +210,7 @@ TEST(NeighborFileTest, DamagedAnywhereIsSafe) {
   EXPECT_NE(sum, 0);
 }
 
-// What a forged file says of itself is checked, tensor by tensor.
+// Each tensor of a forged file is checked.
 class BrokenNeighborFileTest : public ::testing::Test {
  protected:
   void SetUp() override {

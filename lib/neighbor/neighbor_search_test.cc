@@ -104,7 +104,7 @@ TEST(NeighborSearchTest, LargeCellsEqualBruteForce) {
 
 TEST(NeighborSearchTest, AtomsFarOutsideTheCell) {
   RandomStream random(3, "neighbor_search_test");
-  // Far from each other, so that no table of shifts is made; then all of them far away.
+  // Atoms far from each other, so that no table of shifts is made; then all of them far from the origin.
   for (const double outside : {40.0, 1000.0}) {
     ExpectSameAsBruteForce(RandomStructure(20, kTriclinic, kPeriodic, outside, &random), 5);
   }
@@ -256,7 +256,7 @@ TEST(NeighborSearchTest, NearestOfNone) {
   }
 }
 
-// One object for structures of all sizes, and lists that others have filled.
+// One search object handles structures of all sizes, and lists that others have filled.
 TEST(NeighborSearchTest, ReusesItsMemory) {
   RandomStream random(10, "neighbor_search_test");
   for (NeighborAlgorithm algorithm : {kAlgorithms[0], kAlgorithms[1], NeighborAlgorithm::kFastest}) {
@@ -293,7 +293,7 @@ TEST(NeighborSearchTest, SameErrorsAsBruteForce) {
   ExpectErrorEverywhere(MakeStructure({0, 0, 0, 0.09, 0, 0}, {}, kIsolated), 0.01, "atoms 1 and 2");
   ExpectErrorEverywhere(MakeStructure({0, 0, 0, 2, 200000, 0}, cube, kPeriodic), 3, "40000 cells apart");
 
-  // Several at once, in several blocks: the first in the order of the list is named.
+  // With several close pairs in several blocks, the error names the first in the order of the list.
   RandomStream random(11, "neighbor_search_test");
   Structure structure = RandomStructure(400, {20, 0, 0, 0, 20, 0, 0, 0, 20}, kPeriodic, 0, &random);
   for (const int i : {390, 130, 77}) {

@@ -12,10 +12,10 @@
 namespace rutile {
 namespace {
 
-constexpr double kFree = 0.5;  // Angstrom around each atom
+constexpr double kFree = 0.5;  // free radius around each atom, Angstrom
 
-// Distance of two fractional positions, the nearest of 27 images; or a number below it where the planes of the lattice
-// already tell that it is more than kFree.
+// Returns the distance of two fractional positions, the smallest over 27 images; or a lower bound of it if the lattice
+// planes already show that it is more than kFree.
 double NearestDistance(const Matrix3& cell, const Vector3& width, const std::array<bool, 3>& pbc, const double* f,
                        const double* g) {
   double d[3];
@@ -75,7 +75,7 @@ void ExpectEqual(const NeighborList& found, const NeighborList& expected) {
   EXPECT_TRUE(found.dx == expected.dx);
   EXPECT_TRUE(found.dy == expected.dy);
   EXPECT_TRUE(found.dz == expected.dz);
-  // A compiler may join a product and a sum here and not there.
+  // Compilers may contract a product and a sum in one place and not in another, so this value may differ by a few ulps.
   EXPECT_DOUBLE_EQ(found.nearest_squared, expected.nearest_squared);
 }
 

@@ -17,8 +17,8 @@ constexpr std::array<bool, 3> kIsolated = {false, false, false};
 
 Structure MakeStructure(const std::vector<double>& position, const Matrix3& cell, const std::array<bool, 3>& pbc);
 
-// `num_atoms` at random fractional coordinates in [-outside, 1 + outside) of a cell, none nearer to another (or to an
-// image) than 0.5 Angstrom. Directions that are not periodic hold atoms all the same.
+// Returns `num_atoms` atoms at random fractional coordinates in [-outside, 1 + outside) of a cell, no two of them
+// (images included) nearer than 0.5 Angstrom. Directions that are not periodic are filled in the same way.
 Structure RandomStructure(int num_atoms, const Matrix3& cell, const std::array<bool, 3>& pbc, double outside,
                           RandomStream* random);
 

@@ -28,7 +28,7 @@ void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const
       const int32_t j = pairs.j[p] - pairs.first_atom;
       const double* const rj = r + 3 * static_cast<int64_t>(j);
       const double sx = pairs.shift[3 * p], sy = pairs.shift[3 * p + 1], sz = pairs.shift[3 * p + 2];
-      // In the order of lattice_frame.h, which makes lists equal bit for bit.
+      // The order of operations is that of search_input.h, which makes lists equal bit for bit.
       const double dx = (rj[0] - ri[0]) + ((sx * cell[0] + sy * cell[3]) + sz * cell[6]);
       const double dy = (rj[1] - ri[1]) + ((sx * cell[1] + sy * cell[4]) + sz * cell[7]);
       const double dz = (rj[2] - ri[2]) + ((sx * cell[2] + sy * cell[5]) + sz * cell[8]);
@@ -38,7 +38,7 @@ void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const
       list->dz[n] = dz;
       const double d2 = (dx * dx + dy * dy) + dz * dz;
       nearest = std::min(nearest, d2);
-      n += d2 <= limit;  // what is too far is written over by the next
+      n += d2 <= limit;  // the next pair overwrites one that is too far
     }
   }
   list->offset[num_atoms] = n;

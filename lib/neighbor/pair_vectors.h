@@ -1,4 +1,4 @@
-// From cached pairs back to the list that a search would have given.
+// Turns cached pairs back into the list that a search would have given.
 
 #ifndef RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_
 #define RUTILE_LIB_NEIGHBOR_PAIR_VECTORS_H_
@@ -10,8 +10,8 @@
 
 namespace rutile {
 
-// Fills `list` (without shifts), reusing its memory, with the pairs up to `cutoff` (Angstrom; at most what the pairs
-// were found with): bit for bit what NeighborSearch gives for that cutoff. position: [3N] Angstrom, as given.
+// Fills `list` (without shifts), reusing its memory, with the pairs up to `cutoff` (Angstrom; at most the cutoff of the
+// pairs). The result equals that of NeighborSearch with this cutoff bit for bit. position: [3N] Angstrom, as given.
 void ListFromPairs(absl::Span<const double> position, const Matrix3& cell, const PairView& pairs, double cutoff,
                    NeighborList* list);
 

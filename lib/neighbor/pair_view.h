@@ -1,5 +1,5 @@
-// Neighbors as they lie in a file or in memory: an index and a lattice shift, 10 bytes a pair, from which the vectors
-// are exact.
+// Views of cached neighbors in a file or in memory: an index and a lattice shift, 10 bytes a pair, from which exact
+// vectors can be computed.
 
 #ifndef RUTILE_LIB_NEIGHBOR_PAIR_VIEW_H_
 #define RUTILE_LIB_NEIGHBOR_PAIR_VIEW_H_
@@ -10,8 +10,8 @@
 
 namespace rutile {
 
-// The pairs of one structure of N atoms; it owns nothing. Pairs of atom i are p in [offset[i], offset[i + 1]), ordered
-// as in NeighborList: by (j, shift). r_ij = r_j + shift . cell - r_i.
+// A view of the pairs of one structure of N atoms; it owns nothing. Pairs of atom i are p in [offset[i], offset[i +
+// 1]), ordered as in NeighborList: by (j, shift). r_ij = r_j + shift . cell - r_i.
 struct PairView {
   absl::Span<const int64_t> offset;  // [N + 1]
   const int32_t* j = nullptr;        // j[p] - first_atom is the neighbor's number in the structure
@@ -22,8 +22,9 @@ struct PairView {
   int64_t num_pairs() const { return offset.empty() ? 0 : offset.back() - offset.front(); }
 };
 
-// Unordered pairs of neighbors of the same atom, both within an angular cutoff: what --angular=triplets runs over.
-// Triplets of atom i are t in [offset[i], offset[i + 1]): neighbors a[t] < b[t], counted from the atom's first pair.
+// A view of unordered pairs of neighbors of the same atom, both within an angular cutoff; --angular=triplets loops over
+// them. Triplets of atom i are t in [offset[i], offset[i + 1]): neighbors a[t] < b[t], counted from the atom's first
+// pair.
 struct TripletView {
   absl::Span<const int64_t> offset;  // [N + 1], or empty: none are cached
   const uint16_t* a = nullptr;

@@ -6,16 +6,18 @@
 namespace rutile {
 namespace {
 
-// Atoms that span a little more than one cell are better left where they are than wrapped.
+// Extent in cells up to which atoms are not wrapped: those that span little more than one cell are better left in
+// place.
 constexpr double kLargestSpanAsGiven = 1.1;
 
-// Rows of the table that are cheap to make for a small structure, and for each atom of a large one.
+// Limits of the table's size: rows that are cheap to make for a small structure, and rows per atom of a large one.
 constexpr double kTableRows = 4096;
 constexpr double kTableRowsPerAtom = 8;
 
-// Half an ulp of float is u = 6e-8. With atoms up to X from the middle and a radius R, an image within reach is off by
-// up to u (4 X + 2 R) along an axis, a difference of two atoms by u (5 X + 3 R), a distance by sqrt(3) times that and
-// 2 u R, and the distance from a box by sqrt(3) u (8 X + 4 R): all below 1e-6 (X + R). In double likewise.
+// Bound of the rounding error of float coordinates. Half an ulp of float is u = 6e-8. With atoms up to X from the
+// middle and a radius R, an image within reach is off by up to u (4 X + 2 R) along an axis, a difference of two atoms
+// by u (5 X + 3 R), a distance by sqrt(3) times that and 2 u R, and the distance from a box by sqrt(3) u (8 X + 4 R):
+// all below 1e-6 (X + R). The same holds for double.
 constexpr double kFloatRoom = 1.5e-6;
 constexpr double kDoubleRoom = 1e-14;
 
@@ -43,7 +45,7 @@ void Wrap(const Structure& structure, const SearchInput& frame, bool wrap_all, P
       for (int64_t i = 0; i < n; ++i) wrap[3 * i] = 0;
       continue;
     }
-    // Relative to the cell of the lowest, so that the numbers are small wherever the structure as a whole lies.
+    // Wraps are relative to the cell of the lowest atom, so that they are small wherever the structure as a whole lies.
     const double origin = std::floor(frame.lowest[k]);
     for (int64_t i = 0; i < n; ++i) {
       const int32_t cells = static_cast<int32_t>(frame.fractional[3 * i + k] - origin);
@@ -54,7 +56,8 @@ void Wrap(const Structure& structure, const SearchInput& frame, bool wrap_all, P
   }
 }
 
-// Wrapped float coordinates about the middle of the atoms; returns the largest, and the largest double on the way.
+// Computes wrapped float coordinates about the middle of the atoms; returns the largest of them and the largest double
+// on the way.
 void SetCoordinates(const Structure& structure, const SearchInput& frame, PeriodicImages* images, double* largest,
                     double* largest_before) {
   const int64_t n = images->num_atoms;
@@ -124,7 +127,7 @@ void SetImages(const SearchInput& frame, PeriodicImages* images) {
 
 void SetTable(const SearchInput& frame, const std::array<int32_t, 3>& wrap_span, PeriodicImages* images) {
   const int64_t n = images->num_atoms;
-  std::array<int32_t, 3> most;  // of shifts
+  std::array<int32_t, 3> most;  // largest shift along each lattice vector
   double rows = 1;
   for (int k = 0; k < 3; ++k) {
     most[k] = images->most[k] + wrap_span[k];

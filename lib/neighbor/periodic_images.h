@@ -1,4 +1,4 @@
-// The atoms of a structure and the lattice images that matter, laid out for the vectorized searches.
+// The atoms of a structure and the lattice images within reach, laid out for the vectorized searches.
 
 #ifndef RUTILE_LIB_NEIGHBOR_PERIODIC_IMAGES_H_
 #define RUTILE_LIB_NEIGHBOR_PERIODIC_IMAGES_H_
@@ -13,26 +13,27 @@
 
 namespace rutile {
 
-// Floats that a kernel may read or write beyond the end of an array.
+// Number of floats that a kernel may read or write beyond the end of an array.
 inline constexpr size_t kPadding = 16;
 
-// A coordinate that is near to nothing, and whose square is still finite in float.
+// A coordinate that is far from every atom, and whose square is still finite in float.
 inline constexpr float kFarAway = 1e18f;
 
-// Makes `v` at least n long, leaving what is in it undefined. Memory is never given back.
+// Makes `v` at least n long, leaving its content unspecified. Memory is never freed.
 template <typename T>
 void GrowTo(size_t n, std::vector<T>* v) {
   if (v->size() < n) v->resize(n + n / 2);
 }
 
-// Atoms are brought near each other by whole lattice vectors (`wrap`), moved to a common center and rounded to float:
-// good enough to tell which pairs may be within reach, as `reach` includes the rounding. The exact vectors come from
-// positions as given and a table of shift vectors. A pair of atoms i, j in the image t has
+// Coordinates for a fast search in float. Atoms are brought near each other by whole lattice vectors (`wrap`), moved to
+// a common center and rounded to float. That is accurate enough to find the pairs that may be within reach, because
+// `reach` includes the rounding; exact vectors come from positions as given and a table of shift vectors. A pair of
+// atoms i, j in the image t has
 //   shift = image(t) + wrap(j) - wrap(i)   and the table's row   image_row[t] + wrap_row[j] - wrap_row[i].
 struct PeriodicImages {
   int64_t num_atoms = 0;
-  double room = 0;  // for the rounding of float coordinates, Angstrom
-  float reach = 0;  // radius of the search and that room
+  double room = 0;  // Angstrom, allowance for the rounding of float coordinates
+  float reach = 0;  // search radius plus `room`
 
   std::vector<float> x, y, z;        // [N + kPadding] wrapped, Angstrom
   std::vector<int32_t> wrap;         // [3N] lattice vectors added to the positions as given
@@ -49,8 +50,8 @@ struct PeriodicImages {
   std::vector<int16_t> table_shift;  // [4 rows]
 };
 
-// Fills `images`, reusing its memory. With wrap_all every atom is moved into the cell; otherwise only along directions
-// where the atoms span more than about one cell, which keeps the table small and molecules whole.
+// Fills `images`, reusing its memory. With wrap_all, every atom is moved into the cell; otherwise only along directions
+// in which the atoms span more than about one cell, which keeps the table small and molecules whole.
 void MakePeriodicImages(const Structure& structure, const SearchInput& frame, double reach, bool wrap_all,
                         PeriodicImages* images);
 

@@ -1,4 +1,4 @@
-// Sorts integers of few bits: faster than comparing them, from some tens on.
+// Sorts integers of few bits, faster than a comparison sort from some tens of keys on.
 
 #ifndef RUTILE_LIB_NEIGHBOR_RADIX_SORT_H_
 #define RUTILE_LIB_NEIGHBOR_RADIX_SORT_H_
@@ -8,8 +8,8 @@
 
 namespace rutile {
 
-// Sorts the first n keys, all below 2^bits, ascending; what follows them is undefined then. `scratch` is memory to
-// reuse, which may change places with that of `keys`.
+// Sorts the first n keys, all below 2^bits, in ascending order; keys after them become undefined. `scratch` is reusable
+// memory, which may be swapped with that of `keys`.
 void RadixSort(int bits, int64_t n, std::vector<uint64_t>* keys, std::vector<uint64_t>* scratch);
 
 }  // namespace rutile

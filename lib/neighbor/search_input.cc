@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-constexpr double kThinnest = 1000;        // cutoff / width
+constexpr double kThinnest = 1000;        // largest ratio of cutoff and width
 constexpr double kLargestPosition = 1e9;  // Angstrom: 10 cm, where doubles still resolve 1e-7 Angstrom
 
 absl::Status BadPosition(const std::vector<double>& position) {
@@ -27,7 +27,7 @@ absl::Status BadPosition(const std::vector<double>& position) {
   return absl::OkStatus();
 }
 
-// Cheap enough to run on every structure; BadPosition finds the words.
+// Checks all positions, cheaply enough for every structure; BadPosition then composes the message.
 bool PositionsAreUsable(const std::vector<double>& position) {
   bool usable = true;
   for (double x : position) usable &= std::abs(x) <= kLargestPosition;
@@ -69,7 +69,7 @@ void FindExtremes(SearchInput* frame) {
   }
 }
 
-// Atom whose fractional coordinate k is the given one.
+// Returns the atom whose fractional coordinate k has the given value.
 int64_t AtomAt(const std::vector<double>& fractional, int k, double value) {
   for (size_t i = k; i < fractional.size(); i += 3) {
     if (fractional[i] == value) return static_cast<int64_t>(i / 3);

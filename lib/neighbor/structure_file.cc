@@ -75,7 +75,7 @@ absl::Status CheckIndices(const TensorFile& file, int64_t num_species, int64_t n
   return absl::OkStatus();
 }
 
-// What is there is finite; what is not there is not looked at.
+// Checks that values that are present are finite; those that are missing are not looked at.
 absl::Status CheckNumbers(const StructureFile& structures) {
   const TensorFile& file = structures.file;
   const auto values = [&](absl::string_view name) { return file.tensors.At(name).values<double>(); };
@@ -176,7 +176,7 @@ void StructureHash::Add(absl::Span<const uint8_t> elements, absl::Span<const dou
   const auto bytes = [](const void* data, size_t size) {
     return absl::string_view(static_cast<const char*>(data), size);
   };
-  // The number of atoms first, so that no two sequences of structures are the same bytes.
+  // The number of atoms is hashed first, so that no two sequences of structures give the same bytes.
   const uint64_t size = elements.size();
   hash_.Update(bytes(&size, sizeof(size)));
   hash_.Update(bytes(elements.data(), elements.size()));
@@ -245,7 +245,7 @@ struct StructureFileWriter::State {
   std::vector<std::string> config_types;
   std::map<std::string, int32_t> config_ids;
   int64_t num_atoms = 0;
-  std::vector<double> missing;  // NaN, as many as were needed
+  std::vector<double> missing;  // NaN, as many as were needed so far
 };
 
 StructureFileWriter::StructureFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -255,7 +255,7 @@ StructureFileWriter::~StructureFileWriter() = default;
 absl::StatusOr<StructureFileWriter> StructureFileWriter::Create(absl::string_view path, bool weights) {
   ASSIGN_OR_RETURN(TensorStreamWriter writer, TensorStreamWriter::Create(path));
   auto state = std::make_unique<State>(std::move(writer), weights);
-  // The rules fix names, types and row shapes: rows are what follows the first dimension.
+  // The schema's rules fix names, types and row shapes; a row is the shape after the first dimension.
   for (const TensorRule& rule : CommonTensors()) {
     if (!rule.required && !weights) continue;
     RETURN_IF_ERROR(state->writer.Declare(rule.name, rule.dtypes[0], std::vector<int64_t>(rule.shape.size() - 1, 3)));

@@ -68,7 +68,7 @@ TEST(StructureFileTest, OneStructureAfterAnother) {
   EXPECT_THAT(file.file.tensors.At("weight").values<double>(), ElementsAre(2.5, 0));
   EXPECT_EQ(file.atomic_energies.at(8), -1.5);
   EXPECT_EQ(StructuresSha256(file, {22, 8}), HashOf({Dimer(), Dimer()}));
-  // Files of version 0.1 have no hash: it is computed.
+  // Files of version 0.1 record no hash, so it is computed.
   file.file.metadata.erase("structures_sha256");
   EXPECT_EQ(StructuresSha256(file, {22, 8}), HashOf({Dimer(), Dimer()}));
   EXPECT_NE(StructuresSha256(file, {8, 22}), HashOf({Dimer(), Dimer()}));

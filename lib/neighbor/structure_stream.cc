@@ -19,10 +19,10 @@ namespace {
 
 constexpr char kConfigType[] = "config_type";
 
-// Structures keep their memory from one use of a chunk to the next.
+// A chunk of structures, which keep their memory from one use to the next.
 struct Chunk {
   std::vector<StreamedStructure> structures;
-  int64_t count = 0;  // of structures in use
+  int64_t count = 0;  // number of structures in use
   bool last = false;
 };
 
@@ -44,7 +44,7 @@ bool IsFiltered(const Structure& structure, const StructureStreamOptions& option
                                                           [&](double f) { return std::abs(f) > options.max_forces; });
 }
 
-// Goes through the inputs, leaving out what shard and filters leave out.
+// Reads the inputs one after another, and leaves out structures of other shards and those that the filters exclude.
 class ChunkReader {
  public:
   ChunkReader(absl::Span<const std::string> inputs, const StructureStreamOptions& options, int64_t chunk_atoms,
@@ -65,7 +65,8 @@ class ChunkReader {
 
  private:
   absl::Status Fill(Chunk* chunk, int64_t* atoms) {
-    const ProfileScope scope(Stage::kParse);  // one for all: small structures take no longer than a few scopes
+    const ProfileScope scope(
+        Stage::kParse);  // one scope for all, because a small structure takes no longer than a few scopes
     chunk->count = 0;
     while (*atoms < chunk_atoms_) {
       if (static_cast<int64_t>(chunk->structures.size()) == chunk->count) chunk->structures.emplace_back();
@@ -143,7 +144,7 @@ class ChunkReader {
     Structure& structure = next->structure;
     const bool weights = !options_.weight_key.empty();
     next->weight = 1;
-    if (next->neighbors != nullptr) {  // which has them already
+    if (next->neighbors != nullptr) {  // the file of neighbors has them already
       if (weights) {
         next->weight = next->neighbors->file.tensors.At("weight").values<double>()[next->index];
         next->has_weight = true;
@@ -169,10 +170,10 @@ class ChunkReader {
   const int64_t chunk_atoms_;
   StructureConsumer* const consumer_;
   size_t next_input_ = 0;
-  std::unique_ptr<StructureReader> reader_;  // this or that is open, or none
+  std::unique_ptr<StructureReader> reader_;  // at most one of the two is open
   std::shared_ptr<const NeighborFile> neighbors_;
   int64_t next_index_ = 0;
-  int64_t number_ = 0;  // of the next structure, counted over all inputs
+  int64_t number_ = 0;  // number of the next structure, counted over all inputs
   int64_t filtered_ = 0;
 };
 
@@ -191,7 +192,7 @@ class Pipeline {
     return absl::OkStatus();
   }
 
-  // Hands the chunk on, in order, and counts.
+  // Emits the chunk's structures in order, and counts them.
   absl::Status Emit(const Chunk& chunk, StructureStreamStats* stats) {
     const ProfileScope scope(Stage::kWrite);
     for (int64_t s = 0; s < chunk.count; ++s) {

@@ -31,7 +31,7 @@ std::string WriteStructures(const std::string& name, int count) {
   return path;
 }
 
-// Passes numbers through its slots; fails at the structure of a given name.
+// A consumer that passes numbers through its slots and fails at the structure of a given name.
 class Recorder : public StructureConsumer {
  public:
   absl::Status Accept(const NeighborFile&) override { return absl::OkStatus(); }

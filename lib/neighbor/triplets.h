@@ -1,4 +1,4 @@
-// Neighbors two by two, for --angular=triplets.
+// Finds pairs of neighbors of the same atom, for --angular=triplets.
 
 #ifndef RUTILE_LIB_NEIGHBOR_TRIPLETS_H_
 #define RUTILE_LIB_NEIGHBOR_TRIPLETS_H_
@@ -12,15 +12,15 @@
 
 namespace rutile {
 
-// What TripletView (pair_view.h) looks at. Ordered by (a, b).
+// The arrays that a TripletView (pair_view.h) points into. Triplets of an atom are ordered by (a, b).
 struct TripletList {
   std::vector<int64_t> offset;  // [N + 1]
   std::vector<uint16_t> a, b;   // [T]
   int64_t num_triplets() const { return static_cast<int64_t>(a.size()); }
 };
 
-// All pairs of neighbors a < b of the same atom with r <= cutoff (Angstrom) both, reusing the memory of `triplets`.
-// INVALID_ARGUMENT, naming the atom, when a neighbor's number does not fit into uint16.
+// Finds all pairs of neighbors a < b of the same atom, both with r <= cutoff (Angstrom), reusing the memory of
+// `triplets`. INVALID_ARGUMENT, naming the atom, if a neighbor's number does not fit into uint16.
 absl::Status FindTriplets(const NeighborList& list, double cutoff, TripletList* triplets);
 
 }  // namespace rutile

@@ -33,7 +33,7 @@ TEST(TripletsTest, PairsUpNeighborsWithinTheCutoff) {
   EXPECT_THAT(triplets.offset, ElementsAre(0, 0, 0, 1, 1 + 6));
   EXPECT_THAT(triplets.a, ElementsAre(0, 0, 0, 0, 1, 1, 3));
   EXPECT_THAT(triplets.b, ElementsAre(1, 1, 3, 4, 3, 4, 4));
-  // A distance of just the cutoff is within it; the memory is used again.
+  // A distance equal to the cutoff is within it. The memory of the list is reused.
   ASSERT_TRUE(FindTriplets(Lines({5}), 4, &triplets).ok());
   EXPECT_THAT(triplets.offset, ElementsAre(0, 3));
   EXPECT_THAT(triplets.b, ElementsAre(1, 3, 3));

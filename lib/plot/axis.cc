@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kMargin = 0.04;
 
-// What rounding leaves of a tick that should be at the end of the range, in units of the step.
+// Rounding error of a tick that should be at the end of the range, in units of the step.
 constexpr double kSlack = 1e-6;
 
 std::string WithMinusSign(const std::string& number) { return absl::StrReplaceAll(number, {{"-", "\u2212"}}); }
 
-// 1, 2 or 5 times a power of ten, at least `wanted`.
+// Returns 1, 2 or 5 times a power of ten, at least `wanted`.
 double RoundStep(double wanted) {
   const double power = std::pow(10.0, std::floor(std::log10(wanted)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -39,7 +39,7 @@ std::string TickLabel(double value, double step) {
 AxisRange LinearRange(double low, double high) {
   CHECK(std::isfinite(low) && std::isfinite(high) && low <= high) << low << " " << high;
   const double size = std::max(std::abs(low), std::abs(high));
-  // Differences that doubles cannot resolve well are none.
+  // Differences that doubles cannot resolve well count as zero.
   if (high - low <= 1e-12 * size) return low == 0 ? AxisRange{-1, 1} : AxisRange{low - 0.01 * size, high + 0.01 * size};
   if (high == 0 && low == 0) return {-1, 1};
   const double margin = kMargin * (high - low);
@@ -57,7 +57,7 @@ std::vector<Tick> LinearTicks(AxisRange range, int count) {
   CHECK(range.low < range.high && count > 0) << range.low << " " << range.high;
   const double step = RoundStep((range.high - range.low) / count);
   std::vector<Tick> ticks;
-  // Multiples of the step, not a running sum: 0 is 0 and not 1e-17.
+  // Ticks are multiples of the step, not a running sum, so that 0 is 0 and not 1e-17.
   for (double k = std::ceil(range.low / step - kSlack); k <= range.high / step + kSlack; ++k) {
     const double value = k == 0 ? 0 : k * step;
     ticks.push_back({value, TickLabel(value, step)});
@@ -90,7 +90,7 @@ std::string FormatFigure(double value) {
   if (size >= 1e6 || (size > 0 && size < 1e-3)) {
     text = absl::StrFormat("%.2e", value);
   } else {
-    // Digits after the point so that three count; those of 999.7 are none.
+    // Number of decimals that gives three significant digits; 999.7 needs none.
     const int magnitude = size > 0 ? static_cast<int>(std::floor(std::log10(size))) : 0;
     text = absl::StrFormat("%.*f", std::clamp(2 - magnitude, 0, 5), value);
   }

@@ -1,4 +1,4 @@
-// Ranges and tick marks of axes, and numbers as people read them.
+// Computes ranges and tick marks of axes, and formats numbers for people.
 
 #ifndef RUTILE_LIB_PLOT_AXIS_H_
 #define RUTILE_LIB_PLOT_AXIS_H_
@@ -8,30 +8,33 @@
 
 namespace rutile {
 
+// The range of an axis.
 struct AxisRange {
   double low = 0;
   double high = 1;
 };
 
+// A tick mark with its label.
 struct Tick {
   double value = 0;
   std::string label;  // "−0.5", with a real minus sign
 };
 
-// The values [low, high] with a margin of 4 % on both sides. A single value gets a range around it.
+// Returns the range of values [low, high] with a margin of 4 % on both sides. A single value gets a range around it.
 AxisRange LinearRange(double low, double high);
-// The same on a logarithmic axis. CHECK-fails unless 0 < low <= high.
+// Returns the range of a logarithmic axis, with the same margins. CHECK-fails unless 0 < low <= high.
 AxisRange LogRange(double low, double high);
 
-// About `count` round values (steps of 1, 2 or 5 times a power of ten) inside the range, with the digits they need.
+// Returns about `count` round values (steps of 1, 2 or 5 times a power of ten) inside the range, with the digits they
+// need.
 std::vector<Tick> LinearTicks(AxisRange range, int count = 6);
-// Powers of ten; with 2 and 5 times them where that leaves fewer than three; linear ticks where those do, too.
+// Returns powers of ten; with 2 and 5 times them if there are fewer than three; linear ticks if there are still fewer.
 std::vector<Tick> LogTicks(AxisRange range);
 
-// Three significant digits, and no exponent between 0.001 and a million: "8.12", "127", "0.0031".
+// Formats three significant digits, without an exponent between 0.001 and a million: "8.12", "127", "0.0031".
 std::string FormatFigure(double value);
 
-// "1234567" -> "1 234 567", with narrow no-break spaces.
+// Formats a count: "1234567" -> "1 234 567", with narrow no-break spaces.
 std::string FormatCount(long long value);
 
 }  // namespace rutile

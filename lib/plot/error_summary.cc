@@ -16,7 +16,7 @@ ErrorSummary SummarizeErrors(absl::Span<const double> error) {
   ErrorSummary summary;
   if (error.empty()) return summary;
   for (const double e : error) summary.largest = std::max(summary.largest, std::abs(e));
-  const double unit = summary.largest > 0 ? summary.largest : 1;  // squares of what is huge or tiny stay finite
+  const double unit = summary.largest > 0 ? summary.largest : 1;  // keeps squares of huge or tiny errors finite
   double square = 0;
   for (const double e : error) {
     summary.mean += e / unit;

@@ -1,4 +1,4 @@
-// What a parity plot says in numbers, and which of its points are worth drawing.
+// Computes the numbers that a parity plot shows, and chooses the points that it draws.
 
 #ifndef RUTILE_LIB_PLOT_ERROR_SUMMARY_H_
 #define RUTILE_LIB_PLOT_ERROR_SUMMARY_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// Of errors in whatever unit they have.
+// Statistics of errors, in the unit of the errors.
 struct ErrorSummary {
   double mean = 0;
   double rmse = 0;
@@ -21,18 +21,19 @@ struct ErrorSummary {
 
 ErrorSummary SummarizeErrors(absl::Span<const double> error);
 
-// Indices of at most max_points values, ascending: one in fifty of them the largest absolute errors, the others a
-// random choice that depends on nothing but the number of values. All indices when there are no more than that.
+// Returns the indices of at most max_points values to draw, ascending: one in fifty are the largest absolute errors,
+// the others a random choice that depends only on the number of values. All indices if there are no more than that.
 std::vector<int64_t> ChoosePoints(absl::Span<const double> error, int max_points);
 
+// Values by group.
 struct Grouping {
-  std::vector<std::string> name;  // [G] by size, the largest first; ties by name
+  std::vector<std::string> name;  // [G] largest group first; ties by name
   std::vector<int64_t> size;      // [G]
-  std::vector<int> of;            // [n] in [0, G)
+  std::vector<int> of;            // [n] group of each value, in [0, G)
 };
 
-// Groups by name; where there are more than max_groups, the smallest ones become one, "N other groups", which stands
-// last. An empty `group` makes one group without a name, of n values.
+// Groups values by name. If there are more than max_groups, the smallest ones become one, "N other groups", which is
+// last. An empty `group` makes one group of n values without a name.
 Grouping GroupByName(absl::Span<const std::string> group, int64_t n, int max_groups);
 
 }  // namespace rutile

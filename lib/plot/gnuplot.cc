@@ -27,7 +27,7 @@
 namespace rutile {
 namespace {
 
-constexpr size_t kLongestMessage = 2000;  // of gnuplot's standard error, in ours
+constexpr size_t kLongestMessage = 2000;  // bytes of gnuplot's standard error in our message
 
 // A file descriptor that is closed when it goes out of scope.
 class Fd {
@@ -50,7 +50,7 @@ class Fd {
   int fd_;
 };
 
-// The two ends of a stream that we read.
+// The two ends of a stream that the child writes and we read.
 struct Channel {
   Fd ours;
   Fd theirs;
@@ -62,7 +62,7 @@ absl::StatusOr<Channel> MakeChannel() {
   return Channel{Fd(fds[0]), Fd(fds[1])};
 }
 
-// The script as a file in memory, read from its beginning on.
+// Returns the script as a file in memory, positioned at its beginning.
 absl::StatusOr<Fd> MemoryFile(absl::string_view text) {
   Fd file(::memfd_create("gnuplot", MFD_CLOEXEC));
   if (!file.open()) return ErrnoStatus(errno, "cannot run gnuplot");
@@ -76,7 +76,7 @@ absl::StatusOr<Fd> MemoryFile(absl::string_view text) {
   return file;
 }
 
-// Ours, without what would change numbers, letters or the terminal.
+// Returns our environment without variables that would change numbers, letters or the terminal.
 std::vector<std::string> ChildEnvironment() {
   std::vector<std::string> result;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -98,9 +98,9 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// Starts the program with these standard streams, in a process group of its own: Ctrl-C on the terminal reaches us, and
-// we decide. What gnuplot calls "-", its standard input, it reads byte by byte: for 2000 epochs that was half of its
-// time. By its other name it is a file.
+// Starts the program with these standard streams, in a process group of its own: Ctrl-C on the terminal reaches only
+// us, and we decide. gnuplot reads "-", its standard input, byte by byte, which for 2000 epochs was half of its time;
+// under its other name it is read as a file.
 absl::StatusOr<pid_t> Spawn(const std::string& program, const std::array<int, 3>& streams) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -109,7 +109,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, const std::array<int, 3>
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
   };
-  // By way of numbers above the standard streams, lest one overwrites another that is still needed.
+  // Duplicates to numbers above the standard streams first, so that none overwrites another that is still needed.
   std::array<Fd, 3> high;
   for (int i = 0; i < 3; ++i) {
     high[i] = Fd(::fcntl(streams[i], F_DUPFD_CLOEXEC, 3));
@@ -136,7 +136,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, const std::array<int, 3>
   return pid;
 }
 
-// Reads both outputs until they end. False when the deadline came first.
+// Reads both outputs until they end. Returns false if the deadline came first.
 absl::StatusOr<bool> ReadOutputs(std::array<Channel, 2>& channels, absl::Time deadline, std::string* output,
                                  std::string* messages) {
   while (channels[0].ours.open() || channels[1].ours.open()) {
@@ -158,7 +158,7 @@ absl::StatusOr<bool> ReadOutputs(std::array<Channel, 2>& channels, absl::Time de
   return true;
 }
 
-// The wait status, or -1 when the deadline came first.
+// Returns the wait status, or -1 if the deadline came first.
 int WaitUntil(pid_t pid, absl::Time deadline) {
   int status = 0;
   while (true) {
@@ -188,7 +188,7 @@ absl::StatusOr<std::string> RunGnuplot(absl::string_view script, const GnuplotOp
   const absl::StatusOr<bool> talked = ReadOutputs(channels, deadline, &output, &messages);
   const int status = talked.ok() && *talked ? WaitUntil(pid, deadline) : -1;
   if (status == -1) {
-    ::kill(-pid, SIGKILL);  // the group: the program may have started others
+    ::kill(-pid, SIGKILL);  // kills the group: the program may have started others
     WaitUntil(pid, absl::InfiniteFuture());
     RETURN_IF_ERROR(talked.status());
     return absl::DeadlineExceededError(

@@ -26,7 +26,7 @@ EOD
 plot $d with lines
 )";
 
-// A shell script that stands for gnuplot.
+// Makes a shell script that replaces gnuplot.
 std::string FakeProgram(const std::string& name, const std::string& body) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
   std::ofstream(path) << "#!/bin/sh\n" << body;
@@ -77,7 +77,7 @@ TEST(RunGnuplotTest, SaysHowToInstall) {
 }
 
 TEST(RunGnuplotTest, StopsWaiting) {
-  // The grandchild holds the output open, too.
+  // The grandchild keeps the output open, too.
   const std::string program = FakeProgram("sleeper", "sleep 100 & sleep 100\n");
   const absl::Time start = absl::Now();
   const auto result = RunGnuplot(kLine, Program(program, absl::Milliseconds(300)));
@@ -104,7 +104,7 @@ TEST(RunGnuplotTest, ReportsASignal) {
 }
 
 TEST(RunGnuplotTest, PassesMuchBothWays) {
-  // More than any buffer between the two holds.
+  // More bytes than any buffer between the two holds.
   const std::string script(20 << 20, 'x');
   const auto result = RunGnuplot(script, Program(FakeProgram("echo", "cat\n")));
   ASSERT_TRUE(result.ok()) << result.status();

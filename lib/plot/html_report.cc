@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// Pictures keep their white ground in the dark theme, as a card.
+// Pictures keep their white background in the dark theme, like a card.
 constexpr char kStyle[] = R"(
 :root { color-scheme: light dark; --text: #222; --quiet: #666; --line: #ddd; --ground: #fff; --code: #f5f5f3; }
 @media (prefers-color-scheme: dark) {

@@ -1,4 +1,4 @@
-// A report as one HTML file: text, tables, pictures, commands. It needs no other file, no network and no script,
+// Writes a report as one HTML file: text, tables, pictures, commands. It needs no other file, no network and no script,
 // follows the reader's light or dark theme, and is the same for the same content.
 
 #ifndef RUTILE_LIB_PLOT_HTML_REPORT_H_
@@ -12,29 +12,37 @@
 
 namespace rutile {
 
+// A table of a report.
 struct HtmlTable {
   struct Column {
     std::string name;
     std::string unit;      // shown below the name; empty: none
-    bool is_text = false;  // left-aligned; numbers stand right
+    bool is_text = false;  // text is left-aligned, numbers right-aligned
   };
   std::string caption;
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  // as many cells as columns, each
+  std::vector<std::vector<std::string>> rows;  // each has as many cells as there are columns
 };
 
-// Appends in the order of calls. Every text may hold anything: it is shown as it is, never read as HTML.
+// A report that grows in the order of calls. Texts may contain any characters: they are shown literally, never read as
+// HTML.
+//
+//   HtmlReport report("Training of TiO2");
+//   report.AddSection("Errors");
+//   report.AddTable(table);
+//   RETURN_IF_ERROR(report.AddFigure(svg, "Predicted against reference energies"));
+//   return WriteFileAtomically(path, report.ToString());
 class HtmlReport {
  public:
   explicit HtmlReport(absl::string_view title);
 
   void AddSection(absl::string_view title);
   void AddParagraph(absl::string_view text);
-  // CHECK-fails when a row has another number of cells than there are columns.
+  // CHECK-fails if a row has another number of cells than there are columns.
   void AddTable(const HtmlTable& table);
-  // INVALID_ARGUMENT when `svg` is no SVG picture, holds a script or refers to other files.
+  // INVALID_ARGUMENT if `svg` is no SVG picture, contains a script or refers to other files.
   absl::Status AddFigure(absl::string_view svg, absl::string_view caption);
-  // Commands or a log, line ends kept.
+  // Adds commands or a log, preserving line ends.
   void AddCode(absl::string_view code);
 
   std::string ToString() const;

@@ -21,13 +21,13 @@ namespace rutile {
 namespace {
 
 constexpr int kWidth = 720;
-constexpr int kLongestName = 40;    // characters of a curve's or group's name in a legend
-constexpr int kCurvePoints = 1500;  // more than pixels across
-constexpr int kFewPoints = 40;      // curves up to here mark their points
+constexpr int kLongestName = 40;    // characters of a name in a legend
+constexpr int kCurvePoints = 1500;  // most points of a curve, more than pixels across
+constexpr int kFewPoints = 40;      // curves of at most this length mark their points
 constexpr int kMostBins = 61;
 
-// gnuplot's filled point types: circle, square, triangle, diamond, inverted triangle; and what makes them look alike in
-// size.
+// gnuplot's filled point types (circle, square, triangle, diamond, inverted triangle), and factors that make them look
+// alike in size.
 constexpr int kShapes[] = {7, 5, 9, 13, 11};
 constexpr double kShapeSizes[] = {0.55, 0.48, 0.60, 0.62, 0.60};
 
@@ -36,7 +36,7 @@ std::string WithCapital(std::string text) {
   return text;
 }
 
-// Draws a curve of any length in bounded space: of each stretch of points the lowest and the highest stay.
+// Thins a curve to bounded length: of each stretch of points the lowest and the highest are kept.
 Curve Thinned(const Curve& curve) {
   Curve finite = {ShortText(curve.name, kLongestName), {}, {}};
   for (size_t i = 0; i < curve.y.size(); ++i) {
@@ -64,7 +64,7 @@ Curve Thinned(const Curve& curve) {
   return thin;
 }
 
-// Epochs and counts have no halves: where all values are whole numbers, so are the ticks.
+// Returns only whole ticks, for epochs and counts.
 std::vector<Tick> WholeTicks(AxisRange range, int count) {
   std::vector<Tick> whole;
   for (const Tick& tick : LinearTicks(range, count)) {
@@ -88,7 +88,7 @@ absl::Status CheckValues(absl::string_view what, absl::Span<const double> refere
   return absl::OkStatus();
 }
 
-// In options.error_unit.
+// Returns the errors in options.error_unit.
 std::vector<double> Errors(absl::Span<const double> reference, absl::Span<const double> predicted,
                            const ErrorPlotOptions& options) {
   std::vector<double> error(reference.size());
@@ -149,7 +149,7 @@ absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const 
         absl::StrFormat("set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead back linewidth 1 "
                         "linecolor rgb '#777777' dashtype (4,4)",
                         *options.marked_x, *options.marked_x));
-    // On the side that has room.
+    // The mark's label is on the side that has room.
     const bool right = *options.marked_x < 0.5 * (first + last);
     script.Add(
         absl::StrFormat("set label %s at first %.17g, graph 0.95 %s offset character %d,0 font 'sans-serif,12' "
@@ -157,7 +157,7 @@ absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const 
                         Quote(ShortText(options.mark_label, kLongestName)), *options.marked_x, right ? "left" : "right",
                         right ? 1 : -1));
   }
-  // The curves fall from the upper left: their legend stands where they do not.
+  // Curves fall from the upper left, so the legend is elsewhere.
   script.Add(options.marked_x.has_value() ? "set key at graph 0.98, graph 0.86 right top" : "set key right top");
   std::vector<std::string> plots;
   for (size_t c = 0; c < drawn.size(); ++c) {
@@ -247,12 +247,12 @@ absl::StatusOr<std::string> ErrorHistogram(absl::Span<const double> reference, a
   std::vector<double> size(n);
   for (size_t i = 0; i < n; ++i) size[i] = std::abs(error[i]);
   std::sort(size.begin(), size.end());
-  // An axis for all, unless one in two hundred or fewer would stretch it more than twofold.
+  // The axis includes all values, unless one in two hundred or fewer would stretch it more than twofold.
   double reach = size.back();
   const double most = size[(n - 1) - (n - 1) / 200];
   if (reach > 2 * most && most > 0) reach = 1.25 * most;
   if (reach == 0) reach = 1;
-  // Freedman and Diaconis: 2 IQR / n^(1/3). An odd number of bins puts one around zero.
+  // The bin width is that of Freedman and Diaconis: 2 IQR / n^(1/3). An odd number of bins puts one around zero.
   const double spread = sorted[(n - 1) - (n - 1) / 4] - sorted[(n - 1) / 4];
   const double wanted = spread > 0 ? 2 * reach / (2 * spread / std::cbrt(static_cast<double>(n))) : 0;
   const int bins = std::clamp(2 * static_cast<int>(std::min(wanted, 1e6) / 2) + 1, 11, kMostBins);

@@ -27,7 +27,7 @@ int Count(const std::string& text, absl::string_view what) {
   return count;
 }
 
-// A run that looks like one: validation above training, every second epoch.
+// A realistic run: validation above training, every second epoch.
 std::vector<Curve> SampleRun(int epochs) {
   Curve train = {"training", {}, {}}, validation = {"validation", {}, {}};
   RandomStream random(1, "learning curve");
@@ -96,7 +96,7 @@ TEST(LearningCurveTest, TakesConstantsAndZeros) {
   const auto constant = LearningCurve({{"a", {1, 2, 3}, {0.5, 0.5, 0.5}}});
   ASSERT_TRUE(constant.ok()) << constant.status();
   EXPECT_TRUE(IsWellFormedXml("learning_curve_constant.svg", *constant));
-  // A loss of 0 has no place on a logarithmic axis, so the axis is linear.
+  // A loss of 0 cannot be shown on a logarithmic axis, so the axis is linear.
   const auto zero = LearningCurve({{"a", {1, 2, 3}, {1, 0.5, 0}}});
   ASSERT_TRUE(zero.ok()) << zero.status();
   EXPECT_THAT(*zero, HasSubstr(">0.0<"));

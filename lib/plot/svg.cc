@@ -16,7 +16,7 @@ namespace {
 constexpr absl::string_view kTitle = "<title>";
 constexpr absl::string_view kTitleEnd = "</title>";
 
-// Without the elements <title>...</title>; the first one is replaced by `first`.
+// Removes the elements <title>...</title>; the first one is replaced by `first`.
 std::string ReplaceTitles(absl::string_view svg, absl::string_view first) {
   std::string result;
   for (size_t begin; (begin = svg.find(kTitle)) != absl::string_view::npos;) {
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> TidySvg(absl::string_view svg, absl::string_view nam
       replacements.emplace_back(absl::StrCat(before, id), absl::StrCat(before, name, "_", id));
     }
   }
-  // gnuplot takes the weight of a font for part of its name.
+  // gnuplot writes the weight of a font as part of its name.
   replacements.emplace_back("font-family=\"sans-serif:Bold\"", "font-family=\"sans-serif\" font-weight=\"bold\"");
   replacements.emplace_back("id=\"gnuplot_canvas\"", absl::StrCat("id=\"", name, "_canvas\""));
   return ReplaceTitles(absl::StrReplaceAll(svg, replacements), absl::StrCat(kTitle, EscapeXml(title), kTitleEnd));

@@ -9,8 +9,8 @@ namespace {
 constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
 constexpr char kEllipsis[] = "\xE2\x80\xA6";
 
-// The length of the UTF-8 sequence at the start of `text`, with its code point; 0 where there is no valid one
-// (overlong forms, surrogates and numbers above 10FFFF are not valid).
+// Returns the length of the UTF-8 sequence at the start of `text`, with its code point; 0 if it is invalid (overlong
+// forms, surrogates and numbers above 10FFFF are invalid).
 size_t DecodeUtf8(absl::string_view text, uint32_t* code_point) {
   const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
   const uint32_t lead = byte(0);
@@ -65,7 +65,7 @@ std::string CleanText(absl::string_view text, bool keep_lines) {
 std::string ShortText(absl::string_view text, int max_length) {
   std::string clean = CleanText(text);
   int characters = 0;
-  size_t cut = 0;  // where character number max_length begins
+  size_t cut = 0;  // position of character number max_length
   for (size_t i = 0; i < clean.size(); ++i) {
     if ((clean[i] & 0xC0) == 0x80) continue;
     if (++characters == max_length) cut = i;

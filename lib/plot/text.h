@@ -1,4 +1,4 @@
-// Text that is safe inside XML, whatever a data file called its structures.
+// Makes text safe inside XML, whatever names a data file uses.
 
 #ifndef RUTILE_LIB_PLOT_TEXT_H_
 #define RUTILE_LIB_PLOT_TEXT_H_
@@ -9,14 +9,14 @@
 
 namespace rutile {
 
-// Valid UTF-8 without control characters: bytes that are neither become U+FFFD, control characters (tabs and line ends
-// too, unless `keep_lines`) a space.
+// Returns valid UTF-8 without control characters: invalid bytes become U+FFFD, control characters (tabs and line ends
+// too, unless `keep_lines`) become spaces.
 std::string CleanText(absl::string_view text, bool keep_lines = false);
 
-// CleanText, then at most `max_length` characters (not bytes), the last one "…" where something was cut off.
+// Returns CleanText cut to at most `max_length` characters (not bytes), the last one "…" if the text was cut.
 std::string ShortText(absl::string_view text, int max_length);
 
-// Cleaned, with & < > " ' as entities: fit for XML and HTML, as content or in a quoted attribute.
+// Returns CleanText with & < > " ' as entities, for XML and HTML, as content or in a quoted attribute.
 std::string EscapeXml(absl::string_view text, bool keep_lines = false);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// For tests: is this XML, and may somebody look at it?
+// Checks in tests that a text is XML, and stores it for inspection.
 
 #ifndef RUTILE_LIB_PLOT_WELL_FORMED_H_
 #define RUTILE_LIB_PLOT_WELL_FORMED_H_

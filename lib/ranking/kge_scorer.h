@@ -1,4 +1,5 @@
-// A knowledge-graph embedding model as ranking and prediction see it: hidden vectors of queries, rows of entities.
+// What ranking and prediction need of a knowledge-graph embedding model: hidden vectors of queries, and rows of
+// entities.
 
 #ifndef RUTILE_LIB_RANKING_KGE_SCORER_H_
 #define RUTILE_LIB_RANKING_KGE_SCORER_H_
@@ -15,14 +16,15 @@
 
 namespace rutile {
 
-// The score of a tail is <v(head, relation), entity's row> + entity's bias, all F32 or all F64.
+// A model's scores. The score of a tail is <v(head, relation), entity's row> + entity's bias, all F32 or all F64.
 struct KgeScorer {
   Tensor entities;  // [N, d]
-  Tensor bias;      // [N], or [0]: there is none
-  // That queries can name: the graph's R, or 2 R with inverses.
+  Tensor bias;      // [N], or [0] without biases
+  // Number of relations that queries can name: the graph's R, or 2 R with inverses.
   int64_t num_relations = 0;
-  // v of Q queries into hidden [Q, d], of the entities' type, with running statistics and without dropout. Ids are in
-  // range. Called by one thread at a time; memory of the model may grow with Q, which is at most kMaxHiddenQueries.
+  // Writes v of Q queries into hidden [Q, d], of the entities' type, with running statistics and without dropout. Ids
+  // must be in range. Called by one thread at a time; memory of the model may grow with Q, which is at most
+  // kMaxHiddenQueries.
   std::function<absl::Status(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, Tensor* hidden)>
       hidden;
 
@@ -32,7 +34,7 @@ struct KgeScorer {
 
 constexpr int64_t kMaxHiddenQueries = 512;
 
-// Entities as a table that is swept. T is the scorer's type.
+// Returns the entities as a table to sweep over. T is the scorer's type.
 template <typename T>
 ScoreTable<T> EntityTable(const KgeScorer& scorer) {
   ScoreTable<T> table;
@@ -43,7 +45,7 @@ ScoreTable<T> EntityTable(const KgeScorer& scorer) {
   return table;
 }
 
-// Hidden vectors of any number of queries, kMaxHiddenQueries at a time. hidden: [heads.size() * d].
+// Computes hidden vectors of any number of queries, kMaxHiddenQueries at a time. hidden: [heads.size() * d].
 template <typename T>
 absl::Status FillHidden(const KgeScorer& scorer, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                         absl::Span<T> hidden) {

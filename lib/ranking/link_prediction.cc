@@ -18,10 +18,10 @@
 namespace rutile {
 namespace {
 
-// Hidden vectors of heads that are held at one time, where all heads are scored.
+// Bytes of the hidden vectors that are in memory at a time when all heads are scored.
 constexpr int64_t kHeadBytes = 32 << 20;
 
-// With inverses always: a query for a head looks up (tail, R + relation), whatever the model learned.
+// Known tails, always with inverses: a query for a head looks up (tail, R + relation), whatever the model learned.
 struct Known {
   explicit Known(const KnowledgeGraph& graph)
       : train(KnownTails::Build({graph.train}, graph.num_relations(), true)),
@@ -46,7 +46,7 @@ class Predictor {
   Predictor(const KgeScorer& scorer, const KnowledgeGraph& graph, const LinkPredictionOptions& options)
       : scorer_(scorer), graph_(graph), options_(options), known_(graph), pool_(options.num_threads) {}
 
-  // Queries (head, relation) in the model's own relations; answers are tails.
+  // Answers queries (head, relation) of the model's own relations by tails.
   absl::Status Tails(absl::Span<const LinkQuery> queries, absl::Span<const size_t> which,
                      std::vector<std::vector<LinkAnswer>>* answers) const {
     std::vector<int32_t> entities, relations;
@@ -63,7 +63,7 @@ class Predictor {
     return absl::OkStatus();
   }
 
-  // One query for a head of a model without inverses: every head is tried.
+  // Answers one query for a head, of a model without inverses, by trying every head.
   absl::Status Heads(absl::Span<const LinkQuery> queries, size_t query,
                      std::vector<std::vector<LinkAnswer>>* answers) const {
     const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
@@ -90,7 +90,7 @@ class Predictor {
   }
 
  private:
-  // What (entity, relation) known triples are found under.
+  // Returns the relation under which known answers of the query are found.
   int32_t LookUpRelation(const LinkQuery& query) const {
     return query.relation + (query.for_head ? static_cast<int32_t>(graph_.num_relations()) : 0);
   }

@@ -1,4 +1,4 @@
-// What a model answers: the best tails or heads of queries, and whether they are known.
+// Predicts links: the best tails or heads of queries, and whether they are known.
 
 #ifndef RUTILE_LIB_RANKING_LINK_PREDICTION_H_
 #define RUTILE_LIB_RANKING_LINK_PREDICTION_H_
@@ -16,30 +16,33 @@
 
 namespace rutile {
 
+// Options of PredictLinks.
 struct LinkPredictionOptions {
   int64_t top_k = 10;
-  bool keep_known = true;  // else triples of any split are not answers
-  // Of a softmax over all answers, as models trained with cross-entropy mean it; else each answer's own, the sigmoid of
-  // its score.
+  bool keep_known = true;  // if false, triples of any split are not answers
+  // Whether probabilities come from a softmax over all answers, which is what models trained with cross-entropy mean;
+  // otherwise each is the sigmoid of the answer's score.
   bool softmax = false;
   int num_threads = 1;
 };
 
+// An answer to a query.
 struct LinkAnswer {
   int32_t entity = 0;
   double score = 0;
   double probability = 0;
-  const char* known = "";  // "train", "valid" or "test": the first split that has the triple; "": none
+  const char* known = "";  // first split that has the triple: "train", "valid" or "test"; "" if none
 };
 
-// Best answers first, for each query. Heads are asked for through the inverse relation; a model without inverses scores
-// all heads. INVALID_ARGUMENT: model and graph do not fit (CheckScorer).
+// Returns the answers of each query, best first. Heads are found through the inverse relation; a model without inverses
+// scores all heads. INVALID_ARGUMENT: model and graph do not fit (CheckScorer).
 absl::StatusOr<std::vector<std::vector<LinkAnswer>>> PredictLinks(const KgeScorer& scorer, const KnowledgeGraph& graph,
                                                                   absl::Span<const LinkQuery> queries,
                                                                   const LinkPredictionOptions& options);
 
-// A header row, then a row for each answer: query (from 1), which of head and tail is asked for, place (from 1), the
-// triple by names and, where the graph has labels, by labels, score, probability if wanted, the split that has it.
+// Returns a table with a header row and a row for each answer: query (from 1), whether head or tail is asked for,
+// position (from 1), the triple by names and, if the graph has labels, by labels, score, probability if wanted, the
+// split that has the triple.
 std::string LinkPredictionsToTsv(const KnowledgeGraph& graph, absl::Span<const LinkQuery> queries,
                                  absl::Span<const std::vector<LinkAnswer>> answers, bool probabilities);
 

@@ -22,7 +22,7 @@ std::string SplitOf(const KnowledgeGraph& graph, const Triple& t) {
   return Has(graph.train, t) ? "train" : Has(graph.valid, t) ? "valid" : Has(graph.test, t) ? "test" : "";
 }
 
-// All answers in the order of a sort by the definition, tails and heads, with and without inverses.
+// Compares all answers with a sort by the definition: tails and heads, with and without inverses.
 TEST(LinkPredictionTest, EqualsTheDefinition) {
   for (const bool inverses : {true, false}) {
     const KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);

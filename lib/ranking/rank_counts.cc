@@ -14,14 +14,14 @@ namespace rutile {
 namespace {
 
 constexpr int64_t kQueriesPerPiece = 64;
-// Of a block of entities, as a part of them, what is undecided at most: else all of them are scored exactly, which
-// takes as long.
+// If more than 1 / kUndecidedPart of a block's entities are undecided, all of them are scored exactly, which takes as
+// long.
 constexpr int64_t kUndecidedPart = 6;
-// Share of blocks of which that is so, above which rounded scores do not pay.
+// Share of such blocks above which rounded scores do not pay.
 constexpr double kTooMany = 0.3;
-// CountDecided wants room for these.
+// Number of extra entries that CountDecided needs.
 constexpr int64_t kSpare = 16;
-// Queries and dimensions from which on they do.
+// Smallest numbers of queries and dimensions for which rounded scores pay.
 constexpr int64_t kLeastQueries = 64, kLeastDim = 128;
 
 std::vector<int64_t> FirstTargets(absl::Span<const RankingQuery> queries) {
@@ -63,7 +63,7 @@ RankCounter<T>::RankCounter(absl::Span<const T> query, int64_t dim, absl::Span<c
   if (std::is_same_v<T, float> && pays && RoundedSweepIsFast()) rounding_ = Bf16Form::kAmx;
 }
 
-// Known entities are counted with all others, then once more alone, and subtracted.
+// Known entities are counted with all others, then counted separately and subtracted.
 template <typename T>
 int64_t RankCounter<T>::CountExact(int64_t q, int64_t from, absl::Span<const T> scores, int64_t cursor,
                                    std::vector<T>* scratch) {
@@ -111,13 +111,13 @@ void RankCounter<T>::AddExactOf(absl::Span<const int64_t> listed, const ScoreTab
   });
 }
 
-// Of one thread.
+// Scratch memory of one thread.
 template <typename T>
 struct RankCounter<T>::Undecided {
-  std::vector<Rank> counts;       // of the targets of a query
-  std::vector<int32_t> entities;  // in the block, in the part
+  std::vector<Rank> counts;       // one per target of a query
+  std::vector<int32_t> entities;  // numbers of entities in the block, then in the part
   std::vector<float> scores;
-  std::vector<std::pair<int64_t, int64_t>> left;  // (block's first entity in the part, query) that are too near
+  std::vector<std::pair<int64_t, int64_t>> left;  // undecided: (the block's first entity in the part, query)
 };
 
 template <typename T>
@@ -126,7 +126,7 @@ bool RankCounter<T>::CountRounded(int64_t q, int64_t first, const RoundedScores&
     const RankingQuery& query = queries_[q];
     const BoundedBlock& block = scores.block;
     const int64_t from = first + scores.first, to = from + block.n;
-    // Scores of known entities become lower than any: a bound of what is as large would be too large itself.
+    // Scores of known entities are set below any other; a target of similar size would make the bounds meaningless.
     constexpr float kLeast = -1e38f, kLargest = 1e30f;
     int64_t& cursor = cursor_[q];
     for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
@@ -142,7 +142,7 @@ bool RankCounter<T>::CountRounded(int64_t q, int64_t first, const RoundedScores&
       int32_t* const entities = scratch->entities.data();
       int64_t count = CountDecided(block, scores.scores, scores.bound, target, &rank.greater, entities);
       if (count > std::max<int64_t>(1, block.n / kUndecidedPart)) return false;
-      // A known entity is undecided where its bias is not finite.
+      // A known entity is undecided if its bias is not finite.
       count =
           std::remove_if(entities, entities + count, [&](int32_t k) { return scores.scores[k] == kLeast; }) - entities;
       count = CountDecidedByProducts(block, hidden, scores.bound, target, count, &rank.greater, entities);

@@ -40,7 +40,7 @@ ScoreTable<T> Table(const std::vector<T>& entity, const std::vector<T>& bias, in
   return table;
 }
 
-// The plain double loop that defines ranks. Scores are small whole numbers, exact in any order of adding.
+// The plain double loop that defines ranks. Scores are small whole numbers, exact in any order of summation.
 template <typename T>
 std::vector<Rank> Reference(const std::vector<T>& entity, const std::vector<T>& bias, const std::vector<T>& hidden,
                             int64_t dim, const Queries& queries) {
@@ -88,7 +88,7 @@ std::vector<T> WholeNumbers(int64_t n, const char* purpose, int limit) {
   return values;
 }
 
-// No target, one, many; none known, some, all; targets among the known and not.
+// Queries with no, one or many targets; none, some or all entities known; targets known or not.
 Queries RandomQueries(int64_t num_queries, int64_t num) {
   Queries queries;
   for (int64_t q = 0; q < num_queries; ++q) {
@@ -96,7 +96,7 @@ Queries RandomQueries(int64_t num_queries, int64_t num) {
     std::vector<int32_t> targets;
     for (uint64_t t = stream.Below(4); t > 0; --t) targets.push_back(static_cast<int32_t>(stream.Below(num)));
     std::set<int32_t> known;
-    const uint64_t share = stream.Below(4);  // of 3: 0 nobody is known, 3 all are
+    const uint64_t share = stream.Below(4);  // share of known entities in thirds
     for (int32_t e = 0; e < num; ++e) {
       if (stream.Below(3) < share) known.insert(e);
     }
@@ -145,11 +145,11 @@ TYPED_TEST(RankCountsTest, NanTargetsRankLastAndOthersBelowEveryNumber) {
   EXPECT_EQ(ranks[1].realistic(), 2.5);  // below infinity, as high as 6
   EXPECT_EQ(ranks[2].realistic(), 1);
   EXPECT_TRUE(ranks[3].nan);
-  EXPECT_EQ(ranks[3].candidates, 6);  // known, but asked for
+  EXPECT_EQ(ranks[3].candidates, 6);  // the target is known, but stays
   EXPECT_EQ(ranks[3].realistic(), 6);
   EXPECT_EQ(ranks[4].realistic(), 4);  // minus infinity is above NaN
   ExpectSame(ranks, Reference<T>(entity, {}, hidden, 1, queries));
-  // A model that says NaN everywhere is the worst there is, not the best.
+  // A model whose scores are all NaN is the worst there is, not the best.
   const std::vector<T> all_nan(7, nan);
   for (const Rank& rank : CountRanks<T>(Table<T>(all_nan, {}, 1), hidden, spans, &pool)) {
     EXPECT_EQ(rank.realistic(), rank.candidates);
@@ -169,8 +169,8 @@ TYPED_TEST(RankCountsTest, AllOthersKnownMakesTheFirst) {
   }
 }
 
-// Rows that are not small whole numbers: equal rows have equal scores wherever they lie, so no tie is missed (LibKGE's
-// issue 221), for every pair of places in several blocks.
+// With rows that are not small whole numbers, equal rows have equal scores wherever they are, so no tie is missed
+// (LibKGE's issue 221), for every pair of positions in several blocks.
 TYPED_TEST(RankCountsTest, EqualRowsTieWhereverTheyLie) {
   using T = TypeParam;
   constexpr int64_t kNum = 1500, kDim = 37;
@@ -220,9 +220,8 @@ TYPED_TEST(RankCountsTest, PartsOfTheTableAddUp) {
   ExpectSame(counter.Finish(), Reference<T>(entity, {}, hidden, kDim, queries));
 }
 
-// Counts by rounded scores first, in every form that this machine has, are those of the exact scores: with rows that
-// are equal or nearly so, numbers that are not finite or huge, targets among the known and not, in parts, by two
-// threads.
+// Counts by rounded scores, in every form that this machine has, equal those of the exact scores: with rows that are
+// equal or nearly so, numbers that are not finite or huge, targets among the known or not, in parts, with two threads.
 TEST(RankCountsTest, RoundedScoresDecideTheSame) {
   enum { kPlain, kNearTies, kZeros, kNotFinite, kHuge, kTiny, kLargeBias, kKinds };
   constexpr int64_t kNum = 4300, kQueries = 35;
@@ -286,7 +285,7 @@ TEST(RankCountsTest, RoundedScoresDecideTheSame) {
   }
 }
 
-// Golden scores of an independent implementation, with exact ties, as rows of a table that unit vectors pick.
+// Golden scores of an independent implementation, with exact ties, as rows of a table that unit vectors select.
 TYPED_TEST(RankCountsTest, GoldenRanks) {
   using T = TypeParam;
   for (const char* variant : {"dettmers", "tiepin"}) {

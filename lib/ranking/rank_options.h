@@ -1,4 +1,4 @@
-// What of a graph is ranked, against whom, and what a rank is.
+// Options of link prediction: split, filter, direction and tie convention.
 
 #ifndef RUTILE_LIB_RANKING_RANK_OPTIONS_H_
 #define RUTILE_LIB_RANKING_RANK_OPTIONS_H_
@@ -18,20 +18,24 @@
 
 namespace rutile {
 
+// Whose triples are ranked.
 enum class GraphSplit { kTrain, kValid, kTest };
 
-// Whose triples are left out. kAll is what is compared in papers; the others reproduce numbers of others.
+// Splits whose triples are left out of the comparison. Papers compare results of kAll; the others reproduce other
+// published numbers.
 enum class RankingFilter { kTrain, kTrainValid, kAll };
 
-// kAuto: both where the model has inverse relations, else tails alone. kBoth of a model without inverses scores all
-// heads for every relation, which takes as many hidden vectors as there are entities, for each.
+// Whether tails, or tails and heads are ranked. kAuto ranks both if the model has inverse relations, otherwise only
+// tails. kBoth of a model without inverses scores all heads for every relation, which takes one hidden vector per
+// entity and relation.
 enum class RankingDirection { kAuto, kTail, kBoth };
 
-// What ranks mean. kStandard is right; the others are wrong, for comparison with numbers that were made so.
-//   kTiepin    TiePin's train_pytorch.py: tails alone, test triples are not left out (filter train+valid), a target is
-//              behind all that score as high, and one whose score is NaN has rank 0 (MRR becomes inf).
-//   kOriginal  the place in the order sorted by fp32 probability, where known tails have probability 0 (Dettmers'
-//              evaluation.py; its sort leaves open who of equals is first: here the lower id), NaN before all.
+// How ties and NaN count. kStandard is correct; the others are wrong, and allow a comparison with numbers made in that
+// way.
+//   kTiepin    TiePin's train_pytorch.py: ranks only tails, does not leave out test triples (filter train+valid),
+//              puts a target behind all entities with its score, and gives a NaN score rank 0 (MRR becomes inf).
+//   kOriginal  Dettmers' evaluation.py: the position in the order sorted by fp32 probability, where known tails have
+//              probability 0. Its sort leaves the order of equals open; here the lower id is first. NaN is before all.
 enum class RankingConvention { kStandard, kTiepin, kOriginal };
 
 absl::string_view GraphSplitName(GraphSplit split);                     // "train", "valid", "test"
@@ -43,29 +47,32 @@ absl::StatusOr<RankingFilter> ParseRankingFilter(absl::string_view name);
 absl::StatusOr<RankingDirection> ParseRankingDirection(absl::string_view name);
 absl::StatusOr<RankingConvention> ParseRankingConvention(absl::string_view name);
 
+// Returns the triples of a split.
 absl::Span<const Triple> SplitTriples(const KnowledgeGraph& graph, GraphSplit split);
 
+// Options of RankTriples.
 struct RankTriplesOptions {
   GraphSplit split = GraphSplit::kTest;
   RankingFilter filter = RankingFilter::kAll;
   RankingDirection direction = RankingDirection::kAuto;
   RankingConvention convention = RankingConvention::kStandard;
-  // Only these triples of the split, ascending; nothing: all.
+  // Ranks only these triples of the split, ascending; nullopt ranks all.
   std::optional<std::vector<int64_t>> triples;
   int num_threads = 1;
   std::function<void(int64_t triples)> on_progress;  // may be empty; adds up to the triples times directions
 };
 
-// Of triples that are dealt out in num_shards parts, those of the shard-th (from 1), ascending: like numbers of them,
-// and what a relation's share has in common (its queries, hidden vectors of all heads) mostly in one part. All parts
-// have each triple once.
+// Returns the triples of part `shard` (from 1) of num_shards, ascending. Parts are of about equal size, and triples of
+// a relation, which share work (queries, hidden vectors of all heads), are mostly in one part. Each triple is in
+// exactly one part.
 std::vector<int64_t> RankShard(absl::Span<const Triple> triples, int shard, int num_shards);
 
-// INVALID_ARGUMENT: kTiepin with another filter or direction than its own, kOriginal with another filter or with heads
-// of a model without inverses.
+// Checks options. INVALID_ARGUMENT: kTiepin with another filter or direction than its own, kOriginal with another
+// filter or with heads of a model without inverses.
 absl::Status CheckRankTriplesOptions(const RankTriplesOptions& options, bool model_has_inverses);
 
-// "--ranking_convention=tiepin: ..." for people, what is wrong with these numbers; "" for kStandard.
+// Returns a sentence for people on what is wrong with these numbers ("--ranking_convention=tiepin: ..."); "" for
+// kStandard.
 std::string ConventionNote(RankingConvention convention);
 
 }  // namespace rutile

@@ -59,7 +59,7 @@ TEST(RankOptionsTest, ShardsOfTriplesKeepRelationsTogether) {
   std::iota(expected.begin(), expected.end(), int64_t{0});
   EXPECT_EQ(all, expected);
   for (const int64_t i : RankShard(triples, 1, 2)) EXPECT_EQ(triples[i].relation, 0);
-  // More parts than triples leave some empty.
+  // With more parts than triples, some are empty.
   EXPECT_EQ(RankShard({triples.data(), 1}, 1, 2).size() + RankShard({triples.data(), 1}, 2, 2).size(), 1);
 }
 

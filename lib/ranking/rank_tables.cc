@@ -18,7 +18,7 @@ void AppendRanks(const RankValues& rank, std::string* out) {
   absl::StrAppendFormat(out, "\t%g\t%g\t%g", rank.realistic, rank.optimistic, rank.pessimistic);
 }
 
-// "" where there are no labels of this kind.
+// Returns a label, or "" if there are no labels of this kind.
 std::string Label(const std::vector<std::string>& labels, int32_t id) {
   return labels.empty() ? "" : TsvCell(labels[id]);
 }

@@ -1,4 +1,4 @@
-// Ranks of each triple as a table for people and spreadsheets.
+// Writes the ranks of each triple as a table for people and spreadsheets.
 
 #ifndef RUTILE_LIB_RANKING_RANK_TABLES_H_
 #define RUTILE_LIB_RANKING_RANK_TABLES_H_
@@ -12,8 +12,9 @@
 
 namespace rutile {
 
-// Writes a header row, then a row for each triple: names, labels where the graph has them, realistic, optimistic and
-// pessimistic rank of the tail and, where heads were ranked, of the head. Whole or not at all, and never in memory.
+// Writes a header row, then a row for each triple: names, labels if the graph has them, and realistic, optimistic and
+// pessimistic rank of the tail and, if heads were ranked, of the head. The file appears complete or not at all, and is
+// never in memory.
 absl::Status WriteRanksTsv(absl::string_view path, const KnowledgeGraph& graph, absl::Span<const Triple> triples,
                            const TripleRanks& ranks);
 

@@ -20,22 +20,23 @@
 namespace rutile {
 namespace {
 
-// Queries whose hidden vectors are held at one time: packing the entities is then a small part of the products.
+// Number of queries whose hidden vectors are in memory at a time; with so many, packing the entities is a small part of
+// the products.
 constexpr int64_t kBlockQueries = 4096;
-// Hidden vectors of heads that are held at one time, where all heads are scored.
+// Bytes of the hidden vectors that are in memory at a time when all heads are scored.
 constexpr int64_t kHeadBytes = 64 << 20;
 
-// One target: whom (first, relation) asks for, and which triple's rank that is.
+// One target of the query (first, relation), and the triple whose rank it gives.
 struct Asked {
   int32_t first, relation, target;
   int64_t triple;
-  bool head;  // of the triple: goes to TripleRanks::head
+  bool head;  // the target is the triple's head: goes to TripleRanks::head
 };
 
-// Queries of some targets that are sorted by (first, relation).
+// Distinct queries of targets that are sorted by (first, relation).
 struct QueryBlock {
   std::vector<int32_t> first, relation;  // [Q]
-  std::vector<int32_t> target;           // of all queries
+  std::vector<int32_t> target;           // targets of all queries
   std::vector<int64_t> offset = {0};     // [Q + 1]
   absl::Span<const Asked> asked;
 
@@ -49,7 +50,7 @@ struct QueryBlock {
   }
 };
 
-// The next queries, at most max_queries and, where relation >= 0, of it alone; `asked` goes on behind them.
+// Takes the next queries, at most max_queries and, if relation >= 0, only those of one relation, and advances `asked`.
 QueryBlock TakeQueries(int64_t max_queries, absl::Span<const Asked>* asked) {
   QueryBlock block;
   size_t i = 0;
@@ -90,7 +91,7 @@ class Ranker {
   Ranker(const KgeScorer& scorer, const RankTriplesOptions& options, TripleRanks* ranks)
       : scorer_(scorer), options_(options), ranks_(ranks), pool_(options.num_threads), table_(EntityTable<T>(scorer)) {}
 
-  // Targets are entities in the place of the tail. asked: sorted.
+  // Ranks targets in the position of the tail. asked: sorted.
   absl::Status RankTails(absl::Span<const Asked> asked, const KnownTails& known) {
     std::vector<T> hidden;
     while (!asked.empty()) {
@@ -117,14 +118,14 @@ class Ranker {
     return absl::OkStatus();
   }
 
-  // Targets are heads of one relation, scored as <v(head, relation), row of the tail>; the tail's bias is the same for
-  // all. asked: sorted, `first` is the tail.
+  // Ranks heads of one relation, scored as <v(head, relation), row of the tail>; the tail's bias is the same for all.
+  // asked: sorted, `first` is the tail.
   absl::Status RankHeads(absl::Span<const Asked> asked, const KnownTails& known) {
     const ProfileScope scope(Stage::kRank);
     const int32_t relation = asked[0].relation;
     const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
-    // A head that is a target has one vector, kept: its score has the bits of the row that it is compared in, though a
-    // product in another block may round otherwise.
+    // A target head has one stored vector, so that its score has the bits of the row it is compared with; a product in
+    // another block may round differently.
     std::vector<int32_t> heads;
     for (const Asked& a : asked) heads.push_back(a.target);
     std::sort(heads.begin(), heads.end());
@@ -203,7 +204,7 @@ std::vector<absl::Span<const Triple>> FilterSplits(const KnowledgeGraph& graph, 
   return splits;
 }
 
-// Heads that are known for (tail, relation), as tails of the turned triples.
+// Returns the known heads of (tail, relation), as tails of transposed triples.
 KnownTails KnownHeads(absl::Span<const absl::Span<const Triple>> splits, int64_t num_relations) {
   std::vector<Triple> transposed;
   for (const absl::Span<const Triple> split : splits) {

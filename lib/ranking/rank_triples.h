@@ -1,8 +1,15 @@
-// Ranks of the triples of a split: how a model is judged.
+// Ranks the triples of a split: how a knowledge-graph model is judged.
 //
 // Both directions are ranked, heads through the inverse relation: (h, r, t) asks (h, r, ?) and (t, R + r, ?). Queries
-// that several triples share are scored once. Everybody who is known to be right is left out of the comparison, in
-// train, valid and test alike, but for the target.
+// that several triples share are scored once. Known answers other than the target are left out of the comparison, in
+// train, valid and test alike.
+//
+//   RankTriplesOptions options;
+//   options.split = GraphSplit::kValid;
+//   ASSIGN_OR_RETURN(const TripleRanks ranks, RankTriples(scorer, graph, /*known=*/nullptr, options));
+//   const std::vector<int64_t> hits_at = {1, 3, 10};
+//   const std::vector<RankingRow> rows = ComputeRankingRows(graph.valid, ranks, hits_at, /*groups=*/{});
+//   LOG(INFO) << "MRR " << rows[0].sums.mrr();
 
 #ifndef RUTILE_LIB_RANKING_RANK_TRIPLES_H_
 #define RUTILE_LIB_RANKING_RANK_TRIPLES_H_
@@ -17,16 +24,16 @@
 
 namespace rutile {
 
-// Of options.triples, or of all triples of the split. A rank does not depend on which others are ranked beside it, but
-// for rounding in a scorer whose hidden vectors do. INVALID_ARGUMENT: the model has other numbers of entities or
-// relations than the graph; the split is empty; what CheckRankTriplesOptions says. known: of all splits with the
-// scorer's inverses, used for the filter kAll; null: built here. CANCELLED after a signal. CHECK-fails for a triple
-// that the split does not have.
+// Ranks options.triples, or all triples of the split. A rank does not depend on the other triples, except for rounding
+// in a scorer whose hidden vectors do. known: the known tails of all splits with the scorer's inverses, used for the
+// filter kAll; null: built here. INVALID_ARGUMENT: the model has other numbers of entities or relations than the graph;
+// the split is empty; errors of CheckRankTriplesOptions. CANCELLED after a signal. CHECK-fails for a triple that is not
+// in the split.
 absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const KnowledgeGraph& graph, const KnownTails* known,
                                         const RankTriplesOptions& options);
 
-// INVALID_ARGUMENT, naming both: other numbers of entities, or neither as many relations as the graph nor twice as
-// many.
+// Checks that scorer and graph fit. INVALID_ARGUMENT, naming both numbers: other numbers of entities, or a number of
+// relations that is neither the graph's nor twice that.
 absl::Status CheckScorer(const KgeScorer& scorer, const KnowledgeGraph& graph);
 
 }  // namespace rutile

@@ -31,7 +31,7 @@ Facts FactsOf(const KnowledgeGraph& graph, RankingFilter filter) {
   return facts;
 }
 
-// The definition: every entity in the place of the tail (or head), by plain loops. score(entity).
+// The definition by plain loops: every entity in the position of the tail (or head). score(entity).
 template <typename Score, typename Known>
 RankValues Define(int64_t num, int32_t target, const Score& score, const Known& known) {
   int64_t greater = 0, equal = 0, candidates = 1;
@@ -61,7 +61,7 @@ class RankTriplesTest : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(RankTriplesTest, Types);
 
-// Every split, filter and kind of model; heads through inverses and by scoring all heads.
+// Covers every split, filter and kind of model, with heads through inverses and by scoring all heads.
 TYPED_TEST(RankTriplesTest, EqualsTheDefinition) {
   for (const bool inverses : {true, false}) {
     const KnowledgeGraph graph = TestGraph(40, 3, inverses);
@@ -108,7 +108,7 @@ TYPED_TEST(RankTriplesTest, EqualsTheDefinition) {
   }
 }
 
-// Whatever is ranked beside a triple, and by which model; parts have each triple once.
+// A rank does not depend on the other triples ranked, for every kind of model; parts have each triple once.
 TYPED_TEST(RankTriplesTest, PartsHaveTheRanksOfTheWhole) {
   for (const bool inverses : {true, false}) {
     const KnowledgeGraph graph = TestGraph(40, 3, inverses);
@@ -161,7 +161,7 @@ TEST(RankTriplesOfAModelTest, RanksTailsAloneWithoutInverses) {
   EXPECT_TRUE(ranks->head.empty());
 }
 
-// Each distinct (head, relation) is one hidden vector, however many triples share it.
+// Each distinct (head, relation) takes one hidden vector, however many triples share it.
 TEST(RankTriplesOfAModelTest, SharedQueriesAreScoredOnce) {
   KnowledgeGraph graph = TestGraph(20, 1, true);
   graph.test = {{0, 0, 1}, {0, 0, 2}, {0, 0, 3}, {1, 0, 3}};
@@ -209,7 +209,7 @@ TEST(RankTriplesOfAModelTest, OriginalConventionBreaksTiesById) {
   int inside = 0;
   for (size_t i = 0; i < graph.test.size(); ++i) {
     const RankValues &a = right->tail[i], &b = original->tail[i];
-    // Scores beyond 17 are all probability 1 in fp32, so that more tie than do.
+    // Scores above 17 all have probability 1 in fp32, so there are more ties among probabilities than among scores.
     EXPECT_EQ(b.optimistic, b.pessimistic);
     inside += a.optimistic <= b.realistic && b.realistic <= a.pessimistic;
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr double kManyFrom = 1.5;
 constexpr int kNumCategories = 5;
 
-// Tail and head apart; both is their sum.
+// Sums of tail and head; "both" is the sum of the two.
 struct Directions {
   RankSums tail, head;
 };
@@ -33,7 +33,7 @@ void AppendRows(absl::string_view grouping, absl::string_view group, const Direc
   if (sums.head.count > 0) append("head", sums.head);
 }
 
-// How many different (key, relation) each relation has.
+// Counts the different (key, relation) of each relation.
 std::vector<int64_t> CountKeys(absl::Span<const Triple> train, int64_t num_relations, int32_t Triple::*key) {
   std::vector<uint64_t> pairs;
   pairs.reserve(train.size());

@@ -1,4 +1,4 @@
-// Ranks of triples summed up as people quote them: mean rank, mean reciprocal rank, Hits@k.
+// Sums up ranks of triples as mean rank, mean reciprocal rank and Hits@k.
 
 #ifndef RUTILE_LIB_RANKING_RANKING_METRICS_H_
 #define RUTILE_LIB_RANKING_RANKING_METRICS_H_
@@ -13,46 +13,48 @@
 
 namespace rutile {
 
-// The rank of one target. With ties: before all that score as high, in their middle (half ranks), after them.
+// The rank of one target. With ties, it is before all entities of equal score (optimistic), in their middle (realistic;
+// half ranks), or after them (pessimistic).
 struct RankValues {
   double optimistic = 0, realistic = 0, pessimistic = 0;
   double expected = 0;  // realistic rank in a random order
   bool nan = false;     // the target's score was NaN
 };
 
-// [triples] each; empty: that direction was not ranked.
+// Ranks of triples, [triples] per direction; empty if the direction was not ranked.
 struct TripleRanks {
   std::vector<RankValues> tail, head;
 };
 
-// Sums over ranks. MR, MRR and Hits@k are of realistic ranks; a hit is a rank <= k.
+// Sums over ranks. MR, MRR and Hits@k use realistic ranks; a hit is a rank <= k.
 struct RankSums {
   int64_t count = 0;
   double rank = 0, expected = 0;
   double reciprocal = 0, reciprocal_optimistic = 0, reciprocal_pessimistic = 0;
-  std::vector<int64_t> hits;  // as hits_at
+  std::vector<int64_t> hits;  // one for each element of hits_at
   int64_t nan = 0;
 
   void Add(const RankValues& values, absl::Span<const int64_t> hits_at);
-  // The same hits_at.
+  // Adds sums that were made with the same hits_at.
   void Add(const RankSums& other);
   double mean_rank() const { return rank / static_cast<double>(count); }
   double mrr() const { return reciprocal / static_cast<double>(count); }
   double mrr_optimistic() const { return reciprocal_optimistic / static_cast<double>(count); }
   double mrr_pessimistic() const { return reciprocal_pessimistic / static_cast<double>(count); }
   double hits_share(int i) const { return static_cast<double>(hits[i]) / static_cast<double>(count); }
-  // Mean rank over that of a random order: 1 is no better than chance (Berrendorf et al., arXiv:2002.06914).
+  // Mean rank divided by that of a random order: 1 is no better than chance (Berrendorf et al., arXiv:2002.06914).
   double adjusted_mean_rank() const { return rank / expected; }
 };
 
-// How many tails a head has in training on average, and how many heads a tail, "N" from 1.5 on (Bordes et al., NeurIPS
-// 2013). "1-N": a head has several tails.
+// Category of a relation by the average numbers of tails per head and of heads per tail in training; "N" is 1.5 or more
+// (Bordes et al., NeurIPS 2013). "1-N": a head has several tails.
 enum class RelationCategory { kOneToOne, kOneToMany, kManyToOne, kManyToMany, kUntrained };
 absl::string_view RelationCategoryName(RelationCategory category);  // "1-1", "1-N", "N-1", "N-N", "untrained"
 
-// [num_relations]; triples are distinct.
+// Returns the category of each relation, [num_relations]; triples must be distinct.
 std::vector<RelationCategory> RelationCategories(absl::Span<const Triple> train, int64_t num_relations);
 
+// Metrics of one group of triples in one direction.
 struct RankingRow {
   std::string grouping;   // "all", "category" or "relation"
   std::string group;      // "" for all; "1-N"; the relation's name
@@ -60,17 +62,18 @@ struct RankingRow {
   RankSums sums;
 };
 
+// Groups that get rows of their own.
 struct RankingGroups {
   std::vector<RelationCategory> categories;  // [relations]; empty: no rows for them
   std::vector<std::string> relations;        // names; empty: no rows for them
 };
 
-// Rows of all triples first ("both", then "tail" and "head"; where one direction alone was ranked, only that), then the
-// same of each category and each relation that has triples, in the order of ids.
+// Computes rows of all triples ("both", then "tail" and "head"; only one row if one direction was ranked), then such
+// rows of each category and each relation that has triples, in the order of ids.
 std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
                                            absl::Span<const int64_t> hits_at, const RankingGroups& groups);
 
-// A header row, then a row for each.
+// Returns a table with a header row and a row for each element of `rows`.
 std::string RankingRowsToTsv(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at);
 
 }  // namespace rutile

@@ -86,7 +86,7 @@ TEST(RankingMetricsTest, RowsSplitAndAddUp) {
   EXPECT_EQ(rows[13].sums.rank, 2);
   EXPECT_NE(tsv.find("relation\tis a\tboth\t4"), std::string::npos) << tsv;
 
-  // One direction alone has no row for both.
+  // A single direction has no row "both".
   ranks.head.clear();
   const std::vector<RankingRow> tails = ComputeRankingRows(triples, ranks, hits_at, RankingGroups());
   ASSERT_EQ(tails.size(), 1);

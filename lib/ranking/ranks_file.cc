@@ -56,7 +56,7 @@ void GetRanks(const TensorFile& file, const char* direction, absl::Span<const in
   for (size_t i = 0; i < triples.size(); ++i) (*ranks)[triples[i]].nan = nan[i];
 }
 
-// All of a direction or nothing of it. True when it is there.
+// Checks that a direction is complete or absent; true if it is present.
 absl::StatusOr<bool> HasDirection(const TensorFile& file, const char* direction) {
   const bool has = file.tensors.Has(Name(direction, "nan"));
   for (const Number& number : kNumbers) {

@@ -1,4 +1,4 @@
-// Files of kind kg.ranks/1: where the triples of a split rank, of all of them or of a part.
+// Reads and writes files of kind kg.ranks/1: ranks of the triples of a split, or of a part of them.
 
 #ifndef RUTILE_LIB_RANKING_RANKS_FILE_H_
 #define RUTILE_LIB_RANKING_RANKS_FILE_H_
@@ -17,21 +17,24 @@
 
 namespace rutile {
 
+// The tensors and metadata of the file.
 const Schema& RanksSchema();
 
-// ranks: of options.triples, or of all triples of the split (CHECK-fails when sizes disagree). metadata: see
-// lib/tensorfile/provenance.h, the model among the inputs, and "shard" for a part; the kind's own keys are added.
+// Writes ranks of options.triples, or of all triples of the split (CHECK-fails if sizes disagree). metadata: see
+// lib/tensorfile/provenance.h, with the model among the inputs, and "shard" for a part; the keys of this kind are
+// added.
 absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, const RankTriplesOptions& options,
                         const TripleRanks& ranks, const Metadata& metadata);
 
+// Ranks as read.
 struct StoredRanks {
-  RankTriplesOptions options;  // split, filter, direction and convention
-  TripleRanks ranks;           // of all triples of the split
+  RankTriplesOptions options;  // only split, filter, direction and convention are set
+  TripleRanks ranks;           // ranks of all triples of the split
 };
 
-// paths: all parts of one set in any order, or one that is whole; the ranks to the bit. model: the file that made them.
-// NOT_FOUND, or INVALID_ARGUMENT: the errors of OrderParts and CheckMadeFrom, ranks of other triples than the graph's,
-// a triple that no part has, or two; else naming file, tensor and rule.
+// Reads ranks, which are returned bit for bit. paths: all parts of one set in any order, or a complete file. model: the
+// model file that made them. NOT_FOUND, or INVALID_ARGUMENT: the errors of OrderParts and CheckMadeFrom, ranks of
+// triples other than the graph's, a triple that no part or two parts have; otherwise naming file, tensor and rule.
 absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const KnowledgeGraph& graph,
                                       const std::string& model);
 

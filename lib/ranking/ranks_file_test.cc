@@ -50,7 +50,7 @@ void ExpectSame(const RankValues& a, const RankValues& b) {
   EXPECT_EQ(a.nan, b.nan);
 }
 
-// Ranks of shard i of n; 0 of 1: of all, as no part.
+// Ranks of shard i of n; 0 of 1 are all ranks without a shard number.
 std::string Write(int shard, int num_shards, bool heads = true, RankTriplesOptions options = {}) {
   const KnowledgeGraph graph = Graph();
   Metadata metadata = {{"inputs", absl::StrCat("{\"m\":\"", Sha256Hex("weights"), "\"}")}};

@@ -8,7 +8,7 @@
 namespace rutile {
 namespace {
 
-// Queries that a thread takes at once: fewer where there are more threads than pieces.
+// Number of queries that a thread takes at a time; fewer if there are more threads than pieces.
 constexpr int64_t kLeastQueries = 32, kMostQueries = 128;
 
 int64_t QueriesPerPiece(int64_t queries, int threads) {

@@ -1,5 +1,5 @@
-// Scores of many queries against all entities, as SweepScores, but of factors rounded to bfloat16: on AMX several times
-// as fast. Each comes with what bounds its error (score_bounds.h), so that most comparisons with a target are decided.
+// Computes scores as SweepScores does, but from factors rounded to bfloat16, which on AMX is several times as fast.
+// Each score comes with an error bound (score_bounds.h), which decides most comparisons with a target.
 
 #ifndef RUTILE_LIB_RANKING_ROUNDED_SWEEP_H_
 #define RUTILE_LIB_RANKING_ROUNDED_SWEEP_H_
@@ -17,7 +17,7 @@
 
 namespace rutile {
 
-// Entities from `first` on as a query sees them. Scores are without bias, and may be written to.
+// Scores of one query for entities from `first` on. Scores exclude the bias, and the visitor may overwrite them.
 struct RoundedScores {
   int64_t first = 0;
   BoundedBlock block;
@@ -25,16 +25,17 @@ struct RoundedScores {
   QueryBound bound;
 };
 
-// Whether this machine has what makes it fast.
+// True if this machine has the instructions that make the sweep fast.
 bool RoundedSweepIsFast();
 
+// A sweep over entities in pieces that the caller chooses.
 class RoundedSweep {
  public:
-  // Entities of one Visit, which stay in the cache while all queries pass.
+  // Number of entities of one Visit, which stay in the cache for all queries.
   static constexpr int64_t kEntities = 4096;
 
-  // hidden: [Q, dim]. What both refer to must live as long. form: of this machine, CHECK-fails else. Takes two bytes a
-  // number of hidden, and 3 MB (more where dim is above 256).
+  // hidden: [Q, dim]. The data of table and hidden must outlive this object. CHECK-fails if this machine lacks `form`.
+  // Takes two bytes per number of hidden, and 3 MB (more if dim is above 256).
   RoundedSweep(const ScoreTable<float>& table, absl::Span<const float> hidden, Bf16Form form, ThreadPool* pool);
 
   // Calls visit for each query and each block of at most kBlock entities in [begin, begin + kEntities). One query is
@@ -54,8 +55,8 @@ class RoundedSweep {
   const absl::Span<const float> hidden_;
   ThreadPool* const pool_;
   const int64_t num_queries_, queries_per_piece_;
-  std::vector<Worker> workers_;                                         // of each thread
-  std::vector<PreparedFactor<float>> hidden_factors_, entity_factors_;  // of pieces of queries, of blocks
+  std::vector<Worker> workers_;                                         // one per thread
+  std::vector<PreparedFactor<float>> hidden_factors_, entity_factors_;  // one per piece of queries, one per block
   std::vector<QueryBound> bounds_;                                      // [Q]
   std::vector<float> bias_, rounded_, rest_;                            // [kEntities]
 };

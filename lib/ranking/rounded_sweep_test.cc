@@ -17,7 +17,7 @@ std::vector<float> Values(int64_t n, const char* purpose) {
   return values;
 }
 
-// Every score once, ascending for each query, as near to the exact one as its bound says, and not much nearer.
+// Each score comes once, ascending for each query, and within its bound of the exact one, but not much nearer.
 TEST(RoundedSweepTest, ShowsEveryScoreWithinItsBound) {
   struct Case {
     int64_t queries, num, dim;

@@ -14,7 +14,7 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// To the nearest number of bfloat16, ties to even; zero below the normal numbers, as tiles take them.
+// Rounds to the nearest bfloat16, ties to even; numbers below the normal ones become zero, as in tiles.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V RoundedToBf16(D d, V x) {
   const hn::RebindToUnsigned<D> u;
@@ -44,7 +44,7 @@ void Norms(const float* rows, int64_t n, int64_t dim, float* rounded, float* res
       std::copy(rows + k, rows + dim, tail);
       add(hn::Load(d, tail));
     }
-    // A sum of n terms in fp32 is short by n 2^-24 of it at most: 0.1 % for a million.
+    // A sum of n terms in fp32 is too small by at most n 2^-24 of it: 0.1 % for a million.
     constexpr float kUp = 1.1f;
     const float slack = dim < 100000 ? 1.01f : kUp;
     rounded[i] = slack * std::sqrt(hn::GetLane(hn::SumOfLanes(d, sum))) + lost;
@@ -98,7 +98,7 @@ int64_t DecideByProducts(const BoundedBlock& block, const float* HWY_RESTRICT hi
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), dim = block.dim, whole = dim / lanes * lanes;
   constexpr int kAtOnce = 4;
-  // Of the last vector, which reaches back where the dimensions are no multiple, what the others have is left out.
+  // The last vector overlaps the previous one if the dimensions are no multiple of the lanes; the overlap is zeroed.
   const int64_t last = dim - lanes;
   HWY_ALIGN float tail[HWY_MAX_BYTES / sizeof(float)] = {};
   const bool has_tail = whole < dim && last >= 0;
@@ -164,7 +164,7 @@ void RowNorms(const float* rows, int64_t n, int64_t dim, float* rounded, float* 
 
 QueryBound MakeQueryBound(float norm_rounded, float norm_rest, int64_t dim) {
   const float both = norm_rounded + norm_rest;
-  // 1 %: what the norms, products and sums of bounds are rounded by.
+  // 1 % allows for the rounding of norms, products and sums of bounds.
   const float roundings = 0x1p-24f * (2 * static_cast<float>(dim) + 64);
   const float exact = roundings * both;
   return {1.01f * (norm_rest + exact), 1.01f * (both + exact), 1.01f * exact};

@@ -49,7 +49,7 @@ TEST(ScoreBoundsTest, NormsAreNotBelowTheExactOnes) {
   });
 }
 
-// Scores whose factors were rounded, in the worst order: what is decided is what the exact ones say.
+// Scores of rounded factors in the worst order: decided comparisons agree with the exact ones.
 TEST(ScoreBoundsTest, DecidesOnlyWhatIsSure) {
   ForEachTarget([] {
     for (const int64_t dim : {1, 7, 16, 40, 200}) {
@@ -57,7 +57,7 @@ TEST(ScoreBoundsTest, DecidesOnlyWhatIsSure) {
       std::vector<float> rows = Numbers(kEntities * dim, "rows", 1);
       const std::vector<float> hidden = Numbers(dim, "hidden", 3);
       std::vector<float> bias = Numbers(kEntities, "bias", 0.1);
-      // Near the target: its copy with the last digit of one number changed.
+      // An entity near the target: its copy with the last digit of one number changed.
       for (int64_t e = 0; e < 20; ++e) {
         for (int64_t k = 0; k < dim; ++k) rows[e * dim + k] = rows[k];
         rows[e * dim] *= 1 + static_cast<float>(e - 10) * 6e-8f;

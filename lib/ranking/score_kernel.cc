@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 using VecOf = hn::Vec<hn::ScalableTag<T>>;
 
-// Accumulators, a broadcast and the panel's vectors fill the registers: 32 of them with AVX-512, else 16.
+// Accumulators, a broadcast and the panel's vectors fill the registers: 32 with AVX-512, otherwise 16.
 constexpr int kVecs = 2;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 4;
 
@@ -86,7 +86,7 @@ void Score(const T* hidden, int queries, int64_t dim, const T* panels, int64_t n
   run(std::integral_constant<int, 1>());
 }
 
-// A vector of one lane, so that the multiply-add is fused where that of the tiles is.
+// Uses a vector of one lane, so that the multiply-add is fused exactly if that of the tiles is.
 template <typename T>
 T One(const T* hidden, const T* entity, int64_t dim, T bias) {
   const hn::CappedTag<T, 1> d;
@@ -95,7 +95,7 @@ T One(const T* hidden, const T* entity, int64_t dim, T bias) {
   return hn::GetLane(hn::Add(sum, hn::Set(d, bias)));
 }
 
-// Of several entities at a time, as each is a chain of multiply-adds that wait for each other.
+// Computes several entities at a time, because each is a chain of multiply-adds that wait for each other.
 template <typename T>
 void Some(const T* hidden, const T* table, int64_t dim, const T* bias, const int32_t* ids, int64_t n, T* scores) {
   constexpr int kChains = 8;

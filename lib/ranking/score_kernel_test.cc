@@ -80,7 +80,7 @@ TYPED_TEST(ScoreKernelTest, CountsGreaterAndEqualAndNeverNan) {
           greater += s > target;
           equal += s == target;
         }
-        int64_t g = 10, e = 20;  // added to
+        int64_t g = 10, e = 20;  // counts are added to these
         CountScores(scores.data(), n, target, &g, &e);
         EXPECT_EQ(g, greater + 10) << n << " " << target;
         EXPECT_EQ(e, equal + 20) << n << " " << target;

@@ -10,10 +10,10 @@
 namespace rutile {
 namespace {
 
-// Panels of a block stay in the second cache while all queries pass; scores of a tile against it, too.
+// The panels of a block, and the scores of a tile against it, stay in the second-level cache for all queries.
 constexpr int64_t kPanelBytes = 512 << 10;
 constexpr int64_t kMaxBlock = 1024;
-// Tiles that a thread takes at once.
+// Number of tiles that a thread takes at a time.
 constexpr int64_t kTilesPerPiece = 4;
 
 }  // namespace

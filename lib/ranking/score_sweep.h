@@ -1,5 +1,5 @@
-// Scores of many queries against all entities, shown block by block and never held together: the memory that it takes
-// does not depend on how many entities there are.
+// Computes scores of many queries against all entities block by block, without storing them: the memory does not depend
+// on the number of entities.
 
 #ifndef RUTILE_LIB_RANKING_SCORE_SWEEP_H_
 #define RUTILE_LIB_RANKING_SCORE_SWEEP_H_
@@ -12,7 +12,7 @@
 
 namespace rutile {
 
-// What queries are scored against: row e of `entity` [num, dim], and bias[e] (empty: none).
+// The entities: row e of `entity` [num, dim], and bias[e] (empty: none).
 template <typename T>
 struct ScoreTable {
   absl::Span<const T> entity;
@@ -23,10 +23,10 @@ struct ScoreTable {
   T Bias(int64_t e) const { return bias.empty() ? T{0} : bias[e]; }
 };
 
-// Calls visit(q, first, scores, worker) for each query of hidden [Q, dim] and block of entities: scores[k] is
-// <hidden q, entity first + k> + bias, by score_kernel.h, valid during the call. One query is visited by one thread at
-// a time, its blocks in ascending order; worker < pool.num_threads() tells scratch space apart. Takes about 1 MB, and
-// 100 KB for each thread (more where dim is above 8000).
+// Calls visit(q, first, scores, worker) for each query of hidden [Q, dim] and each block of entities. scores[k] is
+// <hidden q, entity first + k> + bias, computed by score_kernel.h, and valid during the call. One query is visited by
+// one thread at a time, its blocks in ascending order; worker < pool.num_threads() selects scratch space. Takes about 1
+// MB, and 100 KB for each thread (more if dim is above 8000).
 template <typename T>
 void SweepScores(const ScoreTable<T>& table, absl::Span<const T> hidden, ThreadPool* pool,
                  const std::function<void(int64_t q, int64_t first, absl::Span<const T> scores, int worker)>& visit);

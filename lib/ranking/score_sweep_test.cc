@@ -17,7 +17,8 @@ std::vector<float> Values(int64_t n, const char* purpose) {
   return values;
 }
 
-// Shows every score once, ascending for each query, with the bits of a score alone; small and large tables, wide rows.
+// Each score is shown once, ascending for each query, with the bits of a score computed alone; small and large tables,
+// wide rows.
 TEST(ScoreSweepTest, ShowsEveryScoreOnce) {
   struct Case {
     int64_t queries, num, dim;

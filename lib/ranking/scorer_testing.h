@@ -14,7 +14,7 @@
 
 namespace rutile {
 
-// DistMult with a bias, of small whole numbers: scores are exact, and many are equal.
+// DistMult with a bias, of small whole numbers, so that scores are exact and many are equal.
 template <typename T>
 struct TestModel {
   int64_t num, relations, dim;
@@ -57,7 +57,7 @@ struct TestModel {
   }
 };
 
-// Triples of chance, in splits of 6 : 1 : 3, each once in the graph.
+// Returns a graph of random distinct triples, in splits of 6 : 1 : 3.
 inline KnowledgeGraph TestGraph(int64_t num_entities, int64_t num_relations, bool inverses) {
   KnowledgeGraph graph;
   for (int64_t e = 0; e < num_entities; ++e) graph.entities.push_back(absl::StrCat("e", e));

@@ -1,4 +1,5 @@
-// Ranks as the place in a sorted list of probabilities: the convention of ConvE's first code, for comparison.
+// Computes ranks as positions in a sorted list of probabilities: the convention of ConvE's original code, for
+// comparison.
 
 #ifndef RUTILE_LIB_RANKING_SORT_POSITION_H_
 #define RUTILE_LIB_RANKING_SORT_POSITION_H_
@@ -13,9 +14,9 @@
 
 namespace rutile {
 
-// From 1 on, of the targets of query 0, then of query 1, ...: the place of the target in descending order of
-// sigmoid(score) in fp32, where known entities other than the target have probability 0. Of equals, which that code's
-// sort leaves open, the lower id is first; NaN is before every number.
+// Returns the positions (from 1) of the targets of query 0, then of query 1, ... in descending order of sigmoid(score)
+// in fp32, where known entities other than the target have probability 0. The original sort leaves the order of equals
+// open; here the lower id is first. NaN is before every number.
 template <typename T>
 std::vector<int64_t> SortPositions(const ScoreTable<T>& table, absl::Span<const T> hidden,
                                    absl::Span<const RankingQuery> queries, ThreadPool* pool);

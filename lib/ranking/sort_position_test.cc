@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-// A stable sort of the whole list, as the code that defined this did.
+// Sorts the complete list stably, as the original code did.
 int64_t Sorted(std::vector<double> scores, const std::vector<int32_t>& known, int32_t target) {
   std::vector<float> p;
   for (const double s : scores) p.push_back(1 / (1 + std::exp(-static_cast<float>(s))));
@@ -33,7 +33,7 @@ TEST(SortPositionTest, IsThePlaceInASortedList) {
   std::vector<double> scores;
   for (int e = 0; e < kNum; ++e) {
     const uint64_t kind = stream.Below(20);
-    // Ties, saturated ones (1 from 17 on, 0 below -104), NaN.
+    // Ties, saturated probabilities (1 from 17 on, 0 below -104), and NaN.
     scores.push_back(kind == 0   ? std::numeric_limits<double>::quiet_NaN()
                      : kind == 1 ? -200
                      : kind < 4  ? 17 + static_cast<double>(kind)

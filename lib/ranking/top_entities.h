@@ -1,4 +1,4 @@
-// The best k entities of each query, from a sweep over all: no row of scores is kept.
+// Finds the best k entities of each query in one sweep over all, without storing rows of scores.
 
 #ifndef RUTILE_LIB_RANKING_TOP_ENTITIES_H_
 #define RUTILE_LIB_RANKING_TOP_ENTITIES_H_
@@ -12,33 +12,36 @@
 
 namespace rutile {
 
+// An entity and its score.
 struct ScoredEntity {
   int32_t entity = 0;
   double score = 0;
 };
 
+// The best entities of one query.
 struct TopEntities {
-  std::vector<ScoredEntity> best;  // highest score first, of equals the lower id; NaN behind all numbers
-  double log_sum_exp = 0;          // over all entities, also those left out: of a softmax's probabilities
+  std::vector<ScoredEntity> best;  // highest score first; of equals the lower id; NaN last
+  double log_sum_exp = 0;          // over all entities, also those left out; for a softmax
 };
 
-// Entities come in parts, as in RankCounter.
+// Collects the best entities while entities are added in parts, as to a RankCounter.
 template <typename T>
 class TopCollector {
  public:
-  // query: [Q, dim]. left_out: [Q] ascending ids that are not among the best, or empty. What the spans refer to must
-  // live as long as the collector.
+  // query: [Q, dim]. left_out: [Q] ascending ids that are not among the best, or empty. The data of all spans must live
+  // as long as the collector.
   TopCollector(absl::Span<const T> query, int64_t dim, int64_t k, absl::Span<const absl::Span<const int32_t>> left_out);
 
-  // Entities first .. first + part.num - 1; every entity once, in ascending order.
+  // Adds entities first .. first + part.num - 1. Every entity must be added once, in ascending order.
   void Add(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
 
+  // Returns the best entities of each query.
   std::vector<TopEntities> Finish();
 
  private:
   struct State {
-    std::vector<ScoredEntity> heap;  // the worst of the best in front
-    size_t cursor = 0;               // of left_out
+    std::vector<ScoredEntity> heap;  // a heap with the worst of the best in front
+    size_t cursor = 0;               // position in left_out
     double max = 0, sum = 0;         // sum of exp(score - max)
   };
 

@@ -20,7 +20,7 @@ ScoreTable<double> Column(absl::Span<const double> scores) {
   return table;
 }
 
-// Against a whole sort, with ties, NaN, several blocks, and parts that come one after another.
+// Compares with a complete sort, with ties, NaN, several blocks, and parts added one after another.
 TEST(TopEntitiesTest, EqualsASortedList) {
   RandomStream stream(1, "scores");
   std::vector<double> scores;

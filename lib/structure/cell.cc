@@ -10,7 +10,8 @@
 namespace rutile {
 namespace {
 
-// sine-like measure of how far three vectors are from a plane: their volume over the product of their lengths.
+// Returns a sine-like measure of how far three vectors are from a plane: their volume over the product of their
+// lengths.
 constexpr double kSmallestRelativeVolume = 1e-10;
 
 Vector3 Row(const Matrix3& m, int k) { return {m[3 * k], m[3 * k + 1], m[3 * k + 2]}; }
@@ -27,7 +28,7 @@ Vector3 Cross(const Vector3& a, const Vector3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-// The coordinate axis that is farthest from the direction of a.
+// Returns the coordinate axis that is farthest from the direction of a.
 Vector3 FarthestAxis(const Vector3& a) {
   int axis = 0;
   for (int k = 1; k < 3; ++k) {

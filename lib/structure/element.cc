@@ -17,7 +17,7 @@ constexpr char kSymbols[kElements + 1][3] = {
     "At", "Rn", "Fr", "Ra", "Ac", "Th", "Pa", "U",  "Np", "Pu", "Am", "Cm", "Bk", "Cf", "Es", "Fm", "Md",
     "No", "Lr", "Rf", "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og"};
 
-// One place for each capital with nothing (0) or a small letter (1..26) behind it.
+// A table index for each capital letter followed by nothing (0) or by a small letter (1..26).
 constexpr int Slot(char first, char second) { return (first - 'A') * 27 + (second == '\0' ? 0 : second - 'a' + 1); }
 
 constexpr std::array<uint8_t, 26 * 27> MakeTable() {

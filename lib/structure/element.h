@@ -9,10 +9,11 @@
 
 namespace rutile {
 
-// 0 when there is no such element. Case matters, as in the field: "Co" is cobalt, "CO" nothing.
+// Returns the atomic number of a symbol, or 0 if there is no such element. Case matters: "Co" is cobalt, "CO" is
+// nothing.
 uint8_t AtomicNumber(absl::string_view symbol);
 
-// "Ti" for 22. CHECK-fails outside 1..118.
+// Returns the symbol of an element ("Ti" for 22). CHECK-fails outside 1..118.
 absl::string_view ElementSymbol(uint8_t atomic_number);
 
 }  // namespace rutile

@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::string_view kPlain = "species:S:1:pos:R:3";
 constexpr absl::string_view kSpeciesKeys[] = {"species", "element", "Z", "numbers", "atomic_numbers"};
-constexpr int64_t kMaxCount = 1'000'000;  // of one property; a row is far shorter
+constexpr int64_t kMaxCount = 1'000'000;  // largest column count of one property; rows are far shorter
 
 }  // namespace
 
@@ -49,7 +49,7 @@ absl::Status ExtxyzColumns::Set(absl::string_view properties, absl::string_view 
     return absl::InvalidArgumentError(
         absl::StrCat("Properties is ", Quoted(properties), ", expected triples such as ", kPlain, ":forces:R:3"));
   }
-  // Finds a column and checks that it is alone and of the right type; -1 where there is none.
+  // Finds a column and checks that it is unique and of the right type; -1 if there is none.
   absl::Status status;
   const auto find = [&](absl::string_view name, absl::string_view allowed_types, int64_t count) {
     int found = -1;

@@ -1,4 +1,4 @@
-// The columns of an extended XYZ frame, from its Properties.
+// Parses the atom rows of an extended XYZ frame, whose columns its Properties declare.
 
 #ifndef RUTILE_LIB_STRUCTURE_EXTXYZ_COLUMNS_H_
 #define RUTILE_LIB_STRUCTURE_EXTXYZ_COLUMNS_H_
@@ -13,29 +13,30 @@
 
 namespace rutile {
 
+// The column layout of a frame, and the parser of its rows.
 class ExtxyzColumns {
  public:
-  // symbol x y z, whatever stands behind.
+  // The layout without Properties: symbol x y z; further words are ignored.
   ExtxyzColumns() { SetPlain(); }
   void SetPlain();
 
-  // "species:S:1:pos:R:3:forces:R:3". `force_key` names the forces; empty: the first of kForceKeys. INVALID_ARGUMENT
-  // without a place.
+  // Sets the layout from Properties such as "species:S:1:pos:R:3:forces:R:3". `force_key` names the column of forces;
+  // if it is empty, the first of kForceKeys is used. INVALID_ARGUMENT, whose message gives no file or line.
   absl::Status Set(absl::string_view properties, absl::string_view force_key);
 
   bool has_force() const { return has_force_; }
-  // Of its column; "" where there is none.
+  // Name of the column of forces; "" if there is none.
   absl::string_view force_name() const;
 
-  // Parses one row into atom `i`, for which `structure` has room. False: Diagnose says why, "found in `where`,
-  // expected".
+  // Parses one row into atom `i`, for which `structure` has room. If it returns false, Diagnose() describes the error
+  // as "found in `where`, expected".
   bool ParseRow(absl::string_view line, int64_t i, Structure* structure) const;
   std::string Diagnose(absl::string_view line, absl::string_view where) const;
 
-  // The columns of other names in kForceKeys, where `force_key` was empty.
+  // True if there are further columns named in kForceKeys, and `force_key` was empty.
   bool has_other_forces() const { return has_other_forces_; }
-  // Of a row that ParseRow took: the name of the first of them that does not hold `force`, and its numbers in `other`;
-  // "" where all hold them, or no numbers.
+  // Compares further columns of forces in a row that ParseRow accepted with `force`. Returns the name of the first that
+  // differs, and its numbers in `other`; "" if none differs or they are no numbers.
   absl::string_view DifferingForce(absl::string_view line, const double* force, double* other) const;
 
  private:

@@ -53,7 +53,7 @@ TEST(ExtxyzColumnsTest, FindsForcesUnderOtherNamesThatDiffer) {
   EXPECT_THAT(other, ElementsAre(1, 2, 4));
   EXPECT_EQ(columns.DifferingForce("1 2 x O 9 0 0 0 1 2 3 7 7 7 0 2 4", force, other), "ref_forces");
   EXPECT_EQ(columns.DifferingForce("5 2 3 O 9 0 0 0 1 2 3 7 7 7 0 2 4", force, other), "REF_forces");
-  // A name that is given is chosen, and without forces there is nothing to compare with.
+  // A given name is used, and without forces there is nothing to compare with.
   ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:forces:R:3:REF_forces:R:3", "REF_forces").ok());
   EXPECT_FALSE(columns.has_other_forces());
   ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:x:R:3", "").ok());

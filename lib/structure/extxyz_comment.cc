@@ -12,7 +12,7 @@ namespace {
 
 bool IsListSeparator(char c) { return IsBlank(c) || c == ',' || c == '[' || c == ']' || c == '{' || c == '}'; }
 
-// The next word of a list; empty at the end.
+// Returns the next word of a list; empty at the end.
 absl::string_view NextListWord(const char** p, const char* end) {
   const char* begin = *p;
   while (begin != end && IsListSeparator(*begin)) ++begin;
@@ -67,7 +67,7 @@ absl::Status ExtxyzComment::ParseItem(const char** p, const char* end, bool is_k
     std::string& plain = unescaped_.emplace_back();
     for (const char* c = begin + 1; c != q; ++c) {
       if (*c == '\\') {
-        ++c;  // never the last: a quote stands behind it
+        ++c;  // never the last character, because a quote follows
         plain.push_back(*c == 'n' ? '\n' : *c);
       } else {
         plain.push_back(*c);

@@ -1,4 +1,4 @@
-// The second line of an extended XYZ frame: key=value pairs.
+// Parses the second line of an extended XYZ frame: key=value pairs.
 
 #ifndef RUTILE_LIB_STRUCTURE_EXTXYZ_COMMENT_H_
 #define RUTILE_LIB_STRUCTURE_EXTXYZ_COMMENT_H_
@@ -15,13 +15,13 @@
 
 namespace rutile {
 
-// Pairs in the order of the line. A bare key has the value "T". Views are into the line, or into what this object
-// holds, until the next Parse.
+// The pairs in the order of the line. A bare key has the value "T". The views point into the line or into this object,
+// and are valid until the next Parse.
 class ExtxyzComment {
  public:
-  // Keys and values are words, or quoted with ' or " (where \" \' \\ \n stand for characters), or in {} or [] (nested).
-  // The quotes and braces are taken off, brackets are kept. Blanks around = are allowed. INVALID_ARGUMENT without a
-  // place: a quote or bracket that is not closed, = without a key or value.
+  // Parses a line. Keys and values are words, or quoted with ' or " (in which \" \' \\ \n are escapes), or in {} or []
+  // (nested). Quotes and braces are removed, brackets are kept. Blanks around = are allowed. INVALID_ARGUMENT, whose
+  // message gives no file or line: a quote or bracket that is not closed, = without a key or value.
   absl::Status Parse(absl::string_view line);
 
   void Clear() {
@@ -35,14 +35,15 @@ class ExtxyzComment {
   absl::Status ParseItem(const char** p, const char* end, bool is_key, absl::string_view* item);
 
   std::vector<std::pair<absl::string_view, absl::string_view>> pairs_;
-  std::deque<std::string> unescaped_;  // stays in place when it grows
+  std::deque<std::string> unescaped_;  // a deque, because views into it must stay valid as it grows
 };
 
-// "1 2 3", "1,2,3", "[1, 2, 3]", "[[1, 2], [3, 4]]": all numbers, up to `out.size()`. How many there were, or
-// INVALID_ARGUMENT that names the word which is none, or says that there are too many.
+// Parses a list of numbers: "1 2 3", "1,2,3", "[1, 2, 3]", "[[1, 2], [3, 4]]". Returns how many there are, at most
+// `out.size()`, or INVALID_ARGUMENT that names the word that is no number, or says that there are too many.
 absl::StatusOr<int> ParseNumberList(absl::string_view text, absl::Span<double> out);
 
-// "T F T", "1 0 1", "[true, false, true]", "TFT"; false when it is none of these. One value stands for all three.
+// Parses three flags: "T F T", "1 0 1", "[true, false, true]", "TFT"; false for other text. A single value sets all
+// three.
 bool ParseThreeFlags(absl::string_view text, bool* out);
 
 }  // namespace rutile

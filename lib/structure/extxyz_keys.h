@@ -1,4 +1,4 @@
-// Names under which extended XYZ files of the field keep energies, forces, stresses and virials.
+// The names that extended XYZ files of the field use for energies, forces, stresses and virials.
 
 #ifndef RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_
 #define RUTILE_LIB_STRUCTURE_EXTXYZ_KEYS_H_
@@ -8,14 +8,15 @@
 
 namespace rutile {
 
-// Tried in this order where no name is given; the first that a frame has counts, the others go to Structure::info.
+// Keys of energies, tried in this order if the user gives no name. The first that a frame has is used; the others go to
+// Structure::info.
 inline constexpr absl::string_view kEnergyKeys[] = {
     "energy",           "Energy",           "REF_energy",      "DFT_energy",      "dft_energy",
     "ref_energy",       "free_energy",      "REF_free_energy", "DFT_free_energy", "total_energy",
     "REF_total_energy", "DFT_total_energy", "REF_Energy",      "DFT_Energy"};
-// Of electrons that are smeared: another quantity than the energy beside it, which may differ.
+// True for free energies (of smeared electrons), which may differ from the energy beside them.
 inline bool IsFreeEnergyKey(absl::string_view key) { return absl::StrContains(key, "free_energy"); }
-// Columns of type R:3.
+// Names of columns of forces, of type R:3.
 inline constexpr absl::string_view kForceKeys[] = {"forces",     "force",      "Forces",     "REF_forces", "DFT_forces",
                                                    "dft_forces", "ref_forces", "REF_force",  "DFT_force",  "dft_force",
                                                    "ref_force",  "Force",      "REF_Forces", "DFT_Forces"};

@@ -27,7 +27,7 @@ constexpr absl::string_view kLatticeKeys[] = {"Lattice", "lattice"};
 constexpr absl::string_view kPropertiesKeys[] = {"Properties", "properties"};
 constexpr absl::string_view kPbcKeys[] = {"pbc", "PBC"};
 
-// Nine numbers, or six (xx yy zz yz xz xy), into `out`; how many there were.
+// Parses nine numbers, or six (xx yy zz yz xz xy), into `out`; returns how many there were.
 absl::StatusOr<int> ParseTensor(absl::string_view text, Matrix3* out) {
   Matrix3& m = *out;
   absl::StatusOr<int> count = ParseNumberList(text, absl::MakeSpan(m));
@@ -122,13 +122,13 @@ class ExtxyzReader : public FrameReader {
     return absl::OkStatus();
   }
 
-  // Sets comment_ or free_comment_.
+  // Parses the comment line into comment_ or, if it has no pairs, into free_comment_.
   absl::Status ParsePairs(absl::string_view line) {
     free_comment_ = absl::string_view();
     if (absl::StrContains(line, '=')) {
       const absl::Status status = comment_.Parse(line);
       if (status.ok()) return status;
-      // A comment that says how to read the frame must be right; any other is free text.
+      // A comment with Lattice or Properties must be correct; any other is free text.
       for (absl::string_view key : {"Lattice", "lattice", "Properties", "properties"}) {
         if (absl::StrContains(line, key)) return Error(status.message(), "; correct the comment line");
       }
@@ -139,7 +139,8 @@ class ExtxyzReader : public FrameReader {
     return absl::OkStatus();
   }
 
-  // Frames of a file mostly have the same keys in the same order: the roles of the frame before are kept then.
+  // Finds which pairs hold energy, stress and so on. Most frames of a file have the same keys in the same order; then
+  // the roles of the previous frame are reused.
   absl::Status FindRoles() {
     const auto& pairs = comment_.pairs();
     bool same = pairs.size() == keys_.size();
@@ -197,7 +198,7 @@ class ExtxyzReader : public FrameReader {
     return CheckCell(*structure, lines().line_number());
   }
 
-  // Stress of an isolated molecule means nothing: without a volume both stay in info.
+  // The stress of an isolated molecule has no meaning: without a volume, stress and virial stay in info.
   absl::Status ReadStress(Structure* structure) {
     structure->stress.reset();
     const double volume = CellVolume(structure->cell);
@@ -217,7 +218,7 @@ class ExtxyzReader : public FrameReader {
       return Error(key, ": ", count.ok() ? absl::StrCat(*count, " numbers") : std::string(count.status().message()),
                    ", expected 9 numbers (3x3) or 6 (xx yy zz yz xz xy) in ", used_stress_ ? "eV/Angstrom^3" : "eV");
     }
-    // Some codes print tensors that are symmetric but for noise.
+    // Some codes print symmetric tensors with noise.
     constexpr double kAsymmetry = 1e-3;
     double largest = 0;
     for (double x : m) largest = std::max(largest, std::abs(x));
@@ -240,9 +241,10 @@ class ExtxyzReader : public FrameReader {
     return absl::OkStatus();
   }
 
-  // ---- what a frame says twice
+  // ---- Quantities that a frame gives twice.
 
-  // For `quantity`, in the line last read. The others of a frame than the first that differs are not looked at.
+  // Describes a conflict in the line last read. After the first conflict of a quantity, further ones in the frame are
+  // ignored.
   void AddConflict(KeyConflicts::Quantity quantity, absl::string_view used, absl::string_view other,
                    absl::string_view flag, absl::string_view other_key) {
     conflicts_.Describe(quantity, lines().line_number(), used, other,
@@ -263,7 +265,7 @@ class ExtxyzReader : public FrameReader {
     }
   }
 
-  // True: they differ.
+  // Returns true if another column of forces differs.
   bool CompareForces(absl::string_view line, const double* force) {
     double other[3];
     const absl::string_view key = columns_.DifferingForce(line, force, other);
@@ -312,11 +314,11 @@ class ExtxyzReader : public FrameReader {
 
   StructureReaderOptions options_;
   std::array<std::vector<std::string>, kRoles> names_;
-  std::array<int, kRoles> role_;                 // which pair of the comment, -1 for none
-  std::array<std::vector<int>, kRoles> others_;  // pairs that are named like it, but later in the order
-  std::vector<std::string> keys_;                // that role_ was found for
+  std::array<int, kRoles> role_;                 // index of the pair in the comment, -1 for none
+  std::array<std::vector<int>, kRoles> others_;  // pairs with names of the same role, later in the order
+  std::vector<std::string> keys_;                // the keys for which role_ was found
   ExtxyzComment comment_;
-  absl::string_view free_comment_;  // of a comment line without pairs
+  absl::string_view free_comment_;  // text of a comment line without pairs
   bool used_stress_ = false;
   bool used_virial_ = false;
   std::vector<std::pair<absl::string_view, absl::string_view>> info_;

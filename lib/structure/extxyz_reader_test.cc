@@ -22,7 +22,7 @@ using ::testing::StartsWith;
 constexpr char kCell[] = "Lattice=\"4 0 0 1 5 0 0 0 6\" ";
 constexpr char kRow[] = "Ti 1 2 3\n";
 
-// One atom; `comment` may hold the Lattice.
+// A frame of one atom; `comment` may contain the Lattice.
 std::string One(const std::string& comment) { return absl::StrCat("1\n", comment, "\n", kRow); }
 
 TEST(ExtxyzReaderTest, FrameWithEverything) {
@@ -71,7 +71,7 @@ TEST(ExtxyzReaderTest, PlainXyz) {
   EXPECT_THAT(s.force, IsEmpty());
   EXPECT_THAT(s.info, ElementsAre(Pair("comment", "water, not all of it")));
   EXPECT_THAT(Frame(One("")).info, IsEmpty());
-  // Free text with quotes and =, which is no list of pairs.
+  // Free text with quotes and = is no list of pairs.
   EXPECT_THAT(Frame(One("E = 3 of \"that")).info, ElementsAre(Pair("comment", "E = 3 of \"that")));
   EXPECT_EQ(Frame(One("energy=-1 step=3")).energy, -1);
   EXPECT_THAT(Frame(One("Lattice=\"3 0 0 0 3 0 0 0 3\"")).pbc, ElementsAre(true, true, true));
@@ -149,14 +149,14 @@ TEST(ExtxyzReaderTest, StressAndVirial) {
   EXPECT_THAT(*Frame(One(absl::StrCat(kCell, "virial=\"-120 0 0 0 -240 0 0 0 120\""))).stress,
               ElementsAre(1, 0, 0, 0, 2, 0, 0, 0, -1));
   EXPECT_THAT((*Frame(One("Lattice=\"0 0 6 1 5 0 4 0 0\" virials=\"-120 0 0 0 -240 0 0 0 120\"")).stress)[4], 2);
-  // A stress counts before a virial.
+  // A stress takes precedence over a virial.
   const Structure both = Frame(One(absl::StrCat(kCell, "virial=\"9 9 9 9 9 9\" stress=\"1 1 1 0 0 0\"")));
   EXPECT_THAT(*both.stress, ElementsAre(1, 0, 0, 0, 1, 0, 0, 0, 1));
   EXPECT_THAT(both.info, ElementsAre(Pair("virial", "9 9 9 9 9 9")));
   // Noise is averaged away.
   EXPECT_THAT(*Frame(One(absl::StrCat(kCell, "stress=\"1 0.25 0 0.2499 1 0 0 0 1\""))).stress,
               ElementsAre(1, 0.24995, 0, 0.24995, 1, 0, 0, 0, 1));
-  // Without a volume neither means anything.
+  // Without a volume neither has a meaning.
   const Structure isolated = Frame(One("stress=\"0 0 0 0 0 0\" virial=\"x\""));
   EXPECT_FALSE(isolated.stress.has_value());
   EXPECT_THAT(isolated.info, ElementsAre(Pair("stress", "0 0 0 0 0 0"), Pair("virial", "x")));
@@ -272,9 +272,9 @@ TEST(ExtxyzReaderTest, FramesBeforeAnErrorAreGiven) {
   EXPECT_THAT(read.error, StartsWith("f:6: 3 columns"));
 }
 
-// ---- quantities that stand in a frame twice
+// ---- Quantities that a frame gives twice.
 
-// What the reader warns of.
+// Returns the warnings of the reader.
 std::vector<std::string> Warnings(const std::string& text, StructureReaderOptions options = {}) {
   std::vector<std::string> warnings;
   options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
@@ -291,7 +291,7 @@ TEST(ExtxyzReaderTest, WarnsOfEnergiesThatDiffer) {
   EXPECT_THAT(Warnings(One("energy=-1.5 Energy=-1.50 REF_energy=-2 DFT_energy=3")),
               ElementsAre("f:2: energy=-1.5, but REF_energy=-2, in this one of 1 frames; the former is used, "
                           "--energy_key=REF_energy chooses the latter"));
-  // The same; with fewer digits; another quantity; no number; chosen.
+  // No warning for an equal value, one with fewer digits, another quantity, no number, or a chosen key.
   EXPECT_THAT(Warnings(One("energy=-1.5 REF_energy=-1.50")), IsEmpty());
   EXPECT_THAT(Warnings(One("energy=-1.234567890123 REF_energy=-1.234568")), IsEmpty());
   EXPECT_THAT(Warnings(One("energy=-1.5 free_energy=-1.6")), IsEmpty());
@@ -334,7 +334,7 @@ TEST(ExtxyzReaderTest, WarnsOfStressesAndVirialsThatDiffer) {
   EXPECT_THAT(Warnings(One(cell + virial + "virials=\"1 0 0 0 1 0 0 0 1\"")),
               ElementsAre("f:2: virial has xx=-8, but virials xx=1, in this one of 1 frames; the former is used, "
                           "--virial_key=virials chooses the latter"));
-  EXPECT_THAT(Warnings(One(stress + other_virial)), IsEmpty());  // nothing is made of them
+  EXPECT_THAT(Warnings(One(stress + other_virial)), IsEmpty());  // neither is used
   StructureReaderOptions options;
   options.stress_key = "stress";
   EXPECT_THAT(Warnings(One(cell + stress + other_virial), options), IsEmpty());

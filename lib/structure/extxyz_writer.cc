@@ -25,7 +25,7 @@ void AppendNumbers(absl::Span<const double> values, std::string* out) {
   }
 }
 
-// Quoted where it has to be.
+// Appends a word, quoted if necessary.
 void AppendWord(absl::string_view word, std::string* out) {
   const auto is_plain = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-' ||

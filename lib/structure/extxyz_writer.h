@@ -1,4 +1,4 @@
-// Structures as extended XYZ, exactly: reading them back gives the same numbers bit for bit.
+// Writes structures as extended XYZ without loss: reading them back gives the same numbers bit for bit.
 
 #ifndef RUTILE_LIB_STRUCTURE_EXTXYZ_WRITER_H_
 #define RUTILE_LIB_STRUCTURE_EXTXYZ_WRITER_H_
@@ -9,10 +9,10 @@
 
 namespace rutile {
 
-// Appends one frame to `out`: species, pos, forces where there are any; Lattice unless it is zero; pbc; energy; stress;
-// each pair of info. The name is not written. Numbers have as many digits as they need (at most 17). A pair of info
-// whose key the reader takes for something else ("REF_energy" where there is no energy) does not come back as info.
-// CHECK-fails when the lengths of element, position and force disagree.
+// Appends one frame to `out`: species, pos, forces if present; Lattice unless it is zero; pbc; energy; stress; each
+// pair of info. The name is not written. Numbers have as many digits as they need (at most 17). An info key that the
+// reader interprets ("REF_energy" in a structure without energy) does not come back as info. CHECK-fails if the lengths
+// of element, position and force disagree.
 void AppendExtxyz(const Structure& structure, std::string* out);
 
 }  // namespace rutile

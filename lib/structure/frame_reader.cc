@@ -70,7 +70,7 @@ void FrameReader::MakeRoom(int64_t row, int64_t count, bool has_force, Structure
 }
 
 void FrameReader::MakeMoreRoom(int64_t row, bool has_force, Structure* structure) {
-  // From what the frame before had: often the same.
+  // Reuses the size of the previous frame, which is often the same.
   const int64_t room = row == 0 ? std::max<int64_t>(structure->size(), 16) : 2 * row;
   structure->element.resize(room);
   structure->position.resize(3 * room);
@@ -78,7 +78,7 @@ void FrameReader::MakeMoreRoom(int64_t row, bool has_force, Structure* structure
 }
 
 absl::Status FrameReader::CheckCell(const Structure& structure, int64_t line_number) const {
-  // Volume of the periodic vectors scaled to length 1: 0 for parallel ones, whatever their lengths.
+  // The volume of the periodic vectors scaled to length 1, which is 0 for parallel ones of any length.
   constexpr double kSmallest = 1e-6;
   constexpr double kShortest = 1e-3;  // Angstrom; the spacing of atoms is a thousand times that
   double unit[3][3];
@@ -162,7 +162,7 @@ void SetInfo(const std::vector<std::pair<absl::string_view, absl::string_view>>&
     }
     same_keys = found;
   }
-  // Equal keys among the entries leave an old key over; then, too, from the start.
+  // Equal keys among the entries leave an old key over; then the map is also rebuilt.
   for (size_t i = 0; same_keys && i < entries.size(); ++i) {
     for (size_t j = 0; same_keys && j < i; ++j) same_keys = entries[i].first != entries[j].first;
   }

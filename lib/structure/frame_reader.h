@@ -1,4 +1,5 @@
-// What the readers of text formats share: lines, names of frames, the form of messages, checks of a frame.
+// Base class and helpers of the readers of text formats: lines, names of frames, the form of messages, checks of a
+// frame.
 
 #ifndef RUTILE_LIB_STRUCTURE_FRAME_READER_H_
 #define RUTILE_LIB_STRUCTURE_FRAME_READER_H_
@@ -19,49 +20,50 @@
 
 namespace rutile {
 
-// A format implements ReadFrame. The vectors of `structure` are reused from frame to frame: nothing is allocated once
-// they have the size of the largest.
+// Reads frames of a text format; a format implements ReadFrame. The vectors of `structure` are reused from frame to
+// frame, so nothing is allocated once they have the size of the largest frame.
 class FrameReader : public StructureReader {
  public:
   explicit FrameReader(LineReader lines);
 
-  // Once an error is returned it is returned again.
+  // Reads the next frame and names it. After an error it returns the same error again.
   absl::StatusOr<bool> Next(Structure* structure) final;
 
  protected:
-  // Fills all but the name; false at the end. `structure` still holds the frame before.
+  // Fills `structure` except its name; false at the end. `structure` still contains the previous frame.
   virtual absl::StatusOr<bool> ReadFrame(Structure* structure) = 0;
 
   LineReader& lines() { return lines_; }
 
-  // The next line that is not blank; false at the end.
+  // Reads the next line that is not blank; false at the end.
   bool NextFilledLine(absl::string_view* line);
 
-  // INVALID_ARGUMENT "path:line: message", for the last line read or for `line_number`.
+  // Returns INVALID_ARGUMENT "path:line: message" for the last line read, or for `line_number`.
   template <typename... Parts>
   absl::Status Error(const Parts&... parts) const {
     return ErrorAt(lines_.line_number(), absl::StrCat(parts...));
   }
   absl::Status ErrorAt(int64_t line_number, absl::string_view message) const;
 
-  // For a file that ends within a frame: why reading failed, or an error that says what is missing.
+  // Returns the error of a file that ends within a frame: the read error if there was one, or a message that says what
+  // is missing.
   template <typename... Parts>
   absl::Status CutOff(const Parts&... parts) const {
     if (!lines_.status().ok()) return lines_.status();
     return Error(parts..., "; the file is cut off, get it again or remove the frame");
   }
 
-  // Of a number of atoms that the file states: positive, at most 2^31 - 1.
+  // Parses a number of atoms that the file states: positive, at most 2^31 - 1.
   absl::StatusOr<int64_t> CheckAtomCount(absl::string_view word) const;
 
-  // Row `row` of coordinates as the file has it: makes room for it, up to `count` rows, in steps that a false count
-  // cannot make large.
+  // Makes room for row `row` of at most `count` rows of coordinates (the count that the file states), in steps that a
+  // false count cannot make large.
   void MakeRoom(int64_t row, int64_t count, bool has_force, Structure* structure) const;
 
-  // The same where the file states no number: to be cut to length in the end.
+  // Makes room for row `row` if the file states no count; the caller trims the vectors in the end.
   static void MakeMoreRoom(int64_t row, bool has_force, Structure* structure);
 
-  // Periodic directions must span a cell. `line_number` is where the cell stands.
+  // Checks that the periodic directions span a cell. `line_number` is the line of the cell.
   absl::Status CheckCell(const Structure& structure, int64_t line_number) const;
 
  private:
@@ -71,19 +73,21 @@ class FrameReader : public StructureReader {
   absl::Status status_;
 };
 
-// Three numbers at *p, moved behind them; false unless three numbers stand there, each followed by a blank or the end.
+// Parses three numbers at *p, each followed by a blank or the end, and moves *p behind them; false if there are not
+// three.
 bool ParseTriple(const char** p, const char* end, double* out);
 
-// The value as it may stand in a message: quoted, control characters escaped, at most 40 characters.
+// Returns the text for a message: quoted, control characters escaped, at most 40 characters.
 std::string Quoted(absl::string_view text);
 
-// Words of a line, for messages.
+// Counts the words of a line, for messages.
 int CountWords(absl::string_view line);
 
-// What is wrong with a number: "'x' is not a number", "'nan' is not finite" and so on.
+// Says why a word is no number: "'x' is not a number", "'nan' is not finite" and so on.
 std::string WhyNoNumber(absl::string_view word);
 
-// Makes `info` hold exactly these, without allocating when it held the same keys before. Of equal keys the last counts.
+// Sets `info` to exactly these entries, without allocating if it had the same keys before. Of equal keys the last
+// counts.
 void SetInfo(const std::vector<std::pair<absl::string_view, absl::string_view>>& entries,
              std::map<std::string, std::string>* info);
 

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-// A frame is a line; "bad" is an error.
+// A format in which each line is a frame, and "bad" is an error.
 class LineFrames : public FrameReader {
  public:
   using FrameReader::CheckAtomCount;
@@ -77,7 +77,7 @@ TEST(FrameReaderTest, CellMustHaveAVolumeWhereItIsPeriodic) {
   const LineFrames reader = Reader("x");
   Structure structure;
   EXPECT_TRUE(reader.CheckCell(structure, 1).ok());
-  structure.cell = {1e-2, 0, 0, 0, 1e5, 0, 0, 0, 3};  // thin, but sound
+  structure.cell = {1e-2, 0, 0, 0, 1e5, 0, 0, 0, 3};  // thin, but valid
   structure.pbc = {true, true, true};
   EXPECT_TRUE(reader.CheckCell(structure, 1).ok());
   structure.cell = {3, 0, 0, 0, 3, 0, 3, 3, 1e-7};

@@ -8,7 +8,7 @@
 namespace rutile {
 namespace {
 
-constexpr double kSame = 1e-5;  // eV, eV/Angstrom, eV/Angstrom^3
+constexpr double kSame = 1e-5;  // largest difference of equal numbers: eV, eV/Angstrom, eV/Angstrom^3
 constexpr double kSameShare = 1e-3;
 
 }  // namespace

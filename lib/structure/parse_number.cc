@@ -9,7 +9,7 @@
 namespace rutile {
 namespace {
 
-constexpr int64_t kMaxExponent = 1'000'000'000;  // larger ones mean the same
+constexpr int64_t kMaxExponent = 1'000'000'000;  // larger exponents give the same result
 
 absl::string_view StripBlanks(absl::string_view text) {
   while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
@@ -22,7 +22,7 @@ absl::string_view StripBlanks(absl::string_view text) {
 const char* ParseDoubleSlow(const char* p, const char* end, double* value) {
   const bool negative = p != end && *p == '-';
   if (p != end && (*p == '-' || *p == '+')) ++p;
-  // from_chars would take "nan" and "inf".
+  // Excludes "nan" and "inf", which from_chars accepts.
   if (p == end || !(IsDigit(*p) || *p == '.')) return nullptr;
   double magnitude = 0;
   std::from_chars_result result = std::from_chars(p, end, magnitude);
@@ -30,7 +30,7 @@ const char* ParseDoubleSlow(const char* p, const char* end, double* value) {
     *value = negative ? -magnitude : magnitude;
     return result.ptr;
   }
-  // Out of range, or with Fortran's exponent: the parts of the number are needed.
+  // The number is out of range or has Fortran's exponent, so its parts are needed.
   const char* q = p;
   int64_t point = 0;  // significant digits before the decimal point; zeros behind it count as -1
   bool any = false;

@@ -1,4 +1,4 @@
-// Numbers and words in lines of text, as fast as the files are read.
+// Parses numbers and words in lines of text, as fast as the files are read.
 
 #ifndef RUTILE_LIB_STRUCTURE_PARSE_NUMBER_H_
 #define RUTILE_LIB_STRUCTURE_PARSE_NUMBER_H_
@@ -19,7 +19,7 @@ inline const char* SkipBlanks(const char* p, const char* end) {
   return p;
 }
 
-// The word that starts at the first non-blank of [*p, end); empty at the end. *p moves behind it.
+// Returns the word that starts at the first non-blank of [*p, end), empty at the end, and moves *p behind it.
 inline absl::string_view NextWord(const char** p, const char* end) {
   const char* const begin = SkipBlanks(*p, end);
   const char* q = begin;
@@ -28,29 +28,30 @@ inline absl::string_view NextWord(const char** p, const char* end) {
   return absl::string_view(begin, q - begin);
 }
 
-// Eight characters as a number whose lowest byte is the first (little-endian, as all our machines are).
+// Loads eight characters as a number whose lowest byte is the first (little-endian, as all supported machines are).
 inline uint64_t LoadEight(const char* p) {
   uint64_t eight;
   std::memcpy(&eight, p, sizeof(eight));
   return eight;
 }
-// Each byte is in '0'..'9': its upper half is 3, also when 6 is added.
+// True if each byte is in '0'..'9': then its upper half is 3, also after adding 6.
 inline bool AreEightDigits(uint64_t eight) {
   return ((eight & 0xF0F0F0F0F0F0F0F0) | (((eight + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0) >> 4)) ==
          0x3333333333333333;
 }
-// Pairs, then fours, then all: three multiplications.
+// Converts eight digits to a number with three multiplications: pairs, then fours, then all.
 inline uint64_t EightDigits(uint64_t eight) {
   eight = (eight & 0x0F0F0F0F0F0F0F0F) * 2561 >> 8;
   eight = (eight & 0x00FF00FF00FF00FF) * 6553601 >> 16;
   return (eight & 0x0000FFFF0000FFFF) * 42949672960001 >> 32;
 }
 
-// ParseDouble for what its fast path does not cover: many digits, exponents, errors.
+// Does the work of ParseDouble where its fast path fails: many digits, exponents, errors.
 const char* ParseDoubleSlow(const char* p, const char* end, double* value);
 
-// A decimal number at p, nearest double: "-1.5", "+.5", "3", "1e-3", Fortran's "0.55d0". Returns where it ends, or null
-// where there is none. Null as well for nan, inf and what is too large for a double; too small is 0.
+// Parses a decimal number at p to the nearest double: "-1.5", "+.5", "3", "1e-3", Fortran's "0.55d0". Returns the end
+// of the number, or null if there is none. Also returns null for nan, inf and numbers too large for a double; too small
+// numbers become 0.
 inline const char* ParseDouble(const char* p, const char* end, double* value) {
   // Up to 15 digits and a division by an exact power of ten: correctly rounded (W. D. Clinger, PLDI 1990).
   static constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -65,7 +66,7 @@ inline const char* ParseDouble(const char* p, const char* end, double* value) {
   int64_t decimals = 0;
   if (q != end && *q == '.') {
     const char* const fraction = ++q;
-    // Most writers print eight decimals: those at once.
+    // Most writers print eight decimals, which are parsed at once.
     if (end - q >= 8 && AreEightDigits(LoadEight(q))) {
       digits = 100'000'000 * digits + EightDigits(LoadEight(q));
       q += 8;
@@ -74,7 +75,7 @@ inline const char* ParseDouble(const char* p, const char* end, double* value) {
     decimals = q - fraction;
     count += decimals;
   }
-  // Behind the digits a letter means an exponent, or no number.
+  // A letter behind the digits means an exponent, or no number.
   if (count == 0 || count > 15 || (q != end && static_cast<unsigned char>(*q) >= 'A')) {
     return ParseDoubleSlow(p, end, value);
   }
@@ -83,11 +84,11 @@ inline const char* ParseDouble(const char* p, const char* end, double* value) {
   return q;
 }
 
-// The whole of `text`, blanks around it aside.
+// Parse the whole of `text`, except for blanks around it; nullopt if it is no number.
 std::optional<double> ParseNumber(absl::string_view text);
 std::optional<int64_t> ParseInteger(absl::string_view text);
 
-// "Ti", or the atomic number "22"; 0 when it is neither.
+// Parses a symbol ("Ti") or an atomic number ("22"); 0 if it is neither.
 uint8_t ParseElement(absl::string_view word);
 
 }  // namespace rutile

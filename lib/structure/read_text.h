@@ -1,4 +1,4 @@
-// Structures from text in memory, for tests.
+// Reads structures from text in memory, for tests.
 
 #ifndef RUTILE_LIB_STRUCTURE_READ_TEXT_H_
 #define RUTILE_LIB_STRUCTURE_READ_TEXT_H_
@@ -13,8 +13,8 @@
 
 namespace rutile {
 
-// All frames, and why reading stopped: empty at a proper end. The file is called "f". One Structure is reused, as users
-// do, after it held something else.
+// All frames of a text, and the error that ended reading ("" at a proper end). The file is called "f". One Structure
+// with other content is reused for all frames, as callers do.
 struct ReadText {
   explicit ReadText(const std::string& text, const StructureReaderOptions& options = {}) {
     auto reader = OpenStructureReader(LineReader::FromBytes("f", text), options);
@@ -47,14 +47,14 @@ struct ReadText {
   std::string error;
 };
 
-// The frames of a text without errors.
+// Returns the frames of a text without errors.
 inline std::vector<Structure> Frames(const std::string& text, const StructureReaderOptions& options = {}) {
   const ReadText read(text, options);
   EXPECT_EQ(read.error, "");
   return read.frames;
 }
 
-// The only frame of a text without errors.
+// Returns the only frame of a text without errors.
 inline Structure Frame(const std::string& text, const StructureReaderOptions& options = {}) {
   const std::vector<Structure> frames = Frames(text, options);
   EXPECT_EQ(frames.size(), 1);

@@ -65,7 +65,7 @@ class RunnerReader : public FrameReader {
   }
 
  private:
-  // The next line that is neither blank nor a comment of '#'.
+  // Reads the next line that is neither blank nor a comment that starts with '#'.
   bool NextContent(absl::string_view* line) {
     while (NextFilledLine(line)) {
       if (*SkipBlanks(line->data(), line->data() + line->size()) != '#') return true;

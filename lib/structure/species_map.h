@@ -1,4 +1,4 @@
-// From elements to their places in a list of species.
+// Maps elements to their indices in a list of species.
 
 #ifndef RUTILE_LIB_STRUCTURE_SPECIES_MAP_H_
 #define RUTILE_LIB_STRUCTURE_SPECIES_MAP_H_
@@ -12,8 +12,8 @@
 
 namespace rutile {
 
-// The species index of each atom, for a descriptor's species. INVALID_ARGUMENT naming the structure and the element,
-// and what to do: of_model says that the species are those of a trained model, which no flag changes.
+// Finds the species index of each atom, for a descriptor's species. INVALID_ARGUMENT names the structure, the element
+// and the remedy; of_model tells it that the species are those of a trained model, which no flag changes.
 class SpeciesMap {
  public:
   explicit SpeciesMap(absl::Span<const uint8_t> species, bool of_model = false);
@@ -22,7 +22,7 @@ class SpeciesMap {
  private:
   std::vector<uint8_t> species_;
   bool of_model_;
-  uint8_t index_[256];  // by atomic number; kNone where the descriptor has no such species
+  uint8_t index_[256];  // by atomic number; kNone if the descriptor has no such species
 };
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// A set of atoms in a cell (or none), with what was computed for it.
+// Defines Structure, a set of atoms with or without a cell, and the energy, forces and stress computed for it.
 
 #ifndef RUTILE_LIB_STRUCTURE_STRUCTURE_H_
 #define RUTILE_LIB_STRUCTURE_STRUCTURE_H_
@@ -12,9 +12,11 @@
 
 namespace rutile {
 
-// Row-major 3x3; rows are the lattice vectors, in Angstrom. Zero rows where a direction is not periodic are allowed.
+// A row-major 3x3 matrix. Of a cell, the rows are the lattice vectors in Angstrom; rows may be zero along directions
+// that are not periodic.
 using Matrix3 = std::array<double, 9>;
 
+// Atoms in a cell with their labels. docs/units.md gives the conventions of units and signs.
 struct Structure {
   std::string name;              // "file.extxyz#12", frames counted from 0; "file.xsf" alone where the file holds one
   std::vector<uint8_t> element;  // [N] atomic numbers
@@ -24,7 +26,7 @@ struct Structure {
   std::optional<double> energy;             // eV, total, as given
   std::vector<double> force;                // [3N] eV/Angstrom, or empty
   std::optional<Matrix3> stress;            // eV/Angstrom^3, positive in tension (virial = -V * stress)
-  std::map<std::string, std::string> info;  // whatever else the file says of the frame: "config_type" -> "rutile"
+  std::map<std::string, std::string> info;  // other facts in the file: "config_type" -> "rutile"
 
   int64_t size() const { return static_cast<int64_t>(element.size()); }
   void Clear() { *this = Structure(); }

@@ -26,7 +26,7 @@ struct Magic {
   absl::string_view message;
 };
 
-// What people give by mistake.
+// First bytes of files that users give by mistake.
 constexpr Magic kMagics[] = {
     {0, "BZh", "compressed by bzip2; unpack it, or use gzip"},
     {0,
@@ -40,17 +40,17 @@ constexpr Magic kMagics[] = {
     {257, "ustar", "a tar archive; unpack it and give the files"},
 };
 
-// Eight bytes of length, then JSON.
+// True if the file starts like safetensors: eight bytes of length, then JSON.
 bool LooksLikeTensorFile(absl::string_view prefix) {
   if (prefix.size() < 10 || prefix[8] != '{') return false;
   for (int i = 5; i < 8; ++i) {
-    if (prefix[i] != '\0') return false;  // a header of a tebibyte
+    if (prefix[i] != '\0') return false;  // the header would be larger than a tebibyte
   }
   return true;
 }
 
-// The first word that is not in a comment of '#', looking at more and more of the file. Empty: there is none in the
-// first MiB or in the file.
+// Finds the first word that is not in a comment of '#', looking at more and more of the file; empty if there is none in
+// the first MiB.
 absl::string_view FirstWord(LineReader* lines) {
   for (size_t size = size_t{1} << 12; size <= size_t{1} << 20; size *= 16) {
     const absl::string_view prefix = lines->Prefix(size);

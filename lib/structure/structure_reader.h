@@ -1,4 +1,4 @@
-// Reads structures one after another from a file of any known format, told apart by content and not by name.
+// Reads structures one after another from a file of any known format, which is recognized by content and not by name.
 
 #ifndef RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_
 #define RUTILE_LIB_STRUCTURE_STRUCTURE_READER_H_
@@ -15,33 +15,45 @@ namespace rutile {
 
 class LineReader;
 
-// n2p2 and RuNNer do not say their units: the user must.
+// Units of RuNNer and n2p2 files, which do not state them: the user must.
 enum class RunnerUnits { kUnknown, kAngstromEv, kBohrHartree };
 
+// Which names hold the labels, and where warnings go.
 struct StructureReaderOptions {
-  // Keys of extended XYZ. Empty: the usual names, in the order that docs/formats.md lists; the first one found counts.
+  // Keys of extended XYZ. If empty, the usual names are tried in the order that docs/formats.md lists, and the first
+  // one found is used.
   std::string energy_key;
   std::string force_key;
   std::string stress_key;  // eV/Angstrom^3, positive in tension
-  std::string virial_key;  // eV; stress = -virial / volume. Given without stress_key, it counts before a stress
+  std::string virial_key;  // eV; stress = -virial / volume. Given without stress_key, it takes precedence over a stress
   RunnerUnits runner_units = RunnerUnits::kUnknown;
-  // Told, at the beginning or the end of a file, what is read but doubtful, as "path:line: found, what was made of it,
-  // remedy", once for all of its frames; from the thread that reads. May be empty.
+  // Receives warnings about doubtful input, as "path:line: found, what was made of it, remedy", once for all frames of
+  // a file, at the file's beginning or end, from the thread that reads. May be empty.
   std::function<void(const std::string& message)> on_warning;
 };
 
+// A stream of structures from one file; the base class of all formats.
+//
+//   ASSIGN_OR_RETURN(const std::unique_ptr<StructureReader> reader, StructureReader::Open("train.extxyz"));
+//   Structure structure;
+//   while (true) {
+//     ASSIGN_OR_RETURN(const bool more, reader->Next(&structure));
+//     if (!more) break;
+//     Use(structure);
+//   }
 class StructureReader {
  public:
-  // "-" is standard input; gzip is recognized. NOT_FOUND, or INVALID_ARGUMENT for an empty or unrecognized file.
+  // Opens a file; "-" is standard input, and gzip is recognized. NOT_FOUND, or INVALID_ARGUMENT for an empty or
+  // unrecognized file.
   static absl::StatusOr<std::unique_ptr<StructureReader>> Open(absl::string_view path,
                                                                const StructureReaderOptions& options = {});
   virtual ~StructureReader() = default;
 
-  // Fills `structure` with the next frame; false at the end. Errors are "path:line: found, expected, remedy".
+  // Fills `structure` with the next frame; returns false at the end. Errors read "path:line: found, expected, remedy".
   virtual absl::StatusOr<bool> Next(Structure* structure) = 0;
 };
 
-// StructureReader::Open for lines that come from elsewhere, such as bytes in memory (LineReader::FromBytes).
+// Does what StructureReader::Open does, for lines from another source such as bytes in memory (LineReader::FromBytes).
 absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader lines,
                                                                      const StructureReaderOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Any bytes: the readers return structures that keep their promises, or an error of one line.
+// For any bytes, the readers return structures that keep their promises, or an error of one line.
 
 #include <cmath>
 #include <cstdint>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (structure.stress.has_value()) {
       for (double x : *structure.stress) CHECK(std::isfinite(x));
     }
-    // What was read can be written and read again.
+    // The structures can be written and read again.
     if (structure.info.empty()) {
       std::string text;
       AppendExtxyz(structure, &text);

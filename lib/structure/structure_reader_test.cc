@@ -29,7 +29,7 @@ StructureReaderOptions Options() {
   return options;
 }
 
-// Frames until the end or an error, which goes to `error`.
+// Returns the frames until the end or an error, which goes to `error`.
 std::vector<Structure> ReadFile(const std::string& path, std::string* error) {
   std::vector<Structure> frames;
   auto reader = StructureReader::Open(path, Options());
@@ -129,7 +129,7 @@ TEST(StructureReaderTest, BadSamples) {
   }
 }
 
-// The same structure in both formats, as others wrote it.
+// Reads one structure from both formats, as other programs wrote it.
 TEST(StructureReaderTest, XsfEqualsExtxyz) {
   const std::vector<Structure> all = ReadFile("data/tio2-pbe/tio2-pbe.extxyz");
   ASSERT_EQ(all.size(), 403);
@@ -192,7 +192,7 @@ TEST(StructureReaderTest, PathErrors) {
   EXPECT_THAT(std::string(folder.status().message()), HasSubstr("is a directory"));
 }
 
-// Each sample cut off at each byte: an error or fewer frames, never a crash.
+// Each sample, cut off at each byte, gives an error or fewer frames, and never a crash.
 TEST(StructureReaderTest, CutOffAnywhere) {
   for (const char* file : {"crystal.xsf", "slab_animation.xsf", "frames.extxyz", "frames.extxyz.gz", "input.data"}) {
     const auto contents = FileContents::Open(absl::StrCat(kFolder, file));

@@ -102,7 +102,7 @@ class XsfReader : public FrameReader {
     return absl::OkStatus();
   }
 
-  // Everything but the coordinates.
+  // Handles all keywords but those of coordinates.
   absl::Status ReadKeyword(absl::string_view word, absl::string_view rest) {
     if (word == "CRYSTAL" || word == "SLAB" || word == "POLYMER" || word == "MOLECULE") {
       dimensions_ = word == "CRYSTAL" ? 3 : word == "SLAB" ? 2 : word == "POLYMER" ? 1 : 0;
@@ -157,7 +157,7 @@ class XsfReader : public FrameReader {
     return Error(Quoted(word), ", expected a keyword of XSF such as PRIMVEC, PRIMCOORD or ATOMS");
   }
 
-  // The next line that is neither blank nor a comment.
+  // Reads the next line that is neither blank nor a comment.
   bool NextContent(absl::string_view* line) {
     while (NextFilledLine(line)) {
       const char* const begin = SkipBlanks(line->data(), line->data() + line->size());
@@ -168,7 +168,7 @@ class XsfReader : public FrameReader {
     return false;
   }
 
-  // When NextContent gave nothing.
+  // The error to return when NextContent found no line.
   template <typename... Parts>
   absl::Status Ended(const Parts&... parts) const {
     return pending_.ok() ? CutOff(parts...) : pending_;
@@ -225,7 +225,7 @@ class XsfReader : public FrameReader {
     return absl::OkStatus();
   }
 
-  // Rows up to a keyword or the end of the file.
+  // Reads rows up to a keyword or the end of the file.
   absl::Status ReadAtoms(Structure* structure) {
     SetCell(Matrix3{}, 0, structure);
     count_line_ = lines().line_number();
@@ -257,7 +257,7 @@ class XsfReader : public FrameReader {
     structure->position.resize(3 * count);
     if (columns == 7) structure->force.resize(3 * count);
     last_rows_ = 0;
-    // With several frames, what was read up to the next keyword was said of the next one.
+    // With several frames, comments read up to the next keyword belong to the next frame.
     if (animated_) next_comments_ = std::exchange(comments_, std::move(own));
     return absl::OkStatus();
   }
@@ -329,7 +329,7 @@ class XsfReader : public FrameReader {
     return CutOff("the file ends within a block, expected ", wanted);
   }
 
-  // Of a file of one structure: comments, and what is skipped.
+  // Reads the rest of a file of one structure: comments, and blocks that are skipped.
   absl::Status ReadTail() {
     absl::string_view line;
     while (NextFilledLine(&line)) {
@@ -367,10 +367,10 @@ class XsfReader : public FrameReader {
   bool animated_ = false;
   int64_t steps_ = 0;
   int64_t frames_ = 0;
-  int64_t last_rows_ = 0;   // of the frame before; 0 when its count was not stated
-  int64_t count_line_ = 0;  // where a count of atoms was stated last
-  absl::Status pending_;    // an error of a comment among rows
-  Comments comments_;       // of the frame being read
+  int64_t last_rows_ = 0;   // number of rows in the previous frame; 0 if it stated no count
+  int64_t count_line_ = 0;  // line that last stated a number of atoms
+  absl::Status pending_;    // the error of a comment among rows
+  Comments comments_;       // comments of the frame being read
   Comments next_comments_;
   std::vector<std::pair<absl::string_view, absl::string_view>> info_;
 };

@@ -1,4 +1,4 @@
-// XSF (XCrySDen), with energies and forces as aenet writes them.
+// Reads XSF (XCrySDen), with energies and forces as aenet writes them.
 
 #ifndef RUTILE_LIB_STRUCTURE_XSF_READER_H_
 #define RUTILE_LIB_STRUCTURE_XSF_READER_H_
@@ -11,17 +11,19 @@
 
 namespace rutile {
 
-// CRYSTAL (periodic in three directions), SLAB (two), POLYMER (one) or MOLECULE with PRIMVEC and PRIMCOORD, or ATOMS;
-// DIM-GROUP says the same in numbers, and PRIMVEC alone means CRYSTAL. ANIMSTEPS: several frames, the cell once or for
-// each. CONVVEC, CONVCOORD and BEGIN_... blocks are skipped. Rows are "symbol x y z", optionally with "fx fy fz" in
-// eV/Angstrom; atomic numbers serve as symbols.
+// Makes a reader of XSF.
 //
-// "# total energy = E eV", or "# cohesive energy = E eV" where there is no total energy, is Structure::energy; the
-// latter sets info["energy_kind"] to "cohesive" (it is relative to the atoms: reference energies of 0 fit it).
-// "# key = value" goes to info. In a file of one frame they may stand anywhere, else they stand before their frame.
+// CRYSTAL (periodic in three directions), SLAB (two), POLYMER (one) or MOLECULE are followed by PRIMVEC and PRIMCOORD,
+// or there is ATOMS alone; DIM-GROUP gives the periodicity in numbers, and PRIMVEC alone means CRYSTAL. ANIMSTEPS
+// announces several frames, with one cell for all or one for each. CONVVEC, CONVCOORD and BEGIN_... blocks are skipped.
+// Rows are "symbol x y z", optionally with "fx fy fz" in eV/Angstrom; atomic numbers serve as symbols.
+//
+// Structure::energy is "# total energy = E eV", or "# cohesive energy = E eV" if there is no total energy; the latter
+// sets info["energy_kind"] to "cohesive" (it is relative to the atoms: reference energies of 0 fit it). "# key = value"
+// goes to info. In a file of one frame such comments may stand anywhere, otherwise they stand before their frame.
 std::unique_ptr<StructureReader> MakeXsfReader(LineReader lines);
 
-// Whether a line that starts with this word starts an XSF file.
+// True if a line that starts with this word starts an XSF file.
 bool IsXsfKeyword(absl::string_view word);
 
 }  // namespace rutile

@@ -27,13 +27,13 @@ constexpr Maker kMakers[] = {
     {"influence", "tracin"},
 };
 
-// "; make one with featurize", or nothing.
+// Returns "; make one with featurize", or "".
 std::string Remedy(absl::string_view kind_name) {
   const absl::string_view tool = ToolThatMakes(kind_name);
   return tool.empty() ? "" : absl::StrCat("; make one with ", tool);
 }
 
-// What to give in place of a file of kind `found`.
+// Suggests which file to give in place of one of kind `found`.
 std::string Remedy(absl::string_view wanted, absl::string_view found) {
   const bool model = wanted == "potential" || wanted == "kge";
   if (model && found == "checkpoint") return "; the models of a run are its best.safetensors and last.safetensors";

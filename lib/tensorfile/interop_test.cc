@@ -1,4 +1,4 @@
-// Files go to plain Python and come from it: neither side knows the other.
+// Exchanges files with plain Python code that knows nothing of rutile.
 
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 constexpr char kSamples[] = "testdata/tensorfile";
 
-// Output of a program that must succeed.
+// Returns the output of a program that must succeed.
 std::string Output(const std::string& command) {
   std::FILE* const pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return "popen failed";
@@ -49,7 +49,7 @@ TEST(InteropTest, PythonReadsOurs) {
                               tensors)
                   .ok());
   const std::string output = Output("python3 lib/tensorfile/read_with_python.py " + path);
-  // After the first line, which holds the checksums too.
+  // Compares the output after the first line, which contains checksums.
   EXPECT_EQ(output.substr(output.find('\n')),
             "\n"
             "count I64 [] -4\n"

@@ -16,11 +16,12 @@ struct DTypeInfo {
   int64_t size;
 };
 
-// In the order of DType.
+// Sizes and names, in the order of DType.
 constexpr DTypeInfo kDTypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"U16", 2}, {"I16", 2}, {"F16", 2}, {"BF16", 2},
                                  {"U32", 4},  {"I32", 4}, {"F32", 4}, {"U64", 8}, {"I64", 8}, {"F64", 8}};
 
-// CHECK-fails on a negative dimension and on overflow: shapes from files were checked when they were read.
+// Counts the elements of a shape. CHECK-fails on a negative dimension and on overflow; shapes from files were checked
+// when they were read.
 int64_t NumElements(absl::Span<const int64_t> shape) {
   int64_t count = 1;
   for (const int64_t size : shape) {
@@ -59,7 +60,7 @@ Tensor Tensor::Zeros(DType dtype, std::vector<int64_t> shape) {
   int64_t size;
   CHECK(!__builtin_mul_overflow(NumElements(shape), ByteSize(dtype), &size)) << "a tensor of more than 2^63 bytes";
   tensor.shape_ = std::move(shape);
-  // aligned_alloc wants a multiple of the alignment, and no tensor has no address.
+  // aligned_alloc needs a multiple of the alignment, and even an empty tensor needs an address.
   const size_t rounded = std::max(kAlignment, (static_cast<size_t>(size) + kAlignment - 1) / kAlignment * kAlignment);
   void* const data = std::aligned_alloc(kAlignment, rounded);
   CHECK(data != nullptr) << "out of memory: " << rounded << " bytes";
@@ -107,7 +108,7 @@ Tensor Tensor::Slice(int64_t begin, std::vector<int64_t> shape) const {
   Tensor part = *this;
   part.shape_ = std::move(shape);
   if (data_ != nullptr) part.data_ = static_cast<const char*>(data_) + begin * ByteSize(dtype_);
-  part.capacity_ = count * ByteSize(dtype_);  // the rest is others'
+  part.capacity_ = count * ByteSize(dtype_);  // the rest belongs to other elements
   return part;
 }
 

@@ -1,4 +1,4 @@
-// Tensors by name: the content of a file, a batch, a checkpoint. Free of LibTorch.
+// Tensors by name, in which files, batches and checkpoints are exchanged. Independent of LibTorch.
 
 #ifndef RUTILE_LIB_TENSORFILE_NAMED_TENSORS_H_
 #define RUTILE_LIB_TENSORFILE_NAMED_TENSORS_H_
@@ -14,10 +14,10 @@
 
 namespace rutile {
 
-// The types of the safetensors format. Sub-byte and 8-bit floats are not among them: nothing here uses them.
+// The element types of the safetensors format, except sub-byte and 8-bit floats, which are not used here.
 enum class DType : uint8_t { kBool, kU8, kI8, kU16, kI16, kF16, kBF16, kU32, kI32, kF32, kU64, kI64, kF64 };
 
-int64_t ByteSize(DType dtype);                          // of one element
+int64_t ByteSize(DType dtype);                          // bytes of one element
 absl::string_view DTypeName(DType dtype);               // "F32", as in the file's header
 bool ParseDType(absl::string_view name, DType* dtype);  // false: no such type
 
@@ -25,13 +25,19 @@ template <typename T>
 constexpr DType DTypeOf();  // float -> kF32 and so on; bool, (u)int8..64, float, double
 
 // A dense row-major array that shares its bytes: copying a Tensor copies no data.
+//
+//   Tensor weight = Tensor::Zeros(DType::kF32, {10, 9});
+//   weight.mutable_values<float>()[0] = 1;
+//   NamedTensors tensors;
+//   tensors.Set("weight", weight);
+//   absl::Span<const float> values = tensors.At("weight").values<float>();
 class Tensor {
  public:
   Tensor() = default;  // F32, shape [0]
 
-  // Zeros, aligned to 64 bytes.
+  // Returns a tensor of zeros, aligned to 64 bytes.
   static Tensor Zeros(DType dtype, std::vector<int64_t> shape);
-  // The values copied; CHECK-fails unless the shape has that many elements.
+  // Copies the values; CHECK-fails unless the shape has that many elements.
   template <typename T>
   static Tensor Of(absl::Span<const T> values, std::vector<int64_t> shape);
   template <typename T>
@@ -42,14 +48,15 @@ class Tensor {
   static Tensor Scalar(T value) {
     return Of<T>(absl::MakeConstSpan(&value, 1), {});
   }
-  // Bytes of somebody else (a mapped file), kept alive by `owner`. `data` must be aligned to the element's size.
+  // Wraps bytes owned by someone else (a mapped file), kept alive by `owner`. `data` must be aligned to the element
+  // size.
   static Tensor View(DType dtype, std::vector<int64_t> shape, const void* data, std::shared_ptr<const void> owner);
-  // Part of this tensor's elements from `begin` on, under another shape; shares the bytes and whether they may be
-  // written.
+  // Returns a view of this tensor's elements from `begin` on, with another shape. It shares the bytes, and is writable
+  // if this tensor is.
   Tensor Slice(int64_t begin, std::vector<int64_t> shape) const;
 
-  // Becomes a tensor of another type or shape in the memory that it has; what is in it is undefined. False, and nothing
-  // has changed, where that is too small or may not be written. Tensors that share the memory keep their shape.
+  // Changes type and shape within the existing memory, whose content becomes undefined. Returns false, and changes
+  // nothing, if the memory is too small or may not be written. Tensors that share the memory keep their shape.
   bool Reuse(DType dtype, absl::Span<const int64_t> shape);
 
   DType dtype() const { return dtype_; }
@@ -59,15 +66,15 @@ class Tensor {
   int64_t num_elements() const;
   int64_t num_bytes() const { return num_elements() * ByteSize(dtype_); }
   const void* data() const { return data_; }
-  // CHECK-fails on a View: mapped files are not written through.
+  // Pointer for writing. CHECK-fails on a View, because mapped files must not be written.
   void* mutable_data();
 
-  // The elements in row-major order. CHECK-fails when T is not the tensor's type.
+  // The elements in row-major order. CHECK-fails if T is not the tensor's type.
   template <typename T>
   absl::Span<const T> values() const;
   template <typename T>
   absl::Span<T> mutable_values();
-  // The elements converted, whatever the number type (half types excepted: CHECK-fails).
+  // Returns the elements converted to double, from any type but the half types (CHECK-fails).
   std::vector<double> ToDoubles() const;
 
  private:
@@ -79,13 +86,13 @@ class Tensor {
   std::shared_ptr<const void> owner_;
 };
 
-// An ordered map from name to tensor.
+// An ordered map from name to tensor: the content of a file, a batch or a checkpoint.
 class NamedTensors {
  public:
   using Item = std::pair<std::string, Tensor>;
 
   NamedTensors() = default;
-  // The caller has made sure that no name comes twice: Set would look through all for each.
+  // Takes items whose names the caller knows to be distinct; Set would search all items for each.
   explicit NamedTensors(std::vector<Item> items) : items_(std::move(items)) {}
 
   // Appends, or replaces the tensor of that name in place.

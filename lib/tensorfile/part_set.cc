@@ -12,7 +12,7 @@
 namespace rutile {
 namespace {
 
-constexpr int kMostShards = 99999;  // that --shard takes
+constexpr int kMostShards = 99999;  // largest number of shards that --shard accepts
 
 struct Part {
   int shard = 1, num_shards = 1;
@@ -37,7 +37,7 @@ absl::StatusOr<Part> PartOf(const TensorFile& file) {
                                                  "\", expected i/n with 1 <= i <= n, as in 3/16"));
 }
 
-// Of the inputs, sorted: their paths may be others on another machine.
+// Returns the hashes of the inputs, sorted; paths may differ on another machine.
 std::vector<std::string> InputHashes(const TensorFile& file) {
   const auto json = nlohmann::json::parse(Value(file, "inputs"), nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> hashes;

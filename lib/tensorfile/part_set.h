@@ -1,7 +1,7 @@
-// A result that was computed in parts, each part a file of its own: whether all of it is there, and in which order.
+// Joins a result that was computed in parts, one file each: checks that all parts are there, and orders them.
 //
-// A part says in its metadata which one it is, "shard" "2/4"; a file without that key is the whole result. What a part
-// was made from is in "inputs" (provenance.h).
+// The metadata "shard" of a part says which one it is, for example "2/4"; a file without that key is the whole result.
+// The key "inputs" (provenance.h) says what a part was made from.
 
 #ifndef RUTILE_LIB_TENSORFILE_PART_SET_H_
 #define RUTILE_LIB_TENSORFILE_PART_SET_H_
@@ -18,16 +18,17 @@
 
 namespace rutile {
 
-// "2/4", for the key "shard".
+// Returns the value of the key "shard", for example "2/4".
 std::string PartText(int shard, int num_shards);
 
-// The files' indices, by the numbers of their shards. INVALID_ARGUMENT naming files: a shard that is missing or there
-// twice, shards of different sets, a whole result beside others, text that is no shard, inputs (by their SHA-256,
-// wherever they lay) or one of the metadata keys `same` (a key that is missing is "") that are not those of the first.
+// Returns the files' indices in the order of their shard numbers. INVALID_ARGUMENT, naming files: a missing or repeated
+// shard, shards of different sets, a whole result beside other files, text that is no shard, or a part that differs
+// from the first in its inputs (by SHA-256, wherever they were) or in one of the metadata keys `same` (a missing key
+// counts as "").
 absl::StatusOr<std::vector<size_t>> OrderParts(absl::Span<const TensorFile> files, absl::Span<const std::string> same);
 
-// INVALID_ARGUMENT unless a file with the content of the one at `path` was among the inputs: "FILE: was not made from
-// the model PATH". what: "model". Also the errors of Sha256HexOfFile.
+// Checks that the file at `path` (by content) was among the inputs of `file`. Otherwise INVALID_ARGUMENT: "FILE: was
+// not made from the model PATH". what: "model". Also returns the errors of Sha256HexOfFile.
 absl::Status CheckMadeFrom(const TensorFile& file, absl::string_view what, const std::string& path);
 
 }  // namespace rutile

@@ -31,7 +31,7 @@ TEST(PartSetTest, OrdersByNumber) {
   const auto order = OrderParts({Part("b", "2/3"), Part("c", "3/3"), Part("a", PartText(1, 3))}, {"selection"});
   ASSERT_TRUE(order.ok()) << order.status();
   EXPECT_THAT(*order, ElementsAre(2, 0, 1));
-  // A whole result is one part; where its inputs lay does not count.
+  // A whole result is one part, and the place of its inputs does not matter.
   EXPECT_THAT(OrderParts({Part("a", "")}, {}).value(), ElementsAre(0));
   TensorFile moved = Part("b", "2/2");
   moved.metadata["inputs"] = "{\"/elsewhere/model\":\"bb\",\"x\":\"aa\"}";

@@ -17,7 +17,7 @@
 namespace rutile {
 namespace {
 
-// "name" as it is, 'two words', $'a\nb': the plainest form that keeps the word.
+// Quotes a word in the plainest form that preserves it: name, 'two words', $'a\nb'.
 std::string ShellWord(absl::string_view word) {
   const auto is_plain = [](char c) {
     return absl::ascii_isalnum(c) || absl::string_view("-_./,:=+@%^").find(c) != absl::string_view::npos;
@@ -38,7 +38,7 @@ std::string ShellWord(absl::string_view word) {
   return quoted + "'";
 }
 
-// A JSON object cannot hold bytes that are not UTF-8; such a path is written as the shell would be told.
+// JSON cannot hold bytes that are not UTF-8; such a path is written in the shell's quotes.
 std::string PathText(const std::string& path) { return IsUtf8(path) ? path : ShellWord(path); }
 
 }  // namespace

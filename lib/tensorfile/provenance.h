@@ -1,6 +1,6 @@
-// Where a file comes from, as metadata: "tool", "version", "command", "inputs".
+// Records in a file's metadata how it was made: "tool", "version", "command", "inputs".
 //
-// No dates and no names of machines or users: the same command on the same inputs gives the same bytes.
+// There are no dates and no names of machines or users: the same command on the same inputs gives the same bytes.
 
 #ifndef RUTILE_LIB_TENSORFILE_PROVENANCE_H_
 #define RUTILE_LIB_TENSORFILE_PROVENANCE_H_
@@ -16,21 +16,22 @@
 
 namespace rutile {
 
+// The tool, arguments and inputs that made a file.
 struct Provenance {
   std::string tool;                           // "featurize"
   std::vector<std::string> arguments;         // as the shell gave them, without the program
-  std::map<std::string, std::string> inputs;  // path as given -> SHA-256 in hex; "" for what was read from a stream
+  std::map<std::string, std::string> inputs;  // path as given -> SHA-256 in hex; "" for a stream
 
-  // Hashes a file into `inputs`. A stream ("-", a pipe) gets "": it cannot be read again.
+  // Hashes a file into `inputs`. A stream ("-", a pipe) gets "", because it cannot be read again.
   absl::Status AddInput(absl::string_view path);
 };
 
-// The metadata of a file of ours: `kind`, where it comes from, and the kind's own keys. CHECK-fails when `kind` is no
-// name/version or `own` holds one of the keys that are set here.
+// Returns a file's metadata: `kind`, the provenance, and `own`, the keys of this kind. CHECK-fails if `kind` is no
+// name/version or `own` contains a key that is set here.
 Metadata MakeMetadata(absl::string_view kind, const Provenance& provenance, const Metadata& own);
 
-// Words as one line that a POSIX shell (with $'...' for control characters and what is not UTF-8) reads as the same
-// words: "featurize --species=Ti,O 'my file.xsf'". The result is UTF-8.
+// Quotes words as one line that a POSIX shell (with $'...' for control characters and text that is not UTF-8) reads as
+// the same words: "featurize --species=Ti,O 'my file.xsf'". The result is UTF-8.
 std::string ShellCommand(absl::Span<const std::string> words);
 
 }  // namespace rutile

@@ -21,7 +21,7 @@ TEST(ShellCommandTest, QuotesOnlyWhatNeedsIt) {
   EXPECT_EQ(ShellCommand({"x", "a\n'\\b", "K\xe4"}), R"(x $'a\012\047\134b' $'K\344')");
 }
 
-// Whatever the words, bash reads the same ones back from the line.
+// bash reads the same words back from the line, whatever they are.
 TEST(ShellCommandTest, AShellReadsItBack) {
   std::string every_byte;
   for (int c = 1; c < 256; ++c) every_byte += static_cast<char>(c);

@@ -14,7 +14,7 @@
 namespace rutile {
 namespace {
 
-// "S+1" is {"S", 1}, "3" is {"", 3}.
+// A parsed dimension: "S+1" is {"S", 1}, "3" is {"", 3}.
 struct Dimension {
   std::string symbol;
   int64_t number = 0;
@@ -31,7 +31,7 @@ Dimension ParseDimension(const std::string& text) {
   return dimension;
 }
 
-// Symbols as they get their values, and from which tensor: for messages.
+// Values of symbols, and the tensors that they come from, for messages.
 struct Symbol {
   int64_t value;
   std::string tensor;
@@ -54,7 +54,7 @@ bool HasType(const TensorRule& rule, DType dtype) {
   return false;
 }
 
-// Why the tensor does not fit, or ""; symbols met for the first time get their values.
+// Returns why the tensor does not fit, or "". New symbols get their values here.
 std::string Unify(const TensorRule& rule, const Tensor& tensor, Symbols* symbols) {
   if (!HasType(rule, tensor.dtype())) return " (another type)";
   if (tensor.rank() != static_cast<int>(rule.shape.size())) return " (another number of dimensions)";

@@ -17,7 +17,7 @@
 namespace rutile {
 namespace {
 
-// "[3,0,2]": where element i lies.
+// Returns the index of element i as text: "[3,0,2]".
 std::string Position(const Tensor& tensor, int64_t i) {
   std::vector<int64_t> index(tensor.rank());
   for (int d = tensor.rank() - 1; d >= 0; --d) {
@@ -27,20 +27,20 @@ std::string Position(const Tensor& tensor, int64_t i) {
   return absl::StrCat("[", absl::StrJoin(index, ","), "]");
 }
 
-// Enough digits to tell any two values of the type apart.
+// Prints enough digits to tell any two values of the type apart.
 std::string FormatValue(const Tensor& tensor, int64_t i) {
   const int digits = tensor.dtype() == DType::kF64 ? 17 : ByteSize(tensor.dtype()) == 8 ? 20 : 9;
   return absl::StrFormat("%.*g", digits, ElementAt(tensor, i));
 }
 
-// By how much a and b differ more than they may; 0 or less: equal.
+// Returns by how much the difference of a and b exceeds the tolerance; 0 or less if they are equal.
 long double Excess(long double a, long double b, const TensorDiffOptions& options) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<long double>::infinity();
   return std::fabs(a - b) - (options.atol + options.rtol * std::fabs(b));
 }
 
-// What differs, or "".
+// Returns the difference as text, or "".
 std::string DiffValues(const Tensor& a, const Tensor& b, const TensorDiffOptions& options) {
   const int64_t count = a.num_elements();
   if (count == 0 || std::memcmp(a.data(), b.data(), a.num_bytes()) == 0) return "";

@@ -1,4 +1,4 @@
-// Whether two tensor files hold the same.
+// Compares two tensor files.
 
 #ifndef RUTILE_LIB_TENSORFILE_TENSOR_DIFF_H_
 #define RUTILE_LIB_TENSORFILE_TENSOR_DIFF_H_
@@ -10,15 +10,16 @@
 
 namespace rutile {
 
+// Tolerances of a comparison.
 struct TensorDiffOptions {
-  double rtol = 0;        // values are equal when |a - b| <= atol + rtol |b|
+  double rtol = 0;        // relative tolerance: values are equal if |a - b| <= atol + rtol |b|
   double atol = 0;        //
   bool metadata = false;  // compare metadata too (checksums excepted: they follow the values)
 };
 
-// One line for each difference, none when the files are equal: a tensor that one lacks, another type or shape, and the
-// worst of the values that differ. NaN equals NaN and an infinity equals itself; neither is near anything else. The
-// order of tensors does not count.
+// Returns one line for each difference, none if the files are equal: a tensor that one file lacks, another type or
+// shape, and the largest difference of values. NaN equals NaN and an infinity equals itself; neither is close to any
+// other value. The order of tensors is ignored.
 std::vector<std::string> DiffTensorFiles(const TensorFile& a, const TensorFile& b, const TensorDiffOptions& options);
 
 }  // namespace rutile

@@ -77,7 +77,7 @@ TEST(TensorDiffTest, NanAndInfinity) {
   EXPECT_EQ(Diff<double>({1}, {NAN}, 1, 1e300).size(), 1u);
   EXPECT_EQ(Diff<double>({1}, {INFINITY}, 1, 1e300).size(), 1u) << "a tolerance relative to infinity";
   EXPECT_EQ(Diff<double>({INFINITY}, {-INFINITY}, 1, 1).size(), 1u);
-  // Other bits of a NaN.
+  // A NaN with other bits.
   EXPECT_THAT(Diff<double>({NAN, 1}, {-NAN, 1}), IsEmpty());
 }
 

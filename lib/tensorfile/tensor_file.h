@@ -1,4 +1,4 @@
-// What a safetensors file holds: tensors, and strings that say what they mean.
+// The content of a safetensors file: tensors, and strings that say what they mean.
 
 #ifndef RUTILE_LIB_TENSORFILE_TENSOR_FILE_H_
 #define RUTILE_LIB_TENSORFILE_TENSOR_FILE_H_
@@ -10,10 +10,12 @@
 
 namespace rutile {
 
-// Keys every file of ours has: "kind" ("atomistic.features/1"), "tool", "version", "command", "inputs" (JSON: name ->
-// SHA-256). The kind's own keys are in its schema. "crc32c.NAME" is the checksum of a tensor, as 8 hex digits.
+// Metadata by key. Every file of rutile has the keys "kind" ("atomistic.features/1"), "tool", "version", "command" and
+// "inputs" (JSON: name -> SHA-256). Further keys are in the schema of the kind. "crc32c.NAME" is the checksum of a
+// tensor, as 8 hex digits.
 using Metadata = std::map<std::string, std::string>;
 
+// A file in memory, as ReadTensorFile (tensor_reader.h) returns it.
 struct TensorFile {
   Metadata metadata;
   NamedTensors tensors;

@@ -20,8 +20,8 @@ absl::Status TensorError(absl::string_view name, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("tensor ", JsonQuote(name), ": ", what));
 }
 
-// Follows the parser's events through the only shape that a header may have: nothing is nested deeper than
-// {name: {key: [number]}}, so no input can make it recurse or hold more than the header's own size.
+// Follows the parser's events through the only shape that a header may have. Nothing is nested deeper than {name: {key:
+// [number]}}, so no input can cause recursion or take more memory than the header's own size.
 class HeaderHandler {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -120,7 +120,8 @@ class HeaderHandler {
     place_ = Place::kEntry;
     return true;
   }
-  // Its texts carry the parser's own numbers and positions; ours says where and what was read last.
+  // Messages of the parser contain its own numbers and positions; this one says where the error is and what was read
+  // last.
   bool parse_error(std::size_t position, const std::string& last_token, const nlohmann::json::exception& error) {
     const absl::string_view text = error.what();
     const absl::string_view reason =
@@ -185,7 +186,7 @@ class HeaderHandler {
     if (entry_.end < entry_.begin) {
       return Fail(Where(absl::StrCat("bytes ", entry_.begin, "..", entry_.end, " end before they begin")));
     }
-    // Zeros count as ones in `padded`, so that the product of any of the dimensions is known to fit as well.
+    // In `padded`, zeros count as ones, so that the product of any of the dimensions is known to fit as well.
     int64_t size = ByteSize(entry_.dtype), padded = size;
     for (const int64_t length : entry_.shape) {
       if (__builtin_mul_overflow(padded, std::max<int64_t>(length, 1), &padded)) {
@@ -205,18 +206,18 @@ class HeaderHandler {
   TensorHeader header_;
   absl::Status status_;
   Place place_ = Place::kStart;
-  std::set<std::string> names_;  // ordered: no input can slow it down
-  std::string name_, key_;       // of the top level, and of the object below
+  std::set<std::string> names_;  // ordered, so that no input can slow it down
+  std::string name_, key_;       // key of the top level, and of the object below
   TensorEntry entry_;
   std::vector<int64_t> offsets_;
-  int seen_ = 0;  // keys of the entry: 1 dtype, 2 shape, 4 data_offsets
+  int seen_ = 0;  // keys of the entry as bits: 1 dtype, 2 shape, 4 data_offsets
 };
 
 }  // namespace
 
 absl::StatusOr<TensorHeader> ParseTensorHeader(absl::string_view json) {
   if (json.empty() || json[0] != '{') return absl::InvalidArgumentError("the header does not start with '{'");
-  // The parser takes a NUL for the end of its input.
+  // The parser treats a NUL as the end of its input.
   if (const size_t nul = json.find('\0'); nul != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("header byte ", nul, ": NUL, expected JSON padded with spaces"));
   }

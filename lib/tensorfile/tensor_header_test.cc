@@ -102,7 +102,7 @@ TEST(ParseTensorHeaderTest, NamesComeOnce) {
   EXPECT_EQ(Message("{" + x + "," + x + "}"), "tensor \"x\": the name comes twice");
   EXPECT_EQ(Message(R"({"__metadata__":{},"__metadata__":{}})"), "tensor \"__metadata__\": the name comes twice");
   EXPECT_EQ(Message(R"({"__metadata__":{"a":"1","a":"1"}})"), "metadata \"a\" comes twice");
-  // The same name, spelled differently.
+  // The same name in another spelling.
   EXPECT_EQ(Message("{" + x + R"(,"\u0078":{}})"), "tensor \"x\": the name comes twice");
 }
 
@@ -126,7 +126,7 @@ TEST(ParseTensorHeaderTest, SizesMatchOffsets) {
             "tensor \"feature\": the size of F32 [4294967296,4294967296] overflows");
   EXPECT_EQ(Message(entry("[4611686018427387904]", "[0,0]")),
             "tensor \"feature\": the size of F32 [4611686018427387904] overflows");
-  // Nothing in it, but any product of some of its dimensions must be safe to form.
+  // The tensor is empty, but the product of any of its dimensions must not overflow.
   EXPECT_THAT(Message(entry("[0,4294967296,4294967296]", "[0,0]")), HasSubstr("overflows"));
   EXPECT_TRUE(ParseTensorHeader(entry("[0,4294967296]", "[5,5]")).ok());
   EXPECT_TRUE(ParseTensorHeader(entry("[]", "[0,4]")).ok());

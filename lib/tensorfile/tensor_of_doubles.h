@@ -1,4 +1,4 @@
-// Numbers computed in double precision as a tensor of the type that they are kept in.
+// Stores numbers computed in double precision as a tensor of the type of a file.
 
 #ifndef RUTILE_LIB_TENSORFILE_TENSOR_OF_DOUBLES_H_
 #define RUTILE_LIB_TENSORFILE_TENSOR_OF_DOUBLES_H_
@@ -10,7 +10,8 @@
 
 namespace rutile {
 
-// [values.size()], rounded where dtype is F32; CHECK-fails on another type than F32 and F64. ToDoubles is the reverse.
+// Returns a tensor of shape [values.size()], rounded if dtype is F32; CHECK-fails unless dtype is F32 or F64.
+// Tensor::ToDoubles is the reverse.
 inline Tensor TensorOfDoubles(DType dtype, const std::vector<double>& values) {
   CHECK(dtype == DType::kF32 || dtype == DType::kF64) << DTypeName(dtype);
   if (dtype == DType::kF64) return Tensor::Of(values);

@@ -29,7 +29,7 @@ uint64_t HeaderLength(absl::string_view bytes) {
   return length;
 }
 
-// The header's JSON with its padding, or which rule the file's frame breaks.
+// Returns the header's JSON with its padding, or an error that names the broken rule.
 absl::StatusOr<absl::string_view> HeaderText(absl::string_view bytes) {
   if (bytes.empty()) return absl::InvalidArgumentError("the file is empty, expected a safetensors file");
   // A length below the limit has zeros from its fifth byte on.
@@ -61,7 +61,7 @@ absl::StatusOr<absl::string_view> HeaderText(absl::string_view bytes) {
   return rest.substr(0, length);
 }
 
-// Sorts the entries by place and checks that they cover the data once and exactly.
+// Sorts the entries by offset and checks that they cover the data exactly once.
 absl::Status CheckPlaces(int64_t data_size, std::vector<TensorEntry>* entries) {
   std::stable_sort(entries->begin(), entries->end(), [](const TensorEntry& a, const TensorEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
@@ -95,7 +95,7 @@ absl::Status CheckPlaces(int64_t data_size, std::vector<TensorEntry>* entries) {
 
 absl::Status CheckBytes(const TensorEntry& entry, absl::string_view bytes, const Metadata& metadata, bool verify) {
   if (entry.dtype == DType::kBool) {
-    // A C++ bool that is neither 0 nor 1 breaks whatever compares it.
+    // A C++ bool that is neither 0 nor 1 is undefined behavior when it is compared.
     const auto bad = std::find_if(bytes.begin(), bytes.end(), [](char c) { return (c & ~1) != 0; });
     if (bad != bytes.end()) {
       return absl::InvalidArgumentError(absl::StrCat("tensor ", JsonQuote(entry.name), ": element ",
@@ -166,7 +166,7 @@ absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path) {
 bool LooksLikeTensorFile(absl::string_view path) {
   const std::string name(path);
   struct stat info;
-  // Looking into a pipe would take its bytes away from whoever reads it.
+  // Looking into a pipe would take its bytes away from the reader.
   if (name == "-" || ::stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   char bytes[kLengthSize + 1];
   std::ifstream file(name, std::ios::binary);

@@ -1,6 +1,10 @@
 // Reads safetensors files, and trusts nothing in them.
 //
 // Format: huggingface/safetensors, README "Format": 8 bytes little-endian header length, a JSON header, raw data.
+//
+//   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile("features.safetensors"));
+//   RETURN_IF_ERROR(CheckFileKind("atomistic.features/1", file));
+//   const absl::Span<const float> feature = file.tensors.At("feature").values<float>();
 
 #ifndef RUTILE_LIB_TENSORFILE_TENSOR_READER_H_
 #define RUTILE_LIB_TENSORFILE_TENSOR_READER_H_
@@ -11,26 +15,27 @@
 
 namespace rutile {
 
+// What to check while reading.
 struct TensorReadOptions {
   bool verify_checksums = true;  // reads every byte; a tensor without a recorded CRC32C passes
 };
 
-// "-" is standard input. Tensors are views of the mapped file (a tensor that is not aligned to its element size is
-// copied). Errors start with the path and name the tensor and the rule: not a tensor file, cut off, header too long or
-// nested too deep, a name twice, an unknown dtype, a shape whose size overflows, offsets outside the file, overlaps,
-// holes, trailing bytes, a BOOL that is neither 0 nor 1 (these tensors are looked through), a wrong checksum.
+// Reads a file; "-" is standard input. Tensors are views of the mapped file (a tensor that is not aligned to its
+// element size is copied). Errors start with the path and name the tensor and the rule: not a tensor file, truncated,
+// header too long or nested too deep, a name twice, an unknown dtype, a shape whose size overflows, offsets outside the
+// file, overlaps, holes, trailing bytes, a BOOL that is neither 0 nor 1 (these tensors are scanned), a wrong checksum.
 absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options = {});
 
-// For its kind and metadata: what the bytes of its tensors are is not verified.
+// Opens a file for its kind and metadata; the bytes of its tensors are not verified.
 absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path);
 
-// As ReadTensorFile, from memory; `name` stands for the path in messages. Tensors point into `bytes`, kept alive by
-// `owner`.
+// Does what ReadTensorFile does for bytes in memory; `name` stands for the path in messages. Tensors point into
+// `bytes`, kept alive by `owner`.
 absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
                                            std::shared_ptr<const void> owner, const TensorReadOptions& options = {});
 
-// True when the file begins like a safetensors file (9 bytes looked at): how tools tell tensors from structures.
-// False for what cannot be opened or is "-".
+// True if the file begins like a safetensors file (9 bytes are read); tools tell tensors from structures by it. False
+// for "-" and for files that cannot be opened.
 bool LooksLikeTensorFile(absl::string_view path);
 
 }  // namespace rutile

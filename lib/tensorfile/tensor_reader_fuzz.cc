@@ -1,5 +1,5 @@
-// Any bytes as a tensor file: an error, or tensors that can be read to their ends and headers that survive a round
-// trip.
+// Reads any bytes as a tensor file: the result is an error, or tensors that can be read to their ends and headers that
+// survive a round trip.
 
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ void Require(bool condition) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy of its own, so that a byte beyond the end is seen.
+  // The bytes are copied, so that a sanitizer sees reads beyond the end.
   const std::shared_ptr<const std::string> bytes =
       std::make_shared<const std::string>(reinterpret_cast<const char*>(data), size);
   const absl::StatusOr<rutile::TensorFile> file = rutile::ParseTensorFile("fuzz", *bytes, bytes, {true});

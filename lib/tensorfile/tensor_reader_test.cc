@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A file with any header, right or wrong.
+// Makes a file with any header, right or wrong.
 std::string File(absl::string_view json, absl::string_view data, int64_t length = -1) {
   if (length < 0) length = json.size();
   std::string bytes(8, '\0');
@@ -149,7 +149,7 @@ TEST(ParseTensorFileTest, BooleansAreZeroOrOne) {
 }
 
 TEST(ParseTensorFileTest, ViewsWhatIsAlignedAndCopiesTheRest) {
-  // The header's length decides where the data lies.
+  // The header's length determines where the data start.
   for (int shift = 0; shift < 8; ++shift) {
     const double value = 1.5 + shift;
     std::string data(8, '\0');
@@ -208,7 +208,7 @@ TEST(ReadTensorFileTest, MissingDirectoryAndEmpty) {
   EXPECT_EQ(ReadTensorFile(path).status().message(), path + ": the file is empty, expected a safetensors file");
 }
 
-// In pieces smaller than a page, to a reader that waits.
+// Writes pieces smaller than a page to a waiting reader.
 void WriteSlowly(int fd, absl::string_view bytes) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min<size_t>(bytes.size(), 1000))) {
     ASSERT_GT(::write(fd, bytes.data(), std::min<size_t>(bytes.size(), 1000)), 0);

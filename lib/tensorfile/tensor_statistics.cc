@@ -16,7 +16,7 @@
 namespace rutile {
 namespace {
 
-constexpr size_t kShownValue = 100;  // bytes of a metadata value
+constexpr size_t kShownValue = 100;  // largest number of bytes shown of a metadata value
 
 template <typename T>
 T Load(const Tensor& tensor, int64_t i) {
@@ -25,7 +25,7 @@ T Load(const Tensor& tensor, int64_t i) {
   return value;
 }
 
-// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
+// Converts IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
 float HalfToFloat(uint16_t half) {
   const int exponent = (half >> 10) & 31, fraction = half & 1023;
   const float sign = half & 0x8000 ? -1.0f : 1.0f;
@@ -33,7 +33,7 @@ float HalfToFloat(uint16_t half) {
   return sign * std::ldexp(exponent == 0 ? fraction : fraction + 1024, std::max(exponent, 1) - 25);
 }
 
-// The upper half of a float.
+// Converts bfloat16, the upper half of a float.
 float BFloatToFloat(uint16_t bits) {
   const uint32_t wide = static_cast<uint32_t>(bits) << 16;
   float value;
@@ -49,11 +49,11 @@ std::string Escaped(absl::string_view text) {
 std::string Shortened(absl::string_view text) {
   if (text.size() <= kShownValue) return Escaped(text);
   size_t end = kShownValue;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not in the middle of a character
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // do not cut within a character
   return absl::StrCat(Escaped(text.substr(0, end)), "... (", text.size(), " bytes)");
 }
 
-// Columns as wide as their widest cell, two spaces between them.
+// Formats columns as wide as their widest cell, two spaces apart.
 std::string Table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {

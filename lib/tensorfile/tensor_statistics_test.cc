@@ -45,7 +45,7 @@ TEST(ElementAtTest, KeepsEveryDigitOfLargeIntegers) {
   EXPECT_EQ(ElementAt(Tensor::Of<uint64_t>({UINT64_MAX}, {1}), 0), 18446744073709551615.0L);
 }
 
-// The same numbers in every type that holds them.
+// Uses the same numbers in every type that can hold them.
 TEST(ComputeStatisticsTest, EveryType) {
   const std::vector<Tensor> tensors = {Tensor::Of<uint8_t>({1, 2, 6}, {3}),
                                        Tensor::Of<int8_t>({1, 2, 6}, {3}),

@@ -24,7 +24,7 @@ namespace {
 constexpr char kChecksumPrefix[] = "crc32c.";
 constexpr size_t kSpoolBuffer = 1 << 20;
 
-// Pipes and devices cannot be gone back to, and a reader takes them once: no spool file belongs beside them.
+// Pipes and devices cannot be rewound, and a reader takes them only once, so no spool file is made beside them.
 bool IsStream(const std::string& path) {
   struct stat info;
   return path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
@@ -38,7 +38,7 @@ absl::StatusOr<AtomicFile> CreateOutput(const std::string& path) {
   return AtomicFile::Create(path);
 }
 
-// Checksums that came along with metadata of an input belong to that input's tensors.
+// Drops checksums in metadata that was copied from an input: they belong to that input's tensors.
 Metadata WithoutChecksums(const Metadata& metadata) {
   Metadata own;
   for (const auto& [key, value] : metadata) {
@@ -85,7 +85,7 @@ absl::Status WriteTensorFile(absl::string_view path, const Metadata& metadata, c
 
 namespace {
 
-// A tensor that grows: in a buffer, and once that is full in a file without a name, which vanishes with its descriptor.
+// A growing tensor: in a buffer, and once that is full in a file without a name, which vanishes with its descriptor.
 class Spool {
  public:
   Spool(std::string directory, std::string path) : directory_(std::move(directory)), path_(std::move(path)) {}
@@ -107,7 +107,7 @@ class Spool {
     return absl::OkStatus();
   }
 
-  // Adds everything to `file`, and gives disk and memory back.
+  // Appends everything to `file`, and frees disk and memory.
   absl::Status MoveTo(AtomicFile* file) {
     if (written_ > 0) RETURN_IF_ERROR(file->AppendFile(fd_, written_, /*drain=*/true));
     Close();
@@ -147,7 +147,7 @@ class Spool {
   const std::string directory_, path_;
   std::string buffer_;
   int fd_ = -1;
-  int64_t written_ = 0;  // in the file; the rest is in buffer_
+  int64_t written_ = 0;  // bytes in the file; the rest is in buffer_
   uint32_t crc_ = 0;
 };
 
@@ -166,7 +166,7 @@ struct TensorStreamWriter::State {
   struct Column {
     Column(TensorEntry e, std::string directory, std::string path)
         : entry(std::move(e)), spool(std::move(directory), std::move(path)) {}
-    TensorEntry entry;  // with a shape of [rows, ...]
+    TensorEntry entry;  // its shape is [rows, ...]
     int64_t row_elements = 1;
     Spool spool;
   };
@@ -195,7 +195,7 @@ TensorStreamWriter::~TensorStreamWriter() = default;
 absl::StatusOr<TensorStreamWriter> TensorStreamWriter::Create(absl::string_view path) {
   const std::string name(path);
   const bool is_stream = IsStream(name);
-  // Opened now, so that what cannot be written is said before the work and not after it.
+  // The output is opened now, so that an unwritable path is reported before the work and not after it.
   ASSIGN_OR_RETURN(AtomicFile file, CreateOutput(name));
   return TensorStreamWriter(std::make_unique<State>(std::move(file), is_stream, SpoolDirectory(name, is_stream)));
 }

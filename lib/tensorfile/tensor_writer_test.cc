@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A new directory of the running test.
+// Makes a new directory for the running test.
 std::string TestDirectory() {
   std::string path = absl::StrCat(::testing::TempDir(), "/",
                                   ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".XXXXXX");
@@ -54,7 +54,7 @@ std::string Contents(const std::string& path) {
   return contents.ok() ? std::string(contents->data()) : "";
 }
 
-// What `body` sends to standard output, which is a pipe.
+// Returns what `body` writes to standard output, which is a pipe.
 std::string CapturedOutput(const std::function<void()>& body) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
@@ -227,7 +227,7 @@ NamedTensors SameRows(int64_t num_rows) {
   return tensors;
 }
 
-// Byte for byte what WriteTensorFile writes: with nothing, in the buffer, and beyond it.
+// The bytes equal those of WriteTensorFile, for no rows, rows in the buffer, and rows beyond it.
 TEST(TensorStreamWriterTest, EqualsWritingAtOnce) {
   const std::string directory = TestDirectory();
   for (const int num_rows : {0, 1, 1000, 100000}) {
@@ -300,7 +300,7 @@ TEST(TensorStreamWriterTest, NothingIsLeftWithoutFinish) {
 
 TEST(TensorStreamWriterTest, AFullDevice) {
   const std::string directory = TestDirectory();
-  // A limit on the size of files stands for a device without room: EFBIG where that says ENOSPC.
+  // A limit on file size simulates a full device: the error is EFBIG instead of ENOSPC.
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit old_limit;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old_limit), 0);

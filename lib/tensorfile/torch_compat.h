@@ -1,4 +1,4 @@
-// What differs between LibTorch 1.13 and 2.x, and nothing else. Included by .cc files that include LibTorch.
+// Hides the differences of LibTorch 1.13 and 2.x. Included by .cc files that include LibTorch.
 
 #ifndef RUTILE_LIB_TENSORFILE_TORCH_COMPAT_H_
 #define RUTILE_LIB_TENSORFILE_TORCH_COMPAT_H_
@@ -13,8 +13,8 @@
 
 namespace rutile {
 
-// The key under which torch::optim::Optimizer::state() keeps the state of a parameter: the address of its TensorImpl,
-// as text up to 2.0, as a pointer after it. Map: the type of state().
+// Returns the key under which torch::optim::Optimizer::state() stores the state of a parameter: the address of its
+// TensorImpl, as text up to 2.0, as a pointer after it. Map: the type of state().
 template <typename Map>
 typename Map::key_type OptimizerStateKey(void* tensor_impl) {
   if constexpr (std::is_pointer_v<typename Map::key_type>) {
@@ -26,7 +26,7 @@ typename Map::key_type OptimizerStateKey(void* tensor_impl) {
   }
 }
 
-// Whether events know the time between each other: c10::Event of 2.x does.
+// True if events measure the time between each other, as c10::Event of 2.x does.
 template <typename Event, typename = void>
 struct HasElapsedTime : std::false_type {};
 template <typename Event>
@@ -34,8 +34,8 @@ struct HasElapsedTime<Event,
                       std::void_t<decltype(std::declval<const Event&>().elapsedTime(std::declval<const Event&>()))>>
     : std::true_type {};
 
-// While there is one, what is written to std::cout is lost: 2.x's Gloo says there who has been connected, and standard
-// output is the tool's. Several threads may have one at a time.
+// Discards output to std::cout while an object lives: Gloo of 2.x prints there who has been connected, but standard
+// output belongs to the tool. Several threads may have objects at the same time.
 class SilentCout {
  public:
   SilentCout() {

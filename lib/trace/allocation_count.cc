@@ -1,5 +1,5 @@
 // Replaces operator new for the whole program, libraries included. The forms for arrays and those that do not throw
-// call these; operator delete stays, and calls free.
+// call these; operator delete is not replaced, and calls free.
 
 #include "lib/trace/allocation_count.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 [[maybe_unused]] const bool counted = allocations_are_counted = true;
 
-// As the standard wants: the handler may make room, throw or end the program.
+// As the standard demands, the handler may free memory, throw or end the program.
 template <typename Allocate>
 inline void* AllocateOrThrow(const Allocate& allocate) {
   ++thread_allocations;

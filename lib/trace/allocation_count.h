@@ -1,7 +1,7 @@
-// How often a thread has asked for memory with operator new, which this library's .cc replaces to count.
+// Counts how often a thread calls operator new, which allocation_count.cc replaces.
 //
-// What is allocated by malloc alone is not seen: LibTorch's tensors take their data so, but each comes with objects
-// that are. Counting adds one instruction to an allocation, whether a profile is taken or not.
+// Memory from malloc is not counted: LibTorch's tensors get their data so, but each comes with objects that are
+// counted. Counting adds one instruction to an allocation, with or without a profile.
 
 #ifndef RUTILE_LIB_TRACE_ALLOCATION_COUNT_H_
 #define RUTILE_LIB_TRACE_ALLOCATION_COUNT_H_
@@ -11,9 +11,10 @@
 namespace rutile {
 namespace profile_internal {
 
-// Since the thread began; stays 0 where nothing counts.
+// Number of allocations since the thread began; stays 0 if nothing counts.
 inline thread_local int64_t thread_allocations = 0;
-// Whether allocation_count.cc is part of the program: not with sanitizers, which bring their own operator new.
+// True if allocation_count.cc is part of the program. It is not in builds with sanitizers, which have their own
+// operator new.
 inline bool allocations_are_counted = false;
 
 }  // namespace profile_internal

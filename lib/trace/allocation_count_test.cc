@@ -16,7 +16,7 @@ namespace {
 
 using profile_internal::thread_allocations;
 
-// What the compiler may not leave out.
+// A variable that prevents the compiler from removing allocations.
 template <typename T>
 void Keep(T* value) {
   asm volatile("" : : "g"(value) : "memory");
@@ -77,7 +77,7 @@ TEST_F(AllocationCountTest, OfStages) {
   { const ProfileScope none(Stage::kBackward); }
   std::thread([&] {
     SetProfileThreadName("helper");
-    allocate(1000);  // before its first scope: nobody's
+    allocate(1000);  // before its first scope: charged to no place
     const ProfileScope scope(Stage::kMakeBatch);
     allocate(11);
   }).join();
@@ -93,7 +93,7 @@ TEST_F(AllocationCountTest, OfStages) {
   EXPECT_EQ(of("step/forward"), 210);
   EXPECT_EQ(of("backward"), 0);
   EXPECT_EQ(of("make_batch"), 11);
-  EXPECT_GE(of("other"), 13);  // and the thread's own
+  EXPECT_GE(of("other"), 13);  // includes the thread's own
   EXPECT_LT(of("other"), 40);
 }
 

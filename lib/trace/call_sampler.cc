@@ -11,7 +11,7 @@ int64_t CallSampler::Timed(uint64_t elapsed, const SamplerLimits& limits) {
   const uint64_t alone = std::min(elapsed, std::exchange(alone_inside_, 0));
   const uint64_t like = elapsed - alone;
   if (like > limits.alone_above) return static_cast<int64_t>(elapsed + skipped * typical_);
-  constexpr uint64_t kInterrupted = 8;  // times as long as is typical
+  constexpr uint64_t kInterrupted = 8;  // calls of this many times the typical length were interrupted
   typical_ = timed_ == 0 ? like : (15 * typical_ + std::min(like, kInterrupted * (1 + typical_)) + 8) / 16;
   if (timed_ < kTimedAtFirst) {
     ++timed_;

@@ -1,10 +1,10 @@
-// Which calls of a stage are timed, and for how many others each of them stands.
+// Chooses which calls of a stage are timed, and how many other calls each of them represents.
 //
-// Reading the clock twice takes 40 to 70 ns, by machine: more than 1 % of a stage of 5 us. Once a place has been timed
-// kTimedAtFirst times, a call that is shorter than SamplerLimits::sampled_below stands for some that precede it
-// untimed, so many that clocks take as little of it as they do of calls of that length. Their number is drawn at
-// random, so that no rhythm of the work is met. On a machine that others use a call that was interrupted stands for
-// others that were: right on average, as is the sum.
+// Reading the clock twice takes 40 to 70 ns, depending on the machine: more than 1 % of a stage of 5 us. Therefore,
+// once a place has been timed kTimedAtFirst times, a call shorter than SamplerLimits::sampled_below represents some
+// preceding untimed calls, so many that the share of the clock is no larger than for calls of that length. Their number
+// is random, so that it cannot follow a rhythm of the work. On a machine shared with others, an interrupted call
+// represents other interrupted ones: that is correct on average, and so is the sum.
 
 #ifndef RUTILE_LIB_TRACE_CALL_SAMPLER_H_
 #define RUTILE_LIB_TRACE_CALL_SAMPLER_H_
@@ -14,48 +14,49 @@
 namespace rutile {
 namespace profile_internal {
 
-// In ticks of the clock.
+// Limits in ticks of the clock.
 struct SamplerLimits {
-  uint64_t sampled_below = 0;  // what typically takes as much or more is timed at each call
-  uint64_t alone_above = 0;    // a call that takes more was not merely interrupted: it stands for itself
+  uint64_t sampled_below = 0;  // calls of places that typically take this long or longer are all timed
+  uint64_t alone_above = 0;    // a longer call was not merely interrupted, so it represents only itself
 };
 
-// Of one place of one thread. All zeros: no call yet.
+// The sampling state of one place in one thread. All zeros: no call yet.
 class CallSampler {
  public:
-  static constexpr int kTimedAtFirst = 256;  // before samples do
-  static constexpr int kMostSkipped = 63;    // that one call stands for beside itself
+  static constexpr int kTimedAtFirst = 256;  // number of calls that are all timed at first
+  static constexpr int kMostSkipped = 63;    // most calls that one call represents beside itself
 
-  // Before a call: whether it is to be timed. `outer_is`: the call around it is, or there is none. Inside of untimed
-  // calls, too, what is long or new is timed, as it may be what makes them unlike their like.
+  // Call before a call: returns true if it should be timed. `outer_is`: the surrounding call is timed, or there is
+  // none. Inside untimed calls, long or new calls are timed as well, since they may be why the surrounding call is
+  // unlike others.
   bool WantsTime(bool outer_is, const SamplerLimits& limits) const {
     return skip_ == 0 && (outer_is || IsRegardedByItself(limits));
   }
 
-  // After a call that was not timed.
+  // Call after a call that was not timed.
   void Skipped() {
     if (skip_ > 0) --skip_;
     ++skipped_;
     alone_inside_ = 0;
   }
 
-  // After a call that took `elapsed`: the ticks of it and of those that it stands for.
+  // Call after a call that took `elapsed`. Returns the ticks of this call and of those it represents.
   int64_t Timed(uint64_t elapsed, const SamplerLimits& limits);
 
-  // Whether it is long, or new: what is around it does not stand for it.
+  // True if the place is long or new: surrounding calls then do not represent its calls.
   bool IsRegardedByItself(const SamplerLimits& limits) const {
     return timed_ < kTimedAtFirst || typical_ >= limits.sampled_below;
   }
-  // Of the call at hand: that so much of it was inside of such a place.
+  // Records that `elapsed` ticks of the current call were inside such a place.
   void AddRegardedByItself(uint64_t elapsed) { alone_inside_ += elapsed; }
 
  private:
-  int timed_ = 0;              // up to kTimedAtFirst
-  int skip_ = 0;               // of the calls that follow
-  int skipped_ = 0;            // since the last that was timed
-  uint32_t random_ = 0;        // state
-  uint64_t typical_ = 0;       // a moving average, interruptions left out
-  uint64_t alone_inside_ = 0;  // of the call at hand
+  int timed_ = 0;              // number of timed calls, up to kTimedAtFirst
+  int skip_ = 0;               // number of following calls to skip
+  int skipped_ = 0;            // number of skipped calls since the last timed one
+  uint32_t random_ = 0;        // state of the random numbers
+  uint64_t typical_ = 0;       // moving average of the ticks, without interruptions
+  uint64_t alone_inside_ = 0;  // ticks of the current call inside places regarded by themselves
 };
 
 }  // namespace profile_internal

@@ -19,7 +19,7 @@ struct Outcome {
   double ratio() const { return static_cast<double>(estimate) / static_cast<double>(truth); }
 };
 
-// Calls that take what `ticks` says of each.
+// Simulates calls whose lengths `ticks` gives.
 Outcome Simulate(int calls, const std::function<uint64_t(int)>& ticks) {
   CallSampler sampler;
   Outcome outcome;
@@ -48,7 +48,7 @@ TEST(CallSamplerTest, FirstCallsAreAllTimed) {
   EXPECT_EQ(outcome.estimate, outcome.truth);
 }
 
-// One in as many as the call is shorter; what the last one would stand for may be missing.
+// One call is timed among as many as it is shorter than the limit; the last group may be incomplete.
 TEST(CallSamplerTest, ShortCallsStandForOthers) {
   for (const int ticks : {1, 100, 2000, 5000, 10000}) {
     const Outcome outcome = Simulate(100000, [ticks](int) { return ticks; });
@@ -85,7 +85,7 @@ TEST(CallSamplerTest, VeryLongCallsStandForThemselves) {
   EXPECT_LE(sampler.Timed(2000000000, kLimits), 2000000000 + 1000 * CallSampler::kMostSkipped);
 }
 
-// What is long inside of a call is its own, not that of the calls which it stands for.
+// A long stage inside a call represents itself, and not the calls that the surrounding call represents.
 TEST(CallSamplerTest, WhatIsRegardedByItselfIsNotMultiplied) {
   CallSampler sampler;
   for (int i = 0; i < 1000; ++i)

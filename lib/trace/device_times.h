@@ -1,9 +1,9 @@
-// What the scopes of a thread take on a device (a GPU), by events in its queue.
+// Measures how long the scopes of a thread take on a device (a GPU), by events in its queue.
 //
-// A GPU works behind the program, whose own time in a scope is that of filling the queue. An event goes into the queue
-// where a scope begins and where it ends: between them lies all that the scope has put there, and the device's waiting
-// for it. Nothing waits for events: those that have passed are read as later scopes end, the rest by Finish. Events
-// cost some microseconds each on a GPU: scopes there are of batches.
+// A GPU works asynchronously, so the program's own time in a scope is that of filling the queue. An event is put into
+// the queue where a scope begins and where it ends: between them is all the work that the scope has queued, and the
+// device's waiting for it. Nothing waits for events: those that have passed are read when later scopes end, the rest by
+// Finish. Events cost some microseconds each on a GPU, so they are used only in scopes of batches.
 
 #ifndef RUTILE_LIB_TRACE_DEVICE_TIMES_H_
 #define RUTILE_LIB_TRACE_DEVICE_TIMES_H_
@@ -17,20 +17,21 @@
 
 namespace rutile {
 
-// One thread.
+// The device times of one thread.
 class DeviceTimes {
  public:
   explicit DeviceTimes(std::unique_ptr<DeviceClock> clock) : clock_(std::move(clock)) {}
 
-  // Scopes nest. `scope` tells them apart: the end of one whose beginning was not seen is passed over.
+  // Marks the beginning of a scope. Scopes nest. `scope` identifies it: the end of a scope whose beginning was not seen
+  // is ignored.
   void Begin(const void* scope);
-  // `place` is what the time is added to, from 0 on.
+  // Marks the end of a scope. The time is added to place number `place`, from 0 on.
   void End(const void* scope, int place);
 
-  // Waits for the device, once: when what is to be timed has been done.
+  // Waits for the device. Call it once, when all work to be timed is done.
   void Finish();
 
-  // Of a place, those inside it included; below 0: there was none.
+  // Returns the seconds of a place, including places inside it; -1 if there were none.
   double Seconds(int place) const;
 
  private:
@@ -45,9 +46,9 @@ class DeviceTimes {
   void ReadPassed();
 
   const std::unique_ptr<DeviceClock> clock_;
-  std::vector<Open> open_;       // the innermost last
-  std::deque<Pair> pairs_;       // not read yet, by their ends
-  std::vector<double> seconds_;  // of places
+  std::vector<Open> open_;       // open scopes, the innermost last
+  std::deque<Pair> pairs_;       // pairs not read yet, in the order of their ends
+  std::vector<double> seconds_;  // seconds per place
 };
 
 }  // namespace rutile

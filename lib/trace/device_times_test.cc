@@ -20,7 +20,7 @@ TEST(DeviceTimesTest, TimesLieBetweenTheEventsOfAScope) {
     device.queued_s += 1;
     times.End(&step, 1);
   }
-  EXPECT_EQ(times.Seconds(1), -1);  // the device has not come by
+  EXPECT_EQ(times.Seconds(1), -1);  // the device has not reached the events
   times.Finish();
   EXPECT_EQ(times.Seconds(1), 9);
   EXPECT_EQ(times.Seconds(5), 6);
@@ -30,7 +30,7 @@ TEST(DeviceTimesTest, TimesLieBetweenTheEventsOfAScope) {
   EXPECT_EQ(device.read_early, 0);
 }
 
-// What has passed is read on the way, so that a long run needs a few events alone, and nothing waits.
+// Events that have passed are read on the way, so that a long run needs only a few events, and nothing waits.
 TEST(DeviceTimesTest, EventsAreUsedAgain) {
   FakeDevice device;
   DeviceTimes times(std::make_unique<FakeDeviceClock>(&device));

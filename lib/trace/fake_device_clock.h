@@ -1,4 +1,4 @@
-// A device for tests: its time is what the test says, and it comes by an event when the test lets it.
+// A device for tests, whose time, and when it reaches an event, the test controls.
 
 #ifndef RUTILE_LIB_TRACE_FAKE_DEVICE_CLOCK_H_
 #define RUTILE_LIB_TRACE_FAKE_DEVICE_CLOCK_H_
@@ -12,14 +12,15 @@
 namespace rutile {
 
 struct FakeDevice {
-  double queued_s = 0;  // when the device will have done what is in the queue
-  double now_s = 0;     // how far it has come
+  double queued_s = 0;  // time at which the device will have finished its queue
+  double now_s = 0;     // time that the device has reached
   bool failed = false;
   int recorded = 0, awaited = 0, read_early = 0;
-  std::vector<double> at;    // of each event
-  std::vector<bool> in_use;  // likewise
+  std::vector<double> at;    // time of each event
+  std::vector<bool> in_use;  // whether each event is in use
 };
 
+// The clock of a FakeDevice, which must outlive it.
 class FakeDeviceClock : public DeviceClock {
  public:
   explicit FakeDeviceClock(FakeDevice* device) : device_(device) {}

@@ -5,7 +5,7 @@
 namespace rutile {
 
 int64_t PeakRssBytes() {
-  // Not of getrusage, which remembers what the process was before exec.
+  // getrusage is not used, because it includes what the process was before exec.
   FILE* const file = std::fopen("/proc/self/status", "re");
   if (file == nullptr) return 0;
   char line[256];

@@ -1,4 +1,4 @@
-// The most memory that this process has had at once.
+// Returns the most memory that this process has used at once.
 
 #ifndef RUTILE_LIB_TRACE_PEAK_RSS_H_
 #define RUTILE_LIB_TRACE_PEAK_RSS_H_
@@ -7,7 +7,7 @@
 
 namespace rutile {
 
-// Resident bytes at their highest (VmHWM); 0 where the system does not tell. Takes about 20 us.
+// Returns the highest number of resident bytes (VmHWM), or 0 if the system does not tell. Takes about 20 us.
 int64_t PeakRssBytes();
 
 }  // namespace rutile

@@ -90,14 +90,14 @@ struct Registry {
   std::vector<std::unique_ptr<ThreadLog>> logs;
 };
 
-// Never destroyed: threads may end after static objects.
+// The registry is never destroyed, because threads may end after static objects.
 Registry& GetRegistry() {
   static Registry* const registry = new Registry;
   return *registry;
 }
 
 thread_local const char* thread_name = "worker";
-// Beside the owner below, whose destructor makes each access dearer.
+// A copy of the owner's pointer below, whose destructor makes each access slower.
 thread_local ThreadLog* this_thread_log = nullptr;
 
 struct Owner {
@@ -127,7 +127,7 @@ ThreadLog* TakeLog() {
   return owner.log;
 }
 
-// Only this thread writes.
+// Adds n to a value that only this thread writes.
 template <typename T>
 void Increase(std::atomic<T>* value, T n) {
   value->store(value->load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -225,7 +225,7 @@ using profile_internal::Ticks;
 
 namespace {
 
-constexpr uint64_t kUntimed = ~uint64_t{0};  // no time at which a scope begins
+constexpr uint64_t kUntimed = ~uint64_t{0};  // no valid start time
 
 }  // namespace
 
@@ -243,7 +243,7 @@ void ProfileScope::Begin(Stage stage) {
   Node& node = log->nodes[node_];
   counters_ = node.counters.data();
   const bool outer_is_timed = outer_ == nullptr || outer_->start_ != kUntimed;
-  // Of waits few are long and make up the sum; and who waits has time to read the clock.
+  // Waits are always timed: few of them are long and dominate the sum, and a waiting thread has time to read the clock.
   const bool waits = stage >= Stage::kWaitForData && stage <= Stage::kWaitForProcesses;
   start_ = waits || node.sampler.WantsTime(outer_is_timed, settings.sampling()) ? Ticks() : kUntimed;
 }
@@ -258,7 +258,7 @@ void ProfileScope::End() {
   log_->innermost = outer_;
   const int64_t inside = static_cast<int64_t>(inside_);
   if (!timed) {
-    // Of an untimed call that which was timed inside is added to the time of its like.
+    // In an untimed call, the timed stages inside are added to the place's time.
     if (inside != 0) AddTotal(&node, inside);
     return node.sampler.Skipped();
   }

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// Time that is spent, not slept: this thread's, on any machine.
+// Spends time of this thread, without sleeping, on any machine.
 void Work(double seconds) {
   const auto start = std::chrono::steady_clock::now();
   while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < seconds) {
@@ -99,7 +99,7 @@ TEST(ScopeTest, SelfTimesOfTheMainThreadAddUpToWallTime) {
   for (int i = 0; i < 100; ++i) {
     const ProfileScope a(Stage::kStep);
     const ProfileScope b(Stage::kNetwork);
-    const ProfileScope c(Stage::kNetwork);  // in itself
+    const ProfileScope c(Stage::kNetwork);  // a stage inside itself
     Work(0.0001);
   }
   const ProfileData data = StopProfile();
@@ -118,7 +118,7 @@ TEST(ScopeTest, SamplesOfShortStages) {
     const ProfileScope step(Stage::kStep);
     step.Add(Counter::kExamples, 3);
     Work(1e-6);
-    // Every other: a rhythm that samples must not fall in with.
+    // Every second call is long: a rhythm that samples must not follow.
     const ProfileScope inner(i % 2 == 0 ? Stage::kForward : Stage::kBackward);
     inner.Add(Counter::kAtoms, 1);
     Work(i % 2 == 0 ? 3e-6 : 1e-6);
@@ -132,7 +132,8 @@ TEST(ScopeTest, SamplesOfShortStages) {
   EXPECT_EQ(forward->calls + backward->calls, kSteps);
   EXPECT_EQ(Count(*step, Counter::kExamples), 3 * kSteps);
   EXPECT_EQ(Count(*forward, Counter::kAtoms), kSteps / 2);
-  // How right samples are is call_sampler_test's; here, on a machine that may be busy, that they are put together.
+  // call_sampler_test tests the accuracy of samples; this test, which may run on a busy machine, checks how they are
+  // added up.
   EXPECT_GT(step->total_s, 0.01);
   EXPECT_LT(step->total_s, data.wall_s + 1e-9);
   EXPECT_GT(forward->total_s, 0);
@@ -143,7 +144,7 @@ TEST(ScopeTest, SamplesOfShortStages) {
   EXPECT_NEAR(sum, data.wall_s, 1e-6);
 }
 
-// What is rare and long is timed inside of short calls, too, and stands for itself alone.
+// Rare and long stages are timed inside short calls as well, and represent only themselves.
 TEST(ScopeTest, LongStagesInShortOnesStandForThemselves) {
   StartProfile({});
   for (int i = 0; i < 5000; ++i) {
@@ -172,7 +173,7 @@ TEST(ScopeTest, CountersGoToTheInnermostScope) {
     {
       const ProfileScope inner(Stage::kSearch);
       ProfileCount(Counter::kPairs, int64_t{1} << 40);
-      outer.Add(Counter::kAtoms, 5);  // of the scope that is named
+      outer.Add(Counter::kAtoms, 5);  // counted for the named scope
     }
     ProfileCount(Counter::kFlop, 3);
   }
@@ -236,7 +237,7 @@ TEST(ScopeTest, ThreadsOneAfterTheOtherAreOneRow) {
   EXPECT_EQ(Find(data, "parse", 1)->calls, 20);
 }
 
-// As deep as no tool goes: scopes without room are part of those around them.
+// Scopes nested deeper than in any tool, for which there is no room, count for those around them.
 void Nest(int depth) {
   const ProfileScope scope(depth % 2 == 0 ? Stage::kGraph : Stage::kSetup);
   if (depth > 0) Nest(depth - 1);
