@@ -80,7 +80,7 @@ template <typename T>
 void SetForm(Form form, NetworkKernel<T>* kernel) {
   KernelPlan plan;
   if (form == kBlocks) plan.form = NetworkAlgorithm::kFused;
-  if (form == kMatrices) plan = {kWideAtoms, GradientForm::kByWidth, NetworkAlgorithm::kGemm};
+  if (form == kMatrices) plan = {kWideAtoms, GradientForm::kAuto, NetworkAlgorithm::kGemm};
   kernel->SetPlan(plan);
   if (form == kBf16) kernel->SetRounding(true);
 }

@@ -15,7 +15,7 @@ constexpr char kStateName[] = "kernel_plan";
 
 absl::string_view FormName(GradientForm form) {
   switch (form) {
-    case GradientForm::kByWidth:
+    case GradientForm::kAuto:
       return "by_width";
     case GradientForm::kLanes:
       return "lanes";
@@ -56,7 +56,7 @@ absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text) {
   const size_t space = rest.find(' ');
   if (absl::ConsumePrefix(&rest, "block_atoms=") && space != absl::string_view::npos &&
       absl::SimpleAtoi(text.substr(12, space - 12), &plan.block_atoms)) {
-    for (const GradientForm gradients : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+    for (const GradientForm gradients : {GradientForm::kAuto, GradientForm::kLanes, GradientForm::kTransposed}) {
       for (const NetworkAlgorithm form : {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
         plan.gradients = gradients;
         plan.form = form;
@@ -82,7 +82,7 @@ absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state) {
     const absl::Span<const int64_t> values = found->values<int64_t>();
     const bool small =
         std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0 && v <= kMostWideAtoms; });
-    // Before there were forms all was blocks.
+    // Plans that were written before there were forms ran all calls as kFused.
     const int64_t form = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkAlgorithm::kFused);
     const KernelPlan plan = {static_cast<int>(values[0]), static_cast<GradientForm>(values[1]),
                              static_cast<NetworkAlgorithm>(form)};

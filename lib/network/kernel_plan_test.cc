@@ -11,7 +11,7 @@ namespace {
 TEST(KernelPlanTest, TextGivesThePlanBack) {
   EXPECT_EQ(KernelPlanText({}), "block_atoms=128 gradients=by_width");
   for (const int atoms : {1, 64, 128}) {
-    for (const GradientForm form : {GradientForm::kByWidth, GradientForm::kLanes, GradientForm::kTransposed}) {
+    for (const GradientForm form : {GradientForm::kAuto, GradientForm::kLanes, GradientForm::kTransposed}) {
       for (const NetworkAlgorithm network :
            {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
         const KernelPlan plan = {atoms, form, network};
@@ -21,10 +21,10 @@ TEST(KernelPlanTest, TextGivesThePlanBack) {
       }
     }
   }
-  const KernelPlan wide = {512, GradientForm::kByWidth, NetworkAlgorithm::kGemm};
+  const KernelPlan wide = {512, GradientForm::kAuto, NetworkAlgorithm::kGemm};
   EXPECT_EQ(KernelPlanText(wide), "block_atoms=512 gradients=by_width form=matrices");
   EXPECT_TRUE(*ParseKernelPlan(KernelPlanText(wide)) == wide);
-  // Of before there were forms.
+  // Texts that were written before plans had a form are read.
   EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=turned")->form == NetworkAlgorithm::kAuto);
 }
 
@@ -45,11 +45,11 @@ TEST(KernelPlanTest, StateGivesThePlanBack) {
   NamedTensors state;
   EXPECT_FALSE(KernelPlanOfState(state).ok());
   for (const KernelPlan& plan :
-       {KernelPlan{32, GradientForm::kTransposed}, KernelPlan{512, GradientForm::kByWidth, NetworkAlgorithm::kGemm}}) {
+       {KernelPlan{32, GradientForm::kTransposed}, KernelPlan{512, GradientForm::kAuto, NetworkAlgorithm::kGemm}}) {
     SetKernelPlanState(plan, &state);
     EXPECT_TRUE(*KernelPlanOfState(state) == plan);
   }
-  // A checkpoint of before there were forms goes on with its bits.
+  // A checkpoint that was written before plans had a form resumes with the same bits.
   state.Set("kernel_plan", Tensor::Of<int64_t>({32, 2}));
   EXPECT_TRUE((*KernelPlanOfState(state) == KernelPlan{32, GradientForm::kTransposed, NetworkAlgorithm::kFused}));
   for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{32},

@@ -31,11 +31,11 @@ constexpr int64_t TileStride() {
 
 // How gradients are summed over atoms (products-inl.h). kAuto chooses the form that suits the widths of a layer; the
 // others force one form for all layers.
-enum class GradientForm { kByWidth, kLanes, kTransposed };
+enum class GradientForm { kAuto, kLanes, kTransposed };
 
 // Where each layer's rows lie in a tile, and where its parameters lie among those of one species.
 struct BlockLayout {
-  explicit BlockLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kByWidth);
+  explicit BlockLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kAuto);
 
   struct Layer {
     int inputs, outputs;

@@ -26,7 +26,7 @@
 namespace rutile {
 
 struct TangentLayout {
-  explicit TangentLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kByWidth);
+  explicit TangentLayout(const NetworkShape& shape, GradientForm gradients = GradientForm::kAuto);
 
   BlockLayout values;
   std::vector<int> delta_row;  // [layers] first row of each layer's d

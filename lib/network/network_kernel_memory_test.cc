@@ -1,4 +1,4 @@
-// The energy kernel allocates nothing in a step.
+// Checks that NetworkKernel allocates nothing in a step.
 
 #include <malloc.h>
 
@@ -24,8 +24,8 @@ TYPED_TEST_SUITE(NetworkKernelMemoryTest, Types);
 TYPED_TEST(NetworkKernelMemoryTest, AllocatesNothingWithinWhatIsReserved) {
   using T = TypeParam;
   const NetworkShape shape = {3, 20, {16, 16}, Activation::kTanh};
-  for (const KernelPlan& plan : {KernelPlan(), KernelPlan{16, GradientForm::kByWidth, NetworkAlgorithm::kFused},
-                                 KernelPlan{100, GradientForm::kByWidth, NetworkAlgorithm::kGemm}}) {
+  for (const KernelPlan& plan : {KernelPlan(), KernelPlan{16, GradientForm::kAuto, NetworkAlgorithm::kFused},
+                                 KernelPlan{100, GradientForm::kAuto, NetworkAlgorithm::kGemm}}) {
     NetworkKernel<T> kernel(shape);
     kernel.SetPlan(plan);
     kernel.Reserve({300, 600, 40}, /*second_order=*/true);
@@ -52,7 +52,7 @@ TYPED_TEST(NetworkKernelMemoryTest, AllocatesNothingOnceBatchesHaveBeenSeen) {
   ThreadPool pool(2);
   for (const int form : {0, 1, 2, 3, 4, 5}) {
     NetworkKernel<T> kernel(e.shape, form % 2 == 0 ? nullptr : &pool);
-    if (form / 2 == 1) kernel.SetPlan({64, GradientForm::kByWidth, NetworkAlgorithm::kGemm});
+    if (form / 2 == 1) kernel.SetPlan({64, GradientForm::kAuto, NetworkAlgorithm::kGemm});
     if (form / 2 == 2 && sizeof(T) == 4) kernel.SetRounding(true);
     std::vector<double> sums(32);
     std::vector<T> gradients(e.parameters.size()), x_gradients(e.x.size());

@@ -368,7 +368,7 @@ HWY_NOINLINE void AddTransposedProducts(int n, const OuterProduct<T, Pairs>& pro
 // 3 times for few atoms) where few lanes are wasted; with AVX2 it gains for few atoms of wide layers, and with SSE4
 // nothing.
 HWY_INLINE bool IsTransposed(GradientForm form, int outputs, int inputs, int lanes) {
-  if (form != GradientForm::kByWidth) return form == GradientForm::kTransposed;
+  if (form != GradientForm::kAuto) return form == GradientForm::kTransposed;
   if (HWY_TARGET == HWY_AVX3) return outputs >= 16 && (inputs >= 32 || inputs % lanes == 0);
   return HWY_TARGET == HWY_AVX2 && outputs >= 64 && inputs >= 64;
 }
