@@ -14,8 +14,7 @@ namespace {
 // adding them stays cheap. A constant, so that the order of sums does not depend on the threads.
 constexpr int64_t kMaxPieces = 8;
 
-// Blocks are cut at whole units of atoms: whole cache lines of a tile's row (kFused), or whole tiles of a product
-// (kGemm).
+// Blocks are whole units of atoms: cache lines of a tile's row (kFused), or tiles of a product (kGemm).
 constexpr int64_t kUnit = 16, kWideUnit = 32;
 
 // Waking a pool's threads takes some microseconds: with fewer blocks than this one thread is faster.
