@@ -1,5 +1,5 @@
-// Activations and their derivatives, a vector of neurons at a time, for kernels that Highway compiles for each
-// instruction set.
+// Computes activation functions and their derivatives for one SIMD vector of neurons at a time. Highway compiles this
+// file once for each instruction set.
 
 // Read again for each target.
 #if defined(RUTILE_LIB_NETWORK_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -38,8 +38,8 @@ inline SlopePolynomial SlopeOf(Activation activation) {
   }
 }
 
-// *y = f(z). slope: f' goes there where the value does not tell it (twist, silu). curvature: f'' does, or null. All are
-// aligned, and y may be what z was read from.
+// Stores *y = f(z). Where f' is no function of the value y (twist, silu), also stores f' to *slope and, unless
+// `curvature` is null, f'' to *curvature. All pointers are aligned, and y may be the memory that z was loaded from.
 template <class D, class V, typename T>
 HWY_INLINE void ActivateVector(D d, Activation activation, V z, T* y, T* slope, T* curvature) {
   const auto one = hn::Set(d, T(1)), half = hn::Set(d, T(0.5)), two = hn::Set(d, T(2));

@@ -1,5 +1,5 @@
-// Features of batches that are evaluated again and again, as NetworkKernel::Turn leaves them: a validation is then
-// networks and nothing else.
+// Caches the transposed features of batches that are evaluated again and again, so that a validation pass does no work
+// but that of the networks.
 
 #ifndef RUTILE_LIB_NETWORK_FEATURE_CACHE_H_
 #define RUTILE_LIB_NETWORK_FEATURE_CACHE_H_
@@ -14,18 +14,20 @@
 
 namespace rutile {
 
-// T is float or double. A batch is known by its examples, in their order.
+// Maps a batch, identified by its examples in their order, to its features in the form that NetworkKernel::Turn
+// produces. T is float or double.
 template <typename T>
 class FeatureCache {
  public:
-  // What all batches may take together; further ones are not kept.
+  // `max_bytes` limits the memory of all cached batches together. A batch that would exceed it is not cached.
   explicit FeatureCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Null where the batch is not kept.
+  // Returns the features of the batch, or null if it is not cached.
   const T* Find(absl::Span<const int64_t> examples) const;
 
-  // Memory for `size` numbers of a batch that is not kept, 64-byte aligned, for the caller to fill. Null where there is
-  // no room for them, and for a batch that begins with the same example as one that is kept: batches of one set do not.
+  // Allocates `size` numbers, 64-byte aligned, for a batch that is not cached yet; the caller fills them. Returns null
+  // if there is no room, or if a cached batch begins with the same example: that cannot happen among the batches of one
+  // data set.
   T* Add(absl::Span<const int64_t> examples, int64_t size);
 
   void Clear();
@@ -43,7 +45,7 @@ class FeatureCache {
 
   const int64_t max_bytes_;
   int64_t bytes_ = 0;
-  std::map<int64_t, Kept> kept_;  // by the first example
+  std::map<int64_t, Kept> kept_;  // keyed by the first example
 };
 
 }  // namespace rutile

@@ -12,7 +12,7 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// f' and f'' u where a matrix of the layer is at `at`.
+// Reads f' and f'' u at offset `at` of a layer's matrices, or computes them from the values.
 template <typename T>
 struct SlopesAt {
   explicit HWY_INLINE SlopesAt(const GemmEpilogue<T>& rows) : rows(rows) {
@@ -26,7 +26,7 @@ struct SlopesAt {
     const auto y = hn::Load(d, rows.values + at);
     return hn::MulAdd(hn::MulAdd(c2, y, c1), y, c0);
   }
-  // (c1 + 2 c2 y) f' u = (c1 + 2 c2 y) d.
+  // By the polynomial, f'' u = (c1 + 2 c2 y) f' u = (c1 + 2 c2 y) d.
   HWY_INLINE VecOf<T> Curvature(int64_t at) const {
     const hn::ScalableTag<T> d;
     if (rows.curvatures != nullptr) return hn::Load(d, rows.curvatures + at);
@@ -38,7 +38,7 @@ struct SlopesAt {
   VecOf<T> c0, c1, c2;
 };
 
-// Calls body(place) for each vector of a layer's matrices.
+// Calls body(offset) for each vector of a layer's matrices.
 template <typename T, class Body>
 HWY_INLINE void ForLayer(const GemmEpilogue<T>& layer, const Body& body) {
   const int64_t lanes = hn::Lanes(hn::ScalableTag<T>());
@@ -116,7 +116,7 @@ HWY_INLINE void Scaled(const GemmEpilogue<T>& layer, const T* scales, bool add, 
   }
 }
 
-// A strip of four vectors, whose sums stay in registers.
+// Sums the columns of a strip of four vectors; the sums stay in registers.
 template <typename T>
 HWY_INLINE void ColumnSums(const T* from, int64_t rows, int64_t width, int64_t stride, const T* scales, T* out) {
   const hn::ScalableTag<T> d;
@@ -226,7 +226,7 @@ HWY_EXPORT(ColumnSumsF64);
 HWY_EXPORT(DotsF32);
 HWY_EXPORT(DotsF64);
 
-// What the machine has of a function, for T.
+// Calls the best version of a function that this machine supports, for T.
 #define RUTILE_CHOOSE(Function, ...)                  \
   if constexpr (std::is_same_v<T, float>) {           \
     HWY_DYNAMIC_DISPATCH(Function##F32)(__VA_ARGS__); \

@@ -1,5 +1,5 @@
-// What lies between the matrix products of a wide network: activations, their slopes, and sums over atoms. Numbers of a
-// layer are a matrix [atoms, neurons], row-major.
+// Elementwise work between the matrix products of a wide network: activations, their slopes, and sums over atoms. The
+// values of a layer are a row-major matrix [atoms, neurons].
 
 #ifndef RUTILE_LIB_NETWORK_GEMM_EPILOGUE_H_
 #define RUTILE_LIB_NETWORK_GEMM_EPILOGUE_H_
@@ -10,48 +10,51 @@
 
 namespace rutile {
 
-// A hidden layer for some atoms. Each matrix is [rows, stride], 64-byte aligned, and stride a multiple of a cache line;
-// of a row the first `width` count, and the rest is overwritten with anything.
+// The matrices of one hidden layer for a block of atoms. Each is [rows, stride], 64-byte aligned, and `stride` is a
+// multiple of a cache line. Only the first `width` elements of a row count; the others are overwritten with unspecified
+// values.
 template <typename T>
 struct GemmEpilogue {
   Activation activation;
   int64_t rows, width, stride;
   T* values;      // z = f(a)
-  T* slopes;      // f'(a), of twist and silu alone; null for the others
+  T* slopes;      // f'(a) for twist and silu; null for the others
   T* deltas;      // d = f' u
-  T* curvatures;  // f''(a), then f'' u, of twist and silu alone; null for the others
+  T* curvatures;  // f''(a), later f'' u, for twist and silu; null for the others
 };
 
-// Where slopes and curvatures are matrices of their own: they do not follow from the value.
+// True if slopes and curvatures are stored as matrices, because they do not follow from the value of the activation.
 inline bool KeepsSlopes(Activation activation) {
   return activation == Activation::kTwist || activation == Activation::kSilu;
 }
 
-// values = f(values + bias), and slopes and curvatures (may be null) with them. T is float or double in all of these.
+// Sets values = f(values + bias), and stores slopes and curvatures unless they are null. In all functions below, T is
+// float or double.
 template <typename T>
 void ActivateLayer(const GemmEpilogue<T>& layer, const T* bias);
 
-// Of u in deltas: deltas = f' u, and where there are curvatures these are multiplied by u.
+// On entry `deltas` holds u. Sets deltas = f' u and, where the layer has curvatures, multiplies these by u.
 template <typename T>
 void SlopesToDeltas(const GemmEpilogue<T>& layer);
-// The same of u[a, i] = scales[a] weights[i], as of the last hidden layer. scales: [rows], or null: 1.
+// Does for the last hidden layer what SlopesToDeltas does for the others: there u[a, i] = scales[a] weights[i]. scales:
+// [rows], or null for 1.
 template <typename T>
 void OutputSlopesToDeltas(const GemmEpilogue<T>& layer, const T* scales, const T* weights);
 
-// tangent holds adot: mu = f'' u adot, tangent = f' adot. Both are matrices as of the layer.
+// On entry `tangent` holds adot. Sets mu = f'' u adot and tangent = f' adot. Both are matrices of the layer's shape.
 template <typename T>
 void TangentsOfLayer(const GemmEpilogue<T>& layer, T* tangent, T* mu);
-// mu += f' product.
+// Adds f' product to `mu`.
 template <typename T>
 void AddReversed(const GemmEpilogue<T>& layer, const T* product, T* mu);
-// mu = scales[a] deltas, or += with `add`.
+// Sets mu[a, i] = scales[a] deltas[a, i], or adds this to `mu` if `add`.
 template <typename T>
 void ScaledDeltas(const GemmEpilogue<T>& layer, const T* scales, bool add, T* mu);
 
-// out[i] += sum over rows of scales[a] from[a, i], for i < width. scales: [rows], or null: 1.
+// Adds to out[i], for i < width, the sum over rows a of scales[a] from[a, i]. scales: [rows], or null for 1.
 template <typename T>
 void AddColumnSums(const T* from, int64_t rows, int64_t width, int64_t stride, const T* scales, T* out);
-// out[a] = from[a] . weights + bias.
+// Sets out[a] to the dot product of row a with `weights`, plus `bias`.
 template <typename T>
 void RowDots(const T* from, int64_t rows, int64_t width, int64_t stride, const T* weights, T bias, T* out);
 

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// f, f', f'' as the formulas read.
+// Computes f, f' and f'' as the formulas read.
 struct Derivatives {
   double f, slope, curvature;
 };
@@ -53,11 +53,11 @@ struct Matrix {
   std::unique_ptr<T, decltype(&std::free)> data;
 };
 
-// All functions on one layer, one after another, beside their formulas.
+// Runs all functions on one layer, one after another, and compares each with its formula.
 template <typename T>
 void CheckLayer(Activation activation, int64_t rows, int64_t width) {
   SCOPED_TRACE(absl::StrCat(ActivationName(activation), " ", rows, " x ", width));
-  const double tolerance = sizeof(T) == 4 ? 3e-6 : 1e-14;  // of numbers of about 1
+  const double tolerance = sizeof(T) == 4 ? 3e-6 : 1e-14;  // for numbers of about 1
   constexpr int64_t kLine = 64 / sizeof(T);
   const int64_t stride = (width + kLine - 1) / kLine * kLine, size = rows * stride;
   const bool keeps = KeepsSlopes(activation);
@@ -146,7 +146,7 @@ TEST(GemmEpilogueTest, AgreesWithTheFormulasOnEveryTarget) {
   ForEachTarget([] {
     for (const Activation activation : {Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                         Activation::kMtanh, Activation::kTwist, Activation::kSilu}) {
-      // Below, at and above vectors and strips of four.
+      // Widths below, at and above whole vectors and strips of four vectors.
       for (const int64_t width : {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 131}) {
         CheckLayer<float>(activation, 5, width);
         CheckLayer<double>(activation, 5, width);

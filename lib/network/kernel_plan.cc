@@ -82,7 +82,7 @@ absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state) {
     const absl::Span<const int64_t> values = found->values<int64_t>();
     const bool small =
         std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0 && v <= kMostWideAtoms; });
-    // Before there were forms all was blocks.
+    // Plans that were written before there were forms ran all calls as kFused.
     const int64_t form = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkAlgorithm::kFused);
     const KernelPlan plan = {static_cast<int>(values[0]), static_cast<GradientForm>(values[1]),
                              static_cast<NetworkAlgorithm>(form)};

@@ -1,4 +1,4 @@
-// How an energy kernel goes about its work. Plans differ in speed and in rounding, and in nothing else.
+// The execution plan of a NetworkKernel. Plans differ in speed and in rounding, and in nothing else.
 
 #ifndef RUTILE_LIB_NETWORK_KERNEL_PLAN_H_
 #define RUTILE_LIB_NETWORK_KERNEL_PLAN_H_
@@ -12,18 +12,20 @@
 
 namespace rutile {
 
-// Blocks: all layers for a few atoms at a time (energy_blocks.h). Matrices: one layer after the other for many atoms
-// (wide_network.h). By width: what suits the hidden layers, the type and the machine (energy_kernel.h).
+// kFused runs all layers for a few atoms at a time (network_fused.h). kGemm runs one layer after the other for many
+// atoms as matrix products (network_gemm.h). kAuto chooses by the widths of the hidden layers, the type and the machine
+// (network_kernel.h).
 enum class NetworkAlgorithm { kAuto, kFused, kGemm };
 
-// Of matrices: activations of a block and the weights of a layer share the second cache.
+// The largest block of kGemm: the activations of such a block and the weights of a layer share the second-level cache.
 inline constexpr int kMostWideAtoms = 512;
 
 struct KernelPlan {
-  // Most atoms of a block, 1 to kBlockAtoms, of matrices to kMostWideAtoms. Smaller blocks are more pieces of work for
-  // threads and need less cache; larger ones add up gradients less often. Not for matrices that are chosen by width.
+  // The most atoms in a block: 1 to kBlockAtoms, or to kMostWideAtoms with form = kGemm. Smaller blocks give threads
+  // more pieces of work and need less cache; larger ones add up gradients less often. Ignored where kAuto chooses
+  // kGemm.
   int block_atoms = kBlockAtoms;
-  GradientForm gradients = GradientForm::kAuto;  // of blocks
+  GradientForm gradients = GradientForm::kAuto;  // used by kFused only
   NetworkAlgorithm form = NetworkAlgorithm::kAuto;
 };
 
@@ -31,16 +33,18 @@ inline bool operator==(const KernelPlan& a, const KernelPlan& b) {
   return a.block_atoms == b.block_atoms && a.gradients == b.gradients && a.form == b.form;
 }
 
-// Whether it has a meaning.
+// True if block_atoms is within the limits of the plan's form.
 bool IsValid(const KernelPlan& plan);
 
-// "block_atoms=64 gradients=turned", and " form=matrices" or " form=blocks" where it is not by width.
+// Writes the plan as "block_atoms=64 gradients=turned", followed by " form=matrices" (kGemm) or " form=blocks" (kFused)
+// unless the form is kAuto.
 std::string KernelPlanText(const KernelPlan& plan);
-// The reverse. INVALID_ARGUMENT for anything else.
+// Parses the text that KernelPlanText writes. INVALID_ARGUMENT for any other text.
 absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text);
 
-// The plan in a task's state, for runs that go on with the same bits. SetKernelPlanState appends to `state`;
-// KernelPlanOfState: INVALID_ARGUMENT when it is missing or has no meaning. States of before there were forms are read.
+// Stores a plan in a task's state and reads it back, so that a resumed run computes the same bits. SetKernelPlanState
+// appends to `state`. KernelPlanOfState returns INVALID_ARGUMENT if the plan is missing or not valid; it also reads
+// states that were written before plans had a form.
 void SetKernelPlanState(const KernelPlan& plan, NamedTensors* state);
 absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state);
 

@@ -24,7 +24,7 @@ TEST(KernelPlanTest, TextGivesThePlanBack) {
   const KernelPlan wide = {512, GradientForm::kAuto, NetworkAlgorithm::kGemm};
   EXPECT_EQ(KernelPlanText(wide), "block_atoms=512 gradients=by_width form=matrices");
   EXPECT_TRUE(*ParseKernelPlan(KernelPlanText(wide)) == wide);
-  // Of before there were forms.
+  // Texts that were written before plans had a form are read.
   EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=turned")->form == NetworkAlgorithm::kAuto);
 }
 
@@ -49,7 +49,7 @@ TEST(KernelPlanTest, StateGivesThePlanBack) {
     SetKernelPlanState(plan, &state);
     EXPECT_TRUE(*KernelPlanOfState(state) == plan);
   }
-  // A checkpoint of before there were forms goes on with its bits.
+  // A checkpoint that was written before plans had a form resumes with the same bits.
   state.Set("kernel_plan", Tensor::Of<int64_t>({32, 2}));
   EXPECT_TRUE((*KernelPlanOfState(state) == KernelPlan{32, GradientForm::kTransposed, NetworkAlgorithm::kFused}));
   for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{32},

@@ -26,10 +26,10 @@
 namespace rutile {
 namespace {
 
-// Of kernels and of this file: plans found for another version are found anew.
+// The version of the kernels and of this file. Increase it when either changes, so that cached plans are found anew.
 constexpr int kVersion = 2;
 
-// Less than this is noise, not worth other bits than the default's.
+// A smaller gain is noise, and not worth other bits than those of the default plan.
 constexpr double kLeastGain = 1.02;
 
 template <typename T>
@@ -42,7 +42,7 @@ std::string KeyOf(const NetworkShape& shape, int num_threads, const TuneOptions&
                       options.rounding ? "; bf16" : "");
 }
 
-// Lines: key, plan, speed-up, checksum of these.
+// The text of a cache entry, in lines: key, plan, speedup, and the checksum of these.
 std::string EntryText(absl::string_view key, const TunedKernel& tuned) {
   const std::string text = absl::StrCat(key, "\n", KernelPlanText(tuned.plan), "\n", tuned.speedup, "\n");
   return absl::StrCat(text, Sha256Hex(text), "\n");
@@ -69,7 +69,7 @@ absl::Status WriteEntry(const std::string& directory, const std::string& path, a
   return WriteFileAtomically(path, text);
 }
 
-// The work that is timed: numbers of the right size and shape; their values do not change the time.
+// The work that is timed. Its arrays have the right sizes and shapes; their values do not change the time.
 template <typename T>
 class Workload {
  public:
@@ -135,7 +135,7 @@ struct Candidate {
   double seconds = std::numeric_limits<double>::infinity();  // of the fastest run
 };
 
-// Beside the default. Rounded factors are those of matrices alone.
+// Returns the candidates beside the default plan. Rounding allows kGemm alone.
 std::vector<KernelPlan> PlansToTry(const TuneOptions& options) {
   std::vector<KernelPlan> plans;
   for (const int atoms : {kMostWideAtoms, kMostWideAtoms / 2, kMostWideAtoms / 4, kMostWideAtoms / 8}) {
@@ -159,8 +159,8 @@ TunedKernel Measure(const NetworkShape& shape, ThreadPool* pool, const TuneOptio
     work.SetPlan(plan);
     if (Seconds() < end && Agree(work.Run(), expected)) candidates.push_back({plan});
   }
-  // In turn, so that what else the machine does disturbs all alike; the fastest run of each counts.
-  constexpr double kLeastTime = 2e-4;  // that the clock is asked for
+  // Candidates take turns, so that other load on the machine disturbs all alike; the fastest run of each counts.
+  constexpr double kLeastTime = 2e-4;  // long enough for the clock's resolution
   do {
     for (Candidate& candidate : candidates) {
       work.SetPlan(candidate.plan);

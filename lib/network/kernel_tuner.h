@@ -1,4 +1,4 @@
-// Finds the plan that runs a network fastest on this machine, by trying: what --compile_preset=max-autotune does.
+// Finds the fastest kernel plan for a network on this machine by timing candidates (--compile_preset=max-autotune).
 
 #ifndef RUTILE_LIB_NETWORK_KERNEL_TUNER_H_
 #define RUTILE_LIB_NETWORK_KERNEL_TUNER_H_
@@ -18,31 +18,33 @@
 namespace rutile {
 
 struct TuneOptions {
-  std::vector<int64_t> atoms;  // of each species in one call, those of a real batch
-  bool second_order = false;   // with forces or stress: energies and derivatives, then the gradients of both
-  bool rounding = false;       // mixed precision (NetworkKernel::SetRounding)
-  int64_t batch_size = 0;      // part of what a cached plan is for
+  std::vector<int64_t> atoms;  // [species] atoms in one call, taken from a real batch
+  // times energies and input derivatives, then the gradients of both, as for forces or stress
+  bool second_order = false;
+  bool rounding = false;   // times mixed precision (NetworkKernel::SetRounding)
+  int64_t batch_size = 0;  // only distinguishes cached plans
   absl::Duration budget = absl::Seconds(2);
-  std::string cache_directory;  // made, for its owner alone, where it is missing; "": nothing is kept
+  std::string cache_directory;  // created if missing, readable by its owner alone; "" caches nothing
 };
 
 struct TunedKernel {
   KernelPlan plan;
-  double speedup = 1;   // over the default plan, when it was measured
-  bool cached = false;  // it was measured by another run
+  double speedup = 1;   // relative to the default plan, when it was measured
+  bool cached = false;  // true if an earlier run measured it
 };
 
-// Times candidates in turn until the budget is spent; what gains less than 2 % over the default plan is not chosen.
-// Each candidate's gradients are compared with the default's first, and one that disagrees is never chosen.
-// A plan that was found before for this processor, shape, precision, atoms, threads and version of the kernel is taken
-// from the cache; a damaged entry is made anew. T: float or double. Errors: of writing the cache, naming the file.
+// Times candidates in turn until the budget is spent. A candidate that gains less than 2 % over the default plan is not
+// chosen, nor is one whose gradients disagree with the default's: these are compared first. If the cache has a plan for
+// this processor, shape, precision, atoms, threads and kernel version, that plan is returned without timing; a damaged
+// entry is replaced. T is float or double. The only errors are those of writing the cache; they name the file.
 template <typename T>
 absl::StatusOr<TunedKernel> TuneKernel(const NetworkShape& shape, ThreadPool* pool, const TuneOptions& options);
 
-// $XDG_CACHE_HOME/rutile, else $HOME/.cache/rutile; "" without either.
+// Returns $XDG_CACHE_HOME/rutile, else $HOME/.cache/rutile, or "" if neither variable is set.
 std::string DefaultCacheDirectory();
 
-// "block_atoms=64 gradients=turned, 1.08 times as fast as the default plan (found by an earlier run)", for people.
+// Describes the result to people: "block_atoms=64 gradients=turned, 1.08 times as fast as the default plan (found by an
+// earlier run)".
 std::string Describe(const TunedKernel& tuned);
 
 }  // namespace rutile

@@ -131,7 +131,7 @@ TEST_F(KernelTunerTest, NoAtoms) {
 TEST(DefaultCacheDirectoryTest, FollowsTheEnvironment) {
   setenv("XDG_CACHE_HOME", "/x", 1);
   EXPECT_EQ(DefaultCacheDirectory(), "/x/rutile");
-  setenv("XDG_CACHE_HOME", "relative", 1);  // the standard: to be ignored
+  setenv("XDG_CACHE_HOME", "relative", 1);  // the XDG specification says to ignore relative paths
   setenv("HOME", "/nobody", 1);
   EXPECT_EQ(DefaultCacheDirectory(), "/nobody/.cache/rutile");
   unsetenv("XDG_CACHE_HOME");

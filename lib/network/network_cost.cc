@@ -8,7 +8,7 @@ NetworkCost::NetworkCost(const NetworkShape& shape) {
     weights += int64_t{shape.layer_inputs(layer)} * shape.layer_outputs(layer);
     if (layer + 1 < shape.num_layers()) nodes += shape.layer_outputs(layer);
   }
-  // Slopes go back through all layers but the first, which has no activations before it.
+  // Slopes propagate back through all layers but the first, which has no activations before it.
   const int64_t inner = weights - int64_t{shape.layer_inputs(0)} * shape.layer_outputs(0);
   forward = 2 * weights + kActivation * nodes;
   input_gradients = 2 * weights + nodes;

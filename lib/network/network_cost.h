@@ -1,4 +1,4 @@
-// How many floating-point operations the networks need for one atom, for profiles: closed forms.
+// Counts the floating-point operations that the networks need for one atom, in closed form, for profiles.
 
 #ifndef RUTILE_LIB_NETWORK_NETWORK_COST_H_
 #define RUTILE_LIB_NETWORK_NETWORK_COST_H_
@@ -9,16 +9,16 @@
 
 namespace rutile {
 
-// Of matrix products, a multiplication and an addition counting one each; and kActivation for each hidden node and
-// derivative, about what a polynomial for tanh needs. NetworkKernel's passes:
+// Operations of NetworkKernel's passes for one atom. A multiplication and an addition of a matrix product count one
+// each. Each hidden node and each of its derivatives counts kActivation, about the cost of a polynomial for tanh.
 struct NetworkCost {
   explicit NetworkCost(const NetworkShape& shape);
 
   static constexpr int64_t kActivation = 20;
   int64_t forward = 0;            // Forward, Evaluate
-  int64_t input_gradients = 0;    // what ForwardWithInputGradients adds to Forward
-  int64_t backward = 0;           // Backward, AddEnergyGradients: gradients of parameters
-  int64_t tangent_gradients = 0;  // AddTangentGradients: the tangent's pass, and gradients through both
+  int64_t input_gradients = 0;    // added to Forward by ForwardWithInputGradients
+  int64_t backward = 0;           // Backward, AddEnergyGradients: parameter gradients
+  int64_t tangent_gradients = 0;  // AddTangentGradients: the tangent pass, and gradients through both passes
 };
 
 }  // namespace rutile

@@ -1,5 +1,5 @@
-// What the passes over a block of atoms share, for kernels that Highway compiles for each instruction set: products of
-// weights with rows, sums over atoms, activations, and transposition. energy_blocks.h explains tiles.
+// Building blocks that the passes over a block of atoms share: products of weights with rows, activations, and copies
+// of features into a tile. network_fused.h explains tiles. Highway compiles this file once for each instruction set.
 
 // Read again for each target.
 #if defined(RUTILE_LIB_NETWORK_NETWORK_FUSED_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -21,7 +21,7 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// out[o] = bias[o] + the product.
+// Starts each sum of a product with bias[o] and stores the result to out[o].
 template <typename T>
 struct ForwardEnds {
   const T* bias;
@@ -43,8 +43,8 @@ struct ForwardEnds {
   }
 };
 
-// y = f(y) for `count` rows of V vectors. slopes: f' goes there, read where the value does not tell (twist, silu) only.
-// curvatures: f'' of the same activations, or null.
+// Applies y = f(y) to `count` rows of V vectors. Where f' does not follow from the value (twist, silu), it is stored to
+// `slopes`, and f'' to `curvatures` unless that is null.
 template <int V, typename T>
 HWY_INLINE void ActivateRows(Activation activation, int count, T* rows, T* slopes, T* curvatures) {
   const hn::ScalableTag<T> d;
@@ -59,7 +59,7 @@ HWY_INLINE void ActivateRows(Activation activation, int count, T* rows, T* slope
   }
 }
 
-// W in and W^T d_out as products of the rows of a tile.
+// The products W in (Onward) and W^T d_out (Back) of one layer, over the rows of a tile.
 template <typename T>
 HWY_INLINE Product<T> Onward(const BlockLayout::Layer& layer, const T* parameters, const T* in) {
   return {parameters + layer.weight, layer.inputs, 1, layer.outputs, layer.inputs, in};
@@ -69,21 +69,22 @@ HWY_INLINE Product<T> Back(const BlockLayout::Layer& layer, const T* parameters,
   return {parameters + layer.weight, 1, layer.inputs, layer.inputs, layer.outputs, d_out};
 }
 
-// One layer before its activation for V vectors of atoms. in: the layer's first input.
+// Computes one layer before its activation for V vectors of atoms. `in` is the first row of the layer's input.
 template <int V, typename T>
 HWY_INLINE void ForwardLayer(const BlockLayout::Layer& layer, const T* parameters, const T* in, T* tile) {
   Multiply<V>(Onward<T>(layer, parameters, in),
               ForwardEnds<T>{parameters + layer.bias, tile + layer.output_row * TileStride<T>()});
 }
 
-// n rounded up to whole vectors.
+// Rounds n up to whole vectors.
 template <typename T>
 HWY_INLINE int Padded(int n) {
   const int lanes = hn::Lanes(hn::ScalableTag<T>());
   return (n + lanes - 1) / lanes * lanes;
 }
 
-// The first rows of a tile from x [n, F], or, where `row` is not null, from rows row[0 .. n) of x; padding is 0.
+// Fills the first rows of a tile with the features x [n, F], or with rows row[0 .. n) of x if `row` is not null.
+// Padding is set to 0.
 template <typename T>
 HWY_INLINE void ReadRows(const T* x, const int64_t* row, int n, int num_features, T* tile) {
   if (row == nullptr) {
@@ -97,7 +98,7 @@ HWY_INLINE void ReadRows(const T* x, const int64_t* row, int n, int num_features
   }
 }
 
-// Calls pass.Run<V>(first atom) for all vectors of `padded` atoms.
+// Calls pass.Run<V>(first atom) until all `padded` atoms are done.
 template <typename T, class Pass>
 HWY_INLINE void ForVectors(int padded, const Pass& pass) {
   const int lanes = hn::Lanes(hn::ScalableTag<T>());

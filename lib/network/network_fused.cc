@@ -11,7 +11,7 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Asks for V vectors of each of the rows at `features`.
+// Prefetches V vectors of each of the rows at `features`.
 template <int V, typename T>
 HWY_INLINE void PrefetchFeatures(int num_features, const T* features) {
   constexpr int64_t kLine = 64 / sizeof(T);
@@ -21,9 +21,9 @@ HWY_INLINE void PrefetchFeatures(int num_features, const T* features) {
   }
 }
 
-// All layers for V vectors of atoms whose features are the rows at `features`: those of the tile, or kept elsewhere.
-// next: those of the block that comes next, or null. What is kept has left the cache since it was last read; it is
-// asked for after the first layer, which waits for loads itself.
+// Runs all layers for V vectors of atoms. features: their feature rows, in the tile or in a cache. next: the feature
+// rows of the next block, or null. Cached features have left the processor's caches since they were last read; they are
+// prefetched after the first layer, which itself waits for loads.
 template <typename T>
 struct ForwardPass {
   const BlockLayout& layout;
@@ -33,7 +33,7 @@ struct ForwardPass {
   int padded;
   T* tile;
 
-  // end: of the atoms that are computed.
+  // Prefetches the features that follow those of the atoms before `end`.
   template <int V>
   HWY_INLINE void AskForNext(int end) const {
     if (features != tile && end < padded) {
@@ -59,8 +59,8 @@ struct ForwardPass {
   }
 };
 
-// d[i] = slope[i] times the product, written over the inputs. slopes: null where the polynomial of the inputs' values
-// serves.
+// Multiplies the product by the slope and stores it over the inputs: d[i] = slope[i] product[i]. slopes: null if the
+// slope is the polynomial of the input's value.
 template <typename T>
 struct BackwardEnds {
   const SlopePolynomial& polynomial;
@@ -87,7 +87,7 @@ struct BackwardEnds {
   }
 };
 
-// The slopes of one layer's inputs, over those inputs.
+// Overwrites one layer's inputs with d loss/d(input before its activation).
 template <typename T>
 struct BackwardPass {
   const BlockLayout::Layer& layer;

@@ -13,13 +13,13 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What is kept of one hidden layer's neurons, first row.
+// The stored rows of one hidden layer, from its first neuron on.
 template <typename T>
 struct HiddenRows {
   const T* values;
-  const T* slopes;      // null: from the value
+  const T* slopes;      // null if computed from the value
   const T* deltas;      // d
-  const T* curvatures;  // f'' u; null: from the value and d
+  const T* curvatures;  // f'' u; null if computed from value and d
 };
 
 template <typename T>
@@ -39,7 +39,7 @@ struct SlopeFunction {
         c1(hn::Set(hn::ScalableTag<T>(), T(p.c1))),
         c2(hn::Set(hn::ScalableTag<T>(), T(p.c2))) {}
 
-  // f' where the rows are at `at`.
+  // Returns f' at offset `at` of the rows.
   HWY_INLINE VecOf<T> Slope(const HiddenRows<T>& rows, int64_t at) const {
     const hn::ScalableTag<T> d;
     if (rows.slopes != nullptr) return hn::Load(d, rows.slopes + at);
@@ -57,7 +57,7 @@ struct SlopeFunction {
   VecOf<T> c0, c1, c2;
 };
 
-// deltas[i] = slope[i] times the product; the curvatures that are kept, f'' until now, become f'' u.
+// Stores deltas[i] = slope[i] product[i], and turns the stored curvatures from f'' into f'' u.
 template <typename T>
 struct DeltaEnds {
   SlopePolynomial polynomial;
@@ -84,7 +84,7 @@ struct DeltaEnds {
   }
 };
 
-// out[i] = the product.
+// Stores the product to out[i].
 template <typename T>
 struct PlainEnds {
   T* out;
@@ -103,7 +103,7 @@ struct PlainEnds {
   }
 };
 
-// Forward, then backward down to the inputs, for V vectors of atoms whose features are in the tile.
+// Runs the network forward, then back to its inputs, for V vectors of atoms whose features are in the tile.
 template <typename T>
 struct DerivativePass {
   const TangentLayout& layout;
@@ -143,7 +143,7 @@ struct DerivativePass {
   }
 };
 
-// adot = W zdot_in; zdot = f' adot, mu = f'' u adot.
+// From adot = W zdot_in, computes zdot = f' adot and mu = f'' u adot.
 template <typename T>
 struct TangentEnds {
   SlopePolynomial polynomial;
@@ -170,7 +170,7 @@ struct TangentEnds {
   }
 };
 
-// mu[i] += f'[i] times the product.
+// Adds f'[i] product[i] to mu[i].
 template <typename T>
 struct ReverseEnds {
   SlopePolynomial polynomial;
@@ -195,13 +195,13 @@ struct ReverseEnds {
   }
 };
 
-// Rows of the scratch: zdot as values lie in a tile, then mu of the hidden layers, then one more.
+// The scratch holds zdot in the rows that values have in a tile, then mu of the hidden layers, then one more row.
 template <typename T>
 HWY_INLINE T* MuRow(const TangentLayout& layout, int l, T* scratch) {
   return scratch + (layout.values.result_row + layout.delta_row[l] - layout.delta_row[0]) * TileStride<T>();
 }
 
-// Tangents forward and their reverse, for V vectors of atoms whose tangents are in the scratch.
+// Propagates tangents forward and mu back, for V vectors of atoms whose tangents are in the scratch.
 template <typename T>
 struct TangentPass {
   const TangentLayout& layout;
@@ -239,7 +239,7 @@ void ForwardWithInputGradients(const TangentLayout& layout, const T* parameters,
   Transpose(scratch, num_features, n, TileStride<T>(), x_gradients, num_features);
 }
 
-// mu of all layers += slope d, or = where there are no tangents; `slopes` has zeros behind the last atom.
+// Adds slope d to mu of all layers or, without `add`, sets mu to it. `slopes` has zeros beyond the last atom.
 template <typename T>
 void AddScaledDeltas(const TangentLayout& layout, int padded, const T* slopes, bool add, const T* tile, T* scratch) {
   const hn::ScalableTag<T> d;

@@ -1,4 +1,4 @@
-// The layout of tiles and the rules of padding; energy_kernel_test and network_reference_test cover the numbers.
+// Tests the layout of tiles and the rules of padding; network_kernel_test and network_reference_test cover the numbers.
 
 #include "lib/network/network_fused_tangent.h"
 
@@ -38,7 +38,7 @@ TEST(TangentLayoutTest, CurvaturesAreKeptWhereTheValueDoesNotTell) {
 
 using Tile = std::unique_ptr<double, void (*)(void*)>;
 
-// Whatever earlier blocks left in a tile, NaN too.
+// Fills a tile with NaN, as earlier blocks may leave it.
 Tile MakeTile(int rows) {
   const int64_t size = rows * TileStride<double>();
   Tile tile(static_cast<double*>(std::aligned_alloc(64, size * sizeof(double))), std::free);

@@ -1,4 +1,4 @@
-// The layout of tiles and the rules of blocks; energy_kernel_test and network_reference_test cover the numbers.
+// Tests the layout of tiles and the rules of blocks; network_kernel_test and network_reference_test cover the numbers.
 
 #include "lib/network/network_fused.h"
 
@@ -44,7 +44,7 @@ TEST(TileStrideTest, IsAnOddNumberOfCacheLines) {
   EXPECT_EQ(TileStride<double>() * sizeof(double) / 64 % 2, 1);
 }
 
-// Whatever an earlier block left in the tile, NaN too, adds nothing beyond the atoms of this one.
+// Values that an earlier block left in the tile, NaN included, add nothing beyond the atoms of this one.
 TEST(BackwardBlockTest, PaddingAddsNothing) {
   const NetworkShape shape{1, 2, {3}, Activation::kTanh};
   const BlockLayout layout(shape);
@@ -72,7 +72,7 @@ TEST(BackwardBlockTest, PaddingAddsNothing) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
-// Every number of rows that is left over from whole tiles, by small whole numbers, which are exact in any order.
+// Covers every remainder of rows beyond whole register tiles, with small integers, which are exact in any order.
 TEST(ForwardBlockTest, EveryWidth) {
   constexpr int64_t kStride = TileStride<float>();
   constexpr int kAtoms = 33, kFeatures = 5;
@@ -93,7 +93,7 @@ TEST(ForwardBlockTest, EveryWidth) {
         std::unique_ptr<float, void (*)(void*)> tile(
             static_cast<float*>(std::aligned_alloc(64, layout.num_rows * kStride * sizeof(float))), std::free);
         ForwardBlock(layout, parameters.data(), x.data(), nullptr, kAtoms, tile.get());
-        std::vector<float> sums(width * kFeatures), slopes(kFeatures);  // over atoms; of one atom
+        std::vector<float> sums(width * kFeatures), slopes(kFeatures);  // sums over atoms; slopes of one atom
         for (int o = 0; o < width; ++o) {
           for (int f = 0; f < kFeatures; ++f) slopes[f] += last[o] * weight[o * kFeatures + f];
           for (int a = 0; a < kAtoms; ++a) {

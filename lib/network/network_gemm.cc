@@ -8,7 +8,7 @@
 namespace rutile {
 namespace {
 
-// Numbers from one row to the next: an odd number of cache lines, so that rows do not fall into the same sets.
+// The number of elements between rows: an odd number of cache lines, so that rows do not map to the same cache sets.
 template <typename T>
 int64_t StrideOf(int width) {
   constexpr int64_t kLine = 64 / sizeof(T);
@@ -54,7 +54,7 @@ void NetworkGemm<T>::SetRounding(bool on) {
   for (const auto& worker : workers_) worker->products.SetRounding(on);
 }
 
-// First order: d of two layers. Second order: tangents and mu of all hidden layers, and a product.
+// The first order needs d of two layers; the second needs tangents and mu of all hidden layers, and one product.
 template <typename T>
 int64_t NetworkGemm<T>::ScratchSize(bool second_order) const {
   int64_t widest = 0, all = 0;
@@ -106,7 +106,7 @@ void NetworkGemm<T>::MoveWeights(const T* parameters) {
 
 template <typename T>
 GemmEpilogue<T> NetworkGemm<T>::Hidden(int l, int n, const T* tile) const {
-  T* const at = const_cast<T*>(tile);  // passes that must not write do not
+  T* const at = const_cast<T*>(tile);  // GemmEpilogue is mutable; passes that only read leave the tile as it is
   return {shape_.activation,  n,
           shape_.hidden[l],   stride_[l + 1],
           at + values_at_[l], slopes_at_[l] < 0 ? nullptr : at + slopes_at_[l],
@@ -225,10 +225,10 @@ void NetworkGemm<T>::ForwardWithInputGradients(int species, const T* parameters,
 template <typename T>
 void NetworkGemm<T>::AddGradients(int species, const T* parameters, int n, const T* slopes, const T* tangents,
                                   const T* tile, T* gradients, int worker) {
-  // In the scratch: tangents of hidden layers, their mu, a product.
+  // The scratch holds the tangents of hidden layers, then their mu, then a product.
   T* const scratch = Scratch(/*second_order=*/true, worker);
   const int64_t mu_at = deltas_at_.empty() ? 0 : values_at_.back() + block_atoms_ * stride_.back() - values_at_[0];
-  const auto tangent = [&](int l) { return scratch + values_at_[l] - values_at_[0]; };  // of hidden layer l
+  const auto tangent = [&](int l) { return scratch + values_at_[l] - values_at_[0]; };  // offset of hidden layer l
   const auto mu = [&](int l) { return tangent(l) + mu_at; };
   T* const product = scratch + 2 * mu_at;
   const auto tangents_into = [&](int l) {
@@ -251,7 +251,7 @@ void NetworkGemm<T>::AddGradients(int species, const T* parameters, int n, const
     const MatrixView<T> last = tangents_into(num_hidden_);
     if (num_hidden_ > 0) {
       AddColumnSums(last.data, n, last.columns, last.stride, none, last_weights);
-    } else {  // not in a tile's form
+    } else {  // n features per row, not padded as in a tile
       for (int64_t a = 0; a < n; ++a) {
         for (int64_t i = 0; i < last.columns; ++i) last_weights[i] += last.data[a * last.stride + i];
       }

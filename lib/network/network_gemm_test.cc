@@ -1,5 +1,5 @@
-// The kernel's form for wide networks beside the one for narrow ones, which energy_kernel_test.cc compares with plain
-// loops; network_reference_test.cc compares both with LibTorch.
+// Compares kGemm with kFused, which network_kernel_test.cc compares with plain loops; network_reference_test.cc
+// compares both with LibTorch.
 
 #include "lib/network/network_gemm.h"
 
@@ -22,21 +22,19 @@ namespace rutile {
 namespace {
 
 constexpr KernelPlan kBlocks = {kBlockAtoms, GradientForm::kAuto, NetworkAlgorithm::kFused};
-constexpr KernelPlan Matrices(int atoms = kWideAtoms) {
-  return {atoms, GradientForm::kAuto, NetworkAlgorithm::kGemm};
-}
+constexpr KernelPlan Matrices(int atoms = kWideAtoms) { return {atoms, GradientForm::kAuto, NetworkAlgorithm::kGemm}; }
 
-// All that a kernel says of an example.
+// All results of a kernel for one example.
 template <typename T>
 struct Results {
   Results(const KernelExample<T>& e, NetworkKernel<T>* kernel) : Results(e, e.rows(), kernel) {}
-  // values: rows of the values alone.
+  // values: the rows for the passes without derivatives by x.
   Results(const KernelExample<T>& e, const AtomRows<T>& values, NetworkKernel<T>* kernel)
       : sums(e.num_structures, 99.0),
         evaluated(sums),
         second_sums(sums),
         atom_energies(e.num_atoms(), T(99)),
-        gradients(e.parameters.size(), T(2)),  // what is there is added to
+        gradients(e.parameters.size(), T(2)),  // 2, as gradients are added to
         energy(gradients),
         tangent(gradients),
         both(gradients),
@@ -50,7 +48,7 @@ struct Results {
                                       absl::MakeSpan(second_inputs));
     kernel->AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(tangent));
     kernel->AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(energy));
-    const std::vector<T> moved = e.parameters;  // the same numbers elsewhere
+    const std::vector<T> moved = e.parameters;  // the same numbers at another address
     kernel->AddEnergyAndTangentGradients(moved, e.rows(), e.slopes, e.tangents, absl::MakeSpan(both));
   }
 
@@ -136,7 +134,8 @@ class NetworkGemmTest : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(NetworkGemmTest, Types);
 
-// Rounding of sums in two orders, relative to the largest number: of fp32 some 1e-7 for each of up to eight products.
+// The tolerance covers the rounding of sums in two orders, relative to the largest number: in fp32 about 1e-7 for each
+// of up to eight products.
 TYPED_TEST(NetworkGemmTest, AgreesWithBlocksOnEveryTarget) {
   using T = TypeParam;
   for (const Case& c : Cases()) {
@@ -156,7 +155,7 @@ TYPED_TEST(NetworkGemmTest, AgreesWithBlocksOnEveryTarget) {
   }
 }
 
-// More blocks than there are gradient buffers; some of a species, some of two.
+// The example has more blocks than there are gradient buffers; some buffers hold blocks of one species, some of two.
 TYPED_TEST(NetworkGemmTest, ThreadsDoNotChangeABit) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {40, 20}, Activation::kSilu}, {1500, 2300, 11}, 50);
@@ -170,7 +169,8 @@ TYPED_TEST(NetworkGemmTest, ThreadsDoNotChangeABit) {
   }
 }
 
-// Features where they lie, and turned once: the bits of those that were copied next to each other.
+// Rows that are read through `row`, and rows that were transposed before, give the bits of rows that were copied next
+// to each other.
 TYPED_TEST(NetworkGemmTest, RowsMayLieAnywhere) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({2, 19, {40, 20}, Activation::kTwist}, {100, 37}, 5);
@@ -195,7 +195,7 @@ TYPED_TEST(NetworkGemmTest, RowsMayLieAnywhere) {
   apart.x = {};
   apart.transposed = transposed;
   std::vector<double> sums(5);
-  std::fill(row.begin(), row.end(), int64_t{1} << 60);  // is not read
+  std::fill(row.begin(), row.end(), int64_t{1} << 60);  // garbage: Evaluate does not read it
   kernel.Evaluate(e.parameters, apart, absl::MakeSpan(sums));
   EXPECT_EQ(sums, expected.sums);
 }
@@ -217,7 +217,7 @@ TYPED_TEST(NetworkGemmTest, FrozenNetworksAreLeftAlone) {
       const bool rests = frozen[i / per_species];
       for (const auto& [some, every] : {std::make_pair(&found.gradients, &all.gradients), {&found.both, &all.both}}) {
         const double expected = rests ? 2 : (*every)[i];
-        // Sums of other pieces.
+        // With frozen networks, blocks are cut into other pieces, whose sums round differently.
         EXPECT_NEAR((*some)[i], expected, rests ? 0 : (sizeof(T) == 4 ? 2e-4 : 1e-11) * (1 + std::abs(expected))) << i;
       }
     }
@@ -232,7 +232,7 @@ TYPED_TEST(NetworkGemmTest, NoAtomsAndNaN) {
     EXPECT_EQ(none.sums, std::vector<double>(2, 0.0));
     EXPECT_EQ(none.gradients, std::vector<T>(e.parameters.size(), T(2)));
     EXPECT_EQ(none.both, none.gradients);
-    // A run that has diverged is seen, and forgotten by the kernel that saw it.
+    // NaN of a diverged run appears in the results, and does not stay in the kernel's memory.
     NetworkKernel<T> kernel(e.shape);
     kernel.SetPlan(Matrices());
     e = MakeKernelExample<T>(e.shape, {40, 2}, 1);
@@ -245,7 +245,7 @@ TYPED_TEST(NetworkGemmTest, NoAtomsAndNaN) {
   }
 }
 
-// By width: matrices for wide layers and enough atoms, blocks else.
+// kAuto chooses kGemm for wide layers and enough atoms, else kFused.
 TYPED_TEST(NetworkGemmTest, IsChosenByWidthAndAtoms) {
   using T = TypeParam;
   for (const int width : {40, 400}) {
@@ -260,9 +260,9 @@ TYPED_TEST(NetworkGemmTest, IsChosenByWidthAndAtoms) {
   }
 }
 
-// Factors have 8 bits, so that each product is wrong by 2^-8 of the sizes of its terms at most, and by less where
-// errors of many terms meet. An energy goes through three of them, a gradient of the second order through twice as many
-// and the slopes of activations: 3 % of the largest number is seldom reached.
+// Factors have 8 bits, so that each product is wrong by at most 2^-8 of the sizes of its terms, and by less where
+// errors of many terms cancel. An energy goes through three products, a gradient of the second order through twice as
+// many and the slopes of activations: 3 % of the largest number is seldom reached.
 constexpr double kRoundingTolerance = 0.03;
 
 TEST(NetworkGemmRoundingTest, IsNearTheExactResultsAndNotThem) {

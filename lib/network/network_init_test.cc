@@ -16,7 +16,7 @@ NetworkShape Shape(int num_species) {
   return shape;
 }
 
-// Uniform in +-1/sqrt(inputs): within the bound, close to it, and of deviation bound/sqrt(3).
+// Parameters are uniform in +-1/sqrt(inputs): within the bound, close to it, and with deviation bound/sqrt(3).
 TEST(InitialNetworkParametersTest, IsUniformWithinTheBoundOfEachLayer) {
   const NetworkShape shape = Shape(2);
   const std::vector<double> p = InitialNetworkParameters(shape, 7);

@@ -10,17 +10,17 @@
 namespace rutile {
 namespace {
 
-// Gradient buffers of one call: as many as threads could ever use well, and few enough that clearing and adding them
-// stays cheap. Fixed, so that the order of sums is.
+// The most gradient buffers of one call: enough for the threads of a large machine, and few enough that clearing and
+// adding them stays cheap. A constant, so that the order of sums does not depend on the threads.
 constexpr int64_t kMaxPieces = 8;
 
-// Atoms of a block are whole cache lines of a tile's row, or whole tiles of a product.
+// Blocks are whole units of atoms: cache lines of a tile's row (kFused), or tiles of a product (kGemm).
 constexpr int64_t kUnit = 16, kWideUnit = 32;
 
-// A pool wakes its threads in some microseconds: below this many blocks one thread is faster.
+// Waking a pool's threads takes some microseconds: with fewer blocks than this one thread is faster.
 constexpr int64_t kMinBlocksForThreads = 2;
 
-// Whether matrices are the faster form of networks of this shape.
+// True if kGemm is the faster form for networks of this shape.
 template <typename T>
 bool SuitsMatrices(const NetworkShape& shape) {
   if (shape.hidden.empty()) return false;
@@ -30,8 +30,8 @@ bool SuitsMatrices(const NetworkShape& shape) {
   return narrowest >= (Bf16Forms().front() == Bf16Form::kAmx ? kWideLayer : kWideLayerNoTiles);
 }
 
-// sums[structure[a]] += energies[a] for `count` atoms, in their order. Those of one structure follow one another: their
-// sum stays in a register.
+// Adds energies[a] to sums[structure[a]] for `count` atoms in their order. Atoms of one structure follow one another,
+// so that their sum stays in a register.
 template <typename T>
 void AddUp(const int32_t* structure, const T* energies, int64_t count, absl::Span<double> sums) {
   for (int64_t a = 0; a < count;) {
@@ -133,7 +133,7 @@ void NetworkKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_orde
   for (const int64_t n : atoms) num_atoms += n;
   if (atom_energies_.size() < num_atoms) atom_energies_.resize(num_atoms);
   pieces_.reserve(kMaxPieces);
-  // Whatever form a call takes, by the number of its atoms and the rounding.
+  // Reserves memory for both forms: a call chooses one by the number of its atoms and the rounding.
   for (const bool wide : {false, true}) {
     if (wide ? wide_ == nullptr : plan_.form == NetworkAlgorithm::kGemm) continue;
     int64_t num_blocks = 0;
@@ -188,7 +188,7 @@ void NetworkKernel<T>::CutIntoBlocks(const AtomRows<T>& rows, bool second_order)
   for (int s = 0; s < shape_.num_species; ++s) {
     const int64_t begin = rows.species_offset[s], end = rows.species_offset[s + 1];
     CHECK_LE(begin, end);
-    // Blocks of nearly equal size, so that threads finish together; whole units of atoms, but for the last.
+    // Makes blocks of nearly equal size, so that threads finish together; all but the last are whole units of atoms.
     const int64_t count = NumBlocks(end - begin, is_wide_);
     const int64_t even = count == 0 ? 0 : (end - begin + count - 1) / count;
     const int64_t size = std::min((even + unit - 1) / unit * unit, most);
@@ -295,7 +295,7 @@ void NetworkKernel<T>::SumOverBlocks(absl::Span<T> gradients, const Body& body) 
     piece.end = (p + 1) * num_blocks / num_pieces;
     piece.parameter_begin = blocks_[active_[piece.begin]].species * per_species;
     piece.parameter_end = (blocks_[active_[piece.end - 1]].species + 1) * per_species;
-    // Of wide networks, whose gradients are large, the first piece of a species adds to them without a buffer.
+    // With kGemm gradients are large, so the first piece of a species adds to them without a buffer.
     const bool needs_buffer = !is_wide_ || piece.parameter_begin < last_end;
     piece.buffer = needs_buffer ? buffer_size : -1;
     if (needs_buffer) buffer_size += piece.parameter_end - piece.parameter_begin;
@@ -348,7 +348,7 @@ void NetworkKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T
     for (int a = 0; a < block.count; ++a) result[a] = static_cast<T>(slopes[structure[a]]);
     BackwardOf(block, parameters, KeptTile(b), sum, nullptr, worker);
   });
-  kept_ = Kept::kNothing;  // the activations are gone
+  kept_ = Kept::kNothing;  // Backward has overwritten the activations
 }
 
 template <typename T>

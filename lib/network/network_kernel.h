@@ -1,15 +1,27 @@
-// Energies of structures as sums of atomic networks, and their gradients, without LibTorch and without a graph.
+// Evaluates the energies of structures as sums of atomic networks, and their gradients, without LibTorch and without an
+// autograd graph.
 //
 //   E_s = sum over atoms a of structure s of network_{species(a)}(x_a)
 //
-// Forward gives the sums; the caller turns them into a loss and hands d loss/d E_s to Backward, which uses the
-// activations that Forward kept. lib/network/network_reference.h defines the same with LibTorch operations. Atoms are
-// cut into blocks by their number and the plan alone, and blocks are summed in order: any number of threads gives the
-// same bits.
+// Forward computes the sums; the caller turns them into a loss and passes d loss/d E_s to Backward, which uses the
+// activations that Forward stored. lib/network/network_reference.h defines the same with LibTorch operations. Atoms are
+// cut into blocks by their number and the plan alone, and blocks are summed in order, so that any number of threads
+// gives the same bits.
 //
-// Blocks are computed in one of two forms, NetworkAlgorithm. By width: as matrices where each hidden layer has at least
-// kWideLayer neurons (fp64: kWideLayer64; fp32 without AMX: kWideLayerNoTiles) and, in fp32, the call kFewAtoms atoms:
-// with AMX weights are packed in each call.
+// Blocks are computed in one of two forms (NetworkAlgorithm). kAuto chooses kGemm if each hidden layer has at least
+// kWideLayer neurons (kWideLayer64 in fp64, kWideLayerNoTiles in fp32 without AMX) and, in fp32, the call has at least
+// kFewAtoms atoms: with AMX, each call packs the weights anew.
+//
+// Example, one step of gradient descent on energies:
+//
+//   NetworkKernel<float> kernel(shape, &pool);
+//   AtomRows<float> rows = {x, species_offset, structure};
+//   std::vector<double> sums(num_structures), slopes(num_structures);
+//   kernel.Forward(parameters, rows, absl::MakeSpan(sums));
+//   for (int s = 0; s < num_structures; ++s) slopes[s] = 2 * (sums[s] - target[s]);
+//   std::vector<float> gradients(shape.num_parameters());  // zeros: Backward adds
+//   kernel.Backward(parameters, rows, slopes, absl::MakeSpan(gradients));
+//   for (size_t i = 0; i < gradients.size(); ++i) parameters[i] -= rate * gradients[i];
 
 #ifndef RUTILE_LIB_NETWORK_NETWORK_KERNEL_H_
 #define RUTILE_LIB_NETWORK_NETWORK_KERNEL_H_
@@ -28,86 +40,92 @@
 
 namespace rutile {
 
-// Measured: docs/performance.md.
+// Thresholds of kAuto, from measurements (docs/performance.md).
 inline constexpr int kWideLayer = 256, kWideLayer64 = 384, kWideLayerNoTiles = 384;
 inline constexpr int64_t kFewAtoms = 128;
-// Of a block of matrices that are chosen by width.
+// The block size where kAuto chooses kGemm.
 inline constexpr int kWideAtoms = 256;
 
-// The atoms of some structures, those of one species next to each other. A = atoms.
+// The input of a call: the atoms of some structures, sorted by species. A = atoms.
 template <typename T>
 struct AtomRows {
   absl::Span<const T> x;                     // [A, F] standardized features, row-major
   absl::Span<const int64_t> species_offset;  // [num_species + 1]: rows of species s are [offset[s], offset[s + 1])
-  absl::Span<const int32_t> structure;       // [A] whose energy the atom adds to
-  // [A], or empty. An atom's row of x, which then has any number of rows: features are read where they lie. Values
-  // alone (Forward, Backward, Evaluate), no derivatives.
+  absl::Span<const int32_t> structure;       // [A] structure whose energy the atom adds to
+  // [A], or empty. If given, the features of atom a are row row[a] of x, which may have any number of rows, so that
+  // features need not be copied. Only Forward, Backward and Evaluate accept it; the passes with derivatives by x do
+  // not.
   absl::Span<const int64_t> row = {};
-  // What Turn made of x and row, or null: Evaluate reads it instead.
+  // The output of Turn for x and row, or null. Evaluate reads it instead of them.
   const T* transposed = nullptr;
   int64_t num_atoms() const { return species_offset.back(); }
 };
 
-// T is float or double. One thread at a time may use an object; the pool's threads work inside a call. Memory grows
-// with the largest batch seen and is kept: from then on no call allocates.
+// Evaluates and differentiates the networks of all species for a batch of structures. T is float or double. One thread
+// at a time may use an object; the pool's threads work inside a call. Memory grows with the largest batch and is not
+// released, so that later calls do not allocate.
 template <typename T>
 class NetworkKernel {
  public:
-  // pool: not owned, may be null (one thread), outlives the kernel.
+  // pool: not owned, must outlive the kernel; null means one thread.
   explicit NetworkKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
   ~NetworkKernel();
 
-  // [species], or empty: gradients of the networks of these are not computed from now on, and stay as they are.
+  // Freezes networks: their gradients are not computed, and the caller's values of them are left unchanged. [species],
+  // or empty to freeze none.
   void SetFrozen(const std::vector<bool>& species);
 
-  // From the next Forward on. CHECK-fails on a plan without meaning.
+  // Sets the plan from the next Forward on. CHECK-fails on a plan that is not valid.
   void SetPlan(const KernelPlan& plan);
   const KernelPlan& plan() const { return plan_; }
 
-  // Mixed precision, from the next Forward on: factors of matrix products are rounded to bfloat16, sums stay fp32, and
-  // the form is matrices whatever the plan says. At first it is off. CHECK-fails for double.
+  // Turns on mixed precision from the next Forward on: factors of matrix products are rounded to bfloat16, sums stay
+  // fp32, and the form is kGemm whatever the plan says. Off by default. CHECK-fails for double.
   void SetRounding(bool on);
 
-  // Takes now the memory of batches of at most so many atoms of each species: no call of Forward, Backward or Evaluate
-  // allocates for them; with second_order no call at all. After SetPlan and SetRounding(true), where these are called.
+  // Allocates the memory of batches of at most atoms[s] atoms of each species s, so that Forward, Backward and Evaluate
+  // do not allocate; with second_order no method does. Call it after SetPlan and SetRounding(true), if these are used.
   void Reserve(absl::Span<const int64_t> atoms, bool second_order);
 
-  // sums: [structures], overwritten, in the network's units, added in fp64. parameters: [num_parameters].
-  // CHECK-fails when lengths disagree. Keeps (F + neurons) numbers for each atom until the next call.
+  // Computes the energy sums. sums: [structures], overwritten, in the network's units, added in fp64. parameters:
+  // [num_parameters]. CHECK-fails when lengths disagree. Stores (F + neurons) numbers for each atom until the next
+  // call.
   void Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
 
-  // After Forward of the same parameters and rows, once. slopes: [structures] d loss/d sums. gradients:
-  // [num_parameters], d loss/d parameters is added.
+  // Adds d loss/d parameters to `gradients` [num_parameters]. Call it once after Forward with the same parameters and
+  // rows. slopes: [structures] d loss/d sums.
   void Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
                 absl::Span<T> gradients);
 
-  // Features of these rows in the form that the plan's blocks are computed in, a third of the work of Evaluate, for
-  // those who evaluate the same rows again and again: [TransposedSize(rows)] numbers, 64-byte aligned, overwritten.
+  // Turn stores the features of these rows in the form that the plan's blocks are computed in, for callers that
+  // evaluate the same rows again and again: this is a third of the work of Evaluate. transposed:
+  // [TransposedSize(rows)], 64-byte aligned, overwritten.
   int64_t TransposedSize(const AtomRows<T>& rows) const;
   void Turn(const AtomRows<T>& rows, T* transposed);
 
-  // Forward that keeps nothing. atom_energies: [A], overwritten; may be empty.
+  // Computes the sums as Forward does, but stores nothing for Backward. atom_energies: [A], overwritten; may be empty.
   void Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                 absl::Span<T> atom_energies = {});
 
-  // d energy of each atom / d its x: [A, F], overwritten. What forces begin with.
+  // Computes d energy of each atom / d its x, from which forces follow. x_gradients: [A, F], overwritten.
   void InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> x_gradients);
 
-  // ---- second order, for losses that contain derivatives of the energy; tangent_blocks.h has the formulas
+  // ---- second order, for losses that contain derivatives of the energy; network_fused_tangent.h has the formulas
   //
-  // sums as in Forward; x_gradients: [A, F], overwritten, d energy of each atom / d its x. Keeps what the functions
-  // below need (F + 2 or 3 numbers for each neuron) until the next call of any other.
+  // Computes energy sums (as Forward does) and x_gradients: [A, F], overwritten, d energy of each atom / d its x.
+  // Stores what the functions below need (F + 2 or 3 numbers for each neuron) until the next call of any other method.
   void ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                  absl::Span<T> x_gradients);
-  // After it, of the same parameters and rows, in any order and number. gradients: [num_parameters], added to.
-  // slopes: [structures]: d/d parameters of sum_s slopes[s] sums[s].
+  // Adds to `gradients` [num_parameters] the derivatives of sum_s slopes[s] sums[s] by the parameters. slopes:
+  // [structures]. This method and the two below follow ForwardWithInputGradients with the same parameters and rows, in
+  // any order and any number of times.
   void AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
                           absl::Span<T> gradients);
-  // tangents: [A, F], constants: d/d parameters of sum_a tangents[a] . x_gradients[a], by a tangent forward pass and
-  // its reverse.
+  // Adds to `gradients` the derivatives of sum_a tangents[a] . x_gradients[a] by the parameters, by a tangent forward
+  // pass and its reverse. tangents: [A, F], treated as constants.
   void AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const T> tangents,
                            absl::Span<T> gradients);
-  // Both to the same gradients, at the cost of the tangents alone.
+  // Does the work of both methods above at the cost of AddTangentGradients alone.
   void AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                     absl::Span<const double> slopes, absl::Span<const T> tangents,
                                     absl::Span<T> gradients);
@@ -115,26 +133,26 @@ class NetworkKernel {
  private:
   struct Block {
     int species;
-    int64_t begin;  // row
+    int64_t begin;  // first row
     int count;
   };
-  // Blocks of one gradient buffer, and the parameters of the species that they touch.
+  // A run of blocks that share one gradient buffer, and the parameters of the species that they touch.
   struct Piece {
-    int64_t begin, end;                      // in active_
-    int64_t parameter_begin, parameter_end;  // in the flat parameters
-    int64_t buffer;                          // offset in gradient_buffers_; -1: straight into the gradients
+    int64_t begin, end;                      // range in active_
+    int64_t parameter_begin, parameter_end;  // range in the flat parameters
+    int64_t buffer;                          // offset in gradient_buffers_; -1 adds straight to the caller's gradients
   };
 
-  // What the kept tiles hold.
+  // What the stored tiles hold.
   enum class Kept { kNothing, kValues, kDerivatives };
 
-  // Whether so many atoms are computed as matrices.
+  // True if a call with `num_atoms` atoms takes the GEMM path.
   bool IsWide(int64_t num_atoms) const;
-  // wide_ of so many atoms, with the rounding that is.
+  // (Re)creates `wide_` for this block size, with the current rounding mode.
   void MakeWide(int block_atoms);
-  // And takes the memory of threads, whichever of them will work.
+  // Splits rows into blocks and allocates scratch memory for every worker, whether or not it will get work.
   void CutIntoBlocks(const AtomRows<T>& rows, bool second_order = false);
-  // Atoms of the largest block; blocks that so many atoms of one species become.
+  // BlockAtoms is the size of the largest block, and NumBlocks the number of blocks for `atoms` atoms of one species.
   int BlockAtoms(bool wide) const { return wide ? wide_atoms_ : plan_.block_atoms; }
   int64_t NumBlocks(int64_t atoms, bool wide) const { return (atoms + BlockAtoms(wide) - 1) / BlockAtoms(wide); }
   int num_workers() const { return pool_ ? pool_->num_threads() : 1; }
@@ -143,27 +161,29 @@ class NetworkKernel {
   int64_t TransposedBlockSize(bool wide) const;
   T* EnergiesOf(T* tile) const;
   const T* ParametersOf(const Block& block, absl::Span<const T> parameters) const;
-  // Weights for products, where the blocks are matrices: for all calls after it of the same parameters.
+  // Packs the weights of layers from `first_layer` on if the blocks take the GEMM path; one call serves all later
+  // passes with the same parameters.
   void PrepareWeights(absl::Span<const T> parameters, const AtomRows<T>& rows, bool back, int first_layer);
   void TransposeBlockOf(const Block& block, const AtomRows<T>& rows, T* transposed) const;
-  // Of features at `turned`, which may be the tile; `next` as ForwardTransposedBlock has it.
+  // Runs the forward pass of one block on the features at `transposed`, which may be the tile; `next` is as in
+  // ForwardTransposedBlock.
   void ForwardOf(const Block& block, absl::Span<const T> parameters, const T* transposed, const T* next, T* tile,
                  int worker);
   void BackwardOf(const Block& block, absl::Span<const T> parameters, T* tile, T* gradients, T* x_gradients,
                   int worker);
   void CheckParameters(absl::Span<const T> parameters) const;
-  // Room for so many tiles of `size` numbers.
+  // Makes room for `blocks` stored tiles of `size` numbers each.
   void KeepTiles(int64_t blocks, int64_t size);
-  // And for the workers' own.
+  // Makes room for one scratch tile of `size` numbers per worker.
   void TakeWorkerTiles(int64_t size);
   void AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums);
-  // Slopes and tangents null where there are none.
+  // slopes or tangents may be null.
   void AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes, const T* tangents,
                     absl::Span<T> gradients);
   template <typename Body>
   void ForEach(int64_t n, const Body& body);
-  // Calls body(block's index, worker, d loss/d parameters of its species to add to) for all blocks of networks that do
-  // not rest, pieces in parallel, and adds the sums of the pieces to gradients.
+  // Calls body(block's index, worker, gradient of the block's species to add to) for all blocks of networks that are
+  // not frozen, with pieces in parallel, and adds the sums of the pieces to `gradients`.
   template <typename Body>
   void SumOverBlocks(absl::Span<T> gradients, const Body& body);
   T* KeptTile(int64_t block) { return tiles_.get() + block * kept_tile_size_; }
@@ -180,11 +200,11 @@ class NetworkKernel {
   BlockLayout layout_;
   TangentLayout tangent_layout_;
   ThreadPool* const pool_;
-  const bool suits_matrices_;             // by width
-  std::unique_ptr<NetworkGemm<T>> wide_;  // null until blocks may be matrices
+  const bool suits_matrices_;             // layers are wide enough for kGemm
+  std::unique_ptr<NetworkGemm<T>> wide_;  // null until a block takes the GEMM path
   int wide_atoms_ = kWideAtoms;
   bool rounding_ = false;
-  bool is_wide_ = false;  // the blocks of the last call
+  bool is_wide_ = false;  // form of the last call
   int64_t worker_tile_size_ = 0;
   std::vector<bool> frozen_;  // [species], or empty
   std::vector<Block> blocks_;

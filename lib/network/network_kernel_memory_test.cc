@@ -1,4 +1,4 @@
-// The energy kernel allocates nothing in a step.
+// Checks that NetworkKernel allocates nothing in a step.
 
 #include <malloc.h>
 

@@ -38,7 +38,7 @@ double Activate(Activation activation, double z) {
   return 0;
 }
 
-// One atom's energy, as the formula reads.
+// Computes one atom's energy as the formula reads.
 double PlainEnergy(const NetworkShape& shape, const std::vector<double>& p, int species, const double* x) {
   std::vector<double> h(x, x + shape.num_features);
   for (int l = 0; l < shape.num_layers(); ++l) {
@@ -73,7 +73,7 @@ double PlainLoss(const KernelExample<T>& e, const std::vector<double>& parameter
   return loss;
 }
 
-// sum over atoms of tangents . d energy / d x, by a central difference.
+// Computes sum over atoms of tangents . d energy / d x by a central difference.
 template <typename T>
 double PlainTangentLoss(const KernelExample<T>& e, const std::vector<double>& parameters) {
   const double h = 3e-4;
@@ -92,7 +92,7 @@ double PlainTangentLoss(const KernelExample<T>& e, const std::vector<double>& pa
   return loss / (2 * h);
 }
 
-// Names such as "tanh_f5_7x5".
+// A test case, printed as a name such as "tanh_f5_7x5".
 struct Case {
   std::vector<int64_t> atoms;  // of each species
   int num_features;
@@ -133,18 +133,18 @@ TEST_P(NetworkKernelTest, EnergiesAgreeWithThePlainLoopsOnEveryTarget) {
     kernel32.Forward(e32.parameters, e32.rows(), absl::MakeSpan(single));
     for (int s = 0; s < 4; ++s) {
       EXPECT_NEAR(sums[s], plain[s], 1e-15 * (10 + 3 * e.num_atoms()));
-      EXPECT_NEAR(single[s], plain[s], 1e-6 * (1 + 0.3 * e.num_atoms()));  // errors of atoms add
+      EXPECT_NEAR(single[s], plain[s], 1e-6 * (1 + 0.3 * e.num_atoms()));  // errors of atoms add up
     }
   }
 }
 
-// Features read where they lie give the bits of features that were copied next to each other.
+// Rows that are read through `row` give the bits of rows that were copied next to each other.
 TEST_P(NetworkKernelTest, RowsMayLieAnywhere) {
   const auto check = [&](auto zero) {
     using T = decltype(zero);
     const KernelExample<T> e = MakeKernelExample<T>(Shape(), std::get<0>(GetParam()).atoms, 4);
     const int64_t n = e.rows().num_atoms(), f = e.shape.num_features;
-    // Every second row of a larger table, in turned order.
+    // The rows are every second row of a larger table, in reverse order.
     std::vector<T> table(2 * n * f, std::numeric_limits<T>::quiet_NaN());
     std::vector<int64_t> row(n);
     for (int64_t a = 0; a < n; ++a) {
@@ -182,7 +182,7 @@ TEST_P(NetworkKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
-    std::vector<double> gradients(e.parameters.size(), 2.0), sums(4);  // 2: what is there is added to
+    std::vector<double> gradients(e.parameters.size(), 2.0), sums(4);  // 2, as gradients are added to
     std::vector<float> gradients32(e.parameters.size(), 2.0f);
     NetworkKernel<double> kernel(e.shape);
     kernel.Forward(e.parameters, e.rows(), absl::MakeSpan(sums));
@@ -193,7 +193,7 @@ TEST_P(NetworkKernelTest, GradientsAgreeWithFiniteDifferencesOnEveryTarget) {
     const double size = std::sqrt(static_cast<double>(e.num_atoms()));
     if (first.empty()) {
       first = gradients;
-      // A sample of the parameters, each layer's first and last among them.
+      // Checks a sample of the parameters, with each layer's first and last among them.
       const int64_t step = std::max<int64_t>(1, e.parameters.size() / 60);
       for (int64_t i = 0; i < e.parameters.size(); i += (i + step < e.parameters.size() ? step : 1)) {
         std::vector<double> p = e.parameters;
@@ -237,7 +237,8 @@ TEST_P(NetworkKernelTest, InputGradientsAgreeWithFiniteDifferences) {
   }
 }
 
-// Tangent gradients against differences of the plain loops; the rest against the first order, which is tested above.
+// Compares tangent gradients with differences of the plain loops, and the rest with the first order, which is tested
+// above.
 TEST_P(NetworkKernelTest, SecondOrderAgreesOnEveryTarget) {
   const KernelExample<double> e = MakeKernelExample<double>(Shape(), std::get<0>(GetParam()).atoms, 4);
   const KernelExample<float> e32 = MakeKernelExample<float>(Shape(), std::get<0>(GetParam()).atoms, 4);
@@ -256,7 +257,7 @@ TEST_P(NetworkKernelTest, SecondOrderAgreesOnEveryTarget) {
     EXPECT_EQ(sums, plain_sums);
     EXPECT_EQ(x_gradients, plain_x_gradients);
 
-    // In any order and number.
+    // The three methods may be called in any order and any number of times.
     std::vector<double> tangent(e.parameters.size(), 2.0), twice = tangent, both = tangent;
     kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(tangent));
     kernel.AddEnergyGradients(e.parameters, e.rows(), e.slopes, absl::MakeSpan(energy));
@@ -310,7 +311,7 @@ TYPED_TEST_SUITE(NetworkKernelTypedTest, Types);
 
 TYPED_TEST(NetworkKernelTypedTest, ThreadsDoNotChangeABit) {
   using T = TypeParam;
-  // 31 blocks: more than there are gradient buffers.
+  // 31 blocks are more than there are gradient buffers.
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {1500, 2300, 11}, 50);
   std::vector<std::vector<T>> gradients;
   std::vector<std::vector<double>> sums;
@@ -338,7 +339,7 @@ TYPED_TEST(NetworkKernelTypedTest, ThreadsDoNotChangeABit) {
   }
 }
 
-// Gradients of a network that rests stay as they are; the others are as ever, and so is all that is no gradient.
+// Gradients of a frozen network stay as they are; those of the others and all other results do not change.
 TYPED_TEST(NetworkKernelTypedTest, FrozenNetworksAreLeftAlone) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({3, 10, {12, 6}, Activation::kTanh}, {300, 700, 11}, 50);
@@ -378,7 +379,7 @@ TYPED_TEST(NetworkKernelTypedTest, FrozenNetworksAreLeftAlone) {
   }
 }
 
-// Rounding apart, and with the same bits for any number of threads.
+// Plans agree up to rounding, and each gives the same bits for any number of threads.
 TYPED_TEST(NetworkKernelTypedTest, PlansGiveTheSame) {
   using T = TypeParam;
   const KernelExample<T> e = MakeKernelExample<T>({2, 33, {40, 21}, Activation::kSilu}, {301, 77}, 9);
@@ -425,7 +426,7 @@ TYPED_TEST(NetworkKernelTypedTest, NoAtomsAndNaN) {
   kernel.AddTangentGradients(e.parameters, e.rows(), e.tangents, absl::MakeSpan(gradients));
   EXPECT_EQ(sums, std::vector<double>(2, 0.0));
   EXPECT_EQ(gradients, std::vector<T>(gradients.size(), T(0)));
-  // A run that has diverged is seen, not hidden.
+  // NaN of a diverged run appears in the results.
   e = MakeKernelExample<T>({2, 4, {3}, Activation::kTanh}, {3, 2}, 1);
   e.x[1] = std::numeric_limits<T>::quiet_NaN();
   sums.resize(1);

@@ -1,4 +1,4 @@
-// Networks, atoms and losses for tests of the energy kernel.
+// Random networks, atoms and losses for tests of NetworkKernel.
 
 #ifndef RUTILE_LIB_NETWORK_NETWORK_KERNEL_TESTING_H_
 #define RUTILE_LIB_NETWORK_NETWORK_KERNEL_TESTING_H_
@@ -20,8 +20,8 @@ struct KernelExample {
   std::vector<T> parameters, x;
   std::vector<int64_t> species_offset;
   std::vector<int32_t> structure;
-  std::vector<double> slopes;  // of a loss that is linear in the sums
-  std::vector<T> tangents;     // of one that is linear in the energies' derivatives by x
+  std::vector<double> slopes;  // of a loss that is linear in the sums: d loss/d sums
+  std::vector<T> tangents;     // of a loss that is linear in d energy / d x
 
   AtomRows<T> rows() const { return {x, species_offset, structure}; }
   int64_t num_atoms() const { return species_offset.back(); }

@@ -1,4 +1,4 @@
-// Features that were turned once give the bits of those that are read where they lie.
+// Checks that features that were transposed once give the bits of features that are read where they lie.
 
 #include <cstdint>
 #include <limits>
@@ -30,13 +30,13 @@ void ExpectTheSameBits(const NetworkShape& shape, const std::vector<int64_t>& at
   std::vector<double> sums(4), transposed_sums(4, 99.0);
   std::vector<T> energies(e.num_atoms()), transposed_energies(e.num_atoms());
   kernel.Evaluate(e.parameters, rows, absl::MakeSpan(sums), absl::MakeSpan(energies));
-  // What was in the memory does not matter.
+  // The memory starts as garbage, which must not matter.
   const int64_t size = kernel.TransposedSize(rows), line = 64 / sizeof(T);
   std::vector<T> memory(size + line, std::numeric_limits<T>::quiet_NaN());
   const int64_t place = reinterpret_cast<uintptr_t>(memory.data()) / sizeof(T) % line;
   T* const transposed = memory.data() + (line - place) % line;
   kernel.Turn(rows, transposed);
-  std::vector<int64_t> row(e.num_atoms(), int64_t{1} << 60);  // is not read
+  std::vector<int64_t> row(e.num_atoms(), int64_t{1} << 60);  // garbage: Evaluate does not read it
   rows.row = row;
   rows.transposed = transposed;
   for (int again = 0; again < 2; ++again) {

@@ -29,7 +29,7 @@ at::Tensor Activate(Activation activation, const at::Tensor& z) {
   LOG(FATAL) << "no such activation: " << static_cast<int>(activation);
 }
 
-// The type in which networks run.
+// Returns the type in which networks run.
 at::ScalarType NetworkType(const at::Tensor& parameters, MixedPrecision mixed) {
   switch (mixed) {
     case MixedPrecision::kNone:
@@ -42,8 +42,8 @@ at::ScalarType NetworkType(const at::Tensor& parameters, MixedPrecision mixed) {
   LOG(FATAL) << "no such precision: " << static_cast<int>(mixed);
 }
 
-// The networks of all species. Parameters are split once, as the gradient of one split is one copy, while that of each
-// narrow() is an array of all parameters.
+// The networks of all species. Parameters are split once, because the gradient of one split is one copy, while that of
+// each narrow() is an array of all parameters.
 class Networks {
  public:
   Networks(const NetworkShape& shape, const at::Tensor& parameters, const EagerOptions& eager)
@@ -59,7 +59,7 @@ class Networks {
     pieces_ = parameters.to(type_).split_with_sizes(sizes);
   }
 
-  // Outputs of the network of one species, in the networks' type: [n] of inputs [n, F] of any.
+  // Returns the outputs of the network of one species for inputs [n, F] of any type: [n], in the networks' type.
   at::Tensor Outputs(int species, const at::Tensor& x) const {
     std::vector<at::Tensor> pieces;
     for (int layer = 0; layer < shape_.num_layers(); ++layer) {
@@ -88,7 +88,7 @@ class Networks {
 at::Tensor ReferenceEnergySums(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
                                const Tensor& species_offset, const Tensor& structure, int64_t num_structures,
                                const EagerOptions& eager) {
-  // Finite differences are taken in fp64.
+  // Runs in fp64 if the parameters are fp64, as for finite differences.
   return ReferenceEnergySums(shape, parameters, ToTorch(x, parameters.device()).to(parameters.scalar_type()),
                              species_offset, structure, num_structures, eager);
 }

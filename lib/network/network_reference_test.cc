@@ -1,4 +1,4 @@
-// The kernel against autograd: every activation, awkward shapes, both precisions.
+// Compares the kernel with autograd, for every activation, awkward shapes and both precisions.
 
 #include "lib/network/network_reference.h"
 
@@ -34,13 +34,13 @@ class NetworkReferenceTest : public testing::TestWithParam<std::tuple<Case, Acti
 
 constexpr int kStructures = 5;
 
-// Largest difference, relative to the largest component.
+// Returns the largest difference, relative to the largest component.
 double Difference(const at::Tensor& actual, const at::Tensor& expected) {
   const double scale = std::max(1e-30, expected.abs().max().item<double>());
   return (actual.to(at::kDouble) - expected).abs().max().item<double>() / scale;
 }
 
-// rounding: of factors to bfloat16.
+// rounding: whether factors are rounded to bfloat16.
 template <typename T>
 void CompareWithKernel(const Case& c, Activation activation, double tolerance, NetworkAlgorithm form,
                        bool rounding = false) {
@@ -59,7 +59,7 @@ void CompareWithKernel(const Case& c, Activation activation, double tolerance, N
   for (size_t i = 0; i < x.size(); ++i) tangents.push_back(static_cast<T>(random.Normal()));
   for (int s = 0; s < kStructures; ++s) slopes.push_back(random.Normal());
 
-  // In fp64 on the same (rounded) numbers.
+  // The reference runs in fp64 on the same (rounded) numbers.
   const auto in_double = [](Tensor t) { return ToTorch(std::move(t)).to(at::kDouble); };
   const at::Tensor p = in_double(Tensor::Of(parameters)).requires_grad_();
   const at::Tensor rows = in_double(Tensor::Of<T>(x, {offset.back(), c.num_features})).requires_grad_();
@@ -119,8 +119,8 @@ TEST_P(NetworkReferenceTest, MatricesAgreeInSinglePrecision) {
   CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), kTolerance32, NetworkAlgorithm::kGemm);
 }
 
-// A factor is wrong by 2^-9 of itself at most, a product by 2^-8, and a gradient of the second order goes through up to
-// six products: 2 %, but for what is the difference of larger numbers. Errors of many terms meet: most are far below.
+// A factor is wrong by at most 2^-9 of itself, a product by 2^-8, and a gradient of the second order goes through up to
+// six products: 2 %, except for differences of larger numbers. Errors of many terms cancel, so that most are far below.
 TEST_P(NetworkReferenceTest, MatricesAgreeInMixedPrecision) {
   CompareWithKernel<float>(std::get<0>(GetParam()), std::get<1>(GetParam()), 0.03, NetworkAlgorithm::kGemm,
                            /*rounding=*/true);
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NetworkReferenceTest,
                                           testing::ValuesIn(kActivations)),
                          NameOf);
 
-// Both forms of gradients, with and without whole vectors and rows, around a whole block.
+// Covers both forms of gradients, with and without whole vectors and rows, below and above a whole block.
 INSTANTIATE_TEST_SUITE_P(WideShapes, NetworkReferenceTest,
                          testing::Combine(testing::Values(Case{{1, 127}, 44, {64, 63}}, Case{{128, 1}, 31, {97, 32}},
                                                           Case{{129}, 33, {200, 16}}, Case{{130, 2}, 48, {65, 130}}),

@@ -39,7 +39,7 @@ Compiled CompiledNetwork(const NetworkShape& shape) {
   static auto* const mutex = new absl::Mutex;
   static auto* const compiled = new std::map<std::pair<int, Activation>, Compiled>;
   const absl::MutexLock lock(mutex);
-  // Sizes are not in the source.
+  // The source does not contain sizes, so that networks of equal depth and activation share it.
   Compiled& unit = (*compiled)[{shape.num_layers(), shape.activation}];
   if (unit == nullptr) unit = torch::jit::compile(NetworkScriptSource(shape));
   return unit;

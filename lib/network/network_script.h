@@ -1,4 +1,4 @@
-// The network of a species as TorchScript: source generated from the shape, compiled by LibTorch.
+// Runs the network of one species as TorchScript: the source is generated from the shape and compiled by LibTorch.
 
 #ifndef RUTILE_LIB_NETWORK_NETWORK_SCRIPT_H_
 #define RUTILE_LIB_NETWORK_NETWORK_SCRIPT_H_
@@ -14,12 +14,12 @@ class Tensor;  // headers stay free of LibTorch
 
 namespace rutile {
 
-// "def outputs(x: Tensor, w0: Tensor, b0: Tensor, ...) -> Tensor: ...": [n] of x [n, F], weights [out, in] and biases
-// [out] of each layer, all of one type.
+// Returns the source "def outputs(x: Tensor, w0: Tensor, b0: Tensor, ...) -> Tensor: ...", a function from x [n, F] and
+// each layer's weights [out, in] and biases [out], all of one type, to [n] outputs.
 std::string NetworkScriptSource(const NetworkShape& shape);
 
-// Runs it. Each source is compiled once in the process. pieces: weight and bias of each layer of one species.
-// Differentiable twice. Thread-safe.
+// Compiles the source, once per process, and runs it. pieces: weight and bias of each layer of one species. The result
+// is differentiable twice. Thread-safe.
 at::Tensor ScriptNetworkOutputs(const NetworkShape& shape, const std::vector<at::Tensor>& pieces, const at::Tensor& x);
 
 }  // namespace rutile

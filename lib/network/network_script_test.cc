@@ -1,4 +1,4 @@
-// TorchScript against LibTorch's operations one by one: values, gradients, and gradients of gradients.
+// Compares TorchScript with LibTorch's single operations: values, gradients, and gradients of gradients.
 
 #include "lib/network/network_script.h"
 
@@ -26,7 +26,7 @@ struct Results {
   at::Tensor energies, slopes, gradient, second;
 };
 
-// d (energy of each structure) / d (parameters), and d |d energy / d x|^2 / d (parameters), which forces need.
+// Computes d (energy of each structure) / d (parameters), and d |d energy / d x|^2 / d (parameters), which forces need.
 Results Differentiate(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
                       const EagerOptions& eager) {
   const auto num_atoms = static_cast<int32_t>(x.size(0));
@@ -58,7 +58,7 @@ TEST_P(NetworkScriptTest, AgreesWithEagerToRounding) {
   for (const auto& hidden : {std::vector<int>{7, 5}, {}, {40}}) {
     const NetworkShape shape{2, 6, hidden, GetParam()};
     const at::Tensor parameters = ToTorch(Tensor::Of(InitialNetworkParameters(shape, 5))).clone();
-    // LibTorch compiles anew after it has seen a function run, and sizes change from batch to batch.
+    // LibTorch recompiles a function after it has seen it run, and sizes change from batch to batch.
     for (const int64_t atoms : {12, 12, 12, 7, 30}) {
       const at::Tensor x = at::randn({atoms, 6}, at::kDouble);
       EagerOptions script;
@@ -73,7 +73,7 @@ TEST_P(NetworkScriptTest, AgreesWithEagerToRounding) {
   }
 }
 
-// The rounding of bfloat16, 2^-9, some of it several times; and the same in both forms.
+// The tolerance is the rounding of bfloat16, 2^-9, some of it several times; script and operations round alike.
 TEST_P(NetworkScriptTest, MixedPrecisionRoundsNetworksAlone) {
   at::manual_seed(3);
   const NetworkShape shape{2, 6, {16, 16}, GetParam()};
@@ -90,7 +90,7 @@ TEST_P(NetworkScriptTest, MixedPrecisionRoundsNetworksAlone) {
       EXPECT_EQ(actual.gradient.scalar_type(), at::kFloat);
       EXPECT_EQ(actual.slopes.scalar_type(), at::kFloat);
       EXPECT_LT(Difference(actual.energies, expected.energies), 0.02);
-      EXPECT_GT(Difference(actual.energies, expected.energies), 1e-5);  // it was bfloat16
+      EXPECT_GT(Difference(actual.energies, expected.energies), 1e-5);  // output was bfloat16
       EXPECT_LT(Difference(actual.slopes, expected.slopes), 0.05);
       EXPECT_LT(Difference(actual.gradient, expected.gradient), 0.05);
       EXPECT_LT(Difference(actual.second, expected.second), 0.1);

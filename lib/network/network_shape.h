@@ -1,4 +1,4 @@
-// The shape of the per-species networks of a potential, and where their parameters lie in one flat array.
+// Describes the shape of the per-species networks of a potential, and where their parameters lie in one flat array.
 
 #ifndef RUTILE_LIB_NETWORK_NETWORK_SHAPE_H_
 #define RUTILE_LIB_NETWORK_NETWORK_SHAPE_H_
@@ -12,21 +12,22 @@
 
 namespace rutile {
 
-// mtanh = 1.7159 tanh(2x/3), twist = mtanh + 0.1 x (aenet, ext/feedforward.f90); silu = x / (1 + exp(-x)).
+// The activations of hidden layers: mtanh = 1.7159 tanh(2x/3), twist = mtanh + 0.1 x (aenet, ext/feedforward.f90), silu
+// = x / (1 + exp(-x)).
 enum class Activation { kLinear, kTanh, kSigmoid, kMtanh, kTwist, kSilu };
 
 absl::StatusOr<Activation> ParseActivation(absl::string_view name);
 absl::string_view ActivationName(Activation activation);
 
-// One network for each species: num_features -> hidden[0] -> ... -> 1, activation on hidden layers, linear output.
-// Flat layout: for each species, for each layer, W [out, in] row-major, then b [out].
+// There is one network for each species: num_features -> hidden[0] -> ... -> 1, with the activation on hidden layers
+// and a linear output. The flat layout is: for each species, for each layer, W [out, in] row-major, then b [out].
 struct NetworkShape {
   int num_species = 1;
   int num_features = 1;
   std::vector<int> hidden = {15, 15};
   Activation activation = Activation::kTanh;
 
-  // INVALID_ARGUMENT naming --hidden: a layer without nodes or with more than 4096, more than 16 layers.
+  // INVALID_ARGUMENT naming --hidden: a layer has no nodes or more than 4096, or there are more than 16 layers.
   absl::Status Validate() const;
 
   int num_layers() const { return static_cast<int>(hidden.size()) + 1; }

@@ -1,12 +1,12 @@
-// Matrix products over the rows of a tile, for kernels that Highway compiles for each instruction set: weights times
-// rows, outer products summed over atoms, and transposition. energy_blocks.h explains tiles.
+// Matrix products over the rows of a tile: weights times rows, outer products summed over atoms, and transposition.
+// network_fused.h explains tiles. Highway compiles this file once for each instruction set.
 //
-// A product keeps kRows rows of kVecs vectors of atoms in registers. Gradients, outer products summed over atoms, have
-// two forms (BlockLayout::gradients):
+// A product keeps kRows rows of kVecs vectors of atoms in registers. Gradients, which are outer products summed over
+// atoms, have two forms (GradientForm):
 //
-//   lanes   vectors lie along the atoms, and their lanes are added up at the end
-//   turned  vectors lie along the inputs, which are turned about their diagonal first; the atoms are the depth of the
-//           product and no lanes are added up, but what inputs leave of a vector is lost
+//   lanes       vectors lie along the atoms, and a horizontal sum over lanes ends each element
+//   transposed  inputs are transposed first, so that vectors lie along the inputs and atoms are the depth of the
+//               product: no horizontal sums, but lanes are wasted where inputs do not fill the last vector
 
 // Read again for each target.
 #if defined(RUTILE_LIB_NETWORK_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -31,22 +31,22 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 using VecOf = hn::Vec<hn::ScalableTag<T>>;
 
-// Rows and vectors that a product keeps in registers: AVX-512 has 32 of them, the others 16. Measured, too: 8 x 2 runs
-// at the core's peak where 4 x 4 reaches 80 % of it (Zen 4, gcc 12).
+// Rows and vectors that a product keeps in registers: AVX-512 has 32 registers, the others 16. Measured: 8 x 2 runs at
+// the core's peak where 4 x 4 reaches 80 % of it (Zen 4, gcc 12).
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 constexpr int kVecs = 2;
 constexpr int kGradientRows = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr int kGradientColumns = 4;
 
-// At most so many numbers in a vector.
+// The most elements that a vector of any target holds.
 template <typename T>
 constexpr int MaxLanes() {
   return 64 / static_cast<int>(sizeof(T));
 }
 
-// Calls tile.Run<R, V>(first row) until `count` rows are done, kRows at a time. The rest goes by powers of two, but all
-// at once where one row lacks: few rows wait for their sums, so that 4 + 2 + 1 take longer than 7. (Each R is code that
-// every product has.)
+// Calls tile.Run<R, V>(first row) until `count` rows are done, kRows at a time. The remainder goes by powers of two,
+// except that kRows - 1 rows are done at once: with few rows the sums wait for each other, so that 4 + 2 + 1 take
+// longer than 7. (Each R instantiates every product once more.)
 template <int V, class Tile>
 HWY_INLINE void ForRows(int count, const Tile& tile) {
   int r = 0;
@@ -70,7 +70,7 @@ HWY_INLINE void SetZero(VecOf<T> (&acc)[R][V]) {
   }
 }
 
-// acc[r][v] += sum over i < count of w[r * row_step + i * step] in[i * in_step + v], for R rows and V vectors.
+// Adds sum over i < count of w[r * row_step + i * step] in[i * in_step + v] to acc[r][v], for R rows and V vectors.
 template <int R, int V, typename T>
 HWY_INLINE void AddProduct(const T* HWY_RESTRICT w, int64_t row_step, int64_t step, int count, const T* in,
                            int64_t in_step, VecOf<T> (&acc)[R][V]) {
@@ -86,7 +86,7 @@ HWY_INLINE void AddProduct(const T* HWY_RESTRICT w, int64_t row_step, int64_t st
   }
 }
 
-// sum_i w[r * row_step + i * step] in[i] for `rows` rows r and `depth` rows of a tile.
+// Describes the product sum_i w[r * row_step + i * step] in[i] for `rows` rows r and `depth` rows of a tile.
 template <typename T>
 struct Product {
   const T* w;
@@ -95,7 +95,8 @@ struct Product {
   const T* in;
 };
 
-// ends.Begin<R, V>(r, acc) says what is added to, ends.End<R, V>(r, acc) what becomes of the sums.
+// Computes R rows of a product. ends.Begin<R, V>(r, acc) initializes the sums, and ends.End<R, V>(r, acc) consumes
+// them.
 template <typename T, class Ends>
 struct ProductTile {
   const Product<T>& product;
@@ -116,7 +117,7 @@ HWY_INLINE void Multiply(const Product<T>& product, const Ends& ends) {
   ForRows<V>(product.rows, ProductTile<T, Ends>{product, ends});
 }
 
-// out[i] = sum over lanes of v[i], for four vectors.
+// Sums the lanes of each of four vectors: out[i] = sum over lanes of v[i].
 #if HWY_TARGET == HWY_SCALAR
 template <class D, typename T>
 HWY_INLINE void SumLanes4(D, const hn::Vec<D>* v, T* out) {
@@ -149,7 +150,7 @@ HWY_INLINE void SumLanes4(D d, const hn::Vec<D>* v, double* out) {
 }
 #endif
 
-// sums[o] += sum over n atoms of rows[o].
+// Adds the sum over n atoms of rows[o] to sums[o], for `count` rows.
 template <typename T>
 HWY_INLINE void AddRowSums(int n, const T* rows, int count, T* sums) {
   const hn::ScalableTag<T> d;
@@ -176,7 +177,8 @@ struct OuterProduct {
   const T* in[Pairs];
 };
 
-// For R outputs from o and four inputs from i. `columns` of those four exist; the others repeat the last.
+// Computes R outputs from o on for four inputs from i on. Only `columns` of these inputs exist; the others repeat the
+// last.
 template <int R, typename T, int Pairs>
 HWY_INLINE void GradientTile(int n, const OuterProduct<T, Pairs>& product, int o, int i, int columns,
                              int64_t num_inputs, T* gradient) {
@@ -213,11 +215,12 @@ HWY_INLINE void GradientTile(int n, const OuterProduct<T, Pairs>& product, int o
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Numbers of one row that are turned together: 16 bytes.
+// The number of elements of one row that are transposed together: 16 bytes.
 template <typename T>
 constexpr int kTurnColumns = 16 / sizeof(T);
 
-// kTurnColumns numbers of each of the rows in[0], in[kTurnColumns], in[2 kTurnColumns], ..., one behind the other.
+// Loads kTurnColumns elements of each of the rows in[0], in[kTurnColumns], in[2 kTurnColumns], ..., one after the
+// other.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadPieces(D d, const T* const* in, int64_t column) {
   if constexpr (hn::MaxLanes(d) == kTurnColumns<T>) {
@@ -229,8 +232,8 @@ HWY_INLINE hn::Vec<D> LoadPieces(D d, const T* const* in, int64_t column) {
   }
 }
 
-// As many rows as a vector has lanes, which may lie anywhere: kTurnColumns columns of them become as many vectors,
-// rows of out, `to` apart. Shuffles stay within 16 bytes.
+// Transposes kTurnColumns columns of as many rows as a vector has lanes; the rows may lie anywhere. The result is
+// kTurnColumns vectors, stored as rows of `out`, `to` elements apart. Shuffles stay within 16 bytes.
 template <class D>
 HWY_INLINE void Turn(D d, const float* const* in, int64_t column, float* out, int64_t to) {
   const hn::Repartition<double, D> dd;
@@ -251,7 +254,7 @@ HWY_INLINE void Turn(D d, const double* const* in, int64_t column, double* out, 
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + to);
 }
 
-// Rows from r on while there are as many as d has lanes; returns the first that is left.
+// Transposes rows from r on, as many at a time as d has lanes, and returns the first row that is left.
 template <class D, typename T, class In>
 HWY_INLINE int TurnRows(D d, const In& in, int r, int rows, int columns, T* out, int64_t to) {
   constexpr int kRows = hn::MaxLanes(D());
@@ -272,7 +275,7 @@ HWY_INLINE int TurnRows(D d, const In& in, int r, int rows, int columns, T* out,
 }
 #endif
 
-// out[c, r] = in(r)[c]: in(r) tells where row r lies.
+// Sets out[c, r] = in(r)[c], where in(r) returns a pointer to row r.
 template <typename T, class In>
 HWY_INLINE void TransposeRows(const In& in, int rows, int columns, T* out, int64_t to) {
   int r = 0;
@@ -286,13 +289,13 @@ HWY_INLINE void TransposeRows(const In& in, int rows, int columns, T* out, int64
   }
 }
 
-// out[c, r] = in[r, c].
+// Sets out[c, r] = in[r, c].
 template <typename T>
 HWY_INLINE void Transpose(const T* in, int rows, int columns, int64_t from, T* out, int64_t to) {
   TransposeRows([=](int64_t r) { return in + r * from; }, rows, columns, out, to);
 }
 
-// V vectors of inputs, `columns` of which exist, times R outputs: their gradients += the product over n atoms.
+// Adds to the gradients of R outputs the product over n atoms for V vectors of inputs, of which `columns` exist.
 template <typename T, int Pairs>
 struct TransposedTile {
   int n, columns;
@@ -333,7 +336,7 @@ struct TransposedTile {
   }
 };
 
-// `columns` inputs in V vectors, all outputs.
+// Adds the gradients of all outputs for `columns` inputs in V vectors.
 template <int V, typename T, int Pairs>
 HWY_INLINE void AddTransposedColumns(int n, const OuterProduct<T, Pairs>& product, int i, int columns, int outputs,
                                      int inputs, T* gradient) {
@@ -361,15 +364,16 @@ HWY_NOINLINE void AddTransposedProducts(int n, const OuterProduct<T, Pairs>& pro
   }
 }
 
-// Measured: with AVX-512 the turned form is 1.3 to 1.6 times as fast (2 to 3 times for few atoms) where little of a
-// vector is lost, with AVX2 it gains for few atoms of wide layers, and with SSE4 nothing.
+// Chooses the form of a layer's gradients. Measured: with AVX-512 the transposed form is 1.3 to 1.6 times as fast (2 to
+// 3 times for few atoms) where few lanes are wasted; with AVX2 it gains for few atoms of wide layers, and with SSE4
+// nothing.
 HWY_INLINE bool IsTransposed(GradientForm form, int outputs, int inputs, int lanes) {
   if (form != GradientForm::kAuto) return form == GradientForm::kTransposed;
   if (HWY_TARGET == HWY_AVX3) return outputs >= 16 && (inputs >= 32 || inputs % lanes == 0);
   return HWY_TARGET == HWY_AVX2 && outputs >= 64 && inputs >= 64;
 }
 
-// gradient: [outputs, inputs], added to. `n` atoms and zeros up to whole vectors of deltas.
+// Adds outer products to `gradient` [outputs, inputs]. The rows of deltas hold n atoms, then zeros up to whole vectors.
 template <typename T, int Pairs>
 HWY_INLINE void AddOuterProducts(int n, const OuterProduct<T, Pairs>& product, int outputs, int inputs,
                                  GradientForm form, T* gradient) {

@@ -16,14 +16,14 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// R rows of A with V vectors of a panel: each sum in a lane of its own.
+// Multiplies R rows of A with V vectors of a panel; each sum stays in one lane.
 template <typename T>
 struct PanelTile {
   const T* a;
   int64_t stride;
   int columns;
   const T* panel;
-  int width;  // rows of B in these vectors
+  int width;  // rows of B in V vectors
   int64_t sums_stride;
   double* sums;
 

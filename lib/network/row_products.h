@@ -1,9 +1,9 @@
-// Products of the rows of two tall matrices, C = A B^T, where B stays for many A: gradients of a tile of training
-// structures with those of the tests that are held.
+// Multiplies the rows of two tall matrices, C = A B^T, where B is packed once and used with many A. For influence, A
+// holds the gradients of a tile of training structures and B those of the tests.
 //
-// A sum over columns is made in blocks of kProductBlock columns, in the type of the rows, and blocks are added in fp64.
-// Each element of C is computed in the same order whatever the shape of A and B: tiles and threads do not change the
-// bits.
+// A sum over columns is computed in blocks of kProductBlock columns, in the type of the rows, and blocks are added in
+// fp64. Each element of C is computed in the same order whatever the shapes of A and B, so that tiles and threads do
+// not change the bits.
 
 #ifndef RUTILE_LIB_NETWORK_ROW_PRODUCTS_H_
 #define RUTILE_LIB_NETWORK_ROW_PRODUCTS_H_
@@ -17,28 +17,28 @@ namespace rutile {
 
 inline constexpr int64_t kProductBlock = 256;
 
-// Columns [begin, end).
+// The columns [begin, end).
 struct ColumnRange {
   int64_t begin = 0, end = 0;
   int64_t size() const { return end - begin; }
 };
 
-// B [rows, columns], its rows interleaved as the product reads them: panels of kWidth rows, of each column one after
-// the other; the last panel is filled with zeros. T is float or double.
+// Stores B [rows, columns] as the product reads it: panels of kWidth rows, interleaved column by column; the last panel
+// is padded with zero rows. T is float or double.
 template <typename T>
 class PackedRows {
  public:
   static constexpr int64_t kWidth = 128 / sizeof(T);
 
   PackedRows() = default;
-  // All zero.
+  // Creates a matrix of zeros.
   PackedRows(int64_t rows, int64_t columns);
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  // Sets a part of a row from `column` on. Rows of different panels may be set by different threads at once.
+  // Sets a part of a row from `column` on. Different threads may set rows of different panels at the same time.
   void Set(int64_t row, int64_t column, absl::Span<const T> values);
-  // [kWidth] each from `column` on.
+  // Returns the panel from `column` on; each column has kWidth elements.
   const T* panel(int64_t panel, int64_t column) const { return data_.get() + (panel * columns_ + column) * kWidth; }
 
  private:
@@ -49,8 +49,8 @@ class PackedRows {
   std::unique_ptr<T[], Free> data_;
 };
 
-// sums[i, j] += sum over k < columns of a[i, k] b[j, first_column + k], for i < rows and all rows j of b. a: rows of
-// `stride` numbers; sums: [rows, b.rows()]. CHECK-fails where columns reach beyond b.
+// Adds sum over k < columns of a[i, k] b[j, first_column + k] to sums[i, j], for i < rows and all rows j of b. a: rows
+// of `stride` elements; sums: [rows, b.rows()]. CHECK-fails where columns reach beyond b.
 void AddRowProducts(int64_t rows, const float* a, int64_t stride, int64_t columns, const PackedRows<float>& b,
                     int64_t first_column, double* sums);
 void AddRowProducts(int64_t rows, const double* a, int64_t stride, int64_t columns, const PackedRows<double>& b,

@@ -34,7 +34,8 @@ class RowProductsTest : public ::testing::Test {
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(RowProductsTest, Types);
 
-// Below, at and above groups of rows, panels and blocks of columns; small integers, so that sums are exact.
+// Covers sizes below, at and above groups of rows, panels and blocks of columns, with small integers, so that sums are
+// exact.
 TYPED_TEST(RowProductsTest, EqualsThePlainLoopOnEveryTarget) {
   using T = TypeParam;
   struct Case {
@@ -80,7 +81,7 @@ TYPED_TEST(RowProductsTest, BlocksAreAddedInDoublePrecision) {
   }
   double sum = 0;
   AddRowProducts(1, a.data(), columns, columns, Pack(b, 1, columns), 0, &sum);
-  // A block of 256 terms loses at most 256 roundings, on average few.
+  // A block of 256 terms loses at most 256 roundings, and few on average.
   EXPECT_NEAR(sum, expected, 16 * std::numeric_limits<T>::epsilon() * size / std::sqrt(40));
 }
 

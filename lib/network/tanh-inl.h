@@ -1,8 +1,8 @@
-// Hyperbolic tangent of a vector, for kernels that Highway compiles for each instruction set.
+// Computes the hyperbolic tangent of a SIMD vector. Highway compiles this file once for each instruction set.
 //
-// fp32: x P(x^2) / Q(x^2) with P and Q of degree 4, our own minimax fit of the relative error (2.1e-8) on |x| <= 9.02,
-// beyond which the result rounds to 1; within 7 units in the last place. fp64: from e^(2|x|) - 1, so that small x lose
-// nothing; within 3 units (tanh_test measures both). NaN stays NaN.
+// fp32 uses x P(x^2) / Q(x^2) with P and Q of degree 4, our own minimax fit of the relative error (2.1e-8) on |x| <=
+// 9.02, beyond which the result rounds to 1; errors are within 7 units in the last place. fp64 uses e^(2|x|) - 1, so
+// that small x lose no digits; errors are within 3 units (tanh_test measures both). NaN stays NaN.
 
 // Read again for each target.
 #if defined(RUTILE_LIB_NETWORK_TANH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -46,7 +46,8 @@ HWY_INLINE hn::Vec<D> FastTanh(D d, hn::Vec<D> x) {
   const auto magic = hn::Set(d, 6755399441055744.0);
   const auto shifted = hn::MulAdd(y, hn::Set(d, 1.4426950408889634), magic);
   const auto n = hn::Sub(shifted, magic);
-  auto r = hn::NegMulAdd(n, hn::Set(d, 6.93147180369123816490e-01), y);  // ln2, its upper 33 bits: n * it is exact
+  // the upper 33 bits of ln2: n times it is exact
+  auto r = hn::NegMulAdd(n, hn::Set(d, 6.93147180369123816490e-01), y);
   r = hn::NegMulAdd(n, hn::Set(d, 1.90821492927058770002e-10), r);
   const auto power = hn::BitCast(d, hn::ShiftLeft<52>(hn::Add(hn::BitCast(di, shifted), hn::Set(di, int64_t{1023}))));
   // e^r - 1 by Taylor's series: |r| <= 0.3466, and the first term left out is 1.2e-17 of the sum.

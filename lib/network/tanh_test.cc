@@ -1,4 +1,4 @@
-// Of lib/network/tanh-inl.h: error in units of the last place on every instruction set of this machine.
+// Measures the error of lib/network/tanh-inl.h in units in the last place, on every instruction set of this machine.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/network/tanh_test.cc"
@@ -47,7 +47,7 @@ class TanhTest : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(TanhTest, Types);
 
-// Every size from 1e-30 to 30, both signs.
+// Tests every magnitude from 1e-30 to 30 with both signs.
 template <typename T>
 std::vector<T> Arguments() {
   std::vector<T> x;

@@ -28,7 +28,8 @@ AtomRows<T> Rows(const Tensor& features, const NamedTensors& batch) {
           batch.At("row").values<int64_t>()};
 }
 
-// number: bytes of one. part: of the networks, what is done in the scope. Each row of features is read once.
+// Counts operations and bytes of a scope for profiles. number: bytes of one number. part: the part of the networks'
+// cost that the scope computes. Each row of features is read once.
 void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const NetworkShape& shape, int64_t number,
                 int64_t NetworkCost::*part) {
   if (!scope.is_on()) return;
@@ -38,8 +39,9 @@ void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const Netw
   scope.Add(Counter::kBytes, atoms * shape.num_features * number);
 }
 
-// row[i] = first + i, structure[i] = s for i < count. Runs are of a few atoms, for which loops of any length are slow:
-// four are written at a time, past count too where there is room, since the next run comes to lie there.
+// Sets row[i] = first + i and structure[i] = s for i < count. Runs have a few atoms, for which loops of variable length
+// are slow: four elements are written at a time, past `count` too where there is room, since the next run overwrites
+// these.
 inline void WriteRun(int64_t first, int32_t s, int64_t count, int64_t room, int64_t* row, int32_t* structure) {
   constexpr int64_t kRun = 4;
   int64_t begin = 0;
@@ -63,7 +65,7 @@ int64_t NextNumber() {
 template <typename T>
 struct AtomisticTask::Native {
   Native(const NetworkShape& shape, ThreadPool* pool) : kernel(shape, pool) {}
-  // Features of a batch that is evaluated, as the kernel wants them; null where they are not kept.
+  // Returns the transposed features of an evaluated batch, or null if the cache has no room for them.
   const T* Transposed(const AtomRows<T>& rows, absl::Span<const int64_t> examples) {
     const T* const kept = evaluated.Find(examples);
     if (kept != nullptr) return kept;
@@ -75,7 +77,7 @@ struct AtomisticTask::Native {
   NetworkKernel<T> kernel;
   FeatureCache<T> evaluated{kKeptBytes};
   std::vector<double> sums;    // [B] sums of network outputs
-  std::vector<double> errors;  // [B] of the energy per atom, eV
+  std::vector<double> errors;  // [B] errors of the energy per atom, eV
 };
 
 AtomisticTask::AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model)
@@ -94,7 +96,7 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   const ProfileScope scope(Stage::kSetup);
   CHECK(options.loss.force_weight == 0 && options.loss.stress_weight == 0) << "that is ForceTask's";
   RETURN_IF_ERROR(CheckPrecision(options));
-  // Kept standardized, in rows_: the source computes them once for the statistics and once for the rows.
+  // Features are stored standardized, in rows_: the source computes them once for the statistics and once for the rows.
   ASSIGN_OR_RETURN(const FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                        /*cached=*/false, options.num_threads));
   ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
@@ -149,7 +151,7 @@ void AtomisticTask::SetPlan(const KernelPlan& plan) {
     native->kernel.SetPlan(plan);
     if (options_.mixed_precision) native->kernel.SetRounding(true);
     native->kernel.Reserve(largest_.species_atoms, /*second_order=*/false);
-    native->evaluated.Clear();  // of other blocks
+    native->evaluated.Clear();  // transposed for the blocks of the old plan
   };
   if (native64_ != nullptr) set(native64_.get());
   if (native32_ != nullptr) set(native32_.get());
@@ -166,7 +168,7 @@ NamedTensors AtomisticTask::State() const {
 absl::Status AtomisticTask::SetState(const NamedTensors& state) {
   if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return example_errors_.SetState(state);
   ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
-  // Without the plan: where nothing else is kept there are no errors either.
+  // If the state has nothing but the plan, there are no errors to restore.
   RETURN_IF_ERROR(example_errors_.SetState(state.size() == 1 ? NamedTensors() : state));
   SetPlan(plan);
   return absl::OkStatus();

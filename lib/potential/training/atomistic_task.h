@@ -1,8 +1,8 @@
-// Learning energies alone on cached features: the Task behind `train` where nothing else is wanted. (ForceTask can all
-// of it, and more.)
+// Trains a potential on energies alone, from cached features: the Task that `train` uses when neither forces nor stress
+// are learned. (ForceTask can do this too, but is slower at it.)
 //
-// Term "energy": the squared error of each structure's energy per atom (or Huber's function of the error), in
-// (eV/atom)^2, one count per structure. The loss is its mean or, as aenet has it, the root of its mean.
+// It has one term, "energy": the squared error of each structure's energy per atom (or Huber's function of the error),
+// in (eV/atom)^2, with one count per structure. The loss is the mean of this or, as in aenet, the root of the mean.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_ATOMISTIC_TASK_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_ATOMISTIC_TASK_H_
@@ -33,9 +33,9 @@ namespace rutile {
 
 class AtomisticTask : public Task {
  public:
-  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy).
-  // `data` is copied (it shares its files). Errors of AtomisticModel::Create and FeatureSource::Create; CHECK-fails
-  // when the options weigh forces or stress.
+  // Creates a task on `data`, which is copied (copies share its files). Statistics, scales and atomic energies come
+  // from `train` alone: indices of structures, each with an energy. Errors are those of AtomisticModel::Create and
+  // FeatureSource::Create; CHECK-fails when the options weigh forces or stress.
   static absl::StatusOr<std::unique_ptr<AtomisticTask>> Create(const AtomicData& data,
                                                                const AtomisticTaskOptions& options,
                                                                absl::Span<const int64_t> train);
@@ -43,19 +43,19 @@ class AtomisticTask : public Task {
 
   int64_t num_examples() const override { return data_.num_structures(); }
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
-  // Tensors: row i64 [A], where in the task's own features an atom's are, so that none is copied; atoms of one species
-  // next to each other; species_offset i64 [species + 1], whose last is A; structure i32 [A]; num_atoms f64 [B]; target
-  // f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64 [1], this task's
-  // number. What it made of the same examples before is left as it is.
+  // Makes a batch of these tensors: row i64 [A], the rows of the atoms among the task's own features, which are not
+  // copied, sorted by species; species_offset i64 [species + 1], whose last element is A; structure i32 [A]; num_atoms
+  // f64 [B]; target f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64
+  // [1], this task's number. A batch that this task made of the same examples is left as it is.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
-  // With x [A, F], the standardized features of its rows.
+  // Adds x [A, F], the standardized features of the batch's rows.
   NamedTensors CompleteBatch(const NamedTensors& batch) const override;
-  // With a preset other than default.
+  // Reserves memory with every preset except `default`.
   void ReserveBatch(NamedTensors* batch) const override;
 
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                       absl::Span<const int64_t> examples) override;
-  // With preset max-autotune the kernel's plan belongs to it: a resumed run keeps its bits.
+  // With preset max-autotune the state includes the kernel's plan, so that a resumed run computes the same bits.
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
@@ -73,16 +73,17 @@ class AtomisticTask : public Task {
                          const EagerOptions& eager) const override;
   absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // Through NetworkKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  // Computes gradients by NetworkKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
-  // Networks that rest as a whole are left out.
+  // Leaves out networks all of whose slices are frozen.
   void SetFrozen(const std::vector<bool>& slices) override;
   void SetMixedPrecision(bool on) override { mixed_is_on_ = on; }
 
   int num_metric_sums() const override { return 3; }
-  // Features of the batches that are evaluated first, up to 64 MiB of them, are kept in the form that the kernel reads,
-  // for when the same batches come again (validation); others are read where they lie. Results do not depend on it.
+  // Evaluates by NetworkKernel. Up to 64 MiB of transposed features are cached, for the batches that are evaluated
+  // first, because validations evaluate the same batches again; other features are read where they lie. Results do not
+  // depend on the cache.
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
   std::vector<Metric> Metrics(
@@ -94,26 +95,28 @@ class AtomisticTask : public Task {
 
   const AtomisticModel& model() const { return model_; }
 
-  // What the preset did, for people; "" where there is nothing to say.
+  // Describes to people what the preset did; "" if there is nothing to say.
   const std::string& compile_message() const { return compile_message_; }
 
  private:
   template <typename T>
-  struct Native;  // the kernel and its scratch memory, of the parameters' type
+  struct Native;  // the kernel and its scratch memory, for one type of parameters
 
   AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model);
   void FillExamples();
-  // Whether it was this task that made the batch, of these examples: MakeBatch has nothing to do, as in validations.
+  // True if this task made the batch of these examples, as in repeated validations, so that MakeBatch has nothing to
+  // do.
   bool IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const;
   absl::Status Standardize(const FeatureSource& features);
   template <typename Source, typename T>
   absl::Status StandardizeInto(const FeatureSource& features, T* rows) const;
-  // What options_.compile asks for.
+  // Does what the preset in options_.compile asks for.
   template <typename T>
   absl::Status Prepare(Native<T>* native, absl::Span<const int64_t> train);
-  // And the memory that it needs for the largest batch.
+  // Sets the plan and reserves the memory of the largest batch.
   void SetPlan(const KernelPlan& plan);
-  // Error of the energy per atom of each structure, eV: what a forward pass gives, in training one that is kept.
+  // Computes the error of the energy per atom of each structure, eV. In training (`keep`) the forward pass stores what
+  // Backward needs.
   template <typename T>
   void Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const;
   template <typename T>
@@ -125,8 +128,8 @@ class AtomisticTask : public Task {
   const AtomisticModel model_;
   const ErrorLoss energy_loss_;
   ExampleErrors example_errors_;
-  const int64_t number_;  // among the tasks of this process
-  // What batches are made of, each in one place, so that a batch takes few misses of the cache.
+  const int64_t number_;  // identifies this task among those of the process
+  // The numbers of one structure that batches are made of, side by side, so that making a batch costs few cache misses.
   struct Example {
     double num_atoms, target, weight;
     bool has_energy;
@@ -135,9 +138,9 @@ class AtomisticTask : public Task {
   Tensor rows_;                       // [A, F] standardized, in the parameters' type; by structure, then by species
   std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
   std::unique_ptr<ThreadPool> pool_;
-  LargestBatch largest_;  // with a preset other than default
+  LargestBatch largest_;  // set with every preset except `default`
   std::string compile_message_;
-  bool mixed_is_on_ = true;  // where options_.mixed_precision
+  bool mixed_is_on_ = true;  // counts only with options_.mixed_precision
   std::unique_ptr<Native<float>> native32_;
   std::unique_ptr<Native<double>> native64_;
 };

@@ -1,4 +1,4 @@
-// The definition of AtomisticTask's loss. A file of its own, so that LibTorch is included in one place only.
+// Defines AtomisticTask's loss. It has a file of its own, so that LibTorch is included in one place only.
 
 #include <ATen/ATen.h>
 

@@ -63,7 +63,7 @@ class AtomisticTaskGradientTest : public ::testing::TestWithParam<Case> {};
 TEST_P(AtomisticTaskGradientTest, AgreesWithAutogradAndFiniteDifferences) {
   AtomisticTaskOptions options;
   options.loss.kind = GetParam().loss;
-  options.loss.energy_delta = 0.3;  // some errors on either side
+  options.loss.energy_delta = 0.3;  // errors fall on both sides of it
   options.activation = GetParam().activation;
   options.hidden = GetParam().hidden;
   options.precision = GetParam().precision;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, AtomisticTaskGradientTest,
                                            Case{LossKind::kRmse, Activation::kTwist, {10}, DType::kF64},
                                            Case{LossKind::kMse, Activation::kLinear, {}, DType::kF64}));
 
-// testdata/potential/training_trace.json: features, scales, losses, gradients and weights of a short training.
+// Follows testdata/potential/training_trace.json: features, scales, losses, gradients and weights of a short training.
 TEST(AtomisticTaskTest, FollowsTheGoldenTraining) {
   const GoldenTraining golden = ReadGoldenTraining();
   const std::unique_ptr<const Descriptor> descriptor = MakeDescriptor(golden.descriptor, AngularMethod::kMoments);
@@ -140,7 +140,7 @@ TEST(AtomisticTaskTest, FollowsTheGoldenTraining) {
       norm += x * x;
     }
     EXPECT_NEAR(std::sqrt(norm), step.gradient_norm, 1e-9);
-    ++t;  // Adam as the paper has it
+    ++t;  // Adam as in its paper
     for (size_t i = 0; i < p.size(); ++i) {
       mean[i] = golden.beta1 * mean[i] + (1 - golden.beta1) * g[i];
       square[i] = golden.beta2 * square[i] + (1 - golden.beta2) * g[i] * g[i];
@@ -170,8 +170,7 @@ TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
   EXPECT_EQ(a[0].ToDoubles(), b[0].ToDoubles());
 }
 
-// A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
-// A network that rests as a whole costs no gradient, half of one is worked out as ever; sums know nothing of it.
+// A network that is frozen as a whole has no gradient, a half-frozen one has all of it; sums do not depend on freezing.
 TEST(AtomisticTaskTest, FrozenNetworksAreLeftOut) {
   AtomisticTaskOptions options;
   options.precision = DType::kF64;
@@ -230,7 +229,7 @@ TEST(AtomisticTaskTest, PartsAddUp) {
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-12 * size);
 }
 
-// The model file says the same energies as the task that wrote it.
+// The written model file predicts the energies of the task that wrote it.
 TEST(AtomisticTaskTest, ModelPredictsWhatTheTaskEvaluates) {
   const AtomicData data = Tio2(DType::kF64);
   AtomisticTaskOptions options;
@@ -266,7 +265,7 @@ TEST(AtomisticTaskTest, BatchesReuseMemoryAndStepsAllocateNothing) {
   std::vector<double> metric_sums(task->num_metric_sums());
   TermSums sums(1);
   NamedTensors batch, evaluated;
-  // The largest batch comes first: later ones fit into its memory, however many atoms they have.
+  // The largest batch comes first: later ones fit into its memory, whatever their number of atoms.
   int64_t largest = 0;
   for (int64_t s = 0; s < data.num_structures(); ++s) {
     if (data.num_atoms(s) > data.num_atoms(largest)) largest = s;
@@ -329,7 +328,8 @@ TEST(AtomisticTaskTest, EvaluatingABatchAgainGivesTheSameBits) {
         return metric_sums;
       };
       const std::unique_ptr<AtomisticTask> task = Make(data, options);
-      // The same again; the same with other parameters; batches that begin alike or hold the same in another order.
+      // Evaluates the same batch again; with other parameters; batches that begin alike or hold the same examples in
+      // another order.
       const std::vector<int64_t> others = {0, 5, 400}, reversed = {400, 5, 0};
       for (const uint64_t seed : {1, 2, 1}) {
         for (const auto& examples : {Range(100), Range(99), others, reversed, others}) {
@@ -353,7 +353,7 @@ TEST(AtomisticTaskTest, AtomicEnergiesAreGivenForAllOrNone) {
 }
 
 TEST(AtomisticTaskTest, ConstantFeaturesAreIgnored) {
-  // One structure: what its atoms have in common is constant.
+  // With one structure, features that its atoms have in common are constant.
   const AtomicData data = Tio2(DType::kF64);
   AtomisticTaskOptions options;
   options.scale_energies = false;

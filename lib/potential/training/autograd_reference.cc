@@ -22,7 +22,7 @@ at::Tensor CutoffFunction(const at::Tensor& r, double cutoff) {
   return at::where(r < cutoff, 0.5 * (at::cos(kPi * r / cutoff) + 1), at::zeros_like(r));
 }
 
-// [n, order + 1] from [n].
+// Returns Chebyshev polynomials [n, order + 1] of x [n].
 at::Tensor Chebyshev(const at::Tensor& x, int order) {
   std::vector<at::Tensor> t = {at::ones_like(x), x};
   while (static_cast<int>(t.size()) <= order) t.push_back(2 * x * t[t.size() - 1] - t[t.size() - 2]);
@@ -30,7 +30,7 @@ at::Tensor Chebyshev(const at::Tensor& x, int order) {
   return at::stack(t, 1);
 }
 
-// The pairs that count: [n] numbers of atoms, [n, 3] lattice shifts.
+// The pairs within the cutoffs: [n] atom numbers, [n, 3] lattice shifts.
 struct Pairs {
   std::vector<int64_t> i, j;
   at::Tensor shift;
@@ -52,7 +52,7 @@ Pairs AllPairs(const NamedTensors& batch, int64_t num_atoms) {
   return pairs;
 }
 
-// Features [A, F] of atoms with geometry; 0 for the others.
+// Returns features [A, F] of atoms with geometry, and 0 for the others.
 at::Tensor Features(const ChebyshevOptions& options, const NamedTensors& batch, const at::Tensor& position,
                     const at::Tensor& strain) {
   const int64_t num_atoms = position.size(0);
@@ -79,9 +79,9 @@ at::Tensor Features(const ChebyshevOptions& options, const NamedTensors& batch, 
                                   CutoffFunction(r_radial, options.rad_cutoff).unsqueeze(1);
   const at::Tensor radial_atoms = i.index_select(0, radial);
 
-  // Sums with w = 1, and where there are spins those with them.
+  // Returns angular sums with w = 1 and, with several species, those with typespins.
   const auto angular_blocks = [&](const AngularSet& set) {
-    // Pairs p < q of the same atom, both within the cutoff.
+    // Lists pairs p < q of the same atom, both within the cutoff.
     const at::Tensor angular = at::nonzero((distance > options.min_cutoff) & (distance <= set.cutoff)).view({-1});
     const auto* const near = angular.data_ptr<int64_t>();
     std::vector<int64_t> first, second;
@@ -117,7 +117,7 @@ at::Tensor Features(const ChebyshevOptions& options, const NamedTensors& batch, 
   return at::cat(blocks, 1);
 }
 
-// [A] whether the atom's structure has geometry.
+// Returns [A] true if the atom's structure has geometry.
 at::Tensor AtomsWithGeometry(const NamedTensors& batch) {
   return ToTorch(batch.At("has_geometry")).index_select(0, StructureOfAtoms(batch));
 }

@@ -1,9 +1,10 @@
-// Energies, forces and stress by LibTorch's autograd through everything, descriptor included: written from the formulas
-// of lib/descriptor/chebyshev.h alone, it shares with PredictReference only the network and the scales.
+// A second reference for energies, forces and stress: LibTorch's autograd through everything, the descriptor included.
+// It is written from the formulas of lib/descriptor/chebyshev.h alone and shares with PredictReference only the network
+// and the scales.
 //
-// The descriptor is made of LibTorch operations on positions and on a strain of each structure, both of which require
+// The descriptor consists of LibTorch operations on positions and on a strain of each structure, both of which require
 // gradients; forces and stress are first derivatives of the energy, taken with create_graph. Memory grows with pairs
-// and triplets times features: for tests.
+// and triplets times features, so this is for tests.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_AUTOGRAD_REFERENCE_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_AUTOGRAD_REFERENCE_H_
@@ -18,7 +19,7 @@
 
 namespace rutile {
 
-// Same contract as PredictReference.
+// Predicts under the contract of PredictReference.
 ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const NetworkShape& shape,
                                       const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                       const at::Tensor& parameters, const NamedTensors& batch, bool forces);

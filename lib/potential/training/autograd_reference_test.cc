@@ -1,4 +1,4 @@
-// Two references that share no descriptor, at awkward structures: values, and gradients of squared errors.
+// Compares two references that share no descriptor, at awkward structures: values, and gradients of squared errors.
 
 #include "lib/potential/training/autograd_reference.h"
 
@@ -54,7 +54,7 @@ Structure Crystal(Matrix3 cell, std::vector<uint8_t> element, std::vector<double
   return s;
 }
 
-// Atoms at random places of a triclinic cell, no nearer than 1.2 Angstrom.
+// Puts atoms at random places of a triclinic cell, no nearer than 1.2 Angstrom.
 Structure RandomCrystal(const std::vector<uint8_t>& species, int atoms, uint64_t seed) {
   RandomStream random(seed, "crystal");
   const Matrix3 cell = {4.5, 0.3, 0, -0.4, 5, 0.2, 0.1, 0.3, 4.8};
@@ -110,7 +110,7 @@ std::vector<Case> Cases() {
   };
 }
 
-// Of a sum of squares of all errors.
+// Returns a sum of squares of all errors.
 at::Tensor Loss(const ReferencePrediction& p, const NamedTensors& batch) {
   const auto squares = [&](const at::Tensor& t, const char* target) {
     return (t - ToTorch(batch.At(target)).view(t.sizes())).square().sum();

@@ -1,4 +1,4 @@
-// The tasks of potentials through LibTorch's other paths: script, 16 bits, another device.
+// Runs the tasks of potentials through LibTorch's other paths: script, 16 bits, another device.
 
 #include <ATen/ATen.h>
 
@@ -40,7 +40,7 @@ AtomicData Tio2() {
   return data;
 }
 
-// Energies alone, or energies, forces and stress.
+// Makes a task of energies alone, or of energies, forces and stress.
 std::unique_ptr<Task> MakeTask(const AtomicData& data, bool forces, Activation activation, DType precision) {
   AtomisticTaskOptions options;
   options.hidden = {12, 9};
@@ -57,13 +57,13 @@ std::unique_ptr<Task> MakeTask(const AtomicData& data, bool forces, Activation a
   return task;
 }
 
-// Whether EagerGradients and the reference agree: "" or the difference.
+// Compares EagerGradients with the reference: returns "" if they agree, else the difference.
 std::string Compare(const Task& task, const EagerOptions& options, double tolerance) {
   EXPECT_EQ(CheckEager(task, options), absl::OkStatus());
   EagerGradients eager(task, options);
   const Tensor parameters = task.InitialParameters(5);
   NamedTensors batch;
-  // The sizes change: LibTorch specializes what it compiles.
+  // Batch sizes change, because LibTorch specializes what it compiles.
   for (const std::vector<int64_t>& examples : {std::vector<int64_t>{7, 200}, {3}, {41, 402, 5, 9}, {7, 200}}) {
     EXPECT_TRUE(task.MakeBatch(examples, &batch).ok());
     const AddGradients add = [&](absl::Span<Tensor> gradients, TermSums* sums) {
@@ -107,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(Activations, EagerLossesTest,
                                            Activation::kMtanh, Activation::kTwist, Activation::kSilu),
                          [](const auto& info) { return std::string(ActivationName(info.param)); });
 
-// "meta" is a device without numbers, and like any other refuses to mix with the CPU: what is forgotten there shows.
+// "meta" is a device without numbers that refuses to mix with the CPU like any other, so that a tensor that was left on
+// the CPU is found.
 TEST(EagerLossesDeviceTest, AllOfTheLossIsOnTheParametersDevice) {
   const AtomicData data = Tio2();
   const std::unique_ptr<Task> task = MakeTask(data, false, Activation::kTanh, DType::kF32);

@@ -1,4 +1,4 @@
-// The error of each structure's energy when it was last trained on: what error_weighted sampling needs.
+// Remembers the error of each structure's energy from when it was last trained on, for error_weighted sampling.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_EXAMPLE_ERRORS_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_EXAMPLE_ERRORS_H_
@@ -18,21 +18,22 @@ class ExampleErrors {
  public:
   explicit ExampleErrors(int64_t num_examples);
 
-  // errors: of the energy per atom, eV, in the order of examples. Nothing happens before error_weighted was asked for.
+  // Records errors of the energy per atom, eV, in the order of examples. Does nothing until error_weighted sampling was
+  // asked for.
   void Record(absl::Span<const int64_t> examples, absl::Span<const double> errors);
 
-  // As Task::SamplingWeights. energies: [examples of the data] per atom, less the atomic energies, eV.
+  // Implements Task::SamplingWeights. energies: [examples of the data] per atom, less the atomic energies, eV.
   std::vector<double> SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples,
                                       absl::Span<const double> energies);
 
-  // As Task::State and SetState: tensor energy_error f64 [examples], NaN where not seen; empty before error_weighted
-  // was asked for.
+  // Implement Task::State and SetState with the tensor energy_error f64 [examples], NaN for examples not trained on
+  // yet. The state is empty until error_weighted sampling was asked for.
   NamedTensors State() const;
   absl::Status SetState(const NamedTensors& state);
 
  private:
   const int64_t num_examples_;
-  std::vector<double> errors_;  // empty before they are asked for
+  std::vector<double> errors_;  // empty until error_weighted sampling was asked for
 };
 
 }  // namespace rutile

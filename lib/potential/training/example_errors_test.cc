@@ -7,7 +7,7 @@ namespace {
 
 TEST(ExampleErrorsTest, WeighsByTheLastErrorAndByEnergy) {
   ExampleErrors errors(4);
-  errors.Record({1}, {0.1});  // not asked for: not remembered
+  errors.Record({1}, {0.1});  // sampling was not asked for, so this is not remembered
   EXPECT_TRUE(errors.State().empty());
   EXPECT_EQ(errors.SamplingWeights(SamplingPolicy::kErrorWeighted, {0, 1}, {}), (std::vector<double>{1, 1}));
   errors.Record({0, 2}, {0.1, -0.3});

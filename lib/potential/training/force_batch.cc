@@ -17,7 +17,7 @@ absl::Span<const T> Values(const NamedTensors& batch, absl::string_view name, in
   return batch.At(name).values<T>().subspan(0, count);
 }
 
-// The features of structure s as T, whatever their type.
+// Copies the features of structure s, of either type, as T.
 template <typename T>
 void CopyFeatures(const FeatureSource& features, int64_t s, T* out) {
   if (features.dtype() == DType::kF64) {
@@ -29,7 +29,7 @@ void CopyFeatures(const FeatureSource& features, int64_t s, T* out) {
   }
 }
 
-// Pairs of a batch, appended structure by structure in tensors that grow.
+// Appends pairs structure by structure to tensors of a batch, which grow as needed.
 class PairAppender {
  public:
   PairAppender(NamedTensors* batch, int64_t num_atoms, int64_t num_pairs)
@@ -38,7 +38,8 @@ class PairAppender {
     Reserve(num_pairs);
   }
 
-  // first_atom: of the structure in the batch. num_atoms: without pairs when `pairs` has none.
+  // first_atom: the index of the structure's first atom in the batch. num_atoms: gives the number of atoms, which then
+  // have no pairs, when `pairs` is empty.
   void Append(const PairView& pairs, int64_t first_atom, int64_t num_atoms) {
     const int64_t count = pairs.num_pairs();
     if (size_ + count > capacity_) Grow(size_ + count);
@@ -59,7 +60,7 @@ class PairAppender {
     capacity_ = std::min(batch_->At("pair_j").dim(0), batch_->At("pair_shift").dim(0));
   }
 
-  // Pairs that are found now are not counted in advance.
+  // Grows the tensors for pairs that are found now and could not be counted in advance.
   void Grow(int64_t n) {
     const Tensor j = batch_->At("pair_j"), shift = batch_->At("pair_shift");
     Reserve(n + n / 2);
@@ -220,7 +221,7 @@ absl::Status ForceBatchMaker::AddGeometry(NamedTensors* batch) const {
     triplet_a = ReuseRows<uint16_t>(batch, "triplet_a", {triplets});
     triplet_b = ReuseRows<uint16_t>(batch, "triplet_b", {triplets});
   }
-  thread_local PairMemory memory;  // one of each loader thread
+  thread_local PairMemory memory;  // one for each loader thread
   for (int64_t e = 0; e < b; ++e) {
     const int64_t first = atom_offset[e], n = atom_offset[e + 1] - first;
     if (num_sampled[e] > 0) {
@@ -254,7 +255,7 @@ NamedTensors ForceBatchMaker::WithGeometry(const NamedTensors& batch) const {
   NamedTensors whole = batch;
   if (!whole.Has("pair_offset")) {
     const absl::Status status = AddGeometry(&whole);
-    CHECK(status.ok()) << status;  // what is in memory is there
+    CHECK(status.ok()) << status;  // only finding or reading pairs can fail, and these are in memory
   }
   return whole;
 }

@@ -1,4 +1,4 @@
-// A batch of structures as force training sees it: names and types of its tensors in one place.
+// A batch of structures for force training. This file is the only place that names its tensors and their types.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_BATCH_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_BATCH_H_
@@ -17,28 +17,29 @@
 
 namespace rutile {
 
-// Views of the tensors of a batch of B structures, A atoms, P pairs, named as the members. Tensors may be longer:
-// memory of a larger batch. Atoms are those of one structure after another. Geometry and forces that the data has in
-// memory stay there, and the batch has no tensors of them: copying would be a tenth of a step, by one thread.
+// Views of the tensors of a batch of B structures, A atoms and P pairs, named as the members. Tensors may be longer
+// than these sizes, as their memory may be that of a larger batch. The atoms of one structure follow those of another.
+// Geometry and forces that the data holds in memory are not copied, and the batch has no tensors of them: copying them
+// by one thread would take a tenth of a step.
 template <typename T>
 struct ForceBatch {
-  // data: what the batch was made of; outlives the view.
+  // data: what the batch was made from; must outlive the view.
   ForceBatch(const NamedTensors& batch, const AtomicData& data);
 
-  absl::Span<const int64_t> example;      // [B] number in the data
+  absl::Span<const int64_t> example;      // [B] index in the data
   absl::Span<const int64_t> atom_offset;  // [B + 1]
   absl::Span<const uint8_t> species;      // [A]
   absl::Span<const double> target;        // [B] energy per atom less atomic energies, eV
   absl::Span<const double> weight;        // [B]
-  absl::Span<const bool> has_geometry;    // [B] false: it has no pairs here and `feature` has its features
+  absl::Span<const bool> has_geometry;    // [B] false if the structure has no pairs here, but features in `feature`
   absl::Span<const double> volume;        // [B] Angstrom^3; 0 where there is none
-  absl::Span<const bool> force_sampled;   // [A] whose forces count
-  absl::Span<const int64_t> num_sampled;  // [B] how many those are
+  absl::Span<const bool> force_sampled;   // [A] atoms whose forces are learned
+  absl::Span<const int64_t> num_sampled;  // [B] number of atoms whose forces are learned
   double num_labeled = 0;                 // atoms with forces in the batch, sampled or not
-  absl::Span<const bool> has_stress;      // [B] whose stress counts
+  absl::Span<const bool> has_stress;      // [B] structures whose stress is learned
   absl::Span<const double> stress;        // [B, 3, 3] eV/Angstrom^3
   absl::Span<const T> feature;            // [A, F] not scaled
-  // ---- all of these, or none: they are in the data
+  // ---- geometry; either all of these are set, or none because the data holds them
   absl::Span<const double> position;                // [A, 3] Angstrom
   absl::Span<const double> cell;                    // [B, 3, 3] Angstrom
   absl::Span<const double> force;                   // [A, 3] eV/Angstrom
@@ -50,32 +51,33 @@ struct ForceBatch {
 
   int64_t num_structures() const { return static_cast<int64_t>(target.size()); }
   int64_t num_atoms(int64_t s) const { return atom_offset[s + 1] - atom_offset[s]; }
-  // Of a structure that has it.
+  // Returns the geometry of structure s, which has_geometry.
   StructureGeometry geometry(int64_t s) const;
-  // [3N] eV/Angstrom, of a structure whose forces count.
+  // Returns forces [3N] in eV/Angstrom of structure s, which has sampled forces.
   absl::Span<const double> forces(int64_t s) const;
 
  private:
   const AtomicData& data_;
 };
 
-// Fills batches, reusing their memory. Thread-safe.
+// Fills batches and reuses their memory. Thread-safe.
 class ForceBatchMaker {
  public:
-  // All outlive the object. sampler: null when forces do not count.
+  // All arguments must outlive the object. sampler: null when forces are not learned.
   ForceBatchMaker(const AtomicData& data, const AtomisticModel& model, const FeatureSource& features,
                   const ForceSampler* sampler, bool stress)
       : data_(data), model_(model), features_(features), sampler_(sampler), stress_(stress) {}
 
-  // T is the type of the model's parameters. Errors of AtomicData::FindPairs.
+  // Makes a batch of `examples`. T is the type of the model's parameters. Errors of AtomicData::FindPairs.
   template <typename T>
   absl::Status Make(absl::Span<const int64_t> examples, NamedTensors* batch) const;
 
-  // The batch with tensors of geometry and forces, as the reference needs it; shares the others.
+  // Returns the batch with tensors of geometry and forces added, which the reference needs; the other tensors are
+  // shared.
   NamedTensors WithGeometry(const NamedTensors& batch) const;
 
  private:
-  // Pairs that are not in memory are found or read ahead of the step, where other threads make batches.
+  // True if pairs are not in memory: loader threads then find or read them ahead of the step.
   bool CopiesGeometry() const { return !data_.has_pairs() || data_.exceeds_memory(); }
   absl::Status AddGeometry(NamedTensors* batch) const;
   bool StressCounts(int64_t s) const { return stress_ && data_.has_stress(s); }

@@ -8,7 +8,7 @@
 namespace rutile {
 namespace {
 
-// The first structures of data/tio2-pbe as batches.
+// Makes batches of the first structures of data/tio2-pbe.
 struct Fixture {
   Fixture(bool cache_neighbors, bool triplets, bool cached_features, double fraction) {
     AtomicDataOptions data_options;
@@ -63,7 +63,7 @@ TEST(ForceBatchTest, HoldsTheStructuresAsked) {
   NamedTensors batch;
   for (const std::vector<int64_t>& examples : {std::vector<int64_t>{39, 3, 3, 200, 7}, {1}, {12, 13, 14}}) {
     for (Fixture* setup : {&cached, &found_now}) {
-      setup->Make(examples, true, &batch);  // in the memory of the batch before
+      setup->Make(examples, true, &batch);  // reuses the memory of the batch before
       const ForceBatch<double> view(batch, *setup->data);
       ASSERT_EQ(view.num_structures(), examples.size());
       EXPECT_EQ(batch.Has("pair_j"), setup == &found_now) << "pairs in memory are not copied";
@@ -89,7 +89,7 @@ TEST(ForceBatchTest, HoldsTheStructuresAsked) {
         }
       }
     }
-    batch = NamedTensors();  // the two have different sets of tensors
+    batch = NamedTensors();  // the two batches have different sets of tensors
   }
 }
 

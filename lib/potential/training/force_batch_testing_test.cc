@@ -47,7 +47,7 @@ TEST(ForceBatchTest, StructuresWithoutGeometryHaveFeaturesAndNoPairs) {
   EXPECT_THAT(batch.At("pair_offset").values<int64_t>(), ElementsAre(0, 0, 0, 1, 2));
   EXPECT_THAT(batch.At("pair_j").values<int32_t>(), ElementsAre(3, 2));
   EXPECT_THAT(batch.At("force_sampled").values<bool>(), ElementsAre(false, false, true, true));
-  EXPECT_GT(batch.At("feature").values<double>()[0], 0);  // T_0 f_c of the one neighbor
+  EXPECT_GT(batch.At("feature").values<double>()[0], 0);  // T_0 f_c of the only neighbor
 }
 
 TEST(ForceBatchTest, SkinListsMorePairs) {

@@ -7,15 +7,15 @@
 namespace rutile {
 namespace {
 
-// Structures handled together hold about so many pairs: their sorted neighbors stay in the cache, and memory does not
-// grow with the batch.
+// The number of pairs that structures handled together have, roughly: their sorted neighbors stay in the cache, and
+// memory does not grow with the batch.
 constexpr int64_t kChunkPairs = 1 << 18;
 
-// A piece costs about as much as so many pairs of a structure with forces, some 70 us, and has so many atoms: it is
-// worth a thread, and blocks of atoms are not mostly empty. Their number is a power of two, as that of threads mostly
-// is.
+// The least cost of a piece, in pairs of a structure with forces (some 70 us), and its least number of atoms: a piece
+// must be worth a thread, and its blocks of atoms must not be mostly empty. The number of pieces is a power of two, as
+// the number of threads mostly is.
 constexpr int64_t kPieceCost = 4096, kPieceAtoms = 32;
-// Each piece has gradients of its own, together so many numbers.
+// Limits on the number of pieces, and on the numbers in all gradient buffers: each piece has gradients of its own.
 constexpr int64_t kMinPieces = 4, kMaxPieces = 64, kBufferSize = 1 << 24;
 
 }  // namespace
@@ -39,10 +39,11 @@ template <typename T>
 template <typename Body>
 void ForceKernel<T>::ForEach(int64_t n, int64_t grain, const Body& body) {
   if (pool_ == nullptr) return body(0, n, 0);
-  pool_->For(n, grain, std::ref(body));  // one pointer is captured: std::function stores it without allocating
+  pool_->For(n, grain, std::ref(body));  // captures one pointer: std::function stores it without allocating
 }
 
-// In pairs of a structure with forces: measured, fp32 at 4 and 8 Angstrom (benchmarks/force_benchmark.cc).
+// The cost of a structure in pairs of a structure with forces, measured in fp32 at 4 and 8 Angstrom
+// (benchmarks/force_benchmark.cc).
 template <typename T>
 int64_t ForceKernel<T>::Cost(const ForceBatch<T>& batch, int64_t s, bool forces) const {
   const int64_t atoms = batch.num_atoms(s);
@@ -63,7 +64,7 @@ void ForceKernel<T>::Cut(const ForceBatch<T>& batch, int64_t begin, int64_t end,
   int64_t before = 0, at = begin;
   for (int64_t piece = 0; piece < count; ++piece) {
     const int64_t first = at, cost_before = before;
-    // A structure belongs to the piece that its middle falls into.
+    // A structure belongs to the piece that the middle of its cost falls into.
     for (; at < end; ++at) {
       const int64_t cost = Cost(batch, order_[at], forces);
       if (piece + 1 < count && (2 * before + cost) * count >= 2 * (piece + 1) * total) break;
@@ -136,7 +137,7 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
   pieces_.clear();
   Cut(batch, 0, num_full, true);
   Cut(batch, num_full, b, false);
-  // Long pieces first, so that threads end together.
+  // Long pieces run first, so that threads end together.
   std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
     return std::make_tuple(!a.forces, -a.cost, a.begin) < std::make_tuple(!b.forces, -b.cost, b.begin);
   });

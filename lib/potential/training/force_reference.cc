@@ -31,7 +31,7 @@ absl::Span<const int64_t> AtomOffset(const NamedTensors& batch) {
 
 int64_t NumAtoms(const NamedTensors& batch) { return AtomOffset(batch).back(); }
 
-// [B] atoms of each structure, fp64: a number times a tensor of integers would be fp32.
+// Returns [B] atoms of each structure, fp64: a number times an integer tensor would be fp32.
 at::Tensor AtomCounts(const NamedTensors& batch) {
   return ToTorch(batch.At("atom_offset")).narrow(0, 0, NumStructures(batch) + 1).diff().to(at::kDouble);
 }
@@ -42,7 +42,7 @@ Matrix3 Cell(const NamedTensors& batch, int64_t b) {
   return cell;
 }
 
-// [A, F] -> [3A + 9B]: q to the forces and, after them, the derivatives by strain; and the transpose of this.
+// The linear map from q [A, F] to [3A + 9B], the forces followed by the derivatives by strain, and its transpose.
 class BatchJacobian {
  public:
   BatchJacobian(const ChebyshevOptions& options, const NamedTensors& batch)
@@ -83,7 +83,7 @@ class BatchJacobian {
   at::Tensor ApplyTransposed(const at::Tensor& given) const {
     CHECK_EQ(given.numel(), 3 * num_atoms() + 9 * num_structures());
     const at::Tensor direction = given.cpu();
-    // Forces are minus the derivative by positions.
+    // Forces are minus the derivative by positions, so the direction changes its sign.
     const at::Tensor moves = -direction.narrow(0, 0, 3 * num_atoms());
     const at::Tensor strains = direction.narrow(0, 3 * num_atoms(), 9 * num_structures()).contiguous();
     at::Tensor out = at::zeros_like(features_);
@@ -119,12 +119,13 @@ class BatchJacobian {
 
   const std::unique_ptr<const DescriptorDerivatives<double>> derivatives_;
   const int64_t num_features_;
-  const std::vector<int64_t> atom_offset_;                                     // [B + 1]
-  std::vector<std::unique_ptr<DescriptorDerivatives<double>::State>> states_;  // [B] null without geometry
-  at::Tensor features_;                                                        // [A, F]
+  const std::vector<int64_t> atom_offset_;  // [B + 1]
+  // [B] null for structures without geometry
+  std::vector<std::unique_ptr<DescriptorDerivatives<double>::State>> states_;
+  at::Tensor features_;  // [A, F]
 };
 
-// How a BatchJacobian gets from forward to backward.
+// Carries a BatchJacobian from forward to backward.
 struct JacobianHolder : torch::CustomClassHolder {
   explicit JacobianHolder(std::shared_ptr<const BatchJacobian> j) : jacobian(std::move(j)) {}
   const std::shared_ptr<const BatchJacobian> jacobian;
@@ -192,7 +193,7 @@ ReferencePrediction PredictReference(const ChebyshevOptions& options, const Netw
                                      const EagerOptions& eager) {
   const c10::AutoGradMode enabled(true);
   const auto jacobian = std::make_shared<const BatchJacobian>(options, batch);
-  // A copy of its own on any device.
+  // The network may run on any device, so it gets a copy of the features there.
   const at::Tensor features = jacobian->features().clone().to(parameters.device()).requires_grad_(forces);
   ReferencePrediction out;
   out.energy_per_atom =

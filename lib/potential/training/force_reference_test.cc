@@ -1,4 +1,4 @@
-// The reference against golden values and finite differences.
+// Compares the reference with golden values and finite differences.
 
 #include "lib/potential/training/force_reference.h"
 
@@ -57,7 +57,7 @@ at::Tensor Vector(const std::vector<double>& values) { return ToTorch(Tensor::Of
 
 double Largest(const at::Tensor& t) { return t.abs().max().item<double>(); }
 
-// A titanium dioxide, squeezed and shaken, in a cell where nothing is symmetric.
+// Returns titanium dioxide, strained and displaced at random, in a cell without symmetry.
 Structure Shaken() {
   Structure s;
   s.element = {22, 22, 8, 8, 8, 8};
@@ -144,7 +144,7 @@ TEST(ForceReferenceTest, StressIsTheDifferenceOfEnergyByStrain) {
   }
 }
 
-// A scalar that contains all outputs, each with weights of its own.
+// Returns a scalar that depends on all outputs, each with its own weight.
 at::Tensor Mixed(const ReferencePrediction& p) {
   const auto weighted = [](const at::Tensor& t) {
     return ((t - 0.3).square() * at::arange(1, t.numel() + 1, at::kDouble).view(t.sizes())).sum();
@@ -240,7 +240,7 @@ TEST(ForceReferenceTest, SinglePrecisionParameters) {
   const NamedTensors batch = MakeForceBatch({&s, 1}, m.descriptor);
   m.parameters = m.parameters.to(at::kFloat);
   const ReferencePrediction narrow = m.Predict(batch);
-  m.parameters = m.parameters.to(at::kDouble).requires_grad_(true);  // the same numbers
+  m.parameters = m.parameters.to(at::kDouble).requires_grad_(true);  // the same numbers in fp64
   const ReferencePrediction wide = m.Predict(batch);
   EXPECT_EQ(narrow.force.scalar_type(), at::kDouble);
   EXPECT_LT(Largest(narrow.force - wide.force), 1e-5 * Largest(wide.force));

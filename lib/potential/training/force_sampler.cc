@@ -32,7 +32,7 @@ void ForceSampler::StartEpoch(int64_t epoch) {
 
 void ForceSampler::TakeAll() {
   for (const int64_t s : pool_) num_sampled_[s] = atom_offset_[s + 1] - atom_offset_[s];
-  window_ = -1;  // the next epoch draws its sample again
+  window_ = -1;  // so that the next epoch draws its sample again
 }
 
 void ForceSampler::Draw(int64_t window) {

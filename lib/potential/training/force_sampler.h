@@ -1,4 +1,4 @@
-// Which forces an epoch learns from: a function of seed and epoch alone.
+// Chooses which forces an epoch learns from, as a function of seed and epoch alone.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_SAMPLER_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_SAMPLER_H_
@@ -14,17 +14,17 @@ namespace rutile {
 
 class ForceSampler {
  public:
-  // `train`: indices of the training structures; those without forces are never sampled. All forces of other structures
-  // always count.
+  // `train`: indices of the training structures; those without forces are never sampled. Forces of structures outside
+  // `train` all count.
   ForceSampler(const AtomicData& data, const ForceSamplingOptions& options, absl::Span<const int64_t> train);
 
-  // Draws the sample of that epoch (counted from 0), when it is another than the last one's.
+  // Draws the sample of that epoch (counted from 0), if it differs from that of the last one.
   void StartEpoch(int64_t epoch);
-  // All forces count, of training structures, too, until the next StartEpoch: an evaluation.
+  // Makes all forces count, those of training structures too, until the next StartEpoch. For evaluations.
   void TakeAll();
 
-  // Of structure s: how many of its atoms' forces are learned from, and which ([N], not 0 where they are; empty when
-  // all or none are).
+  // num_sampled returns how many of the atoms' forces of structure s are learned; sampled returns which: [N], nonzero
+  // for these atoms; empty when all or none are.
   int64_t num_sampled(int64_t s) const { return num_sampled_[s]; }
   absl::Span<const uint8_t> sampled(int64_t s) const;
 
@@ -33,11 +33,11 @@ class ForceSampler {
 
   const ForceSamplingOptions options_;
   std::vector<int64_t> atom_offset_;  // [S + 1]
-  std::vector<int64_t> pool_;         // training structures with forces
+  std::vector<int64_t> pool_;         // indices of training structures with forces
   int64_t pool_atoms_ = 0;
   int64_t window_ = -1;
   std::vector<int64_t> num_sampled_;  // [S]
-  std::vector<uint8_t> mask_;         // [A], by atoms only
+  std::vector<uint8_t> mask_;         // [A], only when sampling by atoms
 };
 
 }  // namespace rutile

@@ -73,7 +73,7 @@ TEST(ForceSamplerTest, TakesAtoms) {
   EXPECT_EQ(Atoms(sampler, 0, 100), atoms / 4);
 }
 
-// An evaluation between two epochs of one sample leaves no trace.
+// An evaluation between two epochs with the same sample does not change it.
 TEST(ForceSamplerTest, TakesAllUntilTheNextEpoch) {
   const AtomicData data = Tio2();
   for (const ForceSampleUnit unit : {ForceSampleUnit::kStructure, ForceSampleUnit::kAtom}) {
@@ -98,7 +98,7 @@ TEST(ForceSamplerTest, TakesAllUntilTheNextEpoch) {
   }
 }
 
-// In the long run every structure is as likely as any other.
+// In the long run all structures are drawn equally often.
 TEST(ForceSamplerTest, DrawsEvenly) {
   const AtomicData data = Tio2();
   ForceSamplingOptions options;

@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
   task->maker_ = std::make_unique<ForceBatchMaker>(task->data_, task->model_, task->features_, task->sampler_.get(),
                                                    task->stress());
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
-  // Of pairs that are found anew or read from a disk each time nobody wants copies in memory.
+  // Pairs that are found anew or read from a disk in each epoch exceed memory, so geometry is not cached then.
   const bool keeps = options.geometry_bytes > 0 && data.has_pairs() && !data.exceeds_memory();
   const auto make = [&](auto* cache, auto* kernel) {
     using Cache = typename std::remove_pointer_t<decltype(cache)>::element_type;
@@ -83,7 +83,8 @@ absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
   RETURN_IF_ERROR(CheckCompileOptions(compile));
   if (compile.preset == CompilePreset::kDefault) return absl::OkStatus();
   if (compile.preset == CompilePreset::kMaxAutotune) {
-    // One thread takes a few structures at a time through all passes (force_kernel.h), so the networks see their atoms.
+    // The networks see the atoms of a few structures at a time, as one thread takes these through all passes
+    // (force_kernel.h).
     constexpr int64_t kTogether = 8;
     TuneOptions tune;
     tune.second_order = true;
@@ -134,7 +135,7 @@ NamedTensors ForceTask::State() const {
 absl::Status ForceTask::SetState(const NamedTensors& state) {
   if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return errors_.SetState(state);
   ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
-  // Without the plan: where nothing else is kept there are no errors either.
+  // If the state has nothing but the plan, there are no errors to restore.
   RETURN_IF_ERROR(errors_.SetState(state.size() == 1 ? NamedTensors() : state));
   SetPlan(plan);
   return absl::OkStatus();
@@ -168,7 +169,7 @@ std::vector<LossTerm> ForceTask::terms() const {
 
 std::string ForceTask::loss_unit() const {
   const bool root = options_.loss.kind == LossKind::kRmse;
-  if (forces() || stress()) return "";  // a sum of several units
+  if (forces() || stress()) return "";  // the sum has terms of several units
   return root ? "eV/atom" : "(eV/atom)^2";
 }
 

@@ -1,9 +1,21 @@
-// Learning energies, forces and stresses of structures: the Task behind `train` whenever more is wanted than energies
-// on cached features.
+// Trains a potential on energies, forces and stresses: the Task that `train` uses whenever more than energies on cached
+// features is wanted.
 //
 // Terms (in this order): "energy" in (eV/atom)^2, one count per structure; with force_weight > 0 "force" in
-// (eV/Angstrom)^2, three counts per atom; with stress_weight > 0 "stress" in (eV/Angstrom^3)^2, nine per structure. All
-// times the structure's weight. Structures without forces or stress do not contribute to that term.
+// (eV/Angstrom)^2, three counts per atom; with stress_weight > 0 "stress" in (eV/Angstrom^3)^2, nine per structure.
+// Sums and counts are multiplied by the structure's weight. Structures without forces or stress do not contribute to
+// that term.
+//
+// Example, one gradient of a batch:
+//
+//   ASSIGN_OR_RETURN(const std::unique_ptr<ForceTask> task, ForceTask::Create(data, options, train));
+//   const Tensor parameters = task->InitialParameters(/*seed=*/1);
+//   task->StartEpoch(0, /*training=*/true);  // draws the epoch's sample of forces
+//   NamedTensors batch;
+//   RETURN_IF_ERROR(task->MakeBatch({0, 1, 2}, &batch));
+//   // gradients: one tensor like `parameters` for each of task->terms(), zero at first
+//   RETURN_IF_ERROR(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums));
+//   const Loss loss = task->CombineTerms(sums);
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_TASK_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_TASK_H_
@@ -36,23 +48,23 @@ namespace rutile {
 
 class ForceTask : public Task {
  public:
-  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy).
-  // INVALID_ARGUMENT: as AtomisticModel::Create; a force or stress weight where no training structure has forces or a
-  // stress; a structure with a stress but without a volume.
+  // Creates a task on `data`. Statistics, scales and atomic energies come from `train` alone: indices of structures,
+  // each with an energy. INVALID_ARGUMENT: the errors of AtomisticModel::Create; a force or stress weight where no
+  // training structure has forces or a stress; a structure with a stress but without a volume.
   static absl::StatusOr<std::unique_ptr<ForceTask>> Create(const AtomicData& data, const AtomisticTaskOptions& options,
                                                            absl::Span<const int64_t> train);
   ~ForceTask() override;
 
   int64_t num_examples() const override { return data_.num_structures(); }
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
-  // ForceBatch names the tensors.
+  // Makes a batch with the tensors that ForceBatch names.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
-  // Chooses the forces of that epoch; all of them where it is evaluated.
+  // Draws the sample of forces of a training epoch; all forces count in an evaluation.
   void StartEpoch(int64_t epoch, bool training) override;
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                       absl::Span<const int64_t> examples) override;
-  // With preset max-autotune the kernel's plan belongs to it: a resumed run keeps its bits.
+  // With preset max-autotune the state includes the kernel's plan, so that a resumed run computes the same bits.
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
@@ -70,18 +82,18 @@ class ForceTask : public Task {
                          const EagerOptions& eager) const override;
   absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // Through ForceKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  // Computes gradients by ForceKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
-  // Networks that rest as a whole are left out.
+  // Leaves out networks all of whose slices are frozen.
   void SetFrozen(const std::vector<bool>& slices) override;
   void SetMixedPrecision(bool on) override;
 
   int num_metric_sums() const override { return 9; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
-  // energy_rmse and energy_mae (meV/atom); force_rmse and force_mae (eV/Angstrom) and stress_rmse (eV/Angstrom^3) of
-  // the terms that are learned.
+  // Returns energy_rmse and energy_mae (meV/atom); force_rmse and force_mae (eV/Angstrom) and stress_rmse
+  // (eV/Angstrom^3) for the terms that are learned.
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
   absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override {
@@ -90,7 +102,7 @@ class ForceTask : public Task {
 
   const AtomisticModel& model() const { return model_; }
 
-  // What the preset did, for people; "" where there is nothing to say.
+  // Describes to people what the preset did; "" if there is nothing to say.
   const std::string& compile_message() const { return compile_message_; }
 
  private:
@@ -102,8 +114,8 @@ class ForceTask : public Task {
         errors_(data.num_structures()) {}
   bool forces() const { return options_.loss.force_weight > 0; }
   bool stress() const { return options_.loss.stress_weight > 0; }
-  // What options_.compile asks for. Memory is taken by a rehearsal on the largest structures of `train`: most of what
-  // will be needed, as pairs and sampled forces differ between batches.
+  // Does what the preset in options_.compile asks for. It allocates memory by a rehearsal on the largest structures of
+  // `train`, which is most of the memory that will be needed: pairs and sampled forces differ between batches.
   absl::Status Prepare(absl::Span<const int64_t> train);
   void SetPlan(const KernelPlan& plan);
   absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
@@ -114,13 +126,13 @@ class ForceTask : public Task {
   const FeatureSource features_;
   const AtomisticModel model_;
   ExampleErrors errors_;
-  std::unique_ptr<ForceSampler> sampler_;  // null when forces do not count
+  std::unique_ptr<ForceSampler> sampler_;  // null when forces are not learned
   std::unique_ptr<ForceBatchMaker> maker_;
   std::unique_ptr<ThreadPool> pool_;
   std::string compile_message_;
-  std::unique_ptr<GeometryCache<float>> cache32_;  // one of these two, or none
+  std::unique_ptr<GeometryCache<float>> cache32_;  // at most one of the two is set
   std::unique_ptr<GeometryCache<double>> cache64_;
-  std::unique_ptr<ForceKernel<float>> kernel32_;  // one of these two
+  std::unique_ptr<ForceKernel<float>> kernel32_;  // exactly one of the two is set
   std::unique_ptr<ForceKernel<double>> kernel64_;
 };
 

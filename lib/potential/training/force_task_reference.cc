@@ -1,4 +1,4 @@
-// The definition of ForceTask's loss. A file of its own, so that LibTorch is included in one place only.
+// Defines ForceTask's loss. It has a file of its own, so that LibTorch is included in one place only.
 
 #include <ATen/ATen.h>
 
@@ -16,7 +16,7 @@ at::Tensor ErrorLosses(LossKind kind, double delta, const at::Tensor& error) {
   return at::where(error.abs() <= delta, 0.5 * error * error, delta * (error.abs() - 0.5 * delta));
 }
 
-// The first rows of a tensor that may have more.
+// Returns the first `count` rows of a tensor that may have more.
 at::Tensor Rows(const NamedTensors& batch, const char* name, int64_t count, const at::Device& device) {
   return ToTorch(batch.At(name), device).narrow(0, 0, count);
 }

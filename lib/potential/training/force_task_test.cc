@@ -25,7 +25,7 @@ std::vector<int64_t> Range(int64_t n) {
   return range;
 }
 
-// data/tio2-pbe: 403 structures with energies, forces and stress.
+// Reads data/tio2-pbe: 403 structures with energies, forces and stress.
 AtomicData Tio2(bool cache_neighbors = true) {
   AtomicDataOptions options;
   options.descriptor.emplace();
@@ -59,7 +59,7 @@ std::unique_ptr<ForceTask> Make(const AtomicData& data, const AtomisticTaskOptio
   return *std::move(task);
 }
 
-// Sums, and the gradient of each term as doubles.
+// The sums, and the gradient of each term in fp64.
 struct Gradients {
   TermSums sums;
   std::vector<std::vector<double>> terms;
@@ -107,7 +107,7 @@ class ForceTaskGradientTest : public ::testing::TestWithParam<Case> {};
 TEST_P(ForceTaskGradientTest, AgreesWithAutogradAndFiniteDifferences) {
   AtomisticTaskOptions options = Options(GetParam().force_weight, GetParam().stress_weight, GetParam().precision);
   options.loss.kind = GetParam().loss;
-  options.loss.energy_delta = 0.3;  // some errors on either side
+  options.loss.energy_delta = 0.3;  // errors fall on both sides of it
   options.loss.force_delta = 1.0;
   options.loss.stress_delta = 0.05;
   options.activation = GetParam().activation;
@@ -132,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, ForceTaskGradientTest,
                                            Case{LossKind::kMse, 0.2, 1, Activation::kLinear, {}, DType::kF64},
                                            Case{LossKind::kRmse, 0, 0, Activation::kTanh, {7}, DType::kF64}));
 
-// testdata/potential/training_trace.json: losses, gradients and weights of two short trainings, without and with
-// forces.
+// Follows testdata/potential/training_trace.json: losses, gradients and weights of two short trainings, without and
+// with forces.
 TEST(ForceTaskTest, FollowsTheGoldenTrainings) {
   const GoldenTraining golden = ReadGoldenTraining();
   std::vector<std::string> files;
@@ -170,7 +170,7 @@ TEST(ForceTaskTest, FollowsTheGoldenTrainings) {
         norm += g[i] * g[i];
       }
       EXPECT_NEAR(std::sqrt(norm), step.gradient_norm, 1e-9);
-      ++t;  // Adam as the paper has it
+      ++t;  // Adam as in its paper
       for (size_t i = 0; i < p.size(); ++i) {
         mean[i] = golden.beta1 * mean[i] + (1 - golden.beta1) * g[i];
         square[i] = golden.beta2 * square[i] + (1 - golden.beta2) * g[i] * g[i];
@@ -195,8 +195,7 @@ TEST(ForceTaskTest, BitsDoNotDependOnThreads) {
   EXPECT_EQ(a.terms, b.terms);
 }
 
-// A batch in two parts adds up to the whole one: terms and counts are what is accumulated.
-// A network that rests as a whole costs no gradient, half of one is worked out as ever; sums know nothing of it.
+// A network that is frozen as a whole has no gradient, a half-frozen one has all of it; sums do not depend on freezing.
 TEST(ForceTaskTest, FrozenNetworksAreLeftOut) {
   const AtomicData data = Tio2();
   const std::unique_ptr<ForceTask> task = Make(data, Options(0.3, 0.1), Range(data.num_structures()));
@@ -238,7 +237,7 @@ TEST(ForceTaskTest, PartsAddUp) {
              1e-12);
 }
 
-// Whatever is cached, in whatever combination, the numbers are the same to rounding.
+// Results agree to rounding for every combination of cached inputs.
 TEST(ForceTaskTest, CachesChangeNothing) {
   for (const ForceSampleUnit unit : {ForceSampleUnit::kStructure, ForceSampleUnit::kAtom}) {
     for (const double fraction : {1.0, 0.3}) {
@@ -273,7 +272,7 @@ TEST(ForceTaskTest, CachesChangeNothing) {
   }
 }
 
-// Energies alone: the same as the task that keeps features.
+// With energies alone, the task agrees with AtomisticTask.
 TEST(ForceTaskTest, WithoutForcesItIsTheEnergyTask) {
   const AtomicData data = Tio2();
   const AtomisticTaskOptions options = Options(0, 0);
@@ -284,8 +283,7 @@ TEST(ForceTaskTest, WithoutForcesItIsTheEnergyTask) {
   ExpectNear(GradientsOf(**energies, parameters, {Range(32)}), GradientsOf(*task, parameters, {Range(32)}), 1e-10);
 }
 
-// What is kept from one pass to the next changes no bit, whether all of it fits, a part or nothing, with one thread or
-// two.
+// The geometry cache changes no bit, whether all structures fit, some or none, with one thread or two.
 TEST(ForceTaskTest, KeptGeometryChangesNothing) {
   const AtomicData data = Tio2();
   for (const double fraction : {1.0, 0.3}) {
@@ -301,7 +299,7 @@ TEST(ForceTaskTest, KeptGeometryChangesNothing) {
         const std::unique_ptr<ForceTask> keeps = Make(data, options, Range(100));
         for (int epoch = 0; epoch < 4; ++epoch) {
           for (const auto& task : {plain.get(), keeps.get()}) task->StartEpoch(epoch, /*training=*/epoch != 2);
-          // A structure twice in a batch, as sampling with replacement has it.
+          // A batch may hold a structure twice, as in sampling with replacement.
           std::vector<int64_t> examples = Range(100);
           examples.push_back(7);
           const Gradients expected = GradientsOf(*plain, parameters, {examples});
@@ -315,7 +313,7 @@ TEST(ForceTaskTest, KeptGeometryChangesNothing) {
   }
 }
 
-// Few atoms of structures with many neighbors: products are taken of those alone.
+// Where few atoms of structures with many neighbors are sampled, products run over those atoms alone.
 TEST(ForceTaskTest, AtomsOfLongListsArePickedOut) {
   AtomicDataOptions data_options;
   data_options.descriptor.emplace();
@@ -375,7 +373,7 @@ TEST(ForceTaskTest, ResamplesForcesByEpochAndEvaluatesAll) {
   const double second = sum_at(2);
   EXPECT_NE(second, first);
   EXPECT_EQ(sum_at(0), first);
-  // With --overfit_batches these are validated, too.
+  // With --overfit_batches these structures are validated, too.
   const std::unique_ptr<ForceTask> whole = Make(data, Options(0.5, 0), Range(100));
   task->StartEpoch(5, /*training=*/false);
   const TermSums all = GradientsOf(*task, parameters, {Range(100)}).sums;
@@ -390,7 +388,7 @@ TEST(ForceTaskTest, ResamplesForcesByEpochAndEvaluatesAll) {
   EXPECT_EQ(GradientsOf(*task, parameters, {validation}).sums.count[1], components);
 }
 
-// aenet-python's option: the root of the mean over the root of the share.
+// As in aenet-python's option, the root of the mean is divided by the root of the sampled share.
 TEST(ForceTaskTest, ForceScaleUnbiasedDividesByTheRootOfTheShare) {
   const AtomicData data = Tio2();
   AtomisticTaskOptions options = Options(1, 0);

@@ -28,7 +28,7 @@ void GeometryCache<T>::Put(int64_t s, std::unique_ptr<const Entry> entry) {
   if (entries_[s].compare_exchange_strong(expected, entry.get(), std::memory_order_release,
                                           std::memory_order_relaxed)) {
     entry.release();
-  } else {  // another thread was there first: a batch may hold a structure twice
+  } else {  // another thread stored it first: a batch may hold a structure twice
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
 }

@@ -1,4 +1,5 @@
-// What does not change of structures from epoch to epoch, for force training: sorted neighbors, moments, features.
+// Caches what does not change from epoch to epoch in force training: sorted neighbors, moments and features of
+// structures.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_GEOMETRY_CACHE_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_GEOMETRY_CACHE_H_
@@ -12,7 +13,8 @@
 
 namespace rutile {
 
-// T is float or double. Thread-safe. What was put in stays, and where it is.
+// Holds one entry for each structure, up to a limit of memory. T is float or double. Thread-safe. Entries are never
+// moved or removed.
 template <typename T>
 class GeometryCache {
  public:
@@ -23,16 +25,16 @@ class GeometryCache {
     int64_t bytes() const;
   };
 
-  // max_bytes: of all entries together; what does not fit is not taken.
+  // max_bytes limits the memory of all entries together; an entry that would exceed it is not stored.
   GeometryCache(int64_t num_structures, int64_t max_bytes);
   ~GeometryCache();
 
-  // Of structure s, or null.
+  // Returns the entry of structure s, or null.
   const Entry* Find(int64_t s) const { return entries_[s].load(std::memory_order_acquire); }
 
-  // False once an entry did not fit: it is not worth making others.
+  // False once an entry did not fit: callers then need not make others.
   bool has_room() const { return !full_.load(std::memory_order_relaxed); }
-  // Does nothing where s has an entry, or there is no room.
+  // Stores an entry, unless s has one or there is no room.
   void Put(int64_t s, std::unique_ptr<const Entry> entry);
 
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }

@@ -6,7 +6,7 @@
 namespace rutile {
 namespace {
 
-// Sum of the n largest, or n times the largest.
+// Returns the sum of the n largest values or, with replacement, n times the largest.
 int64_t Largest(std::vector<int64_t> values, int64_t n, bool with_replacement) {
   if (n == 0) return 0;
   std::nth_element(values.begin(), values.begin() + (n - 1), values.end(), std::greater<int64_t>());

@@ -1,4 +1,4 @@
-// The largest batch that a run can meet: what memory is taken for before its first step.
+// Finds the largest batch that a run can meet, so that its memory can be allocated before the first step.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_LARGEST_BATCH_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_LARGEST_BATCH_H_
@@ -13,12 +13,12 @@ namespace rutile {
 
 struct LargestBatch {
   int64_t structures = 0;
-  int64_t atoms = 0;                   // of all species: at most the sum of those below
-  std::vector<int64_t> species_atoms;  // [species]; of different batches, perhaps
+  int64_t atoms = 0;                   // of all species; at most the sum of species_atoms
+  std::vector<int64_t> species_atoms;  // [species]; the maxima may come from different batches
 };
 
-// species_count: [S, species] atoms of each species in each structure. As many structures as options.batch_size, or all
-// there are; with replacement each may be the largest one.
+// species_count: [S, species] atoms of each species in each structure. A batch holds options.batch_size structures, or
+// all if there are fewer; with replacement each of them may be the largest one.
 LargestBatch FindLargestBatch(absl::Span<const int32_t> species_count, int num_species, const CompileOptions& options);
 
 }  // namespace rutile

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Four structures of two species: totals 5, 3, 4, 6.
+// Four structures of two species, whose totals are 5, 3, 4, 6.
 const std::vector<int32_t> kCounts = {4, 1, 0, 3, 4, 0, 1, 5};
 
 CompileOptions Of(int64_t batch_size, bool with_replacement) {

@@ -1,4 +1,4 @@
-// Training with --precision=bf16-mixed by the tasks' own kernels: gradients, evaluation, checks, and where it leads.
+// Tests training with --precision=bf16-mixed by the tasks' own kernels: gradients, evaluation, checks, and convergence.
 
 #include <algorithm>
 #include <cmath>
@@ -104,7 +104,8 @@ TEST_P(MixedPrecisionTest, RoundsInTrainingAlone) {
   const std::vector<double> before = Evaluate(*mixed, parameters);
   const std::vector<Tensor> rounded = Gradients(*mixed, parameters), exact = Gradients(*plain, parameters);
   for (size_t t = 0; t < exact.size(); ++t) {
-    // About 1 %, as of LibTorch's own mixed precision; errors of energies are differences.
+    // The tolerance is about 1 %, as for LibTorch's own mixed precision; errors of energies are differences of larger
+    // numbers.
     const double difference = CompareGradients(plain->parameter_slices(), rounded[t], exact[t]).relative;
     EXPECT_LT(difference, 0.1) << t;
     EXPECT_GT(difference, 1e-4) << t;
@@ -119,7 +120,7 @@ TEST_P(MixedPrecisionTest, RoundsInTrainingAlone) {
   for (size_t t = 0; t < exact.size(); ++t) EXPECT_EQ(on[t].ToDoubles(), rounded[t].ToDoubles());
 }
 
-// What the check of the first batch does (lib/train/step/first_batch_check.h).
+// Does what the check of the first batch does (lib/train/step/first_batch_check.h).
 TEST_P(MixedPrecisionTest, CanBeCheckedToThePrecisionOfFp32) {
   const std::unique_ptr<Task> mixed = Make(data_, {forces()});
   const Tensor parameters = mixed->InitialParameters(3);
@@ -139,7 +140,7 @@ TEST_P(MixedPrecisionTest, ThreadsAndPresetsDoNotChangeABit) {
   }
 }
 
-// Of the batch, without rounding.
+// Returns the loss of the batch without rounding.
 double LossOf(Task& task, const Tensor& parameters) {
   TermSums sums(static_cast<int>(task.terms().size()));
   std::vector<double> metrics(task.num_metric_sums());
@@ -147,7 +148,7 @@ double LossOf(Task& task, const Tensor& parameters) {
   return task.CombineTerms(sums).value;
 }
 
-// Descent on one batch, by rounded gradients and by exact ones: to about the same loss.
+// Gradient descent on one batch reaches about the same loss with rounded gradients as with exact ones.
 TEST_P(MixedPrecisionTest, LearnsAsFp32Does) {
   constexpr int kSteps = 200;
   std::vector<double> ends;

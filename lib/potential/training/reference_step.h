@@ -1,4 +1,4 @@
-// What one step of training on energies and forces must compute, by the references: for tests, free of LibTorch.
+// Computes one step of training on energies and forces by the references, for tests. The header is free of LibTorch.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_REFERENCE_STEP_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_REFERENCE_STEP_H_
@@ -25,16 +25,16 @@ enum class ReferenceMethod {
   kAutograd,     // PredictByAutograd
 };
 
-// With mean squares over the structures and over the components of the sampled forces.
+// The result of a step. Mean squares are taken over the structures and over the components of the sampled forces.
 struct ReferenceStep {
   double energy_rmse = 0;        // eV per atom
   double force_rmse = 0;         // eV/Angstrom, per component; 0 when no force is sampled
   double loss = 0;               // (1 - force_weight) energy_rmse + force_weight force_rmse
-  std::vector<double> gradient;  // [num_parameters] of the loss
+  std::vector<double> gradient;  // [num_parameters] d loss / d parameters
   double gradient_norm = 0;
 };
 
-// batch: as lib/potential/training/force_reference.h has it; all structures weigh the same. parameters:
+// batch: as described in lib/potential/training/force_reference.h; all structures weigh the same. parameters:
 // [num_parameters]. The gradient is not finite where an RMSE is exactly 0.
 ReferenceStep ComputeReferenceStep(const ReferenceModel& model, absl::Span<const double> parameters,
                                    const NamedTensors& batch, double force_weight,

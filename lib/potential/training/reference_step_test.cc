@@ -1,4 +1,4 @@
-// Both references against the golden training run, step by step.
+// Compares both references with the golden training run, step by step.
 
 #include "lib/potential/training/reference_step.h"
 
@@ -91,7 +91,7 @@ TEST(ReferenceStepTest, OnlySampledForcesCount) {
   batch.MutableAt("force_sampled").mutable_values<bool>()[2] = true;
   const ReferenceStep one = ComputeReferenceStep(model, parameters, batch, 0.25);
   EXPECT_GT(one.force_rmse, 0);
-  for (const int64_t component : {0, 17}) {  // atoms 0 and 5: not sampled
+  for (const int64_t component : {0, 17}) {  // components of atoms 0 and 5, which are not sampled
     batch.MutableAt("force").mutable_values<double>()[component] += 100;
   }
   EXPECT_EQ(ComputeReferenceStep(model, parameters, batch, 0.25).force_rmse, one.force_rmse);

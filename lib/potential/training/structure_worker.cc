@@ -8,12 +8,12 @@
 namespace rutile {
 namespace {
 
-// Products for some atoms alone pay where those are one in so many or fewer and neighbors are many, since theirs must
-// be picked out first.
+// Products for the sampled atoms alone pay off where at most one atom in kFewSampled is sampled and atoms have many
+// neighbors, since the sampled atoms' neighbors must be selected first.
 constexpr int64_t kFewSampled = 6, kManyNeighbors = 64;
 
-// Asks for the first bytes of a structure, which were not used since the last epoch; more of them the processor's own
-// prefetching finds.
+// Prefetches the first bytes of a structure, which were last used an epoch ago; the processor's own prefetching finds
+// the rest.
 void Fetch(const StructureGeometry& geometry) {
   static constexpr int64_t kMost = 4096, kLine = 64;
   const auto fetch = [](const void* data, int64_t bytes) {
@@ -236,7 +236,7 @@ std::array<double, 9> StructureWorker<T>::AddStressErrors(const ForceBatch<T>& b
   }
   sums->stress_loss = weight * sum;
   sums->stress_count = weight * 9;
-  // Symmetric as the predicted stress is, also where the reference is not.
+  // The result is symmetric as the predicted stress is, even if the reference stress is not.
   std::array<double, 9> symmetric;
   for (int a = 0; a < 3; ++a) {
     for (int b = 0; b < 3; ++b) symmetric[3 * a + b] = 0.5 * (along[a][b] + along[b][a]);
@@ -260,7 +260,7 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& 
     const T* const slope = &formulas_.energy_slope[batch.species[first + i] * f];
     for (int k = 0; k < f; ++k) features_[i * f + k] = gradient[k] * slope[k];
   }
-  // The strain needs every pair, so a structure with a stress takes all atoms.
+  // The strain gradient needs every pair, so a structure with a stress takes all atoms.
   absl::Span<const uint8_t> sampled;
   if (!stress && kFewSampled * batch.num_sampled[place.s] <= n && place.pairs >= kManyNeighbors * n) {
     sampled = {reinterpret_cast<const uint8_t*>(batch.force_sampled.data() + first), static_cast<size_t>(n)};
