@@ -9,6 +9,7 @@
 // bfloat16 numbers, m = m' + m'', w = w' + w'', and all products but m'' w'' are added: the error is 2^-15 of |m w| at
 // most. In `products` each is one bfloat16 number: the error is 2^-8 of |m held|. Results of an example have the same
 // bits whatever other examples are computed with it, and on whichever thread.
+
 #ifndef RUTILE_LIB_KGE_LAYERS_AMX_CONVE_FORWARD_H_
 #define RUTILE_LIB_KGE_LAYERS_AMX_CONVE_FORWARD_H_
 
