@@ -1,9 +1,9 @@
-// What a checkpoint costs training, and what going on from one costs.
+// Measures what a checkpoint costs training, and what resuming from one costs.
 //
-// 658 parameters (a small potential) and 5 million (a wide one, or 25 000 entities of an embedding in 200 dimensions),
-// in fp32 with Adam's moments, the best parameters and a moving average: 100 MB of state, and two models of 20 MB.
-// save/in_the_way: until all is on the device. save/beside_training: until training goes on; the rest of the write runs
-// untimed, so that each save finds the writer idle. resume: reading, checksums verified.
+// There are 658 parameters (a small potential) or 5 million (a wide one, or 25 000 entities of an embedding in 200
+// dimensions), in fp32 with Adam's moments, the best parameters and a moving average: 100 MB of state, and two models
+// of 20 MB. save/in_the_way lasts until all is on the device. save/beside_training lasts until training goes on; the
+// rest of the write is not timed, so that each save finds the writer idle. resume reads and verifies checksums.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@
 namespace rutile {
 namespace {
 
-// Where CHECKPOINT_DIR says, so that the device can be chosen; else in the current directory.
+// Returns the directory in CHECKPOINT_DIR, which selects the device, or else one in the current directory.
 std::string Directory() {
   const char* const path = std::getenv("CHECKPOINT_DIR");
   return absl::StrCat(path != nullptr ? path : ".", "/checkpoint_benchmark.", ::getpid());

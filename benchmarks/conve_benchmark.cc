@@ -1,4 +1,4 @@
-// A training step of ConvE: our kernel and optimizer beside plain LibTorch modules with autograd and torch::optim.
+// Compares a training step of ConvE by our kernel and optimizer with plain LibTorch modules, autograd and torch::optim.
 //
 // Arguments: entities, embedding dimension, batch. Dimension 200 is the published model (20 x 10, key with 2 true tails
 // on average, 1-N) on UMLS (135 entities), FB15k-237 (14541) and WN18RR (40943); dimension 32 is what users of TiePin
@@ -27,7 +27,7 @@
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/tensorfile/named_tensors.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -73,7 +73,7 @@ struct Data {
     batch.epoch = epoch;
     return batch;
   }
-  // Of the products with fc and the table, forward and both ways backward.
+  // Returns the operations of the products with fc and the table, forward and both ways backward.
   double Flops() const { return 6.0 * head.size() * shape.dim() * (shape.num_features() + shape.num_entities); }
   void Report(benchmark::State& state) const {
     state.SetItemsProcessed(state.iterations() * head.size());
@@ -85,7 +85,7 @@ struct Data {
   std::vector<int64_t> example, positive_offset = {0};
 };
 
-// What a user would write: TimDettmers/ConvE and TiePin in C++.
+// The model as a user would write it: TimDettmers/ConvE and TiePin in C++.
 struct PlainConve : nn::Module {
   explicit PlainConve(const KgeShape& shape) : shape(shape) {
     const int64_t d = shape.dim(), channels = shape.options.output_channels;
@@ -155,7 +155,7 @@ void BM_PlainLibTorch(benchmark::State& state) {
   data.Report(state);
 }
 
-// Gradients alone, or with lib/train's Adam as the trainer takes it: when the gradient is whole, or early.
+// Computes gradients alone, or also updates by Adam as the trainer does: after the whole gradient, or early.
 enum class Update { kNone, kWhole, kEarly };
 
 void Step(benchmark::State& state, KgeLoss loss, Update update, FactorRounding factors = FactorRounding::kNone) {

@@ -27,7 +27,7 @@
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 
-// What callgrind collects. A C name, so that --toggle-collect finds it.
+// The function that callgrind collects. It has a C name, so that --toggle-collect finds it.
 extern "C" __attribute__((noinline)) void MeasuredCalls(const std::function<void()>& kernel) {
   kernel();
   asm volatile("" ::: "memory");  // no tail call: collection would never end
@@ -36,7 +36,7 @@ extern "C" __attribute__((noinline)) void MeasuredCalls(const std::function<void
 namespace rutile {
 namespace {
 
-// An edge of `points` cells of a cubic lattice at the density of TiO2, every third atom Ti, all displaced.
+// Returns points^3 atoms of a cubic lattice at the density of TiO2, every third atom Ti, all displaced.
 Structure Lattice(int points) {
   const double spacing = std::cbrt(1 / 0.086);
   Structure structure;
@@ -82,13 +82,13 @@ std::vector<T> Normal(int64_t n, absl::string_view purpose) {
   return values;
 }
 
-// Once to warm memory, then what is counted.
+// Runs the kernel once to warm memory, and then counts.
 void Measure(const std::function<void()>& kernel) {
   kernel();
   MeasuredCalls(kernel);
 }
 
-// Small cells by images, and a large one by cells.
+// Searches small cells by images, and a large one by the cell list.
 void MeasureNeighbors() {
   const Structure small = Lattice(3), large = Lattice(10);
   NeighborSearch search(6);
@@ -113,7 +113,7 @@ void MeasureDescriptor() {
   });
 }
 
-// Features with what derivatives need, then both products.
+// Computes features with what derivatives need, then both products.
 void MeasureDerivatives() {
   const Structure structure = Lattice(5);
   const NeighborList list = Neighbors(structure, 6);
@@ -140,7 +140,7 @@ void MeasureDerivatives() {
   });
 }
 
-// The networks' part of a step with energies, and of one with forces.
+// Computes the networks' part of a step with energies, and of one with forces.
 void MeasureEnergy() {
   constexpr int kStructures = 32;
   const NetworkShape shape = {2, 44, {16, 16}, Activation::kTanh};
@@ -199,7 +199,7 @@ void MeasureExtxyz() {
                           kAtoms, random.Uniform(-200, 0));
     for (int atom = 0; atom < kAtoms; ++atom) {
       text += atom % 3 == 0 ? "Ti" : "O";
-      // Half with the digits of most writers, half with all that a double has.
+      // Half of the frames have the digits of most writers, the others all digits of a double.
       for (int k = 0; k < 6; ++k) {
         absl::StrAppendFormat(&text, frame % 2 == 0 ? " %.8f" : " %.17g", random.Uniform(-20, 20));
       }

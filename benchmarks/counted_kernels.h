@@ -7,9 +7,11 @@
 
 namespace rutile {
 
+// A kernel that callgrind can count.
 struct CountedKernel {
   const char* name;
-  // Makes data, runs the kernel once to warm memory, and once inside MeasuredCalls(), which is what callgrind collects.
+  // Makes data, runs the kernel once to warm memory, and once inside MeasuredCalls(), whose instructions callgrind
+  // counts.
   void (*measure)();
 };
 

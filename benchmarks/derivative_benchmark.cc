@@ -1,9 +1,9 @@
-// Features of the Chebyshev descriptor and their two products, neighbors given as index and shift: the reference, and
-// the fast implementations. Items are atoms. Structures are rutile TiO2 with random displacements, at 0.0835 atoms per
-// cubic Angstrom.
+// Compares the reference and the fast implementations of the Chebyshev descriptor's features and their two products,
+// with neighbors given as index and shift. Items are atoms. Structures are rutile TiO2 with random displacements, at
+// 0.0835 atoms per cubic Angstrom.
 //
-// "gflops" counts the operations that the moment form really needs (the functions below), an FMA as two, a square root
-// and a division as one each; "share" is its part of what a loop of FMAs reaches in this process.
+// "gflops" counts the operations that the moment form needs (the functions below), an FMA as two, a square root and a
+// division as one each; "share" is its part of the rate of a loop of FMAs in this process.
 
 #include <cmath>
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Sample {
   }
 };
 
-// 24 atoms: two by two cells of rutile, atoms grouped by element.
+// Returns two by two cells of rutile, 24 atoms, grouped by element.
 Structure Rutile(int seed) {
   constexpr double kA = 4.594 * 1.047, kC = 2.959 * 1.047, kU = 0.305;  // expanded by 4.7 %
   constexpr double kSites[6][3] = {{0, 0, 0},           {0.5, 0.5, 0.5},           {kU, kU, 0},
@@ -90,7 +90,7 @@ std::vector<Sample> MakeSamples(const Setup& setup, bool listed) {
   return samples;
 }
 
-// Neighbors per atom within the cutoff.
+// Returns the neighbors per atom within the cutoff.
 double CountNeighbors(const std::vector<Sample>& samples, double cutoff) {
   double pairs = 0;
   for (const Sample& sample : samples) {
@@ -111,13 +111,13 @@ ChebyshevOptions Options(const Setup& setup) {
   return options;
 }
 
-// --- Operations an atom needs ---
+// The operations for one atom.
 
 struct Flops {
   double features = 0, vjp = 0, jvp = 0;
 };
 
-// radial, angular: neighbors. Two species.
+// Counts the operations for two species. radial, angular: numbers of neighbors.
 template <typename T>
 Flops CountFlops(const Setup& setup, double radial, double angular) {
   const int rows = setup.rad_order + 1, order = setup.ang_order, harmonics = (order + 1) * (order + 1);
@@ -138,7 +138,7 @@ Flops CountFlops(const Setup& setup, double radial, double angular) {
   flops.vjp += angular * (cutoff_slope + 1 + powers + degrees + 2 * (harmonics + tilted) + 14 * order + 20);
   flops.jvp += radial * (cutoff_slope + 3 + 2 + 6 * rows + 3 + 5);
   flops.jvp += angular * (cutoff_slope + 10 + 3 * powers + degrees + tilted / 2 + 2 * (harmonics + tilted) + 2);
-  // Contractions of each atom.
+  // These are the contractions for each atom.
   flops.features += 2 * (harmonics * 3 + rows) + 2 * 2 * (rows + harmonics);
   flops.vjp += 2 * harmonics * 2 + 2 * (harmonics * 3 + rows * 4);
   flops.jvp += 2 * (harmonics * 3 + rows) + 2 * (4 * rows + 2 * harmonics);
@@ -230,9 +230,9 @@ void BM_Reference(benchmark::State& state) {
 
 // The first argument is the index of a setup: radial cutoff/order, angular cutoff/order =
 // 0: 4.0/5, 3.0/3;  1: 6.0/10, 4.0/3;  2: 6.0/15, 3.5/4;  3: 6.5/20, 5.0/5;  4: 8.0/16, 6.5/4.
-// The second: 1 features, 2 vector-Jacobian product, 4 Jacobian-vector product, or their sum.
-// Of BM_MomentsSampled and BM_TripletsSampled: both products, the percentage of atoms that is sampled.
-// BM_ListedTriplets, where triplets are given as --cache_triplets does, has it last.
+// The second is 1 for features, 2 for the vector-Jacobian product, 4 for the Jacobian-vector product, or their sum. For
+// BM_MomentsSampled and BM_TripletsSampled, which compute both products, it is the percentage of sampled atoms.
+// BM_ListedTriplets, where triplets are given as with --cache_triplets, has it last.
 BENCHMARK_TEMPLATE(BM_Moments, float)->ArgsProduct({{0, 1, 2, 3, 4}, {1, 2, 4, 7}});
 BENCHMARK_TEMPLATE(BM_Moments, double)->ArgsProduct({{0, 1, 2, 3, 4}, {1, 2, 4, 7}});
 BENCHMARK_TEMPLATE(BM_MomentsSampled, float)->ArgsProduct({{0, 4}, {100, 30, 10}});

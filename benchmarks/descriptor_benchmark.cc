@@ -1,8 +1,8 @@
-// The Chebyshev descriptor with neighbors given: the reference, and the kernel with moments and with triplets. Items
-// are atoms. Structures are rutile TiO2 with random displacements, at 0.0835 atoms per cubic Angstrom.
+// Compares the reference of the Chebyshev descriptor with the kernel by moments and by triplets, with given neighbors.
+// Items are atoms. Structures are rutile TiO2 with random displacements, at 0.0835 atoms per cubic Angstrom.
 //
-// "gflops" counts the operations that the moment kernel really needs (FlopsPerAtom below), an FMA as two, a square root
-// and a division as one each; "share" is its part of what a loop of FMAs reaches in this process.
+// "gflops" counts the operations that the moment kernel needs (FlopsPerAtom below), an FMA as two, a square root and a
+// division as one each; "share" is its part of the rate of a loop of FMAs in this process.
 
 #include <array>
 #include <cmath>
@@ -37,7 +37,7 @@ struct Sample {
   NeighborList neighbors;
 };
 
-// 24 atoms: two by two cells of rutile. Atoms are grouped by element, as files usually have them, or mixed.
+// Returns two by two cells of rutile, 24 atoms, grouped by element, as in most files, or mixed.
 Structure Rutile(int seed, bool grouped) {
   constexpr double kA = 4.594 * 1.047, kC = 2.959 * 1.047, kU = 0.305;  // expanded by 4.7 %
   constexpr double kSites[6][3] = {{0, 0, 0},           {0.5, 0.5, 0.5},           {kU, kU, 0},
@@ -70,7 +70,7 @@ std::vector<Sample> MakeSamples(double cutoff, int num_species, bool grouped) {
   return samples;
 }
 
-// Neighbors per atom within the cutoff.
+// Returns the neighbors per atom within the cutoff.
 double CountNeighbors(const std::vector<Sample>& samples, double cutoff) {
   double pairs = 0, atoms = 0;
   for (const Sample& sample : samples) {
@@ -84,9 +84,10 @@ double CountNeighbors(const std::vector<Sample>& samples, double cutoff) {
 
 double FlopsPerAtom(const Setup& setup, double radial, double angular, int num_weights) {
   const int rows = setup.rad_order + 1, order = setup.ang_order, harmonics = (order + 1) * (order + 1);
-  // r^2 5, its square root, 2x, s, f_c with 7 FMAs and 3, x f_c; then an FMA and an addition for each order.
+  // The terms are r^2 5, its square root, 2x, s, f_c with 7 FMAs and 3, x f_c; then an FMA and an addition for each
+  // order.
   const double radial_pair = 5 + 1 + 2 + 1 + 17 + 2 + 3 * rows;
-  // r^2, root, division, unit vector, 2z, f_c and its square; the powers of x + iy; q_lm and the sums.
+  // The terms are r^2, root, division, unit vector, 2z, f_c and its square; the powers of x + iy; q_lm and the sums.
   double angular_pair = 5 + 1 + 1 + 3 + 1 + 18 + 2 + (order > 0 ? 2 : 0) + 6 * std::max(0, order - 1);
   for (int m = 0; m < order; ++m) angular_pair += (order - m >= 2 ? 2 : 0) + 3 * std::max(0, order - m - 2);
   angular_pair += 2 * harmonics - (2 * order + 1);
@@ -148,7 +149,7 @@ void BM_Moments(benchmark::State& state) {
   Run<T>(state, ChebyshevDescriptor(Options(setup, 2), AngularMethod::kMoments), setup, 2, true, true);
 }
 
-// Atoms of two elements in random order, and more elements: more and shorter sums.
+// Measures atoms of two elements in random order, and more elements: there are more and shorter sums.
 void BM_MomentsMixed(benchmark::State& state) {
   const Setup& setup = kSetups[state.range(0)];
   const int num_species = state.range(1);

@@ -1,4 +1,4 @@
-// A step of training on energies by each compile mode and precision: the fused kernels beside LibTorch's operations.
+// Measures a training step on energies by each compile mode and precision: fused kernels beside LibTorch's operations.
 //
 // data/tio2-pbe, rad 8.0/16, ang 6.5/4 (44 features), two hidden layers of the first argument, batches of the second
 // argument (512: some structures twice), one thread; items are atoms.
@@ -23,7 +23,7 @@
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/step/gradient_step.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -49,7 +49,7 @@ std::unique_ptr<AtomisticTask> MakeTask(const AtomicData& data, int width, bool 
   return *AtomisticTask::Create(data, options, all);
 }
 
-// add: what adds a batch's gradients.
+// Runs steps; add() adds a batch's gradients.
 template <typename Add>
 void RunSteps(benchmark::State& state, const AtomicData& data, AtomisticTask* task, const Add& add) {
   at::set_num_threads(1);

@@ -1,6 +1,6 @@
-// What the moving average of the parameters costs beside the optimizer: a step of Adam alone, and with EMA. Energies of
-// a small potential have 2 000 parameters, a wide one 50 000, an embedding model 1 000 000. The last is the average as
-// two passes, which is how an eager framework runs it (without its cost per operation).
+// Measures what the moving average of the parameters costs beside the optimizer: a step of Adam alone, and with EMA.
+// Energies of a small potential have 2 000 parameters, a wide one 50 000, an embedding model 1 000 000. The last
+// benchmark is the average as two passes, which is how an eager framework runs it (without its cost per operation).
 
 #include <benchmark/benchmark.h>
 

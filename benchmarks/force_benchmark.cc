@@ -1,4 +1,4 @@
-// Training on energies and forces: the fused step beside LibTorch, and whole epochs as train runs them.
+// Measures training on energies and forces: the fused step beside LibTorch, and whole epochs as train runs them.
 //
 // data/tio2-pbe (403 structures), networks of two hidden layers of 16, batches of 32, one thread: items are atoms.
 // Descriptors: 0 is rad 4.0/5, ang 3.0/3; 1 is rad 8.0/16, ang 6.5/4.
@@ -19,7 +19,7 @@
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/step/gradient_step.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -64,7 +64,7 @@ struct Setup {
     combined = Tensor::Zeros(precision, {task->num_parameters()});
   }
 
-  // Returns the atoms in it.
+  // Runs a step and returns its number of atoms.
   int64_t Step(absl::Span<const int64_t> examples) {
     SetToZero(absl::MakeSpan(gradients));
     TermSums sums(static_cast<int>(gradients.size()));
@@ -104,14 +104,15 @@ void BM_ForceEpoch(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_ForceEpoch, float)->Arg(0)->Arg(1);
 BENCHMARK_TEMPLATE(BM_ForceEpoch, double)->Arg(0)->Arg(1);
 
-// The share of structures whose forces are learned, in percent; with cached features for the others or without.
+// The arguments are the percentage of structures whose forces are learned, and whether features of the others are
+// cached.
 void BM_ForceFraction(benchmark::State& state) {
   Setup setup(0, DType::kF32, 0.1, static_cast<double>(state.range(0)) / 100, state.range(1) != 0);
   RunEpochs(state, &setup);
 }
 BENCHMARK(BM_ForceFraction)->ArgsProduct({{100, 30, 10}, {0, 1}});
 
-// Energies alone through the same kernel, features computed each time.
+// Trains on energies alone through the same kernel, computing features each time.
 void BM_EnergyEpoch(benchmark::State& state) {
   Setup setup(state.range(0), DType::kF32, 0);
   RunEpochs(state, &setup);
@@ -129,7 +130,8 @@ void BM_MakeBatch(benchmark::State& state) {
 }
 BENCHMARK(BM_MakeBatch)->Arg(0)->Arg(1);
 
-// The same step by the definition: LibTorch's network and autograd over the plain descriptor. Beside BM_ForceEpoch.
+// Runs a step of force training by its definition, LibTorch's network and autograd over the plain descriptor, to
+// compare with BM_ForceEpoch.
 template <typename T>
 void BM_ReferenceStep(benchmark::State& state) {
   at::set_num_threads(1);

@@ -1,6 +1,6 @@
-// What influence costs beside the products: sums over checkpoints and parts, normalization, and the k largest of each
-// test, over a stream of training examples. Beside it what one would write first: a score at a time, a heap for each
-// test. Arguments: tests, terms (checkpoints x parts), k. Items are pairs of a training example and a test.
+// Measures what influence costs beside the products: sums over checkpoints and parts, normalization, and the k largest
+// of each test, over a stream of training examples. The rival is what one would write first: a score at a time, a heap
+// for each test. Arguments: tests, terms (checkpoints x parts), k. Items are pairs of a training example and a test.
 
 #include <benchmark/benchmark.h>
 
@@ -20,9 +20,9 @@
 namespace rutile {
 namespace {
 
-constexpr int64_t kTrain = 272115;  // of FB15k-237
+constexpr int64_t kTrain = 272115;  // training triples of FB15k-237
 constexpr int64_t kTile = 512;
-constexpr int kTiles = 16;  // different ones, used in turn
+constexpr int kTiles = 16;  // different tiles, used in turn
 
 // Tiles of products, [B, H] for each term, and scales.
 struct Stream {
@@ -103,7 +103,7 @@ void BM_HeapForEachScore(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kTrain * tests);
 }
 
-// One test; a hundred, as in the targets; a thousand. One checkpoint, and ten.
+// There are 1, 100 or 1000 tests, and one checkpoint or ten.
 void Sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({1, 1, 10})->Args({100, 1, 10})->Args({100, 10, 10})->Args({1000, 1, 10})->Args({100, 1, 1000});
   benchmark->Unit(benchmark::kMillisecond);

@@ -1,8 +1,8 @@
-// instructions KERNEL: runs one kernel, without LibTorch, on fixed data; without a name it prints the names.
+// instructions KERNEL runs one kernel, without LibTorch, on fixed data; without a name it prints the names.
 //
-// benchmarks/instruction_counts.sh counts, with callgrind, the instructions inside MeasuredCalls(): data are made and
-// memory is warmed before. One thread. Status 3 where the processor, or what valgrind shows of it, has no AVX2: counts
-// of other instruction sets do not compare.
+// benchmarks/instruction_counts.sh counts the instructions inside MeasuredCalls() with callgrind; data are made and
+// memory is warmed before, by one thread. Exit status 3 means that the processor, or what valgrind shows of it, has no
+// AVX2: counts of other instruction sets are not comparable.
 
 #include <cstdio>
 

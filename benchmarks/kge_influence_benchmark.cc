@@ -32,7 +32,7 @@
 #include "lib/task/projection_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -41,7 +41,7 @@ namespace {
 constexpr int64_t kTriplesOfFb15k237 = 272115;
 constexpr int64_t kTriples = 4096;
 
-// Of one thread's work, whatever else the machine does.
+// Returns the processor time of this process, which other work on the machine does not change.
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 KgeShape Shape(int64_t dim) {
@@ -62,7 +62,7 @@ struct Data {
   explicit Data(const benchmark::State& state) : shape(Shape(state.range(0))) {
     RandomStream random(1, "benchmark");
     const auto id = [&](int64_t n) { return static_cast<int32_t>(random.Below(n)); };
-    // Six keys in ten have one tail, the others 2 to 9.
+    // Six in ten keys have one tail, the others 2 to 9.
     while (static_cast<int64_t>(train.size()) < kTriples) {
       const int32_t head = id(shape.num_entities), relation = id(shape.num_relations);
       const int32_t tails = random.Below(10) < 6 ? 1 : 2 + id(8);
@@ -91,7 +91,7 @@ struct Data {
   WeightedCheckpoint point;
 };
 
-// What a user would write: a leaf for each tensor, one triple at a time, softplus(-score).
+// The loop that a user would write: a leaf for each tensor, one triple at a time, softplus(-score).
 class NaiveLoop {
  public:
   explicit NaiveLoop(const Data& data) : shape_(data.shape) {
@@ -142,7 +142,7 @@ class NaiveLoop {
   at::Tensor tests_;  // [H, P]
 };
 
-// Seconds that the naive loop took for a triple, by dimension and tests: where it ran before.
+// Seconds that the naive loop took for a triple, by dimension and tests, if it has run before.
 std::map<std::pair<int64_t, int64_t>, double>& NaiveSeconds() {
   static auto& seconds = *new std::map<std::pair<int64_t, int64_t>, double>();
   return seconds;
@@ -214,7 +214,7 @@ BENCHMARK(BM_TripleLoss)
     ->Args({32, 100, 0})
     ->Unit(benchmark::kMillisecond);
 
-// Products of maps that are projected to `numbers` each.
+// Measures products of maps that are projected to that many numbers each.
 void BM_Projected(benchmark::State& state) {
   KgeInfluenceOptions options;
   options.projection = {state.range(3) != 0 ? ProjectionKind::kSparse : ProjectionKind::kGaussian, state.range(2), 0};

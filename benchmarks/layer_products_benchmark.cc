@@ -1,7 +1,7 @@
-// Matrix products of a wide layer: values, slopes and gradients of weights for a block of atoms, with weights that were
-// prepared before (lib/matrix/prepared_products.h), beside products that prepare nothing.
+// Compares matrix products of a wide layer (values, slopes and gradients of weights for a block of atoms) by weights
+// that were prepared beforehand (lib/matrix/prepared_products.h) with products that prepare nothing.
 //
-// Arguments: atoms of the block, width. One thread. "flop/s" counts two for each product of numbers.
+// Arguments: atoms of the block, width. One thread. "flop/s" counts two operations for each product of numbers.
 
 #include <benchmark/benchmark.h>
 
@@ -53,7 +53,7 @@ void BM_Dense(benchmark::State& state) {
   Report(state);
 }
 
-// pack: the atoms' factors are prepared in each turn, too. form: what the machine is to be used for.
+// Runs prepared products. kPack: the atoms' factors are prepared in each turn, too. form: the instructions to use.
 template <Product kProduct, bool kRounding, bool kPack>
 void RunPrepared(benchmark::State& state, Bf16Form form) {
   Layer<float> l(state.range(0), state.range(1));
@@ -88,7 +88,7 @@ void BM_Prepared(benchmark::State& state) {
   RunPrepared<kProduct, kRounding, kPack>(state, Bf16Forms().front());
 }
 
-// As where there is AVX512-BF16 alone.
+// Measures a machine that has AVX512-BF16 but no AMX.
 template <Product kProduct, bool kRounding>
 void BM_WithoutTiles(benchmark::State& state) {
   const std::vector<Bf16Form> forms = Bf16Forms();

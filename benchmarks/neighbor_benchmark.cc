@@ -1,7 +1,7 @@
-// Neighbor searches at the density of TiO2 (0.086 atoms per cubic Angstrom): the reference, the image search and the
-// cell list. Items are pairs.
+// Compares neighbor searches at the density of TiO2 (0.086 atoms per cubic Angstrom): the reference, the image search
+// and the cell list. Items are pairs.
 //
-// The reference is left out where one list would take minutes, the image search where it makes no sense.
+// The reference is left out if one list would take minutes, the image search if it makes no sense.
 
 #include <array>
 #include <cmath>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kDensity = 0.086;
 
-// The points of a simple lattice, as near to a cube as the number allows, with displacements of up to 0.3 Angstrom, in
-// random order.
+// Returns atoms on a simple lattice, as near to a cube as the number allows, with displacements of up to 0.3 Angstrom,
+// in random order.
 Structure TitaniaLike(int64_t num_atoms) {
   const double edge = std::cbrt(num_atoms / kDensity);
   std::array<int64_t, 3> points = {0, 0, 0};  // those nearest to a cube
@@ -84,7 +84,7 @@ void BM_ImagesWithoutShifts(benchmark::State& state) { Search(state, NeighborAlg
 void BM_Cells(benchmark::State& state) { Search(state, NeighborAlgorithm::kCells, true); }
 void BM_CellsWithoutShifts(benchmark::State& state) { Search(state, NeighborAlgorithm::kCells, false); }
 
-// Atoms, cutoff in Angstrom.
+// Arguments: atoms, cutoff in Angstrom.
 BENCHMARK(BM_Reference)->ArgsProduct({{24, 96}, {4, 6, 8}})->Args({5184, 6});
 BENCHMARK(BM_Images)->ArgsProduct({{24, 96, 192, 384}, {4, 6, 8}});
 BENCHMARK(BM_ImagesWithoutShifts)->ArgsProduct({{24, 96}, {4, 6, 8}});

@@ -1,5 +1,6 @@
-// Neighbors from a file beside neighbors searched again, for 500 cells of 24 atoms at the density of TiO2. Items are
-// pairs. Checks is all that ReadNeighbors does: mapping the file and looking at everything that code indexes by.
+// Compares reading neighbors from a file with searching them again, for 500 cells of 24 atoms at the density of TiO2.
+// Items are pairs. BM_Checks measures all that ReadNeighbors does: mapping the file and checking everything that code
+// indexes by.
 
 #include <cmath>
 #include <cstdio>
@@ -95,7 +96,7 @@ void BM_Checks(benchmark::State& state) {
   std::remove(path.c_str());
 }
 
-// A short cutoff and a long one, in Angstrom.
+// The argument is a short or a long cutoff, in Angstrom.
 BENCHMARK(BM_SearchAgain)->Arg(4)->Arg(8);
 BENCHMARK(BM_FromFile)->Arg(4)->Arg(8);
 BENCHMARK(BM_Checks)->Arg(4)->Arg(8);

@@ -1,5 +1,5 @@
-// The networks of a potential at all widths: the kernel, in each of its forms, beside LibTorch's autograd, first and
-// second order; with bf16, mixed precision.
+// Compares the networks of a potential at all widths: the kernel, in each of its forms, beside LibTorch's autograd, in
+// first and second order; with bf16, in mixed precision.
 //
 // Arguments: structures (21 atoms each, a third Ti), neurons of each of two hidden layers. 44 features, tanh, one
 // thread; items are atoms. "flop/s" counts the products alone, two operations each.
@@ -19,7 +19,7 @@
 #include "lib/network/network_shape.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -52,7 +52,7 @@ struct Batch {
   std::vector<double> slopes, sums;
 };
 
-// Products for each atom: forward, and two for each layer backward but one for the first.
+// Returns the products for each atom: forward, and two for each layer backward but one for the first.
 double Products(const NetworkShape& shape) {
   double products = 0;
   for (int l = 0; l < shape.num_layers(); ++l) products += double{1} * shape.layer_inputs(l) * shape.layer_outputs(l);
@@ -61,7 +61,7 @@ double Products(const NetworkShape& shape) {
 double StepProducts(const NetworkShape& shape) {
   return 3 * Products(shape) - double{1} * shape.layer_inputs(0) * shape.layer_outputs(0);
 }
-// Forward, back to x, tangents forward and back, two outer products.
+// Returns the products forward, back to x, of tangents forward and back, and of two outer products.
 double SecondOrderProducts(const NetworkShape& shape) {
   const double all = Products(shape), last = shape.layer_inputs(shape.num_layers() - 1);
   const double first = double{1} * shape.layer_inputs(0) * shape.layer_outputs(0);
@@ -73,7 +73,7 @@ void Report(benchmark::State& state, int64_t atoms, double products) {
   state.counters["flop/s"] = benchmark::Counter(2 * products * atoms, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// The kernel's forms: what it chooses, one of both, and matrices whose factors are rounded.
+// The kernel's forms: its own choice, blocks, matrices, and matrices with rounded factors.
 enum Form { kChosen, kBlocks, kMatrices, kBf16 };
 
 template <typename T>

@@ -1,8 +1,8 @@
-// Steps of RMSprop, Adagrad and schedule-free AdamW: the fused pass beside the formulas as separate passes, which is
-// how an eager framework runs them (train_benchmark has Adam). Parameter groups: the cost of cutting a step into
-// ranges. Resting networks: what a step of the kernel of energies, or of forces, saves when the Ti or the O network of
-// TiO2 rests. 1 500 parameters: two networks of two layers of 16 on 26 features; 50 000: layers of 200; 3 000 000: an
-// embedding model, larger than the caches.
+// Measures steps of RMSprop, Adagrad and schedule-free AdamW: the fused pass beside the formulas as separate passes,
+// which is how an eager framework runs them (train_benchmark has Adam). Parameter groups measure the cost of dividing a
+// step into ranges. Frozen networks measure what a step of the kernel of energies, or of forces, saves if the Ti or the
+// O network of TiO2 is frozen. 1 500 parameters are two networks of two layers of 16 on 26 features; 50 000 layers of
+// 200; 3 000 000 an embedding model, larger than the caches.
 
 #include <benchmark/benchmark.h>
 
@@ -120,7 +120,8 @@ BENCHMARK_TEMPLATE(BM_Update, FusedAdagrad)->Arg(1500)->Arg(50000)->Arg(3000000)
 BENCHMARK_TEMPLATE(BM_Update, SeparateScheduleFree)->Arg(1500)->Arg(50000)->Arg(3000000);
 BENCHMARK_TEMPLATE(BM_Update, FusedScheduleFree)->Arg(1500)->Arg(50000)->Arg(3000000);
 
-// A step of AdamW on 1 500 parameters in so many ranges: 1 as ever; 12, six layers whose biases do not decay.
+// Measures a step of AdamW on 1 500 parameters in several ranges: 1 by default; 12, six layers whose biases do not
+// decay.
 void BM_Ranges(benchmark::State& state) {
   constexpr int64_t kSize = 1500;
   std::vector<ParameterRange> ranges;
@@ -133,9 +134,9 @@ void BM_Ranges(benchmark::State& state) {
 }
 BENCHMARK(BM_Ranges)->Arg(1)->Arg(12);
 
-// 32 structures of 21 atoms, a third of them Ti, 26 features, two hidden layers of 16, fp32, one thread; items are
-// atoms. Arguments: what rests (0 nothing, 1 the Ti network, 2 the O network), and 0 for energies, 1 for forces as
-// well.
+// Data are 32 structures of 21 atoms, a third of them Ti, 26 features, two hidden layers of 16, fp32, one thread; items
+// are atoms. Arguments: what is frozen (0 nothing, 1 the Ti network, 2 the O network), and 0 for energies, 1 for forces
+// as well.
 void BM_FrozenNetwork(benchmark::State& state) {
   constexpr int kStructures = 32;
   const NetworkShape shape = {2, 26, {16, 16}, Activation::kTanh};

@@ -1,4 +1,5 @@
-// Training of energies on cached features: the kernel beside LibTorch's autograd, a whole epoch, and the pieces.
+// Measures training on energies with cached features: the kernel beside LibTorch's autograd, a whole epoch, and the
+// pieces.
 //
 // 32 structures of 21 atoms (a third Ti), 20 features, two hidden layers of 16, one thread: items are atoms. "flop/s"
 // counts the products of the networks alone (forward, and two products for each layer backward but one for the first),
@@ -25,7 +26,7 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -58,7 +59,7 @@ struct Batch {
   std::vector<double> slopes, sums;
 };
 
-// Products for each atom and pass.
+// Returns the products for each atom and pass.
 double ForwardProducts(const NetworkShape& shape) {
   double products = 0;
   for (int l = 0; l < shape.num_layers(); ++l) products += double{1} * shape.layer_inputs(l) * shape.layer_outputs(l);
@@ -87,7 +88,7 @@ void BM_KernelStep(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_KernelStep, float)->Arg(1)->Arg(32)->Arg(256);
 BENCHMARK_TEMPLATE(BM_KernelStep, double)->Arg(32);
 
-// The same by the definition of the task: LibTorch's operations, its autograd.
+// Runs the step by the definition of the task: LibTorch's operations and autograd.
 template <typename T>
 void BM_AutogradStep(benchmark::State& state) {
   at::set_num_threads(1);
@@ -106,12 +107,12 @@ void BM_AutogradStep(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_AutogradStep, float)->Arg(1)->Arg(32)->Arg(256);
 BENCHMARK_TEMPLATE(BM_AutogradStep, double)->Arg(32);
 
-// What a force loss asks of the networks: energies and d energy / d x of all atoms, then the gradients of both.
-// tangents stand for what the descriptor's Jacobian makes of force errors. Arguments: structures, features.
+// Computes what a force loss needs of the networks: energies and d energy / d x of all atoms, then the gradients of
+// both. Tangents stand for what the descriptor's Jacobian makes of force errors. Arguments: structures, features.
 double SecondOrderProducts(const NetworkShape& shape) {
   const double all = ForwardProducts(shape), last = shape.layer_inputs(shape.num_layers() - 1);
   const double first = double{1} * shape.layer_inputs(0) * shape.layer_outputs(0);
-  // forward, back to x, energy gradients, tangents forward and back, two outer products
+  // The products are forward, back to x, energy gradients, tangents forward and back, two outer products.
   return 3 * all + (all - last) + (all - first - last) + 2 * (all - last);
 }
 
@@ -152,7 +153,7 @@ BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kEnergy)->Args({32, 20})->Args({
 BENCHMARK_TEMPLATE(BM_SecondOrder, float, Part::kTangent)->Args({32, 20})->Args({32, 44});
 BENCHMARK_TEMPLATE(BM_SecondOrder, double, Part::kAll)->Args({32, 20})->Args({32, 44});
 
-// The same by autograd of autograd.
+// Computes these by autograd of autograd.
 template <typename T>
 void BM_AutogradSecondOrder(benchmark::State& state) {
   using torch::autograd::grad;
@@ -187,7 +188,7 @@ void BM_KernelForward(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_KernelForward, float)->Arg(32);
 BENCHMARK_TEMPLATE(BM_KernelForward, double)->Arg(32);
 
-// An epoch of data/tio2-pbe as train runs it, batches of 32: gathering, the kernel, the loss, Adam.
+// Runs an epoch of data/tio2-pbe as train does, in batches of 32: gathering, the kernel, the loss, Adam.
 class Epoch {
  public:
   explicit Epoch(DType precision) {
@@ -273,7 +274,7 @@ void BM_MakeBatches(benchmark::State& state) {
 }
 BENCHMARK(BM_MakeBatches)->Unit(benchmark::kMicrosecond);
 
-// Sixteen independent fp32 products and sums on the widest registers.
+// Runs sixteen independent fp32 products and sums on the widest registers.
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) void Multiply(int64_t n, float* values) {
   using Vec = float __attribute__((vector_size(64)));
   Vec acc[16], x, y;

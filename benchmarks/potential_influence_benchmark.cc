@@ -1,4 +1,5 @@
-// Influence of structures on structures: all pairs of 1000 at one checkpoint, and the naive loop beside it.
+// Measures the influence of structures on structures: all pairs of 1000 at one checkpoint, and the naive loop beside
+// it.
 //
 // Repeated cells of data/tio2-pbe, 21 atoms on average, with forces; networks of two hidden layers of 16 with random
 // weights; energies and forces in the loss; neighbors cached; one thread. Descriptors: 0 is rad 4.0/5, ang 3.0/3; 1 is
@@ -33,7 +34,7 @@
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/structure/extxyz_writer.h"
 #include "lib/structure/structure_reader.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -56,7 +57,7 @@ std::string TempPath(absl::string_view name) {
   return absl::StrCat(directory == nullptr ? "/tmp" : directory, "/", name);
 }
 
-// `count` times along the first lattice vector.
+// Repeats the cell `count` times along the first lattice vector.
 Structure Repeated(const Structure& cell, int count) {
   Structure out = cell;
   for (int k = 1; k < count; ++k) {
@@ -123,10 +124,10 @@ PotentialProductsOptions Options(DType precision) {
   return options;
 }
 
-// Of this process, so that others on the machine do not decide the ratio.
+// Returns the processor time of this process, which other work on the machine does not change.
 double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Seconds of one backward pass of LibTorch, the mean over some examples.
+// Returns the seconds of one backward pass of LibTorch, the mean over some examples.
 double NaiveSeconds(GradientProducts* products, int64_t num_parameters) {
   constexpr int kExamples = 40;
   at::set_num_threads(1);
@@ -139,7 +140,7 @@ double NaiveSeconds(GradientProducts* products, int64_t num_parameters) {
   return (CpuSeconds() - start) / kExamples;
 }
 
-// A checkpoint: everything from the parameters on.
+// Measures one checkpoint, everything from the parameters on.
 template <typename T>
 void BM_AllPairs(benchmark::State& state) {
   const AtomicData data = DataOf(state.range(0));
@@ -169,7 +170,7 @@ void BM_AllPairs(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_AllPairs, float)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK_TEMPLATE(BM_AllPairs, double)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
-// The gradients alone, of energies and forces or of energies by features from a file: items are atoms.
+// Measures the gradients alone, of energies and forces or of energies by features from a file. Items are atoms.
 void BM_Rows(benchmark::State& state) {
   const bool forces = state.range(1) != 0;
   const AtomicData data = forces ? DataOf(state.range(0)) : FeaturesOf(state.range(0));
@@ -189,7 +190,7 @@ void BM_Rows(benchmark::State& state) {
 }
 BENCHMARK(BM_Rows)->ArgsProduct({{0, 1}, {1, 0}})->Unit(benchmark::kMillisecond);
 
-// The product alone, of 64 rows of 2018 numbers with so many tests: items are multiplications.
+// Measures the product alone, of 64 rows of 2018 numbers with the rows of the tests. Items are multiplications.
 template <typename T>
 void BM_RowProducts(benchmark::State& state) {
   constexpr int64_t kRows = 64, kColumns = 2018;

@@ -1,8 +1,8 @@
-// Matrix products of a ConvE step (batch 128, embedding 200): our own in fp32, fp64 and in each form of bf16 that the
-// machine has, and BLAS. One thread; "flop/s" is what counts. What the registers can do at most stands beside them.
+// Measures matrix products of a ConvE step (batch 128, embedding 200): our own in fp32, fp64 and in each form of bf16
+// that the machine has, and BLAS. One thread; "flop/s" is the result, beside the most that registers can do.
 //
 // Blocks are those of FB15k-237's 14541 entities, 512 at a time, one after another as in a step: the table and its
-// gradient, 12 MB each, are not in the second cache. fc has 9728 features.
+// gradient, 12 MB each, are not in the second-level cache. fc has 9728 features.
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -18,7 +18,7 @@
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/profile/fma_peak.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {
@@ -46,7 +46,7 @@ MatrixView<T> Matrix(const std::vector<T>& values, int64_t rows, int64_t columns
   return {values.data(), rows, columns, columns};
 }
 
-// Names and all products of one kind in a step: multiply(a, b, add, out, stride).
+// Runs all products of one kind in a step: multiply(a, b, add, out, stride).
 template <typename T, typename Multiply>
 void AllOf(const std::string& product, Arrays<T>* x, const Multiply& multiply) {
   const MatrixView<T> v = Matrix(x->v, kBatch, kDim), maps = Matrix(x->maps, kBatch, kFeatures),
@@ -105,7 +105,7 @@ void BM_FmaPeak(benchmark::State& state) {
 }
 BENCHMARK(BM_FmaPeak)->Unit(benchmark::kMicrosecond);
 
-// Before main: forms depend on the machine.
+// Benchmarks are registered before main, since the forms depend on the machine.
 const bool registered = [] {
   for (const std::string product : {"scores", "d_table", "d_v", "fc", "d_fc", "d_maps"}) {
     for (const Bf16Form form : Bf16Forms()) {

@@ -1,4 +1,5 @@
-// What a scope costs: off, on (sums alone, as with --timing), on with spans (as for a record), nested, with counters.
+// Measures the cost of a scope: off, on (sums alone, as with --timing), with spans (as for a record), nested, with
+// counters.
 //
 // A step of training that opens 6 scopes pays 6 times the difference to the empty loop.
 

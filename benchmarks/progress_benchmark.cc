@@ -1,4 +1,4 @@
-// What a look at the progress of training costs each step, and a row of the log of steps.
+// Measures what showing the progress of training costs each step, and a row of the log of steps.
 
 #include <benchmark/benchmark.h>
 
@@ -37,7 +37,7 @@ void BM_ProgressStep(benchmark::State& state) {
 }
 BENCHMARK(BM_ProgressStep);
 
-// 1: every step is a row in both forms; 100: one in a hundred.
+// With argument 1 every step is a row in both forms; with 100 one in a hundred.
 void BM_StepLog(benchmark::State& state) {
   const char* directory = std::getenv("TMPDIR");
   const std::string stem = std::string(directory != nullptr ? directory : "/tmp") + "/rutile-step-log-benchmark";

@@ -1,7 +1,7 @@
-// Filtered ranks of many queries among all entities: blocks that are scored and counted in registers and caches, beside
-// LibTorch as people write it (a product for a batch of queries, known tails masked, comparisons and sums), in one
-// process and on one thread. Arguments: queries, entities, dimensions. FB15k-237's test set has 40932 queries of 22850
-// distinct (head, relation); WN18RR's 6268 of 5716, ROBOKOP's users have 32 dimensions. Items are queries.
+// Compares filtered ranks of many queries among all entities by blocks that are scored and counted in registers and
+// caches with LibTorch as people write it (a product for a batch of queries, known tails masked, comparisons and sums),
+// in one process and on one thread. Arguments: queries, entities, dimensions. FB15k-237's test set has 40932 queries of
+// 22850 distinct (head, relation); WN18RR's 6268 of 5716, ROBOKOP's users have 32 dimensions. Items are queries.
 
 #include "lib/base/logging.h"
 
@@ -27,7 +27,7 @@
 namespace rutile {
 namespace {
 
-constexpr int kKnown = 40;  // of a query, about FB15k-237's mean
+constexpr int kKnown = 40;  // known tails of a query, about FB15k-237's mean
 
 struct Data {
   Data(int64_t num_queries, int64_t num, int64_t dim) {
@@ -39,7 +39,7 @@ struct Data {
     known.resize(num_queries);
     targets.resize(num_queries);
     for (int64_t q = 0; q < num_queries; ++q) {
-      // 1.8 targets for each, as in FB15k-237.
+      // Each query has 1.8 targets on average, as in FB15k-237.
       for (uint64_t t = 1 + (stream.Uniform() < 0.8 ? 1 : 0); t > 0; --t) {
         targets[q].push_back(static_cast<int32_t>(stream.Below(num)));
       }
@@ -92,7 +92,7 @@ void BM_RankTargets(benchmark::State& state) {
   SetCounters(mean, &state);
 }
 
-// Without scores of rounded factors.
+// Measures exact scores alone, without scores of rounded factors.
 void BM_RankTargetsExact(benchmark::State& state) {
   const Data data(state.range(0), state.range(1), state.range(2));
   const ScoreTable<float> table = TableOf(data);
@@ -115,7 +115,7 @@ void BM_RankTargetsExact(benchmark::State& state) {
   SetCounters(mean, &state);
 }
 
-// Batches of 128 distinct queries, every target of a query by itself, as vectorized evaluations do.
+// Ranks in batches of 128 distinct queries, every target of a query by itself, as vectorized evaluations do.
 void BM_Masked(benchmark::State& state) {
   at::set_num_threads(1);
   at::NoGradGuard no_grad;
@@ -153,7 +153,7 @@ void BM_Masked(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// The product alone, which nobody who goes through BLAS can do without.
+// Measures the product alone, which every method that uses BLAS needs.
 void BM_ProductAlone(benchmark::State& state) {
   at::set_num_threads(1);
   at::NoGradGuard no_grad;

@@ -1,11 +1,12 @@
-// What it takes two processes on one machine to add up their gradients.
+// Measures how long two processes on one machine take to sum their gradients.
 //
-// 1500 fp64 values (a potential's two terms go so, with the sums), 50 000 and 5 million fp32 (embeddings in 200
-// dimensions of 25 000 entities: 20 MB). sum: as training adds them. copy: the same bytes, from memory to memory.
+// Sizes are 1500 fp64 values (a potential's two terms, with the sums), and 50 000 and 5 million fp32 values (embeddings
+// in 200 dimensions of 25 000 entities: 20 MB). sum: as training adds them. copy: the same bytes, from memory to
+// memory.
 //
-// best_us, median_us: of single calls, each right after a little work; a call that waits for the other process counts
-// that, too, so on a machine with other work the best tells. Each benchmark is run by both processes in lockstep; the
-// second one prints nothing.
+// best_us and median_us are times of single calls, each right after a little work; a call that waits for the other
+// process includes that, so on a machine with other work the best is most reliable. Both processes run each benchmark
+// in lockstep; the second one prints nothing.
 
 #include <arpa/inet.h>
 #include <benchmark/benchmark.h>
@@ -36,7 +37,7 @@ namespace {
 
 Communicator* communicator = nullptr;
 
-// One that nobody listens on now.
+// Returns a port on which nothing listens now.
 int FreePort() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
@@ -87,7 +88,7 @@ void BM_Copy(benchmark::State& state) {
   });
 }
 
-// The same numbers of calls in both processes.
+// Registers a benchmark with the same number of calls in both processes.
 void Register(const char* name, void (*run)(benchmark::State&)) {
   for (const int64_t size : {1500, 50000, 5000000}) {
     benchmark::RegisterBenchmark(name, run)

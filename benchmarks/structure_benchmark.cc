@@ -1,5 +1,5 @@
-// Reading structures: numbers beside the C and C++ libraries', lines alone, then whole files of each format. bytes/s of
-// text as it is in the file (before gzip); items are numbers, lines or atoms.
+// Measures reading structures: numbers beside the C and C++ libraries', lines alone, then whole files of each format.
+// bytes/s are those of the text in the file (before gzip); items are numbers, lines or atoms.
 //
 // Frames have 24 atoms, as DFT cells often do, or 216. Numbers have 8 decimals, as most writers print, or 17 digits.
 
@@ -33,7 +33,7 @@ std::string Number(RandomStream* random, int64_t digits) {
   return digits == 17 ? absl::StrFormat("%.17g", value) : absl::StrFormat("%.*f", digits, value);
 }
 
-// "Ti x y z fx fy fz", without line end.
+// Returns a row "Ti x y z fx fy fz", without line end.
 std::string Row(RandomStream* random, int64_t digits) {
   std::string row = random->Below(3) == 0 ? "Ti" : "O ";
   for (int k = 0; k < 6; ++k) row += " " + Number(random, digits);
@@ -53,7 +53,7 @@ std::string Extxyz(int64_t atoms, int64_t digits) {
   return text;
 }
 
-// Frames of one animation: opening a file for each would measure the file system.
+// Returns the frames of one animation, since opening a file for each would measure the file system.
 std::string Xsf(int64_t atoms, int64_t digits) {
   RandomStream random(1, "structure_benchmark");
   std::string text;

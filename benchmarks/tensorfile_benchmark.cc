@@ -1,4 +1,5 @@
-// Tensor files: writing, mapping, reading every byte; CRC-32C by table and by instruction. GB/s of tensor data.
+// Measures tensor files: writing, mapping, reading every byte; CRC-32C by table and by instruction. GB/s of tensor
+// data.
 
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int64_t kFloats = 1 << 24;  // 64 MiB: features of about 300 000 atoms
 
-// A file in TMPDIR or /tmp that goes when the benchmark ends.
+// A file in TMPDIR or /tmp that is removed when the benchmark ends.
 class ScratchFile {
  public:
   ~ScratchFile() { std::remove(path.c_str()); }
@@ -46,7 +47,7 @@ void WriteOrStop(benchmark::State& state, const std::string& path, const NamedTe
   if (!status.ok()) state.SkipWithError(status.ToString().c_str());
 }
 
-// Checksum, write, fsync, rename.
+// Measures checksum, write, fsync and rename.
 void BM_Write(benchmark::State& state) {
   const ScratchFile scratch;
   const NamedTensors tensors = Features();
@@ -55,7 +56,7 @@ void BM_Write(benchmark::State& state) {
 }
 BENCHMARK(BM_Write)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// The same bytes in rows of 64 floats: what featurize does.
+// Writes the bytes of BM_Write in rows of 64 floats, as featurize does.
 void BM_WriteStreamOfRows(benchmark::State& state) {
   const ScratchFile scratch;
   const NamedTensors tensors = Features();
@@ -71,7 +72,7 @@ void BM_WriteStreamOfRows(benchmark::State& state) {
 }
 BENCHMARK(BM_WriteStreamOfRows)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// The header alone is looked at.
+// Measures opening a file, which reads only the header.
 void BM_Open(benchmark::State& state) {
   const ScratchFile scratch;
   WriteOrStop(state, scratch.path, Features());
@@ -104,7 +105,7 @@ void BM_OpenAndVerify(benchmark::State& state) {
 }
 BENCHMARK(BM_OpenAndVerify)->Unit(benchmark::kMillisecond);
 
-// A row of features, a spool buffer, and more than the caches hold.
+// Sizes are a row of features, a spool buffer, and more than the caches hold.
 template <uint32_t (*kFunction)(uint32_t, absl::string_view)>
 void BM_Crc32c(benchmark::State& state) {
   const std::string bytes(state.range(0), 'x');

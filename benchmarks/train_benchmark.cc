@@ -1,6 +1,6 @@
-// The optimizer's fused pass beside the same formulas as separate passes over the tensors, which is how an eager
-// framework runs them (without its cost per operation). 1 500 parameters: two networks of two layers of 16 on 26
-// features; 50 000: layers of 200; 3 000 000: an embedding model, larger than the caches.
+// Compares the optimizer's fused pass with the same formulas as separate passes over the tensors, which is how an eager
+// framework runs them (without its cost per operation). 1 500 parameters are two networks of two layers of 16 on 26
+// features; 50 000 layers of 200; 3 000 000 an embedding model, larger than the caches.
 
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// Where a step of training goes, and what the trainer costs beside task and optimizer.
+// Measures where the time of a training step goes, and what the trainer costs beside task and optimizer.
 //
 // BM_TrainerStep: steps of a task that computes nothing. 1 300 parameters: two networks of two
 // layers of 16 on 22 features; 32 structures in a batch, 1000 in an epoch; one term (energies) and three (forces and
@@ -148,7 +148,7 @@ std::unique_ptr<AtomisticTask> Tio2Task(const std::vector<int>& hidden) {
   return *std::move(task);
 }
 
-// Notes when the calls of a step begin and end, of the task that it stands before.
+// Wraps a task and records when the calls of a step begin and end.
 class TimedTask : public Task {
  public:
   struct Step {
@@ -205,7 +205,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of a step; its data are in the first cache, as they nearly are in training.
+// Returns the time of Adam's step; its data are in the first-level cache, as they nearly are in training.
 double AdamNanoseconds(const Task& task) {
   constexpr int kSteps = 20;
   const auto adam = MakeOptimizer(DefaultOptimizerOptions("adam").value(), DType::kF32, task.num_parameters());

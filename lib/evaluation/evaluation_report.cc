@@ -16,16 +16,16 @@
 namespace rutile {
 namespace {
 
-constexpr double kGigapascal = 160.21766208;  // of 1 eV/Angstrom^3
+constexpr double kGigapascal = 160.21766208;  // GPa in 1 eV/Angstrom^3
 constexpr size_t kMostListed = 20;            // structures in a table of the worst
 
-// What is compared in a parity plot.
+// The points of a parity plot.
 struct Points {
   std::vector<double> reference, predicted;
   std::vector<std::string> group;
 };
 
-// Writes the picture beside the page and puts it into the page.
+// Writes the picture beside the page and adds it to the page.
 absl::Status AddPicture(absl::string_view directory, absl::string_view file, const std::string& svg,
                         absl::string_view caption, HtmlReport* html) {
   RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", file), svg));
@@ -123,7 +123,7 @@ absl::Status AddErrorPlots(absl::string_view directory, absl::Span<const Structu
   return AddPlots(directory, StressPoints(predictions), stress, "parity_stress.svg", "", html);
 }
 
-// The structures with the most atoms outside the training range.
+// Adds the structures with the most atoms outside the training range.
 void AddExtrapolation(absl::Span<const StructurePrediction> predictions, HtmlReport* html) {
   std::vector<const StructurePrediction*> outside;
   bool known = false;

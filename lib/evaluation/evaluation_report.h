@@ -1,4 +1,4 @@
-// The pictures and the page that evaluate leaves behind.
+// Writes the report of evaluate: an HTML page and its pictures.
 
 #ifndef RUTILE_LIB_EVALUATION_EVALUATION_REPORT_H_
 #define RUTILE_LIB_EVALUATION_EVALUATION_REPORT_H_
@@ -17,20 +17,21 @@
 
 namespace rutile {
 
+// What the report shows.
 struct EvaluationReport {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  // about the model: name, value with its unit
   absl::Span<const StructurePrediction> predictions;       // not owned
   std::vector<ErrorRow> errors;
-  std::optional<TrainingLog> log;     // adds the learning curve
-  std::optional<double> best_epoch;   // marked in it
+  std::optional<TrainingLog> log;     // if set, the report has the learning curve
+  std::optional<double> best_epoch;   // marked in the learning curve
   std::vector<std::string> commands;  // as they can be pasted
 };
 
-// Writes report.html into `directory`, which exists, and beside it what there is data for: parity_energy.svg and
-// error_histogram.svg, parity_force.svg and force_histogram.svg, parity_stress.svg, learning_curve.svg. The page's size
-// does not grow with the number of atoms: pictures draw a choice of the points and say so. NOT_FOUND: gnuplot is not
-// installed.
+// Writes report.html into `directory`, which must exist, and beside it the pictures that there is data for:
+// parity_energy.svg and error_histogram.svg, parity_force.svg and force_histogram.svg, parity_stress.svg,
+// learning_curve.svg. The page's size does not grow with the number of atoms: pictures draw a sample of the points and
+// say so. NOT_FOUND if gnuplot is not installed.
 absl::Status WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report);
 
 }  // namespace rutile

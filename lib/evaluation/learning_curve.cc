@@ -30,7 +30,7 @@ std::vector<Curve> Curves(const TrainingLog& log, const std::vector<double>& x) 
   return curves;
 }
 
-// Where two rows belong to one epoch, epochs do not tell them apart.
+// True if two rows belong to one epoch, so that epochs do not distinguish them.
 bool SeveralRowsInAnEpoch(const std::vector<double>& epoch) {
   for (size_t row = 1; row < epoch.size(); ++row) {
     if (epoch[row] == epoch[row - 1]) return true;
@@ -38,7 +38,7 @@ bool SeveralRowsInAnEpoch(const std::vector<double>& epoch) {
   return false;
 }
 
-// Of the rows of best_epoch (of all, without it), that of the lowest loss.
+// Returns the x of the lowest loss among the rows of best_epoch, or among all rows without it.
 std::optional<double> Marked(const Curve& curve, const std::vector<double>& x, const std::vector<double>& epoch,
                              std::optional<double> best_epoch) {
   std::optional<double> marked;
@@ -59,7 +59,7 @@ bool HasLearningCurve(const TrainingLog& log) { return !Curves(log, *log.Find("e
 
 absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, std::optional<double> best_epoch) {
   const ProfileScope scope(Stage::kReport);
-  const std::vector<double>& epoch = *log.Find("epoch");  // ReadTrainingLog saw to it
+  const std::vector<double>& epoch = *log.Find("epoch");  // ReadTrainingLog has checked that it exists
   const bool over_steps = SeveralRowsInAnEpoch(epoch) && log.Find("step") != nullptr;
   const std::vector<double>& x = over_steps ? *log.Find("step") : epoch;
   const std::vector<Curve> curves = Curves(log, x);

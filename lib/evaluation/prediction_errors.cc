@@ -18,7 +18,7 @@ namespace rutile {
 namespace {
 
 constexpr double kMilli = 1000;
-constexpr double kGigapascal = 160.21766208;  // of 1 eV/Angstrom^3
+constexpr double kGigapascal = 160.21766208;  // GPa in 1 eV/Angstrom^3
 
 enum Quantity {
   kEnergy,

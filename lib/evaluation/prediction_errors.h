@@ -1,4 +1,11 @@
-// Errors of predicted energies, forces and stresses, in all and by group, as people quote them.
+// Errors of predicted energies, forces and stresses, over all structures and by group.
+//
+//   const std::vector<ErrorRow> rows = ComputeErrors(predictions);
+//   if (const ErrorRow* force = FindError(rows, "force")) {
+//     std::cout << FormatError(*force, force->rmse) << " " << force->unit << "\n";  // over all structures
+//   }
+//   const ErrorLimit limits[] = {{"--max_force_rmse", "force", 0.1}};
+//   RETURN_IF_ERROR(CheckErrorLimits(rows, limits));
 
 #ifndef RUTILE_LIB_EVALUATION_PREDICTION_ERRORS_H_
 #define RUTILE_LIB_EVALUATION_PREDICTION_ERRORS_H_
@@ -14,33 +21,33 @@
 
 namespace rutile {
 
-// One quantity over one group. Quantities:
-//   energy        meV/atom      error of the energy / atoms, of each structure
+// The errors of one quantity over one group. Quantities are
+//   energy        meV/atom      error of the energy / atoms of each structure
 //   energy_total  eV            error of the energy of each structure
 //   force         eV/Angstrom   error of each component
 //   force_vector  eV/Angstrom   length of the error vector of each atom
 //   stress        eV/Angstrom^3 error of each of the 9 components (so that it does not depend on the axes)
-//   stress_gpa    GPa           the same
+//   stress_gpa    GPa           error of each of the 9 components
 //   net_force     eV/Angstrom   |sum of the predicted forces| of each structure, which should be 0
-//   energy_spread meV/atom      of a committee: spread of the energy / atoms, of each structure
-//   force_spread  eV/Angstrom   of a committee: of each atom
+//   energy_spread meV/atom      spread of a committee's energy / atoms of each structure
+//   force_spread  eV/Angstrom   spread of a committee's force on each atom
 struct ErrorRow {
   std::string grouping;  // "all", "config_type", "composition" or, for forces, "species"
   std::string group;     // "rutile"; "" for all
   std::string quantity;
-  std::string unit;   // of rmse, mae and max
-  int64_t count = 0;  // of values
+  std::string unit;   // unit of rmse, mae and max
+  int64_t count = 0;  // number of values
   double rmse = 0;    // root of the mean square
   double mae = 0;     // mean absolute value
   double max = 0;     // largest absolute value
 };
 
-// All first, then each config_type, composition and species by name; groupings with one group only are left out, since
-// they would repeat "all", and so are quantities without values. energy_total, stress_gpa and net_force are for all
-// structures only.
+// Computes the errors: over all structures first, then by config_type, composition and species by name. Groupings with
+// a single group are left out, since they would repeat "all", and so are quantities without values. energy_total,
+// stress_gpa and net_force are computed for all structures only.
 std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predictions);
 
-// Of all structures; null where there is none.
+// Returns the row of the quantity over all structures; null if there is none.
 const ErrorRow* FindError(absl::Span<const ErrorRow> rows, absl::string_view quantity);
 
 // A limit that the user sets on the RMSE of a quantity, in its unit; infinity: none.
@@ -50,19 +57,19 @@ struct ErrorLimit {
   double max_rmse;
 };
 
-// FAILED_PRECONDITION when the RMSE over all structures is above a limit, or there is nothing to compare.
+// Returns FAILED_PRECONDITION if the RMSE over all structures is above a limit, or there is nothing to compare.
 absl::Status CheckErrorLimits(absl::Span<const ErrorRow> rows, absl::Span<const ErrorLimit> limits);
 
-// How many structures have atoms outside the range of training, and the names of the first; "" when none has.
+// Says how many structures have atoms outside the range of training, with the names of the first ones; "" if none has.
 std::string ExtrapolationWarning(absl::Span<const StructurePrediction> predictions);
 
-// |sum of the predicted forces|, eV/Angstrom.
+// Returns |sum of the predicted forces|, eV/Angstrom.
 double NetForce(const StructurePrediction& prediction);
 
-// rmse, mae or max with as many digits as the quantity deserves.
+// Formats rmse, mae or max with as many digits as suit the quantity.
 std::string FormatError(const ErrorRow& row, double value);
 
-// A header row, then a row for each.
+// Formats the rows as a tab-separated table with a header.
 std::string ErrorsToTsv(absl::Span<const ErrorRow> rows);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// Predictions that were made in parts, by processes that each took a share of the structures.
+// Merges predictions that were made in parts, by processes that each took a share of the structures.
 
 #ifndef RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_
 #define RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_
@@ -12,14 +12,15 @@
 
 namespace rutile {
 
+// The predictions of all parts.
 struct MergedPredictions {
   std::vector<StructurePrediction> predictions;  // in the order of the data
-  std::string selection;                         // what the parts say of it (predictions_file.h)
+  std::string selection;  // selection of the data, as the parts' metadata say (predictions_file.h)
 };
 
-// paths: files of kind predictions/1, all parts of one set in any order, or one that is whole. models: the files that
-// made them. INVALID_ARGUMENT: the errors of OrderParts, CheckMadeFrom and DecodePredictions; parts whose sizes do not
-// fit together.
+// Reads the parts. paths: files of kind predictions/1, all parts of one set in any order, or one whole file. models:
+// the files of the models that made them. INVALID_ARGUMENT: errors of OrderParts, CheckMadeFrom and DecodePredictions;
+// parts whose sizes do not fit together.
 absl::StatusOr<MergedPredictions> ReadPredictionParts(absl::Span<const std::string> paths,
                                                       absl::Span<const std::string> models);
 

@@ -19,7 +19,7 @@ std::string Model() {
   return path;
 }
 
-// Structures first, first + step, ... below `size`.
+// Writes the structures first, first + step, ... below `size`.
 std::string Write(const std::string& name, int first, int step, int size, Metadata metadata) {
   std::vector<StructurePrediction> predictions;
   for (int k = first; k < size; k += step) {
@@ -69,7 +69,7 @@ TEST(PredictionPartsTest, SaysWhatDoesNotFit) {
     return std::string(ReadPredictionParts(paths, {model}).status().message());
   };
   EXPECT_THAT(error({WritePart(1, 2, 6)}, Model()), HasSubstr("shard 2/2"));
-  // Parts of runs over other numbers of structures.
+  // The parts come from runs over different numbers of structures.
   EXPECT_THAT(error({WritePart(1, 2, 6), WritePart(2, 2, 10)}, Model()),
               HasSubstr("part-1: has 3 structures of 8 in all parts, expected 4"));
   const std::string other = ::testing::TempDir() + "/other";

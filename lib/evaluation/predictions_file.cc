@@ -20,13 +20,13 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Rows of a tensor, NaN where a structure has none; written only if one has.
+// Collects the rows of a tensor, NaN for structures without values; it is written only if any structure has values.
 class Column {
  public:
   explicit Column(std::vector<int64_t> row_shape) : row_shape_(std::move(row_shape)) {
     for (const int64_t n : row_shape_) row_size_ *= n;
   }
-  // `rows` of them; values empty: there are none.
+  // Adds `rows` rows; empty values mean that there are none.
   void Add(int64_t rows, absl::Span<const double> values) {
     rows_ += rows;
     any_ = any_ || !values.empty();
@@ -77,7 +77,8 @@ absl::StatusOr<std::vector<std::string>> Strings(const TensorFile& file, const c
       absl::StrCat(file.path, ": metadata \"", key, "\" is not a JSON list of ", size, " strings"));
 }
 
-// Rows [begin, end) of a tensor of `width` numbers each; empty where it is not there, or NaN throughout.
+// Returns rows [begin, end) of a tensor with `width` numbers each; empty if the tensor is missing or the rows are all
+// NaN.
 std::vector<double> Rows(const TensorFile& file, const char* name, int64_t begin, int64_t end, int64_t width) {
   const Tensor* tensor = file.tensors.Find(name);
   if (tensor == nullptr) return {};

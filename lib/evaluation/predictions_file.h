@@ -1,4 +1,4 @@
-// Files of kind predictions/1: what a model says of a set of structures.
+// Reads and writes files of kind predictions/1, a model's predictions for a set of structures.
 
 #ifndef RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_
 #define RUTILE_LIB_EVALUATION_PREDICTIONS_FILE_H_
@@ -17,13 +17,14 @@ namespace rutile {
 
 const Schema& PredictionsSchema();
 
-// Tensors of forces and stress are there when some structure has predicted ones, spreads when some has them.
+// Writes the predictions. Tensors of forces and stress are written if any structure has predicted ones, and spreads if
+// any has them.
 absl::Status WritePredictions(absl::string_view path, absl::Span<const StructurePrediction> predictions,
                               const Metadata& provenance);
 
-// What WritePredictions wrote: the same structures to the bit, but for names that were not UTF-8. What is NaN
-// throughout was not there; forces are predicted for all structures or for none. INVALID_ARGUMENT naming file, tensor
-// and rule.
+// Restores what WritePredictions wrote, to the bit except for names that were not UTF-8. Values that are all NaN are
+// restored as missing; forces are predicted for all structures or for none. INVALID_ARGUMENT naming file, tensor and
+// rule.
 absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorFile& file);
 
 }  // namespace rutile

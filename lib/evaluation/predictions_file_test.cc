@@ -62,7 +62,7 @@ TEST(PredictionsFileTest, ForcesStressAndSpread) {
   p.energy_spread = 0.5;
   p.force_spread = {0.25};
   p.atoms_outside = 1;
-  // The first has no forces at all.
+  // The first structure has no forces.
   StructurePrediction bare = Example("a", 2, -1, -2);
   bare.energy_spread = 0.25;
   bare.atoms_outside = 0;

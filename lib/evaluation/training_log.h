@@ -1,4 +1,4 @@
-// The learning curves in a training log (log.tsv of a run).
+// Reads the learning curves in a training log (log.tsv of a run).
 
 #ifndef RUTILE_LIB_EVALUATION_TRAINING_LOG_H_
 #define RUTILE_LIB_EVALUATION_TRAINING_LOG_H_
@@ -16,13 +16,13 @@ struct TrainingLog {
   std::vector<std::string> columns;         // "epoch", "train_loss[eV/atom]", ...
   std::vector<std::vector<double>> values;  // [columns][rows]
 
-  // The column of that name, with or without its unit in brackets; nullptr when there is none.
+  // Returns the column of that name, with or without its unit in brackets; nullptr if there is none.
   const std::vector<double>* Find(absl::string_view name) const;
-  // The unit in brackets, "" when there is none.
+  // Returns the unit in brackets; "" if there is none.
   std::string Unit(absl::string_view name) const;
 };
 
-// NOT_FOUND, or INVALID_ARGUMENT naming path and line: not a table, a row of another length, no number.
+// Reads a log. NOT_FOUND, or INVALID_ARGUMENT naming path and line: not a table, a row of another length, not a number.
 absl::StatusOr<TrainingLog> ReadTrainingLog(absl::string_view path);
 
 }  // namespace rutile

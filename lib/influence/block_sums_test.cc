@@ -16,7 +16,7 @@ std::vector<double> Random(int64_t n, int64_t purpose) {
   return values;
 }
 
-// Three checkpoints of two parts, in turns of two and one, in tiles of seven: the bits of all at once.
+// Three checkpoints of two parts, in turns of two and one and in tiles of seven, give the bits of all at once.
 TEST(BlockSumsTest, EqualsAllAtOnce) {
   constexpr int64_t kTrain = 30, kTile = 7, kParts = 2;
   for (const int64_t tests : {1, 3, 8, 65}) {

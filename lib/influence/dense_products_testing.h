@@ -1,4 +1,4 @@
-// Products of given dense gradients: what tests and benchmarks of the driver put in a domain's place.
+// Products of given dense gradients, which take the place of a domain in tests and benchmarks of the driver.
 
 #ifndef RUTILE_LIB_INFLUENCE_DENSE_PRODUCTS_TESTING_H_
 #define RUTILE_LIB_INFLUENCE_DENSE_PRODUCTS_TESTING_H_
@@ -17,15 +17,15 @@ class DenseProducts : public GradientProducts {
  public:
   static constexpr int64_t kNumParameters = 12;
 
-  // Random gradients in (-1, 1), zero in the buffer; `checkpoint` makes them others.
+  // Makes random gradients in (-1, 1), which are zero in the buffer and differ between values of `checkpoint`.
   DenseProducts(int64_t num_train, int64_t num_tests, int checkpoint);
 
-  // Rows to change: [num_train, P] and [num_tests, P].
+  // The gradients, [num_train, P] and [num_tests, P], which callers may change.
   std::vector<double> train, tests;
   std::vector<double> preconditioner;  // [P], empty: 1
   int64_t tile = 7;
   int64_t test_bytes = 100;
-  int64_t calls = 0;  // of Products
+  int64_t calls = 0;  // calls of Products
 
   int64_t num_train() const override { return static_cast<int64_t>(train.size()) / kNumParameters; }
   int64_t num_tests() const override { return static_cast<int64_t>(tests.size()) / kNumParameters; }

@@ -25,7 +25,7 @@ absl::Status KeyError(absl::string_view key, absl::string_view value, absl::stri
       absl::StrCat("metadata \"", key, "\": ", value.substr(0, kShort), ", expected ", expected));
 }
 
-// A JSON value of this type (a list of strings, of numbers, an object of strings).
+// Reads a JSON value of type T (a list of strings or of numbers, an object of strings).
 template <typename T>
 absl::Status ReadJson(const Metadata& metadata, absl::string_view key, absl::string_view expected, T* value) {
   const std::string& text = metadata.at(std::string(key));

@@ -1,6 +1,5 @@
-// Files of kind influence/1, and influence-partial/1 for what a run cut off has done so far.
-//
-// What they hold is declared in InfluenceSchema() and PartialInfluenceSchema() and printed in docs/formats.md.
+// Reads and writes files of kind influence/1, and of kind influence-partial/1 for an interrupted computation.
+// InfluenceSchema() and PartialInfluenceSchema() declare their contents, which docs/formats.md prints.
 
 #ifndef RUTILE_LIB_INFLUENCE_INFLUENCE_FILE_H_
 #define RUTILE_LIB_INFLUENCE_INFLUENCE_FILE_H_
@@ -21,29 +20,31 @@ namespace rutile {
 const Schema& InfluenceSchema();
 const Schema& PartialInfluenceSchema();
 
+// The content of a file of kind influence/1.
 struct InfluenceFile {
   Influence influence;
   InfluenceDescription description;
-  std::string path;  // where it was read, for messages
+  std::string path;  // path that it was read from, for messages
 };
 
-// Atomic. `provenance` joins the metadata. CHECK-fails where names do not fit the tests.
+// Writes a file atomically. `provenance` is added to the metadata. CHECK-fails if the number of test names is not that
+// of tests.
 absl::Status WriteInfluence(absl::string_view path, const Influence& influence, const InfluenceDescription& description,
                             const Metadata& provenance);
 
-// INVALID_ARGUMENT naming the file and the tensor or key that breaks a rule.
+// Reads a file. INVALID_ARGUMENT naming the file and the tensor or key that breaks a rule.
 absl::StatusOr<InfluenceFile> ReadInfluence(absl::string_view path);
 
-// The shards of one computation as one file. INVALID_ARGUMENT naming two files and what they differ in (tests,
-// checkpoints, options ...), a shard that is missing or there twice.
+// Merges the shards of one computation. INVALID_ARGUMENT naming two files and what they differ in (tests, checkpoints,
+// options ...), or a shard that is missing or occurs twice.
 absl::StatusOr<InfluenceFile> MergeInfluenceFiles(absl::Span<const InfluenceFile> files);
 
-// The state of a computation that goes on later; atomic. `description`: of the file that it will become.
+// Writes the state of an interrupted computation atomically. `description` is that of the final file.
 absl::Status WritePartialInfluence(absl::string_view path, const InfluenceState& state,
                                    const InfluenceDescription& description, const Metadata& provenance);
 
-// INVALID_ARGUMENT when the file was left by a computation with another description, naming what differs; DATA_LOSS and
-// so on when it is damaged.
+// Reads the state of an interrupted computation. INVALID_ARGUMENT if that had another description, naming the
+// difference; DATA_LOSS and others if the file is damaged.
 absl::StatusOr<InfluenceState> ReadPartialInfluence(absl::string_view path, const InfluenceDescription& description);
 
 }  // namespace rutile

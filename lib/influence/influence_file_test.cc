@@ -42,7 +42,7 @@ TracInOptions Options() {
   return options;
 }
 
-// Tests 2 and 0, of 20 training examples those of a shard.
+// Computes a shard of 20 training examples on tests 2 and 0.
 absl::StatusOr<Influence> Compute(int shard, int num_shards, const InfluenceHooks& hooks) {
   DenseProducts products(20, 3, 0);
   const std::vector<GradientProducts*> checkpoints = {&products};
@@ -156,7 +156,7 @@ TEST(PartialInfluenceFileTest, GoesOnFromTheFile) {
   EXPECT_THAT(std::string(ReadPartialInfluence(path, other).status().message()), HasSubstr("differs in settings"));
   EXPECT_THAT(std::string(ReadPartialInfluence(path, Describe(1, 2)).status().message()),
               HasSubstr("num_shards: 1 and 2; remove it"));
-  // A bit that fell over in the scores' bytes.
+  // One bit in the scores' bytes is flipped.
   std::string bytes(FileContents::Open(path)->data());
   bytes.back() ^= 1;
   EXPECT_TRUE(WriteFileAtomically(path, bytes).ok());

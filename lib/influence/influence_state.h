@@ -1,4 +1,4 @@
-// How far a computation of influence is, as what can be kept in a file.
+// Converts the progress of a computation of influence to a state that can be stored in a file, and back.
 
 #ifndef RUTILE_LIB_INFLUENCE_INFLUENCE_STATE_H_
 #define RUTILE_LIB_INFLUENCE_INFLUENCE_STATE_H_
@@ -13,17 +13,19 @@
 
 namespace rutile {
 
+// The position of a computation and its results so far.
 struct InfluenceProgress {
-  int64_t pass = 0;      // passes done over the training examples
-  int64_t position = 0;  // training examples done in the pass at hand
-  Influence done;        // of passes done; train_order and train_self: of the training examples so far
-  Influence open;        // lists of the pass at hand
+  int64_t pass = 0;      // completed passes over the training examples
+  int64_t position = 0;  // training examples done in the current pass
+  Influence done;        // results of completed passes; train_order and train_self: of the training examples so far
+  Influence open;        // lists of the current pass
 };
 
+// Makes a state of the progress.
 InfluenceState PackInfluenceState(absl::string_view fingerprint, const InfluenceProgress& progress);
 
-// INVALID_ARGUMENT: another fingerprint, or tensors that are damaged (InfluenceFromTensors). Whether the place fits the
-// rest is for the caller, who knows the examples.
+// Restores the progress. INVALID_ARGUMENT if the fingerprint differs or tensors are damaged (InfluenceFromTensors). The
+// caller, who knows the examples, checks whether the position is possible.
 absl::StatusOr<InfluenceProgress> UnpackInfluenceState(const InfluenceState& state, absl::string_view fingerprint,
                                                        const std::vector<std::string>& part_names);
 

@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-// Reads tensors under one prefix and says which one is wrong.
+// Reads tensors under one prefix; errors name the tensor.
 class Source {
  public:
   Source(const NamedTensors& tensors, absl::string_view prefix) : tensors_(tensors), prefix_(prefix) {}
@@ -22,7 +22,7 @@ class Source {
     return absl::InvalidArgumentError(absl::StrCat("tensor \"", prefix_, name, "\": ", rule));
   }
 
-  // Of this shape; -1: of any size there. Nothing where it is absent and not required.
+  // Reads a tensor of this shape, in which -1 is any size. Reads nothing if it is absent and not required.
   template <typename T>
   absl::Status Read(absl::string_view name, const std::vector<int64_t>& shape, bool required,
                     std::vector<T>* values) const {

@@ -1,4 +1,4 @@
-// Influence as tensors: the content of files and of the state of a computation.
+// Converts influence to tensors, for files and for the state of a computation, and back.
 
 #ifndef RUTILE_LIB_INFLUENCE_INFLUENCE_TENSORS_H_
 #define RUTILE_LIB_INFLUENCE_INFLUENCE_TENSORS_H_
@@ -13,13 +13,13 @@
 
 namespace rutile {
 
-// Adds the tensors of the members that are not empty ("tests", "offset", "train", "score" and "train_order" always)
-// under the members' names after `prefix`.
+// Adds a tensor for each member that is not empty ("tests", "offset", "train", "score" and "train_order" always),
+// called `prefix` + the member's name.
 void InfluenceToTensors(const Influence& influence, absl::string_view prefix, NamedTensors* tensors);
 
-// The way back; part_names are not among the tensors. INVALID_ARGUMENT naming a tensor of the wrong type or size, or
-// one whose entries break a rule: offsets that do not ascend from 0 to the entries' number, numbers of examples below 0
-// (a test may be -1, the weighted sum of tests), a score that is not finite.
+// Restores influence from such tensors; part_names are not stored in them. INVALID_ARGUMENT naming a tensor of the
+// wrong type or size, or one whose entries break a rule: offsets that do not ascend from 0 to the number of entries,
+// example numbers below 0 (a test may be -1, the weighted sum of tests), a score that is not finite.
 absl::StatusOr<Influence> InfluenceFromTensors(const NamedTensors& tensors, absl::string_view prefix,
                                                std::vector<std::string> part_names);
 

@@ -1,4 +1,4 @@
-// Products of a checkpoint that is in memory only while it is needed.
+// Products of a checkpoint that is loaded only while it is needed.
 
 #ifndef RUTILE_LIB_INFLUENCE_LAZY_PRODUCTS_H_
 #define RUTILE_LIB_INFLUENCE_LAZY_PRODUCTS_H_
@@ -15,11 +15,12 @@
 
 namespace rutile {
 
+// GradientProducts that are opened again after each Release, so that more checkpoints can be used than fit in memory.
 class LazyProducts final : public GradientProducts {
  public:
   using Open = std::function<absl::StatusOr<std::unique_ptr<GradientProducts>>()>;
 
-  // Opens it once, for its sizes and for what may be wrong with it. `open` makes the same products each time.
+  // Opens the checkpoint once, to learn its sizes and to find its errors. `open` must make the same products each time.
   static absl::StatusOr<std::unique_ptr<LazyProducts>> Create(Open open);
 
   int64_t num_train() const override { return num_train_; }
@@ -31,7 +32,7 @@ class LazyProducts final : public GradientProducts {
   absl::Status SetTests(absl::Span<const int64_t> tests) override;
   absl::Status HoldWeightedTests(absl::Span<const double> weights) override;
   int64_t num_held() const override;
-  // CHECK-fail between Release and the next SetTests.
+  // These CHECK-fail between Release and the next SetTests.
   std::vector<double> TestNorms() override;
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override;
   void Release() override { products_.reset(); }
@@ -44,7 +45,7 @@ class LazyProducts final : public GradientProducts {
 
   const Open open_;
   std::unique_ptr<GradientProducts> products_;  // null: not in memory
-  std::vector<ProductPart> parts_;              // as set; empty: not
+  std::vector<ProductPart> parts_;              // empty until SetParts
   std::vector<ParameterSlice> slices_;
   int64_t num_train_ = 0, num_tests_ = 0, tile_size_ = 0, bytes_per_test_ = 0;
 };

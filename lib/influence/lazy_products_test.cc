@@ -106,7 +106,7 @@ TEST(LazyProductsTest, ABlockTakesEachCheckpointOnce) {
   options.checkpoints_at_once = 2;
   ASSERT_TRUE(ComputeInfluence(problem.inputs(problem.turns), options).ok());
   EXPECT_EQ(problem.opened, 4);
-  // Two tiles of 7 rows, 6 tests: half of it for sums.
+  // The limit is for two tiles of 7 rows and 6 tests; half of it is for sums.
   options.memory_limit = 2 * (14 * 6 * 8 + 7);
   problem.opened = 0;
   ASSERT_TRUE(ComputeInfluence(problem.inputs(problem.turns), options).ok());

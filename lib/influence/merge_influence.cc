@@ -14,18 +14,18 @@
 namespace rutile {
 namespace {
 
-// INVALID_ARGUMENT unless the share has what the first has.
+// Returns INVALID_ARGUMENT unless the share has the same results as the first.
 absl::Status CheckAlike(const Influence& first, const Influence& share, size_t number) {
   const auto differ = [number](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("shares 1 and ", number, " differ in ", what));
   };
   if (share.tests != first.tests) return differ("their tests");
   if (share.part_names != first.part_names) return differ("their parts");
-  // Of a test's self-influence no training example takes part.
+  // A test's self-influence does not depend on training examples.
   if (share.test_self != first.test_self || share.test_self_part != first.test_self_part) {
     return differ("the tests' self-influence");
   }
-  // A share that lists nothing, or went through nothing, says nothing of what the others should hold.
+  // An empty share does not tell what the others should contain.
   if (!share.score.empty() && !first.score.empty() && share.part_score.empty() != first.part_score.empty()) {
     return differ("whether they hold scores of parts");
   }

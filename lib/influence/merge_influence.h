@@ -1,4 +1,4 @@
-// Influence of shares of the training examples, put together.
+// Merges the influence of several shares of the training examples.
 
 #ifndef RUTILE_LIB_INFLUENCE_MERGE_INFLUENCE_H_
 #define RUTILE_LIB_INFLUENCE_MERGE_INFLUENCE_H_
@@ -10,9 +10,9 @@
 
 namespace rutile {
 
-// The influence of several disjoint shares of the training examples on the same tests, as if computed at once.
-// top_k: of the shares and of the result. INVALID_ARGUMENT, naming the shares by their numbers from 1 on: tests, parts
-// or what is there differ, or a training example is in two shares.
+// Merges the influence of disjoint shares of the training examples on the same tests; the result is as if it was
+// computed at once. top_k is that of the shares and of the result. INVALID_ARGUMENT naming the shares by their numbers
+// from 1 on if tests, parts or the requested results differ, or a training example is in two shares.
 absl::StatusOr<Influence> MergeInfluence(absl::Span<const Influence* const> shares, InfluenceRanking ranking,
                                          int64_t top_k);
 

@@ -23,7 +23,7 @@ std::string Error(const std::vector<Influence>& shares) {
   return std::string(status.message());
 }
 
-// Shards that are put together equal the whole, however many there are, some of them without training examples.
+// Merged shards equal the whole, whatever their number, also if some have no training examples.
 TEST(MergeInfluenceTest, ShardsEqualTheWhole) {
   DenseProducts products(20, 3, 0);
   const std::vector<GradientProducts*> checkpoints = {&products};

@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// The k highest, by place, ascending.
+// Returns the indices of the k highest values, ascending.
 std::vector<int64_t> Highest(absl::Span<const double> values, int64_t k) {
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,4 @@
-// When two computations of influence gave the same bits.
+// Expects that two computations of influence gave the same bits.
 
 #ifndef RUTILE_LIB_INFLUENCE_SAME_INFLUENCE_TESTING_H_
 #define RUTILE_LIB_INFLUENCE_SAME_INFLUENCE_TESTING_H_

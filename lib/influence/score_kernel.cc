@@ -12,7 +12,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements [begin, end), a whole number of vectors of D.
+// Processes elements [begin, end), a whole number of vectors of D.
 template <class D>
 void AddLoop(D d, bool first, const double* product, double factor, int64_t begin, int64_t end, double* sum) {
   const auto scale = hn::Set(d, factor);
@@ -41,7 +41,7 @@ bool AnyOutsideLoop(D d, const double* score, const double* low, const double* h
   return !hn::AllTrue(d, all);
 }
 
-// Whole vectors, then one element at a time.
+// Returns the number of elements in whole vectors; the others are processed one at a time.
 int64_t Whole(int64_t n) { return n - n % static_cast<int64_t>(hn::Lanes(hn::ScalableTag<double>())); }
 
 void Add(bool first, const double* product, double factor, int64_t n, double* sum) {

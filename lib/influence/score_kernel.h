@@ -1,5 +1,4 @@
-// The passes over products that every pair of a training example and a test takes, on the widest vectors of the
-// machine.
+// Vectorized passes over the products of each pair of a training example and a test.
 
 #ifndef RUTILE_LIB_INFLUENCE_SCORE_KERNEL_H_
 #define RUTILE_LIB_INFLUENCE_SCORE_KERNEL_H_
@@ -8,16 +7,16 @@
 
 namespace rutile {
 
-// The arrays have n numbers. Products and sums are rounded one after the other (no fused operations), so that results
-// are those of plain loops, on any machine and wherever a number lies.
+// Arrays have n numbers. Products and sums are rounded separately (no fused multiply-add), so that results are those of
+// plain loops, on any machine and at any position.
 
-// sum[i] += factor * product[i]; or instead of +=, = where it is the `first`.
+// Computes sum[i] += factor * product[i], or sum[i] = factor * product[i] if `first`.
 void AddScaled(bool first, const double* product, double factor, int64_t n, double* sum);
 
-// sum[i] += train[i] * (product[i] * test[i]), or =.
+// Computes sum[i] += train[i] * (product[i] * test[i]), or sum[i] = ... if `first`.
 void AddScaled(bool first, const double* product, const double* train, const double* test, int64_t n, double* sum);
 
-// Whether for some i it is not so that low[i] < score[i] < high[i]; a NaN is not between anything.
+// True unless low[i] < score[i] < high[i] for all i; a NaN is not between any bounds.
 bool AnyOutside(const double* score, const double* low, const double* high, int64_t n);
 
 }  // namespace rutile

@@ -17,7 +17,7 @@ std::vector<double> Random(int64_t n, uint64_t which) {
   return values;
 }
 
-// Below, at and above whole vectors.
+// Sizes are below, at and above whole vectors.
 constexpr int64_t kSizes[] = {0, 1, 3, 4, 7, 8, 9, 100, 256};
 
 TEST(ScoreKernelTest, SumsHaveTheBitsOfPlainLoops) {

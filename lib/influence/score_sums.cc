@@ -9,11 +9,12 @@
 namespace rutile {
 namespace {
 
-// Scores that are summed and compared at once: in L1 with their bounds, and far more than a register holds.
+// Scores that are summed and compared at once. They fit into the first-level cache with their bounds, and are far more
+// than a register has.
 constexpr int64_t kBlock = 256;
 using Block = std::array<double, kBlock>;
 
-// A number for each of `rows` rows of `width`, and for each of `width` columns of as many rows.
+// Fill [rows, width]: RepeatInRows with one number for each row, RepeatRow with one for each column.
 void RepeatInRows(const double* from, double factor, int64_t rows, int64_t width, double* out) {
   for (int64_t r = 0; r < rows; ++r) {
     const double value = from == nullptr ? factor : factor * from[r];
@@ -26,7 +27,8 @@ void RepeatRow(const double* from, int64_t rows, int64_t width, double* out) {
   }
 }
 
-// Scores of some columns, few enough for a block to hold a row of them; several rows where columns are that few.
+// Scans the scores of some columns, few enough for a block to hold a row of them, or several rows if there are few
+// columns.
 class ColumnScan {
  public:
   ColumnScan(absl::Span<const ScoreTerm> terms, int64_t num_train, int64_t num_tests, int64_t first, int64_t width,

@@ -32,7 +32,7 @@ std::vector<Found> Find(absl::Span<const ScoreTerm> terms, int64_t b, int64_t h,
   return all;
 }
 
-// One column, several to a block, a block, more than one; rows that do not fill the last group.
+// There are one column, several to a block, a block, and more than one; rows do not fill the last group.
 TEST(ScoreSumsTest, FindsWhatALoopFinds) {
   for (const int64_t h : {1, 3, 63, 64, 200, 256, 257, 600}) {
     for (const int64_t b : {1, 7, 300}) {
@@ -70,7 +70,7 @@ TEST(ScoreSumsTest, BoundsThatMoveCountForWhatFollows) {
     }
     std::vector<ScoreBounds> bounds(h, {-kInfinity, -kInfinity});
     const ScoreTerm term = {x.data(), 1, nullptr, nullptr};
-    // Records: each found score becomes the bound.
+    // Each reported score becomes the bound, so that only records are reported.
     FindScores({term}, 400, h, 0, h, absl::MakeSpan(bounds), [&](int64_t i, int64_t j, double score) {
       EXPECT_GE(score, bounds[j].high);
       bounds[j].high = score;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Whether a comes before b on the list: a strict order, as no example is there twice.
+// True if a comes before b on the list. This is a strict order, as no example is there twice.
 bool Before(InfluenceRanking ranking, const ScoredExample& a, const ScoredExample& b) {
   double x = a.score, y = b.score;
   if (ranking == InfluenceRanking::kLowest) {

@@ -1,4 +1,4 @@
-// The largest of very many scores, in memory for twice as many as are asked for.
+// Selects the largest of very many scores, in memory for twice the requested number.
 
 #ifndef RUTILE_LIB_INFLUENCE_TOP_SCORES_H_
 #define RUTILE_LIB_INFLUENCE_TOP_SCORES_H_
@@ -13,42 +13,43 @@
 
 namespace rutile {
 
-// A training example on a list. Below 2^31 of them, so that an entry takes 16 bytes.
+// A training example on a list. There are fewer than 2^31 of them, so that an entry takes 16 bytes.
 struct ScoredExample {
   double score = 0;
   int32_t train = 0;
-  int32_t slot = 0;  // where its parts lie
+  int32_t slot = 0;  // index of its parts
 };
 
-// Of the scores added for one test, those that a ranking lists. Scores are finite and no example is added twice; ties
-// go to the lower index, so the order of additions does not matter.
+// Selects, among the scores added for one test, those that a ranking lists. Scores are finite and no example is added
+// twice; ties go to the lower index, so the order of additions does not matter.
 class TopScores {
  public:
-  // k = 0: all. `parts` numbers are kept beside each score.
+  // k = 0 lists all. `parts` numbers are stored with each score.
   TopScores(InfluenceRanking ranking, int64_t k, int64_t parts);
 
-  // low() < score < high(): not listed, whatever the example. It pays to ask before Add. Not so for what is not finite.
+  // If low() < score < high(), the score will not be listed, whatever the example; callers check this before Add to
+  // save time. A score that is not finite is never between them.
   double low() const { return low_; }
   double high() const { return high_; }
 
-  // part(p): the p-th part of the score, called only where the score is kept for now.
+  // Adds a score. part(p) returns the p-th part of it, and is called only if the score is stored for now.
   void Add(double score, int64_t train, const std::function<double(int64_t)>& part);
 
-  // What is listed, in the ranking's order; appended. part_score: parts() for each.
+  // Appends the listed examples in the ranking's order. part_score: the parts of each.
   void AppendSorted(std::vector<int64_t>* train, std::vector<double>* score, std::vector<double>* part_score);
 
  private:
-  // The k best of one side.
+  // The k best scores of one end of the ranking.
   struct Side {
     InfluenceRanking ranking;
     std::vector<ScoredExample> entries;
     std::vector<double> parts;  // [slots, parts]
-    ScoredExample worst;        // of the k that were best when last looked
-    bool full = false;          // whether there is a worst
+    ScoredExample worst;        // worst of the k best at the last Prune
+    bool full = false;          // whether `worst` is set
   };
 
   void AddTo(Side* side, const ScoredExample& entry, const std::function<double(int64_t)>& part);
-  // Leaves the k best in a side.
+  // Drops all but the k best of a side.
   void Prune(Side* side);
 
   const InfluenceRanking ranking_;

@@ -27,7 +27,7 @@ List Take(TopScores* top) {
 
 double NoPart(int64_t) { return 0; }
 
-// The scores in this order, with the test that callers make first.
+// Adds the scores in this order, after the comparison with low() and high() that callers make.
 List Top(InfluenceRanking ranking, int64_t k, const std::vector<std::pair<double, int64_t>>& scores) {
   TopScores top(ranking, k, 0);
   for (const auto& [score, train] : scores) {
@@ -36,7 +36,7 @@ List Top(InfluenceRanking ranking, int64_t k, const std::vector<std::pair<double
   return Take(&top);
 }
 
-// The definition: sort all.
+// Computes the list by its definition, sorting all.
 List Sorted(InfluenceRanking ranking, int64_t k, std::vector<std::pair<double, int64_t>> scores) {
   const auto key = [ranking](double s) {
     return ranking == InfluenceRanking::kLowest ? -s : ranking == InfluenceRanking::kAbsolute ? std::abs(s) : s;
@@ -84,7 +84,7 @@ TEST(TopScoresTest, ListsEachOnceWhereThereAreFew) {
   EXPECT_THAT(Top(InfluenceRanking::kHighest, 100, {}).train, IsEmpty());
 }
 
-// Scores of few values, so that most are tied; sizes around the points where lists are cut.
+// Scores have few values, so that most are tied; sizes are around the points where lists are pruned.
 TEST(TopScoresTest, EqualsFullSortWithTiesInAnyOrder) {
   for (const InfluenceRanking ranking : kAll) {
     for (const int64_t n : {1, 15, 16, 17, 200, 1000}) {
@@ -127,7 +127,7 @@ TEST(TopScoresTest, PartsStayWithTheirScores) {
   }
 }
 
-// What is not finite must reach the caller, whatever has been added.
+// Scores that are not finite must reach the caller, whatever has been added.
 TEST(TopScoresTest, WhatIsNotFiniteIsNeverBetweenLowAndHigh) {
   const double bad[] = {std::nan(""), INFINITY, -INFINITY};
   for (const InfluenceRanking ranking : kAll) {

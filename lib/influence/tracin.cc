@@ -22,14 +22,14 @@
 namespace rutile {
 namespace {
 
-constexpr int64_t kTestsPerPiece = 256;  // of a thread's work on a tile
+constexpr int64_t kTestsPerPiece = 256;  // a thread's piece of work on a tile
 
 // One computation: passes over the training examples, each for as many tests as memory allows, in tiles.
 class Computation {
  public:
   Computation(const InfluenceInputs& inputs, const TracInOptions& options, const InfluenceHooks& hooks)
       : train_(inputs.train), allowed_(inputs.allowed), options_(options), hooks_(hooks), pool_(options.threads) {
-    // What counts for nothing is not computed.
+    // Checkpoints of rate 0 are left out.
     for (size_t c = 0; c < inputs.rates.size(); ++c) {
       if (inputs.rates[c] == 0) continue;
       checkpoints_.push_back({inputs.checkpoints[c], inputs.rates[c], static_cast<int>(c) + 1, {}, {}, {}});
@@ -59,10 +59,10 @@ class Computation {
   struct Point {
     GradientProducts* products;
     double rate;
-    int number;                       // among those given, from 1 on
-    ProductTile tile;                 // of the training examples at hand
-    std::vector<double> train_scale;  // [B] 1 / |g| of these, where scores are divided by it
-    std::vector<double> test_scale;   // [H] of the tests that are held, likewise
+    int number;                       // among the given checkpoints, from 1 on
+    ProductTile tile;                 // products of the current training examples
+    std::vector<double> train_scale;  // [B] 1 / |g| of these, if scores are divided by |g|
+    std::vector<double> test_scale;   // [H] 1 / |g'| of the current tests, if scores are divided by |g'|
   };
 
   int64_t num_tests() const { return static_cast<int64_t>(tests_.size()); }
@@ -93,7 +93,7 @@ class Computation {
   }
 
   bool in_turns() const { return at_once_ < static_cast<int64_t>(checkpoints_.size()); }
-  // The checkpoints of a turn, which begins with the first.
+  // Returns the checkpoints of the turn that begins with checkpoint `first`.
   absl::Span<Point> Turn(int64_t first) { return absl::MakeSpan(checkpoints_).subspan(first, at_once_); }
   int64_t num_turns() const { return (static_cast<int64_t>(checkpoints_.size()) + at_once_ - 1) / at_once_; }
 
@@ -119,7 +119,7 @@ class Computation {
     return absl::OkStatus();
   }
 
-  // All checkpoints are in memory: tile by tile.
+  // Runs a pass tile by tile, with all checkpoints in memory.
   absl::Status RunTogether() {
     RETURN_IF_ERROR(Hold(absl::MakeSpan(checkpoints_), /*add_self=*/true));
     while (goes_through_training() && position_ < static_cast<int64_t>(train_.size())) {
@@ -129,10 +129,10 @@ class Computation {
     return absl::OkStatus();
   }
 
-  // Some are: block by block, each turn of checkpoints adding what it has to say of the block.
+  // Runs a pass block by block, with some checkpoints in memory: each turn of them adds its part to the block's sums.
   absl::Status RunInTurns() {
     const int64_t n = goes_through_training() ? static_cast<int64_t>(train_.size()) : 0;
-    bool add_self = true;  // by the first block
+    bool add_self = true;  // added in the first block
     do {
       const int64_t rows = std::min(block_size_, n - position_);
       RETURN_IF_ERROR(RunBlock(train_.subspan(position_, rows), add_self));
@@ -179,14 +179,14 @@ class Computation {
     return status;
   }
 
-  // add_self: of the tests.
+  // Sets the tests of this pass at these checkpoints. add_self: add to the tests' self-influence.
   absl::Status Hold(absl::Span<Point> points, bool add_self) {
     const int64_t num_held = static_cast<int64_t>(held_.size());
     const bool cosine = options_.scores && options_.normalization == InfluenceNormalization::kCosine;
     add_self = add_self && options_.test_self;
     for (Point& point : points) {
       const bool weighted = num_held > 0 && !options_.test_weight.empty();
-      const ProfileScope scope(Stage::kGradients);  // of the tests
+      const ProfileScope scope(Stage::kGradients);  // gradients of the tests
       RETURN_IF_ERROR(weighted ? point.products->HoldWeightedTests(options_.test_weight)
                                : point.products->SetTests(held_));
       if (cosine || options_.test_self) {
@@ -205,7 +205,7 @@ class Computation {
     return absl::OkStatus();
   }
 
-  // 1 / |g| of n examples; 0 where |g| is 0, as the product is.
+  // Sets scale to 1 / |g| of n examples, and to 0 if |g| is 0, as the product is.
   void SetScale(const std::vector<double>& squares, int64_t n, std::vector<double>* scale) const {
     scale->assign(n, 0);
     for (int64_t p = 0; p < parts_; ++p) {
@@ -214,7 +214,7 @@ class Computation {
     for (double& value : *scale) value = value == 0 ? 0 : 1 / std::sqrt(value);
   }
 
-  // Adds the point's share of the self-influence of the i-th of n examples: *self, self_part [parts].
+  // Adds the checkpoint's part of the self-influence of the i-th of n examples to *self and self_part [parts].
   absl::Status AddSelf(const Point& point, const std::vector<double>& squares, int64_t n, int64_t i,
                        absl::string_view name, double* self, double* self_part) const {
     double sum = 0;
@@ -265,7 +265,7 @@ class Computation {
     return absl::OkStatus();
   }
 
-  // Adds to self [n] and self_part [n, parts] of the examples of a tile.
+  // Adds the self-influence of a tile's examples to self [n] and self_part [n, parts].
   absl::Status AddTrainSelf(absl::Span<const Point> points, absl::Span<const int64_t> examples, double* self,
                             double* self_part) {
     const int64_t n = static_cast<int64_t>(examples.size());
@@ -284,7 +284,7 @@ class Computation {
     result_.train_self_part.insert(result_.train_self_part.end(), self_part.begin(), self_part.end());
   }
 
-  // Of the n examples in the points' tiles.
+  // Sets terms_ to the products of the n examples in the checkpoints' tiles.
   void SetTerms(absl::Span<const Point> points, int64_t n) {
     const int64_t num_held = static_cast<int64_t>(held_.size());
     terms_.clear();
@@ -297,7 +297,7 @@ class Computation {
     }
   }
 
-  // Lists what terms_ say of the examples.
+  // Adds the scores of the examples, which terms_ add up to, to the lists.
   absl::Status AddScores(absl::Span<const int64_t> examples) {
     const int64_t num_held = static_cast<int64_t>(held_.size());
     const int64_t pieces = (num_held + kTestsPerPiece - 1) / kTestsPerPiece;
@@ -338,7 +338,7 @@ class Computation {
     return status;
   }
 
-  // The error for a score: it says where the first product is that is not finite.
+  // Returns the error of a score that is not finite, naming the checkpoint of the first such product.
   absl::Status NotFinite(int64_t train, int64_t b, int64_t h, double score) const {
     const int64_t num_held = static_cast<int64_t>(held_.size());
     std::string where;
@@ -351,7 +351,7 @@ class Computation {
                                                    where, "; is it a state that diverged?"));
   }
 
-  // Of the training examples of this pass, so many are done.
+  // Reports progress after `position` training examples of this pass.
   absl::Status Progress(int64_t position) const {
     if (!hooks_.progress) return absl::OkStatus();
     const int64_t n = static_cast<int64_t>(train_.size());
@@ -359,7 +359,7 @@ class Computation {
     return hooks_.progress(pass_ * n + position, passes * n);
   }
 
-  // Saves when it is time, or when `status` ends the computation.
+  // Saves the state if it is time, or if `status` ends the computation.
   absl::Status AfterTile(const absl::Status& status) {
     if (!hooks_.save) return status;
     const auto now = std::chrono::steady_clock::now();
@@ -369,7 +369,7 @@ class Computation {
     return status;
   }
 
-  // Of what decides the result and how it is cut into tiles and passes.
+  // Returns a hash of all that decides the result and of its division into tiles and passes.
   std::string Fingerprint() const {
     Sha256 sha;
     const auto add_numbers = [&sha](const auto& values) {
@@ -402,7 +402,7 @@ class Computation {
 
   InfluenceState State() {
     InfluenceProgress progress = {pass_, position_, result_, {}};
-    Influence& done = progress.done;  // whole passes, but for the training examples' self-influence
+    Influence& done = progress.done;  // results of completed passes, except the training examples' self-influence
     const int64_t first = pass_ * tests_per_pass_;
     if (options_.test_self) {
       done.test_self.resize(first);
@@ -454,19 +454,19 @@ class Computation {
   const TracInOptions& options_;
   const InfluenceHooks& hooks_;
   ThreadPool pool_;
-  std::vector<Point> checkpoints_;  // those whose rate is not 0
+  std::vector<Point> checkpoints_;  // those with a rate above 0
   std::vector<int64_t> tests_;      // {-1}: the weighted sum
   int64_t parts_ = 1, kept_parts_ = 0;
   int64_t tile_size_ = 1, tests_per_pass_ = 1;
-  int64_t at_once_ = 1, block_size_ = 1;  // where fewer checkpoints than there are take turns
+  int64_t at_once_ = 1, block_size_ = 1;  // for checkpoints that take turns
 
-  int64_t pass_ = 0, position_ = 0;                 // of training examples in this pass
+  int64_t pass_ = 0, position_ = 0;                 // position: training examples done in this pass
   absl::Span<const int64_t> held_;                  // tests of this pass
-  std::vector<TopScores> lists_;                    // of each of them
+  std::vector<TopScores> lists_;                    // [H] list of each test
   std::vector<double> test_self_, test_self_part_;  // [H], [H, parts]
   std::vector<ScoreTerm> terms_;                    // [checkpoints, parts] of the tile, or the total of a block
-  const BlockSums* sums_ = nullptr;                 // of that block
-  Influence result_;                                // of passes done
+  const BlockSums* sums_ = nullptr;                 // sums of that block
+  Influence result_;                                // results of completed passes
   std::chrono::steady_clock::time_point last_save_;
 };
 

@@ -14,7 +14,7 @@
 namespace rutile {
 namespace {
 
-// INVALID_ARGUMENT unless numbers are below `limit` and none is there twice.
+// Returns INVALID_ARGUMENT unless numbers are below `limit` and distinct.
 absl::Status CheckExamples(absl::string_view what, absl::Span<const int64_t> examples, int64_t limit) {
   std::vector<bool> seen(limit);
   for (const int64_t example : examples) {

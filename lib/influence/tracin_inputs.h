@@ -1,4 +1,4 @@
-// Whether a computation of influence can begin.
+// Checks the inputs of a computation of influence.
 
 #ifndef RUTILE_LIB_INFLUENCE_TRACIN_INPUTS_H_
 #define RUTILE_LIB_INFLUENCE_TRACIN_INPUTS_H_
@@ -9,8 +9,9 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT naming the input or option that is out of range: examples that do not exist or come twice, rates
-// that are none, weights for other tests. CHECK-fails when checkpoints disagree in how many examples there are.
+// Returns INVALID_ARGUMENT naming the input or option that is out of range: examples that do not exist or occur twice,
+// rates that are negative or not finite, a number of weights other than that of tests. CHECK-fails if checkpoints
+// disagree in how many examples there are.
 absl::Status CheckInfluenceInputs(const InfluenceInputs& inputs, const TracInOptions& options);
 
 }  // namespace rutile

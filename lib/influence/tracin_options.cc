@@ -57,7 +57,7 @@ absl::Status CheckWeights(const std::vector<double>& weights) {
   return absl::OkStatus();
 }
 
-// How many of n examples: at least one of those there are.
+// Returns how many of n examples are drawn: at least one, if there are any.
 int64_t Share(int64_t n, double rate) {
   return n == 0 ? 0 : std::max<int64_t>(1, std::llround(rate * static_cast<double>(n)));
 }
@@ -124,7 +124,7 @@ absl::Status CheckTrainSampling(const TrainSampling& sampling) {
 std::vector<int64_t> SampleTraining(absl::Span<const int64_t> train, absl::Span<const int64_t> strata,
                                     const TrainSampling& sampling) {
   CHECK(strata.empty() || strata.size() == train.size()) << strata.size() << " vs. " << train.size();
-  std::map<int64_t, std::vector<int64_t>> places;  // of each stratum, in ascending order
+  std::map<int64_t, std::vector<int64_t>> places;  // positions of each stratum's examples, ascending
   for (size_t i = 0; i < train.size(); ++i) places[strata.empty() ? 0 : strata[i]].push_back(static_cast<int64_t>(i));
   std::vector<int64_t> drawn;
   for (const auto& [stratum, members] : places) {

@@ -9,11 +9,11 @@
 namespace rutile {
 namespace {
 
-// Where checkpoints take turns, a block has so many training examples for each test, so that to hold the tests anew for
-// each block is little beside it.
+// If checkpoints take turns, a block has this many training examples for each test, so that preparing the tests anew
+// for each block takes little time beside it.
 constexpr int64_t kExamplesPerTest = 4;
 
-// What a test takes at the checkpoints of a turn, at most: what is held of it, and its products with a tile.
+// Returns the most bytes that a test takes at the checkpoints of a turn: its data there and its products with a tile.
 int64_t BytesPerTest(absl::Span<const GradientProducts* const> checkpoints, const TracInPasses& passes,
                      int64_t num_train, int64_t parts) {
   const int64_t product_bytes = 8 * parts * std::min(passes.tile_size, num_train);
@@ -46,7 +46,7 @@ absl::StatusOr<TracInPasses> ChoosePasses(absl::Span<const GradientProducts* con
   const bool in_turns = passes.at_once < size;
   const int64_t parts = std::max<int64_t>(1, options.parts.size());
   const int64_t half = options.memory_limit / 2;
-  const int64_t pair_bytes = 8 * (options.part_scores ? 1 + parts : 1);  // of sums, while checkpoints take turns
+  const int64_t pair_bytes = 8 * (options.part_scores ? 1 + parts : 1);  // sums of a pair, while checkpoints take turns
   if (num_tests > 0 && options.test_weight.empty()) {
     const int64_t bytes = BytesPerTest(checkpoints, passes, num_train, parts);
     if (bytes > options.memory_limit) {

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Three checkpoints, a test of which takes 100 bytes and 8 for each product with a tile of 7.
+// Three checkpoints, at which a test takes 100 bytes and 8 bytes for each product with a tile of 7.
 struct Problem {
   TracInPasses Choose() const { return *ChoosePasses(checkpoints, 1000, num_tests, options); }
 
@@ -51,7 +51,7 @@ TEST(TracInPassesTest, InTurnsHalfIsForTestsAndHalfForSums) {
   problem.options.memory_limit = 2 * 40000;
   TracInPasses passes = problem.Choose();
   EXPECT_EQ(passes.at_once, 1);
-  EXPECT_EQ(passes.tests_per_pass, 35);  // of 40000 bytes: four examples to a test
+  EXPECT_EQ(passes.tests_per_pass, 35);  // within 40000 bytes, four examples for each test
   EXPECT_EQ(passes.block_size, 40000 / 8 / 35 / 7 * 7);
   problem.options.part_scores = true;
   problem.options.parts = {{"x", {0}}, {"y", {1}}};

@@ -16,7 +16,7 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;  // a row of P numbers for each example
 
-// What each parameter's product is multiplied by, and to which part it belongs (-1: none).
+// The weight of each parameter's product, and the part to which the parameter belongs (-1: none).
 struct Metric {
   std::vector<double> factor;  // [P]
   std::vector<int> part;       // [P]
@@ -85,7 +85,7 @@ absl::StatusOr<Matrix> TestGradients(GradientProducts* products, absl::Span<cons
   return rows;
 }
 
-// What <g, g'> is multiplied by.
+// Returns the factor that normalizes <g, g'>.
 double Scale(InfluenceNormalization normalization, double train_square, double test_square) {
   double square = 1;
   if (normalization != InfluenceNormalization::kNone) square *= train_square;
@@ -93,7 +93,7 @@ double Scale(InfluenceNormalization normalization, double train_square, double t
   return square == 0 ? 0 : 1 / std::sqrt(square);
 }
 
-// The places in `score` that a ranking lists, in its order; a tie goes to the lower training example.
+// Returns the indices into `score` that a ranking lists, in its order; a tie goes to the lower training example.
 std::vector<size_t> Listed(const std::vector<double>& score, const std::vector<bool>& allowed,
                            absl::Span<const int64_t> train, InfluenceRanking ranking, int64_t top_k) {
   const auto key = [&](size_t i) {
@@ -118,7 +118,7 @@ std::vector<size_t> Listed(const std::vector<double>& score, const std::vector<b
   return order;
 }
 
-// Sums of all checkpoints: [example][part], and of scores [test][example][part].
+// Sums over all checkpoints: self-influence [example][part], scores [test][example][part].
 struct Sums {
   Matrix train_self, test_self;
   std::vector<Matrix> score;

@@ -1,5 +1,4 @@
-// The definition of influence, in plain loops over dense gradients from one backward pass each. Tests and benchmarks
-// call it.
+// Defines influence in plain loops over dense gradients from one backward pass each; for tests and benchmarks.
 
 #ifndef RUTILE_LIB_INFLUENCE_TRACIN_REFERENCE_H_
 #define RUTILE_LIB_INFLUENCE_TRACIN_REFERENCE_H_
@@ -14,9 +13,9 @@
 
 namespace rutile {
 
-// What ComputeInfluence computes, from ReferenceTrainGradient and ReferenceTestGradient, all scores in a matrix and
-// sorted. preconditioners: empty, or one for each checkpoint as in WeightedCheckpoint (a tensor without elements: 1).
-// Memory: the gradients of all examples, P numbers each.
+// Computes what ComputeInfluence computes, from ReferenceTrainGradient and ReferenceTestGradient, with all scores in a
+// sorted matrix. preconditioners: empty, or one for each checkpoint as in WeightedCheckpoint (a tensor without elements
+// means 1). It takes memory for the gradients of all examples, P numbers each.
 absl::StatusOr<Influence> ComputeInfluenceReference(const InfluenceInputs& inputs, const TracInOptions& options,
                                                     absl::Span<const Tensor> preconditioners = {});
 

@@ -19,8 +19,8 @@ using ::testing::Pointwise;
 
 constexpr int64_t kP = DenseProducts::kNumParameters;
 
-// Three training examples (3, 4), (0, 5) and (-6, 0), two tests (1, 0) and (1, 1), in the first two parameters, and one
-// more parameter of another slice: 1 for all.
+// The training gradients are (3, 4), (0, 5) and (-6, 0), the tests' (1, 0) and (1, 1), in the first two parameters; a
+// third parameter, of another slice, is 1 for all.
 class TracInReferenceTest : public ::testing::Test {
  protected:
   TracInReferenceTest() {

@@ -1,4 +1,4 @@
-// A computation that is cut off goes on to the same bits.
+// An interrupted computation resumes to the same bits.
 
 #include <memory>
 #include <numeric>
@@ -32,7 +32,7 @@ struct Problem {
   std::vector<int64_t> train, tests;
 };
 
-// Ends after `tiles` tiles and returns the state then.
+// Ends a computation after `tiles` tiles and returns its state.
 InfluenceState CutOff(const Problem& problem, const TracInOptions& options, int tiles, const InfluenceState* resume) {
   InfluenceState state;
   InfluenceHooks hooks;
@@ -63,7 +63,7 @@ TEST(TracInResumeTest, EqualsTheUninterrupted) {
         options.memory_limit = tests_per_pass * 2 * (100 + 8 * 7 * (parts ? 2 : 1));
         const absl::StatusOr<Influence> whole = ComputeInfluence(problem.inputs(), options);
         ASSERT_TRUE(whole.ok());
-        // Five tiles to a pass, three passes where two tests are held at a time.
+        // A pass has five tiles, and there are three passes with two tests at a time.
         for (const int cut : {1, 2, 4, 5, 6, 14}) {
           if (tests_per_pass == 0 && cut > 5) continue;
           InfluenceState state = CutOff(problem, options, cut, nullptr);
@@ -139,7 +139,7 @@ TEST(TracInResumeTest, StateOfAnotherComputationIsRefused) {
   };
   EXPECT_EQ(error(problem, options), "");
   TracInOptions other = options;
-  other.threads = 2;  // does not decide the result
+  other.threads = 2;  // does not affect the result
   EXPECT_EQ(error(problem, other), "");
   other = options;
   other.top_k = 3;

@@ -24,7 +24,7 @@ using ::testing::SizeIs;
 
 constexpr int64_t kP = DenseProducts::kNumParameters;
 
-// Checkpoints with random gradients, all of the training examples and tests.
+// Checkpoints with random gradients of all training examples and tests.
 struct Problem {
   Problem(int64_t num_train, int64_t num_tests, int num_checkpoints) : train(num_train), tests(num_tests) {
     std::iota(train.begin(), train.end(), 0);
@@ -79,7 +79,7 @@ void ExpectNear(const Influence& a, const Influence& b, double error) {
 
 void ExpectSame(const Influence& a, const Influence& b) { ExpectNear(a, b, 0); }
 
-// The scores as a matrix [tests, train], from an influence that lists all.
+// Returns the scores of an influence that lists all as a matrix [tests, train].
 std::vector<double> Matrix(const Influence& influence, int64_t num_train) {
   std::vector<double> matrix(influence.tests.size() * num_train, std::nan(""));
   for (size_t t = 0; t < influence.tests.size(); ++t) {
@@ -158,7 +158,7 @@ TEST(TracInTest, EachPartOfTheOutputAlone) {
   EXPECT_EQ(problem.products[0]->calls, calls);  // no pass over the training examples
 }
 
-// Tests that are the training examples.
+// The tests are the training examples.
 TEST(TracInTest, SymmetricPositiveSemidefiniteWithSelfOnTheDiagonal) {
   Problem problem(15, 15, 2);
   for (auto& products : problem.products) products->tests = products->train;
@@ -267,7 +267,7 @@ TEST(TracInTest, OrderTilesThreadsAndPassesDoNotMatter) {
     for (auto& products : problem.products) products->tile = 1000;
     ExpectSame(problem.Compute(options), expected);
     for (auto& products : problem.products) products->tile = tile;
-    // Two checkpoints of 100 bytes, two parts of a tile of 7 numbers: 424 bytes a test, 10 tests a pass.
+    // Two checkpoints of 100 bytes and two parts of a tile of 7 numbers take 424 bytes a test, so a pass has 10 tests.
     other.memory_limit = 4240;
     const int64_t calls = problem.products[0]->calls;
     ExpectSame(problem.Compute(other), expected);

@@ -1,5 +1,5 @@
-// Embeddings whose rows move while the gradient is made (lib/optimizer/fused_step.h) against runs in which they wait
-// for the whole of it: a limit to its norm that it never reaches is what makes them wait.
+// Compares training of embeddings whose rows are updated while the gradient is computed (lib/optimizer/fused_step.h)
+// with runs that update them after the whole gradient, which a limit to its norm, too high to be reached, enforces.
 
 #include <algorithm>
 #include <cmath>
@@ -97,7 +97,7 @@ TEST(KgeFusedStepTest, IsTheStepOfTheWholeGradientToTheBit) {
           EXPECT_EQ(early->best_parameters.ToDoubles(), whole->best_parameters.ToDoubles());
           EXPECT_EQ(early->best_parameters.ToDoubles(), threads->best_parameters.ToDoubles());
           EXPECT_EQ(early->train_loss, whole->train_loss);
-          // Norms are added up in another order.
+          // The squares of norms are summed in another order.
           const size_t steps = norms.size() / 3;
           for (size_t i = 0; i < steps; ++i) {
             EXPECT_EQ(norms[i], norms[i + steps]);
@@ -109,8 +109,9 @@ TEST(KgeFusedStepTest, IsTheStepOfTheWholeGradientToTheBit) {
   }
 }
 
-// A head of 1e25 and a relation of 1e-25: the loss and all gradients of entities are finite, but the relation's, which
-// comes last, is their product with 1e25. What is written of the batch are the parameters before the step.
+// With a head of 1e25 and a relation of 1e-25, the loss and all gradients of entities are finite, but the relation's
+// gradient, which comes last, is their product with 1e25. The failed batch is written with the parameters before the
+// step.
 TEST(KgeFusedStepTest, WhatMovedBeforeAGradientThatIsNotFiniteIsPutBack) {
   const KgeOptions kge = Options(KgeModel::kDistMult, ConveVariant::kDettmers, KgeLoss::kOneToN, DType::kF32);
   const std::unique_ptr<KgeTask> task = MakeTask(kge);
@@ -123,7 +124,7 @@ TEST(KgeFusedStepTest, WhatMovedBeforeAGradientThatIsNotFiniteIsPutBack) {
   std::fill_n(p.begin() + slices[1].offset, 24, 1e-25f);
   const std::vector<double> before = options.initial_parameters.ToDoubles();
   const std::string directory = absl::StrCat(::testing::TempDir(), "/not_finite");
-  options.batch_size = 80;  // with that head, and the last number of heads for which rows move early
+  options.batch_size = 80;  // includes that head, and is the largest number of heads for which rows are updated early
   options.shuffle = false;
   const absl::Status status = TrainOn(*task, options, directory).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);

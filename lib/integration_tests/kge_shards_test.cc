@@ -1,5 +1,5 @@
-// Runs of embeddings whose model is spread over processes (here threads; --strategy=tensor_parallel) against runs of
-// one process: results, files and resuming, with the trainer's techniques on top.
+// Compares training of embeddings whose model is sharded over processes (here threads; --strategy=tensor_parallel) with
+// one process: results, files and resumption, with the trainer's techniques.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int32_t kEntities = 150;  // few enough for heads to be much of them, or not, by the size of the batch
+constexpr int32_t kEntities = 150;  // so few that heads are much of them or not, depending on the batch's size
 
 std::shared_ptr<const KnowledgeGraph> Ring() {
   auto graph = std::make_shared<KnowledgeGraph>();
@@ -81,7 +81,7 @@ TrainerOptions RunOptions() {
   return options;
 }
 
-// Of rank 0, after all have gone on the same way.
+// Returns the result of rank 0, after checking that all ranks have the same.
 absl::StatusOr<TrainResult> TrainTogether(int size, const KgeOptions& kge, const TrainerOptions& options,
                                           const std::string& directory) {
   std::vector<absl::StatusOr<TrainResult>> results(size, absl::UnknownError("not run"));
@@ -149,7 +149,7 @@ TEST(KgeShardsTest, EqualOneProcess) {
   ExpectSameRun(Model(KgeModel::kConvE, KgeLoss::kOneToN, DType::kF32), RunOptions(), 1e-3);
 }
 
-// Factors of products are rounded: a sum in another order can round one of them the other way.
+// Factors of products are rounded, so a sum in another order can round one of them in the other direction.
 TEST(KgeShardsTest, EqualOneProcessWithRoundedFactors) {
   const KgeOptions kge = Model(KgeModel::kConvE, KgeLoss::kOneToN, DType::kF32);
   for (const FactorRounding factors : {FactorRounding::kTwoParts, FactorRounding::kBf16}) {
@@ -167,7 +167,7 @@ TEST(KgeShardsTest, EqualOneProcessWithRoundedFactors) {
   }
 }
 
-// Batches of 64 have more heads than rows may wait for.
+// Batches of 64 have more heads than the early update of rows allows.
 TEST(KgeShardsTest, EqualOneProcessInLargeBatches) {
   TrainerOptions options = RunOptions();
   options.batch_size = 64;
@@ -203,7 +203,7 @@ TEST(KgeShardsTest, EqualOneProcessWithEachOptimizer) {
   }
 }
 
-// Relations are more than a batch asks for.
+// There are more relations than a batch uses.
 TEST(KgeShardsTest, EqualOneProcessWithLazyRows) {
   TrainerOptions options = RunOptions();
   options.groups.lazy_rows = true;
@@ -217,7 +217,7 @@ TEST(KgeShardsTest, WithoutValidationTheTrainingLossIsMonitored) {
   ExpectSameRun(Model(KgeModel::kConvE), options);
 }
 
-// What a signal has left goes on in any number of processes, also in one.
+// A run that a signal ended can resume in any number of processes, also in one.
 TEST(KgeShardsTest, ASignalEndsAllAndAnyNumberGoesOn) {
   const KgeOptions kge = Model(KgeModel::kConvE);
   const TrainerOptions options = RunOptions();
@@ -242,7 +242,7 @@ TEST(KgeShardsTest, ASignalEndsAllAndAnyNumberGoesOn) {
   }
 }
 
-// The same processes, resumed, end with the same bits as if they had not been stopped.
+// Resuming in the same number of processes gives the same bits as an uninterrupted run.
 TEST(KgeShardsTest, ResumesBitForBit) {
   const KgeOptions kge = Model(KgeModel::kConvE, KgeLoss::kOneToN, DType::kF32);
   TrainerOptions options = RunOptions();
@@ -256,7 +256,7 @@ TEST(KgeShardsTest, ResumesBitForBit) {
   ExpectSameNumbers(RunDirectory(parts).checkpoint(), RunDirectory(whole).checkpoint(), 0);
 }
 
-// All end, and what is written of the batch is the whole model as it was before the step.
+// All processes end, and the failed batch is written with the whole model as it was before the step.
 TEST(KgeShardsTest, AGradientThatIsNotFiniteEndsAll) {
   const KgeOptions kge = Model(KgeModel::kDistMult, KgeLoss::kOneToN, DType::kF32);
   const std::unique_ptr<KgeTask> task = KgeTask::Create(Ring(), nullptr, kge, 1).value();

@@ -1,5 +1,5 @@
-// What a training step takes from the heap: nothing once --compile_preset=reduce-overhead has prepared it, from the
-// first step on, whatever the batch; by default nothing once batches of the largest size have been seen.
+// Counts the heap allocations of training steps: with --compile_preset=reduce-overhead none from the first step on,
+// whatever the batch; by default none after batches of the largest size have been seen.
 
 #include <atomic>
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include "lib/train/step/data_loader.h"
 #include "lib/train/step/loss_gradient.h"
 
-// Every way to the heap, those of LibTorch and of glibc as well, goes through these.
+// All heap allocations, also those of LibTorch and glibc, call these functions.
 namespace {
 std::atomic<int64_t> allocations{0};
 }  // namespace
@@ -69,7 +69,7 @@ const AtomicData& Data() {
   return *data;
 }
 
-// Allocations of each step of two epochs, all that BatchEpoch does with a batch.
+// Returns the allocations of each step of two epochs, in all that BatchEpoch does with a batch.
 std::vector<int64_t> StepAllocations(const AtomisticTaskOptions& options) {
   std::vector<int64_t> examples(Data().num_structures());
   std::iota(examples.begin(), examples.end(), 0);

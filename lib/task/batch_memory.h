@@ -1,4 +1,4 @@
-// Tensors of a batch in the memory of the last one.
+// Helpers for MakeBatch, which fill a batch in the memory of the previous one.
 
 #ifndef RUTILE_LIB_TASK_BATCH_MEMORY_H_
 #define RUTILE_LIB_TASK_BATCH_MEMORY_H_
@@ -13,8 +13,8 @@
 
 namespace rutile {
 
-// The batch's tensor of that name, with that shape: in the memory of the last batch where it fits, and then nothing is
-// allocated. What is in it is undefined.
+// Returns the batch's tensor `name` with the given shape. It reuses the tensor's memory if that is large enough, and
+// then allocates nothing. The values are unspecified.
 template <typename T>
 T* Reuse(NamedTensors* batch, absl::string_view name, absl::Span<const int64_t> shape) {
   Tensor* found = batch->FindMutable(name);
@@ -25,8 +25,9 @@ T* Reuse(NamedTensors* batch, absl::string_view name, absl::Span<const int64_t> 
   return found->mutable_values<T>().data();
 }
 
-// The same for tensors with a row for each atom or pair, with some room for batches that have more of these: clearing
-// new memory for each would take as long as half of the energy kernel.
+// Like Reuse, but a new tensor gets room for a quarter more rows. It is for tensors with a row for each atom or pair,
+// whose number differs between batches: clearing new memory for each batch would take half as long as the energy
+// kernel.
 template <typename T>
 T* ReuseRows(NamedTensors* batch, absl::string_view name, absl::Span<const int64_t> shape) {
   Tensor* found = batch->FindMutable(name);

@@ -52,7 +52,8 @@ class EventClock : public DeviceClock {
   }
 
  private:
-  // Scopes end in destructors, which cannot throw. A device that has failed says so where it is used, too.
+  // Calls work(), or returns `otherwise` if it throws or has thrown: profile scopes end in destructors, which cannot
+  // throw. A failed device is reported by the code that uses it, too.
   template <typename Result, typename Work>
   Result Guarded(Result otherwise, const Work& work) {
     if (failed_) return otherwise;

@@ -1,4 +1,4 @@
-// Times on a GPU, by LibTorch's events.
+// Measures times on a GPU by LibTorch's events.
 
 #ifndef RUTILE_LIB_TASK_DEVICE_EVENTS_H_
 #define RUTILE_LIB_TASK_DEVICE_EVENTS_H_
@@ -10,8 +10,8 @@
 
 namespace rutile {
 
-// Of a device as LibTorch names it ("cuda", "cuda:1"), in the queue that LibTorch's operations of this thread go to.
-// Null for the CPU, which has no queue, and where LibTorch's events know no times (those of 1.13).
+// Returns a clock of the device, named as in LibTorch ("cuda", "cuda:1"), in the stream that this thread's LibTorch
+// operations run in. Null for the CPU, which has no stream, and if LibTorch's events have no times (as in 1.13).
 std::unique_ptr<DeviceClock> MakeDeviceClock(const std::string& device);
 
 }  // namespace rutile

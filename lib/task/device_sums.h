@@ -1,4 +1,4 @@
-// Sums over the processes that train one model together, of what lies on their GPUs.
+// Sums of GPU tensors over the processes that train one model together.
 
 #ifndef RUTILE_LIB_TASK_DEVICE_SUMS_H_
 #define RUTILE_LIB_TASK_DEVICE_SUMS_H_
@@ -11,13 +11,13 @@ class Tensor;
 
 namespace rutile {
 
-// All processes make the same calls in the same order, each with a GPU of its own.
+// An all-reduce of GPU tensors. All processes make the same calls in the same order, each with its own GPU.
 class DeviceSums {
  public:
   virtual ~DeviceSums() = default;
 
-  // In place, the sum over all processes, added in the tensor's type. It takes its turn among LibTorch's operations on
-  // the GPU, so that the call may return before it is done. Errors as those of Exchange.
+  // Replaces `values` by its sum over all processes, added in the tensor's type. The sum is queued among LibTorch's
+  // operations on the GPU, so the call may return before it is done. Errors are those of Exchange::Sum.
   virtual absl::Status Sum(at::Tensor* values) = 0;
 };
 

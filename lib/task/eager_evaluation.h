@@ -1,4 +1,4 @@
-// A task's evaluation through LibTorch's operations, on a GPU.
+// Evaluates a task through LibTorch's operations, on a GPU.
 
 #ifndef RUTILE_LIB_TASK_EAGER_EVALUATION_H_
 #define RUTILE_LIB_TASK_EAGER_EVALUATION_H_
@@ -12,14 +12,16 @@
 
 namespace rutile {
 
+// Evaluates batches with one copy of the parameters on a device, for tasks that have Task::EvaluateEager.
 class EagerEvaluation {
  public:
-  // Takes a copy of the parameters to the device ("cuda:0"; "cpu", for tests), which this machine has.
-  // task.EvaluatesOnDevices(), and outlives this.
+  // Copies the parameters to the device ("cuda:0"; "cpu", for tests), which this machine must have. Requires
+  // task.EvaluatesOnDevices(); the task must outlive this object.
   EagerEvaluation(const Task& task, const Tensor& parameters, const std::string& device);
   ~EagerEvaluation();
 
-  // As Task::Evaluate. INTERNAL with LibTorch's message when it throws, also in the constructor.
+  // Does what Task::Evaluate does. INTERNAL with LibTorch's message if LibTorch throws here or has thrown in the
+  // constructor.
   absl::Status Add(const NamedTensors& batch, TermSums* sums, absl::Span<double> metric_sums);
 
  private:

@@ -29,7 +29,7 @@ void AddCounts(absl::Span<const double> counts, int64_t num_examples, TermSums* 
   }
 }
 
-// In the order of the examples: the bits do not depend on threads.
+// Adds the losses to the sums in the order of the examples, so that the bits do not depend on threads.
 void AddLosses(const at::Tensor& losses, TermSums* sums) {
   const at::Tensor values = losses.detach().contiguous();
   const double* value = values.data_ptr<double>();
@@ -39,14 +39,14 @@ void AddLosses(const at::Tensor& losses, TermSums* sums) {
   }
 }
 
-// A part of the flat parameters that is differentiated by.
+// A leaf of the autograd graph: a part of the flat parameters that gets a gradient.
 struct Leaf {
   int64_t begin;
   at::Tensor values;
 };
 
-// The flat parameters as a function of the leaves: themselves, or, where slices rest, put together from those that do
-// not and from constants.
+// Returns the flat parameters as a function of the leaves. If slices are frozen, it is assembled from leaves for the
+// others and from constants.
 at::Tensor MakeLeaves(const Task& task, const at::Tensor& flat, std::vector<Leaf>* leaves) {
   const std::vector<bool>& frozen = task.frozen();
   if (std::find(frozen.begin(), frozen.end(), true) == frozen.end()) {
@@ -94,12 +94,12 @@ struct EagerGradients::Impl {
   const at::Device device;
   const bool staged;
   at::Tensor flat;                    // staged: the parameters on the device, from the first batch to Fetch
-  std::vector<Leaf> leaves;           // what is differentiated by
+  std::vector<Leaf> leaves;           // leaves of the autograd graph, which get gradients
   std::vector<at::Tensor> gradients;  // staged: [T] of [P]; undefined before a batch adds to them
   at::Tensor sums;                    // staged: [T] fp64
-  DeviceSums* processes = nullptr;    // staged: what gradients are summed over before they are fetched
+  DeviceSums* processes = nullptr;    // staged: sums gradients over processes before they are fetched
 
-  // Of a term: what Add has left, or 0.
+  // Sums a term's gradient, which is 0 if Add has left none, over processes.
   absl::Status SumOverProcesses(const Tensor& like, at::Tensor* gradient) const {
     if (processes == nullptr) return absl::OkStatus();
     if (!gradient->defined()) *gradient = at::zeros_like(ToTorch(like), at::device(device));
@@ -111,10 +111,10 @@ EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bo
     : impl_(std::make_unique<Impl>(task, options, staged || !options.on_cpu())) {
   at::globalContext().setFloat32MatmulPrecision(std::string(MatmulPrecisionName(options.matmul)));
   if (options.on_cpu()) return;
-  // Convolutions, which have a setting of their own, and are not exact at first.
+  // Convolutions have a setting of their own, which is not exact by default.
   at::globalContext().setAllowTF32CuDNN(options.matmul != MatmulPrecision::kHighest);
-  // Sums over atoms would depend on which thread comes first. cuBLAS reads the variable when it is first used; it
-  // stays as the user set it.
+  // Without this, sums over atoms would depend on the order of the GPU's threads. cuBLAS reads the variable when it is
+  // first used; a value that the user has set is not changed.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*replace=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
 }
@@ -145,7 +145,7 @@ absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& b
       const at::Tensor term = losses.select(1, t).sum();
       if (!term.requires_grad()) continue;  // nothing in the batch depends on the parameters
       const bool last = t + 1 == num_terms;
-      // Not the loss is scaled: forces are inner derivatives of the energy itself.
+      // The incoming gradient is scaled, not the loss: forces are inner derivatives of the energy itself.
       const std::vector<at::Tensor> found =
           torch::autograd::grad({term}, inputs, {at::full({}, scale, term.options())}, /*retain_graph=*/!last,
                                 /*create_graph=*/false, /*allow_unused=*/true);

@@ -1,4 +1,5 @@
-// A task's gradients through LibTorch's operations and autograd, in mixed precision, as TorchScript, or on a GPU.
+// Computes a task's gradients through LibTorch's operations and autograd: in mixed precision, as TorchScript, or on a
+// GPU.
 
 #ifndef RUTILE_LIB_TASK_EAGER_GRADIENTS_H_
 #define RUTILE_LIB_TASK_EAGER_GRADIENTS_H_
@@ -13,32 +14,35 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT: the options exclude each other or are more than this machine and this LibTorch (torch_facts.h) or
-// the task (Task::CheckEager) can do.
+// Returns INVALID_ARGUMENT if the options exclude each other, or are more than this machine and its LibTorch
+// (torch_facts.h) or the task (Task::CheckEager) can do.
 absl::Status CheckEager(const Task& task, const EagerOptions& options);
 
-// With default options it computes what ReferenceGradients does, to the bit.
+// Computes gradients by LibTorch with the precision, script and device of the options. With default options the results
+// are those of ReferenceGradients, to the bit.
 //
-// On a GPU the parameters are copied there once for all batches between two calls of Fetch, batches through pinned
-// memory while the GPU works, and gradients and sums are kept there until Fetch: adding a batch waits for nothing.
+// On a GPU the parameters are copied there once for all batches between two calls of Fetch, batches are copied through
+// pinned memory while the GPU works, and gradients and sums stay there until Fetch: Add does not wait for the GPU.
 class EagerGradients {
  public:
-  // `task` must outlive it. CheckEager has passed. Sets LibTorch's precision of fp32 products, and for a GPU its
-  // deterministic algorithms, for the whole process. staged: keep results apart until Fetch on a CPU, too; for tests.
+  // `task` must outlive this object, and CheckEager must have passed. The constructor sets, for the whole process,
+  // LibTorch's precision of fp32 products and, for a GPU, its deterministic algorithms. staged: also on a CPU, results
+  // are stored apart until Fetch (for tests).
   EagerGradients(const Task& task, const EagerOptions& options, bool staged = false);
   ~EagerGradients();
 
-  // As Task::AccumulateGradients: adds to gradients[t] (flat, the parameters' type) scale times the gradient of term t,
-  // and to `sums`, which are not scaled. On a GPU both show it only after Fetch. The parameters are the same until
-  // then. INTERNAL with LibTorch's message when it throws (a GPU without memory).
+  // Adds `scale` times the gradient of term t to gradients[t] (flat, the parameters' type), and the terms' sums, which
+  // are not scaled, to `sums`, as Task::AccumulateGradients does. On a GPU both get the results only in Fetch, and the
+  // parameters must not change until then. INTERNAL with LibTorch's message if it throws (a GPU out of memory).
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, double scale, absl::Span<Tensor> gradients,
                    TermSums* sums);
 
-  // From now on Fetch gives gradients that are summed over processes, where they lie: `sums` stay this process's own.
-  // All processes then call Fetch, also one that has added nothing. `processes` must outlive this object; staged alone.
+  // From now on Fetch sums gradients over processes, on their GPUs, before it adds them; `sums` remain those of this
+  // process. All processes must then call Fetch, also one that has added nothing. `processes` must outlive this object.
+  // Only for staged results (a GPU, or staged = true).
   void SetProcesses(DeviceSums* processes);
 
-  // Adds what is still on the GPU to the same as was given to Add. Waits for it.
+  // Waits for the GPU and adds its results to the gradients and sums, which must be those that were passed to Add.
   absl::Status Fetch(absl::Span<Tensor> gradients, TermSums* sums);
 
  private:

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Pointwise;
 using ::testing::SizeIs;
 
-// Notes what it is asked for.
+// A task that records what it is asked for.
 class SpyTask : public ToyTask {
  public:
   using ToyTask::ToyTask;
@@ -73,7 +73,7 @@ TEST(EagerGradientsTest, ScalesGradientsAndNotSums) {
   }
 }
 
-// What a GPU does, on a CPU: results stay there until they are fetched, and parameters are read once.
+// Checks on a CPU what happens on a GPU: results stay there until they are fetched, and parameters are read once.
 TEST(EagerGradientsTest, StagedResultsComeWithFetch) {
   const SpyTask task(ToyTaskOptions{});
   const Tensor parameters = task.InitialParameters(3);

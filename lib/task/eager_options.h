@@ -11,16 +11,17 @@
 
 namespace rutile {
 
-// The type in which networks multiply. Parameters, losses, sums and the state of optimizers stay as they are.
+// The type of factors in the networks' products. Parameters, losses, sums and the state of optimizers keep their type.
 enum class MixedPrecision { kNone, kBf16, kFp16 };
 
-// What multiplying fp32 matrices may leave out: "high" is TF32 on GPUs, "medium" bfloat16.
+// Reduced precision that products of fp32 matrices may use: "high" is TF32 on GPUs, "medium" is bfloat16.
 enum class MatmulPrecision { kHighest, kHigh, kMedium };
 
+// Options of EagerGradients; the default is plain fp32 or fp64 on the CPU.
 struct EagerOptions {
   MixedPrecision mixed = MixedPrecision::kNone;
-  MatmulPrecision matmul = MatmulPrecision::kHighest;  // of the whole process
-  bool script = false;                                 // networks as TorchScript
+  MatmulPrecision matmul = MatmulPrecision::kHighest;  // applies to the whole process
+  bool script = false;                                 // networks run as TorchScript
   std::string device = "cpu";                          // "cpu", "cuda" (the current one) or "cuda:N"
 
   bool on_cpu() const { return device == "cpu"; }
@@ -31,8 +32,8 @@ absl::string_view MixedPrecisionName(MixedPrecision mixed);                    /
 absl::string_view MatmulPrecisionName(MatmulPrecision precision);              // "highest", "high", "medium"
 absl::StatusOr<MatmulPrecision> ParseMatmulPrecision(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
-// INVALID_ARGUMENT for what excludes each other, and for a device that has no such form: true of any machine. What this
-// machine and this LibTorch can do is torch_facts.h's matter.
+// Returns INVALID_ARGUMENT for options that exclude each other or that the device does not have on any machine.
+// CheckAgainstFacts of torch_facts.h checks what this machine and its LibTorch can do.
 absl::Status CheckEagerOptions(const EagerOptions& options);
 
 }  // namespace rutile

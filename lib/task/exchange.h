@@ -1,4 +1,4 @@
-// Sums over the processes that train one model together, for tasks whose work meets in the middle of a batch.
+// Sums over the processes that train one model together, for tasks that must communicate in the middle of a batch.
 
 #ifndef RUTILE_LIB_TASK_EXCHANGE_H_
 #define RUTILE_LIB_TASK_EXCHANGE_H_
@@ -9,8 +9,8 @@
 
 namespace rutile {
 
-// All processes make the same calls in the same order; each returns when all have called. An error ends the run:
-// nothing can be called after it.
+// An all-reduce. All processes make the same calls in the same order; each call returns when all have made it. An error
+// ends the run: nothing may be called after it.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -18,9 +18,9 @@ class Exchange {
   virtual int rank() const = 0;  // 0 .. size() - 1
   virtual int size() const = 0;
 
-  // In place, the sum over all processes: the same bits in each of them.
+  // Replaces `values` by their sum over all processes, which has the same bits in each of them.
   virtual absl::Status Sum(absl::Span<double> values) = 0;
-  // The same of a flat tensor, F32 or F64, added in its type.
+  // Replaces a flat tensor, F32 or F64, by its sum over all processes, added in its type, with the same bits in each.
   virtual absl::Status Sum(Tensor* values) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a task tells about its gradient while it works on it, so that finished parts can be added up over processes
+// Tells which parts of a gradient are finished while a task computes it, so that they can be summed over processes
 // beside the rest of the work.
 
 #ifndef RUTILE_LIB_TASK_GRADIENT_OBSERVER_H_
@@ -11,23 +11,23 @@
 
 namespace rutile {
 
-// Numbers [begin, end) of the flat gradient.
+// Elements [begin, end) of the flat gradient.
 struct GradientRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-// Called by the thread that has called Task::AccumulateGradients, during that call.
+// Receives news of a gradient during Task::AccumulateGradients, from the thread that has called it.
 class GradientObserver {
  public:
   virtual ~GradientObserver() = default;
 
-  // gradients[0] has its value there: from now on the task neither reads nor writes it, as others do. At most once for
-  // each number.
+  // gradients[0] is final in `range`: from now on others read and write it, and the task does neither. Called at most
+  // once for each element.
   virtual void Finish(GradientRange range) = 0;
 
-  // What is missing in finished parts: row i of `rows` [n, width], of the gradient's type, is to be added at begin[i].
-  // Copied.
+  // Passes addends of finished parts: row i of `rows` [n, width], of the gradient's type, is still to be added at
+  // begin[i]. The observer copies them.
   virtual void AddLater(absl::Span<const int64_t> begin, const Tensor& rows) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Who takes parts of a gradient from the task that makes it, and may move the parameters there: while both are in the
-// processor's cache, and before the rest of the gradient is known.
+// Receives finished parts of a gradient and may update the matching parameters at once, while both are in the
+// processor's cache and before the rest of the gradient is known ("optimizer in backward").
 
 #ifndef RUTILE_LIB_TASK_GRADIENT_SINK_H_
 #define RUTILE_LIB_TASK_GRADIENT_SINK_H_
@@ -10,14 +10,15 @@
 
 namespace rutile {
 
-// Called during Task::AccumulateGradients, by the thread that has called that and by the task's others, at one time.
+// Takes parts of the gradient during Task::AccumulateGradients. The calling thread and the task's other threads call it
+// concurrently.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
 
-  // values [n]: the numbers [begin, begin + n) of gradients[0], to which nothing will be added; they are the task's
-  // memory, and gone after the call. From now on the task reads neither the parameters there, which may have moved, nor
-  // what gradients[0] holds there, and leaves both as they are. At most once for each number.
+  // Takes `values` [n], the final elements [begin, begin + n) of gradients[0]; they are the task's memory, valid during
+  // the call. From now on the task neither reads nor writes the parameters there, which may have been updated, nor
+  // gradients[0] there. Called at most once for each element.
   virtual void Take(int64_t begin, const Tensor& values) = 0;
 };
 

@@ -1,6 +1,6 @@
-// Which random matrix R [n, dim] gradients, or factors of them, are multiplied with to be made short, so that products
-// with each other stay what they are on average, E[R R^T] = 1 (W. Johnson, J. Lindenstrauss, Contemp. Math. 26, 189
-// (1984)).
+// Options of random projections, which shorten gradients or factors of them: they are multiplied by a random matrix R
+// [n, dim] with E[R R^T] = 1, so that their products keep their mean (W. Johnson, J. Lindenstrauss, Contemp. Math. 26,
+// 189 (1984)).
 
 #ifndef RUTILE_LIB_TASK_PROJECTION_OPTIONS_H_
 #define RUTILE_LIB_TASK_PROJECTION_OPTIONS_H_
@@ -17,12 +17,12 @@ enum class ProjectionKind {
   kNone,
   kGaussian,    // R ~ N(0, 1 / dim)
   kRademacher,  // R = +-1 / sqrt(dim)
-  kSparse       // one +-1 in each row: a count sketch (M. Charikar et al., ICALP 2002), an addition for each number
+  kSparse       // one +-1 in each row: a count sketch (M. Charikar et al., ICALP 2002), one addition per element
 };
 
-// As flags say them: none, gaussian, rademacher, sparse.
+// Returns the name as in flags: none, gaussian, rademacher, sparse.
 absl::string_view ProjectionKindName(ProjectionKind kind);
-// INVALID_ARGUMENT with the names there are.
+// Parses a name; INVALID_ARGUMENT listing the names if there is no such kind.
 absl::StatusOr<ProjectionKind> ParseProjectionKind(absl::string_view name);
 
 struct ProjectionOptions {
@@ -31,7 +31,7 @@ struct ProjectionOptions {
   uint64_t seed = 0;
 };
 
-// INVALID_ARGUMENT naming --projection_dim and its range.
+// Returns INVALID_ARGUMENT naming --projection_dim and its range if it is out of range.
 absl::Status CheckProjectionOptions(const ProjectionOptions& options);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// What a task's gradients are, by automatic differentiation of its definition: slow, and right.
+// Computes a task's gradients by automatic differentiation of its definition: slow, and right.
 
 #ifndef RUTILE_LIB_TASK_REFERENCE_GRADIENTS_H_
 #define RUTILE_LIB_TASK_REFERENCE_GRADIENTS_H_
@@ -9,10 +9,10 @@
 
 namespace rutile {
 
-// Task::AccumulateGradients through Task::ExampleLosses and LibTorch's autograd, one backward pass for each term:
-// adds to gradients[t] (flat, the parameters' type) and to `sums`. Sums are taken in fp64 over the examples in order.
-// Differentiates by what does not rest (Task::SetFrozen) alone: the gradients of what rests stay as they are.
-// CHECK-fails when ExampleLosses or ExampleCounts has another shape than [B, T], or `gradients` another size than T.
+// Does what Task::AccumulateGradients does, through Task::ExampleLosses and LibTorch's autograd with one backward pass
+// for each term: adds to gradients[t] (flat, the parameters' type) and to `sums`. Sums are taken in fp64 over the
+// examples in order. Gradients of frozen parameters (Task::SetFrozen) are not computed and stay unchanged. CHECK-fails
+// if ExampleLosses or ExampleCounts returns another shape than [B, T], or `gradients` has another size than T.
 absl::Status ReferenceGradients(const Task& task, const Tensor& parameters, const NamedTensors& batch,
                                 absl::Span<Tensor> gradients, TermSums* sums);
 

@@ -1,4 +1,4 @@
-// Which examples an epoch draws, and how often: aenet-python's sampling policies.
+// Sampling policies of aenet-python: which examples an epoch draws, and how often.
 
 #ifndef RUTILE_LIB_TASK_SAMPLING_POLICY_H_
 #define RUTILE_LIB_TASK_SAMPLING_POLICY_H_
@@ -11,20 +11,20 @@
 
 namespace rutile {
 
-// kUniform: each example once. The others draw as many examples as there are, with replacement, by weight: low energies
-// more often (energy_weighted), or what was predicted badly more often (error_weighted).
+// kUniform draws each example once. The others draw as many examples as there are, with replacement, by weight:
+// kEnergyWeighted prefers low energies, kErrorWeighted prefers examples that were predicted badly.
 enum class SamplingPolicy { kUniform, kEnergyWeighted, kErrorWeighted };
 
 absl::string_view SamplingPolicyName(SamplingPolicy policy);                 // "energy_weighted"
 absl::StatusOr<SamplingPolicy> ParseSamplingPolicy(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
-// 1 / (1 + (e - min) / (max - min)): from 1 for the lowest to 1/2 for the highest; all 1 where all are the same.
-// energies: per atom, less the atomic energies, so that compositions compare; any unit. NaN (unknown): the mean of the
-// others' weights.
+// Returns weights 1 / (1 + (e - min) / (max - min)): from 1 for the lowest energy to 1/2 for the highest, and all 1 if
+// all are equal. energies: per atom, less the atomic energies, so that compositions compare; in any unit. NaN (unknown)
+// gets the mean of the others' weights.
 std::vector<double> EnergyWeights(absl::Span<const double> energies);
 
-// |error|, at least 1e-12, scaled to a mean of 1. errors: of the energy per atom when the example was last trained on,
-// eV. NaN (not seen yet) counts as an error of 1, so that it is drawn soon.
+// Returns weights |error|, at least 1e-12, scaled to a mean of 1. errors: of the energy per atom when the example was
+// last trained on, eV. NaN (not seen yet) counts as an error of 1, so that the example is drawn soon.
 std::vector<double> ErrorWeights(absl::Span<const double> errors);
 
 }  // namespace rutile

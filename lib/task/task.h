@@ -3,6 +3,21 @@
 // A Task is data, a model's shape and a loss. It holds no parameters: they are one flat tensor that the caller owns and
 // passes to every call, so that averaged weights, checkpoints and restored runs need no swapping. ExampleLosses
 // *defines* the task; AccumulateGradients is what the trainer calls, and a fused kernel overrides it.
+//
+// A step of plain gradient descent on any task of one term with F64 parameters:
+//
+//   Tensor parameters = task->InitialParameters(/*seed=*/1);  // flat, owned here
+//   NamedTensors batch;
+//   RETURN_IF_ERROR(task->MakeBatch(examples, &batch));
+//   std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF64, {task->num_parameters()})};
+//   TermSums sums(1);
+//   RETURN_IF_ERROR(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums));
+//   const Loss loss = task->CombineTerms(sums);
+//   const double scale = rate * loss.weight[0];
+//   for (int64_t i = 0; i < task->num_parameters(); ++i) {
+//     parameters.mutable_values<double>()[i] -= scale * gradients[0].values<double>()[i];
+//   }
+//   task->FinishStep(&parameters);
 
 #ifndef RUTILE_LIB_TASK_TASK_H_
 #define RUTILE_LIB_TASK_TASK_H_
@@ -39,8 +54,8 @@ struct LossTerm {
   std::string unit;
 };
 
-// Sums of each term over examples, and how many values were summed (structures, force components, triples).
-// What is added over batches, accumulation windows and processes; only then a loss is formed.
+// Sums of each term over examples, and how many values were summed (structures, force components, triples). They are
+// added over batches, accumulation windows and processes, and only then a loss is formed.
 struct TermSums {
   std::vector<double> sum;    // [T]
   std::vector<double> count;  // [T]
@@ -48,6 +63,7 @@ struct TermSums {
   void Add(const TermSums& other);
 };
 
+// The loss of summed terms, with the factors that turn each term's gradient into a part of the loss's gradient.
 struct Loss {
   double value = 0;
   absl::InlinedVector<double, 4> weight;  // [T] d value / d sum[t], the counts held constant
@@ -61,6 +77,9 @@ struct Metric {
   bool higher_is_better = false;
 };
 
+// What trainers, evaluation and tools know of a domain (potentials, knowledge graphs). The methods without a default
+// make a task; the others are capabilities that a task may add. One thread calls a task at a time, but for MakeBatch
+// and WriteModel, which say who else may call them.
 class Task {
  public:
   virtual ~Task() = default;
@@ -69,143 +88,151 @@ class Task {
   virtual int64_t num_examples() const = 0;
   // Relative work of an example (atoms), for load balance.
   virtual double ExampleCost(int64_t example) const = 0;
-  // Fills `batch`, reusing its memory where shapes allow. Thread-safe. No LibTorch inside. One example may be in
-  // `examples` several times.
+  // Fills `batch`, reusing its memory where shapes allow. It is thread-safe and uses no LibTorch. `examples` may name
+  // an example several times.
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
 
-  // The batch with everything in it, for those who have not the task's data: where MakeBatch leaves numbers of rows,
-  // these rows. Default: the batch as it is.
+  // Returns the batch with all its data, for readers that do not have the task's data: row numbers that MakeBatch
+  // leaves in a batch are replaced by the rows. By default it returns the batch unchanged.
   virtual NamedTensors CompleteBatch(const NamedTensors& batch) const { return batch; }
 
-  // Takes the memory of the largest batch that MakeBatch will fill, where the task knows it. Default: does nothing.
+  // Allocates memory for the largest batch that MakeBatch will fill, if the task knows it. By default it does nothing.
   virtual void ReserveBatch(NamedTensors* batch) const {}
 
   // ---- epochs
   // Called before the batches of an epoch are made, and never while MakeBatch runs. A task that learns from a changing
-  // part of its data (forces of some structures) chooses the part here, as a function of its seed and `epoch` (from 0)
-  // alone: a run that is resumed inside an epoch calls it again. training = false: what comes is evaluated, all of it.
-  // L-BFGS, whose function must not change, trains with epoch 0 always.
+  // part of its data (forces of some structures) chooses that part here, as a function of its seed and `epoch` (from 0)
+  // alone, because a run that is resumed inside an epoch calls it again. With training = false the batches that follow
+  // are for evaluation and use all data. L-BFGS always trains with epoch 0, since its function must not change.
   virtual void StartEpoch(int64_t epoch, bool training) {}
 
-  // Not negative, finite, not all 0: how often each of `examples` shall be drawn, relative to the others. Asked after
-  // StartEpoch, for policies other than kUniform; a task may begin to remember errors when it is asked for
-  // kErrorWeighted. Default: INVALID_ARGUMENT, the task has none.
+  // Returns how often each of `examples` shall be drawn relative to the others, for policies other than kUniform:
+  // finite weights >= 0 that are not all 0. It is called after StartEpoch; a task may start to remember errors when it
+  // is asked for kErrorWeighted. By default the task offers no policy: INVALID_ARGUMENT.
   virtual absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                               absl::Span<const int64_t> examples);
 
-  // What training has told the task and a resumed run must still know (the last error of each example), as tensors of
-  // their own memory. Checkpoints keep it as task.NAME. What follows from seed and epoch does not belong here.
+  // Returns what the task has learned from training and a resumed run still needs (the last error of each example), as
+  // tensors that own their memory. Checkpoints store it as task.NAME. What follows from seed and epoch does not belong
+  // here.
   virtual NamedTensors State() const { return NamedTensors(); }
-  // Takes what State gave, of this or another run on the same data; empty: forgets all, a new run begins.
-  // INVALID_ARGUMENT naming the tensor that does not fit. Default: INVALID_ARGUMENT unless empty.
+  // Restores what State returned, in this or another run on the same data. An empty state resets the task for a new
+  // run. INVALID_ARGUMENT naming the tensor that does not fit; by default each state that is not empty is refused so.
   virtual absl::Status SetState(const NamedTensors& state);
 
-  // Options of the task that decide the course of a run, as text by name: a resumed run must have the same.
+  // Returns the task's options that must match on resume, as text by name.
   virtual std::map<std::string, std::string> ResumeConfig() const { return {}; }
 
   // ---- parameters
   virtual DType parameter_dtype() const = 0;  // F32 or F64
   virtual std::vector<ParameterSlice> parameter_slices() const = 0;
   int64_t num_parameters() const;
-  // A new flat tensor of initial values.
+  // Returns a new flat tensor of initial values.
   virtual Tensor InitialParameters(uint64_t seed) const = 0;
 
   // ---- loss
   virtual std::vector<LossTerm> terms() const = 0;
   virtual Loss CombineTerms(const TermSums& sums) const = 0;
-  // Of the loss's value, "eV/atom"; "" when it has none.
+  // Returns the unit of the loss's value, "eV/atom"; "" if it has none.
   virtual std::string loss_unit() const { return ""; }
 
-  // The definition: losses [B, T] of each example and term, in fp64 or the parameters' type, differentiable in
-  // `parameters` (flat, a leaf or computed). What an example lacks (no forces) is 0 and does not count.
+  // Defines the task: returns the losses [B, T] of each example and term, in fp64 or the parameters' type,
+  // differentiable in `parameters` (flat, a leaf or computed). A value that an example lacks (forces) adds 0 and is not
+  // counted.
   virtual at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const = 0;
-  // ExampleLosses on the parameters' device, with networks in the type or form that the options name (CheckEager has
-  // passed); losses, and all that is not a network, as there. Default: ExampleLosses.
+  // Computes ExampleLosses on the parameters' device, with networks in the type or form that the options name
+  // (CheckEager has passed); losses and all that is not a network are computed as in ExampleLosses. By default it is
+  // ExampleLosses.
   virtual at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                  const EagerOptions& options) const;
-  // INVALID_ARGUMENT: which of the options this task cannot do. Default: all but the plain ones.
+  // Returns INVALID_ARGUMENT naming the options that this task does not support; by default it supports plain ones
+  // only.
   virtual absl::Status CheckEager(const EagerOptions& options) const;
-  // [B, T], row-major: how many values each example adds to each term.
+  // Returns how many values each example adds to each term, [B, T], row-major.
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
 
   // Adds the sums over the batch to `sums`, and d sum[t] / d parameters to gradients[t] (flat, the parameters' type).
-  // Default: ReferenceGradients of lib/task/reference_gradients.h. An override must agree with it
+  // By default it calls ReferenceGradients of lib/task/reference_gradients.h. An override must agree with that
   // (lib/testing:gradient_check).
   virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                            absl::Span<Tensor> gradients, TermSums* sums);
 
-  // Parts of the gradient that AccumulateGradients announces to observer() (nullptr: to nobody), in the order in which
-  // it finishes them: the same for every batch and in every process. A batch may announce them as far as it pleases, or
-  // not at all. For tasks of one term. Default: none.
+  // Returns the parts of the gradient that AccumulateGradients announces to observer(), if there is one, in the order
+  // in which it finishes them, which is the same for every batch and in every process. A batch may announce only the
+  // first of them, or none. Only tasks of one term may return parts; by default there are none.
   virtual std::vector<GradientRange> EarlyGradients() const { return {}; }
-  // For the calls that follow; nullptr, as at first: nobody. It must live until then.
+  // Sets the observer of the calls that follow; nullptr, the default, for none. It must live until it is replaced.
   void SetObserver(GradientObserver* observer) { observer_ = observer; }
   GradientObserver* observer() const { return observer_; }
 
-  // Whether AccumulateGradients can set gradients instead of adding to them, which saves passes over large ones.
-  // Default: no.
+  // True if AccumulateGradients can overwrite gradients instead of adding to them, which saves passes over large ones.
+  // False by default.
   virtual bool OverwritesGradients() const { return false; }
-  // For the calls that follow, where OverwritesGradients(): gradients hold anything when they come, also NaN, and what
-  // would have been added to zeros when they go. At first: no.
+  // If on, AccumulateGradients overwrites `gradients`, whose contents are unspecified before the call (also NaN), with
+  // what it would have added to zeros. Off by default. Only for tasks with OverwritesGradients().
   void SetOverwriting(bool on) { overwriting_ = on; }
   bool overwriting() const { return overwriting_; }
 
-  // Whether AccumulateGradients hands parts of gradients[0] to taker(), as many as it pleases, where it overwrites. For
-  // tasks of one term whose weight CombineTerms makes of counts alone, whatever the sum. Default: no.
+  // True if AccumulateGradients can pass finished parts of gradients[0] to sink(), as many as it likes, when it
+  // overwrites gradients. Only for tasks of one term whose weight CombineTerms computes from counts alone, not from the
+  // sum. False by default.
   virtual bool StreamsGradients() const { return false; }
-  // For the calls that follow, which overwrite and have no observer; nullptr, as at first: nobody. It must live until
-  // then. What is handed over never gets into gradients[0].
+  // Sets the sink of the calls that follow, which overwrite gradients and have no observer; nullptr, the default, for
+  // none. It must live until it is replaced. Parts that the sink takes are never written to gradients[0].
   void SetSink(GradientSink* sink) { sink_ = sink; }
   GradientSink* sink() const { return sink_; }
 
-  // The task's threads, for passes over large parameters between its calls; nullptr, the default: one thread does them.
+  // Returns the task's threads, for passes over large parameters between its calls; nullptr, the default, for one
+  // thread.
   virtual ThreadPool* Threads() { return nullptr; }
 
-  // Divides the model over processes: each moves some of its parameters, for batches that all of them see whole. From
-  // now on AccumulateGradients of training batches is called in all processes for the same batches, and meets the
-  // others in them. It reads those parameters alone that this process owns or that nobody owns. Sums are whole in each
-  // process. Gradients are whole where this process owns parameters, a part of a sum over all processes where nobody
-  // does, and anything elsewhere. Returned: what each process owns, by rank, ascending. `exchange` must live until the
-  // next call; nullptr: the model is whole again, as at first, and nothing is returned. For tasks of one term. Default:
-  // INVALID_ARGUMENT, the task cannot.
+  // Shards the model over processes: each updates some of the parameters, for batches that all of them see whole. From
+  // then on AccumulateGradients of training batches is called in all processes for the same batches, and communicates
+  // through `exchange`. It reads only parameters that this process owns or that are replicated (owned by no process).
+  // Sums are complete in each process. Gradients are complete where this process owns the parameters, one process's
+  // addend of a sum over all processes where they are replicated, and unspecified elsewhere. Returns what each process
+  // owns, by rank, ascending. `exchange` must live until the next call; nullptr, the default, makes the model whole
+  // again and returns nothing. Only for tasks of one term. By default a task cannot be sharded: INVALID_ARGUMENT.
   virtual absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange);
 
-  // Whether processes wait for each other in AccumulateGradients of training batches, so that one whose share of a
-  // batch is empty must call it, too, with a batch of no examples. Default: no.
+  // True if processes wait for each other in AccumulateGradients of training batches, so that a process whose share of
+  // a batch is empty must call it too, with a batch of no examples. False by default.
   virtual bool SynchronizesBatches() const { return false; }
 
-  // Parameters that do not move for now, so that work on their gradients can be saved: [slices], true for each of
-  // parameter_slices() that rests; empty: none. Afterward AccumulateGradients may leave anything in their parts of
-  // the gradients, also NaN, and nobody reads these; sums and all other gradients are as ever. Called between steps.
-  // Default: remembers it for resting(), which the reference looks at; an override calls it, too.
+  // Freezes parameters, so that work on their gradients can be saved: `slices` has one flag for each of
+  // parameter_slices(); if it is empty, none is frozen. Afterward AccumulateGradients leaves unspecified values, also
+  // NaN, in the frozen parts of the gradients, which nobody reads; sums and other gradients do not change. Called
+  // between steps. The default stores the flags for frozen(), which the reference reads; an override must call it too.
   virtual void SetFrozen(const std::vector<bool>& slices) { frozen_ = slices; }
   const std::vector<bool>& frozen() const { return frozen_; }
 
-  // Of tasks whose own kernels have a mixed precision and were asked for it: whether AccumulateGradients uses it, as it
-  // does at first. Not while gradients are compared with the reference: rounding to 16 bits would hide mistakes.
-  // Default: there is none.
+  // Switches the mixed precision of the task's own kernels, if it was asked for one; it is on by default. The trainer
+  // switches it off while it compares gradients with the reference, since rounding to 16 bits would hide mistakes. By
+  // default a task has none, and this does nothing.
   virtual void SetMixedPrecision(bool on) {}
 
-  // Called after the optimizer's step, before parameters are averaged: the task may set its buffers (running statistics
-  // of batch norms) from what AccumulateGradients has seen since the last call. Default: there are none.
+  // Called after the optimizer's step, before parameters are averaged. The task may set its buffers (running statistics
+  // of batch norms) from what AccumulateGradients has seen since the last call. By default it has no buffers.
   virtual void FinishStep(Tensor* parameters) {}
 
   // ---- evaluation
-  // How many running sums the task's metrics need.
+  // Returns how many running sums the task's metrics need.
   virtual int num_metric_sums() const = 0;
-  // Adds the batch to `sums` (as above, without gradients) and to metric_sums [num_metric_sums()].
+  // Adds the batch's terms to `sums`, as AccumulateGradients does but without gradients, and its part of the metrics to
+  // metric_sums [num_metric_sums()].
   virtual absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                 absl::Span<double> metric_sums) = 0;
   virtual std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const = 0;
-  // Whether there is an evaluation where the parameters are, on a GPU: EvaluateEager adds what Evaluate does, to
-  // rounding, by LibTorch's operations, whose exceptions it lets pass, in the parameters' type. Default: there is none.
+  // True if the task has EvaluateEager, which evaluates where the parameters are, on a GPU. It adds what Evaluate adds,
+  // up to rounding, by LibTorch's operations in the parameters' type, and does not catch their exceptions. False by
+  // default.
   virtual bool EvaluatesOnDevices() const { return false; }
   virtual void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                              absl::Span<double> metric_sums) const;
 
   // ---- the model file (kind potential/1, kge/1): all that predicting needs.
-  // `extra` joins the file's metadata (provenance, epoch, validation loss). Called beside training, by another thread:
-  // it reads nothing that training changes.
+  // Writes the model file. `extra` is added to the file's metadata (provenance, epoch, validation loss). Another thread
+  // may call it during training, so it reads nothing that training changes.
   virtual absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const = 0;
 
  private:

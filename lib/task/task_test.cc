@@ -41,7 +41,7 @@ TEST(TaskTest, NumParametersIsTheEndOfTheLastSlice) {
   EXPECT_EQ(ToyTask(options).num_parameters(), 6);
 }
 
-// What a task need not have.
+// Checks the defaults of what a task need not have.
 TEST(TaskTest, DefaultsKeepNothingAndRefusePolicies) {
   ToyTask toy(ToyTaskOptions{});
   Task& task = toy;
@@ -76,7 +76,7 @@ class GradientsTest : public ::testing::TestWithParam<DType> {
   std::vector<Tensor> gradients_, reference_;
 };
 
-// What rests is left alone, and the rest is as ever.
+// The reference leaves gradients of frozen parameters unchanged and computes the others as always.
 TEST_P(GradientsTest, ReferenceLeavesOutWhatRests) {
   TermSums sums(2), all_sums(2);
   ASSERT_TRUE(ReferenceGradients(*task_, parameters_, batch_, absl::MakeSpan(reference_), &all_sums).ok());

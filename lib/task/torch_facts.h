@@ -1,4 +1,4 @@
-// What the LibTorch of this program and the machine under it can do.
+// Finds what this program's LibTorch and the machine can do.
 
 #ifndef RUTILE_LIB_TASK_TORCH_FACTS_H_
 #define RUTILE_LIB_TASK_TORCH_FACTS_H_
@@ -11,6 +11,7 @@
 
 namespace rutile {
 
+// Capabilities of LibTorch and the machine; tests replace them.
 struct TorchFacts {
   std::string version;    // "1.13.0"
   bool has_cuda = false;  // built with CUDA, and its CUDA library is loaded
@@ -22,19 +23,20 @@ struct TorchFacts {
 
 TorchFacts FindTorchFacts();
 
-// Whether the device ("cuda", "cuda:N") multiplies bfloat16: compute capability 8.0 and later. False without it.
+// True if the device ("cuda", "cuda:N") multiplies bfloat16 (compute capability 8.0 and later). False without the
+// device.
 bool CudaHasBf16(absl::string_view device);
 
-// The device for the process of this number on its machine: "cuda" becomes "cuda:N", again from the first where there
-// are more processes than devices. Others, and "cuda" where there is none, stay as they are.
+// Returns the device for a process of this rank on its machine: "cuda" becomes "cuda:N", modulo the number of devices
+// if there are more processes than devices. Other devices, and "cuda" on a machine without one, are returned unchanged.
 std::string DeviceOfProcess(absl::string_view device, int local_rank, const TorchFacts& facts);
 
-// Which of the machine's devices "cuda:N" is, whatever CUDA_VISIBLE_DEVICES leaves of them: "0000:3b:00.0"; "" without
-// it.
+// Returns the PCI bus id of "cuda:N" ("0000:3b:00.0"), which does not depend on CUDA_VISIBLE_DEVICES; "" without the
+// device.
 std::string CudaBusId(absl::string_view device);
 
-// INVALID_ARGUMENT, with what was found and what to do, when these options (CheckEagerOptions has passed) are beyond
-// `facts`: no CUDA, no such device, bf16-mixed on a CPU that would compute it step by step in fp32.
+// Returns INVALID_ARGUMENT, with what was found and what to do, if these options (CheckEagerOptions has passed) are
+// beyond `facts`: no CUDA, no such device, or bf16-mixed on a CPU that would emulate it in fp32.
 absl::Status CheckAgainstFacts(const EagerOptions& options, const TorchFacts& facts);
 
 }  // namespace rutile

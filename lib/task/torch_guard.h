@@ -1,4 +1,4 @@
-// Where LibTorch's exceptions end.
+// Turns LibTorch's exceptions into statuses.
 
 #ifndef RUTILE_LIB_TASK_TORCH_GUARD_H_
 #define RUTILE_LIB_TASK_TORCH_GUARD_H_
@@ -9,7 +9,7 @@
 
 namespace rutile {
 
-// work(), and INTERNAL with LibTorch's message when it throws (a GPU without memory): what follows the first line is a
+// Calls work(). Returns INTERNAL with LibTorch's message if it throws (a GPU out of memory), without the message's
 // stack trace.
 template <typename Work>
 absl::Status TorchGuard(const Work& work) {

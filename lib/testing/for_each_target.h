@@ -1,4 +1,4 @@
-// Tests of kernels that exist for several instruction sets.
+// Runs tests of kernels on each instruction set.
 
 #ifndef RUTILE_LIB_TESTING_FOR_EACH_TARGET_H_
 #define RUTILE_LIB_TESTING_FOR_EACH_TARGET_H_
@@ -7,8 +7,8 @@
 
 namespace rutile {
 
-// Calls check once for each instruction set that the machine has and kernels were compiled for, which all of them then
-// use; failures name it.
+// Calls `check` once for each instruction set that the machine has and kernels were compiled for, while all kernels use
+// it. Failures name the instruction set.
 void ForEachTarget(const std::function<void()>& check);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// A disk that is full, for this process: files cannot grow beyond a size while an object of this class lives.
+// Simulates a full disk for this process: files cannot grow beyond a size while an object of this class lives.
 
 #ifndef RUTILE_LIB_TESTING_FULL_DISK_H_
 #define RUTILE_LIB_TESTING_FULL_DISK_H_

@@ -1,5 +1,5 @@
-// main() for a fuzz target as an ordinary test: runs it on every file of the directories and files in the arguments.
-// With RUTILE_FUZZING defined libFuzzer brings its own (CONTRIBUTING.md has the command).
+// main() that makes a fuzz target an ordinary test: it runs the target on each file of its arguments, files or
+// directories. With RUTILE_FUZZING defined, libFuzzer has its own main() (CONTRIBUTING.md has the command).
 
 #ifndef RUTILE_FUZZING
 

@@ -19,7 +19,7 @@
 namespace rutile {
 namespace {
 
-// Sums of each term at parameters + step * direction, in fp64.
+// Returns the sums of each term at parameters + step * direction, in fp64.
 std::vector<double> TermSumsAt(const Task& task, const std::vector<double>& parameters,
                                const std::vector<double>& direction, double step, const NamedTensors& batch) {
   std::vector<double> moved = parameters;
@@ -62,7 +62,7 @@ absl::Status CheckGradients(Task& task, const Tensor& parameters, const NamedTen
         norm += gradient[i] * gradient[i];
       }
       const double difference = (above[t] - below[t]) / (2 * options.step);
-      // What rounding of the two sums alone can do.
+      // The error from rounding the two sums alone.
       const double rounding = 1e-15 * (std::abs(above[t]) + std::abs(below[t])) / options.step;
       if (!(std::abs(along - difference) <= options.difference_tolerance * std::sqrt(norm) + 10 * rounding)) {
         return absl::FailedPreconditionError(absl::StrCat(

@@ -45,7 +45,7 @@ TEST(GradientCheckTest, NamesTheWrongSum) {
   EXPECT_THAT(std::string(Check(task).message()), HasSubstr("the sum of term \"value\""));
 }
 
-// Its losses are cut off from the graph in part, as an error in a hand-written operation would do it.
+// A task whose losses are partly detached from the graph, as by an error in a hand-written operation.
 class DetachedTask : public ToyTask {
  public:
   DetachedTask() : ToyTask(ToyTaskOptions()) {}

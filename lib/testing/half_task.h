@@ -1,4 +1,4 @@
-// The toy task as fp16 networks would train it on a GPU, where there is none.
+// Imitates on the CPU how fp16 networks train the toy task on a GPU.
 
 #ifndef RUTILE_LIB_TESTING_HALF_TASK_H_
 #define RUTILE_LIB_TESTING_HALF_TASK_H_
@@ -10,8 +10,8 @@
 
 namespace rutile {
 
-// Losses are ToyTask's; their gradients go through fp16 on their way back, where a scale of 65536 is infinite and the
-// other powers of 2 change nothing.
+// A task with the losses of ToyTask, whose gradients pass through fp16 on their way back: a scale of 65536 is infinite
+// there, and smaller powers of 2 change nothing.
 class HalfTask : public ToyTask {
  public:
   using ToyTask::ToyTask;
@@ -19,7 +19,7 @@ class HalfTask : public ToyTask {
                          const EagerOptions& options) const override;
   absl::Status CheckEager(const EagerOptions& options) const override { return absl::OkStatus(); }
 
-  bool broken = false;  // gradients are infinite at any scale, of losses that are not
+  bool broken = false;  // if true, gradients are infinite at any scale, although losses are finite
 };
 
 }  // namespace rutile

@@ -23,13 +23,13 @@
 namespace rutile {
 namespace {
 
-// Of each term in a batch: [B, F] inputs, [B] values, [B] whether the example has one.
+// A batch's tensors of each term: [B, F] inputs, [B] values, [B] whether the example has a value.
 struct Names {
   const char *inputs, *values, *mask;
 };
 constexpr Names kNames[] = {{"x", "y", "has_value"}, {"d", "s", "has_slope"}, {"c", "k", "has_strain"}};
 
-// A tensor of that shape in the batch, the old one where it fits.
+// Returns the batch's tensor of that name and shape, the old one if it fits.
 Tensor* Reuse(NamedTensors* batch, const char* name, DType dtype, std::vector<int64_t> shape) {
   Tensor* tensor = batch->FindMutable(name);
   if (tensor == nullptr || tensor->shape() != shape) {

@@ -6,7 +6,12 @@
 //   loss = (1 - alpha - beta) mean(value) + alpha mean(slope) + beta mean(strain), or of the roots of these means
 //
 // It can resample the slopes that it learns from in each epoch, and draws examples by energy (y) or error, as
-// potentials do. y and s come from known w and b, exactly or with noise, so that training has a known end.
+// potentials do. y and s come from known w and b, exactly or with noise, so that the result of training is known.
+//
+//   ToyTask task(ToyTaskOptions{});
+//   NamedTensors batch;
+//   ASSERT_TRUE(task.MakeBatch({0, 1, 2}, &batch).ok());
+//   EXPECT_EQ(CheckGradients(task, task.InitialParameters(1), batch), absl::OkStatus());
 
 #ifndef RUTILE_LIB_TESTING_TOY_TASK_H_
 #define RUTILE_LIB_TESTING_TOY_TASK_H_
@@ -25,6 +30,7 @@
 
 namespace rutile {
 
+// The size of the data, the form of the loss, and faults to simulate.
 struct ToyTaskOptions {
   int64_t num_examples = 40;
   int64_t num_features = 3;
@@ -32,9 +38,9 @@ struct ToyTaskOptions {
   double noise = 0;
   double alpha = 0.25;
   int64_t strain_every = 0;     // 0: there is no third term
-  double beta = 0.125;          // with strain_every
-  double slope_fraction = 1;    // of slopes that an epoch trains on, drawn anew for each
-  bool root = false;            // aenet's form: roots of the means
+  double beta = 0.125;          // weight of the third term, with strain_every
+  double slope_fraction = 1;    // share of the slopes that an epoch trains on, drawn anew for each epoch
+  bool root = false;            // aenet's form of the loss, roots of the means
   bool wrong_gradient = false;  // AccumulateGradients adds 1 % too much to the last weight
   bool wrong_sum = false;       // AccumulateGradients adds 1 % too much to the first sum
   double example_cost = 1;
@@ -42,6 +48,7 @@ struct ToyTaskOptions {
   int64_t failing_example = -1;  // an example for which MakeBatch returns INVALID_ARGUMENT
 };
 
+// The task described above, which records and checks how trainers call it.
 class ToyTask : public Task {
  public:
   explicit ToyTask(const ToyTaskOptions& options);
@@ -50,37 +57,37 @@ class ToyTask : public Task {
   double ExampleCost(int64_t example) const override { return options_.example_cost; }
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
-  // CHECK-fails while a batch is made.
+  // CHECK-fails if a batch is being made.
   void StartEpoch(int64_t epoch, bool training) override;
   absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
                                                       absl::Span<const int64_t> examples) override;
-  // last_error f64 [N], once error_weighted was asked for.
+  // Returns last_error f64 [N] after SamplingWeights was called for error_weighted, else nothing.
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
-  // "train 0", "validate 0", ...: the calls of StartEpoch.
+  // The calls of StartEpoch: "train 0", "validate 0", ...
   const std::vector<std::string>& epochs() const { return epochs_; }
 
   DType parameter_dtype() const override { return options_.dtype; }
   std::vector<ParameterSlice> parameter_slices() const override;
   Tensor InitialParameters(uint64_t seed) const override;
-  // [w, b] that the data were made from.
+  // The parameters [w, b] that the data were made from.
   const std::vector<double>& true_parameters() const { return true_parameters_; }
 
   std::vector<LossTerm> terms() const override;
   Loss CombineTerms(const TermSums& sums) const override;
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // NaN for what rests.
+  // Gives NaN to frozen parameters.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
 
   int num_metric_sums() const override { return 2; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
-  // value_mae (V).
+  // Returns value_mae (V).
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
-  // Kind toy/1: tensor "parameters".
+  // Writes a file of kind toy/1 with the tensor "parameters".
   absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override;
 
  private:
@@ -89,8 +96,8 @@ class ToyTask : public Task {
 
   const ToyTaskOptions options_;
   std::vector<double> true_parameters_;
-  std::vector<double> x_[3], y_[3];  // of each term: [N, F], [N]
-  std::vector<double> last_error_;   // [N] NaN: not seen; empty until it is asked for
+  std::vector<double> x_[3], y_[3];  // inputs [N, F] and values [N] of each term
+  std::vector<double> last_error_;   // [N] NaN if not seen yet; empty until error_weighted is asked for
   std::vector<std::string> epochs_;
   int64_t epoch_ = 0;
   bool training_ = false;

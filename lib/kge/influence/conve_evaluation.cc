@@ -12,16 +12,16 @@
 namespace rutile {
 namespace {
 
-// Examples that a thread takes at a time.
+// Examples that a thread computes at a time.
 constexpr int64_t kPiece = 16;
-// With AMX: their sums over positions, and their part of the gradients at images, 1.5 MB for 200, go to and fro between
-// caches; and weights are read anew for each.
+// Examples that a thread computes at a time with AMX. Their sums over positions and gradients of images, 1.5 MB with
+// 200 dimensions, move between caches, and weights are read again for each piece.
 constexpr int64_t kAmxPiece = 512;
-// Channels whose gradients exist at one time: eights, on which passes work well, of at most so many numbers where there
-// are more than eight.
+// Channels whose gradients are in memory at once: a multiple of kChannels, on which passes work well, with at most
+// kGroup numbers for each example unless kChannels have more.
 constexpr int64_t kChannels = 8;
 constexpr int64_t kGroup = 3200;
-// Hidden numbers below which leaving zeros out of fc's products takes longer than they do.
+// With fewer dimensions than this, skipping zeros in fc's products takes longer than multiplying them.
 constexpr int64_t kSparseDim = 64;
 
 }  // namespace
@@ -37,7 +37,7 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
       bf16_(bf16),
       is_dense_(!bf16 && shape.dim() < kSparseDim),
       group_channels_(std::max<int64_t>(kGroup / conv_.map_size() / kChannels, 1) * kChannels),
-      // Whole cache lines; beside what a pass needs the sums of a piece.
+      // Scratch memory is whole cache lines for a pass and the sums of a piece.
       scratch_size_((ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1) + 15) / 16 * 16),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
@@ -125,7 +125,7 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
     products_.Multiply({maps, size, features, features}, weight.Transposed(), /*add=*/false, sums, d);
     return FinishForward(sums, size, d, v);
   }
-  // A row's bits do not depend on the cut, and each piece reads all weights.
+  // A row's bits do not depend on the division into pieces. Each piece reads all weights.
   ForPieces(pool_, size, NumPieces(size, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int) {
     MultiplySparse<T>(maps + begin * features, end - begin, features, features, fc_tiles_.values<T>().data(), d,
                       sums + begin * padded);
@@ -187,7 +187,7 @@ void ConveEvaluation<T>::Backward(absl::Span<const int32_t> key, const T* maps, 
       T* const d_fc = gradients.d_fc + e * d;
       T* const d_weight = columns_.bn2_weight < 0 ? nullptr : gradients.small + e * q + columns_.bn2_weight;
       T* const d_bias = columns_.bn2_bias < 0 ? nullptr : gradients.small + e * q + columns_.bn2_bias;
-      // Loops of their own, without branches, become vectors.
+      // These loops are separate, so that the compiler vectorizes them.
       for (int64_t j = 0; j < d; ++j) d_fc[j] = hidden[j] > 0 ? dv[j] : T(0);
       for (int64_t j = 0; d_weight != nullptr && j < d; ++j) d_weight[j] = d_fc[j] * ((fc[j] - mean[j]) * inverse[j]);
       if (d_bias != nullptr) std::copy_n(d_fc, d, d_bias);
@@ -273,7 +273,7 @@ void ConveEvaluation<T>::BackwardOnAmx(absl::Span<const int32_t> key, const Conv
   });
 }
 
-// With z = sum_k w_k x_k + bias: sums of dy x_k and of dy say all.
+// With z = sum_k w_k x_k + bias, sums of dy x_k and of dy determine all gradients.
 template <typename T>
 void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, T* weight_sums, const T* sums,
                                            T* small) const {
@@ -281,7 +281,7 @@ void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, T* w
   T* const d_weight = small + columns_.conv_weight + first * taps;
   const T* const gains = tap_gain_.data() + first * taps;
   const T* const weights = parameters_ + at_.conv_weight + first * taps;
-  // Loops of their own, without sums, become vectors.
+  // These loops have no sums, so that the compiler vectorizes them.
   for (int64_t i = 0; i < channels * taps; ++i) d_weight[i] = gains[i] * weight_sums[i];
   for (int64_t i = 0; i < channels * taps; ++i) weight_sums[i] *= weights[i];
   for (int64_t k = 0; k < channels; ++k, weight_sums += taps) {
@@ -295,7 +295,7 @@ void ConveEvaluation<T>::AddSmallGradients(int64_t first, int64_t channels, T* w
   }
 }
 
-// Sums are in fp64, in lanes that the compiler makes vectors of.
+// Sums are in fp64, in separate lanes so that the compiler vectorizes them.
 template <typename T>
 void ConveEvaluation<T>::BackwardInputNorm(const T* x, T* small, T* d_image) const {
   constexpr int kLanes = 8;

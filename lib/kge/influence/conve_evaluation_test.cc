@@ -16,7 +16,7 @@
 namespace rutile {
 namespace {
 
-// Three groups of channels, the last of 5.
+// A model with three groups of channels, of which the last has 5.
 KgeShape Shape() {
   KgeShape shape;
   shape.options.embedding_dim = 144;
@@ -31,7 +31,7 @@ KgeShape Shape() {
 const std::vector<int32_t> kHead = {0, 1, 1, 6, 5}, kRelation = {0, 0, 2, 1, 1}, kKey = {0, 0, 1, 2, 2, 2, 3, 4};
 
 struct Passes {
-  // without_maps: where it is possible.
+  // without_maps: do not store maps, if that is possible.
   Passes(const KgeShape& shape, bool bf16, ThreadPool* pool, bool without_maps = false)
       : maps(kHead.size() * shape.num_features()),
         v(kHead.size() * shape.dim()),
@@ -67,7 +67,7 @@ struct Passes {
   std::vector<float> maps, v, d_fc, small, d_head, d_relation, squares, products;
 };
 
-// |a - b| / |b|
+// Returns |a - b| / |b|.
 double Distance(const std::vector<float>& a, const std::vector<float>& b) {
   double of_difference = 0, of_b = 0;
   for (size_t i = 0; i < b.size(); ++i) {
@@ -77,7 +77,7 @@ double Distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(of_difference / of_b);
 }
 
-// What decides is not rounded: maps and hidden vectors have the same bits, and so zeros at the same places.
+// The forward pass is not rounded: maps and hidden vectors have the same bits, and so zeros in the same places.
 TEST(ConveEvaluationTest, RoundsTheBackwardPassAlone) {
   const KgeShape shape = Shape();
   const Passes exact(shape, /*bf16=*/false, nullptr), rounded(shape, /*bf16=*/true, nullptr);
@@ -94,7 +94,7 @@ TEST(ConveEvaluationTest, RoundsTheBackwardPassAlone) {
   EXPECT_LT(Distance(rounded.small, exact.small), 1.0 / 256);
 }
 
-// With AMX; what decides has errors of 2^-16.
+// With AMX, the forward pass has errors of 2^-16.
 TEST(ConveEvaluationTest, DoesWithoutMaps) {
   const KgeShape shape = Shape();
   const Passes exact(shape, /*bf16=*/false, nullptr), rounded(shape, /*bf16=*/true, nullptr, /*without_maps=*/true);

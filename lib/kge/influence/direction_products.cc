@@ -17,7 +17,7 @@ void AddRow(double weight, const T* row, int64_t n, T* to) {
   for (int64_t j = 0; j < n; ++j) to[j] += w * row[j];
 }
 
-// Sum of metric x y.
+// Returns the sum of metric x y.
 template <typename T>
 double WeightedDot(const T* metric, const T* x, const T* y, int64_t n) {
   if (metric == nullptr) return static_cast<double>(RowDot(x, y, n));
@@ -159,7 +159,7 @@ void DirectionProducts<T>::Multiply(const GradientFactors<T>& factors, const T* 
   add(plan_.fc_weight, factors.d_fc, d, d, [&](int64_t e) { return sums + factors.key[e] * d; });
 }
 
-// Where all numbers count alike, closed forms of norms.
+// Computes the square in closed form, for a metric of 1.
 template <typename T>
 double DirectionProducts<T>::EntitySquare(const GradientFactors<T>& factors, int64_t e) const {
   const int64_t d = shape_.dim(), n = shape_.num_entities;

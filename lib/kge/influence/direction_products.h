@@ -1,4 +1,4 @@
-// Products of factored gradients with a direction of P numbers: what weighted tests and preconditioners need.
+// Products of factored gradients with a direction of P numbers, for weighted tests and preconditioners.
 
 #ifndef RUTILE_LIB_KGE_INFLUENCE_DIRECTION_PRODUCTS_H_
 #define RUTILE_LIB_KGE_INFLUENCE_DIRECTION_PRODUCTS_H_
@@ -16,21 +16,23 @@
 
 namespace rutile {
 
-// One thread at a time. Factors are of the same plan, which outlives this.
+// Computes such products. Used by one thread at a time. Factors must be those of the same plan, which outlives this
+// object.
 template <typename T>
 class DirectionProducts {
  public:
-  // pool: not owned; null: one thread.
+  // pool is not owned; null for one thread.
   DirectionProducts(const KgeShape& shape, const KgePartPlan& plan, ThreadPool* pool = nullptr)
       : at_(shape.offsets()), columns_(shape), shape_(shape), plan_(plan), products_(FactorRounding::kNone, pool) {}
 
-  // direction [P] += sum over examples of weights[e] grad l(e); weights: [B]. Tensors in no part stay as they are.
+  // Adds the weighted gradients, direction [P] += sum over examples of weights[e] grad l(e); weights: [B]. Tensors in
+  // no part are not changed.
   void AddGradients(const GradientFactors<T>& factors, absl::Span<const double> weights, T* direction);
 
-  // products[part * stride + e * step] = <grad l(e), direction>.
+  // Computes products[part * stride + e * step] = <grad l(e), direction>.
   void Multiply(const GradientFactors<T>& factors, const T* direction, int64_t stride, int64_t step, T* products);
 
-  // squares[part * stride + e] = sum over p of metric[p] grad l(e)[p]^2; metric: [P], or null: all 1.
+  // Computes squares[part * stride + e] = sum over p of metric[p] grad l(e)[p]^2; metric: [P], or null if all are 1.
   void Squares(const GradientFactors<T>& factors, const T* metric, int64_t stride, double* squares);
 
  private:
@@ -39,7 +41,7 @@ class DirectionProducts {
   double EntitySquare(const GradientFactors<T>& factors, int64_t example) const;
   void EntitySquares(const GradientFactors<T>& factors, const T* metric, double* of_rows);
   double BiasSquare(const GradientFactors<T>& factors, const T* metric, int64_t example) const;
-  // [K, d] = maps [K, F] times a matrix of fc's shape, transposed.
+  // Returns maps [K, F] times the transpose of a matrix of fc's shape, [K, d].
   const T* TimesFc(const T* maps, int64_t keys, const T* matrix);
 
   const KgeShape::Offsets at_;

@@ -14,7 +14,7 @@
 namespace rutile {
 namespace {
 
-// Examples that a thread takes at a time.
+// Examples that a thread computes at a time.
 constexpr int64_t kPiece = 16;
 
 KgeShape WithLoss(KgeShape shape, KgeInfluenceLoss loss) {
@@ -37,7 +37,7 @@ KgeShape WithLoss(KgeShape shape, KgeInfluenceLoss loss) {
   return shape;
 }
 
-// d softplus(-s) / ds = sigmoid(s) - 1, without a difference.
+// Returns d softplus(-s) / ds = sigmoid(s) - 1, computed without a difference.
 double TripleSlope(double score) {
   const double e = std::exp(-std::abs(score));
   return score > 0 ? -e / (1 + e) : -1 / (1 + e);

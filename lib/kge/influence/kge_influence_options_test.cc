@@ -37,7 +37,7 @@ TEST(KgeInfluenceOptionsTest, OtherNamesAreRefusedWithTheChoices) {
   EXPECT_THAT(std::string(ParseKgeQuantity("").status().message()), HasSubstr("loss, score"));
 }
 
-// A loss of training and that of influence have one name.
+// A training loss and its influence loss have the same name.
 TEST(KgeInfluenceOptionsTest, TrainedLossesKeepTheirNames) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
     EXPECT_EQ(KgeInfluenceLossName(TrainedInfluenceLoss(loss)), KgeLossName(loss));

@@ -9,7 +9,7 @@
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/training/kge_reference.h"
 #include "lib/tensorfile/tensorfile_torch.h"
-// Last: lib/base/logging.h says why.
+// This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
 
 namespace rutile {

@@ -1,4 +1,4 @@
-// What products of gradients are of, by definition: the gradient of one triple's loss, by LibTorch.
+// Defines the gradients that are multiplied: the gradient of one triple's loss, by LibTorch.
 
 #ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_INFLUENCE_REFERENCE_H_
 #define RUTILE_LIB_KGE_INFLUENCE_KGE_INFLUENCE_REFERENCE_H_
@@ -11,7 +11,8 @@
 
 namespace rutile {
 
-// A KgeReference: one forward and one backward pass in evaluation mode, in the parameters' type.
+// Computes such a gradient by one forward and one backward pass in evaluation mode, in the parameters' type; it is a
+// KgeReference.
 void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const KgeReferenceExample& example,
                           KgeInfluenceLoss loss, absl::Span<double> gradient);
 

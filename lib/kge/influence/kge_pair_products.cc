@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-// Examples that a thread takes at a time.
+// Examples that a thread computes at a time.
 constexpr int64_t kPiece = 16;
 
 template <class Index>
@@ -22,7 +22,7 @@ void Add(const std::vector<int32_t>& ids, Index* index) {
   for (size_t j = 0; j < ids.size(); ++j) (*index)[ids[j]].push_back(static_cast<int32_t>(j));
 }
 
-// Calls body(j) for each held example of this id.
+// Calls body(j) for each test j with this id.
 template <class Index, class Body>
 void ForMatches(const Index& index, int32_t id, const Body& body) {
   const auto found = index.find(id);
@@ -96,8 +96,8 @@ typename KgePairProducts<T>::Packed KgePairProducts<T>::Pack(const T* rows, int6
   return packed;
 }
 
-// Half of the numbers of maps and of fc's slopes are 0, which is worth more than BLAS; and an example's products have
-// the same bits in any tile.
+// Half of the numbers in maps and in gradients of fc's result are 0, and skipping them saves more than BLAS does. An
+// example's products also have the same bits in any tile.
 template <typename T>
 const T* KgePairProducts<T>::MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held,
                                             int64_t* stride) {
@@ -161,7 +161,7 @@ void KgePairProducts<T>::MultiplyFc(const GradientFactors<T>& factors, T* produc
   if (plan_.fc_weight < 0) return;
   const int64_t features = shape_.num_features(), held_keys = held_->keys;
   int64_t stride = held_keys;
-  const T* maps = nullptr;  // [K, keys of the held]
+  const T* maps = nullptr;  // [K, keys of the tests]
   if (factors.maps == nullptr) {
     maps = factors.map_products;
   } else if (bf16_) {

@@ -1,4 +1,4 @@
-// Products of the gradients of some examples with those of held ones, of factors (kge_products.h has the formulas).
+// Products of the gradients of some examples with those of tests, from factors (kge_products.h has the formulas).
 
 #ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_PAIR_PRODUCTS_H_
 #define RUTILE_LIB_KGE_INFLUENCE_KGE_PAIR_PRODUCTS_H_
@@ -19,25 +19,25 @@
 
 namespace rutile {
 
-// One thread at a time.
+// Multiplies factors of examples with those of the tests that Hold has set. Used by one thread at a time.
 template <typename T>
 class KgePairProducts {
  public:
-  // bf16: factors of the large products are rounded to bfloat16; those of the small tensors, of which a few numbers
-  // may be nearly all of a gradient, are two such numbers each where there is AMX.
+  // bf16: factors of the large products are rounded to bfloat16. With AMX, factors of the small tensors, of which a few
+  // numbers may be nearly all of a gradient, are split into two bfloat16 numbers each.
   KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
 
-  // held: H examples, outlives the calls of Multiply, as does the plan. Indexes the rows that they touch; may take its
-  // maps away, which are kept in another order.
+  // Sets the H tests `held`, which must outlive the calls of Multiply, as must the plan. Indexes the rows that they
+  // use; may remove the maps from `held`, which are then stored here in another order.
   void Hold(GradientFactors<T>* held);
 
-  // products: [parts, B, H], overwritten. Errors over entities are of all losses or of none; held scores have none.
+  // Overwrites products [parts, B, H]. Either all losses have errors over entities or none; tests of scores have none.
   void Multiply(const GradientFactors<T>& factors, T* products);
 
  private:
   using Index = absl::flat_hash_map<int32_t, std::vector<int32_t>>;
 
-  // Held rows, packed for sparse_products.h.
+  // Rows of the tests, packed for sparse_products.h.
   struct Packed {
     int64_t rows = 0, columns = 0;
     Tensor numbers;
@@ -46,14 +46,14 @@ class KgePairProducts {
   static Packed Pack(const T* rows, int64_t n, int64_t columns, int64_t stride);
   void MultiplySmall(const GradientFactors<T>& factors, T* products);
   void MultiplyFc(const GradientFactors<T>& factors, T* products);
-  // Products of `n` rows with held rows, which lie `*stride` apart: [n, H or its keys].
+  // Returns products of `n` rows with packed rows, in rows `*stride` apart: [n, H or the tests' keys].
   const T* MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held, int64_t* stride);
   void MultiplyRelations(const GradientFactors<T>& factors, T* products) const;
-  // Where errors are those of single tails.
+  // For errors of single tails.
   void MatchEntities(const GradientFactors<T>& factors, T* products) const;
-  // Where the examples' errors are of all entities.
+  // For errors of all entities.
   void MultiplyEntities(const GradientFactors<T>& factors, T* products);
-  // a [rows, columns] b [H, columns]^T.
+  // Returns a [rows, columns] times b [H, columns]^T.
   T* Gram(const T* a, const T* b, int64_t rows, int64_t columns, Tensor* memory);
 
   const KgeShape shape_;
@@ -63,12 +63,12 @@ class KgePairProducts {
   const bool bf16_;
   MatrixProducts<T> exact_, rounded_;
   const GradientFactors<T>* held_ = nullptr;
-  Index by_head_, by_relation_, by_tail_;  // places in held, ascending
-  std::vector<T> held_v_;                  // [H, d] of examples, not of keys
+  Index by_head_, by_relation_, by_tail_;  // indices into held, ascending
+  std::vector<T> held_v_;                  // [H, d] v of examples, not of keys
   Packed held_maps_, held_fc_;
-  std::vector<MatrixView<T>> held_small_;  // of the plan's ranges of columns; or
+  std::vector<MatrixView<T>> held_small_;  // one for each of the plan's ranges of columns; or, with AMX,
   std::vector<AmxSplitProducts> amx_small_;
-  std::vector<AlignedWords> amx_memory_;  // of each thread
+  std::vector<AlignedWords> amx_memory_;  // one for each thread
   Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
 };
 

@@ -1,4 +1,4 @@
-// Which factors of gradients the parts of a product need (gradient_products.h, kge_products.h).
+// Finds which factors of gradients the parts of a product need (gradient_products.h, kge_products.h).
 
 #ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_PART_PLAN_H_
 #define RUTILE_LIB_KGE_INFLUENCE_KGE_PART_PLAN_H_
@@ -12,8 +12,8 @@
 
 namespace rutile {
 
-// Gradients of the small tensors (norms, conv) lie beside each other in one row for each example, in the order of the
-// slices. The first column of each; -1: the model has none of it.
+// The columns of the small tensors' gradients (norms, conv), which are one row for each example, in the order of the
+// slices. Each member is the tensor's first column; -1 if the model does not have it.
 struct SmallColumns {
   explicit SmallColumns(const KgeShape& shape);
 
@@ -30,22 +30,23 @@ struct SmallColumns {
   std::vector<Tensor> tensors;
 };
 
+// The part of each tensor, and which gradients are needed.
 struct KgePartPlan {
-  // Columns of the small block that count for a part.
+  // Columns of the small tensors that belong to a part.
   struct Columns {
     int part;
     int64_t begin, end;
   };
 
-  // parts: as SetParts takes them, of shape.Slices(). CHECK-fails on a slice that is not there, is a buffer or is in
-  // two parts.
+  // parts are those of GradientProducts::SetParts, with slices of shape.Slices(). CHECK-fails on a slice that does not
+  // exist, is a buffer or is in two parts.
   KgePartPlan(const KgeShape& shape, absl::Span<const ProductPart> parts);
 
   int num_parts = 0;
-  // The part of a tensor; -1: it does not count.
+  // The part of a tensor; -1: it is in no part.
   int entity = -1, entity_bias = -1, relation = -1, fc_weight = -1, fc_bias = -1;
-  std::vector<Columns> small;  // neighbors of one part are one range
-  // Gradients of what is before fc are needed; of fc's result.
+  std::vector<Columns> small;  // neighboring columns of one part are one range
+  // Whether gradients before fc are needed, and those of fc's result.
   bool below_fc = false, at_fc = false;
 };
 

@@ -21,12 +21,13 @@
 namespace rutile {
 namespace {
 
-// Triples of a tile; and examples whose factors exist at one time: as many as have their maps, and errors over
-// entities, in these bytes.
+// Triples of a tile, and limits of the examples whose factors are in memory at once: at least kFewestExamples, whose
+// maps and errors over entities take at most kMapBytes and kErrorBytes.
 constexpr int64_t kTile = 1024;
 constexpr int64_t kFewestExamples = 8;
 constexpr int64_t kMapBytes = 12 << 20;
-// With bf16 fc's weight is packed for each of these rounds, which takes about as long as its product with 200 examples.
+// With bf16, fc's weight is packed again for each such group, which takes about as long as its product with 200
+// examples.
 constexpr int64_t kRoundedMapBytes = 24 << 20;
 constexpr int64_t kErrorBytes = 32 << 20;
 
@@ -145,7 +146,8 @@ class KgeProducts final : public GradientProducts {
     const int64_t size = static_cast<int64_t>(train.size());
     tile->product.resize(plan_->num_parts * size * num_held_);
     tile->train_square.resize(squares ? plan_->num_parts * size : 0);
-    std::vector<std::pair<Triple, int64_t>> sorted;  // with their places: what is compared lies together
+    std::vector<std::pair<Triple, int64_t>> sorted;  // with their places in `train`, so that what is compared is
+                                                     // contiguous
     sorted.reserve(train.size());
     for (const int64_t i : train) {
       CHECK(i >= 0 && i < num_train()) << i;
@@ -156,7 +158,7 @@ class KgeProducts final : public GradientProducts {
     for (const auto& [triple, place] : sorted) order.push_back(place);
     const int64_t most = MaxExamples(/*maps=*/!SkipsMaps());
     int64_t begin = 0;
-    std::vector<int64_t> place;  // of each triple of a chunk among its examples
+    std::vector<int64_t> place;  // index of each triple's example in the chunk
     while (begin < size) {
       KgeFactorInput input;
       place.clear();
@@ -193,7 +195,7 @@ class KgeProducts final : public GradientProducts {
   bool IsScore() const { return options_.quantity == KgeQuantity::kScore; }
   bool OverEntities(bool of_tests) const { return IsOverEntities(options_.loss) && !(of_tests && IsScore()); }
 
-  // Of training examples, where nothing but squares and products of maps is needed.
+  // True if training examples need nothing of their maps but squares and products.
   bool SkipsMaps() const {
     return factorizer_.CanSkipMaps() && held_directions_.empty() && !map_projection_.has_value() && metric_ == nullptr;
   }
@@ -216,13 +218,13 @@ class KgeProducts final : public GradientProducts {
     test_norms_.clear();
   }
 
-  // Whether two triples, one after the other in their order, have the same gradient.
+  // True if two consecutive triples have the same gradient.
   bool SameExample(const Triple& a, const Triple& b) const {
     if (a.head != b.head || a.relation != b.relation) return false;
     return a.tail == b.tail || (NeedsKnownTails(options_.loss) && data_.known->Find(a.head, a.relation) >= 0);
   }
 
-  // With its true tails, where the loss has labels.
+  // Adds a triple to the input, with its true tails if the loss has labels.
   void AddExample(const Triple& triple, bool own_tail, KgeFactorInput* input) const {
     input->triples.push_back(triple);
     if (!IsOverEntities(options_.loss)) return;
@@ -250,7 +252,7 @@ class KgeProducts final : public GradientProducts {
     for (int64_t i = 0; metric_ != nullptr && i < parameters_.num_elements(); ++i) direction[i] *= metric_[i];
   }
 
-  // Projects the long factors, where this is asked for.
+  // Projects the long factors, if the options ask for it.
   void Shorten(GradientFactors<T>* factors) const {
     const ProfileScope scope(Stage::kProducts);
     if (map_projection_.has_value() && factors->maps != nullptr && plan_->fc_weight >= 0) {
@@ -267,14 +269,14 @@ class KgeProducts final : public GradientProducts {
     }
   }
 
-  // products_ [parts, examples, H], squares_ [parts, examples].
-  // Of an example, nominally: fc and convolution once forward, once backward to their inputs; the latter's weights,
-  // too.
+  // Returns the nominal operations for one example: fc and convolution once forward and once backward to their inputs,
+  // and the gradient of the convolution's weights.
   int64_t GradientFlop() const {
     const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
     return shape_.is_conve() ? shape_.num_features() * (4 * shape_.dim() + 6 * taps) : 0;
   }
 
+  // Computes products_ [parts, examples, H] and, if asked for, squares_ [parts, examples].
   void MultiplyChunk(const KgeFactorInput& input, bool squares) {
     const int64_t size = static_cast<int64_t>(input.triples.size());
     {
@@ -300,7 +302,8 @@ class KgeProducts final : public GradientProducts {
     directions_->Squares(train_, metric_, size, squares_.data());
   }
 
-  // order: the triples' places in the tile of `size`; place: their example in the chunk.
+  // Copies the chunk's products to the tile. order: the triples' places in the tile of `size`; place: index of their
+  // example in the chunk.
   void Scatter(absl::Span<const int64_t> order, absl::Span<const int64_t> place, int64_t size, int64_t examples,
                bool squares, ProductTile* tile) {
     const T* const products = products_.values<T>().data();
@@ -338,7 +341,7 @@ class KgeProducts final : public GradientProducts {
   int64_t num_held_ = 0;
   std::vector<double> test_norms_;  // [parts, H]
   GradientFactors<T> held_, train_;
-  std::vector<Tensor> held_directions_;  // [H] of P; with a preconditioner, or weighted tests
+  std::vector<Tensor> held_directions_;  // [H] directions of P numbers, with a preconditioner or weighted tests
   Tensor products_;
   std::vector<double> squares_;
 };
@@ -358,7 +361,7 @@ absl::Status CheckTriples(absl::string_view what, absl::Span<const Triple> tripl
   return absl::OkStatus();
 }
 
-// A projection of what the products are made of.
+// Returns INVALID_ARGUMENT unless the projection fits the factors.
 absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& options, bool preconditioned) {
   if (options.projection.kind == ProjectionKind::kNone) return absl::OkStatus();
   if (preconditioned) {
@@ -388,7 +391,7 @@ absl::Status CheckTensor(absl::string_view what, const Tensor& tensor, DType dty
 }  // namespace
 
 std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train) {
-  std::vector<std::tuple<int32_t, int32_t, int64_t>> keys;  // what is compared lies together
+  std::vector<std::tuple<int32_t, int32_t, int64_t>> keys;  // contiguous, since sorting compares them
   keys.reserve(train.size());
   for (const Triple& triple : train) {
     keys.emplace_back(triple.head, triple.relation, static_cast<int64_t>(keys.size()));

@@ -1,4 +1,5 @@
-// Golden values of testdata/kg: products of gradients that another program made with one backward pass per triple.
+// Compares with golden values of testdata/kg, products of gradients that another program made with one backward pass
+// per triple.
 
 #include <cmath>
 #include <memory>
@@ -27,7 +28,7 @@ struct Case {
   DType dtype;
 };
 
-// The name in the golden file of a slice.
+// Returns the golden file's name of a slice.
 std::string GoldenName(const std::string& slice) {
   if (slice == "entity.weight") return "ent";
   if (slice == "entity.bias") return "b";
@@ -61,7 +62,7 @@ class KgeProductsGoldenTest : public ::testing::TestWithParam<Case> {
     return std::move(*products);
   }
 
-  // All training triples with all tests.
+  // Returns the products of all training triples with all tests.
   ProductTile Tile(GradientProducts* products) const {
     std::vector<int64_t> tests(test_.size()), train(train_.size());
     for (size_t j = 0; j < tests.size(); ++j) tests[j] = static_cast<int64_t>(j);
@@ -72,7 +73,7 @@ class KgeProductsGoldenTest : public ::testing::TestWithParam<Case> {
     return tile;
   }
 
-  // fp64: 1e-12; fp32: 1e-5 of the largest.
+  // The tolerance is 1e-12 in fp64 and 1e-5 in fp32, of the largest value.
   void ExpectNear(absl::Span<const double> actual, const std::vector<double>& expected, const std::string& what) const {
     ASSERT_EQ(actual.size(), expected.size()) << what;
     double largest = 0;

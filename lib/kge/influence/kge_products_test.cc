@@ -1,4 +1,4 @@
-// Against gradients by LibTorch, one at a time: every loss, model and variant, at awkward sizes.
+// Compares with gradients by LibTorch, one at a time, for every loss, model and variant at awkward sizes.
 
 #include "lib/kge/influence/kge_products.h"
 
@@ -46,7 +46,7 @@ KgeShape Shape(KgeModel model, ConveVariant variant) {
   return shape;
 }
 
-// A model whose norms have seen data.
+// The parameters of a model whose norms have been trained.
 template <typename T>
 Tensor Parameters(const KgeShape& shape) {
   Tensor parameters = Tensor::Zeros(DTypeOf<T>(), {shape.offsets().size});
@@ -64,7 +64,7 @@ Tensor Parameters(const KgeShape& shape) {
   return parameters;
 }
 
-// Keys that come often and once, h = t, a triple twice, an entity in both places.
+// There are keys that occur often and once, h = t, a triple twice, and an entity in both places.
 std::vector<Triple> TrainTriples() {
   std::vector<Triple> triples = {{2, 1, 3}, {5, 0, 5}, {2, 1, 3}, {2, 1, 8},
                                  {3, 2, 2}, {9, 2, 0}, {2, 1, 2}, {7, 0, 1}};
@@ -73,7 +73,7 @@ std::vector<Triple> TrainTriples() {
   while (triples.size() < 40) triples.push_back({id(kEntities), id(kRelations), id(kEntities)});
   return triples;
 }
-// One is trained on, one has a key that is not, one has a known key and another tail.
+// One is a training triple, one has an unknown key, one has a known key and another tail.
 std::vector<Triple> TestTriples() {
   return {{2, 1, 3}, {10, 2, 10}, {2, 1, 9}, {5, 0, 5}, {3, 0, 2}, {0, 1, 6}, {5, 0, 4}};
 }
@@ -108,7 +108,7 @@ struct Problem {
     point.preconditioner = Tensor::Zeros(DType::kF64, {shape.offsets().size});
     for (double& m : point.preconditioner.mutable_values<double>()) m = 3 * random.Uniform();
   }
-  // Each tensor apart.
+  // Returns one part for each tensor.
   std::vector<ProductPart> Parts() const {
     std::vector<ProductPart> parts;
     const std::vector<ParameterSlice> slices = shape.Slices();
@@ -137,7 +137,7 @@ std::vector<std::vector<double>> Gradients(const Problem& problem, GradientProdu
   return gradients;
 }
 
-// Products of parts of gradients as they are defined.
+// Computes a product of parts of gradients by definition.
 double Dot(const Problem& problem, const ProductPart& part, const std::vector<double>& a,
            const std::vector<double>& b) {
   const Tensor& metric = problem.point.preconditioner;
@@ -151,7 +151,7 @@ double Dot(const Problem& problem, const ProductPart& part, const std::vector<do
   return sum;
 }
 
-// Every product and square of every part, in tiles of `step` triples.
+// Compares every product and square of every part, in tiles of `step` triples.
 void ExpectDefinition(const Problem& problem, int64_t step = 1000) {
   const std::unique_ptr<GradientProducts> products = problem.Make();
   const std::vector<ProductPart> parts = problem.Parts();
@@ -278,7 +278,7 @@ TEST_P(KgeProductsTest, DoNotDependOnTilesThreadsAndWhatElseIsHeld) {
   }
 }
 
-// So a resumed or sharded run gives what one run gives.
+// Therefore a resumed or sharded run gives the results of a single run.
 TEST_P(KgeProductsTest, OfTriplesHaveTheSameBitsInAnyTileAndWithAnyThreads) {
   Problem problem(GetParam());
   ThreadPool two(2);
@@ -301,8 +301,8 @@ TEST_P(KgeProductsTest, OfTriplesHaveTheSameBitsInAnyTileAndWithAnyThreads) {
   }
 }
 
-// Tests that are the training triples: a matrix of products is symmetric, its diagonal are the squares, and any sum of
-// gradients has a norm.
+// If the tests are the training triples, the matrix of products is symmetric, its diagonal has the squares, and any sum
+// of gradients has a norm.
 TEST_P(KgeProductsTest, AreAScalarProduct) {
   Problem problem(GetParam());
   problem.tests = problem.train;
@@ -378,7 +378,7 @@ TEST_P(KgeProductsTest, PartsAddUpToTheWhole) {
     for (size_t p = 0; p < parts.size(); ++p) sum += tile.product[p * whole.product.size() + i];
     EXPECT_NEAR(sum, whole.product[i], 1e-12 * (1 + std::abs(sum)));
   }
-  // One part alone needs less to be computed, and is the same.
+  // A single part needs less computation and gives the same products.
   for (size_t p = 0; p < parts.size(); ++p) {
     products->SetParts({parts[p]});
     ASSERT_TRUE(products->SetTests(Numbers(7)).ok());
@@ -401,7 +401,7 @@ INSTANTIATE_TEST_SUITE_P(Models, KgeProductsTest,
                                                ConveVariantName(info.param.variant));
                          });
 
-// What labels a test triple has is said in kge_influence_options.h.
+// kge_influence_options.h says which labels a test triple has.
 TEST(KgeProductsLabelsTest, TestTailsCountWhereTheyAreLabeled) {
   Problem problem({KgeModel::kDistMult, ConveVariant::kDettmers});
   problem.options.loss = KgeInfluenceLoss::kOneToN;

@@ -1,4 +1,4 @@
-// Products of projected factors: right on average over seeds, exact where nothing is projected.
+// Products of projected factors are right on average over seeds, and exact if nothing is projected.
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ struct Problem {
   }
   std::string Error() const { return std::string(Make().status().message()); }
 
-  // [train, tests]
+  // Returns the products [train, tests].
   ProductTile Tile(const std::vector<ProductPart>& parts = {}, ThreadPool* pool = nullptr) const {
     const std::unique_ptr<GradientProducts> products = std::move(*Make(pool));
     if (!parts.empty()) products->SetParts(parts);

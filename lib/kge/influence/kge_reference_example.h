@@ -1,4 +1,5 @@
-// What a reference of gradients is asked for: products need no LibTorch, and are given the reference that does.
+// The example and signature of a reference of gradients. Products need no LibTorch; they are given the reference, which
+// does.
 
 #ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_REFERENCE_EXAMPLE_H_
 #define RUTILE_LIB_KGE_INFLUENCE_KGE_REFERENCE_EXAMPLE_H_
@@ -13,13 +14,14 @@
 
 namespace rutile {
 
+// One example whose gradient a reference computes.
 struct KgeReferenceExample {
   Triple triple;
-  absl::Span<const int32_t> positive;  // true tails, ascending; losses over entities alone
-  bool score = false;                  // the score's gradient, not the loss's
+  absl::Span<const int32_t> positive;  // true tails, ascending; for losses over entities only
+  bool score = false;                  // differentiate the score, not the loss
 };
 
-// The gradient of one triple's loss, by definition. gradient: [P], overwritten.
+// Computes the gradient of one triple's loss by definition. Overwrites gradient [P].
 using KgeReference = void (*)(const KgeShape& shape, const Tensor& parameters, const KgeReferenceExample& example,
                               KgeInfluenceLoss loss, absl::Span<double> gradient);
 

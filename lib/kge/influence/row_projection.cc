@@ -11,7 +11,7 @@
 namespace rutile {
 namespace {
 
-// Rows that a thread takes at a time.
+// Rows that a thread computes at a time.
 constexpr int64_t kPiece = 16;
 
 template <typename T>
@@ -53,7 +53,7 @@ void RowProjection<T>::AddUp(const T* row, T* out) const {
   std::fill_n(out, dim_, T(0));
   for (size_t s = 0; s < shift_.size(); ++s) {
     const int64_t first = static_cast<int64_t>(s) * dim_, count = std::min(dim_, n_ - first);
-    const int64_t before = std::min(count, dim_ - shift_[s]);  // the others begin anew at column 0
+    const int64_t before = std::min(count, dim_ - shift_[s]);  // the other rows start again at column 0
     AddSigned(&sign_[first], row + first, before, out + shift_[s]);
     AddSigned(&sign_[first] + before, row + first + before, count - before, out);
   }

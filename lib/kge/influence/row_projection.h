@@ -1,4 +1,4 @@
-// Rows of numbers made short by a random matrix: factors of gradients, of which products are wanted on average alone.
+// Projects rows of numbers by a random matrix, for factors of gradients whose products are needed only on average.
 
 #ifndef RUTILE_LIB_KGE_INFLUENCE_ROW_PROJECTION_H_
 #define RUTILE_LIB_KGE_INFLUENCE_ROW_PROJECTION_H_
@@ -12,20 +12,20 @@
 
 namespace rutile {
 
-// R [n, dim] of the options, which follows from them and `purpose` alone. A sparse R has its +-1 of the n-th row in a
-// column that no other row of the same dim rows in succession has, so that rows are added up without a table: two rows
-// share a column with probability 1 / dim at most, as in a count sketch. Thread-safe.
+// A random matrix R [n, dim], a function of the options and `purpose` alone. In a sparse R, dim consecutive rows have
+// their +-1 in dim different columns, so that rows are added without a table: two rows share a column with probability
+// 1 / dim at most, as in a count sketch. Thread-safe.
 template <typename T>
 class RowProjection {
  public:
   // CHECK-fails on kNone.
   RowProjection(const ProjectionOptions& options, int64_t n, absl::string_view purpose);
 
-  // Numbers of a result: dim, and zeros for whole vectors.
+  // The length of a result: dim numbers, and zeros up to whole vectors.
   int64_t width() const { return width_; }
 
-  // out [rows, width] = a R, for rows of n numbers. A row has the same bits whatever rows are beside it. pool: may be
-  // null.
+  // Computes out [rows, width] = a R, for rows of n numbers. A row has the same bits whatever rows are computed with
+  // it. pool may be null.
   void Apply(const T* a, int64_t rows, ThreadPool* pool, T* out) const;
 
  private:
@@ -35,7 +35,7 @@ class RowProjection {
   int64_t width_;
   std::vector<T> dense_;        // R packed for MultiplySparse, or empty
   std::vector<T> sign_;         // [n]
-  std::vector<int64_t> shift_;  // of each dim rows: the column of the first
+  std::vector<int64_t> shift_;  // for each dim rows, the column of the first
 };
 
 }  // namespace rutile

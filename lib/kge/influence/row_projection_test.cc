@@ -32,7 +32,7 @@ double Dot(const double* a, const double* b, int64_t n) {
   return sum;
 }
 
-// R itself, from the unit vectors.
+// Returns R, by projecting the unit vectors.
 std::vector<double> Matrix(const RowProjection<double>& projection, int64_t n) {
   std::vector<double> units(n * n);
   for (int64_t i = 0; i < n; ++i) units[i * n + i] = 1;
@@ -83,7 +83,7 @@ TEST(RowProjectionTest, ASparseOneSharesColumnsOnlyBeyondTheDimension) {
   }
 }
 
-// Over many seeds: no bias, and a deviation of sqrt((|a|^2 |b|^2 + <a, b>^2) / dim) at most.
+// Over many seeds there is no bias, and a deviation of sqrt((|a|^2 |b|^2 + <a, b>^2) / dim) at most.
 TEST(RowProjectionTest, ProductsAreRightOnAverage) {
   constexpr int64_t kN = 60, kDim = 12, kSeeds = 4000;
   const std::vector<double> a = Random(kN, 1);

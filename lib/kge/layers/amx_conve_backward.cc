@@ -21,15 +21,16 @@ using amx::kWords;
 using amx::Mask;
 using amx::RoundUp;
 
-// Examples at one time: two tiles of lines.
+// Examples computed at once: the lines of two tiles.
 constexpr int64_t kExamples = 2 * kLines;
-// Positions of the map at one time, about: their part of fc's weight, 0.9 MB for 200 inputs, stays in the second cache.
+// Approximate number of map positions computed at once: their part of fc's weight, 0.9 MB for 200 inputs, stays in the
+// second-level cache.
 constexpr int64_t kPositions = 64;
 
-// Of conv's weight.
+// Conv's weight is split into this many bfloat16 numbers.
 constexpr int64_t kParts = 2;
 
-// Columns of the image in a tile, and positions of a row of the map whose patches lie in them.
+// Returns how many positions of a row of the map have their patches within the columns of one tile of the image.
 int64_t Window(const ConvShape& conv) { return std::min(conv.map_width(), kLines - conv.kernel_width + 1); }
 
 int64_t GroupRows(const ConvShape& conv) {
@@ -38,7 +39,7 @@ int64_t GroupRows(const ConvShape& conv) {
 
 uint16_t* Numbers(uint32_t* words) { return reinterpret_cast<uint16_t*>(words); }
 
-// [block of channels, position, step, half of the channels] tiles of [pair of inputs, channel].
+// Packs fc as [block of channels, position, step, half of the channels] tiles of [pair of inputs, channel].
 void PackFc(const ConvShape& conv, const float* fc, int64_t inputs, uint32_t* packed) {
   const int64_t positions = conv.map_size(), steps = (inputs + kNumbers - 1) / kNumbers;
   for (int64_t j = 0; j < inputs; ++j) {
@@ -54,8 +55,8 @@ void PackFc(const ConvShape& conv, const float* fc, int64_t inputs, uint32_t* pa
   }
 }
 
-// [block of channels, row of the kernel, position in the window, part] tiles of [pair of channels, column of the
-// image]. In two parts, as what is rounded here is wrong in the same way for all examples.
+// Packs conv's weight as [block of channels, row of the kernel, position in the window, part] tiles of [pair of
+// channels, column of the image]. It has two parts, since its rounding error would be the same for all examples.
 void PackWeight(const ConvShape& conv, const float* weight, uint32_t* packed) {
   const int64_t window = Window(conv);
   for (int64_t c = 0; c < conv.channels; ++c) {
@@ -81,7 +82,7 @@ RUTILE_PACK RUTILE_INLINE void RoundRow(const float* from, int64_t n, uint32_t* 
   }
 }
 
-// [block of examples, step, half of the examples] tiles of [example, 32 inputs].
+// Packs slopes as [block of examples, step, half of the examples] tiles of [example, 32 inputs].
 RUTILE_PACK void PackSlopes(const float* slopes, int64_t examples, int64_t inputs, uint32_t* packed) {
   const int64_t steps = (inputs + kNumbers - 1) / kNumbers;
   for (int64_t e = 0; e < examples; ++e) {
@@ -130,11 +131,11 @@ struct AmxConveBackward::Pass {
   uint32_t* slopes;   // packed
   uint32_t* images;   // [keys, image_words] rounded
   uint32_t* dy;       // [kExamples, dy_words]: [position] of 32 channels
-  uint32_t* patches;  // [kExamples, patch_words]: of keys, [K + 1, positions], the last of ones
+  uint32_t* patches;  // [kExamples, patch_words]: a key's [K + 1, positions], the last row is ones
   uint32_t* pairs;    // [pair of positions, half of the channels] of 16 pairs
   uint32_t* sums;     // [examples, half of the channels, K + 1, 16] fp32
   uint32_t* tiles;    // two times [32, 32] fp32
-  // The part of the map at one time.
+  // The part of the map that is being computed.
   int64_t block, first_row, rows;
 
   int64_t positions() const { return rows * conv.map_width(); }
@@ -148,8 +149,8 @@ struct AmxConveBackward::Pass {
     }
   }
 
-  // Rows of patches of a key, of the positions at hand. Rows of the map are shorter than a vector, as a rule: each is
-  // copied with what follows, which the next row covers.
+  // Fills the rows of a key's patches at the current positions. Rows of the map are usually shorter than a vector, so
+  // each is copied with the numbers behind it, which the next row overwrites.
   RUTILE_PACK void FillPatches(int64_t key, uint32_t* to) const {
     const int64_t width = conv.map_width(), row_words = padded() / 2;
     const uint16_t* const image = Numbers(images + (key - first_key) * image_words);
@@ -160,7 +161,7 @@ struct AmxConveBackward::Pass {
         for (int64_t x = 0; x < width; x += kNumbers) {
           const int64_t left = Numbers(to) + padded() - (out + x);
           const __mmask32 there = left >= kNumbers ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
-          // Of the image no more than its row, as the last one has nothing behind it.
+          // Only the image's row is read, as there is nothing behind the last one.
           const __mmask32 exist = width - x >= kNumbers ? ~__mmask32{0} : (__mmask32{1} << (width - x)) - 1;
           _mm512_mask_storeu_epi16(out + x, there, _mm512_maskz_loadu_epi16(exist, in + x));
         }
@@ -171,7 +172,7 @@ struct AmxConveBackward::Pass {
     std::fill(Numbers(to) + positions(), Numbers(to) + padded(), uint16_t{0});
   }
 
-  // dy of the examples from `first` on. fc: of the first position.
+  // Computes dy of the examples from `first` on. `fc` begins at the first position.
   RUTILE_TILES void FillSlopes(int64_t first, const uint32_t* fc) const {
     const int64_t count = std::min(kExamples, size - first), map = conv.map_size();
     const uint32_t* positive[kExamples];
@@ -206,7 +207,7 @@ struct AmxConveBackward::Pass {
         _tile_dpbf16ps(1, 4, 7);
         _tile_dpbf16ps(3, 5, 7);
       }
-      // While these are multiplied.
+      // The previous tiles are stored while these are multiplied.
       RUTILE_MEMORY;
       if (p > 0) put(p - 1);
       RUTILE_MEMORY;
@@ -218,13 +219,13 @@ struct AmxConveBackward::Pass {
       RUTILE_MEMORY;
     }
     put(positions() - 1);
-    for (int64_t e = 0; e < count && padded() > positions(); ++e) {  // to be multiplied by 0
+    for (int64_t e = 0; e < count && padded() > positions(); ++e) {  // these positions are multiplied by 0
       std::fill_n(dy + e * dy_words + positions() * kWords, (padded() - positions()) * kWords, 0u);
     }
   }
 
-  // Sums over positions of an example's dy with the patches. The channels of half h are 8 l + 4 h + i, l and i < 4: as
-  // numbers of two positions interleave.
+  // Sums the products of an example's dy with the patches over positions. Half h has the channels 8 l + 4 h + i with l,
+  // i < 4, because numbers of two positions are interleaved.
   RUTILE_TILES void AddWeightSums(int64_t e, const uint32_t* from, const uint32_t* patch) const {
     for (int64_t p = 0; p < padded(); p += 2) {
       const __m512i a = _mm512_load_si512(from + p * kWords), b = _mm512_load_si512(from + (p + 1) * kWords);
@@ -255,7 +256,8 @@ struct AmxConveBackward::Pass {
     RUTILE_MEMORY;
   }
 
-  // weight: of the block's channels. Two rows of the image at a time, a window of columns.
+  // Adds dy times the weight of the block's channels to the images, two rows of the image and a window of columns at a
+  // time.
   RUTILE_TILES void AddImages(int64_t first, const uint32_t* weight, float* d_images) const {
     const int64_t count = std::min(kExamples, size - first), window = Window(conv), map_width = conv.map_width();
     const int64_t bytes = dy_words * static_cast<int64_t>(sizeof(uint32_t)), last_row = first_row + rows;
@@ -308,11 +310,11 @@ struct AmxConveBackward::Pass {
     }
   }
 
-  // From sums to what is asked for, of the block's channels.
+  // Writes the sums of the block's channels to the results.
   RUTILE_PACK void PutSums(const Results& results) const {
     const int64_t taps = conv.taps(), channels = std::min(kAmxChannels, conv.channels - block * kAmxChannels);
     const __mmask16 exist = Mask(taps);
-    alignas(64) int32_t order[2][16];  // of channels in the two halves
+    alignas(64) int32_t order[2][16];  // order of channels in the two halves
     for (int c = 0; c < 32; ++c) order[c / 16][c % 16] = c / 4 % 2 * 16 + c / 8 * 4 + c % 4;
     for (int64_t e = 0; e < size; ++e) {
       float* const weight_sums = results.weight_sums + (e * conv.channels + block * kAmxChannels) * taps;

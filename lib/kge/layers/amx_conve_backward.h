@@ -1,12 +1,12 @@
-// ConvE's backward pass from fc's result to its images and its convolution, for each example alone, on AMX: of a few
-// rows of the map at a time, so that the gradients of maps never leave the second cache.
+// ConvE's backward pass from fc's result to the images and the convolution, for each example alone, on AMX. It computes
+// a few rows of the map at a time, so that the gradients of maps never leave the second-level cache.
 //
 //   dy[c, p] = sum_j slope[j] fc[j, c P + p] where the map is positive, else 0
 //   weight_sums[c, k] = sum over p of dy[c, p] x[p + k]       sums[c] = sum over p of dy[c, p]
 //   d_image[q]        = sum over c, k of weight[c, k] dy[c, q - k]
 //
-// All factors (slopes, fc, dy, x, weight) are rounded to bfloat16; sums are fp32. What is beside an example, or on
-// which thread it is, changes no bit.
+// All factors (slopes, fc, dy, x, weight) are rounded to bfloat16; sums are fp32. Results of an example have the same
+// bits whatever other examples are computed with it, and on whichever thread.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_AMX_CONVE_BACKWARD_H_
 #define RUTILE_LIB_KGE_LAYERS_AMX_CONVE_BACKWARD_H_
@@ -18,26 +18,27 @@
 
 namespace rutile {
 
+// Computes gradients of single examples through ConvE's layers with fixed weights, for influence.
 class AmxConveBackward {
  public:
-  // CHECK-fails where AmxConveFits (amx_conve_forward.h) is false. weight [C, K], fc [inputs, C P]: are copied.
+  // Copies weight [C, K] and fc [inputs, C P]. CHECK-fails if AmxConveFits (amx_conve_forward.h) is false.
   AmxConveBackward(const ConvShape& conv, const float* weight, const float* fc, int64_t inputs);
 
-  // Of the examples [begin, end) of an array of them.
+  // Inputs of Run: the examples [begin, end) of arrays of E examples.
   struct Examples {
     int64_t begin, end;
-    const int32_t* key;        // [E] ascending: whose image and map
+    const int32_t* key;        // [E] ascending: index of the example's image and map
     const float* images;       // [keys, image]
-    const uint32_t* positive;  // [keys, AmxMapWords] of AmxConveForward
+    const uint32_t* positive;  // [keys, AmxMapWords] from AmxConveForward
     const float* slopes;       // [E, inputs]
   };
-  // Of example `begin` on; overwritten.
+  // Outputs of Run for the examples from `begin` on, which are overwritten.
   struct Results {
     float* weight_sums;  // [end - begin, C, K]
     float* sums;         // [end - begin, C]
     float* d_images;     // [end - begin, image]
   };
-  // memory: of the calling thread.
+  // Computes the gradients. memory is scratch space of the calling thread.
   void Run(const Examples& examples, const Results& results, AlignedWords* memory) const;
 
  private:

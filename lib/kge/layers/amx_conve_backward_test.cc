@@ -21,7 +21,8 @@ struct Case {
   int64_t inputs, examples;
 };
 
-// Below, at and above words of channels, groups of rows, windows of columns, tiles of examples and steps of inputs.
+// Sizes are below, at and above words of channels, groups of rows, windows of columns, tiles of examples and steps of
+// inputs.
 const Case kCases[] = {
     {{3, 3, 3, 3, 1}, 1, 1},     {{8, 8, 3, 3, 32}, 32, 33},  {{5, 9, 2, 3, 33}, 33, 17}, {{9, 22, 3, 3, 70}, 7, 3},
     {{40, 10, 3, 3, 32}, 65, 5}, {{4, 20, 1, 15, 5}, 40, 70}, {{7, 4, 5, 3, 31}, 31, 32}, {{3, 80, 2, 2, 9}, 5, 4},
@@ -34,7 +35,7 @@ std::vector<float> Normals(int64_t n, const std::string& name) {
   return values;
 }
 
-// Three examples of a key, as a rule.
+// Most keys have three examples.
 struct Problem {
   explicit Problem(const Case& all_sizes) : sizes(all_sizes) {
     const ConvShape& conv = sizes.conv;
@@ -80,7 +81,7 @@ class AmxConveBackwardTest : public ::testing::TestWithParam<Case> {
 };
 INSTANTIATE_TEST_SUITE_P(Sizes, AmxConveBackwardTest, ::testing::ValuesIn(kCases));
 
-// A sum, and the root of the sum of squares of its terms' sizes: errors of factors are independent.
+// A sum and the sum of squares of its terms' sizes, since errors of factors are independent.
 struct Sum {
   double sum = 0, squares = 0;
   void Add(double term, double size) { sum += term, squares += size * size; }
@@ -136,7 +137,7 @@ TEST_P(AmxConveBackwardTest, ExamplesHaveTheSameBitsInAnyCompany) {
   Problem problem(GetParam());
   const ConvShape& conv = problem.sizes.conv;
   const int64_t end = problem.sizes.examples, begin = end / 2, rows = end - begin;
-  // Of no consequence to others.
+  // An infinity in an example does not change the others.
   if (begin > 0) problem.slopes[0] = std::numeric_limits<float>::infinity();
   const Outcome all = RunLayers(problem, 0, end), some = RunLayers(problem, begin, end);
   const auto expect_same = [&](const std::vector<float>& a, const std::vector<float>& b, int64_t n) {

@@ -23,7 +23,7 @@ using amx::RoundUp;
 using amx::TilesOf;
 
 // A step of the sums is a position with 32 channels.
-// Examples at one time: their maps of these steps, 0.4 MB, and their sums stay in the second.
+// Examples computed at once: their maps of these steps, 0.4 MB, and their sums stay in the second-level cache.
 constexpr int64_t kExamples = 384;
 constexpr int64_t kMostTaps = 15;
 
@@ -38,7 +38,7 @@ void PackRight(const ConvShape& conv, const float* rows, int64_t n, const Right&
   }
 }
 
-// Maps of N positions, next to each other in a row, of 32 channels.
+// Computes maps of N consecutive positions of a row, 32 channels each.
 struct MapRun {
   const ConvShape& conv;
   const float *weight, *bias;  // [K, 32], [32]
@@ -67,7 +67,7 @@ struct MapRun {
     const __m512 zero = _mm512_setzero_ps();
 #pragma GCC unroll 8
     for (int n = 0; n < N; ++n) {
-      // NaN is not less than 0, and stays.
+      // NaN is not less than 0, and stays NaN.
       const __m512 a = _mm512_mask_mov_ps(sums[n][0], _mm512_cmp_ps_mask(sums[n][0], zero, _CMP_LT_OQ), zero);
       const __m512 b = _mm512_mask_mov_ps(sums[n][1], _mm512_cmp_ps_mask(sums[n][1], zero, _CMP_LT_OQ), zero);
       positive[n] = static_cast<uint32_t>(_mm512_cmp_ps_mask(a, zero, _CMP_GT_OQ)) |
@@ -78,7 +78,7 @@ struct MapRun {
     }
   }
 
-  // Of the positions [first, last); positive: of `first`.
+  // Computes the maps of the steps [first, last); `positive` begins at `first`.
   RUTILE_PACK void MakeAll(const float* image, int64_t first, int64_t last, uint32_t* left, uint32_t* positive,
                            float* sum_of_squares) const {
     __m512 squares[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
@@ -139,7 +139,7 @@ void AmxConveForward::RunSome(const float* images, int64_t examples, const Resul
   const amx::TileConfiguration configuration;
   for (int64_t first = 0; first < all_steps; first += kSteps) {
     const int64_t steps = std::min(kSteps, all_steps - first);
-    for (int64_t s = 0, end = 0; s < steps; s = end) {  // of one block of channels
+    for (int64_t s = 0, end = 0; s < steps; s = end) {  // each part lies in one block of channels
       const int64_t block = (first + s) / positions;
       end = std::min(steps, (block + 1) * positions - first);
       const MapRun run = {conv_, weight_.data() + block * conv_.taps() * kAmxChannels,

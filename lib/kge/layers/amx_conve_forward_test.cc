@@ -28,7 +28,7 @@ struct Case {
   int64_t outputs, held, examples;
 };
 
-// Below, at and above words of channels, groups of steps, tiles of examples and of outputs.
+// Sizes are below, at and above words of channels, groups of steps, tiles of examples and of outputs.
 const Case kCases[] = {
     {{3, 3, 3, 3, 1}, 1, 0, 1},    {{8, 8, 3, 3, 32}, 32, 100, 17},  {{5, 9, 2, 3, 33}, 33, 5, 33},
     {{9, 22, 3, 3, 70}, 7, 16, 3}, {{40, 10, 3, 3, 32}, 200, 17, 5}, {{4, 20, 1, 15, 5}, 40, 33, 401},
@@ -85,7 +85,7 @@ TEST_P(AmxConveForwardTest, AgreesWithSumsInDoublePrecision) {
       ASSERT_EQ(word >> (c % kAmxChannels) & 1, map[i] > 0 ? 1 : 0);
     }
     EXPECT_NEAR(out.squares[e], square, 1e-6 * square * std::sqrt(features));
-    // Errors of factors are independent: far below their sum.
+    // Errors of factors are independent, so that the error is far below their sum.
     const auto expect = [&](float found, const float* row, double error) {
       double sum = 0, size = 0;
       for (int64_t i = 0; i < features; ++i) {
@@ -112,7 +112,7 @@ TEST_P(AmxConveForwardTest, AnExampleHasTheSameBitsAlone) {
   AmxConveForward layers(sizes.conv, weight.data(), bias.data(), fc.data(), sizes.outputs);
   layers.Hold(held.data(), sizes.held);
   std::vector<float> images = Normals(sizes.examples * image, "images");
-  // Of no consequence to others.
+  // A NaN in an example does not change the others.
   const int64_t last = sizes.examples - 1;
   if (last > 0) images[0] = std::numeric_limits<float>::quiet_NaN();
   const Outcome together = RunLayers(layers, sizes, images.data(), sizes.examples);

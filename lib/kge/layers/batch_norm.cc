@@ -78,7 +78,8 @@ void BatchNorm<T>::Forward(const T* x, int64_t rows, T* y) const {
   }
 }
 
-// dx = gain (dy - mean(dy) - xhat mean(dy xhat)) of a batch, gain dy else; xhat = (x - mean) inverse.
+// With statistics of the batch, dx = gain (dy - mean(dy) - xhat mean(dy xhat)), else dx = gain dy; xhat = (x - mean)
+// inverse.
 template <typename T>
 void BatchNorm<T>::Backward(const T* x, const T* dy, int64_t rows, T* d_weight, T* d_bias, T* dx,
                             const SumOfAll& sum) const {

@@ -1,8 +1,8 @@
-// A batch norm of the columns of a small array, forward and backward; all columns may be one channel.
+// A batch norm of the columns of a small array, forward and backward; all columns may also form one channel.
 //
 //   y = (x - mean) gain + shift,   gain = weight / sqrt(variance + kBatchNormEpsilon)
 //
-// Statistics are of the batch (n values of each channel, the variance over n) or given. Sums are in fp64.
+// Statistics are given, or those of the batch (n values of each channel, the variance over n). Sums are in fp64.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_BATCH_NORM_H_
 #define RUTILE_LIB_KGE_LAYERS_BATCH_NORM_H_
@@ -22,20 +22,23 @@ class BatchNorm {
   // x is [rows, columns]; channels is columns or 1.
   BatchNorm(int64_t columns, int64_t channels) : columns_(columns), channels_(channels) {}
 
-  // What several processes have of a batch is added up in place; may be empty.
+  // Sums `values` over the processes that share a batch, in place; an empty function means that this process is alone.
   using SumOfAll = std::function<void(absl::Span<double> values)>;
 
-  // weight, bias: [channels], or null for 1 and 0. sum: the batch is that of all processes, of which x is a share.
+  // Normalizes by the statistics of the batch x. weight, bias: [channels], or null for 1 and 0. If `sum` is given, the
+  // batch is that of all processes and x is this process's share of it.
   void UseBatch(const T* x, int64_t rows, const T* weight, const T* bias, const SumOfAll& sum = nullptr);
+  // Normalizes by running statistics.
   void UseRunning(const T* mean, const T* variance, const T* weight, const T* bias);
-  // Of statistics that are known: [channels] of n values each, the variance over n.
+  // Normalizes by given statistics [channels] of n values each, the variance over n. of_batch: they are those of the
+  // batch, so that Backward differentiates them.
   void Use(const std::vector<double>& mean, const std::vector<double>& variance, double n, bool of_batch,
            const T* weight, const T* bias);
 
   // y may be x.
   void Forward(const T* x, int64_t rows, T* y) const;
-  // d_weight, d_bias: [channels], added to, with this process's share; null: there are none. dx may be dy. sum: as
-  // UseBatch had it.
+  // Adds this process's share to d_weight and d_bias [channels], which may be null, and overwrites dx, which may be dy.
+  // `sum` is the one given to UseBatch.
   void Backward(const T* x, const T* dy, int64_t rows, T* d_weight, T* d_bias, T* dx,
                 const SumOfAll& sum = nullptr) const;
 
@@ -45,11 +48,11 @@ class BatchNorm {
   const std::vector<double>& gain() const { return gain_; }
   const std::vector<double>& shift() const { return shift_; }
   bool of_batch() const { return of_batch_; }
-  // Empty where the statistics are not of a batch, or of one value.
+  // Returns the batch's statistics for the running ones; empty if they are not a batch's, or those of a single value.
   BatchStatistics::Norm Statistics() const;
 
  private:
-  // The sums of columns, or their sum.
+  // Turns sums of columns into sums of channels, in place.
   void AddUp(std::vector<double>* sums) const;
   double OfColumn(const std::vector<double>& values, int64_t column) const {
     return values[channels_ == 1 ? 0 : column];

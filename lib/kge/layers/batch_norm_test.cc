@@ -18,7 +18,7 @@ std::vector<double> Values(int64_t n, const char* purpose) {
   return values;
 }
 
-// For a norm of each column, and of all as one channel.
+// The parameter is the number of channels: one for each column, or one for all.
 class BatchNormTest : public ::testing::TestWithParam<int64_t> {
  protected:
   int64_t channels() const { return GetParam(); }
@@ -57,7 +57,7 @@ double Objective(const BatchNorm<double>& norm, const std::vector<double>& x, co
   return sum;
 }
 
-// By central differences, statistics of the batch moving along.
+// Compares with central differences, in which the batch's statistics change too.
 TEST_P(BatchNormTest, BackwardIsTheDerivative) {
   const std::vector<double> running_mean = Values(kColumns, "mean"), running_variance(kColumns, 1.7);
   for (const bool of_batch : {true, false}) {

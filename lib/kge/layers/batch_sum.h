@@ -10,8 +10,9 @@
 
 namespace rutile {
 
-// In place, the sum over all processes, which make the same calls in the same order; the same bits in each. Empty: this
-// process is alone, or its norms see its own share of the batch.
+// Replaces `values` by their sum over all processes, with the same bits in each. All processes make the same calls in
+// the same order. An empty function means that this process is alone, or that its norms use only its own share of the
+// batch.
 using BatchSum = std::function<absl::Status(absl::Span<double> values)>;
 
 }  // namespace rutile

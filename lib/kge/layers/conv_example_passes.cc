@@ -16,7 +16,7 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The sum of a vector's blocks of 16 bytes.
+// Stores the sum of a vector's blocks of 16 bytes.
 template <class D, class V>
 HWY_INLINE void StoreBlockSum(D d, V v, hn::TFromD<D>* sum) {
 #if HWY_TARGET != HWY_SCALAR
@@ -29,14 +29,15 @@ HWY_INLINE void StoreBlockSum(D d, V v, hn::TFromD<D>* sum) {
 #endif
 }
 
-// The sums of the lanes of four vectors, of which each takes four times as many instructions alone.
+// Computes the sums over the lanes of four vectors together; one by one they would take four times as many
+// instructions.
 template <typename T>
 HWY_INLINE void SumsOfFour(const VecOf<T> (&v)[4], T* sums) {
 #if HWY_TARGET == HWY_SCALAR
   for (int i = 0; i < 4; ++i) sums[i] = SumOf<T>(v[i]);
 #else
   const hn::ScalableTag<T> d;
-  // a and b in turns, in each block of 16 bytes.
+  // Adds neighbors of a and of b, interleaving both in each block of 16 bytes.
   const auto pair = [&](const VecOf<T>& a, const VecOf<T>& b) {
     return hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
   };
@@ -52,13 +53,13 @@ HWY_INLINE void SumsOfFour(const VecOf<T> (&v)[4], T* sums) {
 #endif
 }
 
-// Sums over positions of rows of dy with the patches.
+// Sums the products of rows of dy with the patches over positions.
 template <typename T>
 struct ExampleSumTile {
   const Scratch<T>& scratch;
   int64_t taps, positions;
   T* out;  // [C, K]
-  // Numbers of the next example, which are far away: a share of them comes with each vector.
+  // The next example's numbers, which are not in the cache: each vector prefetches a share of them.
   const T *next_maps, *next_d_maps;
 
   template <int R>
@@ -106,7 +107,7 @@ struct ExampleSumTile {
   }
 };
 
-// dy and its sums over positions [C].
+// Computes dy and its sums over positions [C].
 template <typename T>
 HWY_INLINE void FillSlopes(const ConvShape& shape, const T* maps, const T* d_maps, const Scratch<T>& scratch, T* sums) {
   const hn::ScalableTag<T> d;
@@ -131,16 +132,16 @@ HWY_INLINE void FillSlopes(const ConvShape& shape, const T* maps, const T* d_map
   for (; c < shape.channels; ++c) sums[c] = SumOf<T>(fill(c));
 }
 
-// image[q] += sum over k of d_patches_k[q - k], for kTaps columns of the kernel from j on: a row of the image at a
-// time, whose sum stays in registers, as the maps' rows overlap. Numbers beside a row of the map are read, within
-// scratch memory, and not used.
+// Adds image[q] += sum over k of d_patches_k[q - k] for kTaps columns of the kernel from first_j on. It computes a row
+// of the image at a time, whose sum stays in registers, since the maps' rows overlap. Numbers beside a row of the map
+// are read, within scratch memory, and not used.
 template <int J, typename T>
 HWY_INLINE void GatherColumns(const ConvShape& shape, const Scratch<T>& scratch, int64_t first_j, T* image) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = hn::Lanes(d), width = shape.map_width();
   for (int64_t first = 0; first < shape.image_width; first += lanes) {
     const int64_t columns = std::min(lanes, shape.image_width - first);
-    // As vectors: an array of masks would not stay in registers.
+    // These are vectors, since an array of masks would not stay in registers.
     VecOf<T> there[J];
     for (int j = 0; j < J; ++j) {
       const int64_t at = first_j + j - first;

@@ -1,4 +1,4 @@
-// Against ConvBackward of one example at a time.
+// Compares ConvBackwardEach with ConvBackward of one example at a time.
 
 #include "lib/kge/layers/conv_example_passes.h"
 
@@ -15,12 +15,12 @@
 namespace rutile {
 namespace {
 
-// Maps below, at and above vectors; images wider than one; more channels and taps than a tile, and rests; a kernel as
-// large as the image.
+// Maps are below, at and above vectors, images wider than one; channels and taps exceed a tile and leave a remainder;
+// one kernel is as large as the image.
 const ConvShape kShapes[] = {{1, 1, 1, 1, 1},   {3, 4, 2, 3, 2},   {8, 8, 3, 3, 32}, {6, 5, 3, 2, 9},
                              {40, 10, 3, 3, 5}, {5, 20, 1, 5, 11}, {7, 3, 7, 3, 4},  {4, 37, 2, 2, 3},
                              {9, 9, 5, 5, 8},   {10, 40, 3, 3, 8}, {11, 9, 3, 3, 12}};
-// Examples that share an image, and an image of none.
+// Some examples share an image, and one image has no example.
 const std::vector<int32_t> kKeys = {0, 2, 2, 2, 3, 0};
 constexpr int64_t kImages = 4;
 
@@ -45,7 +45,7 @@ void ExpectNear(const T* actual, const std::vector<T>& expected, double toleranc
 
 template <typename T>
 void ExpectSumsOfExamples(const ConvShape& shape, double epsilon) {
-  // Maps are parts of longer rows.
+  // Maps lie in longer rows.
   const int64_t size = static_cast<int64_t>(kKeys.size()), of_maps = shape.channels * shape.map_size();
   const int64_t stride = of_maps + 5, image = shape.image_size(), weights = shape.channels * shape.taps();
   const std::vector<T> images = Values<T>(kImages * image, "images"), weight = Values<T>(weights, "weight");

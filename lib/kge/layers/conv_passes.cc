@@ -15,7 +15,7 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// image[p + k] += sign row_k[p].
+// Adds image[p + k] += sign row_k[p].
 template <typename T>
 HWY_INLINE void AddPatches(const ConvShape& shape, T sign, const T* rows, int64_t stride, T* image) {
   const hn::ScalableTag<T> d;
@@ -63,7 +63,7 @@ struct ForwardTile {
     for (int r = 0; r < R; ++r) {
       const auto scale = hn::Set(d, scales == nullptr ? T(1) : scales[c + r]);
       for (int v = 0; v < V; ++v) {
-        // Not Max, which may lose a NaN.
+        // This is not Max, which may lose a NaN.
         const auto positive = hn::IfThenElse(hn::Lt(acc[r][v], zero), zero, acc[r][v]);
         part.Store(hn::Mul(positive, scale), maps + (c + r) * shape.map_size() + p + v * lanes);
       }
@@ -83,7 +83,7 @@ void Forward(const ConvShape& shape, int64_t examples, const T* images, const T*
   }
 }
 
-// Lanes of sums over positions of products of rows with the patches: out[r, k] [lanes] is added to.
+// Adds, lane by lane, products of rows with the patches over positions: out[r, k] [lanes] is added to.
 template <typename T>
 struct SumTile {
   const Scratch<T>& scratch;
@@ -131,7 +131,7 @@ void Moments(const ConvShape& shape, int64_t examples, const T* images, T origin
   std::fill(products, products + taps * taps, 0);
   for (int64_t e = 0; e < examples; ++e) {
     FillPatches(shape, images + e * shape.image_size(), origin, scratch);
-    // Each example's sums go on in fp64.
+    // Sums of several examples are added in fp64.
     for (int64_t k = 0; k < taps; ++k) {
       const T* const row = scratch.patches + k * scratch.stride;
       auto sum = hn::Zero(d);
@@ -157,7 +157,7 @@ void Moments(const ConvShape& shape, int64_t examples, const T* images, T origin
   }
 }
 
-// dy of one example in scratch memory, and its sums added to the lanes after those of the taps.
+// Computes one example's dy in scratch memory, and adds its sums to the lanes after those of the taps.
 template <typename T>
 HWY_INLINE void FillGradients(const ConvShape& shape, const T* scales, const T* maps, const T* d_maps,
                               const Scratch<T>& scratch) {

@@ -14,7 +14,8 @@
 namespace rutile {
 namespace {
 
-// Maps below, at and above vectors; more channels and taps than a tile, and rests; a kernel as large as the image.
+// Maps are below, at and above vectors; channels and taps exceed a tile and leave a remainder; one kernel is as large
+// as the image.
 const ConvShape kShapes[] = {{1, 1, 1, 1, 1},   {3, 4, 2, 3, 2}, {8, 8, 3, 3, 32}, {6, 5, 3, 2, 9}, {40, 10, 3, 3, 5},
                              {5, 20, 1, 5, 11}, {7, 3, 7, 3, 4}, {4, 37, 2, 2, 3}, {9, 9, 5, 5, 8}};
 constexpr int64_t kExamples = 3;
@@ -44,7 +45,7 @@ struct Problem {
     const auto address = reinterpret_cast<uintptr_t>(scratch.data());
     return scratch.data() + (64 - address % 64) % 64 / sizeof(T);
   }
-  // x_k(p)
+  // Returns x_k(p).
   double Patch(int64_t example, int64_t k, int64_t p) const {
     const int64_t y = p / shape.map_width() + k / shape.kernel_width;
     const int64_t x = p % shape.map_width() + k % shape.kernel_width;
@@ -140,7 +141,7 @@ TYPED_TEST(ConvPassesTest, Backward) {
   this->ForAll([](Problem<T>* problem) {
     const ConvShape& shape = problem->shape;
     const int64_t taps = shape.taps(), positions = shape.map_size();
-    // Half of the maps' elements are off.
+    // Half of the maps' elements are 0.
     const std::vector<T> maps = Problem<T>::Of(Values(kExamples * problem->maps_size(), "maps"));
     for (const bool scaled : {false, true}) {
       std::vector<T> weight_sums(shape.channels * taps, T{77}), sums(shape.channels, T{77});

@@ -7,6 +7,7 @@
 
 namespace rutile {
 
+// Convolution without padding, stride 1; the map is its result.
 struct ConvShape {
   int64_t image_height = 0, image_width = 0, kernel_height = 0, kernel_width = 0;
   int64_t channels = 0;  // C

@@ -1,6 +1,6 @@
 // Tiles of the passes of conv_passes.h, for kernels that Highway compiles for each instruction set.
 
-// Read again for each target.
+// Highway includes this file once for each target.
 #if defined(RUTILE_LIB_KGE_LAYERS_CONV_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_KGE_LAYERS_CONV_TILES_INL_H_
 #undef RUTILE_LIB_KGE_LAYERS_CONV_TILES_INL_H_
@@ -19,20 +19,20 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows and vectors that a product keeps in registers: AVX-512 has 32 of them, the others 16.
+// Rows and vectors that a product keeps in registers, of which AVX-512 has 32 and other targets 16.
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 constexpr int kVecs = 2;
-// Taps whose rows are made, or summed over, together: kernels of 3 x 3 leave no rest.
+// Taps whose rows are computed or summed together; 3 x 3 kernels leave no remainder.
 constexpr int kTaps = 3;
 
-// Numbers from a row of patches to the next: whole vectors of any target, and one that may be overwritten.
+// Returns the distance of two rows of patches: whole vectors of any target, and one vector that may be overwritten.
 template <typename T>
 int64_t PatchStride(const ConvShape& shape) {
   constexpr int64_t kLanes = MaxLanes<T>();
   return (shape.map_size() + kLanes - 1) / kLanes * kLanes + kLanes;
 }
 
-// One example's rows in scratch memory: what fits in the first or second cache.
+// One example's rows in scratch memory, which fit into the first or second-level cache.
 template <typename T>
 struct Scratch {
   Scratch(const ConvShape& shape, T* memory) : stride(PatchStride<T>(shape)) {
@@ -51,7 +51,8 @@ struct Scratch {
   T* image;      // [image_size + lanes]
 };
 
-// Rows of the map are shorter than a vector, as a rule: each is copied with what follows, which the next row covers.
+// Copies the image's patches, less `origin`, to scratch.patches. Rows of the map are usually shorter than a vector, so
+// each is copied with the numbers behind it, which the next row overwrites.
 template <typename T>
 HWY_INLINE void FillPatches(const ConvShape& shape, const T* image, T origin, const Scratch<T>& scratch) {
   const hn::ScalableTag<T> d;
@@ -89,7 +90,7 @@ HWY_INLINE void AddProduct(const T* HWY_RESTRICT w, int64_t row_step, int64_t st
   }
 }
 
-// Calls tile.Run<R>(first row) until `rows` are done.
+// Calls tile.Run<R>(first row) until all `rows` are done, with smaller R for the last ones.
 template <int R, class Tile>
 HWY_INLINE void ForRows(int64_t rows, const Tile& tile, int64_t r = 0) {
   for (; r + R <= rows; r += R) tile.template Run<R>(r);
@@ -98,7 +99,7 @@ HWY_INLINE void ForRows(int64_t rows, const Tile& tile, int64_t r = 0) {
   }
 }
 
-// d_patches[k] = constant[k] + sum over `depth` rows i of matrix[i * step + k * row_step] rows[i].
+// Computes d_patches[k] = constant[k] + sum over `depth` rows i of matrix[i * step + k * row_step] rows[i].
 template <typename T>
 struct PatchTile {
   const Scratch<T>& scratch;
@@ -110,7 +111,7 @@ struct PatchTile {
     const int64_t lanes = hn::Lanes(hn::ScalableTag<T>());
     int64_t p = 0;
     for (; p + 2 * kVecs * lanes <= positions; p += 2 * kVecs * lanes) At<R, 2 * kVecs>(k, p);
-    // A vector alone would wait for its sums: those that are left go together.
+    // A single vector would wait for the latency of its sums, so the last vectors are computed together.
     const int64_t left = (positions - p + lanes - 1) / lanes;
     if (left == 1) At<R, 1>(k, p);
     if (left == 2) At<R, 2>(k, p);

@@ -1,4 +1,4 @@
-// The image that ConvE makes of two embeddings, as what trains and what explains the model see it.
+// The image that ConvE stacks of two embeddings, for the code that trains the model and the code that explains it.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_CONVE_IMAGE_H_
 #define RUTILE_LIB_KGE_LAYERS_CONVE_IMAGE_H_
@@ -10,6 +10,7 @@
 
 namespace rutile {
 
+// Returns the sizes of the model's convolution.
 inline ConvShape ConvShapeOf(const KgeShape& shape) {
   ConvShape conv;
   conv.image_height = shape.image_height();
@@ -20,7 +21,8 @@ inline ConvShape ConvShapeOf(const KgeShape& shape) {
   return conv;
 }
 
-// Calls body(of the relation's row?, part of the image, part of the row, numbers) for each run of numbers.
+// Calls body(is_relation, offset in the image, offset in the row, count) for each run of numbers that the image takes
+// from one of its two embeddings.
 template <typename Body>
 void ForRowsOfImage(const KgeShape& shape, const Body& body) {
   const int64_t d = shape.dim(), width = shape.options.embedding_width;
@@ -35,7 +37,7 @@ void ForRowsOfImage(const KgeShape& shape, const Body& body) {
   }
 }
 
-// Where a parameter of KgeShape::Offsets lies; null where the model has none of it.
+// Returns the address of a parameter of KgeShape::Offsets; null if the model does not have it.
 template <typename T>
 T* ParameterAt(T* parameters, int64_t offset) {
   return offset < 0 ? nullptr : parameters + offset;

@@ -12,12 +12,12 @@
 namespace rutile {
 namespace {
 
-// Examples that a thread takes at a time, each piece with sums of its own.
+// Examples that a thread takes at a time; each piece has its own sums.
 constexpr int64_t kPiece = 16;
-// Examples whose gradients of maps exist at one time.
+// Examples whose gradients of maps are in memory at once.
 constexpr int64_t kChunk = 256;
 
-// x *= mask, where there is one.
+// Multiplies x by the mask, if there is one.
 template <typename T>
 void Scale(const T* mask, int64_t n, T* x) {
   for (int64_t i = 0; mask != nullptr && i < n; ++i) x[i] *= mask[i];
@@ -32,7 +32,7 @@ ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, FactorRound
       conv_(ConvShapeOf(shape)),
       own_(conv_),
       pool_(pool),
-      // Whole cache lines.
+      // Each thread's scratch memory is whole cache lines.
       scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
       products_(factors, pool),
       bn0_(2 * shape.dim(), 1),
@@ -124,7 +124,7 @@ void ConveLayers<T>::NormImages(const T* parameters, const KgeBatch& batch) {
 template <typename T>
 void ConveLayers<T>::FindMoments(int64_t size) {
   const int64_t taps = conv_.taps(), image = conv_.image_size(), stride = taps + taps * taps;
-  // Products are of distances from about the mean, so that their differences lose nothing.
+  // Products are those of distances from about the mean, so that their differences lose no digits.
   double total[] = {0, static_cast<double>(size * image)};
   for (int64_t i = 0; i < size * image; ++i) total[0] += static_cast<double>(images_[i]);
   SumOfAll(absl::MakeSpan(total));
@@ -277,7 +277,7 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
                                   GradientObserver* observer, bool overwrite_fc) {
   const int64_t d = shape_.dim(), features = own_features(), all_features = shape_.num_features();
   const int64_t taps = conv_.taps(), channels = own_.channels;
-  const ProfileScope fc_scope(Stage::kFc);  // without the conv inside
+  const ProfileScope fc_scope(Stage::kFc);  // excludes the convolution inside
   fc_scope.Add(Counter::kFlop, 4 * size * features * d);
   for (int64_t j = 0; j < d; ++j) {
     double sum = 0;
@@ -323,8 +323,8 @@ void ConveLayers<T>::BackwardMaps(const T* parameters, int64_t size, const T* d_
   if (shard_ != nullptr) shard_->template Sum<T>(&d_image_memory_, absl::MakeSpan(map_sums_));
 }
 
-// Of channel c, from sums of dy x_k and of dy: the sums of dy and of dy zhat. With statistics of the batch all is taken
-// relative to the mean patch, which is subtracted from z by the norm.
+// Returns channel c's sums of dy and of dy zhat from its sums of dy x_k and of dy. With statistics of the batch all is
+// relative to the mean patch, which the norm subtracts from z.
 template <typename T>
 typename ConveLayers<T>::MapSlopes ConveLayers<T>::SlopesOf(const T* parameters, const std::vector<double>& sums,
                                                             int64_t c) const {
@@ -341,8 +341,8 @@ typename ConveLayers<T>::MapSlopes ConveLayers<T>::SlopesOf(const T* parameters,
   return {dy, dy_z * bn1_.inverse()[c]};
 }
 
-// What conv_passes.h derives from these. Gradients are linear in the sums: each process adds those of its share, while
-// what the norm subtracts is of the whole batch.
+// Computes gradients of conv and bn1 from these sums, as derived in conv_passes.h. Gradients are linear in the sums, so
+// each process adds those of its share, while the norm's terms need sums over the whole batch.
 template <typename T>
 void ConveLayers<T>::BackwardConv(const T* parameters, int64_t size, T* gradient) {
   const int64_t taps = conv_.taps(), channels = conv_.channels;
@@ -405,7 +405,7 @@ void ConveLayers<T>::BackwardImages(const KgeBatch& batch, T* gradient, const Ba
                   ParameterAt(gradient, at_.bn0_bias), d_images_, norm_sum_);
   }
   if (!norm_first) Scale(masks_.input, n, d_images_);
-  // In order: two examples may have one head.
+  // One thread adds them in order, since two examples may have the same head.
   for (int64_t e = 0; e < batch.size(); ++e) {
     T* const head = RowOf(d_rows.heads, e, gradient + at_.entity, batch.head[e], d);
     T* const relation = RowOf(d_rows.relations, e, gradient + at_.relation, batch.relation[e], d);

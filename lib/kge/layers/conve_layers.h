@@ -1,4 +1,10 @@
-// The layers of ConvE from embeddings to v(head, relation), forward and backward.
+// ConvE's layers from embeddings to v(head, relation), forward and backward, for training.
+//
+//   ConveLayers<float> layers(shape, &pool, FactorRounding::kNone);
+//   layers.Forward(parameters, batch, v);                  // v [B, d]
+//   // ... v is multiplied with the table of entities, which gives d_v = d loss / d v ...
+//   layers.Backward(parameters, batch, v, d_v, gradient);  // adds to gradient [P]
+//   UpdateRunningStatistics(shape, layers.Statistics(), &tensor);  // running_statistics.h
 
 #ifndef RUTILE_LIB_KGE_LAYERS_CONVE_LAYERS_H_
 #define RUTILE_LIB_KGE_LAYERS_CONVE_LAYERS_H_
@@ -24,56 +30,58 @@
 
 namespace rutile {
 
-// parameters, gradient: flat [P]. One thread at a time.
+// Computes v and its gradients batch by batch, keeping in memory what Backward needs of Forward. parameters and
+// gradient are flat [P]. An object is used by one thread at a time.
 template <typename T>
 class ConveLayers {
  public:
-  // factors: of matrix products (of fc), in training.
+  // pool may be null, for one thread. factors: how factors of fc's matrix products are rounded in training.
   ConveLayers(const KgeShape& shape, ThreadPool* pool, FactorRounding factors);
 
-  // From now on norms see the batch of all processes, of which a training batch is this one's share, perhaps of no
-  // example: all must call Forward and Backward. Gradients are the share's part.
+  // From now on norms use the batch of all processes. A training batch is this process's share of it, which may be
+  // empty: all processes must call Forward and Backward. Gradients are the share's part.
   void SetBatchSum(BatchSum sum);
-  // The first error of a sum; after it results mean nothing.
+  // The first error of a sum over processes; after it results are meaningless.
   const absl::Status& status() const { return status_; }
 
-  // From now on Forward and Backward are called in all processes, with the same batch, its rows and d_v. Of fc.weight
-  // this process reads the columns of its channels alone, and makes their gradient; what else belongs to layers is made
-  // by each of them. Not with SetBatchSum. nullptr: all is done here, as at first.
+  // Shards the layers: from now on Forward and Backward are called in all processes with the same batch, its rows and
+  // d_v. This process reads only its channels' columns of fc.weight and computes only their gradient; all other
+  // gradients of the layers are computed by every process. Not together with SetBatchSum. nullptr, the default: this
+  // process has all layers.
   void SetShard(KgeShard* shard);
 
-  // v [B, d]; only head, relation, example, epoch and training of the batch are read. Keeps what Backward needs.
+  // Computes v [B, d] from the batch's head, relation, example, epoch and training, and keeps what Backward needs.
   void Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows = {});
-  // After Forward of the same parameters and batch. d_v: [B, d]. Adds d loss / d parameters to the gradient and to
-  // d_rows. observer: told of all from fc.weight on; may be null. overwrite_fc: what the gradient holds of fc.weight is
-  // not added to but overwritten.
+  // Adds d loss / d parameters to the gradient and to d_rows, after Forward of the same parameters and batch. d_v: [B,
+  // d]. observer, which may be null, is told when the part from fc.weight on is finished. overwrite_fc: the gradient of
+  // fc.weight is overwritten instead of added to.
   void Backward(const T* parameters, const KgeBatch& batch, const T* v, const T* d_v, T* gradient,
                 const BatchRowGradients<T>& d_rows = {}, GradientObserver* observer = nullptr,
                 bool overwrite_fc = false);
-  // Of the last Forward.
+  // Returns the statistics of the last Forward.
   BatchStatistics Statistics() const;
 
  private:
-  // Masks of dropout of a batch: null where nothing is dropped.
+  // Dropout masks of a batch; null if nothing is dropped.
   struct Masks {
     const T* input = nullptr;     // [B, 2 d]
     const T* channels = nullptr;  // [B, own channels]
     const T* output = nullptr;    // [B, d]
   };
-  // Sums of patches over the batch, from those of pieces.
+  // Moments of the patches of all images in the batch.
   struct Moments {
-    double n = 0;                    // how many patches
+    double n = 0;                    // number of patches
     std::vector<double> mean;        // [K]
     std::vector<double> covariance;  // [K, K]
   };
 
-  // Sums over all positions of a channel.
+  // Sums over all positions of one channel.
   struct MapSlopes {
-    double dy;       // of the gradient after the norm
-    double dy_zhat;  // of it times the normalized value
+    double dy;       // sum of the gradient after the norm
+    double dy_zhat;  // sum of that gradient times the normalized value
   };
 
-  // images_, and from them maps_.
+  // Computes images_, and maps_ from them.
   void MakeImages(const T* parameters, const KgeBatch& batch, const BatchRows<T>& rows);
   void MakeMaps(const T* parameters, const KgeBatch& batch);
   void DrawMasks(const KgeBatch& batch);
@@ -82,16 +90,16 @@ class ConveLayers {
   void NormImages(const T* parameters, const KgeBatch& batch);
   void FindMoments(int64_t size);
   void NormMaps(const T* parameters, const KgeBatch& batch);
-  // fc's product, into hidden_.
+  // Multiplies maps_ by fc, into hidden_.
   void MultiplyMaps(const T* parameters, int64_t size);
-  // Gradients of fc and below from that of fc's result [B, d].
+  // Computes the gradients of fc and the layers before it from the gradient of fc's result [B, d].
   void BackwardMaps(const T* parameters, int64_t size, const T* d_fc, T* gradient, GradientObserver* observer,
                     bool overwrite_fc);
   MapSlopes SlopesOf(const T* parameters, const std::vector<double>& sums, int64_t c) const;
   void BackwardConv(const T* parameters, int64_t size, T* gradient);
   void SubtractNorm(const T* parameters, int64_t size);
   void BackwardImages(const KgeBatch& batch, T* gradient, const BatchRowGradients<T>& d_rows);
-  // Of the part of maps and of fc that is worked on here.
+  // Sizes of this process's part of maps and of fc.
   int64_t own_features() const { return own_.channels * own_.map_size(); }
   int64_t first_feature() const { return first_channel_ * own_.map_size(); }
   T* Scratch(int worker) { return scratch_.mutable_values<T>().data() + worker * scratch_size_; }
@@ -99,7 +107,7 @@ class ConveLayers {
   const KgeShape shape_;
   const KgeShape::Offsets at_;
   const ConvShape conv_;
-  ConvShape own_;  // of the channels that this process works on
+  ConvShape own_;  // the convolution of this process's channels
   int64_t first_channel_ = 0;
   ThreadPool* const pool_;
   const int64_t scratch_size_;

@@ -19,7 +19,7 @@ HWY_INLINE uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Each word decides on four elements, from its lowest 16 bits up. Plain loops, for the compiler to vectorize.
+// Each word decides on four elements, from its lowest 16 bits up. The loops are plain, for the compiler to vectorize.
 template <typename T>
 HWY_INLINE void Fill(uint64_t key, uint32_t dropped, T kept, size_t n, T* scale) {
   constexpr size_t kWords = 64;

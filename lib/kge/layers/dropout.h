@@ -1,4 +1,5 @@
-// Dropout masks as a function of (seed, epoch, example, layer): the same for any order, thread or process.
+// Dropout masks as a function of (seed, epoch, example, layer), so that they are the same in any order, thread or
+// process.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_DROPOUT_H_
 #define RUTILE_LIB_KGE_LAYERS_DROPOUT_H_
@@ -11,8 +12,8 @@ namespace rutile {
 
 enum class DropoutLayer : uint64_t { kInput, kFeatureMap, kOutput };
 
-// scale[k] = 0 with probability `rate` (to 2^-16), else 1 / (1 - rate); rate in [0, 1). Counter-based: element k of an
-// example does not depend on how many there are.
+// Sets scale[k] = 0 with probability `rate` (to 2^-16), else 1 / (1 - rate); rate in [0, 1). The generator is
+// counter-based: element k of an example does not depend on the number of elements.
 template <typename T>
 void FillDropout(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer, double rate, absl::Span<T> scale);
 

@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-// The masks' definition: runs that were begun with it must go on with it.
+// Defines the masks, which may not change: runs that have started with them must be able to go on.
 std::vector<double> Definition(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer, double rate,
                                size_t n) {
   const uint64_t golden = 0x9e3779b97f4a7c15ULL;

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The name in the file of a slice.
+// Returns the file's name of a slice.
 std::string GoldenName(const std::string& slice) {
   static const auto& names = *new std::map<std::string, std::string>{
       {"entity.weight", "ent"}, {"entity.bias", "b"}, {"relation.weight", "rel"}};

@@ -16,7 +16,7 @@
 
 namespace rutile {
 
-// A KgeBatch and what it points to. Examples are numbered from 0.
+// A KgeBatch with the arrays that it points to. Examples are numbered from 0.
 struct OwnedKgeBatch {
   std::vector<int32_t> head, relation;
   std::vector<int64_t> example;
@@ -27,41 +27,42 @@ struct OwnedKgeBatch {
   KgeBatch View(bool training, int64_t epoch = 0) const;
 };
 
-// `size` random queries, each with up to max_positives distinct tails (one at least).
+// Returns `size` random queries, each with 1 to max_positives distinct tails.
 OwnedKgeBatch RandomKgeBatch(const KgeShape& shape, int64_t size, int64_t max_positives, uint64_t seed);
 
-// A test triple's tail among all entities; 1 is the best rank.
+// The rank of a test triple's tail among all entities; 1 is the best.
 struct GoldenRank {
   Triple triple;
-  std::vector<int32_t> filtered;  // other known tails, which do not count
+  std::vector<int32_t> filtered;  // other known tails, which are not counted
   double optimistic = 0, pessimistic = 0, realistic = 0;
-  double raw_pessimistic = 0;  // nothing filtered
+  double raw_pessimistic = 0;  // the pessimistic rank without filter
 };
 
-// Read once: nlohmann's header would cost each test that includes this 2 s and more.
+// Golden values of one model, its batches, gradients and ranks. The JSON is parsed in the .cc file, since nlohmann's
+// header would cost each test that includes this 2 s and more.
 class GoldenConve {
  public:
-  // "dettmers" or "tiepin"; without dropout. CHECK-fails when the file is not in the runfiles.
+  // variant is "dettmers" or "tiepin", without dropout. CHECK-fails if the file is not in the runfiles.
   explicit GoldenConve(absl::string_view variant);
 
   const KgeShape& shape() const { return shape_; }
-  // Of an array in the file, "eval.scores": F64.
+  // Returns an array of the file, such as "eval.scores", in F64.
   Tensor Array(const std::string& name) const;
   double Scalar(const std::string& name) const;
-  // Of a mean over ranks(): "metrics.realistic", "hits@3".
+  // Returns a mean over ranks(), such as kind "metrics.realistic", name "hits@3".
   double Metric(const std::string& kind, const std::string& name) const;
-  // Of the triples of "test", in their order.
+  // The ranks of the triples of "test", in their order.
   const std::vector<GoldenRank>& ranks() const { return ranks_; }
-  // Of both checkpoints.
+  // The learning rates of both checkpoints.
   const std::vector<double>& learning_rates() const { return learning_rates_; }
   // The file's names of parameters in the order of its flat gradients.
   const std::vector<std::string>& gradient_order() const { return gradient_order_; }
-  // The flat parameters, F64 [P], made of the arrays PREFIX + name of the slice in the file; what is not there is 0
-  // ("param.", "adam.step1.", "eval.grad.bce_1ofK_tiepin.").
+  // Returns flat parameters, F64 [P], from the file's arrays called `prefix` + the slice's name in the file; what is
+  // not there is 0. Prefixes are "param.", "adam.step1.", "eval.grad.bce_1ofK_tiepin.".
   Tensor Flat(const std::string& prefix) const;
-  // "train", "valid", "test", "batch".
+  // Returns the triples of "train", "valid", "test" or "batch".
   std::vector<Triple> Triples(const std::string& name) const;
-  // The queries of "batch": with all their tails in train, or with the triple's own alone.
+  // Returns the queries of "batch", each with all its tails in train, or with its triple's own tail alone.
   OwnedKgeBatch Batch(bool own_tail_alone) const;
 
  private:

@@ -1,4 +1,4 @@
-// A batch of queries, as plain arrays: what models and losses work on.
+// A batch of queries as views of plain arrays, which models and losses work on.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_KGE_BATCH_H_
 #define RUTILE_LIB_KGE_LAYERS_KGE_BATCH_H_
@@ -9,13 +9,14 @@
 
 namespace rutile {
 
+// B queries (head, relation) with their true tails.
 struct KgeBatch {
   absl::Span<const int32_t> head, relation;   // [B]
-  absl::Span<const int64_t> example;          // [B] the task's numbers: dropout masks depend on them
+  absl::Span<const int64_t> example;          // [B] the task's numbers of the examples, on which dropout masks depend
   absl::Span<const int64_t> positive_offset;  // [B + 1]
   absl::Span<const int32_t> positive;         // true tails of each query, ascending
-  int64_t epoch = 0;                          // from 0: dropout masks depend on it
-  bool training = true;                       // batch statistics and dropout; else running statistics and none
+  int64_t epoch = 0;                          // from 0; dropout masks depend on it
+  bool training = true;  // true: batch statistics and dropout; false: running statistics, no dropout
 
   int64_t size() const { return static_cast<int64_t>(head.size()); }
 };

@@ -3,7 +3,7 @@
 namespace rutile {
 namespace {
 
-// Shares differ by one at most.
+// Returns a rank's share of n; shares differ by one at most.
 ShardRange Share(int64_t n, int rank, int num_ranks) { return {n * rank / num_ranks, n * (rank + 1) / num_ranks}; }
 
 KgeParts PartsOf(const KgeShape& shape, int rank, int num_ranks) {

@@ -1,10 +1,10 @@
-// A model of embeddings spread over processes, as tensor parallelism has it (Shoeybi et al., Megatron-LM,
-// arXiv:1909.08053): each owns some rows of entities and of relations, some channels of ConvE's convolution, and the
-// columns of fc that read these.
+// An embedding model sharded over processes by tensor parallelism (Shoeybi et al., Megatron-LM, arXiv:1909.08053): each
+// process owns some rows of entities and of relations, some channels of ConvE's convolution, and the columns of fc that
+// read these.
 //
-// All work on the whole batch. What they exchange are rows of embeddings, fc's results, the slopes of v and of the
-// images: numbers that grow with batch and embedding alone, while data-parallel training adds up gradients as large as
-// the model. Norms see the whole batch, and dropout is that of one process.
+// All processes work on the whole batch. They exchange rows of embeddings, fc's results, and the gradients of v and of
+// the images, whose sizes grow only with batch and embedding, while data-parallel training sums gradients as large as
+// the model. Norms use the whole batch, and dropout is that of a single process.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_KGE_SHARD_H_
 #define RUTILE_LIB_KGE_LAYERS_KGE_SHARD_H_
@@ -21,7 +21,7 @@
 
 namespace rutile {
 
-// Numbers [begin, end).
+// Indices [begin, end).
 struct ShardRange {
   int64_t begin = 0;
   int64_t end = 0;
@@ -30,14 +30,15 @@ struct ShardRange {
   bool holds(int64_t i) const { return begin <= i && i < end; }
 };
 
-// What one of the processes owns.
+// The parts of a model that one process owns.
 struct KgeParts {
   ShardRange entities, relations, channels;
 };
 
+// This process's part of a sharded model, and its sums over all processes.
 class KgeShard {
  public:
-  // This process's. exchange must outlive it.
+  // The part of process exchange->rank(). exchange must outlive this object.
   KgeShard(const KgeShape& shape, Exchange* exchange);
 
   int rank() const { return exchange_->rank(); }
@@ -46,11 +47,11 @@ class KgeShard {
   ShardRange relations() const { return parts_.relations; }
   ShardRange channels() const { return parts_.channels; }
 
-  // In place, over all processes. After an error nothing is exchanged any more, and results mean nothing.
+  // Sum over all processes, in place. After an error nothing is exchanged any more, and results are meaningless.
   void Sum(absl::Span<double> values);
   void Sum(Tensor* values);
-  // Both in one go: `values` [n] travel as 2 n more numbers at the end of `memory`, F32 or F64, which are there for
-  // them. In fp32 two numbers hold 48 bits of one.
+  // Sums both in one message: `values` [n] travel as the last 2 n numbers of `memory` (F32 or F64), which are reserved
+  // for them. In fp32 two numbers hold 48 bits of an fp64 number.
   template <typename T>
   void Sum(Tensor* memory, absl::Span<double> values);
   const absl::Status& status() const { return status_; }
@@ -64,8 +65,8 @@ class KgeShard {
 extern template void KgeShard::Sum<float>(Tensor* memory, absl::Span<double> values);
 extern template void KgeShard::Sum<double>(Tensor* memory, absl::Span<double> values);
 
-// What each of so many processes owns of the flat parameters, by rank, ascending. Nobody owns norms, the convolution's
-// weights and fc's bias.
+// Returns the ranges of the flat parameters that each of num_ranks processes owns, by rank, ascending. Norms, the
+// convolution's weights and fc's bias are replicated.
 std::vector<std::vector<GradientRange>> OwnedParameters(const KgeShape& shape, int num_ranks);
 
 }  // namespace rutile

@@ -9,8 +9,8 @@
 
 namespace rutile {
 
-// ComplEx is the product of complex numbers, DistMult that of their real parts: `half` numbers from one part to the
-// other, 0 where there is one part alone. m, n: masks of head and relation.
+// ComplEx multiplies complex numbers, and DistMult only their real parts. `half` is the distance from the real to the
+// imaginary part, 0 if there is only one part. m and n are the masks of head and relation.
 template <typename T>
 void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows) {
   const ProfileScope scope(Stage::kEmbedding);

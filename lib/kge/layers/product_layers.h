@@ -10,15 +10,15 @@
 
 namespace rutile {
 
-// parameters, gradient: flat [P]; v, d_v: [B, d].
+// Computes v and its gradients batch by batch. parameters and gradient are flat [P]; v and d_v are [B, d].
 template <typename T>
 class ProductLayers {
  public:
   explicit ProductLayers(const KgeShape& shape) : shape_(shape), at_(shape.offsets()) {}
 
-  // Keeps the masks of dropout.
+  // Computes v, and keeps the dropout masks for Backward.
   void Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows = {});
-  // After Forward of the same parameters, batch and rows. Adds d loss / d parameters to the gradient and to d_rows.
+  // Adds d loss / d parameters to the gradient and to d_rows, after Forward of the same parameters, batch and rows.
   void Backward(const T* parameters, const KgeBatch& batch, const T* d_v, T* gradient, const BatchRows<T>& rows = {},
                 const BatchRowGradients<T>& d_rows = {});
 

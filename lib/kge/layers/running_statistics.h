@@ -9,8 +9,8 @@
 
 namespace rutile {
 
-// running = (1 - kBatchNormMomentum) running + kBatchNormMomentum statistics, for each norm that has any. parameters:
-// flat [P], F32 or F64. CHECK-fails on statistics of another size than the norm's.
+// Sets running = (1 - kBatchNormMomentum) running + kBatchNormMomentum statistics for each norm that has statistics.
+// parameters: flat [P], F32 or F64. CHECK-fails if statistics have another size than the norm.
 void UpdateRunningStatistics(const KgeShape& shape, const BatchStatistics& statistics, Tensor* parameters);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// What the parts of ConveKernel share: memory that is kept between steps, and loops over pieces of fixed size.
+// Helpers of ConveKernel and its layers: memory that is reused between steps, and loops over pieces of fixed size.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_WORKSPACE_H_
 #define RUTILE_LIB_KGE_LAYERS_WORKSPACE_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// Memory for `size` numbers, in that of the last call where it suffices. What is in it is undefined.
+// Returns memory for `size` numbers, that of the last call if it is large enough. Its contents are unspecified.
 template <typename T>
 T* Take(Tensor* memory, int64_t size) {
   if (!memory->Reuse(DTypeOf<T>(), {size})) *memory = Tensor::Zeros(DTypeOf<T>(), {size});
@@ -22,10 +22,10 @@ inline int64_t NumPieces(int64_t n, int64_t grain) { return (n + grain - 1) / gr
 
 inline int NumWorkers(const ThreadPool* pool) { return pool == nullptr ? 1 : pool->num_threads(); }
 
-// Calls body(begin, end, worker) for pieces of `grain` indices; without a pool in order.
+// Calls body(begin, end, worker) for pieces of `grain` indices, on the pool's threads, or in order if `pool` is null.
 template <typename Body>
 void ForPieces(ThreadPool* pool, int64_t n, int64_t grain, const Body& body) {
-  if (n == 0) return;  // a grain made of n may be 0
+  if (n == 0) return;  // a grain computed from n may be 0
   if (pool != nullptr) return pool->For(n, grain, body);
   for (int64_t begin = 0; begin < n; begin += grain) body(begin, std::min(begin + grain, n), 0);
 }

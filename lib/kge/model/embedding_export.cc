@@ -31,7 +31,7 @@ class TableWriter {
  public:
   explicit TableWriter(AtomicFile* file) : file_(file) {}
 
-  // Rows begin .. end - 1, whose names and labels are the first, second, ...
+  // Adds rows [begin, end), whose names and labels begin at index 0.
   absl::Status AddRows(absl::string_view kind, int64_t begin, int64_t end, const Tensor& rows,
                        const std::vector<std::string>& names, const std::vector<std::string>& labels) {
     const int64_t dim = rows.dim(1);

@@ -177,7 +177,7 @@ absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path) {
   }
   model.shape = {*options, model.names.num_entities(), model.names.num_query_relations()};
   model.shape.options.precision = file.tensors.At("entity.weight").dtype();
-  // What is there is looked at before memory is taken: sizes in the metadata may be anything.
+  // Tensors are checked before memory is allocated, since sizes in the metadata may have any value.
   for (const ParameterSlice& slice : model.shape.Slices()) {
     const Tensor* const tensor = file.tensors.Find(slice.name);
     if (tensor == nullptr || tensor->shape() != slice.shape) {

@@ -16,27 +16,29 @@
 
 namespace rutile {
 
+// The content of a model file.
 struct TrainedKge {
-  KgeShape shape;        // its options' precision is the parameters' type; seed is not kept
+  KgeShape shape;        // options.precision is the parameters' type; seed is not stored
   KnowledgeGraph names;  // vocabularies, labels, inverse_relations; no triples
   Tensor parameters;     // flat [shape.offsets().size], F32 or F64, in the order of KgeShape
-  Metadata metadata;     // of the file: provenance, epoch, validation loss
+  Metadata metadata;     // the file's: provenance, epoch, validation loss
 };
 
 const Schema& KgeSchema();
 
-// Of the names of entities and relations in the order of their ids, and of inverse_relations: models and data fit
-// together when they agree.
+// Returns the hash of entity and relation names, in the order of their ids, and of inverse_relations. A model and data
+// fit together if their hashes are equal.
 std::string VocabularySha256(const KnowledgeGraph& graph);
 
-// Atomic; model.metadata joins the file's own keys. CHECK-fails when sizes disagree; INVALID_ARGUMENT for names that
-// WriteTriples would refuse.
+// Writes the file atomically; model.metadata is added to the file's own keys. CHECK-fails if sizes disagree.
+// INVALID_ARGUMENT for names that WriteTriples would refuse.
 absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model);
 
-// NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule.
+// Reads a model. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and the rule that it breaks.
 absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path);
 
-// INVALID_ARGUMENT when the model has other names than the graph, or another order: says of which the first differs.
+// Returns INVALID_ARGUMENT if the model's names or their order are not the graph's, saying for entities or relations
+// which is the first that differs.
 absl::Status CheckSameVocabulary(const TrainedKge& model, const KnowledgeGraph& graph);
 
 }  // namespace rutile

@@ -21,15 +21,15 @@
 namespace rutile {
 namespace {
 
-// Where a project keeps what; norms and layers are prefixes of ".weight" and so on.
+// A project's names of tensors; those of norms and layers are prefixes of ".weight" and so on.
 struct StateNames {
   const char* project = "";
   ConveVariant variant = ConveVariant::kDettmers;
   std::string entity, entity_bias, relation, bn0, conv, bn1, fc, bn2;
 };
 
-// PyKEEN numbers layers by which of them there are: a convolution without dropout before it is one less. They are told
-// apart by what they hold.
+// PyKEEN numbers the layers that a model has, so that the convolution's number is one less if there is no dropout
+// before it. Layers are therefore recognized by the tensors that they hold.
 void FindPykeenLayers(const TensorFile& file, StateNames* names) {
   std::map<int, std::string> norms;
   int conv = 0;
@@ -56,7 +56,7 @@ void FindPykeenLayers(const TensorFile& file, StateNames* names) {
   for (const auto& [number, layer] : norms) (number < conv ? names->bn0 : names->bn1) = layer;
 }
 
-// Without a project where the names are nobody's.
+// Returns the project's names; their `project` is empty if no project uses the file's names.
 StateNames FindNames(const TensorFile& file) {
   StateNames names;
   if (file.tensors.Has("entity_representations.0._embeddings.weight")) {
@@ -89,7 +89,7 @@ class Reader {
     return absl::InvalidArgumentError(absl::StrCat(file_.path, ": tensor \"", name, "\" ", what));
   }
 
-  // The tensor of so many dimensions.
+  // Returns the tensor of that name, which must have `rank` dimensions.
   absl::StatusOr<const Tensor*> Find(const std::string& name, int rank) const {
     const Tensor* tensor = file_.tensors.Find(name);
     if (tensor == nullptr) return Error(name, "is missing");
@@ -100,7 +100,7 @@ class Reader {
     return tensor;
   }
 
-  // Its values, of which there must be so many.
+  // Returns the values of the tensor of that name, of which there must be `size`.
   absl::StatusOr<std::vector<double>> Values(const std::string& name, int64_t size) const {
     const Tensor* tensor = file_.tensors.Find(name);
     if (tensor == nullptr) return Error(name, "is missing");
@@ -126,7 +126,8 @@ class Reader {
 
 std::string SizeName(int64_t height, int64_t width) { return absl::StrCat(height, " x ", width); }
 
-// Height and width of the image, of which dimension and features tell the product and the map's size.
+// Finds height and width of an embedding's image: the dimension gives their product, and the number of features gives
+// the size of the map.
 absl::Status FindImage(const TensorFile& file, int64_t features, int64_t given_height, KgeShape* shape) {
   KgeOptions& options = shape->options;
   std::vector<std::pair<int64_t, int64_t>> fitting;
@@ -212,7 +213,7 @@ absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedd
                                                                       : names.bn2;
       source = absl::StrCat(norm, slice.name.substr(slice.name.find('.')));
     }
-    // Left out by their projects where they were not asked for.
+    // Projects leave these out if they were not asked for.
     if ((slice.name == "conv.bias" || slice.name == "entity.bias") && !file.tensors.Has(source)) continue;
     ASSIGN_OR_RETURN(std::vector<double> values, reader.Values(source, slice.num_elements()));
     if (slice.name == "bn1.running_mean" && !shape.has_conv_bias() && file.tensors.Has(names.conv + ".bias")) {

@@ -1,12 +1,12 @@
-// ConvE as other projects keep it: a state dictionary of PyTorch, saved as safetensors.
+// Imports ConvE models of other projects: state dictionaries of PyTorch, saved as safetensors.
 //
 //               entities, relations                       layers
 //   TiePin      entity_embeddings, relation_embeddings    bn0 conv1 bn1 fc bn2
 //   PyKEEN      entity_representations.{0,1}._embeddings, relation_representations.0._embeddings,
 //               interaction.hr2d.N (norm, convolution, norm), interaction.hr1d.N (linear, norm)
 //
-// TiePin's is the variant tiepin; PyKEEN's is dettmers, whose convolution has no bias: what a bias adds before a norm
-// is taken off the norm's running mean, which is the same function.
+// TiePin's is the variant tiepin. PyKEEN's is dettmers, whose convolution has no bias: the bias that PyKEEN adds
+// before a norm is subtracted from the norm's running mean instead, which gives the same function.
 
 #ifndef RUTILE_LIB_KGE_MODEL_KGE_IMPORT_H_
 #define RUTILE_LIB_KGE_MODEL_KGE_IMPORT_H_
@@ -23,26 +23,25 @@
 
 namespace rutile {
 
-// A model whose rows have no names yet.
+// An imported model whose rows have no names yet.
 struct ForeignKge {
   std::string project;  // "PyKEEN"
   std::string path;
-  KgeShape shape;            // without dropout and label smoothing: a state dictionary does not tell them
+  KgeShape shape;            // dropout and label smoothing are 0: a state dictionary does not contain them
   bool interleaved = false;  // relation 2 r + 1 is the inverse of 2 r, as PyKEEN numbers them
   Tensor parameters;         // flat [shape.offsets().size], in the file's order of rows
 };
 
-// Whether the file is no file of ours and has the names of one of the projects.
+// True if the file is not one of rutile's and has the tensor names of one of these projects.
 bool IsForeignKge(const TensorFile& file);
 
-// embedding_height: of the image, which the shapes do not always tell; 0: the only one that fits. INVALID_ARGUMENT
-// naming file and tensor: one is missing, of another shape or type than F32 or F64, not finite; several heights fit,
-// which are listed.
+// Reads a model. embedding_height is the height of an embedding's image, which shapes do not always tell; 0 takes the
+// only one that fits. INVALID_ARGUMENT naming file and tensor if one is missing, not finite, or of another shape or
+// type than F32 or F64; or listing the heights if several fit.
 absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedding_height);
 
-// The model with the names of `graph`, whose ids must be those that the model was trained with: that they are as many
-// is all that can be checked. INVALID_ARGUMENT: they are not, or the model has inverse relations and the graph has not,
-// or the other way round.
+// Gives the model the names of `graph`, whose ids must be those that the model was trained with; only their number can
+// be checked. INVALID_ARGUMENT if the numbers differ, or only one of model and graph has inverse relations.
 absl::StatusOr<TrainedKge> NameForeignKge(const ForeignKge& foreign, const KnowledgeGraph& graph);
 
 }  // namespace rutile

@@ -1,4 +1,5 @@
-// TiePin's names against golden values of its model; PyKEEN's against the same layers under our names.
+// Imports a model under TiePin's names, compared with golden values, and one under PyKEEN's, compared with the same
+// layers under our names.
 
 #include "lib/kge/model/kge_import.h"
 
@@ -40,7 +41,7 @@ std::string ForeignName(absl::string_view slice, const std::vector<std::pair<std
   return std::string(slice);
 }
 
-// The parameters as a state dictionary that names things so.
+// Returns the parameters as a state dictionary with each prefix replaced by the other project's.
 TensorFile StateDictionary(const KgeShape& shape, const Tensor& parameters,
                            const std::vector<std::pair<std::string, std::string>>& prefixes) {
   TensorFile file;
@@ -73,7 +74,7 @@ const std::vector<std::pair<std::string, std::string>>& PykeenNames() {
   return names;
 }
 
-// 3 x 4 images, one above the other, F64, with numbers that norms notice.
+// A model of 3 x 4 images, one above the other, in F64, whose norms are far from the identity.
 struct Example {
   KgeShape shape;
   Tensor parameters;

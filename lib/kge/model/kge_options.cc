@@ -12,7 +12,7 @@
 namespace rutile {
 namespace {
 
-constexpr absl::string_view kCrossEntropyName = "ce";  // of 1vsAll
+constexpr absl::string_view kCrossEntropyName = "ce";  // another name of 1vsAll
 
 absl::Status CheckAtLeastOne(absl::string_view name, int64_t value) {
   if (value >= 1) return absl::OkStatus();
@@ -24,7 +24,7 @@ absl::Status CheckRate(absl::string_view name, double value) {
   return absl::InvalidArgumentError(absl::StrCat(name, " = ", value, ": expected at least 0 and less than 1"));
 }
 
-// "1 x 200, 2 x 100, ...": the ways to see an embedding as an image.
+// Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...".
 std::string Factorizations(int64_t dim) {
   std::vector<std::string> found;
   for (int64_t height = 1; height <= dim; ++height) {

@@ -1,4 +1,11 @@
-// What decides a knowledge-graph embedding model and its loss.
+// Options that define a knowledge-graph embedding model and its loss, with their names in flags and files.
+//
+//   KgeOptions options;                  // ConvE of Dettmers et al., 200 dimensions
+//   options.model = KgeModel::kComplEx;  // conv options are ignored now
+//   options.loss = KgeLoss::kKvsAll;
+//   RETURN_IF_ERROR(CheckKgeOptions(options));
+//   const KgeShape shape = {options, /*num_entities=*/14541, /*num_relations=*/474};  // kge_shape.h
+//   const std::vector<double> parameters = InitialKgeParameters(shape, /*seed=*/1);   // kge_init.h
 
 #ifndef RUTILE_LIB_KGE_MODEL_KGE_OPTIONS_H_
 #define RUTILE_LIB_KGE_MODEL_KGE_OPTIONS_H_
@@ -13,46 +20,47 @@
 
 namespace rutile {
 
-// All three score a tail as <v(head, relation), e_tail> + b_tail; they differ in v. ConvE: Dettmers et al., AAAI 2018.
-// DistMult (Yang et al., ICLR 2015): v = e_h * w_r. ComplEx (Trouillon et al., ICML 2016): rows are [re | im], v =
-// [re_h re_r - im_h im_r | re_h im_r + im_h re_r].
+// All three models score a tail as <v(head, relation), e_tail> + b_tail; they differ in v. ConvE: Dettmers et al., AAAI
+// 2018. DistMult (Yang et al., ICLR 2015): v = e_h * w_r. ComplEx (Trouillon et al., ICML 2016): rows are [re | im], v
+// = [re_h re_r - im_h im_r | re_h im_r + im_h re_r].
 enum class KgeModel { kConvE, kDistMult, kComplEx };
 
-// The ConvE in use, by the project that it comes from.
+// The variants of ConvE in use, named after the projects that they come from.
 //            stacked along  input             conv bias  norms affine  entity bias
 //   dettmers height         bn0 -> dropout    no         yes           yes
 //   tiepin   width          dropout -> bn0    yes        yes           no
 //   libkge   height         dropout (of e, r) yes        no            yes            (no bn0)
-// All: conv -> bn1 -> relu -> dropout of channels -> fc -> dropout -> bn2 -> relu.
+// All variants go on: conv -> bn1 -> relu -> dropout of channels -> fc -> dropout -> bn2 -> relu.
 enum class ConveVariant { kDettmers, kTiepin, kLibkge };
 
-// kOneToN: an example is a key (head, relation), all its known training tails are true; binary cross-entropy with
-// logits, mean over entities. kOneOfN: an example is a triple, its own tail alone is true (TiePin's). kOneVsAll: an
-// example is a triple, softmax cross-entropy (LibKGE's 1vsAll-kl). kKvsAll: an example is a key, softmax cross-entropy
-// with labels normalized to a sum of 1 (LibKGE's KvsAll-kl).
+// What an example is, and its loss. kOneToN: an example is a key (head, relation) whose known training tails are all
+// true; binary cross-entropy with logits, mean over entities. kOneOfN: an example is a triple and only its own tail is
+// true, else as kOneToN (TiePin's). kOneVsAll: an example is a triple; softmax cross-entropy (LibKGE's 1vsAll-kl).
+// kKvsAll: an example is a key; softmax cross-entropy with labels normalized to a sum of 1 (LibKGE's KvsAll-kl).
 enum class KgeLoss { kOneToN, kOneOfN, kOneVsAll, kKvsAll };
 
-// Labels are c0 everywhere plus c1 on true tails. dettmers: c0 = 1/N, c1 = 1 - eps. standard: eps/N, 1 - eps. pykeen:
-// eps/(N-1), 1 - eps - eps/(N-1). (TiePin's is standard with kOneOfN.)
+// How labels are smoothed: they are c0 everywhere plus c1 on true tails. dettmers: c0 = 1/N, c1 = 1 - eps. standard: c0
+// = eps/N, c1 = 1 - eps. pykeen: c0 = eps/(N-1), c1 = 1 - eps - eps/(N-1). (TiePin's is standard with kOneOfN.)
 enum class LabelSmoothing { kDettmers, kStandard, kPykeen };
 
+// A model and its loss; the defaults are ConvE as in Dettmers et al. DistMult and ComplEx ignore what is ConvE's.
 struct KgeOptions {
   KgeModel model = KgeModel::kConvE;
   ConveVariant variant = ConveVariant::kDettmers;
   int64_t embedding_dim = 200;
-  int64_t embedding_height = 20;  // of one embedding as an image, before stacking
+  int64_t embedding_height = 20;  // height of one embedding seen as an image, before stacking
   int64_t embedding_width = 10;
   int64_t output_channels = 32;
   int64_t kernel_height = 3;
   int64_t kernel_width = 3;
-  double input_dropout = 0.2;        // of elements; DistMult, ComplEx: of e_h and w_r
-  double feature_map_dropout = 0.2;  // of whole channels
-  double output_dropout = 0.3;       // of elements after fc
+  double input_dropout = 0.2;        // drops elements of the image; DistMult, ComplEx: of e_h and w_r
+  double feature_map_dropout = 0.2;  // drops whole channels
+  double output_dropout = 0.3;       // drops elements after fc
   KgeLoss loss = KgeLoss::kOneToN;
   LabelSmoothing smoothing_form = LabelSmoothing::kDettmers;
-  double label_smoothing = 0.1;  // eps; 0 makes plain labels (dettmers: c0 = 0, too)
+  double label_smoothing = 0.1;  // eps; 0: labels are not smoothed (dettmers: c0 = 0, too)
   DType precision = DType::kF32;
-  uint64_t seed = 0;  // of dropout masks
+  uint64_t seed = 0;  // seed of dropout masks
 };
 
 constexpr double kBatchNormEpsilon = 1e-5;
@@ -62,13 +70,15 @@ absl::string_view KgeModelName(KgeModel model);             // "conve", "distmul
 absl::string_view ConveVariantName(ConveVariant variant);   // "dettmers", "tiepin", "libkge"
 absl::string_view KgeLossName(KgeLoss loss);                // "1-N", "1-of-N", "1vsAll", "KvsAll"
 absl::string_view LabelSmoothingName(LabelSmoothing form);  // "dettmers", "standard", "pykeen"
-// The reverse, in any case, with or without dashes ("1n", "kvsall"); "ce" is 1vsAll, too.
+// Parse a name in any case, with or without dashes ("1n", "kvsall"); "ce" is another name of 1vsAll. INVALID_ARGUMENT
+// listing the names if there is no such choice.
 absl::StatusOr<KgeModel> ParseKgeModel(absl::string_view name);
 absl::StatusOr<ConveVariant> ParseConveVariant(absl::string_view name);
 absl::StatusOr<KgeLoss> ParseKgeLoss(absl::string_view name);
 absl::StatusOr<LabelSmoothing> ParseLabelSmoothing(absl::string_view name);
 
-// INVALID_ARGUMENT: option, value, what would fit (embedding_dim = height x width; a kernel inside the image).
+// Returns INVALID_ARGUMENT naming option, value and what would fit (embedding_dim = height x width; a kernel that fits
+// into the image).
 absl::Status CheckKgeOptions(const KgeOptions& options);
 
 }  // namespace rutile

@@ -63,7 +63,7 @@ TEST(CheckKgeOptionsTest, SaysWhichImagesFitAnEmbedding) {
   options.embedding_dim = 12;
   EXPECT_THAT(Refusal(options), AllOf(HasSubstr("embedding_dim = 12"), HasSubstr("20 x 10"),
                                       HasSubstr("1 x 12, 2 x 6, 3 x 4, 4 x 3, 6 x 2, 12 x 1")));
-  // A product that overflows is not compared.
+  // Sizes whose product overflows are refused, too.
   options.embedding_height = options.embedding_width = std::numeric_limits<int64_t>::max() / 2;
   EXPECT_THAT(Refusal(options), HasSubstr("embedding_dim = 12"));
 }

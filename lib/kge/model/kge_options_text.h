@@ -1,4 +1,4 @@
-// Options of embedding models as text by name: in model files, and in what a resumed run must agree with.
+// Options of embedding models as text by name, as model files store them and as a resumed run must match them.
 
 #ifndef RUTILE_LIB_KGE_MODEL_KGE_OPTIONS_TEXT_H_
 #define RUTILE_LIB_KGE_MODEL_KGE_OPTIONS_TEXT_H_
@@ -11,13 +11,14 @@
 
 namespace rutile {
 
-// "kge_model", "embedding_dim", "input_dropout", "kge_loss", "label_smoothing", "label_smoothing_form" (where there is
-// smoothing); for ConvE also "conve_variant" and what is its own. Numbers have the fewest decimals that give them back.
-// Without precision and seed.
+// Returns the options under the names "kge_model", "embedding_dim", "input_dropout", "kge_loss", "label_smoothing",
+// "label_smoothing_form" (if labels are smoothed), and for ConvE also "conve_variant" and its sizes and rates. Numbers
+// have the fewest decimals that restore them exactly. Precision and seed are left out.
 std::map<std::string, std::string> DescribeKgeOptions(const KgeOptions& options);
 
-// The reverse; other keys are ignored. precision, seed, and what is not described keep their defaults.
-// INVALID_ARGUMENT: a key that is missing, text that is none of its values, or the errors of CheckKgeOptions.
+// Restores options from such a text; other keys are ignored. Precision, seed, and options that are not described keep
+// their defaults. INVALID_ARGUMENT if a key is missing or has a value that is not possible, or for errors of
+// CheckKgeOptions.
 absl::StatusOr<KgeOptions> ParseKgeOptions(const std::map<std::string, std::string>& text);
 
 }  // namespace rutile

@@ -9,7 +9,7 @@
 namespace rutile {
 namespace {
 
-// Gives each parameter its place: one list serves offsets and names.
+// Assigns each parameter its place, so that one list defines both offsets and names.
 class Layout {
  public:
   explicit Layout(const KgeShape& shape) {

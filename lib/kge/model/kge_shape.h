@@ -11,10 +11,11 @@
 
 namespace rutile {
 
+// The sizes of a model, and the layout of its flat parameters.
 struct KgeShape {
   KgeOptions options;
   int64_t num_entities = 0;   // N
-  int64_t num_relations = 0;  // that queries name: R, or 2 R with inverses
+  int64_t num_relations = 0;  // relations of queries: R, or 2 R with inverses
 
   int64_t dim() const { return options.embedding_dim; }  // d
   bool stacked_in_width() const { return options.variant == ConveVariant::kTiepin; }
@@ -30,7 +31,7 @@ struct KgeShape {
   bool has_conv_bias() const { return is_conve() && options.variant != ConveVariant::kDettmers; }
   bool has_entity_bias() const { return is_conve() && options.variant != ConveVariant::kTiepin; }
 
-  // Where a parameter begins in the flat tensor; -1: this model has none of it. In the order of Slices.
+  // Where each parameter begins in the flat tensor, in the order of Slices; -1 if this model does not have it.
   struct Offsets {
     int64_t entity = -1;                                                       // entity.weight [N, d]
     int64_t entity_bias = -1;                                                  // entity.bias [N]
@@ -45,7 +46,8 @@ struct KgeShape {
     int64_t size = 0;                                                          // P
   };
   Offsets offsets() const;
-  // The same by name: "bn0.running_mean" and "bn0.running_var" are buffers (ParameterSlice::buffer).
+  // Returns the parameters of Offsets with their names. "bn0.running_mean" and "bn0.running_var" (bn1, bn2) are buffers
+  // (ParameterSlice::buffer).
   std::vector<ParameterSlice> Slices() const;
 };
 

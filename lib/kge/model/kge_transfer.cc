@@ -24,7 +24,7 @@ std::string Describe(const KgeOptions& o) {
                       o.kernel_width);
 }
 
-// [names.size()] the row of each name among `from`, -1 where there is none.
+// Returns, for each of `names`, its row in `from`, or -1 if it is not there.
 std::vector<int64_t> RowsByName(const std::vector<std::string>& names, const std::vector<std::string>& from) {
   Vocabulary vocabulary;
   for (const std::string& name : from) vocabulary.Add(name);

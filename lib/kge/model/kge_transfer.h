@@ -1,4 +1,5 @@
-// A model's parameters for a graph with other names: where fine-tuning, and training on a graph that has grown, start.
+// Transfers a model's parameters to a graph with other names, to start fine-tuning or training on a graph that has
+// grown.
 
 #ifndef RUTILE_LIB_KGE_MODEL_KGE_TRANSFER_H_
 #define RUTILE_LIB_KGE_MODEL_KGE_TRANSFER_H_
@@ -13,15 +14,17 @@
 
 namespace rutile {
 
+// Transferred parameters, and how many rows came from the old model.
 struct KgeTransfer {
-  Tensor parameters;                                 // [P] of `shape`, of its precision
-  int64_t entities_taken = 0, entities_begun = 0;    // rows of `from`; rows that keep the start's
-  int64_t relations_taken = 0, relations_begun = 0;  // inverses count, too
+  Tensor parameters;                                 // [P] for `shape`, in its precision
+  int64_t entities_taken = 0, entities_begun = 0;    // rows copied from `from`, and rows of `start`
+  int64_t relations_taken = 0, relations_begun = 0;  // including inverse relations
 };
 
-// Rows of entities and relations go by their names, an inverse relation by that of its relation; all other parameters
-// are those of `from`. Rows that `from` has not are `start`'s (flat, of `shape`), and so are biases. shape, names: of
-// the new run. INVALID_ARGUMENT: another model, variant or size, no entity or no relation that both have.
+// Returns parameters for a run of `shape` and `names`. Rows of entities and relations are matched by name, an inverse
+// relation by the name of its relation; all other parameters are copied from `from`. Rows and biases that `from` does
+// not have are those of `start` (flat, of `shape`). INVALID_ARGUMENT if model, variant or size differ, or if no entity
+// or no relation is in both.
 absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& shape, const KnowledgeGraph& names,
                                         const Tensor& start);
 

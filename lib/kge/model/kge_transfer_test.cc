@@ -31,7 +31,7 @@ TrainedKge Model(std::vector<std::string> entities, std::vector<std::string> rel
   return model;
 }
 
-// Row `row` of a table, as numbers.
+// Returns row `row` of a table.
 std::vector<double> Row(const TrainedKge& model, int64_t offset, int64_t row, int64_t width = 6) {
   const std::vector<double> all = model.parameters.ToDoubles();
   return {all.begin() + offset + row * width, all.begin() + offset + (row + 1) * width};

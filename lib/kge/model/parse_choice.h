@@ -1,4 +1,4 @@
-// The value of an enumeration that has a name.
+// Finds the value of an enumeration by its name.
 
 #ifndef RUTILE_LIB_KGE_MODEL_PARSE_CHOICE_H_
 #define RUTILE_LIB_KGE_MODEL_PARSE_CHOICE_H_
@@ -17,13 +17,13 @@
 
 namespace rutile {
 
-// As people write a name: "KvsAll" or "kvsall", "1-N" or "1n".
+// Normalizes the spelling of a name, so that "KvsAll" equals "kvsall" and "1-N" equals "1n".
 inline std::string LooseName(absl::string_view name) {
   return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"-", ""}, {"_", ""}});
 }
 
-// The choice of that name, in any case, with or without dashes. INVALID_ARGUMENT: there is none; lists what they are
-// called. what: "loss".
+// Returns the choice called `name`, in any case, with or without dashes. INVALID_ARGUMENT listing the names if there is
+// none. what: the option's name in the message, "loss".
 template <typename T>
 absl::StatusOr<T> ParseChoice(absl::string_view what, absl::string_view name, absl::Span<const T> choices,
                               absl::string_view (*name_of)(T)) {

@@ -1,5 +1,5 @@
-// Writes a model of kind kge/1 with its initial values: untrained_model TRIPLES MODEL conve|distmult|complex VARIANT
-// DIM HEIGHT INVERSES(0|1) LOSS. For tests of tools that read models, and for timing them.
+// Writes an untrained model of kind kge/1, for tests of tools that read models and for timing them: untrained_model
+// TRIPLES MODEL conve|distmult|complex VARIANT DIM HEIGHT INVERSES(0|1) LOSS.
 
 #include <cstdlib>
 #include <iostream>

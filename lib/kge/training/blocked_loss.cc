@@ -17,8 +17,8 @@ namespace rutile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors between two additions to sums in fp64: the product of so many numbers from 1 to 2, and of the lanes of the
-// products after that, is finite.
+// The number of vectors between two additions to fp64 sums. The product of so many numbers from 1 to 2, and then of the
+// product's lanes, is still finite.
 constexpr int64_t kVectorsOfSums = 32;
 
 template <typename T>
@@ -46,10 +46,10 @@ HWY_INLINE void SetGradient(const RowOf<T>& row, VecOf<T> gradient, const Part& 
   }
 }
 
-// Sum of softplus(x) - base x; x becomes scale (sigmoid(x) - base).
+// Returns the sum of softplus(x) - base x; x becomes scale (sigmoid(x) - base).
 //
-// With e = e^-|x|, softplus(x) = max(x, 0) + log(1 + e), and the logarithms of many are that of a product. What
-// rounding 1 + e to a number loses (all of e, where it is small) is added up by itself.
+// With e = e^-|x|, softplus(x) = max(x, 0) + log(1 + e), and a sum of logarithms is that of a product. What is lost by
+// rounding 1 + e (all of e, where it is small) is summed separately.
 template <typename T>
 double CrossEntropyRow(const RowOf<T>& row, T base_of_all, T scale_of_all) {
   const hn::ScalableTag<T> d;
@@ -89,7 +89,7 @@ T MaxOfRow(const RowOf<T>& row) {
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-// Sums of e^(x - max) and of x.
+// Computes the sums of e^(x - max) and of x.
 template <typename T>
 void ExponentialsOfRow(const RowOf<T>& row, T max_of_all, double* exponentials, double* scores) {
   const hn::ScalableTag<T> d;
@@ -107,7 +107,7 @@ void ExponentialsOfRow(const RowOf<T>& row, T max_of_all, double* exponentials, 
   }
 }
 
-// x becomes e^(x - max) scale - base.
+// Replaces x by e^(x - max) scale - base.
 template <typename T>
 void SoftmaxRow(const RowOf<T>& row, T max_of_all, T scale_of_all, T base_of_all) {
   const hn::ScalableTag<T> d;
@@ -209,7 +209,7 @@ T ScoreAt(const ScoreBlock<T>& block, int64_t query, int64_t column) {
   return block.bias == nullptr ? x : x + block.bias[column];
 }
 
-// d loss / d score -= scale extra on true tails.
+// Subtracts scale extra from d loss / d score on true tails.
 template <typename T>
 void SubtractPositives(const BlockLabels& labels, double scale, const ScoreBlock<T>& block) {
   ForPositives(labels, block, [&](int64_t q, int64_t column) {
@@ -243,7 +243,7 @@ void Softmax(const BlockLabels& labels, const SoftmaxState* states, const ScoreB
 double SoftmaxState::Loss() const { return max + std::log(sum) - label; }
 
 void SoftmaxState::Join(const SoftmaxState& other) {
-  if (other.sum == 0) return;  // of no scores
+  if (other.sum == 0) return;  // no scores
   const double both = std::max(max, other.max);
   sum = sum * std::exp(max - both) + other.sum * std::exp(other.max - both);
   max = both;

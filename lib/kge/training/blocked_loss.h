@@ -7,9 +7,10 @@
 //   softmax cross-entropy  l = log sum_k e^x_k - sum_k label_k x_k,   labels that add up to 1
 //                          d l / d x_k = softmax(x)_k - label_k
 //
-// The second needs two passes over the blocks: SoftmaxSums of all, then SoftmaxGradients of all. Any cut into blocks
-// gives the same gradients, and losses but for rounding (1e-6 in fp32, 1e-15 in fp64, of the sum of all terms' sizes).
-// Scores of any size are exact: no exponential of a positive number is taken. NaN makes loss and gradient NaN.
+// The second needs two passes over the blocks: SoftmaxSums of all, then SoftmaxGradients of all. Gradients do not
+// depend on how entities are divided into blocks, and losses only by rounding (1e-6 in fp32, 1e-15 in fp64, of the sum
+// of all terms' sizes). Scores of any size are exact: no exponential of a positive number is taken. NaN makes loss and
+// gradient NaN.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_BLOCKED_LOSS_H_
 #define RUTILE_LIB_KGE_TRAINING_BLOCKED_LOSS_H_
@@ -28,11 +29,11 @@ struct ScoreBlock {
   int64_t stride = 0;
   int64_t first = 0;
   int64_t n = 0;
-  const T* bias = nullptr;     // [n], is added to the scores; null: there is none
+  const T* bias = nullptr;     // [n], added to the scores; null for none
   T* bias_gradient = nullptr;  // [n], d loss / d bias is added; null: not wanted
 };
 
-// Labels of Q queries. base, extra: [Q]. CHECK-fails when lengths disagree.
+// Labels of Q queries. base and extra are [Q]. CHECK-fails if lengths disagree.
 struct BlockLabels {
   absl::Span<const int64_t> positive_offset;  // [Q + 1] into positive
   absl::Span<const int32_t> positive;         // entities that are true, ascending for each query
@@ -41,25 +42,25 @@ struct BlockLabels {
   int64_t size() const { return static_cast<int64_t>(base.size()); }
 };
 
-// losses: [Q], added to. The block's scores become d loss / d score.
+// Adds the block's part of each query's loss to losses [Q], and replaces the block's scores by d loss / d score.
 template <typename T>
 void BinaryCrossEntropy(const BlockLabels& labels, double scale, const ScoreBlock<T>& block, absl::Span<double> losses);
 
-// What the blocks so far say about a query.
+// A query's softmax sums over the blocks so far.
 struct SoftmaxState {
   double max = -std::numeric_limits<double>::infinity();
   double sum = 0;    // of e^(x - max)
   double label = 0;  // of label_k x_k
 
   double Loss() const;
-  // Adds what other blocks say.
+  // Adds the sums of other blocks.
   void Join(const SoftmaxState& other);
 };
 
-// Leaves the scores as they are. states: [Q].
+// Adds the block to states [Q]; scores are not changed.
 template <typename T>
 void SoftmaxSums(const BlockLabels& labels, const ScoreBlock<T>& block, absl::Span<SoftmaxState> states);
-// After SoftmaxSums of all blocks. The block's scores become d loss / d score.
+// Replaces the block's scores by d loss / d score, after SoftmaxSums of all blocks.
 template <typename T>
 void SoftmaxGradients(const BlockLabels& labels, absl::Span<const SoftmaxState> states, const ScoreBlock<T>& block);
 

@@ -25,7 +25,7 @@ struct Problem {
   BlockLabels labels() const { return {positive_offset, positive, base, extra}; }
 };
 
-// Numbers that fp32 has, too. Labels add up to 1, as a softmax wants them.
+// Scores are exact in fp32, too. Labels add up to 1, as a softmax needs them.
 Problem MakeProblem(int64_t queries, int64_t entities, double size) {
   Problem p{queries, entities, {}, {}, {0}, {}, {}, {}};
   RandomStream stream(3, "scores", queries, entities);
@@ -52,7 +52,7 @@ double Label(const Problem& p, int64_t q, int64_t k) {
   return p.base[q] + (std::find(begin, end, k) != end ? p.extra[q] : 0);
 }
 
-// The definitions.
+// Computes losses and gradients by their definitions.
 Result Reference(const Problem& p, bool softmax, double scale) {
   Result r;
   r.bias_gradients.assign(p.entities, 0);
@@ -79,7 +79,7 @@ Result Reference(const Problem& p, bool softmax, double scale) {
   return r;
 }
 
-// In blocks of `size` entities, rows `padding` numbers farther apart than they are long.
+// Computes them in blocks of `size` entities, whose rows have `padding` unused numbers at their ends.
 template <typename T>
 Result Blocked(const Problem& p, bool softmax, double scale, int64_t size, int64_t padding) {
   Result r;
@@ -133,7 +133,8 @@ class BlockedLossTest : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(BlockedLossTest, Types);
 
-// Below, at and above vectors, blocks, and what is summed before it is added in fp64.
+// Sizes are below, at and above vectors, blocks, and the number of scores that are summed before they are added in
+// fp64.
 TYPED_TEST(BlockedLossTest, AgreesWithTheDefinitionForAnyBlocks) {
   using T = TypeParam;
   const double epsilon = std::numeric_limits<T>::epsilon();
@@ -164,7 +165,7 @@ TYPED_TEST(BlockedLossTest, AgreesWithTheDefinitionForAnyBlocks) {
   }
 }
 
-// Sure and right, sure and wrong, beyond what e^x can hold.
+// Scores are sure and right, sure and wrong, and beyond the range of e^x.
 TYPED_TEST(BlockedLossTest, ScoresOfAnySizeAreExact) {
   using T = TypeParam;
   const double size = sizeof(T) == 4 ? 1e30 : 1e200;

@@ -31,9 +31,10 @@ class ConveKernel::Impl {
 
 namespace {
 
-// Queries whose maps exist at one time where no gradient is wanted.
+// Queries whose maps are in memory at once if no gradient is asked for.
 constexpr int64_t kHiddenQueries = 256;
-// A batch of more heads has its gradient added up in one piece: their rows would be much of the table.
+// A batch with more than one head for this many entities has its gradient computed in one piece, since the heads' rows
+// would be much of the table.
 constexpr int64_t kEntitiesPerHead = 8;
 
 }  // namespace
@@ -74,7 +75,7 @@ class ConveKernel::ImplOf : public Impl {
       Forward(p, batch, v);
     }
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
-    // Nothing is finished early where heads are much of the table.
+    // Nothing is finished early if heads are much of the table.
     const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities;
     GradientObserver* const observer = early ? use.observer : nullptr;
     GradientSink* const sink = early && batch.size() > 0 ? use.sink : nullptr;
@@ -133,14 +134,14 @@ class ConveKernel::ImplOf : public Impl {
     return zeros;
   }
 
-  // For the batch that comes. nullptr: all of it is worked on here.
+  // Sets the shard that works on the next batch; nullptr: this process computes all of it.
   void Divide(KgeShard* shard) {
     rows_ = BatchRows<T>();
     scores_.SetShard(shard);
     if (conve_) conve_->SetShard(shard);
   }
 
-  // The rows of heads, then those of relations, each from the process that owns it.
+  // Fetches the rows of heads and then those of relations, each from the process that owns it.
   void FetchRows(const T* p, const KgeBatch& batch) {
     const int64_t d = shape_.dim(), n = batch.size() * d;
     T* const rows = TakeZeros(&row_memory_, 2 * n);
@@ -154,7 +155,8 @@ class ConveKernel::ImplOf : public Impl {
     rows_.relations = rows + n;
   }
 
-  // In order: two examples may have one head. What nobody owns all processes have made, and rank 0's counts.
+  // Adds the gradients of owned rows in order, since two examples may have the same head. All processes have computed
+  // the gradients of replicated parameters; those of rank 0 count, and the others are set to 0.
   void AddOwned(const KgeShard& shard, const KgeBatch& batch, const BatchRowGradients<T>& d_rows, T* g) const {
     const int64_t d = shape_.dim();
     const auto add = [&](const T* from, T* to) {
@@ -170,7 +172,8 @@ class ConveKernel::ImplOf : public Impl {
     std::fill(g + at_.fc_bias, g + at_.size, T(0));
   }
 
-  // Products will set the large parts, and nobody where there is no query; the others are cleared.
+  // Clears the small parts of the gradient. Products overwrite the large parts, except in an empty batch, which clears
+  // all.
   void Overwrite(bool empty, T* g, EntityArrays<T>* arrays) const {
     if (empty) {
       std::fill_n(g, at_.size, T(0));
@@ -181,7 +184,7 @@ class ConveKernel::ImplOf : public Impl {
     if (conve_) std::fill(g + at_.fc_bias, g + at_.size, T(0));
   }
 
-  // Gradients of entities are made in blocks of memory that stay in the cache.
+  // Finds the batch's heads; the gradients of entities are computed in blocks of memory that stay in the cache.
   void SplitAtHeads(const KgeBatch& batch, EntityArrays<T>* arrays) {
     heads_.assign(batch.head.begin(), batch.head.end());
     std::sort(heads_.begin(), heads_.end());
@@ -189,7 +192,8 @@ class ConveKernel::ImplOf : public Impl {
     arrays->hand_over = true;
   }
 
-  // Rows of heads, to which the layers will add, go to the gradient, and all others to the taker.
+  // Returns a callback that copies the rows of heads, to which the layers will add, to the gradient and passes all
+  // others to the sink.
   ToldRows HandOverRows(GradientSink* sink, T* g) const {
     return [this, sink, g](const FinishedRows& rows) {
       const int64_t d = shape_.dim();
@@ -233,7 +237,7 @@ class ConveKernel::ImplOf : public Impl {
     }
   }
 
-  // Without statistics of a batch queries do not depend on each other.
+  // Computes chunk by chunk, as queries do not depend on each other without statistics of the batch.
   void ForwardInChunks(const T* parameters, const KgeBatch& batch, T* v) {
     for (int64_t first = 0; first < batch.size(); first += kHiddenQueries) {
       KgeBatch chunk = batch;
@@ -248,9 +252,9 @@ class ConveKernel::ImplOf : public Impl {
   EntityScores<T> scores_;
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
-  std::optional<KgeShard> shard_;  // of SetShard
-  BatchRows<T> rows_;              // of the batch, where the model is divided
-  std::vector<int32_t> heads_;     // of a batch whose gradient is handed over, ascending
+  std::optional<KgeShard> shard_;  // set by SetShard
+  BatchRows<T> rows_;              // the batch's rows, if the model is sharded
+  std::vector<int32_t> heads_;     // heads of a batch whose gradient goes to a sink, ascending
   Tensor v_, d_v_, d_heads_, d_relations_, row_memory_;
 };
 
@@ -274,7 +278,7 @@ absl::Status ConveKernel::AccumulateGradients(const Tensor& parameters, const Kg
 
 std::vector<GradientRange> ConveKernel::Early(const KgeShape& shape) {
   const KgeShape::Offsets at = shape.offsets();
-  std::vector<GradientRange> early = {{at.entity, at.relation}};  // with the entities' biases
+  std::vector<GradientRange> early = {{at.entity, at.relation}};  // including the entities' biases
   if (shape.is_conve()) early.push_back({at.fc_weight, at.size});
   return early;
 }

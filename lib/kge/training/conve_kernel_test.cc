@@ -1,4 +1,4 @@
-// ConveKernel against the reference in LibTorch, for every variant, model and loss, and against golden values.
+// Compares ConveKernel with the reference in LibTorch for every variant, model and loss, and with golden values.
 
 #include "lib/kge/training/conve_kernel.h"
 
@@ -55,7 +55,7 @@ Outcome FromKernel(const KgeShape& shape, const Tensor& parameters, const KgeBat
   return outcome;
 }
 
-// In fp64, whatever the precision of the shape.
+// Computes the outcome in fp64, whatever the precision of the shape.
 Outcome FromReference(const KgeShape& shape, const Tensor& parameters, const KgeBatch& batch) {
   const at::Tensor leaf = ToTorch(parameters).to(at::kDouble).clone().requires_grad_(true);
   const KgeHidden hidden = ReferenceHidden(shape, leaf, batch);
@@ -75,7 +75,8 @@ void ExpectSame(const BatchStatistics::Norm& actual, const BatchStatistics::Norm
   }
 }
 
-// Relative to the largest number of each slice; where that is 0 but for rounding (a norm follows), to that of all.
+// The tolerance is relative to the largest number of each slice, or of all slices if that is 0 up to rounding (since a
+// norm follows).
 void ExpectSame(const KgeShape& shape, const Outcome& actual, const Outcome& expected, double tolerance) {
   EXPECT_NEAR(actual.loss, expected.loss, tolerance * (1 + std::abs(expected.loss)));
   const std::vector<double> a = actual.gradient.ToDoubles(), e = expected.gradient.ToDoubles();
@@ -173,7 +174,7 @@ TEST_P(ConveKernelTest, EveryTargetAgrees) {
   ForEachTarget([&] { ExpectSame(shape_, FromKernel(shape_, parameters, batch.View(true)), expected, tolerance_); });
 }
 
-// Gradients are added, a second batch of another size reuses the memory, a null gradient wants the loss alone.
+// Gradients are added, a second batch of another size reuses the memory, and a null gradient gives only the loss.
 TEST_P(ConveKernelTest, AddsUpOverBatches) {
   const Tensor parameters = ParametersOf(shape_);
   ConveKernel kernel(shape_);
@@ -212,7 +213,7 @@ TEST_P(ConveKernelTest, HiddenIsWhatTheLossIsOf) {
   EXPECT_NEAR(loss / FromReference(shape_, parameters, batch.View(false)).loss, 1, 1e-5);
 }
 
-// Lays aside what is finished, and leaves NaN in its place.
+// Saves the parts that are finished, and leaves NaN in their place.
 class Collector : public GradientObserver {
  public:
   explicit Collector(Tensor* gradient) : gradient_(gradient), finished_(gradient->num_elements(), 0) {}
@@ -229,7 +230,7 @@ class Collector : public GradientObserver {
     const std::vector<double> values = rows.ToDoubles();
     for (size_t i = 0; i < values.size(); ++i) finished_[begin[i / rows.dim(1)] + i % rows.dim(1)] += values[i];
   }
-  // Puts it back.
+  // Restores the saved parts.
   void Restore() {
     const std::vector<double> left = gradient_->ToDoubles();
     for (const GradientRange& range : told) {
@@ -255,7 +256,8 @@ class Collector : public GradientObserver {
   std::vector<double> finished_;
 };
 
-// What is told to be finished is, rows of heads come apart, and the whole is the gradient. Many heads: nothing is told.
+// Parts that are reported as finished are final, rows of heads are added later, and together they are the gradient.
+// With many heads nothing is reported.
 TEST_P(ConveKernelTest, TellsWhatIsFinished) {
   const Tensor parameters = ParametersOf(shape_);
   ConveKernel kernel(shape_);
@@ -288,7 +290,7 @@ TEST_P(ConveKernelTest, TellsWhatIsFinished) {
 INSTANTIATE_TEST_SUITE_P(All, ConveKernelTest, ::testing::ValuesIn(AllCases()),
                          [](const auto& info) { return NameOf(info.param); });
 
-// More entities than a block of them, and more queries.
+// There are more entities than in a block, and more queries.
 TEST(ConveKernelBlocksTest, ManyBlocksAgreeWithTheReference) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll}) {
     KgeShape shape = SmallShape(ConveVariant::kDettmers, KgeModel::kConvE, DType::kF64);
@@ -301,7 +303,7 @@ TEST(ConveKernelBlocksTest, ManyBlocksAgreeWithTheReference) {
   }
 }
 
-// Matrix products are of one thread here: what is left are our own passes.
+// Matrix products use one thread here, so that only our own passes use several.
 TEST(ConveKernelThreadsTest, ThreadsGiveTheSameBits) {
   at::set_num_threads(1);
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin}) {
@@ -317,7 +319,7 @@ TEST(ConveKernelThreadsTest, ThreadsGiveTheSameBits) {
   }
 }
 
-// The mean of the images far from 0, as a trained bn0 can make it: variances are differences of products of patches.
+// The mean of the images is far from 0, as after a trained bn0; variances are then differences of large products.
 TEST(ConveKernelNormTest, StatisticsOfImagesFarFromZeroAreExact) {
   const KgeShape shape = SmallShape(ConveVariant::kDettmers, KgeModel::kConvE, DType::kF32);
   Tensor parameters = ParametersOf(shape);
@@ -330,7 +332,7 @@ TEST(ConveKernelNormTest, StatisticsOfImagesFarFromZeroAreExact) {
   ExpectSame(FromKernel(plain, parameters, batch.View(true)).statistics.bn1, expected.statistics.bn1, 1e-6);
 }
 
-// As PyTorch's batch_norm: the norm of one value is its bias, and there is no variance over n - 1.
+// As in PyTorch's batch_norm, the norm of a single value is its bias, and there is no variance over n - 1.
 TEST(ConveKernelNormTest, ABatchOfOneQuery) {
   const KgeShape shape = SmallShape(ConveVariant::kDettmers, KgeModel::kConvE, DType::kF64);
   const Tensor parameters = ParametersOf(shape);
@@ -356,7 +358,7 @@ INSTANTIATE_TEST_SUITE_P(Roundings, ConveKernelRoundingTest,
                            return info.param.factors == FactorRounding::kBf16 ? "Bf16" : "TwoParts";
                          });
 
-// Each gradient is a sum of many, whose rounding averages out.
+// Each gradient is a sum of many terms, whose rounding averages out.
 TEST_P(ConveKernelRoundingTest, IsCloseInTrainingAndExactInEvaluation) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneVsAll}) {
     KgeShape shape = SmallShape(ConveVariant::kDettmers, KgeModel::kConvE, DType::kF32);

@@ -1,5 +1,5 @@
-// What ConveKernel does with gradients beyond adding to them: it overwrites them, and hands parts over. Each against
-// the same gradient added to zeros, to the bit.
+// ConveKernel also overwrites gradients and passes parts to a sink. Both are compared with the same gradient added to
+// zeros, to the bit.
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +81,7 @@ Tensor NansLike(const Tensor& parameters) {
   return Tensor::Of(std::vector<float>(nans.begin(), nans.end()));
 }
 
-// Anything that the gradient held is gone, also without a query, and the rest is as ever: to the bit.
+// Old values of the gradient are overwritten, also without a query, and the result has the same bits as always.
 TEST_P(ConveKernelUseTest, OverwritesGradients) {
   const Tensor parameters = ParametersOf(shape_);
   ConveKernel kernel(shape_);
@@ -105,7 +105,7 @@ TEST_P(ConveKernelUseTest, OverwritesGradients) {
   }
 }
 
-// Spoils the parameters and the gradient of all that it takes: the task must not look there again.
+// Overwrites the parameters and the gradient of all that it takes: the task must not read them again.
 class SpoilingTaker : public GradientSink {
  public:
   SpoilingTaker(Tensor* parameters, Tensor* gradient)
@@ -128,14 +128,14 @@ class SpoilingTaker : public GradientSink {
   }
 
   std::vector<double> taken;
-  std::vector<char> was_taken;  // no bits, which threads would share
+  std::vector<char> was_taken;  // not bits, which threads would share
 
  private:
   Tensor* const parameters_;
   Tensor* const gradient_;
 };
 
-// What is handed over and what is left make up the gradient, to the bit. Rows of heads are left; many heads: all is.
+// Taken parts and the rest make up the gradient, to the bit. Rows of heads are in the rest; with many heads all is.
 TEST_P(ConveKernelUseTest, HandsOverWhatItNeedsNoMore) {
   ConveKernel kernel(shape_);
   const KgeShape::Offsets at = shape_.offsets();
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(All, ConveKernelUseTest,
                                            Case{KgeModel::kComplEx, kDettmers, KgeLoss::kKvsAll, DType::kF32}),
                          [](const auto& info) { return absl::StrCat(KgeModelName(info.param.model), info.index); });
 
-// Blocks of entities, of which the last is short, on one thread and more.
+// There are several blocks of entities, of which the last is short, and one thread or more.
 TEST(ConveKernelUseBlocksTest, HandsOverBlockAfterBlock) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll}) {
     KgeShape shape = SmallShape(kDettmers, KgeModel::kConvE, loss, DType::kF32);

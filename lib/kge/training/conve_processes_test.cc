@@ -1,4 +1,5 @@
-// ConveKernel with a batch spread over processes whose norms are synchronized, against one with the whole batch.
+// Compares ConveKernel in several processes, which share a batch and synchronize norms, with one that has the whole
+// batch.
 
 #include <algorithm>
 #include <condition_variable>
@@ -22,7 +23,7 @@
 namespace rutile {
 namespace {
 
-// Threads in place of processes: each leaves its values, the last to come adds them up in order of ranks.
+// Threads take the place of processes: each leaves its values, and the last to come adds them in order of ranks.
 class Meeting {
  public:
   explicit Meeting(int size) : values_(size) {}
@@ -106,7 +107,7 @@ TEST_P(ConveProcessesTest, SharesWithSynchronizedNormsAreTheWholeBatch) {
   const Tensor parameters = Tensor::Of<double>(InitialKgeParameters(shape, 3));
   const OwnedKgeBatch all = RandomKgeBatch(shape, 19, 3, 5);
   const Outcome expected = RunKernel(shape, parameters, all.View(/*training=*/true));
-  // Shares of other sizes, and one of nothing.
+  // Shares have different sizes, and some are empty.
   for (const std::vector<int64_t>& ends : {std::vector<int64_t>{19}, {7, 19}, {18, 18, 19}, {0, 19}}) {
     Meeting meeting(static_cast<int>(ends.size()));
     std::vector<Outcome> outcomes(ends.size());

@@ -1,4 +1,4 @@
-// ConveKernel whose model is spread over processes (here threads), against one process with all of it.
+// Compares ConveKernel with a model sharded over processes (here threads) with one process that has all of it.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ struct Outcome {
   BatchStatistics statistics;
 };
 
-// Puts what it takes where it belongs.
+// Collects the parts that it takes, and puts them into the gradient later.
 class Keeper : public GradientSink {
  public:
   void Take(int64_t begin, const Tensor& values) override {
@@ -63,7 +63,7 @@ struct How {
   int num_threads = 1;
 };
 
-// Of two batches, one after the other, where gradients are added.
+// Runs two batches one after the other if gradients are added.
 Outcome RunKernel(const KgeShape& shape, const std::vector<double>& values, const std::vector<KgeBatch>& batches,
                   const How& how, Exchange* exchange) {
   ThreadPool pool(how.num_threads);
@@ -85,7 +85,7 @@ Outcome RunKernel(const KgeShape& shape, const std::vector<double>& values, cons
   return outcome;
 }
 
-// Sums what nobody owns, takes the rest from its owner.
+// Sums the replicated parts, and takes the others from their owners.
 std::vector<double> WholeGradient(const std::vector<Outcome>& outcomes,
                                   const std::vector<std::vector<GradientRange>>& owned) {
   std::vector<double> whole(outcomes[0].gradient.size(), 0);
@@ -133,7 +133,7 @@ KgeShape SmallShape(KgeModel model, ConveVariant variant, KgeLoss loss, DType pr
   return shape;
 }
 
-// What a process does not own it does not have.
+// Replaces all that other processes own by NaN.
 std::vector<double> WithoutOthers(std::vector<double> values, const std::vector<std::vector<GradientRange>>& owned,
                                   int rank) {
   for (int other = 0; other < static_cast<int>(owned.size()); ++other) {
@@ -149,7 +149,7 @@ void ExpectShardsAreTheWhole(const KgeShape& shape, const std::vector<KgeBatch>&
   const std::vector<double> values = InitialKgeParameters(shape, 3);
   const Outcome expected = RunKernel(shape, values, batches, {}, nullptr);
   const double tolerance = shape.options.precision == DType::kF64 ? 1e-11 : 2e-5;
-  // Of seven processes some have no channel, and no relation.
+  // With seven processes some have no channel and no relation.
   for (const int size : {1, 2, 3, 7}) {
     SCOPED_TRACE(size);
     const std::vector<std::vector<GradientRange>> owned = OwnedParameters(shape, size);
@@ -185,7 +185,7 @@ TEST_P(ConveShardTest, PartsAreTheWhole) {
   ExpectShardsAreTheWhole(shape, {first.View(/*training=*/true), second.View(/*training=*/true)}, {});
 }
 
-// Three queries are few enough of 29 entities for rows to be handed over.
+// Three queries among 29 entities are few enough for rows to go to the sink.
 TEST_P(ConveShardTest, GradientsThatAreOverwrittenAndHandedOver) {
   const KgeShape shape = Shape();
   const OwnedKgeBatch batch = RandomKgeBatch(shape, 3, 3, 5);
@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ConveShardTest,
                                             ::testing::Values(KgeLoss::kOneToN, KgeLoss::kKvsAll),
                                             ::testing::Values(DType::kF64, DType::kF32)));
 
-// Validation goes on in each process by itself, with a model that is whole again.
+// Validation runs in each process by itself, with the whole model.
 TEST(ConveShardTest, EvaluatesAlone) {
   const KgeShape shape = SmallShape(KgeModel::kConvE, ConveVariant::kDettmers, KgeLoss::kOneToN, DType::kF64);
   const Tensor parameters = Tensor::Of<double>(InitialKgeParameters(shape, 3));

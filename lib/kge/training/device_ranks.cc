@@ -11,7 +11,7 @@
 namespace rutile {
 namespace {
 
-// Scores that are compared with targets at one time: each target has a copy of its row.
+// Scores that are compared with targets at once; each target has a copy of its row.
 constexpr int64_t kMostScores = 64 << 20;
 
 at::Tensor ToDevice(std::vector<int64_t>& index, const at::Tensor& like) {
@@ -36,7 +36,7 @@ std::vector<Rank> CountRanksOnDevice(const at::Tensor& scores, absl::Span<const 
   const auto num_targets = static_cast<int64_t>(target.size());
   const at::Tensor rows = ToDevice(target_row, scores), flat = scores.view({-1});
   const at::Tensor own = flat.index_select(0, ToDevice(target, scores)).unsqueeze(1);
-  // NaN is neither above nor as high as anything.
+  // NaN is neither above nor equal to any score.
   at::Tensor(flat).index_fill_(0, ToDevice(known, scores), std::numeric_limits<double>::quiet_NaN());
   const at::Tensor counts = at::empty({2, num_targets}, rows.options());
   const int64_t most = std::max<int64_t>(1, kMostScores / num_entities);

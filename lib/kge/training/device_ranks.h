@@ -1,4 +1,4 @@
-// Filtered ranks of targets, counted where scores are: on a GPU, by LibTorch's operations.
+// Counts filtered ranks of targets on the device of the scores, a GPU, by LibTorch's operations.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_DEVICE_RANKS_H_
 #define RUTILE_LIB_KGE_TRAINING_DEVICE_RANKS_H_
@@ -13,8 +13,8 @@
 
 namespace rutile {
 
-// As CountRanks. scores: [B, entities], contiguous, F32 or F64; overwritten. row: [Q], of the scores of each query, no
-// two the same.
+// Does what CountRanks does. scores: [B, entities], contiguous, F32 or F64; overwritten. row: [Q], each query's row of
+// the scores, no two the same.
 std::vector<Rank> CountRanksOnDevice(const at::Tensor& scores, absl::Span<const int64_t> row,
                                      absl::Span<const RankingQuery> queries);
 

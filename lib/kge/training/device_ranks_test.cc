@@ -13,7 +13,8 @@
 namespace rutile {
 namespace {
 
-// Against our own counts: ties (small integers), targets that are known and others, several of a query, none, NaN.
+// Compares with our own counts: ties (small integers), targets that are known and others, several targets of a query,
+// none, NaN.
 template <typename T>
 void Compare(int64_t num_entities, bool with_nan) {
   constexpr int64_t kDim = 3;

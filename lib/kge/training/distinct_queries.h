@@ -1,4 +1,4 @@
-// The queries of a batch that differ: those that several examples share are ranked once.
+// The distinct queries of an evaluation batch, so that a query that several examples share is ranked once.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_DISTINCT_QUERIES_H_
 #define RUTILE_LIB_KGE_TRAINING_DISTINCT_QUERIES_H_
@@ -12,18 +12,18 @@
 
 namespace rutile {
 
-// Each with what all examples that ask it want ranked.
+// Distinct queries, each with the targets of all examples that share it.
 struct DistinctQueries {
   std::vector<int32_t> head, relation;
-  std::vector<int64_t> row;  // in the batch, of one of these examples
+  std::vector<int64_t> row;  // row in the batch of one of these examples
   std::vector<std::vector<int32_t>> targets;
   std::vector<absl::Span<const int32_t>> known;
 
-  // For rank_counts.h; refers to this.
+  // Returns them for rank_counts.h; they refer to this object.
   std::vector<RankingQuery> Queries() const;
 };
 
-// Of an evaluation batch of KgeExamples::FillBatch, which must outlive them.
+// Finds the distinct queries of an evaluation batch of KgeExamples::FillBatch, which must outlive them.
 DistinctQueries FindDistinct(const NamedTensors& batch);
 
 }  // namespace rutile

@@ -12,11 +12,11 @@
 namespace rutile {
 namespace {
 
-// Queries whose losses one thread takes at a time.
+// Queries whose losses one thread computes at a time.
 constexpr int64_t kPiece = 64;
-// Between rows of scores, which else lie 2 KB apart and push each other out of the first cache.
+// Numbers between rows of scores, which would otherwise be 2 KB apart and evict each other from the first-level cache.
 constexpr int64_t kGap = 16;
-// Lanes at most, as threads that they are for, and bytes of all their d_v.
+// The most stripes, which is the most threads that can share the work, and the most bytes of all their d_v.
 constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
 
 }  // namespace
@@ -82,7 +82,8 @@ void EntityScores<T>::AddLanes(int64_t queries, T* d_v) {
   });
 }
 
-// Each piece of queries has its own sums over queries, added in order: any number of threads gives the same bits.
+// Each piece of queries has its own sums over queries, added in order, so that any number of threads gives the same
+// bits.
 template <typename T>
 void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t first_query, int64_t queries,
                                   ScoreBlock<T> block, Stripe* stripe, Worker* worker) {
@@ -163,7 +164,7 @@ void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arra
   }
 }
 
-// A matrix product for the scores, twice where a softmax needs their sum first, and two for the gradients.
+// Counts a matrix product for the scores, twice if a softmax needs their sum first, and two for the gradients.
 template <typename T>
 void EntityScores<T>::CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const {
   const int64_t scores = gradients && IsSoftmaxLoss(shape_.options.loss) ? 2 : 1;
@@ -176,12 +177,12 @@ void EntityScores<T>::CountScores(const ProfileScope& scope, int64_t queries, bo
 
 template <typename T>
 void EntityScores<T>::JoinProcesses() {
-  // Each fills its own part of an array of zeros, whose sum has all.
+  // Each process fills its own part of an array of zeros, so that the sum has all parts.
   const int64_t n = static_cast<int64_t>(states_.size());
   std::vector<double> parts(shard_->num_ranks() * n * 3, 0);
   for (int64_t q = 0; q < n; ++q) {
     double* const part = parts.data() + (shard_->rank() * n + q) * 3;
-    // Of no entity the maximum is not finite.
+    // The maximum over no entities is not finite.
     if (states_[q].sum == 0) continue;
     part[0] = states_[q].max, part[1] = states_[q].sum, part[2] = states_[q].label;
   }

@@ -1,9 +1,9 @@
-// Scores of queries with all entities, their loss, and its gradients, a block of both at a time: no array of
-// [queries, entities] exists, and each row of the table and of its gradient is read and written once.
+// Scores of queries with all entities, their loss, and its gradients, a block of both at a time: no array of [queries,
+// entities] exists, and each row of the table and of its gradient is read and written once.
 //
-// Blocks of entities that follow each other are a lane, with a sum of its own of all that blocks add to; sums of lanes
-// are added up in order. Threads take whole lanes; where there is one lane, or rows must be told of in order, all
-// threads share each product. Lanes follow from sizes alone, so that any number of threads gives the same bits.
+// Consecutive blocks of entities form a stripe with its own partial sums; the sums of stripes are added in order. A
+// thread takes whole stripes; if there is only one stripe, or finished rows must be reported in order, all threads
+// share each product. Stripes depend only on sizes, so any number of threads gives the same bits.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_ENTITY_SCORES_H_
 #define RUTILE_LIB_KGE_TRAINING_ENTITY_SCORES_H_
@@ -26,7 +26,7 @@
 
 namespace rutile {
 
-// Arrays of the caller. Gradients are null where the loss alone is wanted.
+// The caller's arrays. Gradients are null if only the loss is wanted.
 template <typename T>
 struct EntityArrays {
   const T* v = nullptr;         // [B, d]
@@ -35,42 +35,45 @@ struct EntityArrays {
   T* d_entities = nullptr;      // [N, d]
   T* d_bias = nullptr;          // [N]; null where bias is
   T* d_v = nullptr;             // [B, d] overwritten
-  bool add = true;              // to d_entities and d_bias; false: they are overwritten
-  // d_entities and d_bias exist block by block, and are told to be finished: these two are not looked at. Without
-  // `add`.
+  bool add = true;              // add to d_entities and d_bias; false: overwrite them
+  // If true, d_entities and d_bias are computed in the memory of a block and only passed to `finished`: the two arrays
+  // above are not used. Needs add = false.
   bool hand_over = false;
 };
 
-// Rows of d_entities and d_bias that will not be touched again. The tensors hold these rows alone, and are there with
-// hand_over; d_bias is nullptr where there is none.
+// Rows of d_entities and d_bias that are final. The tensors hold these rows alone, and are set only with hand_over;
+// d_bias is nullptr if there is no bias.
 struct FinishedRows {
   int64_t begin, end;
   const Tensor *d_entities = nullptr, *d_bias = nullptr;
 };
 
 template <typename T>
+// Computes losses and gradients of batches of hidden vectors v [B, d] against the table of entities.
 class EntityScores {
  public:
-  // Sizes of a block, whose scores fill 1 MB at most: halves and doubles change less than the measurement's noise.
+  // Sizes of a block, whose scores fill 1 MB at most. Half or twice the size changes the time by less than the noise.
   static constexpr int64_t kEntities = 512;
   static constexpr int64_t kQueries = 512;
 
-  // factors: of matrix products, in training.
+  // pool may be null, for one thread. factors: how factors of matrix products are rounded in training.
   EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors);
 
-  // From now on AddLosses is called in all processes, with the same queries: it reads the rows of its entities alone,
-  // makes their gradients, and d_v and the loss are parts of sums over all processes. nullptr: all is done here.
+  // From now on AddLosses is called in all processes with the same queries: each reads the rows of its own entities and
+  // computes their gradients; d_v and the loss are addends of sums over all processes. nullptr: this process has all
+  // entities.
   void SetShard(KgeShard* shard) { shard_ = shard; }
 
-  // Sum over the batch of each query's loss, and its gradients. Of a batch without queries nothing is overwritten.
-  // finished: called for each block; in ascending order, and with hand_over in any, by several threads. May be empty.
+  // Returns the sum of the batch's losses, and computes their gradients. A batch without queries overwrites nothing. If
+  // `finished` is given, it is called for each block: in ascending order, or with hand_over in any order by several
+  // threads.
   double AddLosses(const KgeBatch& batch, const EntityArrays<T>& arrays,
                    const std::function<void(const FinishedRows&)>& finished = nullptr);
 
  private:
   enum class Sweep { kSums, kGradients, kCrossEntropy };
 
-  // What blocks of a lane add to.
+  // The partial sums of a stripe.
   struct Stripe {
     int64_t begin, end;                // entities
     std::vector<double> losses;        // [B]
@@ -78,7 +81,7 @@ class EntityScores {
     T* d_v = nullptr;                  // [B, d]
     Tensor d_v_memory;
   };
-  // Of a thread that works alone, or of all that share the work.
+  // What one thread that works alone, or all threads that share a product, work with.
   struct Worker {
     Worker(ThreadPool* threads, FactorRounding factors) : pool(threads), products(factors, threads) {}
     ThreadPool* pool;
@@ -91,7 +94,7 @@ class EntityScores {
   }
   void SetLabels(const KgeBatch& batch);
   void SetLanes(int64_t queries, T* d_v);
-  // states_ of all entities: of lanes, and of processes.
+  // Sum the softmax states over stripes, and over processes, into states_.
   void JoinLanes();
   void JoinProcesses();
   void AddLanes(int64_t queries, T* d_v);
@@ -109,9 +112,9 @@ class EntityScores {
   std::vector<double> base_, extra_;  // [B]
   std::vector<SoftmaxState> states_;  // [B]
   std::vector<Stripe> stripes_;
-  size_t num_stripes_ = 0;  // of this call; others keep their memory
+  size_t num_stripes_ = 0;  // stripes of this call; later ones keep their memory
   Worker together_;
-  std::vector<std::unique_ptr<Worker>> alone_;  // of each thread; of one thread none
+  std::vector<std::unique_ptr<Worker>> alone_;  // one for each thread; empty if there is only one thread
 };
 
 extern template class EntityScores<float>;

@@ -28,7 +28,7 @@ std::vector<double> Values(int64_t n, const char* purpose) {
   return values;
 }
 
-// The definition, with all scores at once.
+// Computes by the definition, with all scores at once.
 Result Dense(const KgeShape& shape, const KgeBatch& batch, const std::vector<double>& v,
              const std::vector<double>& entities, const std::vector<double>& bias) {
   const int64_t n = shape.num_entities, d = shape.dim();
@@ -65,7 +65,7 @@ Result Dense(const KgeShape& shape, const KgeBatch& batch, const std::vector<dou
   return result;
 }
 
-// One block and several, of entities and of queries.
+// There are one or several blocks of entities and of queries.
 TEST(EntityScoresTest, AgreesWithAllScoresAtOnce) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
     for (const auto& [queries, entities] : {std::pair<int64_t, int64_t>{5, 17}, {70, 1300}, {1100, 530}}) {

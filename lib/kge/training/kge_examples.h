@@ -1,9 +1,9 @@
-// What an embedding model learns from and is judged by: queries with numbers, and batches of them.
+// Numbered examples of a knowledge graph, from which embedding models learn and are evaluated, and batches of them.
 //
-// Examples are numbered: the training examples first (keys (head, relation) of the training triples, in the order of
-// KnownTails, or triples, then their inverses, as the loss wants), then validation queries, then test queries. A triple
-// of these has one query for each direction: 2 i asks for the tail of triple i, 2 i + 1 for its head, as the tail of
-// (tail, inverse relation); without inverse relations it has one, i.
+// Training examples come first (keys (head, relation) of the training triples, in the order of KnownTails, or triples,
+// then their inverses, as the loss wants), then validation queries, then test queries. A validation or test triple has
+// one query for each direction: 2 i asks for the tail of triple i, 2 i + 1 for its head, as the tail of (tail, inverse
+// relation); without inverse relations it has one query, i.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_KGE_EXAMPLES_H_
 #define RUTILE_LIB_KGE_TRAINING_KGE_EXAMPLES_H_
@@ -21,37 +21,38 @@
 
 namespace rutile {
 
-// Thread-safe once made.
+// The examples of one graph and loss. Thread-safe after construction.
 class KgeExamples {
  public:
-  // known: of train, valid and test.
+  // known: the known tails of train, valid and test together.
   KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known, KgeLoss loss);
 
   int64_t num_train() const { return num_train_; }
   int64_t num_valid() const { return num_valid_; }
   int64_t num_test() const { return num_test_; }
   int64_t size() const { return num_train_ + num_valid_ + num_test_; }
-  // Their numbers; queries that ask the same stand together, so that a batch scores them once.
+  // Return the examples' numbers; equal queries are neighbors, so that a batch scores them once.
   std::vector<int64_t> TrainExamples() const;
   std::vector<int64_t> ValidExamples() const { return QueriesByKey(num_train_, num_valid_); }
   std::vector<int64_t> TestExamples() const { return QueriesByKey(num_train_ + num_valid_, num_test_); }
 
   struct Query {
     int32_t head = 0, relation = 0;
-    int32_t tail = -1;  // -1: a key, all of whose training tails are asked for
+    int32_t tail = -1;  // -1: a key, which asks for all its training tails
   };
   Query At(int64_t example) const;
 
-  // The tails that the loss calls true, ascending: of training examples the key's training tails, or the triple's own;
-  // of a validation query for a loss over keys all tails in train and valid, of a test query those in train, valid and
-  // test; else the triple's own. `own` is scratch space.
+  // Returns the tails that are true for the loss, ascending. For a training example these are the key's training tails,
+  // or the triple's own. If the loss is over keys, they are all tails in train and valid for a validation query, and in
+  // train, valid and test for a test query; else the triple's own. `own` is scratch space.
   absl::Span<const int32_t> Positives(int64_t example, std::vector<int32_t>* own) const;
-  // All tails that are known of the query's head and relation, for filtering.
+  // Returns all known tails of the query's head and relation, for filtering.
   absl::Span<const int32_t> Known(int64_t example) const;
 
-  // Tensors: head i32 [B], relation i32 [B], example i64 [B], positive_offset i64 [B + 1], positive i32, epoch i64 [1].
-  // For an evaluation, epoch is -1 and there are also target_offset i64 [B + 1] and target i32 (who is ranked),
-  // known_offset i64 [B + 1] and known i32 (who is left out). Memory is reused where it suffices.
+  // Fills a batch with the tensors head i32 [B], relation i32 [B], example i64 [B], positive_offset i64 [B + 1],
+  // positive i32, epoch i64 [1]. For an evaluation, epoch is -1 and there are also target_offset i64 [B + 1] and target
+  // i32 (entities to rank), known_offset i64 [B + 1] and known i32 (entities to filter). Memory is reused if it is
+  // large enough.
   void FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch) const;
 
  private:
@@ -62,14 +63,14 @@ class KgeExamples {
   const std::shared_ptr<const KnownTails> known_;
   const bool keys_;
   const int64_t directions_;  // 1, or 2 with inverse relations
-  KnownTails train_tails_;    // where the loss is over keys
-  KnownTails valid_tails_;    // likewise
+  KnownTails train_tails_;    // used if the loss is over keys
+  KnownTails valid_tails_;    // used if the loss is over keys
   int64_t num_train_ = 0, num_valid_ = 0, num_test_ = 0;
 };
 
-// The arrays of a batch that FillBatch made.
+// Returns views of the arrays of a batch that FillBatch made.
 KgeBatch ViewKgeBatch(const NamedTensors& batch);
-// Whether it was made for an evaluation.
+// True if the batch was made for an evaluation.
 inline bool IsEvaluation(const NamedTensors& batch) { return batch.At("epoch").values<int64_t>()[0] < 0; }
 
 }  // namespace rutile

@@ -97,7 +97,7 @@ TEST(FillBatchTest, OfTrainingHasWhatIsLearned) {
   EXPECT_EQ(view.epoch, 7);
   EXPECT_TRUE(view.training);
   EXPECT_FALSE(batch.Has("target"));
-  // A smaller batch in the same memory.
+  // A smaller batch reuses the memory.
   const void* const memory = batch.At("head").data();
   examples.FillBatch({1}, /*epoch=*/8, &batch);
   EXPECT_EQ(batch.At("head").data(), memory);

@@ -29,8 +29,8 @@ at::ScalarType ProductType(const at::Tensor& parameters, MixedPrecision mixed) {
   LOG(FATAL) << "no such precision: " << static_cast<int>(mixed);
 }
 
-// Parameters by name. They are split once: the gradient of one split is one copy, while that of each narrow() is an
-// array of all parameters.
+// The parameters by name. They are split once, since the gradient of one split is one copy, while that of each narrow()
+// is an array of all parameters.
 class Parts {
  public:
   Parts(const KgeShape& shape, const at::Tensor& parameters) : slices_(shape.Slices()) {
@@ -42,7 +42,7 @@ class Parts {
     parts_ = parameters.split_with_sizes(sizes);
   }
 
-  // Undefined when the model has none of it.
+  // Returns an undefined tensor if the model does not have the parameter.
   at::Tensor operator[](absl::string_view name) const {
     for (size_t s = 0; s < slices_.size(); ++s) {
       if (slices_[s].name == name) return parts_[s].view(slices_[s].shape);
@@ -67,7 +67,7 @@ at::Tensor Index(absl::Span<const T> values, const at::Tensor& like) {
   return index.to(like.device());
 }
 
-// [B, n] scales; undefined where nothing is dropped.
+// Returns scales [B, n]; undefined if nothing is dropped.
 at::Tensor DropoutScales(const KgeShape& shape, const KgeBatch& batch, DropoutLayer layer, double rate, int64_t n,
                          const at::Tensor& like) {
   if (!batch.training || rate == 0) return at::Tensor();
@@ -85,7 +85,7 @@ at::Tensor Drop(const at::Tensor& x, const at::Tensor& scales) {
                                                                     : scales.view_as(x));
 }
 
-// The layers of ConvE, from what is stacked to v.
+// ConvE's layers from the embeddings to v.
 class Conve {
  public:
   Conve(const KgeShape& shape, const Parts& parts, const KgeBatch& batch, at::ScalarType product_type)
@@ -124,7 +124,7 @@ class Conve {
     const at::Tensor weight = parts_[absl::StrCat(name, ".weight")], bias = parts_[absl::StrCat(name, ".bias")];
     at::Tensor mean = parts_[absl::StrCat(name, ".running_mean")].detach();
     at::Tensor variance = parts_[absl::StrCat(name, ".running_var")].detach();
-    // With momentum 1 LibTorch leaves the batch's own statistics.
+    // With momentum 1, LibTorch's running statistics become the batch's own.
     if (batch_.training) {
       mean = at::zeros_like(mean);
       variance = at::ones_like(variance);

@@ -1,6 +1,6 @@
-// Embedding models and their losses in LibTorch's operations, differentiable: what the kernels must agree with.
+// Embedding models and their losses in LibTorch's operations, differentiable. They define what the kernels compute.
 //
-// Dense: scores and labels are [B, N]. All is on the parameters' device and in their type.
+// Scores and labels are dense, [B, N]. All is on the parameters' device and in their type.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_KGE_REFERENCE_H_
 #define RUTILE_LIB_KGE_TRAINING_KGE_REFERENCE_H_
@@ -14,25 +14,27 @@
 
 namespace rutile {
 
+// Hidden vectors of a batch, and the statistics of its norms.
 struct KgeHidden {
   at::Tensor v;                // [B, d]
-  BatchStatistics statistics;  // training alone; a norm that saw one value (bn2, in a batch of one query) has none
+  BatchStatistics statistics;  // only in training; a norm that saw a single value (bn2, in a batch of one query) has
+                               // none
 };
 
-// v of each query. parameters: flat, a leaf or computed; running statistics are constants. mixed: the type in which
-// conv and fc multiply (their sums go on in the parameters' type).
+// Computes v of each query. parameters: flat, a leaf or computed; running statistics are constants. mixed: the type of
+// conv's and fc's factors (their results have the parameters' type).
 //
-// Dropout masks, all of FillDropout(options.seed, epoch, example, layer): kInput of 2 d elements, in the order of the
+// Dropout masks are FillDropout(options.seed, epoch, example, layer): kInput of 2 d elements, in the order of the
 // stacked image (libkge, DistMult, ComplEx: of e_h, then of w_r); kFeatureMap of C; kOutput of d.
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
                           MixedPrecision mixed = MixedPrecision::kNone);
 
-// [B, N] = v E^T + b, as logits.
+// Returns the logits v E^T + b, [B, N].
 at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v,
                            MixedPrecision mixed = MixedPrecision::kNone);
 
-// [B] of scores [B, N]: the mean over entities of the binary cross-entropy with logits, or the cross-entropy of the
-// softmax over entities, with the labels of kge_labels.h.
+// Returns the losses [B] of scores [B, N]: the mean over entities of the binary cross-entropy with logits, or the
+// cross-entropy of the softmax over entities, with the labels of kge_labels.h.
 at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch);
 
 }  // namespace rutile

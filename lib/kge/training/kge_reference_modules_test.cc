@@ -1,4 +1,4 @@
-// The reference against LibTorch's own modules, for what the golden values leave out: variant libkge, the softmax
+// Compares the reference with LibTorch's own modules for what the golden values leave out: variant libkge, the softmax
 // losses, the other models, dropout.
 
 #include <torch/csrc/autograd/autograd.h>
@@ -66,7 +66,7 @@ at::Tensor Mask(const KgeShape& shape, const KgeBatch& batch, DropoutLayer layer
 
 double MaxDifference(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
 
-// LibKGE's ConvE of torch modules, masks multiplied in.
+// LibKGE's ConvE of torch modules, with masks multiplied in.
 struct LibkgeModule {
   explicit LibkgeModule(const KgeShape& shape)
       : conv(nn::Conv2dOptions(1, shape.options.output_channels,
@@ -139,7 +139,7 @@ TEST(LibkgeTest, AgreesWithModules) {
   }
 }
 
-// Where the masks act: before or after bn0. Two passes of the same batch norm of LibTorch on masked inputs.
+// Masks act before or after bn0; compared with LibTorch's batch norm on masked inputs.
 TEST(DropoutTest, DettmersDropsAfterTheInputNormAndTiepinBefore) {
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin}) {
     const KgeShape shape = SmallShape(variant);

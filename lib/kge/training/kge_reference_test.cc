@@ -1,4 +1,4 @@
-// Golden values of testdata/kg: made by another program, in fp64, without dropout.
+// Compares with golden values of testdata/kg, made by another program in fp64 without dropout.
 
 #include "lib/kge/training/kge_reference.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 double Largest(const at::Tensor& x) { return x.abs().max().item<double>(); }
 
-// fp64: 1e-12; fp32: 1e-5 of the largest element, or of `scale`.
+// The tolerance is 1e-12 in fp64 and 1e-5 in fp32, of the largest element or of `scale`.
 void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, const std::string& what, double scale = 0) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
   if (scale == 0) scale = Largest(expected);
@@ -42,7 +42,7 @@ class GoldenTest : public ::testing::TestWithParam<Case> {
   at::Tensor Parameters(const std::string& prefix = "param.") const {
     return ToTorch(golden_.Flat(prefix)).to(GetParam().type);
   }
-  // Mean over the batch.
+  // Returns the mean over the batch.
   at::Tensor Loss(const at::Tensor& parameters, const OwnedKgeBatch& batch, bool training,
                   BatchStatistics* statistics = nullptr) const {
     const KgeBatch view = batch.View(training);
@@ -89,7 +89,7 @@ TEST_P(GoldenTest, Losses) {
   }
 }
 
-// A bias that a batch norm follows, if only after linear layers, has no gradient in training: what there is is
+// True for biases that a batch norm follows, if only after linear layers: they have no gradient in training but
 // rounding.
 bool HasNoGradient(const ParameterSlice& slice, bool training) {
   return slice.buffer ||
@@ -120,7 +120,7 @@ TEST_P(GoldenTest, Gradients) {
   }
 }
 
-// softplus(-score) of the triple's own tail: the loss that TracIn looks at.
+// The loss softplus(-score) of the triple's own tail is the one that TracIn uses.
 TEST_P(GoldenTest, GradientOfOneScore) {
   const OwnedKgeBatch batch = golden_.Batch(true);
   for (const bool training : {false, true}) {

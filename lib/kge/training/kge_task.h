@@ -1,11 +1,21 @@
-// Learning embeddings of a knowledge graph: the Task behind `train` for triples.
+// The Task of learning embeddings of a knowledge graph, which `train` runs for triples.
 //
-// One term: the loss of an example (kge_options.h), one count each; the loss is its mean. Validation and test queries
-// are ranked, filtered by train, valid and test, ties realistic.
+// There is one term, the loss of an example (kge_options.h) with a count of one; the loss is its mean. Validation and
+// test queries are ranked, filtered by train, valid and test, with realistic ties.
 //
-// Batch norms make an example's loss depend on its batch: gradients of two batches that are accumulated are not those
-// of the one large batch, as in PyTorch. Running statistics are buffers among the parameters: what gradients were taken
-// of moves them in FinishStep, batch after batch.
+// Batch norms make an example's loss depend on its batch, so accumulated gradients of two batches are not those of one
+// large batch, as in PyTorch. Running statistics are buffers among the parameters: FinishStep moves them by the
+// statistics of each batch that gradients were computed of, in order.
+//
+//   ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
+//                    KgeTask::Create(graph, /*known=*/nullptr, options, /*num_threads=*/8));
+//   Tensor parameters = task->InitialParameters(/*seed=*/1);
+//   task->StartEpoch(0, /*training=*/true);
+//   NamedTensors batch;
+//   RETURN_IF_ERROR(task->MakeBatch({0, 1, 2}, &batch));
+//   std::vector<Tensor> gradients = {Tensor::Zeros(task->parameter_dtype(), {task->num_parameters()})};
+//   TermSums sums(1);
+//   RETURN_IF_ERROR(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums));
 
 #ifndef RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
 #define RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
@@ -38,23 +48,25 @@
 
 namespace rutile {
 
+// Training and evaluation of one model on one graph, by ConveKernel.
 class KgeTask : public Task {
  public:
-  // known: of train, valid and test; null: built here. num_threads: results do not depend on it, but for what
-  // LibTorch's matrix products do. factors: how the kernel rounds those of matrix products in training; for fp32
-  // parameters. INVALID_ARGUMENT: CheckKgeOptions; fewer than 2 entities; rounding with fp64.
+  // known: the known tails of train, valid and test together; null: they are found here. num_threads: results do not
+  // depend on it, except where LibTorch's matrix products do. factors: how the kernel rounds factors of matrix products
+  // in training, for fp32 parameters. INVALID_ARGUMENT: errors of CheckKgeOptions; fewer than 2 entities; rounding with
+  // fp64.
   static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads,
                                                          FactorRounding factors = FactorRounding::kNone);
   ~KgeTask() override;
 
-  // ConvE: batch norms see the batches of all processes from now on, as one process with all examples would. All
+  // From now on ConvE's batch norms use the batches of all processes, as one process with all examples would. All
   // processes must then call AccumulateGradients for each training batch.
   void SynchronizeNorms(BatchSum sum);
   bool SynchronizesBatches() const override { return meets_in_batches_; }
 
-  // Rows of embeddings, channels and columns of fc: kge_shard.h.
+  // Shards rows of embeddings, channels and columns of fc (kge_shard.h).
   absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override;
 
   const KgeShape& shape() const { return shape_; }
@@ -62,13 +74,13 @@ class KgeTask : public Task {
 
   int64_t num_examples() const override { return examples_.size(); }
   double ExampleCost(int64_t example) const override { return 1; }
-  // The tensors of KgeExamples::FillBatch.
+  // Fills the tensors of KgeExamples::FillBatch.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
   void StartEpoch(int64_t epoch, bool training) override { epoch_ = training ? epoch : -1; }
 
-  // Nothing but what the buffers will be set from; that is forgotten.
+  // Drops the batch statistics that FinishStep would use; the task has no other state.
   absl::Status SetState(const NamedTensors& state) override;
-  // The options, and which triples these are.
+  // Returns the options, and the hash of the triples.
   std::map<std::string, std::string> ResumeConfig() const override { return config_; }
 
   DType parameter_dtype() const override { return shape_.options.precision; }
@@ -78,13 +90,13 @@ class KgeTask : public Task {
   std::vector<LossTerm> terms() const override;
   Loss CombineTerms(const TermSums& sums) const override;
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
-  // Training batches move the running statistics, as in AccumulateGradients.
+  // Training batches move the running statistics, as those of AccumulateGradients do.
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                          const EagerOptions& eager) const override;
-  // All but TorchScript.
+  // Supports all but TorchScript.
   absl::Status CheckEager(const EagerOptions& eager) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // Through ConveKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  // Computed by ConveKernel with num_threads threads. One thread at a time may call this and Evaluate.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
   std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
@@ -95,18 +107,18 @@ class KgeTask : public Task {
   int num_metric_sums() const override { return kNumMetricSums; }
   absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                         absl::Span<double> metric_sums) override;
-  // Scores of a whole batch are there at one time, [B, entities].
+  // EvaluateEager stores the scores of a whole batch, [B, entities].
   bool EvaluatesOnDevices() const override { return true; }
   void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                      absl::Span<double> metric_sums) const override;
-  // mrr, mr, hits@1, hits@3, hits@10: of realistic filtered ranks, over all that was ranked; no units.
+  // Returns mrr, mr, hits@1, hits@3 and hits@10 of realistic filtered ranks over all ranked queries, without units.
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
   ThreadPool* Threads() override { return &pool_; }
   absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override;
 
  private:
-  // Sums of 1/rank, rank, hits at 1, 3 and 10, and how many.
+  // The sums of 1/rank, rank, hits at 1, 3 and 10, and the number of ranks.
   static constexpr int kNumMetricSums = 6;
 
   KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
@@ -120,10 +132,11 @@ class KgeTask : public Task {
   const std::map<std::string, std::string> config_;
   ThreadPool pool_;
   ConveKernel kernel_;
-  Tensor hidden_;  // [Q, d] of the queries that are ranked
+  Tensor hidden_;  // [Q, d] hidden vectors of the ranked queries
   int64_t epoch_ = -1;
   bool meets_in_batches_ = false;
-  // Of the batches since FinishStep. The eager path, which knows only a constant task, adds to it too; one thread.
+  // Statistics of the batches since FinishStep. The eager path, which has only a const task, adds to it too; one
+  // thread.
   mutable std::vector<BatchStatistics> seen_;
 };
 

@@ -1,5 +1,5 @@
-// What KgeTask leaves to LibTorch: the definition of its loss. A file of its own, so that LibTorch is included in one
-// place only.
+// The methods of KgeTask that use LibTorch, which define its loss. They have a file of their own, so that only this one
+// includes LibTorch.
 
 #include <ATen/ATen.h>
 
@@ -14,7 +14,7 @@
 namespace rutile {
 namespace {
 
-// [B, 1]
+// Returns the losses [B, 1].
 at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const NamedTensors& batch, MixedPrecision mixed,
                   BatchStatistics* statistics) {
   const KgeBatch view = ViewKgeBatch(batch);

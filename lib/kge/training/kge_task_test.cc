@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A ring of 9 entities: next, and next but one.
+// A ring of 9 entities with the relations next, and next but one.
 std::shared_ptr<const KnowledgeGraph> Ring() {
   auto graph = std::make_shared<KnowledgeGraph>();
   for (int e = 0; e < 9; ++e) graph->entities.push_back(absl::StrCat("e", e));
@@ -59,7 +59,7 @@ NamedTensors Batch(KgeTask& task, const std::vector<int64_t>& examples, int64_t 
   return batch;
 }
 
-// By LibTorch's operations, as on a GPU: loss, and ranks to the last.
+// Evaluates by LibTorch's operations, as on a GPU, the loss and all ranks.
 TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
     for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll, KgeLoss::kOneVsAll}) {
@@ -117,7 +117,7 @@ TEST(KgeTaskTest, LossIsTheMeanAndAFunctionOfTheBatchAlone) {
   const Loss loss = task->CombineTerms(first);
   EXPECT_DOUBLE_EQ(loss.value, first.sum[0] / 3);
   EXPECT_DOUBLE_EQ(loss.weight[0], 1.0 / 3);
-  // Other masks in another epoch.
+  // Another epoch has other masks.
   const NamedTensors later = Batch(*task, {1, 2, 3}, 1, true);
   TermSums sums(1);
   std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF64, parameters.shape())};
@@ -160,7 +160,7 @@ TEST(KgeTaskTest, FinishStepMovesRunningStatisticsOncePerBatch) {
     EXPECT_NEAR(both[k], 0.9 * first[k] + (second[k] - 0.9 * start[k]), 1e-14);
     EXPECT_NE(first[k], start[k]);
   }
-  // What is forgotten does not move anything; neither does an evaluation.
+  // Neither statistics that are dropped nor an evaluation move the running statistics.
   TermSums sums(1);
   std::vector<Tensor> gradients = {Tensor::Zeros(DType::kF64, initial.shape())};
   ASSERT_TRUE(task->AccumulateGradients(initial, one, absl::MakeSpan(gradients), &sums).ok());
@@ -174,7 +174,7 @@ TEST(KgeTaskTest, FinishStepMovesRunningStatisticsOncePerBatch) {
   EXPECT_EQ(Buffers(*task, parameters), start);
 }
 
-// A model made by hand: DistMult in one dimension, scores are e_h w_r e_t.
+// A model made by hand, DistMult in one dimension, whose scores are e_h w_r e_t.
 TEST(KgeTaskTest, EvaluateRanksFilteredWithRealisticTies) {
   KgeOptions options = Options(KgeModel::kDistMult);
   options.embedding_dim = 1;

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// y = gain x + shift.
+// The linear function y = gain x + shift.
 struct Line {
   double gain = 1, shift = 0;
 };
@@ -60,7 +60,7 @@ class Model {
   const T* Entity(int32_t id) const { return p_.data() + at_.entity + id * shape_.dim(); }
   const T* Relation(int32_t id) const { return p_.data() + at_.relation + id * shape_.dim(); }
 
-  // Of element i of a norm whose parameters begin there; weight -1: not affine.
+  // Returns the linear function of element i of a norm whose parameters begin at these offsets; weight -1: not affine.
   Line Norm(int64_t weight, int64_t bias, int64_t mean, int64_t variance, int64_t i) const {
     const double deviation = std::sqrt(static_cast<double>(p_[variance + i]) + kBatchNormEpsilon);
     const double gain = (weight < 0 ? 1.0 : static_cast<double>(p_[weight + i])) / deviation;
@@ -100,7 +100,7 @@ class Model {
     PackPanels(weight.data(), shape_.dim(), features, fc_panels_.data());
   }
 
-  // The stacked image of a query, after bn0.
+  // Computes the stacked image of a query, after bn0.
   void Stack(const T* head, const T* relation, T* image) const {
     const int64_t height = shape_.options.embedding_height, width = shape_.options.embedding_width;
     const int64_t stride = shape_.image_width();
@@ -114,7 +114,7 @@ class Model {
     }
   }
 
-  // A tile of queries at a time, whose maps stay in the second cache.
+  // Computes a tile of queries at a time, whose maps stay in the second-level cache.
   void Conve(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) {
     const int64_t features = shape_.num_features(), dim = shape_.dim(), tile = TileQueries<T>();
     const int64_t padded = static_cast<int64_t>(fc_bias_.size());
@@ -165,9 +165,10 @@ class Model {
   ThreadPool pool_;
   Line input_;
   ConvShape conv_;
-  // With the norms folded in; fc as panels of its outputs (score_kernel.h), the bias padded likewise.
+  // Weights with the norms folded in; fc is stored as panels of its outputs (score_kernel.h), with its bias padded
+  // likewise.
   std::vector<T> conv_weight_, conv_bias_, fc_panels_, fc_bias_;
-  std::vector<Scratch> scratch_;  // of each thread
+  std::vector<Scratch> scratch_;  // one for each thread
 };
 
 template <typename T>

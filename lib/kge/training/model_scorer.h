@@ -1,7 +1,7 @@
 // Hidden vectors of a trained model for ranking and prediction, without LibTorch.
 //
-// With running statistics a norm is a line, which is folded into the weights before it: bn1 into conv, bn2 into fc. The
-// result does not depend on the number of threads, nor a query's vector on the other queries.
+// With running statistics a norm is a linear function, which is folded into the weights before it: bn1 into conv, bn2
+// into fc. Results do not depend on the number of threads, nor a query's vector on the other queries.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_MODEL_SCORER_H_
 #define RUTILE_LIB_KGE_TRAINING_MODEL_SCORER_H_
@@ -12,8 +12,9 @@
 
 namespace rutile {
 
-// parameters: flat [shape.offsets().size], F32 or F64; shared, not copied. Agrees with kge_reference.h's hidden vectors
-// to rounding. Takes another fc weight [d, F], and at most 12 F numbers for each thread.
+// Returns a scorer of the model. parameters: flat [shape.offsets().size], F32 or F64; shared, not copied. It agrees
+// with kge_reference.h's hidden vectors up to rounding. It allocates a second fc weight [d, F], and at most 12 F
+// numbers for each thread.
 KgeScorer MakeScorer(const KgeShape& shape, const Tensor& parameters, int num_threads);
 
 }  // namespace rutile

@@ -51,7 +51,7 @@ TEST(ModelScorerTest, GoldenHiddenVectorsAndScores) {
   }
 }
 
-// From parameters to ranks, in both types; ties of the two entities that are equal included.
+// Computes from parameters to ranks in both types, including ties of two equal entities.
 TEST(ModelScorerTest, GoldenRanks) {
   for (const char* variant : {"dettmers", "tiepin"}) {
     const GoldenConve golden(variant);
@@ -79,8 +79,8 @@ TEST(ModelScorerTest, GoldenRanks) {
   }
 }
 
-// Against LibTorch's modules: all models and variants, awkward sizes, norms that have moved, both types; threads and
-// the number of queries change no bit.
+// Compares with LibTorch's modules: all models and variants, awkward sizes, norms that have moved, both types. Threads
+// and the number of queries change no bit.
 TEST(ModelScorerTest, AgreesWithTheReference) {
   std::vector<KgeOptions> all;
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
