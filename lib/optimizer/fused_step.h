@@ -23,7 +23,7 @@ namespace rutile {
 // and Undo restores them bit for bit. The optimizer's averages are not restored: such a step ends the run, and no
 // checkpoint of it is written.
 //
-// Example:
+// Example, for a task that StreamsGradients:
 //   FusedStep step;
 //   step.Begin(&optimizer, learning_rate, weight, &parameters, &gradient, bytes_per_number);
 //   task.SetSink(&step);

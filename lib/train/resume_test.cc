@@ -148,7 +148,7 @@ TEST_F(ResumeTest, GoingBackToACheckpoint) {
   options_.resume_from.clear();
   ASSERT_TRUE(Run(back).ok());
   ExpectEqual(whole, back);
-  // In another directory: the same models; its log begins there.
+  // In another directory the models are the same, and the log begins there.
   options_.resume_from = RunDirectory(whole).step_checkpoint(10);
   RunTo(elsewhere, 12);
   options_.resume_from.clear();
@@ -205,7 +205,7 @@ TEST_F(LbfgsResumeTest, AConvergedRunHasConverged) {
     EXPECT_EQ(resumed->stop_reason, "L-BFGS has converged");
     ExpectEqual(whole, again);
   }
-  // Whether it has under other options is to be seen.
+  // Under other options L-BFGS may not have converged.
   options_.optimizer.learning_rate *= 0.5;
   EXPECT_GT(Run(again)->steps, result->steps);
 }

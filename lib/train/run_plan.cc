@@ -43,7 +43,7 @@ absl::Status CheckValidation(const RunPlan& plan) {
       "check_val_every_n_epoch, val_check_interval and limit_val_batches have no effect without a validation set");
 }
 
-// Refuses schedules that would start after the end of the run, or whose lower bound is above the learning rate.
+// Refuses schedules and averages that the run would never reach, and a minimum rate above the learning rate.
 absl::Status CheckSchedule(const RunPlan& plan) {
   const ScheduleOptions& schedule = plan.options.schedule;
   const double rate = plan.options.optimizer.learning_rate;
@@ -51,7 +51,7 @@ absl::Status CheckSchedule(const RunPlan& plan) {
     return absl::InvalidArgumentError(absl::StrCat("min_learning_rate is ", schedule.min_learning_rate,
                                                    ", expected no more than the learning_rate of ", rate));
   }
-  // A run that may be resumed later may be shorter than its schedule: long schedules are trained in sessions.
+  // Runs trained in sessions (resumable modes) and trials (which write no files) may be shorter than their schedules.
   const RunMode mode = plan.options.mode;
   const bool is_part = mode == RunMode::kResume || mode == RunMode::kResumeOrNew;
   if (plan.run_steps < 0 || is_part || plan.options.files == RunFiles::kNone) return absl::OkStatus();

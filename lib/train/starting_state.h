@@ -22,7 +22,7 @@ struct StartingState {
   ResetOnResume new_parts;
   // True if the checkpoint is not the directory's last one. It must become the last one before the logs are cut back.
   bool is_to_be_last = false;
-  bool leaves_previous = false;       // true: previous() comes after the checkpoint that the run resumes, so it must go
+  bool leaves_previous = false;       // true: remove previous(), which is not part of the resumed run
   std::vector<std::string> messages;  // for the user
 };
 

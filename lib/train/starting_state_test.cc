@@ -244,7 +244,7 @@ TEST_F(StartingStateTest, OtherDataAreNoticed) {
   EXPECT_EQ(resumed->state.data_sha256, "b");
   EXPECT_EQ(resumed->state.best_epoch, 0);  // losses cannot be compared
   EXPECT_TRUE(resumed->new_parts.judgment);
-  options_.data_sha256 = "";  // a stream: nobody knows
+  options_.data_sha256 = "";  // a stream: unknown
   options_.overrides.clear();
   EXPECT_EQ(Resume()->state.data_sha256, "a");
 }

@@ -48,8 +48,8 @@ class StepLog {
   absl::Status status_;
 };
 
-// Returns the step log that the options request of this process, or nullptr. It chains itself before *on_step, which
-// must not be called after the log is gone.
+// Returns the step log that the options request of this process, or nullptr. Appends it to *on_step, which then must
+// not be called after the log is gone.
 std::unique_ptr<StepLog> StepLogOf(const TrainerOptions& options, absl::string_view output_dir,
                                    absl::string_view loss_unit, std::function<void(const StepReport&)>* on_step);
 

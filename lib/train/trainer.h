@@ -42,9 +42,8 @@ struct TrainResult {
   int64_t steps = 0;                                             // done in the run, including earlier sessions
   std::string stop_reason;                                       // "max_epochs=100"
   double train_loss = std::numeric_limits<double>::quiet_NaN();  // of the last epoch; NaN when none was trained
-  double best_loss =
-      std::numeric_limits<double>::quiet_NaN();  // validation loss; training loss without a validation set
-  int64_t best_epoch = 0;                        // from 1
+  double best_loss = std::numeric_limits<double>::quiet_NaN();   // the best monitored value
+  int64_t best_epoch = 0;                                        // from 1
   int64_t best_step = 0;
   int64_t averaged = 0;  // number of models in average.safetensors; 0: not written
   double average_loss = std::numeric_limits<double>::quiet_NaN();  // validation loss of average.safetensors

@@ -263,7 +263,7 @@ TEST(TrainerTermsTest, TermThatIsNeverCountedIsNaNAndTheLossIsOfTheRest) {
   EXPECT_NEAR(last.train_loss, 0.625 * last.terms[0] + 0.25 * last.terms[1], 1e-14);
 }
 
-// The same bits as a task of two terms whose shares are the same.
+// The run has the bits of a task of two terms whose shares are the same.
 TEST(TrainerTermsTest, TermWithoutValuesDoesNotDisturbTheOthers) {
   ToyTaskOptions two, three;
   two.alpha = three.alpha = 0.25;

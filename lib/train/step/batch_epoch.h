@@ -18,7 +18,7 @@
 namespace rutile {
 
 // Each step makes its batches, differentiates the loss terms, forms the loss, clips, and steps the optimizer. Where
-// nothing stands against it, the optimizer updates parameters while their gradient is still being made (FusedStep).
+// possible, the optimizer updates parameters while their gradient is still being made (FusedStep).
 class BatchEpoch : public EpochTrainer {
  public:
   explicit BatchEpoch(const EpochContext& context);

@@ -125,7 +125,7 @@ class Processes {
       if (process != 0) ::kill(process, signal_number);
     }
   }
-  // Waits for processes that have ended. Returns the status of the first that failed, or 0.
+  // Reaps processes that have ended. Returns the status of the first that failed, or 0.
   int Collect() {
     for (size_t rank = 0; rank < running_.size(); ++rank) {
       int status = 0;
