@@ -144,8 +144,7 @@ int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t bat
   if (FlagGiven("threads")) return ThreadsFromFlags();
   const KgeShape shape = ShapeOf(model, graph);
   const double width = static_cast<double>(graph.num_entities() + (shape.is_conve() ? shape.num_features() : 0));
-  const double flops =
-      6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward once, backward twice as much
+  const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward, and twice backward
   return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
 }
 
