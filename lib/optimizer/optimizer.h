@@ -31,7 +31,8 @@
 
 namespace rutile {
 
-// A step can be taken as a whole (Step), or in parts by several threads (BeginStep, then StepPart for each part).
+// Updates parameters from gradients, step by step. A step can be taken as a whole (Step), or in parts by several
+// threads (BeginStep, then StepPart for each part).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

@@ -39,8 +39,8 @@ struct EpochContext {
   Agreement& agreement;  // of the processes that train together
   // Called after each step. True if the trainer must pause for a validation, a checkpoint or the end of the run.
   std::function<bool()> pause;
-  std::function<void(const FailedBatch&)>
-      on_failed;                  // called on a loss or gradient that is not finite, before the error is returned
+  // Called on a loss or gradient that is not finite, before the error is returned.
+  std::function<void(const FailedBatch&)> on_failed;
   ModelShards* shards = nullptr;  // the shards of the model; nullptr: each process has all of it
 };
 
