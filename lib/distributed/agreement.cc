@@ -13,19 +13,19 @@
 namespace rutile {
 namespace {
 
-// One value each: how many processes have had it.
+// The sum contains one value for each signal: the number of processes that received it.
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
 
 }  // namespace
 
 absl::Status Agreement::CheckInterrupt() const {
-  // A signal that came since must not stop this process alone.
+  // A signal received since the last agreement must not stop this process alone.
   if (!alone() && !interrupted_) return absl::OkStatus();
   return rutile::CheckInterrupt();
 }
 
 void Agreement::Offer(absl::Span<double> values) const {
-  // Seconds in fp64 are good to a microsecond for centuries.
+  // Seconds in fp64 have a resolution below a microsecond for centuries.
   values[0] = communicator_->rank() == 0 ? absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) : 0;
   for (int s = 0; s < 3; ++s) values[1 + s] = InterruptSignal() == kSignals[s] ? 1 : 0;
 }

@@ -1,5 +1,4 @@
-// What processes that train together decide alike, though it is not the same for all: what time it is, and whether a
-// signal has come.
+// Lets processes that train together decide alike on the time and on signals, although these differ among them.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_AGREEMENT_H_
 #define RUTILE_LIB_DISTRIBUTED_AGREEMENT_H_
@@ -18,37 +17,39 @@
 
 namespace rutile {
 
+// Each sum over processes carries rank 0's clock and the signals received. All ranks then read the same clock and stop
+// after the same step.
 class Agreement {
  public:
-  // communicator: nullptr where there is one process alone; must outlive this object.
+  // communicator: nullptr for a single process; it must outlive this object.
   explicit Agreement(Communicator* communicator) : communicator_(communicator) {}
 
   Communicator* communicator() const { return communicator_; }
   bool alone() const { return communicator_ == nullptr; }
+  // True for the process that writes the files of the run.
   bool writes() const { return alone() || communicator_->rank() == 0; }
 
-  // The clock; with others rank 0's, when they last agreed.
+  // Returns the clock; with several processes that of rank 0 at the last agreement.
   absl::Time Now() const { return alone() ? absl::Now() : now_; }
-  // CANCELLED when a signal has come to this process; with others, when one had come to any when they last agreed. This
-  // process then has it, too.
+  // CANCELLED if this process has received a signal; with several processes, if any had received one at the last
+  // agreement. The signal is then set in this process too.
   absl::Status CheckInterrupt() const;
 
-  // Values that ride along in a sum over all processes: this one's, and what came of all.
+  // Values to include in a sum over all processes: Offer fills in this process's, Take reads the result.
   static constexpr int kValues = 4;
   void Offer(absl::Span<double> values) const;
   void Take(absl::Span<const double> values);
 
-  // Communicator::JoinDevices; to be called once, by those whose gradients LibTorch makes on a device.
+  // Calls Communicator::JoinDevices. Must be called once if LibTorch makes gradients on a device.
   absl::Status JoinDevices(const std::string& device);
   // nullptr: gradients are summed through the host.
   DeviceSums* devices() const { return devices_.get(); }
 
-  // All of these do nothing when alone.
-  // To agree, and no more.
+  // Agrees on clock and signals, and nothing else. This and the following calls do nothing in a single process.
   absl::Status Agree();
-  // Sums over all processes, and `more`, in one go with agreeing.
+  // Sums `sums` and `more` over all processes, in the same message as the agreement.
   absl::Status Sum(TermSums* sums, absl::Span<double> more);
-  // Of F32 or F64 tensors, in place, the mean over all processes.
+  // Replaces F32 or F64 tensors by their mean over all processes.
   absl::Status Average(absl::Span<Tensor> tensors);
 
  private:

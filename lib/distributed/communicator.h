@@ -1,8 +1,15 @@
-// Processes that train one model together: sums over all of them, and what they must agree on.
+// Collective operations of processes that train one model together.
 //
-// All processes make the same calls in the same order; each returns when all have called. An error (a process died,
-// hangs or is unreachable) is UNAVAILABLE or DEADLINE_EXCEEDED, says what was waited for and on whom it can lie, and
-// ends the run: nothing can be called after it.
+// All processes make the same calls in the same order; each call returns when all have called. An error (a process
+// died, hangs or is unreachable) is UNAVAILABLE or DEADLINE_EXCEEDED, tells what was waited for and which causes are
+// possible, and ends the run: no call is allowed after it.
+//
+// Example:
+//   ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
+//   if (settings.has_value()) {
+//     ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, JoinGloo(*settings, GlooOptions()));
+//     RETURN_IF_ERROR(communicator->Sum(&gradient));  // the same bits in all processes
+//   }
 
 #ifndef RUTILE_LIB_DISTRIBUTED_COMMUNICATOR_H_
 #define RUTILE_LIB_DISTRIBUTED_COMMUNICATOR_H_
@@ -20,25 +27,25 @@
 
 namespace rutile {
 
-// Rank 0 writes.
+// Sums (Exchange), sums in the background, and exchange of text. Rank 0 is the process that writes files.
 class Communicator : public Exchange {
  public:
-  // Starts Sum of a tensor and returns: other threads do it, beside the calls of this class, after those that were
-  // started before. `values` shares the bytes, which nobody may touch until FinishSums.
+  // Starts a Sum in other threads, concurrent with calls of this class, after sums started before. `values` shares the
+  // bytes, which must not be accessed until FinishSums.
   virtual void StartSum(Tensor values) = 0;
-  // Waits for all that were started. The first error.
+  // Waits for all sums started, and returns the first error.
   virtual absl::Status FinishSums() = 0;
-  // For sums on this process's `device` ("cuda:1", "cpu"); nullptr where they go through the host instead: on
-  // processors, without NCCL, or where two processes have one GPU. All processes call it, and come to the same.
+  // Returns sums on this process's `device` ("cuda:1", "cpu"), or nullptr if sums must go through the host: on CPUs,
+  // without NCCL, or if two processes share a GPU. All processes call it and get the same answer.
   virtual absl::StatusOr<std::unique_ptr<DeviceSums>> JoinDevices(const std::string& device) {
     return std::unique_ptr<DeviceSums>();
   }
-  // What each process gave, by rank.
+  // Returns the texts of all processes, by rank.
   virtual absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) = 0;
 };
 
-// Each of rank 0's settings ("key=value" lines) must be every other's. FAILED_PRECONDITION naming rank, key and both
-// values, in all processes alike.
+// Checks that each of rank 0's settings ("key=value" lines) equals every other rank's. FAILED_PRECONDITION naming rank,
+// key and both values, in all processes alike.
 absl::Status CheckAgreement(Communicator& communicator, const std::vector<std::string>& settings);
 
 }  // namespace rutile

@@ -45,11 +45,12 @@ namespace rutile {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(2);
-// Up to which each process sends its numbers to each other one: docs/performance.md, "Several processes".
+// Up to this many processes, each sends its values directly to every other: docs/performance.md, "Several processes".
 constexpr int kDirectProcesses = 4;
 constexpr int64_t kDirectBytes = 1 << 20;
 
-// What a user can do, from what c10d's exception says. Its text has a trace of addresses from the second line on.
+// Returns an error that tells the user what to do, derived from c10d's exception. From the second line on, the text of
+// the exception is a stack trace.
 absl::Status Explain(const RankSettings& settings, const GlooOptions& options, absl::string_view doing,
                      const std::exception& error) {
   const std::string whole = error.what();
@@ -83,9 +84,9 @@ std::string NumericAddress(const sockaddr* address, socklen_t length) {
   return ::getnameinfo(address, length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
 }
 
-// This machine's address on the way to `host`; "" when it is not known, or `host` is this machine, whose own name means
-// 127.0.1.1 on Debian, and may mean an address that leads nowhere else. No packet is sent: connecting a datagram socket
-// asks the routing table.
+// Returns this machine's address on the way to `host`. Returns "" if it is unknown or `host` is this machine, whose own
+// name means 127.0.1.1 on Debian, or an address that other machines cannot reach. Sends no packet: connecting a
+// datagram socket only asks the routing table.
 std::string AddressToward(const std::string& host) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_DGRAM;
@@ -110,8 +111,8 @@ class GlooCommunicator : public Communicator {
  public:
   GlooCommunicator(RankSettings settings, GlooOptions options)
       : settings_(std::move(settings)), options_(std::move(options)) {}
-  // After an error what was started may wait for another time-out, and groups would wait for it: the run is at its end,
-  // so that they are left to themselves.
+  // After an error, sums in progress may run into another timeout, and destroying the groups would wait for them. The
+  // run is at its end, so the groups are leaked.
   ~GlooCommunicator() override {
     if (!failed_) return;
     group_.release();
@@ -153,7 +154,7 @@ class GlooCommunicator : public Communicator {
     if (!started_status_.ok()) return;
     started_bytes_ += values.num_bytes();
     started_status_ = Guarded("adding up", [&] {
-      // Connections of their own: the order of calls is kept within each of the groups, not between them.
+      // Background sums use their own connections: the order of calls is defined within each group, not between groups.
       if (background_ == nullptr) {
         background_ = MakeGroup(c10::make_intrusive<c10d::PrefixStore>("background", store_));
       }
@@ -193,7 +194,7 @@ class GlooCommunicator : public Communicator {
   }
 
   absl::StatusOr<std::vector<std::string>> Gather(absl::string_view own) override {
-    // Each fills its own part of an array of zeros, whose sum has all.
+    // Each process fills its own part of an array of zeros; the sum then contains all parts.
     std::vector<double> sizes(settings_.size);
     sizes[settings_.rank] = static_cast<double>(own.size());
     RETURN_IF_ERROR(Sum(absl::MakeSpan(sizes)));
@@ -226,7 +227,7 @@ class GlooCommunicator : public Communicator {
     return absl::OkStatus();
   }
 
-  // What each process says of `key`, by rank, before there are connections.
+  // Exchanges texts under `key` through the store, before there are connections. Returns them by rank.
   std::vector<std::string> Tell(const std::string& key, const std::string& own) {
     store_->set(absl::StrCat(key, settings_.rank), std::vector<uint8_t>(own.begin(), own.end()));
     std::vector<std::string> all;
@@ -246,7 +247,7 @@ class GlooCommunicator : public Communicator {
     mesh_ = JoinGlooMesh(settings_.rank, settings_.size, c10::make_intrusive<c10d::PrefixStore>("mesh", store_),
                          group_options_->devices.front(), timeout, share_ > 0);
     if (mesh_ == nullptr) return;
-    // All are there before the first message is sent.
+    // Make sure that all are connected before the first message is sent.
     std::vector<at::Tensor> nothing = {at::zeros({1})};
     group_->allreduce(nothing)->wait();
   }
@@ -263,7 +264,7 @@ class GlooCommunicator : public Communicator {
     });
   }
 
-  // Added in the order of ranks, everywhere.
+  // Adds the values in the order of ranks in every process.
   void SumDirectly(at::Tensor values) {
     std::vector<at::Tensor> given(settings_.size);
     std::vector<char*> bytes(settings_.size);
@@ -277,7 +278,7 @@ class GlooCommunicator : public Communicator {
   }
 
   static void Await(c10d::Work& work) {
-    // A processor that sleeps can take long to wake, of a virtual machine above all; most sums take less than this.
+    // A sleeping processor can take long to wake, above all in a virtual machine; most sums finish while this polls.
     for (const absl::Time end = absl::Now() + kLook; !work.isCompleted() && absl::Now() < end;) ::sched_yield();
     work.wait();
   }
@@ -287,7 +288,7 @@ class GlooCommunicator : public Communicator {
     if (!options_.interface.empty()) return Group::createDeviceForInterface(options_.interface);
     if (settings_.size == settings_.local_size) return Group::createDeviceForHostname("127.0.0.1");
     std::string own = AddressToward(settings_.master_address);
-    // On rank 0's machine that says nothing: there others are asked for, and the way to the first of them counts.
+    // On rank 0's machine this address is empty: use the way to the first other machine instead.
     for (const std::string& other : Tell("address", own)) {
       if (own.empty() && !other.empty()) own = AddressToward(other);
     }
@@ -299,8 +300,8 @@ class GlooCommunicator : public Communicator {
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> group_options_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
-  std::unique_ptr<GlooMesh> mesh_;  // of few processes
-  // Of StartSum: joined by all at the first one.
+  std::unique_ptr<GlooMesh> mesh_;  // for few processes
+  // The group of StartSum; all processes join it at the first call.
   c10::intrusive_ptr<c10d::ProcessGroupGloo> background_;
   std::vector<c10::intrusive_ptr<c10d::Work>> started_;
   absl::Status started_status_;

@@ -1,4 +1,4 @@
-// Communicator over TCP, by LibTorch's c10d with Gloo.
+// Communicator over TCP, by Gloo in LibTorch's c10d.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_GLOO_COMMUNICATOR_H_
 #define RUTILE_LIB_DISTRIBUTED_GLOO_COMMUNICATOR_H_
@@ -14,14 +14,14 @@
 namespace rutile {
 
 struct GlooOptions {
-  absl::Duration timeout = absl::Seconds(30);  // of joining, and of each sum
-  std::string interface;                       // network interface ("eth0"); empty: that of the way to rank 0,
-                                               // on its own machine to the others
+  absl::Duration timeout = absl::Seconds(30);  // for joining, and for each sum
+  std::string interface;                       // network interface ("eth0"); empty: the one toward rank 0 or,
+                                               // on rank 0's machine, toward the others
 };
 
-// Joins the others; returns when all are there. UNIMPLEMENTED where LibTorch has come without Gloo's headers;
-// UNAVAILABLE or DEADLINE_EXCEEDED: the port is in use, rank 0 is not reached, too few came.
-// *processors, where it is asked for: how many of this machine's processors fall to this process, at least 1.
+// Joins the other processes; returns when all are connected. UNIMPLEMENTED if LibTorch was installed without Gloo's
+// headers; UNAVAILABLE or DEADLINE_EXCEEDED if the port is in use, rank 0 cannot be reached, or too few processes came.
+// processors: if not null, receives this process's share of the machine's processors, at least 1.
 absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings& settings, const GlooOptions& options,
                                                        int* processors = nullptr);
 

@@ -1,4 +1,4 @@
-// Ranks are threads here: Gloo sees no difference. Skipped where LibTorch has come without Gloo.
+// Ranks are threads here; Gloo sees no difference. Tests are skipped if LibTorch was installed without Gloo.
 
 #include "lib/distributed/gloo_communicator.h"
 
@@ -32,7 +32,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A socket that listens on a port that was free.
+// Listens on a port that was free.
 class Listener {
  public:
   Listener() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -66,7 +66,7 @@ RankSettings Settings(int rank, int size, int port) {
 
 using Joined = absl::StatusOr<std::unique_ptr<Communicator>>;
 
-// work in `size` ranks at the same time.
+// Runs `work` in `size` ranks at the same time.
 void InRanks(int size, absl::Duration timeout, const std::function<void(int rank, Joined joined)>& work) {
   const int port = FreePort();
   std::vector<std::thread> threads;
@@ -112,7 +112,7 @@ TEST_F(GlooCommunicatorTest, SumsAreTheSameEverywhere) {
   }
 }
 
-// Of few values and of many; sizes and types alternate.
+// Sums few values and many; sizes and types alternate.
 TEST_F(GlooCommunicatorTest, SumsOfAllSizes) {
   for (const int size : {2, 4}) {
     InRanks(size, absl::Seconds(20), [size](int rank, Joined joined) {
@@ -133,7 +133,7 @@ TEST_F(GlooCommunicatorTest, SumsOfAllSizes) {
   }
 }
 
-// Of the number `value` + rank, in the background.
+// Starts a sum of n values, `value` + rank each, in the background.
 Tensor Start(Communicator* communicator, int64_t n, float value) {
   Tensor tensor = Tensor::Zeros(DType::kF32, {n});
   for (float& x : tensor.mutable_values<float>()) x = value + static_cast<float>(communicator->rank());
@@ -150,7 +150,7 @@ TEST_F(GlooCommunicatorTest, SumsThatAreStartedAreDoneBesideOthers) {
       for (int round = 0; round < 3; ++round) {
         std::vector<Tensor> started;
         for (const int64_t n : {300000, 1, 70000}) started.push_back(Start(joined->get(), n, round));
-        // One rank is late to start its own, and all add up something else meanwhile.
+        // One rank starts its own sum late, while all add up something else.
         if (rank == round) std::this_thread::sleep_for(std::chrono::milliseconds(50));
         double value = rank;
         ASSERT_EQ((*joined)->Sum(absl::MakeSpan(&value, 1)), absl::OkStatus());

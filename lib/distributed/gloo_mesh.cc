@@ -20,8 +20,8 @@ namespace rutile {
 #ifdef RUTILE_GLOO_PAIRS
 namespace {
 
-// Of a message that travel at once. All send before they read, so that what is sent must fit into what a connection
-// holds: 64 KB at first, on Linux.
+// Number of bytes of a message in flight. All processes send before they read, so this must fit into the buffers of a
+// connection: 64 KB initially on Linux.
 constexpr int64_t kPiece = 16 << 10;
 
 class PairMesh : public GlooMesh {

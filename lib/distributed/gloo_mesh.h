@@ -1,6 +1,6 @@
-// Short messages between few processes, each to each other one, over Gloo's connections: sent and read by the calling
-// thread. c10d's go through a thread that waits for the network, which has to be woken for every message, and wakes the
-// caller in turn.
+// Exchanges short messages between few processes, pairwise, over Gloo's connections. The calling thread sends and reads
+// them itself. c10d uses a thread that waits for the network instead; it has to be woken for every message, and then
+// wakes the caller.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_GLOO_MESH_H_
 #define RUTILE_LIB_DISTRIBUTED_GLOO_MESH_H_
@@ -24,22 +24,23 @@ class Device;
 
 namespace rutile {
 
-// Errors are Gloo's exceptions: a process that has gone, or has not answered within the timeout.
+// Connections from this process to every other. Errors are Gloo's exceptions: a process that has gone, or has not
+// answered within the timeout.
 class GlooMesh {
  public:
   virtual ~GlooMesh() = default;
 
-  // Sends `bytes` of own to every other process and writes rank r's to all[r], as many; all[rank] is left alone. All
-  // processes make the same calls, the first when all have made their objects.
+  // Sends `bytes` bytes of `own` to every other process and receives as many from rank r in all[r]; all[rank] stays
+  // unchanged. All processes make the same calls, the first one when all have constructed their objects.
   virtual void Exchange(const char* own, int64_t bytes, absl::Span<char* const> all) = 0;
 
-  // After an error: leaves connections, which may wait for others, to themselves.
+  // Leaks the connections after an error, because closing them may wait for other processes.
   virtual void Abandon() = 0;
 };
 
-// Meets the others at the store. spin: a thread that waits looks for its message again and again and keeps its
-// processor, which is quickest where each process has one of its own; else it sleeps. Null in a build whose Gloo is
-// inside LibTorch, where nobody else can call it.
+// Connects to the other processes through the store. spin: waiting threads poll for messages and keep their processor,
+// which is fastest if each process has one of its own; otherwise they sleep. Returns null in a build whose Gloo is
+// inside LibTorch, where other code cannot call it.
 std::unique_ptr<GlooMesh> JoinGlooMesh(int rank, int size, const c10::intrusive_ptr<c10d::Store>& store,
                                        const std::shared_ptr<gloo::transport::Device>& device,
                                        std::chrono::milliseconds timeout, bool spin);

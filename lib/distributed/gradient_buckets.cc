@@ -12,7 +12,7 @@
 namespace rutile {
 namespace {
 
-// What is left of `ranges`, in their order.
+// Returns what remains of `ranges` without `holes`, in order.
 std::vector<GradientRange> Without(absl::Span<const GradientRange> ranges, absl::Span<const GradientRange> holes) {
   std::vector<GradientRange> sorted(holes.begin(), holes.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -29,7 +29,7 @@ std::vector<GradientRange> Without(absl::Span<const GradientRange> ranges, absl:
   return left;
 }
 
-// How rows for later travel: n, width, begin [n], rows [n, width]; then perhaps more.
+// Serializes rows for AddLater: n, width, begin [n], rows [n, width]. More rows may follow.
 template <typename T>
 void AppendRows(absl::Span<const int64_t> begin, const Tensor& rows, std::string* text) {
   const int64_t head[] = {static_cast<int64_t>(begin.size()), rows.dim(1)};
@@ -38,7 +38,7 @@ void AppendRows(absl::Span<const int64_t> begin, const Tensor& rows, std::string
   text->append(reinterpret_cast<const char*>(rows.values<T>().data()), rows.num_bytes());
 }
 
-// The next `n` values of a text, which need not be aligned.
+// Takes the next `n` values from a text, which need not be aligned.
 template <typename T>
 std::vector<T> TakeValues(absl::string_view* text, int64_t n) {
   std::vector<T> values(n);
@@ -133,7 +133,7 @@ absl::Status GradientBuckets::Complete(Tensor* gradient) {
   for (Bucket& bucket : buckets_) bucket.unfinished = bucket.range.end - bucket.range.begin;
   std::vector<std::string> texts;
   if (!early_.empty()) {
-    // Small, and beside the last buckets.
+    // These rows are few, and travel beside the last buckets.
     ASSIGN_OR_RETURN(texts, communicator_->Gather(later_));
     later_.clear();
   }

@@ -25,9 +25,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int64_t kBytes = 8192;  // of a bucket
+constexpr int64_t kBytes = 8192;  // size of a bucket
 
-// One process alone that remembers what it was asked to add up: where each sum begins, and its size.
+// A single process that records which sums were requested: where each begins, and its size.
 class Recorder : public Communicator {
  public:
   explicit Recorder(const Tensor& gradient) : data_(gradient.values<float>().data()) {}
@@ -54,7 +54,7 @@ TEST(GradientBucketsTest, StartInAFixedOrderAsSoonAsTheyAreFinished) {
   const int64_t n = kBytes / 4, size = 5 * n;
   Tensor gradient = Tensor::Zeros(DType::kF32, {size});
   Recorder recorder(gradient);
-  // A bucket and a half from n on, then a quarter at the end.
+  // The early ranges are a bucket and a half from n on, and a quarter at the end.
   GradientBuckets buckets(&recorder, DType::kF32, size, {{n, n * 5 / 2}, {size - n / 4, size}}, kBytes);
   buckets.Begin(gradient);
   buckets.Finish({n, n + 7});
@@ -69,7 +69,7 @@ TEST(GradientBucketsTest, StartInAFixedOrderAsSoonAsTheyAreFinished) {
                                             std::pair<int64_t, int64_t>(0, n), std::pair(n * 5 / 2, n),
                                             std::pair(n * 7 / 2, n), std::pair(n * 9 / 2, n / 4)));
   EXPECT_EQ(buckets.Complete(&gradient), absl::UnavailableError("gone"));
-  // The next step begins anew; what rests is left out, also where a task announces it.
+  // The next step starts from the beginning. Frozen parameters are left out, even if a task announces them.
   recorder.started.clear();
   buckets.SetFrozen({{0, n}, {n * 3 / 2, size - n / 4 + 5}});
   buckets.Begin(gradient);
@@ -88,13 +88,13 @@ TEST(GradientBucketsDeathTest, FinishedTwice) {
   EXPECT_DEATH(buckets.Finish({7, 10}), "finished twice");
 }
 
-// What rank r has, at i: values whose sums round.
+// Returns the value of rank r at position i. Sums of these values round.
 template <typename T>
 T Value(int rank, int64_t i) {
   return static_cast<T>(0.1 * static_cast<double>(i % 1013 + 1) * (rank % 2 == 0 ? 1 : -1.3) + rank);
 }
 
-// The sum by ranks that announce everything in pieces, a part, or nothing, as `announces` says.
+// Returns the sum in each rank. Ranks announce everything in pieces, a part, or nothing, as `announces` says.
 template <typename T>
 std::vector<std::vector<T>> Sums(const std::vector<int>& announces, int64_t size, absl::Span<const GradientRange> early,
                                  absl::Span<const GradientRange> frozen, bool later) {

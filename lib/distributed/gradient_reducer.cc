@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// Values up to which an exchange costs more in delay than in bytes: docs/performance.md.
+// Up to this many values, the latency of an exchange costs more than its bytes: docs/performance.md.
 constexpr int64_t kSmall = 32768;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sums and gradients of a step, added up over the processes that train together.
+// Sums the terms and gradients of a step over processes that train together.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_GRADIENT_REDUCER_H_
 #define RUTILE_LIB_DISTRIBUTED_GRADIENT_REDUCER_H_
@@ -18,24 +18,25 @@
 
 namespace rutile {
 
-// A loss needs the sums of all before its terms can be weighed. So
-//   small gradients go with the sums, since each exchange has its own delay;
-//   a large one of one term goes in buckets, as far as the task says so while it still works on the rest;
-//   large ones of several terms are combined first, in a second call, which halves the bytes of two;
-//   what was summed on GPUs (Agreement::devices) is left alone.
+// Chooses how gradients travel. The loss needs the sums of all processes before its terms can be weighed, so
+//   small gradients travel with the sums, because each exchange has its own latency;
+//   a large gradient of a single term travels in buckets, as early as the task announces finished parts;
+//   large gradients of several terms are combined first and travel in a second call, which halves the bytes of two;
+//   gradients that were summed on GPUs (Agreement::devices) are left alone.
 class GradientReducer {
  public:
-  // agreement: nullptr: alone.
+  // agreement: nullptr for a single process.
   GradientReducer(Agreement* agreement, const Task& task);
 
-  // Task::SetFrozen's slices of Task::parameter_slices(): no part of what is added up.
+  // Excludes frozen slices (Task::SetFrozen) of Task::parameter_slices() from the sums.
   void SetFrozen(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices);
 
-  // Who shall be told of the gradients while the last batch before ReduceTerms is worked on. nullptr: nobody.
+  // Returns the observer for the last batch before ReduceTerms, to be informed of finished gradients. nullptr: none.
   GradientObserver* Watch(absl::Span<Tensor> gradients);
 
+  // Sums terms over all processes, and the gradients unless ReduceCombined must do that.
   absl::Status ReduceTerms(TermSums* sums, absl::Span<Tensor> gradients);
-  // Where ReduceTerms left them: the combination of the gradients. True when it has changed.
+  // Sums the combined gradient if ReduceTerms did not sum the gradients. Returns true if *combined has changed.
   absl::StatusOr<bool> ReduceCombined(Tensor* combined);
 
  private:

@@ -25,7 +25,7 @@ class NcclSums : public DeviceSums {
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = timeout;
     group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, options);
-    // Connections are made by the first sum: what is wrong with them shows now.
+    // The first sum makes the connections, so errors show here.
     at::Tensor one = at::ones({1}, at::device(at::Device(device)));
     Add(one);
     CHECK_EQ(one.item<float>(), size);
@@ -44,7 +44,7 @@ class NcclSums : public DeviceSums {
   }
 
  private:
-  // The GPU waits, not this thread.
+  // Enqueues the sum: the GPU waits for it, not this thread.
   void Add(at::Tensor& values) {
     std::vector<at::Tensor> tensors = {values};
     group_->allreduce(tensors)->wait();
@@ -55,7 +55,8 @@ class NcclSums : public DeviceSums {
 
 }  // namespace
 
-// c10d's objects hold NCCL's structs, whose sizes change: with another version's headers they would overwrite memory.
+// c10d's objects contain NCCL's structs, whose sizes change between versions: headers of another version would make
+// them overwrite memory.
 bool HasNccl() {
   static const bool same = [] {
     const uint64_t version = torch::cuda::nccl::version();

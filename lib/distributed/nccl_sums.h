@@ -1,4 +1,4 @@
-// Sums of what lies on GPUs, by NCCL, which LibTorch's builds with CUDA bring.
+// Sums of tensors on GPUs, by NCCL, which LibTorch's CUDA builds contain.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_NCCL_SUMS_H_
 #define RUTILE_LIB_DISTRIBUTED_NCCL_SUMS_H_
@@ -16,10 +16,11 @@ class Store;
 
 namespace rutile {
 
-// Whether this build has it, with headers of LibTorch's own version.
+// True if this build has NCCL with headers of LibTorch's own version.
 bool HasNccl();
 
-// Throws LibTorch's exceptions: no such device, no NCCL. timeout: of a sum; NCCL then ends the process. HasNccl().
+// Connects the processes. Requires HasNccl(). Throws LibTorch's exceptions: no such device, no NCCL. timeout: of a sum;
+// if it expires, NCCL ends the process.
 std::unique_ptr<DeviceSums> JoinNccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                      const std::string& device, std::chrono::milliseconds timeout);
 

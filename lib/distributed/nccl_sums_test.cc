@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// Several processes need several GPUs: what can be tested anywhere is one, and how its absence shows.
+// Several processes need several GPUs; this test needs one process, and also checks the error if there is no GPU.
 TEST(NcclSumsTest, OneProcess) {
   const auto join = [] {
     return JoinNccl(c10::make_intrusive<c10d::HashStore>(), 0, 1, "cuda:0", std::chrono::seconds(20));

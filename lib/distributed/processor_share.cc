@@ -76,7 +76,7 @@ absl::StatusOr<int> ProcessorShare(const std::vector<std::string>& places, int r
   if (own.usable < static_cast<int>(own.processors.size())) {
     share = std::min(share, static_cast<double>(own.usable) / here);
   }
-  return static_cast<int>(share + 1e-9);  // three thirds are one
+  return static_cast<int>(share + 1e-9);  // three thirds make one
 }
 
 }  // namespace rutile

@@ -1,5 +1,5 @@
-// How many of a machine's processors fall to each of the processes on it. Launchers may bind each to processors of its
-// own (Slurm's task/affinity and task/cgroup, mpirun), or let all use all.
+// Divides a machine's processors among the processes on it. Launchers may bind each process to processors of its own
+// (Slurm's task/affinity and task/cgroup, mpirun), or let all processes use all.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_PROCESSOR_SHARE_H_
 #define RUTILE_LIB_DISTRIBUTED_PROCESSOR_SHARE_H_
@@ -11,11 +11,13 @@
 
 namespace rutile {
 
-// The machine, how many processors this process may use at once, and which, for the others: "boot-id 2 0,1,4,5".
+// Returns a text for the other processes: the machine, the number of processors that this process may use at once, and
+// their numbers, like "boot-id 2 0,1,4,5".
 std::string OwnPlace();
 
-// Of all processes' places (OwnPlace), by rank: a processor that several may use counts for each as its part. 0 where
-// there are fewer processors than processes. INVALID_ARGUMENT: not of OwnPlace.
+// Returns the processors that fall to `rank`. places: the OwnPlace of all processes, by rank. A processor that n
+// processes may use counts 1/n for each. 0 if there are fewer processors than processes. INVALID_ARGUMENT for a text
+// that OwnPlace did not make.
 absl::StatusOr<int> ProcessorShare(const std::vector<std::string>& places, int rank);
 
 }  // namespace rutile

@@ -17,21 +17,21 @@ namespace {
 
 using Variable = std::function<const char*(const char* name)>;
 
-// What a launcher calls its variables.
+// Names of a launcher's environment variables.
 struct Names {
   const char* launcher;
   const char* rank;
   const char* size;
   const char* local_size;
-  const char* node;     // where local_size is a list, with a number for each machine: this one's place in it
-  const char* started;  // has a value in the launcher's processes alone
+  const char* node;     // if local_size is a list over machines: this machine's index in it
+  const char* started;  // set only in processes that the launcher started
   const char* local_rank;
 };
 constexpr Names kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", nullptr, "RANK", "LOCAL_RANK"},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr,
      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    // A job script has the rank 0 and its job's number of tasks, too.
+    // A job script also has rank 0 and the job's number of tasks, but no SLURM_STEP_NODELIST.
     {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "SLURM_STEP_NODELIST",
      "SLURM_LOCALID"},
 };
@@ -80,7 +80,7 @@ absl::StatusOr<RankSettings> Read(const Names& names, const Variable& variable) 
   if (variable("MASTER_PORT") != nullptr) {
     ASSIGN_OR_RETURN(settings.master_port, Number(variable, "MASTER_PORT", 1, 65535));
   }
-  // There torchrun itself listens at MASTER_PORT, and speaks the words of its own version, which ours need not know.
+  // torchrun itself may listen at MASTER_PORT with the protocol of its own version, so use a neighboring port.
   const char* const agent = variable("TORCHELASTIC_USE_AGENT_STORE");
   if (agent != nullptr && absl::string_view(agent) == "True") {
     settings.master_port += settings.master_port < 65535 ? 1 : -1;

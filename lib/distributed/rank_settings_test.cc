@@ -23,13 +23,13 @@ absl::StatusOr<std::optional<RankSettings>> Read(const std::map<std::string, std
 TEST(RankSettingsTest, AloneWithoutALauncher) {
   EXPECT_FALSE(Read({})->has_value());
   EXPECT_FALSE(Read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"SLURM_STEP_NODELIST", "a"}})->has_value());
-  // A job script, beside what srun will start.
+  // The variables are those of a job script, not of tasks that srun started.
   EXPECT_FALSE(Read({{"SLURM_PROCID", "0"},
                      {"SLURM_NTASKS", "4"},
                      {"SLURM_NTASKS_PER_NODE", "2"},
                      {"SLURM_JOB_NODELIST", "a[1-2]"}})
                    ->has_value());
-  EXPECT_FALSE(Read({{"RANK", "0"}})->has_value());  // of something else
+  EXPECT_FALSE(Read({{"RANK", "0"}})->has_value());  // set for another purpose
 }
 
 TEST(RankSettingsTest, Torchrun) {

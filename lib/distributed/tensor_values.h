@@ -1,4 +1,4 @@
-// Elements of tensors as fp64 numbers, to be added up over processes.
+// Converts elements of tensors to fp64 values and back, for sums over processes.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_TENSOR_VALUES_H_
 #define RUTILE_LIB_DISTRIBUTED_TENSOR_VALUES_H_
@@ -10,9 +10,9 @@
 
 namespace rutile {
 
-// Of F32 or F64 tensors, one after another.
+// Appends the elements of F32 or F64 tensors, one tensor after another.
 void AppendValues(absl::Span<const Tensor> tensors, std::vector<double>* values);
-// The reverse, rounded to the tensors' types. CHECK-fails unless there are as many.
+// Sets the elements from `values`, rounded to the tensors' types. CHECK-fails unless their numbers agree.
 void SetValues(absl::Span<const double> values, absl::Span<Tensor> tensors);
 
 }  // namespace rutile

@@ -22,19 +22,19 @@
 namespace rutile {
 namespace {
 
-// What all ranks meet at.
+// The barrier and the shared memory of all ranks.
 class Meeting {
  public:
   explicit Meeting(int size) : size_(size), given_(size), texts_(size) {}
 
   int size() const { return size_; }
 
-  // Everybody's, by rank, once all are here.
+  // Returns the values of all ranks, by rank, once all have arrived.
   std::vector<std::vector<double>> Values(int rank, std::vector<double> own) {
     given_[rank] = std::move(own);
     Wait();
     std::vector<std::vector<double>> all = given_;
-    Wait();  // before anybody gives the next
+    Wait();  // before any rank brings its next values
     return all;
   }
   std::vector<std::string> Texts(int rank, std::string own) {
@@ -69,7 +69,7 @@ class Meeting {
 
 class ThreadCommunicator : public Communicator {
  public:
-  // background: of sums that are started.
+  // background: the meeting of sums that StartSum starts.
   ThreadCommunicator(Meeting* meeting, Meeting* background, int rank, bool devices)
       : meeting_(meeting), background_(background), rank_(rank), devices_(devices) {}
 
@@ -98,7 +98,7 @@ class ThreadCommunicator : public Communicator {
     return absl::OkStatus();
   }
 
-  // Meets the others of the same sums.
+  // Sums "on a device" among the ranks of one meeting.
   class Devices : public DeviceSums {
    public:
     explicit Devices(ThreadCommunicator* communicator) : communicator_(communicator) {}
@@ -144,7 +144,7 @@ class ThreadCommunicator : public Communicator {
   Meeting* const background_;
   const int rank_;
   const bool devices_;
-  std::shared_future<void> started_;  // the last one
+  std::shared_future<void> started_;  // the last one started
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Processes that are threads: for tests.
+// A communicator whose processes are threads, for tests.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_THREAD_COMMUNICATOR_H_
 #define RUTILE_LIB_DISTRIBUTED_THREAD_COMMUNICATOR_H_
@@ -9,8 +9,9 @@
 
 namespace rutile {
 
-// work(communicator) in `size` threads, each a rank of its own; returns when all have. Every rank must make the same
-// calls: one that does not hangs the others. devices: Communicator::JoinDevices sums on "cpu", as others do on GPUs.
+// Runs work(communicator) in `size` threads, each a rank of its own, and returns when all have finished. Every rank
+// must make the same calls: one that does not hangs the others. devices: Communicator::JoinDevices provides sums on
+// "cpu", as real communicators do on GPUs.
 void RunAsThreads(int size, const std::function<void(Communicator* communicator)>& work, bool devices = false);
 
 }  // namespace rutile

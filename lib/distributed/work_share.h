@@ -1,4 +1,4 @@
-// Which part of a batch each of several processes works on.
+// Divides a batch among processes.
 
 #ifndef RUTILE_LIB_DISTRIBUTED_WORK_SHARE_H_
 #define RUTILE_LIB_DISTRIBUTED_WORK_SHARE_H_
@@ -11,9 +11,9 @@
 
 namespace rutile {
 
-// The examples of `rank`, in their order: every example is in exactly one share, and shares cost about the same (the
-// dearest example first, always to the share that has least; Graham, SIAM J. Appl. Math. 17, 416 (1969)). A function of
-// examples and costs alone. A share can be empty.
+// Returns the examples of `rank`, in their order. Every example is in exactly one share, and shares cost about the
+// same: the most expensive example comes first, each goes to the share with the least cost so far (Graham, SIAM J.
+// Appl. Math. 17, 416 (1969)). The result depends on examples and costs alone. A share can be empty.
 std::vector<int64_t> WorkShare(const Task& task, absl::Span<const int64_t> examples, int rank, int size);
 
 }  // namespace rutile

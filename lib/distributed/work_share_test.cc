@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// An example costs its number.
+// A task in which example i costs i.
 class CostlyToy : public ToyTask {
  public:
   CostlyToy() : ToyTask(ToyTaskOptions()) {}

@@ -1,4 +1,4 @@
-// Adagrad (Duchi, Hazan & Singer, JMLR 2011), as torch.optim has it.
+// Adagrad (Duchi, Hazan & Singer, JMLR 2011), with the formulas of torch.optim.
 
 #ifndef RUTILE_LIB_OPTIMIZER_ADAGRAD_H_
 #define RUTILE_LIB_OPTIMIZER_ADAGRAD_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// State: sum [n] of the parameters' type, step i64 [].
+// Its state consists of sum [n] of the parameters' type and step i64 [].
 class Adagrad : public Optimizer {
  public:
   Adagrad(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
@@ -27,7 +27,7 @@ class Adagrad : public Optimizer {
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
-  AdagradStep now_;  // the step that has begun
+  AdagradStep now_;  // the current step
   int64_t step_ = 0;
   Tensor sum_;
 };

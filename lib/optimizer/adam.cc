@@ -16,7 +16,7 @@ Adam::Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRa
       exp_avg_(Tensor::Zeros(dtype, {TotalSize(ranges_)})),
       exp_avg_sq_(Tensor::Zeros(dtype, {TotalSize(ranges_)})) {}
 
-// kept: where the parameters go first; null: nowhere. Returns the sum of squares then.
+// Updates a part. If kept is not null, saves the old parameters there and returns the gradient's sum of squares.
 template <typename T>
 double Adam::Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept) {
   const auto g = gradient.values<T>();
@@ -65,7 +65,7 @@ double Adam::StepPartKeeping(int64_t begin, const Tensor& gradient, double scale
   const int64_t n = gradient.num_elements();
   int64_t covered = 0;
   ForEachRange(ranges_, begin, begin + n, [&](const ParameterRange& range, int64_t) { covered += range.size; });
-  // All of the part is to be kept, and in the sum.
+  // Parameters outside the ranges must be saved and summed as well; only the default implementation does that.
   if (covered < n) return Optimizer::StepPartKeeping(begin, gradient, scale, parameters, kept);
   return exp_avg_.dtype() == DType::kF32 ? Update<float>(begin, gradient, scale, parameters, kept)
                                          : Update<double>(begin, gradient, scale, parameters, kept);

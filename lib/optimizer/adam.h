@@ -1,4 +1,5 @@
-// Adam (Kingma & Ba, ICLR 2015) and AdamW (Loshchilov & Hutter, ICLR 2019), as torch.optim has them, without amsgrad.
+// Adam (Kingma & Ba, ICLR 2015) and AdamW (Loshchilov & Hutter, ICLR 2019), with the formulas of torch.optim, without
+// amsgrad.
 
 #ifndef RUTILE_LIB_OPTIMIZER_ADAM_H_
 #define RUTILE_LIB_OPTIMIZER_ADAM_H_
@@ -11,10 +12,10 @@
 
 namespace rutile {
 
-// State: exp_avg [n], exp_avg_sq [n] of the parameters' type, step i64 [].
+// Its state consists of exp_avg [n] and exp_avg_sq [n] of the parameters' type and step i64 [].
 class Adam : public Optimizer {
  public:
-  // options.kind tells Adam (weight decay in the gradient) from AdamW (weight decay of the parameters).
+  // options.kind selects Adam (adds weight decay to the gradient) or AdamW (decays the parameters directly).
   Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
   void BeginStep(double learning_rate) override;
@@ -30,7 +31,7 @@ class Adam : public Optimizer {
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
-  AdamStep now_;  // the step that has begun
+  AdamStep now_;  // the current step
   int64_t step_ = 0;
   Tensor exp_avg_;
   Tensor exp_avg_sq_;

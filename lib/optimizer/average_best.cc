@@ -41,7 +41,7 @@ bool AverageBest::Observe(double loss, int64_t epoch, int64_t step, const Tensor
   const auto better = [this](double a, double b) { return maximize_ ? a > b : a < b; };
   int64_t row = size();
   if (row == k_) {
-    // The worst, and the latest of these: rows are not in order of time.
+    // Replace the worst, and among equals the latest: rows are not in order of time.
     row = 0;
     for (int64_t i = 1; i < k_; ++i) {
       if (better(losses_[row], losses_[i]) || (losses_[row] == losses_[i] && steps_[row] < steps_[i])) row = i;

@@ -45,7 +45,7 @@ TEST(AverageBestTest, OfEqualLossesTheEarlierStays) {
   EXPECT_FALSE(best.Observe(1, 3, 3, F64({3})));
   EXPECT_TRUE(best.Observe(0.5, 4, 4, F64({10})));  // the later of the two goes
   EXPECT_THAT(best.Mean().ToDoubles(), ElementsAre(5.5));
-  // Its row was reused: the earlier one now lies behind.
+  // The row was reused, so the earlier of the two now comes later in memory.
   EXPECT_TRUE(best.Observe(0.5, 5, 5, F64({20})));
   EXPECT_TRUE(best.Observe(0.4, 6, 6, F64({30})));
   EXPECT_THAT(best.Mean().ToDoubles(), ElementsAre(20));
@@ -57,7 +57,7 @@ TEST(AverageBestTest, NanIsNeverKept) {
   EXPECT_EQ(best.size(), 0);
 }
 
-// 1 and eleven times half of its last place: summed in fp32 the halves would be lost.
+// The values are 1 and eleven times half of its last place: summed in fp32 the halves would be lost.
 TEST(AverageBestTest, AddsInFp64) {
   constexpr float kHalfPlace = std::numeric_limits<float>::epsilon() / 2;
   AverageBest best(12, /*maximize=*/false, DType::kF32, 1);

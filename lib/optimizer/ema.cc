@@ -18,7 +18,7 @@
 namespace rutile {
 namespace {
 
-constexpr absl::string_view kNames[] = {"constant", "threshold", "exp"};  // as EmaDecay
+constexpr absl::string_view kNames[] = {"constant", "threshold", "exp"};  // in the order of EmaDecay
 
 absl::Status Refuse(absl::string_view option, double value, absl::string_view range) {
   return absl::InvalidArgumentError(absl::StrCat("EMA: ", option, " is ", value, ", expected ", range));
@@ -68,7 +68,7 @@ Ema::Ema(const EmaOptions& options, DType dtype, int64_t num_parameters, int64_t
 }
 
 void Ema::Update(const Tensor& parameters, int64_t step) {
-  // The step of the first update is a function of the options, so that a resumed run keeps in step.
+  // The step of the first update is a function of the options, so that a resumed run updates at the same steps.
   const int64_t since_first = step - std::max<int64_t>(1, options_.start_step);
   if (since_first < 0 || since_first % options_.update_every_n_steps != 0) return;
   CHECK(parameters.dtype() == average_.dtype() && parameters.shape() == average_.shape());

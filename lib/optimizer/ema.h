@@ -1,5 +1,5 @@
-// The exponential moving average of the parameters, on a flat tensor of its own: it is never swapped with the
-// parameters that train. Who validates or predicts with it passes its tensor instead of theirs.
+// The exponential moving average of the parameters, in a flat tensor of its own. It is never swapped with the trained
+// parameters: code that validates or predicts with the average passes its tensor instead.
 
 #ifndef RUTILE_LIB_OPTIMIZER_EMA_H_
 #define RUTILE_LIB_OPTIMIZER_EMA_H_
@@ -34,23 +34,24 @@ struct EmaOptions {
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckEmaOptions(const EmaOptions& options);
 
+// Maintains the average over a run. The trainer calls Update after each optimizer step.
 class Ema {
  public:
-  // run_steps: S, needed by exp alone (CHECK-fails when it is below 1 there). dtype: F32 or F64 (CHECK-fails).
+  // run_steps: S, used by `exp` alone, for which it must be at least 1. dtype: F32 or F64. CHECK-fails otherwise.
   Ema(const EmaOptions& options, DType dtype, int64_t num_parameters, int64_t run_steps);
 
-  // Called after every optimizer step that changed the parameters (not after one that a gradient scaler skipped), with
-  // the number of steps done, from 1. The first update copies. parameters: [P] of the type it was made for.
+  // Must be called after every optimizer step that changed the parameters (not after one that a gradient scaler
+  // skipped), with the number of steps done, from 1. The first update copies. parameters: [P] of type dtype.
   void Update(const Tensor& parameters, int64_t step);
 
-  // [P], or nullptr before the first update. Its memory stays where it is.
+  // The average [P], or nullptr before the first update. Its memory never moves.
   const Tensor* parameters() const { return updates_ > 0 ? &average_ : nullptr; }
 
-  // updates: i64 [] = updates done. The average itself is not among the state: the checkpoint keeps parameters() by
-  // name, as it does the model's.
+  // updates: i64 [] = updates done. The average itself is not part of the state: checkpoints store parameters() by
+  // name, like the model's parameters.
   NamedTensors State() const;
-  // average: what parameters() was; nullptr where that was nullptr. Copies. INVALID_ARGUMENT when something is missing
-  // or does not fit; then nothing has changed.
+  // Copies the state. average: the saved parameters(), which may be nullptr. INVALID_ARGUMENT, and no change, if a
+  // tensor is missing or does not fit.
   absl::Status SetState(const NamedTensors& state, const Tensor* average);
 
  private:
@@ -60,7 +61,7 @@ class Ema {
   int64_t updates_ = 0;
 };
 
-// d of the formulas above.
+// Returns d of the formulas at EmaOptions.
 double EmaDecayAt(const EmaOptions& options, int64_t updates, int64_t steps_before, int64_t run_steps);
 
 }  // namespace rutile

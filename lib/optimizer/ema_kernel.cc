@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements [begin, end), a whole number of vectors of D.
+// Updates elements [begin, end), a whole number of vectors of D.
 template <class D, typename T = hn::TFromD<D>>
 void EmaLoop(D d, T rest, const T* p, T* average, size_t begin, size_t end) {
   const auto share = hn::Set(d, rest);
@@ -27,7 +27,7 @@ void EmaLoop(D d, T rest, const T* p, T* average, size_t begin, size_t end) {
   }
 }
 
-// Whole vectors, then one element at a time: the same operations on each element wherever it lies.
+// Updates whole vectors, then one element at a time, with the same operations on each element.
 template <typename T>
 void EmaAll(T rest, const T* p, T* average, size_t n) {
   const hn::ScalableTag<T> d;

@@ -1,4 +1,4 @@
-// The inner loop of the moving average: one pass, on the widest vectors of the machine.
+// Vectorized inner loop of the moving average.
 
 #ifndef RUTILE_LIB_OPTIMIZER_EMA_KERNEL_H_
 #define RUTILE_LIB_OPTIMIZER_EMA_KERNEL_H_
@@ -7,10 +7,10 @@
 
 namespace rutile {
 
-// average += rest * (p - average), which is (1 - rest) average + rest p, in the type of the spans; `rest` is rounded to
-// it once. Written so, a constant p is met exactly: 1 - rest and rest, rounded each for itself, do not add up to 1, and
-// in fp32 with a decay of 0.9999 the average would be wrong by up to 3e-4 of its size. The same bits wherever an
-// element lies. CHECK-fails when the lengths differ.
+// Computes average += rest * (p - average), that is (1 - rest) average + rest p, in the type of the spans, to which
+// `rest` is rounded once. In this form the average of a constant p equals p exactly. 1 - rest and rest, each rounded,
+// do not add up to 1: in fp32 with a decay of 0.9999 the average would be wrong by up to 3e-4 of its size. An element
+// gets the same bits at any position. CHECK-fails if the lengths differ.
 void EmaUpdate(double rest, absl::Span<const float> p, absl::Span<float> average);
 void EmaUpdate(double rest, absl::Span<const double> p, absl::Span<double> average);
 

@@ -18,7 +18,7 @@ std::vector<T> Values(int n, const char* purpose) {
   return values;
 }
 
-// Lengths below, at and above a vector of every target.
+// Lengths are below, at and above a vector of every target.
 template <typename T>
 void CheckFormula(double tolerance) {
   ForEachTarget([&] {

@@ -27,7 +27,7 @@ EmaOptions Constant(double decay) {
 
 Tensor F64(const std::vector<double>& values) { return Tensor::Of(values); }
 
-// Updates with one parameter of these values, after the steps 1, 2, ...; the average after the last.
+// Updates with one parameter of these values, after steps 1, 2, ..., and returns the last average.
 double Average(const EmaOptions& options, const std::vector<double>& values) {
   Ema ema(options, DType::kF64, 1, kRunSteps);
   int64_t step = 0;
@@ -35,7 +35,7 @@ double Average(const EmaOptions& options, const std::vector<double>& values) {
   return ema.parameters()->values<double>()[0];
 }
 
-// 0 first, then 1 for good: after n more updates the average is 1 - d^n.
+// The parameter is 0 first, then always 1: after n more updates the average is 1 - d^n.
 TEST(EmaTest, ConstantDecayIsAGeometricSeries) {
   std::vector<double> values = {0};
   for (int n = 1; n <= 50; ++n) {
@@ -49,13 +49,13 @@ TEST(EmaTest, ConstantDecayInFp32) {
   ema.Update(Tensor::Of<float>({0, 8}, {2}), 1);
   for (int n = 1; n <= 100; ++n) ema.Update(Tensor::Of<float>({1, 8}, {2}), n + 1);
   EXPECT_NEAR(ema.parameters()->values<float>()[0], 1 - std::pow(0.99, 100), 1e-6);
-  EXPECT_EQ(ema.parameters()->values<float>()[1], 8);  // what never moves is met exactly
+  EXPECT_EQ(ema.parameters()->values<float>()[1], 8);  // a parameter that never moves equals its average
 }
 
 TEST(EmaTest, ThresholdRisesToTheDecay) {
   EmaOptions options;  // threshold, 0.999
   options.decay = 0.5;
-  // t = updates done, the copy included: 2/11, 3/12, ... and 0.5 from 9/18 on.
+  // t counts updates including the first copy: 2/11, 3/12, ... and 0.5 from 9/18 on.
   EXPECT_DOUBLE_EQ(EmaDecayAt(options, 1, 0, 0), 2.0 / 11);
   EXPECT_DOUBLE_EQ(EmaDecayAt(options, 8, 0, 0), 0.5);
   EXPECT_DOUBLE_EQ(EmaDecayAt(options, 1000, 0, 0), 0.5);
@@ -94,13 +94,13 @@ TEST(EmaTest, UpdatesEveryFewSteps) {
   EmaOptions options = Constant(0.5);
   options.start_step = 2;
   options.update_every_n_steps = 3;
-  // Steps 2, 5 and 8 count: 2, then (2 + 5) / 2, then (3.5 + 8) / 2.
+  // Only steps 2, 5 and 8 count: 2, then (2 + 5) / 2, then (3.5 + 8) / 2.
   EXPECT_EQ(Average(options, {1, 2, 3, 4}), 2);
   EXPECT_EQ(Average(options, {1, 2, 3, 4, 5, 6, 7}), 3.5);
   EXPECT_EQ(Average(options, {1, 2, 3, 4, 5, 6, 7, 8}), 5.75);
 }
 
-// Parameters that stay are the average, to the last bit, whatever the type of decay.
+// Constant parameters equal their average, to the last bit, for every type of decay.
 TEST(EmaTest, ConstantParametersAreTheirOwnAverage) {
   RandomStream stream(1, "ema");
   std::vector<float> values(1003);

@@ -46,7 +46,7 @@ absl::Span<const GradientRange> FusedStep::parts() const {
 
 template <class Body>
 void FusedStep::ForRest(absl::Span<const GradientRange> parts, const Body& body) {
-  // So that nothing depends on which thread was first.
+  // Sort, so that nothing depends on the order in which threads finished.
   std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
   auto taken = taken_.begin();
   for (const GradientRange& part : parts) {

@@ -1,5 +1,5 @@
-// An optimizer's step that begins while the task works on its gradient: what is handed over (lib/task/gradient_sink.h)
-// moves at once, while parameters and gradient are in the processor's cache, and the rest when the whole is known.
+// An optimizer step fused into the gradient pass. Finished parts of the gradient (lib/task/gradient_sink.h) update
+// their parameters at once, while both are in the processor's cache; the rest follows when the gradient is complete.
 
 #ifndef RUTILE_LIB_OPTIMIZER_FUSED_STEP_H_
 #define RUTILE_LIB_OPTIMIZER_FUSED_STEP_H_
@@ -16,37 +16,49 @@
 
 namespace rutile {
 
-// Parameters and the optimizer's state become, to the bit, what Optimizer::Step of the whole gradient would make them.
+// Parameters and optimizer state get the same bits as from Optimizer::Step with the whole gradient.
 //
-// A number that is not finite may come last, when most parameters have moved. So what moves is kept first, where the
-// gradient would have been (nobody reads that: the task hands it over instead), and Undo puts it back: parameters are
-// to the bit those before the step. The optimizer's averages are not, but nobody will see them, since such a step ends
-// the run and no checkpoint of it is written.
+// A value that is not finite may appear last, when most parameters are already updated. So the old parameters of each
+// part are first saved in the gradient's memory (which is unused there, because the task passes that part to the sink),
+// and Undo restores them bit for bit. The optimizer's averages are not restored: such a step ends the run, and no
+// checkpoint of it is written.
+//
+// Example, for a task that StreamsGradients:
+//   FusedStep step;
+//   step.Begin(&optimizer, learning_rate, weight, &parameters, &gradient, bytes_per_number);
+//   task.SetSink(&step);
+//   absl::Status status = task.AccumulateGradients(parameters, batch, absl::MakeSpan(&gradient, 1), &sums);
+//   task.SetSink(nullptr);
+//   if (status.ok() && std::isfinite(step.Norm())) {
+//     step.Finish();
+//   } else {
+//     step.Undo();
+//   }
 class FusedStep : public GradientSink {
  public:
-  // For one step of `optimizer`; the task will fill `gradient` [P], but for what it hands over. The step is that of
-  // `weight` times the gradient. bytes: that moving one number takes from memory, for profiles. All pointers must live
-  // until Finish or Undo, of which one must follow. parts: ascending, nothing moves elsewhere, and the gradient there
-  // is not read; nullptr: all moves.
+  // Begins one step of `optimizer` with `weight` times the gradient. The task fills `gradient` [P] except for parts
+  // that it passes to Take. bytes: memory traffic of updating one number, for profiles. All pointers must live until
+  // Finish or Undo, one of which must follow. parts: ascending ranges to update; elsewhere nothing is updated and the
+  // gradient is not read; nullptr: all parameters.
   void Begin(Optimizer* optimizer, double learning_rate, double weight, Tensor* parameters, Tensor* gradient,
              int64_t bytes, const std::vector<GradientRange>* parts = nullptr);
   void Take(int64_t begin, const Tensor& values) override;
 
-  // Of all, handed over or not, when the task is done: the Euclidean norm of `weight` times the gradient, summed part
-  // by part. Not finite when a number is not.
+  // Returns the Euclidean norm of `weight` times the whole gradient, summed part by part; call it when the task is
+  // done. It is not finite if any component is not.
   double Norm();
-  // The same before the root is taken, of what was handed over and the rest of `parts`.
+  // Returns the sum of squares of `weight` times the gradient of the parts taken and of the remainder of `parts`.
   double Squares(absl::Span<const GradientRange> parts);
-  // Moves what was not handed over.
+  // Updates the parameters whose gradient was not taken.
   void Finish();
-  // Parameters as they were before.
+  // Restores the parameters as they were before Begin.
   void Undo();
 
   double weight() const { return weight_; }
-  int64_t bytes() const;  // of what was handed over
+  int64_t bytes() const;  // memory traffic of the parts taken
 
  private:
-  // Calls body(part of the gradient, its begin) for what of `parts` was not handed over, in order.
+  // Calls body(part of the gradient, its begin) for the ranges of `parts` that were not taken, in order.
   template <class Body>
   void ForRest(absl::Span<const GradientRange> parts, const Body& body);
   absl::Span<const GradientRange> parts() const;
@@ -62,8 +74,8 @@ class FusedStep : public GradientSink {
     int64_t begin, end;
     double squares;
   };
-  std::mutex mutex_;          // of the next
-  std::vector<Taken> taken_;  // in the order in which they came, or ascending
+  std::mutex mutex_;          // protects taken_
+  std::vector<Taken> taken_;  // in order of arrival; ForRest sorts them
 };
 
 }  // namespace rutile

@@ -28,10 +28,10 @@ Tensor Random(DType dtype, const char* purpose, int step = 0) {
   return dtype == DType::kF64 ? Tensor::Of(values) : Tensor::Of(std::vector<float>(values.begin(), values.end()));
 }
 
-// Parts that are handed over, of any alignment and in any order; between them and around them are others.
+// Parts passed to the sink, of any alignment and in any order, with other parameters between and around them.
 const std::vector<std::pair<int64_t, int64_t>> kParts = {{200, 333}, {17, 18}, {64, 164}, {333, 400}};
 
-// Fills `gradient` with `whole`, but for the parts, of which other memory tells, as a task does.
+// Fills `gradient` with `whole` except for the parts, which go to the sink in other memory, as a task does.
 void HandOver(const Tensor& whole, Tensor* gradient, FusedStep* step) {
   const std::vector<double> values = whole.ToDoubles();
   std::vector<bool> handed(kSize, false);
@@ -49,7 +49,8 @@ void HandOver(const Tensor& whole, Tensor* gradient, FusedStep* step) {
   for (const auto& [begin, end] : kParts) step->Take(begin, whole.Slice(begin, {end - begin}));
 }
 
-// Steps with every kind of optimizer, of all parameters or some: parameters and state to the bit, norms to rounding.
+// Steps with every kind of optimizer, on all parameters or some, match Optimizer::Step: parameters and state to the
+// bit, norms to rounding.
 TEST(FusedStepTest, IsTheStepOfTheWholeGradient) {
   for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd"}) {
     for (const DType dtype : {DType::kF32, DType::kF64}) {
@@ -83,7 +84,7 @@ TEST(FusedStepTest, IsTheStepOfTheWholeGradient) {
   }
 }
 
-// Wherever the number is, first or last, parameters are those of before, and the norm tells.
+// Wherever the value that is not finite lies, first or last, Undo restores the parameters, and the norm reveals it.
 TEST(FusedStepTest, UndoPutsParametersBackToTheBit) {
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     for (const char* name : {"adam", "adam of some", "sgd"}) {

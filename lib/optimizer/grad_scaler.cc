@@ -18,7 +18,7 @@ void GradScaler::Update(bool finite) {
   }
   if (++good_steps_ < kGrowthInterval) return;
   good_steps_ = 0;
-  // PyTorch keeps the scale in fp32, and where it would overflow.
+  // PyTorch keeps the scale in fp32, so it must not overflow there.
   if (scale_ * kGrowth <= std::numeric_limits<float>::max()) scale_ *= kGrowth;
 }
 

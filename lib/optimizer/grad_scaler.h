@@ -1,4 +1,4 @@
-// Keeps gradients of fp16 in range: they are computed of scale times the loss, and the scale is found by trial.
+// Keeps fp16 gradients in range by multiplying the loss with a scale that is found by trial.
 
 #ifndef RUTILE_LIB_OPTIMIZER_GRAD_SCALER_H_
 #define RUTILE_LIB_OPTIMIZER_GRAD_SCALER_H_
@@ -10,23 +10,24 @@
 
 namespace rutile {
 
-// The rule of torch.cuda.amp.GradScaler, with its constants: the scale starts at 65536, halves when a gradient is not
-// finite (that step is not taken), and doubles after 2000 steps in a row that were.
+// Follows torch.cuda.amp.GradScaler and its constants: the scale starts at 65536, halves when a gradient is not finite
+// (that step is skipped), and doubles after 2000 steps in a row without such a gradient.
 class GradScaler {
  public:
-  // What the loss is to be multiplied with before its gradient is taken. A power of 2: multiplying and dividing by it
-  // rounds nothing away.
+  // The factor for the loss, before its gradient is taken. It is a power of 2, so multiplying and dividing by it is
+  // exact.
   double scale() const { return scale_; }
 
-  // After each gradient: whether all of it was finite.
+  // Must be called after each gradient; `finite` says whether all of it was finite.
   void Update(bool finite);
 
-  // Gradients have overflowed at any scale: it has come down to 2^-16, and the numbers themselves must be at fault.
+  // True if the scale has come down to 2^-16 because gradients overflow at any scale: the values themselves are at
+  // fault.
   bool exhausted() const { return scale_ <= kLeast; }
 
   // grad_scaler: f64 [2] = scale, steps since it changed.
   NamedTensors State() const;
-  absl::Status SetState(const NamedTensors& state);  // INVALID_ARGUMENT: missing, another shape, or no scale
+  absl::Status SetState(const NamedTensors& state);  // INVALID_ARGUMENT: missing, another shape, or no valid scale
 
  private:
   static constexpr double kFirst = 65536, kGrowth = 2, kBackoff = 0.5, kLeast = 1 / kFirst;

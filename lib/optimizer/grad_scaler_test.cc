@@ -12,7 +12,7 @@
 namespace rutile {
 namespace {
 
-// torch.cuda.amp.GradScaler's documented rule, written down a second time: the scale after each of the steps.
+// Computes the scale after each step from torch.cuda.amp.GradScaler's documented rule, implemented a second time.
 std::vector<double> ExpectedScales(const std::vector<bool>& finite) {
   std::vector<double> scales;
   double scale = 65536;

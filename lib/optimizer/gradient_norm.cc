@@ -21,7 +21,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Independent sums, of one order on every machine: four vectors of the widest, so that additions need not wait.
+// Number of independent sums: four of the widest vectors, so that additions need not wait for each other. It is the
+// same on every machine, so that the order of additions is, too.
 constexpr size_t kSums = 32;
 
 inline hn::Vec<hn::ScalableTag<double>> Squared(float weight, const float* g) {
@@ -73,7 +74,7 @@ HWY_EXPORT(SumF64);
 
 namespace {
 
-// Numbers that are added up by one thread.
+// Number of values that one thread sums at a time.
 constexpr int64_t kPiece = 1 << 16;
 
 double SumOfPiece(double weight, const Tensor& gradient, int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Sums of squares of a gradient that is weighed later, in the optimizer's pass.
+// Sums of squares of a gradient whose weight is applied later, in the optimizer's pass.
 
 #ifndef RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_
 #define RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_
@@ -8,9 +8,9 @@
 
 namespace rutile {
 
-// Sum of (weight g)^2, each product rounded to the gradient's type (F32 or F64, CHECK-fails for others) as optimizers
-// round it, squares and sums in fp64. Not finite when a product is not. Of one length, always added in one order, by
-// any number of threads; pool may be null.
+// Returns the sum of (weight g)^2. Each product is rounded to the gradient's type (F32 or F64; CHECK-fails for others)
+// as optimizers round it; squares and sums are fp64. Not finite if a product is not. The order of additions depends on
+// the length alone, so any number of threads gives the same bits. pool may be null.
 double SumOfSquares(double weight, const Tensor& gradient, ThreadPool* pool = nullptr);
 
 }  // namespace rutile

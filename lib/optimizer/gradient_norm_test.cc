@@ -22,7 +22,7 @@ std::vector<T> Values(int64_t n) {
   return values;
 }
 
-// Products are rounded to the type, as an optimizer has them; below, at and above the sums that run side by side.
+// Products are rounded to the type, as in an optimizer. Lengths are below, at and above the number of parallel sums.
 template <typename T>
 void CheckSum() {
   for (const int64_t n : {0, 1, 7, 31, 32, 33, 1000}) {
@@ -52,7 +52,7 @@ TEST(SumOfSquaresTest, AnyThreadsAddAlike) {
   EXPECT_EQ(SumOfSquares(0.7, values, &pool), sum);
 }
 
-// Squares of numbers that fp32 holds are finite; what only the product with the weight makes infinite is found.
+// Squares of values in fp32 range are finite in fp64, so only a product with the weight can overflow; it is detected.
 TEST(SumOfSquaresTest, FindsWhatIsNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const int at : {0, 20, 40}) {

@@ -21,7 +21,7 @@
 namespace rutile {
 namespace {
 
-// The slices that are `chosen`, neighbors merged: a group that is one block is one pass of the kernel.
+// Returns the ranges of the `chosen` slices, merging adjacent ones: a contiguous group is one pass of the kernel.
 std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, const std::vector<bool>& chosen,
                                      bool decay_biases) {
   std::vector<size_t> order(slices.size());
@@ -63,7 +63,7 @@ GroupedOptimizer::GroupedOptimizer(const OptimizerOptions& run, const ParameterG
   for (size_t g = 0; g <= options.groups.size(); ++g) {
     std::vector<bool> own(slices.size());
     for (size_t s = 0; s < slices.size(); ++s) own[s] = (*assigned)[s] == static_cast<int>(g);
-    if (std::find(own.begin(), own.end(), true) == own.end()) continue;  // the default group alone can be empty
+    if (std::find(own.begin(), own.end(), true) == own.end()) continue;  // only the default group can be empty
     const OptimizerOptions& optimizer = g < options.groups.size() ? options.groups[g].optimizer : run;
     Group group;
     group.optimizer = MakeOptimizer(optimizer, dtype, RangesOf(slices, own, options.decay_biases));
@@ -84,7 +84,7 @@ void GroupedOptimizer::StepPart(int64_t begin, const Tensor& gradient, double sc
   for (const Group& group : moving_) group.optimizer->StepPart(begin, gradient, scale, parameters);
 }
 
-// Each group takes the answer of the one before, and changes its own ranges.
+// Each group's average replaces its own ranges in the result of the previous group.
 const Tensor& GroupedOptimizer::EvaluationParameters(const Tensor& parameters) {
   const Tensor* result = &parameters;
   for (const Group& group : groups_) result = &group.optimizer->EvaluationParameters(*result);

@@ -1,4 +1,4 @@
-// Several optimizers, each for a group of parameters, moving together or in turns.
+// Combines several optimizers, one for each group of parameters, which move together or in turns.
 
 #ifndef RUTILE_LIB_OPTIMIZER_GROUPED_OPTIMIZER_H_
 #define RUTILE_LIB_OPTIMIZER_GROUPED_OPTIMIZER_H_
@@ -15,14 +15,14 @@
 
 namespace rutile {
 
-// Each group's learning rate is the step's times (group's rate / run's rate). A group that rests keeps its parameters,
-// its moments and its count of steps.
+// Each group's learning rate is the step's rate times (group's rate / run's rate). A frozen group keeps its parameters,
+// its moments and its step count.
 //
-// State: that of group g (from 0; the default group is the last) as groupG.NAME; turns_step i64 [] where they take
-// turns: steps done.
+// The state of group g (from 0; the default group is the last) is named groupG.NAME. If groups take turns, turns_step
+// i64 [] holds the number of steps done.
 class GroupedOptimizer : public Optimizer {
  public:
-  // options have passed their checks and fit the slices (AssignGroups); CHECK-fails otherwise.
+  // `options` must have passed their checks and fit the slices (AssignGroups); CHECK-fails otherwise.
   GroupedOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options, DType dtype,
                    absl::Span<const ParameterSlice> slices);
 
@@ -31,30 +31,31 @@ class GroupedOptimizer : public Optimizer {
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
   const std::vector<bool>& frozen() const override;
   NamedTensors State() const override;
-  // What does not fit in one group changes no group before it, either.
+  // If the state of one group does not fit, no group changes.
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
   struct Group {
     std::unique_ptr<Optimizer> optimizer;
     double rate_scale = 1;
-    std::vector<bool> others;  // [slices] what rests in its turn
+    std::vector<bool> others;  // [slices] true for slices frozen during this group's turn
   };
-  // The group whose turn it is.
+  // Returns the group whose turn it is.
   size_t turn() const { return (step_ / alternate_steps_) % groups_.size(); }
   static NamedTensors PartOf(size_t group, const NamedTensors& state);
 
-  const int64_t alternate_steps_;  // 0: all move
+  const int64_t alternate_steps_;  // 0: all groups move in each step
   std::vector<Group> groups_;
-  absl::Span<const Group> moving_;  // in the step that has begun
+  absl::Span<const Group> moving_;  // the groups that move in the current step
   int64_t step_ = 0;
 };
 
-// What the one optimizer of a task without groups moves: all but buffers.
+// Returns the ranges that a run without groups trains: everything but buffers.
 std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, const Task& task);
 
-// For all parameters of a task: one optimizer, or one for each group. One group without groups' options is
-// MakeOptimizer(run, dtype, num_parameters), and its state is named as there. CHECKs as above.
+// Returns the optimizer for all parameters of a task: a single one, or one for each group. With a single group and no
+// options of its own it equals MakeOptimizer(run, dtype, num_parameters), with the same names of state. CHECK-fails
+// like the constructor of GroupedOptimizer.
 std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options,
                                                  const Task& task);
 

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 constexpr int64_t kSize = 36;
 constexpr double kRate = 0.01;
 
-// Two networks; the second begins at 16.
+// Slices of two networks; the second begins at 16.
 std::vector<ParameterSlice> Slices() {
   return {{"Ti.weight", 0, {4, 3}}, {"Ti.bias", 12, {4}}, {"O.weight", 16, {4, 4}}, {"O.bias", 32, {4}}};
 }
@@ -68,7 +68,7 @@ std::vector<double> Part(const Tensor& tensor, int64_t begin, int64_t size) {
   return tensor.Slice(begin, {size}).ToDoubles();
 }
 
-// Each group moves as a whole run with its options would move it; the schedule's changes reach all.
+// Each group moves as a whole run with its options would move it; changes of the schedule reach all groups.
 TEST(GroupedOptimizerTest, GroupsMoveAsRunsOfTheirOwn) {
   OptimizerOptions run = OptionsOfRun("adam"), sgd = OptionsOfRun("sgd");
   sgd.learning_rate = 0.03;
@@ -117,8 +117,8 @@ TEST(GroupedOptimizerTest, TurnsAreTakenInOrder) {
   EXPECT_THAT(moved, ElementsAre(first, first, second, second, rest, rest, first, first));
 }
 
-// A group that rests counts no step and keeps its moments: its run is that of its own turns, gradients of others
-// unread.
+// A frozen group counts no step and keeps its moments: it behaves as if only its own turns existed, and the gradients
+// in others' turns are not read.
 TEST(GroupedOptimizerTest, RestIsNoStep) {
   const auto optimizer = Make(OptionsOfRun("adam"), "O.*", 1);
   const auto alone = MakeOptimizer(OptionsOfRun("adam"), DType::kF32, kSize);
@@ -141,7 +141,7 @@ TEST(GroupedOptimizerTest, OneGroupForAllLeavesNoDefaultGroup) {
   EXPECT_TRUE(optimizer->State().Has("group1.step"));
 }
 
-// Saved at any step, inside a turn or between, a restored optimizer goes on with the same bits.
+// Restored at any step, inside a turn or between turns, an optimizer continues with the same bits.
 TEST(GroupedOptimizerTest, StateSurvives) {
   for (const int64_t alternate_steps : {0, 3}) {
     for (int saved_at = 1; saved_at < 8; ++saved_at) {
@@ -180,7 +180,7 @@ TEST(GroupedOptimizerTest, StateThatDoesNotFitChangesNothing) {
   EXPECT_THAT(std::string(turns->SetState(optimizer->State()).message()), HasSubstr("no tensor \"turns_step\""));
 }
 
-// What is evaluated differs where a group averages, in its ranges alone; two such groups do not undo each other.
+// The parameters to evaluate differ in the ranges of averaging groups alone, and two such groups do not interfere.
 TEST(GroupedOptimizerTest, EvaluatesTheAverageOfGroupsThatHaveOne) {
   const OptimizerOptions free = OptionsOfRun("schedule-free-adamw");
   const auto whole = MakeOptimizer(free, DType::kF32, kSize);
@@ -212,7 +212,7 @@ TEST(MakeTrainingOptimizerTest, OneGroupIsThePlainOptimizer) {
                                           "group1.exp_avg 3", "group1.exp_avg_sq 3", "group1.step 1"));
 }
 
-// The toy's bias does not decay, its weights do.
+// Weight decay applies to the toy's weights, not to its bias.
 TEST(MakeTrainingOptimizerTest, BiasesOfOneGroupNeedNotDecay) {
   const ToyTask task({});
   ParameterGroupOptions options;

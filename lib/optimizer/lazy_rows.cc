@@ -42,7 +42,7 @@ template <class Body, class Rest>
 void LazyRows::ForMoving(int64_t begin, const Tensor& gradient, const Body& body, const Rest& rest) const {
   const int64_t end = begin + gradient.num_elements();
   CHECK(PartEnd(begin) == begin && PartEnd(end) == end) << "a part cuts a row: " << begin << " to " << end;
-  int64_t first = begin;  // of what moves and was not yet handed on
+  int64_t first = begin;  // start of moving rows not yet passed to body
   for (const Table& table : tables_) {
     for (int64_t row = std::max(begin, table.begin); row < std::min(end, table.end); row += table.width) {
       if (!IsZero(gradient, row - begin, table.width)) continue;

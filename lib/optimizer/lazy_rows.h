@@ -1,9 +1,9 @@
-// Rows of embedding tables that move only when a batch concerns them: the lazy form of any optimizer.
+// The lazy form of any optimizer: rows of embedding tables move only in steps whose batch contains them.
 //
-// A dense optimizer goes on moving a row that has no gradient, by what is left in its averages, and by weight decay; so
-// does PyTorch's with dense gradients. Here such a row stays as it is, and so do its averages, as in PyTorch's
-// SparseAdam and TensorFlow's LazyAdam. Which rows have no gradient is read from the gradient: all of their numbers
-// are 0. Steps are counted for all rows alike, so that Adam's corrections of its averages are those of the dense form.
+// A dense optimizer keeps moving a row without a gradient, by what is left in its averages and by weight decay; so do
+// PyTorch's with dense gradients. Here such a row and its averages stay unchanged, as in PyTorch's SparseAdam and
+// TensorFlow's LazyAdam. A row has no gradient if all of its components are 0. Steps are counted for all rows alike, so
+// that Adam's bias corrections equal those of the dense form.
 
 #ifndef RUTILE_LIB_OPTIMIZER_LAZY_ROWS_H_
 #define RUTILE_LIB_OPTIMIZER_LAZY_ROWS_H_
@@ -20,11 +20,11 @@
 
 namespace rutile {
 
-// State is the optimizer's: a run may go on with the other form.
+// The state is that of the wrapped optimizer, so a run may switch between both forms.
 class LazyRows : public Optimizer {
  public:
-  // Of slices that are tables, wherever `optimizer` moves them. Not for schedule-free optimizers, whose average takes a
-  // share of every row in every step. A part of a step has whole rows (CHECK-fails otherwise).
+  // Applies to the slices that are tables, where `optimizer` moves them. Must not wrap schedule-free optimizers, whose
+  // average changes every row in every step. A part of a step must consist of whole rows (CHECK-fails otherwise).
   LazyRows(std::unique_ptr<Optimizer> optimizer, absl::Span<const ParameterSlice> slices);
 
   void BeginStep(double learning_rate) override { optimizer_->BeginStep(learning_rate); }
@@ -40,13 +40,13 @@ class LazyRows : public Optimizer {
 
  private:
   struct Table {
-    int64_t begin, end, width;  // of a row
+    int64_t begin, end, width;  // width: of a row
   };
-  // Calls body(first, size) for what of a part [begin, begin + n) moves, neighbors together; rest(first, size) for the
-  // rows between.
+  // Calls body(first, size) for runs of rows that move in the part [begin, begin + n), and rest(first, size) for the
+  // rows between them.
   template <class Body, class Rest>
   void ForMoving(int64_t begin, const Tensor& gradient, const Body& body, const Rest& rest) const;
-  // The end of the row that `position` lies in.
+  // Returns the end of the row that contains `position`.
   int64_t PartEnd(int64_t position) const override;
 
   const std::unique_ptr<Optimizer> optimizer_;

@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// A table of `rows` between other parameters, and a second one of single numbers.
+// A table of `rows` between other parameters, and a second table of single values.
 std::vector<ParameterSlice> Slices(int64_t rows, int64_t width) {
   std::vector<ParameterSlice> slices = {{"first", 0, {7}},
                                         {"entity.weight", 7, {rows, width}},
@@ -42,7 +42,7 @@ Tensor RandomTensor(DType dtype, int64_t n, const char* purpose, int step = 0) {
   return tensor;
 }
 
-// [P] true where a row has no gradient in this step: two rows of three, others in each step.
+// [P] true for rows without a gradient in this step: two rows of three, others in each step.
 std::vector<bool> Absent(const std::vector<ParameterSlice>& slices, int step) {
   std::vector<bool> absent(Size(slices));
   for (const ParameterSlice& slice : slices) {
@@ -77,7 +77,7 @@ std::unique_ptr<Optimizer> Lazy(const OptimizerOptions& options, DType dtype,
   return std::make_unique<LazyRows>(MakeOptimizer(options, dtype, Size(slices)), slices);
 }
 
-// Its definition: the dense step, after which parameters and averages of rows without a gradient are put back.
+// Defines the lazy step: the dense step, after which rows without a gradient get their parameters and averages back.
 void StepAndPutBack(double learning_rate, const Tensor& gradient, const std::vector<bool>& absent, Optimizer* dense,
                     Tensor* parameters) {
   const std::vector<double> before = parameters->ToDoubles();
@@ -124,7 +124,7 @@ TEST(LazyRowsTest, WhatHasNoGradientStays) {
   }
 }
 
-// Where every row has a gradient the lazy form is the dense one.
+// If every row has a gradient, the lazy form equals the dense one.
 TEST(LazyRowsTest, IsDenseWhereAllHaveGradients) {
   const std::vector<ParameterSlice> slices = Slices(10, 4);
   const OptimizerOptions options = DefaultOptimizerOptions("adam").value();
@@ -138,7 +138,7 @@ TEST(LazyRowsTest, IsDenseWhereAllHaveGradients) {
   EXPECT_EQ(a.ToDoubles(), b.ToDoubles());
 }
 
-// Parts that keep what they move: all of it is kept, and the sum is that of the whole gradient.
+// StepPartKeeping saves all parameters of a part and returns the sum of the whole gradient.
 TEST(LazyRowsTest, KeepsWhatItMoves) {
   const std::vector<ParameterSlice> slices = Slices(10, 4);
   const int64_t n = Size(slices);
@@ -161,8 +161,8 @@ TEST(LazyRowsTest, KeepsWhatItMoves) {
   }
 }
 
-// torch.optim.SparseAdam([w], lr=.1, betas=(.8, .9), eps=1e-12) of PyTorch 2.15, gradients of single rows
-// (torch.sparse_coo_tensor) in four steps. It adds epsilon elsewhere, hence so small a one.
+// Expected values: torch.optim.SparseAdam([w], lr=.1, betas=(.8, .9), eps=1e-12) of PyTorch 2.15, gradients of single
+// rows (torch.sparse_coo_tensor) in four steps. It adds epsilon elsewhere, so epsilon is this small.
 TEST(LazyRowsTest, IsSparseAdamOfPyTorch) {
   OptimizerOptions options = DefaultOptimizerOptions("adam").value();
   options.beta1 = 0.8;

@@ -23,7 +23,7 @@
 namespace rutile {
 namespace {
 
-// LibTorch's closures return a tensor and nothing else: an error leaves as an exception and is caught in Step.
+// LibTorch's closures return a tensor and nothing else: an error is thrown as this exception and caught in Step.
 struct EvaluationFailed : public std::exception {};
 
 torch::optim::LBFGSOptions TorchOptions(const OptimizerOptions& options) {
@@ -53,7 +53,7 @@ struct Lbfgs::Impl {
     optimizer = std::make_unique<torch::optim::LBFGS>(std::vector<at::Tensor>{leaf}, TorchOptions(options));
   }
 
-  // The loss at the current parameters; their gradient is in `gradient` afterward.
+  // Evaluates the loss at the current parameters, and leaves their gradient in `gradient`.
   absl::Status Evaluate() {
     if (evaluated && std::memcmp(evaluated_at.data(), parameters.data(), parameters.num_bytes()) == 0) {
       return absl::OkStatus();
@@ -109,7 +109,7 @@ NamedTensors Lbfgs::State() const {
   const auto& states = impl_->optimizer->state();
   if (states.empty()) return result;  // before the first step
   const auto& state = static_cast<const torch::optim::LBFGSParamState&>(*states.begin()->second);
-  // Where the first gradient is below the tolerance LibTorch returns before there is a direction: nothing to remember.
+  // If the first gradient is below the tolerance, LibTorch returns before there is a direction to save.
   if (!state.d().defined()) return result;
   const auto put = [&result](const char* name, const at::Tensor& tensor) {
     if (tensor.defined()) result.Set(name, FromTorch(tensor));
@@ -140,7 +140,7 @@ absl::Status Lbfgs::SetState(const NamedTensors& saved) {
   for (const char* name : {"direction", "gradient"}) {
     RETURN_IF_ERROR(CheckStateTensor(saved, name, Tensor::Zeros(dtype, {n})));
   }
-  // LibTorch begins with the whole number 1.
+  // LibTorch starts with the integer 1.
   if (!CheckStateTensor(saved, "hessian_scale", Tensor::Scalar<int64_t>(1)).ok()) {
     RETURN_IF_ERROR(CheckStateTensor(saved, "hessian_scale", Tensor::Zeros(dtype, {})));
   }

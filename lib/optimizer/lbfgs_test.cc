@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Rosenbrock's valley: minimum 0 at (1, 1).
+// Rosenbrock's function: minimum 0 at (1, 1).
 absl::StatusOr<double> Rosenbrock(const Tensor& parameters, Tensor* gradient) {
   const double x = parameters.values<double>()[0], y = parameters.values<double>()[1];
   gradient->mutable_values<double>()[0] = -400 * x * (y - x * x) - 2 * (1 - x);
@@ -45,7 +45,7 @@ TEST(LbfgsTest, FindsTheMinimumOneIterationAtATime) {
     last = result->loss;
   }
   EXPECT_LT(iterations, 60);
-  EXPECT_LT(evaluations, 2 * iterations);  // values are remembered from one iteration to the next
+  EXPECT_LT(evaluations, 2 * iterations);  // values are cached between iterations
   EXPECT_NEAR(parameters.values<double>()[0], 1, 1e-6);
   EXPECT_NEAR(parameters.values<double>()[1], 1, 1e-6);
 }
@@ -66,7 +66,7 @@ TEST(LbfgsTest, StateSurvivesBitForBit) {
   }
 }
 
-// LibTorch then has a state without a direction.
+// LibTorch's state then has no direction.
 TEST(LbfgsTest, StateWhereTheFirstGradientIsBelowTheTolerance) {
   Tensor parameters = Tensor::Of<double>({1, 1});
   Lbfgs first(Options(), parameters, Rosenbrock), second(Options(), parameters, Rosenbrock);

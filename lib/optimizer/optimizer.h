@@ -1,9 +1,20 @@
-// One optimizer step on one flat tensor of parameters, or on some ranges of it: the part of a training step that moves.
+// Optimizers: they update one flat tensor of parameters, or ranges of it, from a gradient.
 //
 // Parameters, gradient and state are flat tensors of one type (F32 or F64), updated in a single vectorized pass. The
-// formulas are PyTorch's, operation by operation; results differ from it by rounding alone. L-BFGS asks for the loss
-// as a function instead of one gradient, and lives in lib/optimizer/lbfgs.h; several optimizers at once are
-// lib/optimizer/grouped_optimizer.h.
+// formulas are PyTorch's, operation by operation; results differ from PyTorch by rounding alone. L-BFGS takes the loss
+// as a function instead of one gradient (lib/optimizer/lbfgs.h). lib/optimizer/grouped_optimizer.h combines several
+// optimizers.
+//
+// Example:
+//   OptimizerOptions options;  // Adam
+//   options.learning_rate = 1e-3;
+//   RETURN_IF_ERROR(CheckOptimizerOptions(options));
+//   const std::unique_ptr<Optimizer> optimizer = MakeOptimizer(options, DType::kF32, num_parameters);
+//   for (int step = 0; step < 1000; ++step) {
+//     ...  // compute `gradient` at `parameters`
+//     optimizer->Step(options.learning_rate, gradient, &parameters);
+//   }
+//   const NamedTensors state = optimizer->State();  // for a checkpoint
 
 #ifndef RUTILE_LIB_OPTIMIZER_OPTIMIZER_H_
 #define RUTILE_LIB_OPTIMIZER_OPTIMIZER_H_
@@ -20,56 +31,61 @@
 
 namespace rutile {
 
+// Updates parameters from gradients, step by step. A step can be taken as a whole (Step), or in parts by several
+// threads (BeginStep, then StepPart for each part).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // parameters, gradient: [P], of the type that the optimizer was made for, and no shorter (CHECK-fails otherwise). The
-  // step is that of `scale` times the gradient, each number rounded.
+  // Performs one step with `scale` times the gradient, each product rounded. parameters, gradient: [P], of the
+  // optimizer's type and no shorter than its ranges (CHECK-fails otherwise).
   void Step(double learning_rate, const Tensor& gradient, Tensor* parameters, double scale = 1);
 
-  // The same in parts, in any order, each number of the parameters in one of them: to the bit what Step does.
+  // Begins a step in parts. The StepPart calls must cover each parameter once, in any order; they give the bits of
+  // Step.
   virtual void BeginStep(double learning_rate) = 0;
-  // gradient: [n] of the parameters [begin, begin + n). Several threads may call it at once, for other parts.
+  // Updates the parameters [begin, begin + n). gradient: [n] of these. Threads may call it concurrently for other
+  // parts.
   virtual void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) = 0;
 
-  // StepPart, before which the parameters of the part are copied to `kept` [n]. Returns the sum
-  // of squares of `scale` times the gradient, of each number rounded, in fp64: not finite where one is not.
+  // Copies the old parameters of the part to `kept` [n] before StepPart. Returns the sum of squares of `scale` times
+  // the gradient, each product rounded, summed in fp64: not finite if a product is not.
   virtual double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept);
 
-  // Threads for Step and StepLargePart; at first, and with nullptr, there is one. The pool must live as long.
+  // Sets the threads of Step and StepLargePart. By default, and with nullptr, there is one. The pool must outlive this.
   void SetThreads(ThreadPool* pool) { pool_ = pool; }
   ThreadPool* threads() const { return pool_; }
-  // StepPart, to the bit, by these threads.
+  // Does the same as StepPart, to the bit, with several threads.
   void StepLargePart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
 
-  // What to evaluate, and to write as a model, while `parameters` [P] are trained: these themselves, but for
-  // schedule-free optimizers, which train at one point and evaluate another (O(P), into memory of the optimizer that is
-  // valid until the next call). Never stepped from, nor kept in checkpoints: it follows from parameters and State.
+  // Returns the parameters to evaluate and to write as a model while `parameters` [P] are trained. These are the same
+  // but for schedule-free optimizers, which train at one point and evaluate at another (O(P), into memory of the
+  // optimizer that is valid until the next call). Checkpoints do not store the result: it follows from parameters and
+  // State.
   virtual const Tensor& EvaluationParameters(const Tensor& parameters) { return parameters; }
 
-  // [slices of the task] true where the next step moves nothing and reads no gradient; empty when none rests. While the
-  // answer is the same, so is its address.
+  // [slices of the task] true for slices that the next step neither updates nor reads the gradient of; empty if none is
+  // frozen. The address changes only if the content does.
   virtual const std::vector<bool>& frozen() const;
 
-  // All that the next step depends on, for checkpoints. The tensors share memory with the optimizer: write or copy
-  // them before the next step.
+  // Returns everything that the next step depends on, for checkpoints. The tensors share memory with the optimizer:
+  // write or copy them before the next step.
   virtual NamedTensors State() const = 0;
-  // Copies. INVALID_ARGUMENT when a tensor is missing or has another type or size; then nothing has changed.
+  // Copies the state. INVALID_ARGUMENT, and no change, if a tensor is missing or has another type or size.
   virtual absl::Status SetState(const NamedTensors& state) = 0;
 
  private:
-  // Where a part that a thread would end at `position` ends instead, no earlier.
+  // Returns where a part that would end at `position` must end instead, no earlier.
   virtual int64_t PartEnd(int64_t position) const { return position; }
 
   ThreadPool* pool_ = nullptr;
 };
 
-// Of these ranges; elsewhere parameters stay. State is of the ranges alone, n numbers in their order. CHECK-fails on
-// L-BFGS and on a type other than F32 and F64.
+// Makes an optimizer of these ranges; other parameters stay unchanged. Its state covers the ranges alone, n values in
+// their order. CHECK-fails on L-BFGS and on a type other than F32 and F64.
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType dtype,
                                          std::vector<ParameterRange> ranges);
-// Of all.
+// Makes an optimizer of all parameters.
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType dtype, int64_t num_parameters);
 
 }  // namespace rutile

@@ -24,7 +24,7 @@ constexpr bool IsOneLane(hn::Simd<T, kLanes, kPow2> /*d*/) {
   return kLanes == 1;
 }
 
-// Adds squares in fp64 to sums, of which a vector of D fills one or two, or that of a single lane.
+// Adds squares of x in fp64 to the sums. A vector of D fills one or two fp64 vectors; a single lane adds to one_sum.
 template <class D, class V = hn::Vec<hn::ScalableTag<double>>>
 HWY_INLINE void AddSquares(D d, hn::Vec<D> x, V* low_sum, V* high_sum, double* one_sum) {
   if constexpr (IsOneLane(D())) {
@@ -43,8 +43,8 @@ HWY_INLINE void AddSquares(D d, hn::Vec<D> x, V* low_sum, V* high_sum, double* o
   }
 }
 
-// Elements [begin, end), a whole number of vectors of D. kKeep: parameters as they were go past the caches to `kept`,
-// which is aligned to vectors of D at `begin`, and the sum of squares of the scaled gradient is returned.
+// Updates elements [begin, end), a whole number of vectors of D. With kKeep it stores the old parameters to `kept`,
+// which must be vector-aligned at `begin`, bypassing the caches, and returns the sum of squares of the scaled gradient.
 template <bool kKeep, class D, typename T = hn::TFromD<D>>
 double AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, size_t begin, size_t end) {
   const hn::ScalableTag<double> wide;
@@ -171,7 +171,7 @@ void ScheduleFreeLoop(D d, const ScheduleFreeStep& step, const T* g, T* v, T* z,
   }
 }
 
-// Whole vectors, then one element at a time: the same operations on each element wherever it lies.
+// Updates whole vectors, then one element at a time, with the same operations on each element.
 template <typename T>
 void AdamAll(const AdamStep& step, const T* g, T* m, T* v, T* p, size_t n) {
   const hn::ScalableTag<T> d;

@@ -1,5 +1,4 @@
-// The inner loops of the optimizers: one pass over parameters, gradient and state, on the widest vectors of the
-// machine.
+// Vectorized inner loops of the optimizers: one pass over parameters, gradient and state.
 
 #ifndef RUTILE_LIB_OPTIMIZER_OPTIMIZER_KERNEL_H_
 #define RUTILE_LIB_OPTIMIZER_OPTIMIZER_KERNEL_H_
@@ -8,9 +7,9 @@
 
 namespace rutile {
 
-// Everywhere g is taken `scale` times, which is rounded before anything else is done with it.
+// In all formulas g stands for `scale` times the gradient, which is rounded before anything else is done with it.
 
-// One step of Adam with the numbers of this step worked out by the caller:
+// One step of Adam, with the constants of this step worked out by the caller:
 //   p *= keep
 //   g' = g + l2 * p
 //   m  = beta1 m + (1 - beta1) g'
@@ -27,13 +26,14 @@ struct AdamStep {
   double root_correction2 = 1;  // sqrt(1 - beta2^t)
 };
 
-// All spans have one length (CHECK-fails otherwise).
+// All spans must have one length (CHECK-fails otherwise).
 void AdamUpdate(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
                 absl::Span<float> p);
 void AdamUpdate(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
                 absl::Span<double> p);
 
-// The same, p as it was written to `kept`, and the sum of (scale g)^2 returned, in fp64: one pass instead of three.
+// Does the same as AdamUpdate, but also saves the old p in `kept` and returns the sum of (scale g)^2 in fp64: one pass
+// instead of three.
 double AdamUpdateKeeping(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
                          absl::Span<float> p, absl::Span<float> kept);
 double AdamUpdateKeeping(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,

@@ -21,7 +21,7 @@ std::vector<T> Values(int n, const char* purpose, bool positive = false) {
   return values;
 }
 
-// Lengths below, at and above a vector of every target; every target that the machine has.
+// Calls check for every target of the machine and for lengths below, at and above a vector of every target.
 template <typename T>
 void ForEachTargetAndLength(const std::function<void(int n, double tolerance)>& check) {
   for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
@@ -134,7 +134,7 @@ void CheckRmsprop() {
 TEST(RmspropUpdateTest, MatchesTheFormulaF32) { CheckRmsprop<float>(); }
 TEST(RmspropUpdateTest, MatchesTheFormulaF64) { CheckRmsprop<double>(); }
 
-// The same gradient again and again has no variance but for rounding, whose root must not become NaN.
+// A repeated gradient has no variance but for rounding; the root of a negative remainder must not become NaN.
 TEST(RmspropUpdateTest, NoVarianceIsNoNan) {
   RmspropStep step;
   step.alpha = 0.5;
@@ -197,7 +197,7 @@ void CheckScheduleFree() {
 TEST(ScheduleFreeUpdateTest, MatchesTheFormulaF32) { CheckScheduleFree<float>(); }
 TEST(ScheduleFreeUpdateTest, MatchesTheFormulaF64) { CheckScheduleFree<double>(); }
 
-// An element's result does not depend on where it lies: in a whole vector or in the rest.
+// An element's result is the same in a whole vector and in the remainder.
 TEST(AdamUpdateTest, PositionDoesNotMatter) {
   AdamStep step;
   step.beta1 = 0.9;
@@ -218,7 +218,7 @@ TEST(AdamUpdateTest, PositionDoesNotMatter) {
   }
 }
 
-// Every alignment of what is kept, which vectors of stores need.
+// Checks every alignment of `kept`, to which aligned vector stores are sensitive.
 template <typename T>
 void CheckKeeping() {
   AdamStep step;

@@ -49,7 +49,7 @@ std::vector<OptimizerOptions> AllOptions() {
   return all;
 }
 
-// Adam's first step is lr * sign(gradient), whatever the gradient's size (to epsilon).
+// Adam's first step is lr * sign(gradient), whatever the gradient's size (up to epsilon).
 TEST(OptimizerTest, FirstStepOfAdamIsTheLearningRate) {
   const OptimizerOptions options = DefaultOptimizerOptions("adam").value();
   const auto adam = MakeOptimizer(options, DType::kF64, 3);
@@ -110,7 +110,7 @@ TEST(OptimizerTest, StateOfAnotherShapeIsRefused) {
   }
 }
 
-// Two ranges beside a third that nobody trains: each moves as if it were alone, and the third stays.
+// Two ranges beside a third that is not trained: each moves as if it were alone, and the third stays unchanged.
 TEST(OptimizerTest, RangesMoveAsIfAlone) {
   const int64_t n = 40;
   const std::vector<ParameterRange> ranges = {{3, 9, true}, {20, 17, true}};
@@ -137,7 +137,7 @@ TEST(OptimizerTest, RangesMoveAsIfAlone) {
   }
 }
 
-// Ranges that do not decay move as without weight decay.
+// Ranges with decays = false move as without weight decay.
 TEST(OptimizerTest, DecayIsOfRanges) {
   const int64_t n = 30;
   for (OptimizerOptions options : AllOptions()) {
@@ -161,7 +161,7 @@ TEST(OptimizerTest, DecayIsOfRanges) {
   }
 }
 
-// A step of `scale` times the gradient is that of the product, and its parts in any order are the whole, to the bit.
+// A step with `scale` equals a step with the product, and parts in any order equal the whole, to the bit.
 TEST(OptimizerTest, ScaledAndInParts) {
   const int64_t n = 60;
   const double scale = 1.0 / 3;

@@ -1,4 +1,5 @@
-// Our optimizers against LibTorch's, step by step on the same gradients. Alone in a file: torch/optim takes 20 s.
+// Compares our optimizers with LibTorch's, step by step on the same gradients. It is a file of its own because
+// torch/optim takes 20 s to compile.
 
 #include <ATen/ATen.h>
 #include <torch/optim/adagrad.h>

@@ -1,4 +1,4 @@
-// Parts of the flat tensor of parameters.
+// Ranges of the flat tensor of parameters.
 
 #ifndef RUTILE_LIB_OPTIMIZER_PARAMETER_RANGE_H_
 #define RUTILE_LIB_OPTIMIZER_PARAMETER_RANGE_H_
@@ -10,10 +10,11 @@
 
 namespace rutile {
 
+// A range of parameters that one optimizer updates.
 struct ParameterRange {
   int64_t begin = 0;
   int64_t size = 0;
-  bool decays = true;  // false: weight decay leaves these alone
+  bool decays = true;  // false: weight decay does not apply
 };
 
 inline int64_t TotalSize(absl::Span<const ParameterRange> ranges) {
@@ -22,7 +23,8 @@ inline int64_t TotalSize(absl::Span<const ParameterRange> ranges) {
   return size;
 }
 
-// Calls body(range, at) for each; state of the ranges lies one after the other, and theirs begins `at`.
+// Calls body(range, at) for each range. `at` is the position of the range in the optimizer's state, where the ranges
+// are stored one after the other.
 template <class Body>
 void ForEachRange(absl::Span<const ParameterRange> ranges, const Body& body) {
   int64_t at = 0;
@@ -32,7 +34,7 @@ void ForEachRange(absl::Span<const ParameterRange> ranges, const Body& body) {
   }
 }
 
-// The same for what of them lies in [begin, end), in pieces of ranges where these are cut.
+// Calls body(range, at) for the parts of the ranges that lie in [begin, end).
 template <class Body>
 void ForEachRange(absl::Span<const ParameterRange> ranges, int64_t begin, int64_t end, const Body& body) {
   ForEachRange(ranges, [&](const ParameterRange& range, int64_t at) {

@@ -11,7 +11,7 @@
 namespace rutile {
 namespace {
 
-constexpr double kSmallestChange = 1e-8;  // "eps" of ReduceLROnPlateau: a smaller reduction is not made
+constexpr double kSmallestChange = 1e-8;  // "eps" of ReduceLROnPlateau: smaller reductions are skipped
 
 }  // namespace
 

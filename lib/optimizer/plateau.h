@@ -1,5 +1,5 @@
-// A learning rate that is lowered when the loss stops falling: torch.optim.lr_scheduler.ReduceLROnPlateau with a
-// relative threshold.
+// Lowers the learning rate when the loss stops falling, like torch.optim.lr_scheduler.ReduceLROnPlateau with a relative
+// threshold.
 
 #ifndef RUTILE_LIB_OPTIMIZER_PLATEAU_H_
 #define RUTILE_LIB_OPTIMIZER_PLATEAU_H_
@@ -14,10 +14,10 @@ namespace rutile {
 
 class Plateau {
  public:
-  // Uses factor, patience, threshold, cooldown, min_learning_rate and maximize.
+  // Uses factor, patience, threshold, cooldown, min_learning_rate and maximize of the options.
   Plateau(const ScheduleOptions& options, double learning_rate);
 
-  // Called once per validation.
+  // Must be called once per validation.
   void Observe(double loss);
   double learning_rate() const { return rate_; }
 

@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// ReduceLROnPlateau(mode="min", factor=0.5, patience=1, threshold=0.1), worked out by its rules: the second bad value
-// in a row reduces; an improvement of less than 10 % is bad.
+// Expected rates of ReduceLROnPlateau(mode="min", factor=0.5, patience=1, threshold=0.1), worked out by its rules: the
+// second bad value in a row reduces; an improvement of less than 10 % is bad.
 TEST(PlateauTest, ReducesWhenTheLossStays) {
   ScheduleOptions options;
   options.factor = 0.5;
@@ -51,7 +51,7 @@ TEST(PlateauTest, HigherIsBetterWhenMaximized) {
   EXPECT_DOUBLE_EQ(plateau.learning_rate(), 0.1);
 }
 
-// All of its state: best, bad validations in a row, and the cool-down that is under way.
+// The state includes the best value, bad validations in a row, and a cool-down in progress.
 TEST(PlateauTest, StateSurvivesAnywhere) {
   ScheduleOptions options;
   options.factor = 0.5;

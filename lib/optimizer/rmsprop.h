@@ -1,4 +1,5 @@
-// RMSprop (Tieleman & Hinton 2012), centered (Graves 2013) or not, with or without momentum, as torch.optim has it.
+// RMSprop (Tieleman & Hinton 2012), centered (Graves 2013) or not, with or without momentum, with the formulas of
+// torch.optim.
 
 #ifndef RUTILE_LIB_OPTIMIZER_RMSPROP_H_
 #define RUTILE_LIB_OPTIMIZER_RMSPROP_H_
@@ -11,8 +12,8 @@
 
 namespace rutile {
 
-// State: square_avg [n], step i64 [], centered grad_avg [n], with momentum momentum_buffer [n]; of the parameters'
-// type.
+// Its state consists of square_avg [n], step i64 [], if centered grad_avg [n], and with momentum momentum_buffer [n];
+// all of the parameters' type except step.
 class Rmsprop : public Optimizer {
  public:
   Rmsprop(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
@@ -28,7 +29,7 @@ class Rmsprop : public Optimizer {
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
-  RmspropStep now_;  // the step that has begun
+  RmspropStep now_;  // the current step
   int64_t step_ = 0;
   Tensor square_avg_;
   Tensor grad_avg_;  // [n], or [0] unless centered

@@ -1,5 +1,5 @@
-// The learning rate of each step, in closed form: nothing accumulates, so any step can be asked for, and resuming needs
-// no state. Reduce-on-plateau alone remembers what it saw.
+// Computes the learning rate of each step in closed form: any step can be requested, and resuming needs no state. Only
+// reduce-on-plateau remembers what it saw.
 //
 // The values are those of torch.optim.lr_scheduler in Python (LibTorch's own StepLR is one step off).
 
@@ -15,15 +15,16 @@
 
 namespace rutile {
 
+// The learning-rate schedule of a run, with warm-up and cool-down.
 class Schedule {
  public:
-  // options have passed the check and ResolveSchedule.
+  // `options` must have passed the check and ResolveSchedule.
   Schedule(const ScheduleOptions& options, double learning_rate);
 
-  // Of the optimizer step `step` in epoch `epoch`, both from 0.
+  // Returns the learning rate of optimizer step `step` in epoch `epoch`, both from 0.
   double LearningRate(int64_t epoch, int64_t step) const;
 
-  // Called once per validation with the monitored loss; changes plateau alone.
+  // Must be called once per validation with the monitored value; only the plateau schedule changes.
   void Observe(double loss);
 
   // plateau: f64 [4] = learning rate, best loss, bad validations in a row, validations left to cool down.
@@ -31,7 +32,7 @@ class Schedule {
   absl::Status SetState(const NamedTensors& state) { return plateau_.SetState(state); }  // INVALID_ARGUMENT
 
  private:
-  // Before the cool-down.
+  // Returns the learning rate before the cool-down is applied.
   double Scheduled(int64_t epoch, int64_t step) const;
 
   const ScheduleOptions options_;

@@ -12,15 +12,15 @@ double Milestones(const ScheduleOptions& options, int64_t t) {
   return static_cast<double>(std::upper_bound(milestones.begin(), milestones.end(), t) - milestones.begin());
 }
 
-// From `from` at share 0 to `to` at share 1, along half a wave.
+// Interpolates from `from` at share 0 to `to` at share 1 by half a cosine wave.
 double HalfWave(double from, double to, double share) { return to + (from - to) * (1 + std::cos(M_PI * share)) / 2; }
 
-// The share that is done of the period that t is in, where each is `mult` times as long as the one before.
+// Returns the completed share of the period that contains t; each period is `mult` times as long as the one before.
 double ShareOfPeriod(int64_t t, int64_t period, int64_t mult) {
   if (mult == 1) {
     t %= period;
   } else {
-    // By subtraction: a logarithm would miss the first t of a period to rounding.
+    // Subtract periods: a logarithm would miss the first t of a period by rounding.
     while (t >= period) {
       t -= period;
       period *= mult;
@@ -33,7 +33,7 @@ double OneCycle(const ScheduleOptions& options, double learning_rate, double t) 
   const auto anneal = [&](double from, double to, double share) {
     return options.anneal == Anneal::kCosine ? HalfWave(from, to, share) : from + (to - from) * share;
   };
-  // PyTorch counts from 0 to the last t of the run, so that it ends with the lowest rate.
+  // PyTorch counts from 0 to the last t of the run, so that the last step has the lowest rate.
   const double last = static_cast<double>(options.period - 1);
   const double top = options.pct_start * static_cast<double>(options.period) - 1;
   const double first_rate = learning_rate / options.div_factor;
@@ -48,7 +48,7 @@ double OneCycle(const ScheduleOptions& options, double learning_rate, double t) 
 double ScheduleCurve(const ScheduleOptions& options, double learning_rate, int64_t step_or_epoch) {
   const auto t = static_cast<double>(step_or_epoch);
   const auto period = static_cast<double>(options.period);
-  // A rate that starts below the floor stays where it is.
+  // A learning rate that starts below the minimum stays constant.
   const double floor = std::min(options.min_learning_rate, learning_rate);
   switch (options.kind) {
     case ScheduleKind::kConstant:

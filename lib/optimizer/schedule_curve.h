@@ -1,4 +1,4 @@
-// The closed forms of the schedules (schedule_options.h has the formulas).
+// Closed forms of the learning-rate schedules; the formulas are in schedule_options.h.
 
 #ifndef RUTILE_LIB_OPTIMIZER_SCHEDULE_CURVE_H_
 #define RUTILE_LIB_OPTIMIZER_SCHEDULE_CURVE_H_
@@ -9,8 +9,8 @@
 
 namespace rutile {
 
-// The rate at t (epochs or steps, from 0), without warm-up and cool-down. `options` are checked and resolved. Of
-// plateau, which depends on what was seen, it is learning_rate.
+// Returns the learning rate at t (epochs or steps, from 0), without warm-up and cool-down. `options` must be checked
+// and resolved. For plateau, which depends on the losses seen, it is learning_rate.
 double ScheduleCurve(const ScheduleOptions& options, double learning_rate, int64_t t);
 
 }  // namespace rutile

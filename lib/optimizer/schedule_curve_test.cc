@@ -35,7 +35,7 @@ TEST(ScheduleCurveTest, MultistepDropsAtItsMilestones) {
   ExpectCurve(options, 1, {1, 1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001});
 }
 
-// A learning-rate range test: from 1e-8 to 1 in a hundred steps.
+// Models a learning-rate range test: from 1e-8 to 1 in a hundred steps.
 TEST(ScheduleCurveTest, ExponentialGrowsWithAFactorAboveOne) {
   ScheduleOptions options = OfKind(ScheduleKind::kExponential);
   options.factor = std::pow(10.0, 0.08);
@@ -49,7 +49,7 @@ TEST(ScheduleCurveTest, LinearStaysAtItsEnd) {
   ExpectCurve(OfKind(ScheduleKind::kLinear, 4), 1, {1, 0.75, 0.5, 0.25, 0, 0, 0});
 }
 
-// After the period it stays: PyTorch's would rise again.
+// After the period the rate stays constant; PyTorch's would rise again.
 TEST(ScheduleCurveTest, CosineStaysAtItsEnd) {
   ScheduleOptions options = OfKind(ScheduleKind::kCosine, 4);
   options.min_learning_rate = 0.2;
@@ -60,7 +60,7 @@ TEST(ScheduleCurveTest, CosineStaysAtItsEnd) {
 TEST(ScheduleCurveTest, RestartsAtTheFullRate) {
   ScheduleOptions options = OfKind(ScheduleKind::kCosineRestarts, 1000);
   options.period_mult = 3;
-  // Periods begin at 1000 (3^n - 1) / 2: where a logarithm of t is not quite n.
+  // Periods begin at 1000 (3^n - 1) / 2, where a computed logarithm of t is not quite n.
   for (int64_t begin = 0, length = 1000; begin < 1000000000; begin += length, length *= 3) {
     EXPECT_EQ(ScheduleCurve(options, 0.1, begin), 0.1) << begin;
     EXPECT_LT(ScheduleCurve(options, 0.1, begin + length - 1), 1e-6) << begin;
@@ -68,7 +68,7 @@ TEST(ScheduleCurveTest, RestartsAtTheFullRate) {
   }
 }
 
-// Where PyTorch has (1 - t/T)^p times lr, the rest above the minimum falls so.
+// PyTorch multiplies lr by (1 - t/T)^p; here the part of lr above the minimum falls in this way.
 TEST(ScheduleCurveTest, PolynomialEndsAtTheMinimum) {
   ScheduleOptions options = OfKind(ScheduleKind::kPolynomial, 4);
   options.power = 2;
@@ -89,7 +89,7 @@ TEST(ScheduleCurveTest, OneCycleReachesItsThreeRates) {
       EXPECT_EQ(ScheduleCurve(options, 0.1, t) > ScheduleCurve(options, 0.1, t - 1), t <= 39) << t;
     }
   }
-  // Of one step: the peak is all there is, or nothing of it.
+  // In a run of one step the peak is the whole run, or no step at all.
   options.period = 1;
   options.pct_start = 1;
   EXPECT_DOUBLE_EQ(ScheduleCurve(options, 0.1, 0), 0.1);
@@ -99,7 +99,7 @@ TEST(ScheduleCurveTest, NeverBelowTheMinimum) {
   ScheduleOptions options = OfKind(ScheduleKind::kExponential);
   options.min_learning_rate = 0.05;
   ExpectCurve(options, 1, {1, 0.1, 0.05, 0.05});
-  // A rate that starts below it is not raised.
+  // A rate that starts below the minimum is not raised.
   ExpectCurve(options, 0.01, {0.01, 0.01});
 }
 

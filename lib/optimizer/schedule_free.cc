@@ -20,7 +20,7 @@ ScheduleFreeAdamW::ScheduleFreeAdamW(const OptimizerOptions& options, DType dtyp
       z_(Tensor::Zeros(dtype, {TotalSize(ranges_)})),
       exp_avg_sq_(Tensor::Zeros(dtype, {TotalSize(ranges_)})) {}
 
-// x, y and z begin at the same point.
+// Starts x, y and z at the same point.
 template <typename T>
 void ScheduleFreeAdamW::Start(int64_t begin, int64_t end, const Tensor& parameters) {
   const auto y = parameters.values<T>();
@@ -56,7 +56,7 @@ void ScheduleFreeAdamW::BeginStep(double learning_rate) {
   step.epsilon = options_.epsilon;
   step.decay = options_.weight_decay;
   step.root_correction2 = std::sqrt(1 - std::pow(options_.beta2, t));
-  step.share = weight_sum_ > 0 ? weight / weight_sum_ : 0;  // 0: a rate of 0, nothing has moved
+  step.share = weight_sum_ > 0 ? weight / weight_sum_ : 0;  // 0 if the learning rate is 0: nothing has moved
   step.y_rate = learning_rate * (1 - options_.beta1 * (1 - step.share));
   step.learning_rate = learning_rate;
   now_ = step;
@@ -70,7 +70,7 @@ void ScheduleFreeAdamW::StepPart(int64_t begin, const Tensor& gradient, double s
   }
 }
 
-// x = (y - (1 - beta1) z) / beta1.
+// Computes x = (y - (1 - beta1) z) / beta1.
 template <typename T>
 void ScheduleFreeAdamW::Average(const Tensor& parameters) {
   const T* const y = parameters.values<T>().data();

@@ -1,14 +1,14 @@
-// Schedule-free AdamW (Defazio et al., The Road Less Scheduled, NeurIPS 2024): instead of a falling learning rate, an
-// average of the points passed through.
+// Schedule-free AdamW (Defazio et al., The Road Less Scheduled, NeurIPS 2024): an average of the points passed replaces
+// a falling learning rate.
 //
-// z takes the steps, x is its weighted average, and gradients are taken between them, at y = (1 - beta1) z + beta1 x.
-// Trained are y, which the caller keeps; evaluated is x. With t the step from 1, lr its learning rate and lr_max the
-// highest so far:
+// z takes the steps, x is its weighted average, and gradients are taken between both, at y = (1 - beta1) z + beta1 x.
+// The caller's parameters are y; models are evaluated at x. With t the step from 1, lr its learning rate and lr_max the
+// highest rate so far:
 //   weight_t = t^weight_step_power lr_max^weight_lr_power, share = weight_t / (weight_1 + ... + weight_t)
 //   v = beta2 v + (1 - beta2) g(y)^2,  d = g(y) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay y
 //   z' = z - lr d,  x' = (1 - share) x + share z',  y' = (1 - beta1) z' + beta1 x'
-// as the authors' package has them. The learning rate is meant to be constant after a warm-up; steps of the warm-up
-// count little in the average, as the weights go with lr_max.
+// These are the formulas of the authors' package. The learning rate is meant to be constant after a warm-up; steps of
+// the warm-up count little in the average, because the weights grow with lr_max.
 
 #ifndef RUTILE_LIB_OPTIMIZER_SCHEDULE_FREE_H_
 #define RUTILE_LIB_OPTIMIZER_SCHEDULE_FREE_H_
@@ -21,14 +21,15 @@
 
 namespace rutile {
 
-// State: z [n], exp_avg_sq [n] of the parameters' type; step i64 []; weight_sum, highest_learning_rate f64 [].
+// Its state consists of z [n] and exp_avg_sq [n] of the parameters' type; step i64 []; weight_sum and
+// highest_learning_rate f64 [].
 class ScheduleFreeAdamW : public Optimizer {
  public:
   ScheduleFreeAdamW(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
-  // x in the ranges, parameters elsewhere.
+  // Returns x in the ranges of this optimizer, and `parameters` elsewhere.
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
@@ -43,13 +44,13 @@ class ScheduleFreeAdamW : public Optimizer {
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
-  ScheduleFreeStep now_;  // the step that has begun
+  ScheduleFreeStep now_;  // the current step
   int64_t step_ = 0;
   double weight_sum_ = 0;
   double highest_learning_rate_ = 0;
   Tensor z_;
   Tensor exp_avg_sq_;
-  Tensor average_;  // [P] once it was asked for
+  Tensor average_;  // [P] after the first EvaluationParameters
 };
 
 }  // namespace rutile

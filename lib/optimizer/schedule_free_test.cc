@@ -25,8 +25,8 @@ std::vector<double> Normals(const char* purpose, int step) {
   return values;
 }
 
-// The paper's algorithm with x, y and z all kept, as it is written down there (Algorithm 1, with RMSprop's
-// normalization and decay at y as in the authors' package).
+// The paper's Algorithm 1 with x, y and z all stored, as written there, with RMSprop's normalization and decay at y as
+// in the authors' package.
 struct PlainReference {
   std::vector<double> x, y, z, v = std::vector<double>(kSize);
   double sum = 0, highest = 0;
@@ -75,7 +75,7 @@ TEST(ScheduleFreeTest, IsThePapersAlgorithm) {
   ExpectReference(options, std::vector<double>(40, 0.02));
 }
 
-// The run's warm-up raises the rate, and the average counts those steps by the square of the highest so far.
+// The run's warm-up raises the rate, and the average weighs steps by the square of the highest rate so far.
 TEST(ScheduleFreeTest, WarmUpCountsLittle) {
   std::vector<double> rates;
   for (int i = 0; i < 30; ++i) rates.push_back(0.02 * std::min(1.0, (i + 1) / 10.0));
@@ -83,7 +83,7 @@ TEST(ScheduleFreeTest, WarmUpCountsLittle) {
   ExpectReference(DefaultOptimizerOptions("schedule-free-adamw").value(), rates);
 }
 
-// A rate that a schedule brought to 0 before anything moved.
+// A schedule may set the rate to 0 before anything has moved.
 TEST(ScheduleFreeTest, ARateOfZeroMovesNothing) {
   const auto optimizer = MakeOptimizer(DefaultOptimizerOptions("schedule-free-adamw").value(), DType::kF64, kSize);
   Tensor parameters = Tensor::Of(Normals("p", 0));
@@ -91,7 +91,7 @@ TEST(ScheduleFreeTest, ARateOfZeroMovesNothing) {
   EXPECT_EQ(parameters.ToDoubles(), Normals("p", 0));
 }
 
-// On a quadratic bowl with noise the average ends nearer to the bottom than the point that is trained.
+// On a noisy quadratic bowl the average ends nearer to the minimum than the trained point.
 TEST(ScheduleFreeTest, TheAverageIsTheBetterPoint) {
   OptimizerOptions options = DefaultOptimizerOptions("schedule-free-adamw").value();
   const auto optimizer = MakeOptimizer(options, DType::kF32, kSize);

@@ -26,7 +26,7 @@ TEST(ScheduleTest, LinearWarmup) {
   for (int step = 0; step < 6; ++step) EXPECT_DOUBLE_EQ(schedule.LearningRate(0, step), expected[step]);
 }
 
-// The rates of all steps of a run of ten epochs of ten steps.
+// Returns the rates of all steps of a run of ten epochs of ten steps.
 std::vector<double> RatesOfRun(const ScheduleOptions& options, double learning_rate) {
   const ScheduleOptions resolved = ResolveSchedule(options, 10, -1, 10).value();
   const Schedule schedule(resolved, learning_rate);
@@ -42,13 +42,13 @@ TEST(ScheduleTest, CoolsDownInAStraightLine) {
   const std::vector<double> rates = RatesOfRun(options, 0.5);
   for (int step = 0; step <= 80; ++step) EXPECT_EQ(rates[step], 0.5) << step;
   for (int step = 81; step < 100; ++step) EXPECT_NEAR(rates[step], 0.1 + 0.4 * (100 - step) / 20, 1e-15) << step;
-  // The same in epochs.
+  // The same cool-down is given in epochs.
   options.cooldown_steps = 0;
   options.cooldown_epochs = 2;
   EXPECT_EQ(RatesOfRun(options, 0.5), rates);
 }
 
-// The line starts at the rate that the schedule has reached, and the schedule stands still.
+// The cool-down is a line from the rate that the schedule has reached; the schedule itself stands still.
 TEST(ScheduleTest, CoolsDownFromWhereTheScheduleIs) {
   ScheduleOptions options;
   options.kind = ScheduleKind::kStep;
@@ -65,7 +65,7 @@ TEST(ScheduleTest, CoolsDownFromWhereTheScheduleIs) {
   EXPECT_DOUBLE_EQ(RatesOfRun(options, 1)[80], 0.0625);
 }
 
-// What spans the run ends where the cool-down begins: a cosine is at its minimum from there on.
+// A schedule that spans the run ends where the cool-down begins: a cosine is at its minimum from there on.
 TEST(ScheduleTest, CoolDownAfterACosine) {
   ScheduleOptions options;
   options.kind = ScheduleKind::kCosine;
@@ -93,7 +93,7 @@ TEST(ScheduleTest, CoolsDownOnAPlateau) {
   EXPECT_EQ(schedule.LearningRate(10, 101), 0);
 }
 
-// A rate below the minimum is not raised by the cool-down.
+// The cool-down does not raise a rate below the minimum.
 TEST(ScheduleTest, CoolDownNeverRises) {
   ScheduleOptions options;
   options.min_learning_rate = 0.5;

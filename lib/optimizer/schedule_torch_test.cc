@@ -1,4 +1,4 @@
-// Every schedule beside the tables of PyTorch's (testdata/train/README.md).
+// Compares every schedule with PyTorch's values (testdata/train/README.md).
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -55,7 +55,7 @@ TEST(ScheduleTorchTest, EqualsPyTorchsTables) {
     const std::vector<double> rates = test["rates"];
     for (size_t t = 0; t < rates.size(); ++t) {
       if (test.contains("losses")) schedule.Observe(test["losses"][t]);
-      // PyTorch multiplies rate by rate, which leaves some roundings.
+      // PyTorch multiplies the rate step by step, which accumulates rounding errors.
       EXPECT_NEAR(schedule.LearningRate(0, static_cast<int64_t>(t)), rates[t], 1e-14 * learning_rate)
           << test["name"] << " at " << t;
     }

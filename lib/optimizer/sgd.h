@@ -1,4 +1,4 @@
-// Stochastic gradient descent with momentum, dampening and Nesterov's variant, as torch.optim.SGD has them.
+// Stochastic gradient descent with momentum, dampening and Nesterov momentum, with the formulas of torch.optim.SGD.
 
 #ifndef RUTILE_LIB_OPTIMIZER_SGD_H_
 #define RUTILE_LIB_OPTIMIZER_SGD_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// State: step i64 [], and with momentum momentum_buffer [n] of the parameters' type.
+// Its state consists of step i64 [] and, with momentum, momentum_buffer [n] of the parameters' type.
 class Sgd : public Optimizer {
  public:
   Sgd(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
@@ -28,7 +28,7 @@ class Sgd : public Optimizer {
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
   const DType dtype_;
-  SgdStep now_;       // the step that has begun
+  SgdStep now_;       // the current step
   int64_t step_ = 0;  // the first one is not dampened
   Tensor momentum_;   // [n], or [0] when momentum is 0
 };

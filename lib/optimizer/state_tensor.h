@@ -1,4 +1,4 @@
-// State that is kept in checkpoints, read back: each part (optimizer, schedule, stopping) checks its own tensors.
+// Reads state back from a checkpoint: each part (optimizer, schedule, stopping) checks its own tensors.
 
 #ifndef RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_
 #define RUTILE_LIB_OPTIMIZER_STATE_TENSOR_H_
@@ -9,10 +9,10 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT unless `state` has a tensor of that name with the type and shape of `like`.
+// INVALID_ARGUMENT unless `state` has a tensor of this name with the type and shape of `like`.
 absl::Status CheckStateTensor(const NamedTensors& state, absl::string_view name, const Tensor& like);
 
-// Copies the bytes into `to`, whose memory stays where it is. CHECK-fails on what CheckStateTensor refuses.
+// Copies the bytes into `to`, whose memory does not move. CHECK-fails on tensors that CheckStateTensor refuses.
 void CopyStateTensor(const NamedTensors& state, absl::string_view name, Tensor* to);
 
 }  // namespace rutile

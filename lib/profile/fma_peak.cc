@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 double RunFma(int64_t steps) {
   const hn::ScalableTag<T> d;
-  // Ten chains hide the latency. They start apart, or the compiler would find them equal.
+  // Ten chains hide the latency. They start from different values, or the compiler would merge them.
   const auto a = hn::Set(d, T(0.5)), b = hn::Set(d, static_cast<T>(0.5 + 1e-9 * static_cast<double>(steps)));
   auto v0 = a, v1 = hn::Add(v0, a), v2 = hn::Add(v1, a), v3 = hn::Add(v2, a), v4 = hn::Add(v3, a);
   auto v5 = hn::Add(v4, a), v6 = hn::Add(v5, a), v7 = hn::Add(v6, a), v8 = hn::Add(v7, a), v9 = hn::Add(v8, a);

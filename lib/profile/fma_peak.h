@@ -1,4 +1,4 @@
-// Kernels that do nothing but what a processor or its memory is limited by, to find that limit.
+// Kernels that are limited only by the processor's arithmetic or its memory, to measure that limit.
 
 #ifndef RUTILE_LIB_PROFILE_FMA_PEAK_H_
 #define RUTILE_LIB_PROFILE_FMA_PEAK_H_
@@ -8,16 +8,16 @@
 
 namespace rutile {
 
-// Does `steps` times ten independent multiply-adds of the widest registers here; returns the operations, an FMA counted
-// as two.
+// Performs `steps` times ten independent multiply-adds on the widest registers of this machine. Returns the number of
+// operations, where a multiply-add counts as two.
 double RunFmaFloat(int64_t steps);
 double RunFmaDouble(int64_t steps);
 
-// Operations per second of one core: the best of several short runs, some 10 ms in all.
+// Returns operations per second of one core: the best of several short runs, some 10 ms in all.
 double FmaPeakFloat();
 double FmaPeakDouble();
 
-// Reads n numbers, n a multiple of 512. The result depends on all of them.
+// Reads n values, n a multiple of 512. The result depends on all of them.
 uint64_t ReadAll(const uint64_t* data, size_t n);
 
 }  // namespace rutile

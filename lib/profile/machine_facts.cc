@@ -25,7 +25,7 @@ std::string Contents(const std::string& path) {
   return text.str();
 }
 
-// "48K" -> 49152; 0 for what is no size.
+// Parses "48K" as 49152; returns 0 for text that is no size.
 int64_t CacheSize(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   int64_t unit = 1;
@@ -53,7 +53,7 @@ double AllowedByCgroup() {
   double quota = -1, period = -1;
   std::string word;
   if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> word >> period) {
-    if (!absl::SimpleAtod(word, &quota)) return 0;  // "max"
+    if (!absl::SimpleAtod(word, &quota)) return 0;  // "max" means no limit
   } else {
     std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota;
     std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
@@ -61,8 +61,8 @@ double AllowedByCgroup() {
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-// What the library of this path is, "" for none that multiplies matrices. Distributions give every BLAS the name
-// libblas.so.3, in a directory that tells them apart.
+// Returns which BLAS the library at this path is; "" if it does not multiply matrices. Distributions name every BLAS
+// libblas.so.3, in directories that tell them apart.
 absl::string_view BlasOf(absl::string_view path) {
   const absl::string_view file = path.substr(path.rfind('/') + 1);
   if (absl::StartsWith(file, "libmkl_")) return "MKL";
@@ -109,7 +109,7 @@ void FindLoadedLibraries(absl::string_view maps, MachineFacts* facts) {
       if (file.size() > kTorch.size() + 1) facts->libtorch = std::string(file.substr(kTorch.size() + 1));
     }
     const absl::string_view blas = BlasOf(path);
-    // A libblas.so.3 that passes calls on to another library is loaded beside it.
+    // A libblas.so.3 that forwards calls to another library is loaded together with it.
     if (blas.empty() || (blas == "reference BLAS" && !facts->blas.empty())) continue;
     facts->blas = std::string(blas);
     facts->blas_library = std::string(file);

@@ -45,7 +45,7 @@ TEST(MachineFactsTest, WarnsOfReferenceBlas) {
   EXPECT_EQ(facts.blas, "reference BLAS");
   EXPECT_EQ(facts.blas_library, "libblas.so.3.11.0");
   EXPECT_THAT(facts.warnings, ElementsAre(HasSubstr("libopenblas0")));
-  // In front of a fast one it only passes calls on.
+  // Here the reference BLAS only forwards calls to a fast one.
   EXPECT_THAT(Loaded(Line("/usr/lib/libopenblas.so.0") + Line("/usr/lib/blas/libblas.so.3")).warnings, IsEmpty());
   EXPECT_THAT(Loaded(Line("/usr/lib/blas/libblas.so.3") + Line("/usr/lib/libopenblas.so.0")).warnings, IsEmpty());
 }

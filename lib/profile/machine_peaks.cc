@@ -29,7 +29,7 @@
 namespace rutile {
 namespace {
 
-// Of what is measured: peaks of another version are measured anew.
+// Version of the cached values: entries of another version are measured again.
 constexpr int kVersion = 1;
 
 constexpr std::pair<const char*, double MachinePeaks::*> kNames[] = {
@@ -48,14 +48,14 @@ constexpr std::pair<const char*, double MachinePeaks::*> kNames[] = {
 
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Work of all threads at once, in rounds; the best round counts, since others use the machine, too.
+// Runs work in all threads at once, in rounds. The best round counts, because others use the machine, too.
 class Rounds {
  public:
   explicit Rounds(int num_threads) : num_threads_(num_threads), pool_(num_threads) {}
 
   int num_threads() const { return num_threads_; }
 
-  // work(thread) does a few ms of it and returns how much. Per second, of all threads together.
+  // work(thread) does a few ms of work and returns its amount. Returns the rate per second of all threads together.
   double Best(double seconds, const std::function<double(int thread)>& work) {
     double best = 0;
     const double end = Now() + seconds;
@@ -63,7 +63,7 @@ class Rounds {
       std::vector<double> done(num_threads_), begin(num_threads_), finish(num_threads_);
       std::atomic<int> arrived{0};
       pool_.For(num_threads_, 1, [&](int64_t thread, int64_t, int) {
-        // None begins, or takes another thread's part, before all are here.
+        // Wait until all threads have arrived, so that none begins early or takes another thread's part.
         ++arrived;
         while (arrived < num_threads_) std::this_thread::yield();
         begin[thread] = Now();
@@ -95,14 +95,14 @@ void MeasureArithmetic(double seconds, Rounds* one, Rounds* all, MachinePeaks* p
 }
 
 void MeasureMemory(double seconds, int64_t cache_bytes, Rounds* one, Rounds* all, MachinePeaks* peaks) {
-  // Several times what caches hold, little of what there is.
+  // Several times the size of caches, but a small part of memory.
   constexpr int64_t kLeast = int64_t{128} << 20, kMost = int64_t{1} << 30;
   const int64_t wanted = std::clamp(4 * cache_bytes, kLeast, kMost);
   const int64_t total = std::min(wanted, std::max<int64_t>(AvailableMemory() / 8, 1 << 20));
   const int threads = all->num_threads();
   const size_t each = std::max<size_t>(1, static_cast<size_t>(total) / (2 * threads) / 4096) * 4096;  // bytes
   std::vector<std::unique_ptr<uint64_t[]>> from(threads), to(threads);
-  all->Best(0, [&](int thread) {  // each touches its own first
+  all->Best(0, [&](int thread) {  // each thread touches its own buffer first
     from[thread] = std::make_unique<uint64_t[]>(each / 8);
     to[thread] = std::make_unique<uint64_t[]>(each / 8);
     return 1.0;
@@ -113,7 +113,7 @@ void MeasureMemory(double seconds, int64_t cache_bytes, Rounds* one, Rounds* all
     return static_cast<double>(each);
   };
   peaks->memory_read_one = one->Best(seconds / 3, [&, next = size_t{0}](int) mutable {
-    // All buffers in turn: one may fit into the cache.
+    // Use all buffers in turn, because a single one may fit into the cache.
     double bytes = 0;
     for (int k = 0; k < 2 * threads; ++k, ++next) {
       bytes += read((next % 2 == 0 ? from : to)[next / 2 % threads].get());
@@ -135,7 +135,7 @@ absl::Status MeasureDisk(double seconds, const std::string& directory, MachinePe
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat(directory, ": cannot make a temporary file"));
   ::unlink(path.c_str());
   const auto close = absl::MakeCleanup([fd] { ::close(fd); });
-  // Not zeros, which some file systems do not store.
+  // Avoid zeros, which some file systems do not store.
   std::vector<uint64_t> block(kBlock / 8);
   uint64_t x = 88172645463325252u;
   for (uint64_t& word : block) word = x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -159,7 +159,7 @@ absl::Status MeasureDisk(double seconds, const std::string& directory, MachinePe
   return absl::OkStatus();
 }
 
-// flop per second of the best of several products.
+// Returns flop per second of the best of several matrix products.
 double MeasureMatmul(double seconds, bool bf16, const PeakOptions& options) {
   constexpr int kSize = 1024;
   if (!options.matmul || !options.matmul(kSize, bf16)) return 0;
@@ -195,7 +195,7 @@ std::string KeyOf(const MachineFacts& facts, const PeakOptions& options) {
                       options.temporary_directory.empty() ? "none" : options.temporary_directory);
 }
 
-// Lines: key, peaks, checksum of these.
+// An entry consists of lines: key, peaks, checksum of both.
 std::string EntryText(absl::string_view key, absl::string_view json) {
   const std::string text = absl::StrCat(key, "\n", json, "\n");
   return absl::StrCat(text, Sha256Hex(text), "\n");

@@ -1,4 +1,4 @@
-// How fast this machine is at best, measured: the roof of a roofline.
+// Measures the peak speed of this machine: the roof of a roofline plot.
 
 #ifndef RUTILE_LIB_PROFILE_MACHINE_PEAKS_H_
 #define RUTILE_LIB_PROFILE_MACHINE_PEAKS_H_
@@ -13,32 +13,33 @@
 
 namespace rutile {
 
-// Rates per second; 0: not measured. "All" is one thread on each usable processor.
+// Peak rates per second; 0: not measured. "All" means one thread on each usable processor.
 struct MachinePeaks {
-  double fma_fp32_one = 0, fma_fp32_all = 0;  // flop, independent multiply-adds in registers
+  double fma_fp32_one = 0, fma_fp32_all = 0;  // flop; independent multiply-adds in registers
   double fma_fp64_one = 0, fma_fp64_all = 0;
-  double matmul_fp32 = 0, matmul_bf16 = 0;          // flop, through PeakOptions::matmul
+  double matmul_fp32 = 0, matmul_bf16 = 0;          // flop; by PeakOptions::matmul
   double memory_read_one = 0, memory_read_all = 0;  // bytes
-  double memory_copy_all = 0;                       // bytes, read and written counted both
-  double disk_write = 0, disk_read = 0;             // bytes; the read comes from the page cache where it keeps the file
-  double seconds = 0;                               // that measuring took
+  double memory_copy_all = 0;                       // bytes; read and written bytes both count
+  double disk_write = 0, disk_read = 0;             // bytes; the page cache serves reads if it holds the file
+  double seconds = 0;                               // duration of the measurement
   bool cached = false;
 };
 
+// What to measure, and where to cache the result.
 struct PeakOptions {
   double budget_s = 3;
-  // Multiplies two n x n matrices once, in fp32 or (bf16 = true) bfloat16, with all processors; false where it has no
-  // fast way to. Of the caller's own layer: tools/profile has the products that embeddings are trained with.
+  // Multiplies two n x n matrices once, in fp32 or (bf16 = true) bfloat16, with all processors; returns false if there
+  // is no fast way. The caller provides it: tools/profile has the matrix products that embeddings are trained with.
   std::function<bool(int n, bool bf16)> matmul;
-  std::string temporary_directory;  // for the file of the disk's test, 64 MiB; "": no such test
-  std::string cache_directory;      // "": neither read nor written
+  std::string temporary_directory;  // for the disk test's file of 64 MiB; "": no disk test
+  std::string cache_directory;      // "": no cache
 };
 
-// Peaks from the cache where it has those of a machine with the same facts (and the same parts measured), else
-// measured. Errors: of writing the cache or the temporary file, naming it.
+// Returns peaks from the cache if it has an entry for the same facts and the same measured parts, and measures them
+// otherwise. Errors of writing the cache or the temporary file, naming it.
 absl::StatusOr<MachinePeaks> FindMachinePeaks(const MachineFacts& facts, const PeakOptions& options);
 
-// {"fma_fp32_one": ..., ...}: the names above.
+// Returns a JSON object {"fma_fp32_one": ..., ...} with the names of MachinePeaks.
 std::string MachinePeaksJson(const MachinePeaks& peaks);
 bool ParseMachinePeaks(absl::string_view json, MachinePeaks* peaks);
 

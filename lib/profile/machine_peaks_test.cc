@@ -72,7 +72,7 @@ TEST(MachinePeaksTest, SecondCallIsFromTheCache) {
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_TRUE(second->cached);
   EXPECT_EQ(second->fma_fp32_all, first->fma_fp32_all);
-  // Another machine, or other parts.
+  // An entry for another machine, or with other measured parts, is not used.
   MachineFacts other = facts;
   other.machine.cpu += " II";
   EXPECT_FALSE(FindMachinePeaks(other, options)->cached);

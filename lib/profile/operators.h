@@ -1,4 +1,4 @@
-// Time of LibTorch's operators, through its RecordFunction: what --operators shows.
+// Times LibTorch's operators through its RecordFunction, for --operators.
 
 #ifndef RUTILE_LIB_PROFILE_OPERATORS_H_
 #define RUTILE_LIB_PROFILE_OPERATORS_H_
@@ -10,12 +10,12 @@
 
 namespace rutile {
 
-// From now on each operator that LibTorch runs, in any thread, is timed: some 0.3 us each. On CUDA that is the time to
-// launch it.
+// Starts timing each operator that LibTorch runs in any thread, at a cost of some 0.3 us each. On CUDA the time is that
+// of launching the operator.
 void StartOperators();
 
-// Ends it. The `most` that took the longest by themselves, operators inside others not counted to these. Empty where
-// native kernels do the work, and without StartOperators.
+// Stops timing and returns the `most` operators with the longest self time (without operators inside them). Empty if
+// native kernels do all the work, or without StartOperators.
 std::vector<ProfileOperator> StopOperators(size_t most);
 
 }  // namespace rutile

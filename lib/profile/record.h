@@ -1,21 +1,26 @@
-// What a process leaves behind when it is profiled: DIR/<tool>-<pid>.json where RUTILE_PROFILE_DIR=DIR is set.
+// The record that a profiled process writes at its end: DIR/<tool>-<pid>.json if RUTILE_PROFILE_DIR=DIR is set.
 //
-// {"kind": "rutile.profile/1", "tool": "train", "version": "0.3.0", "command": ["train", ...], "pid": 7, "parent_pid":
-// 6,
-//  "start_unix_ns": ..., "wall_s": ..., "cpu_s": ..., "peak_rss_bytes": ..., "exit_status": 0,
+// {"kind": "rutile.profile/1", "tool": "train", "version": "0.3.0", "command": ["train", ...], "pid": 7,
+//  "parent_pid": 6, "start_unix_ns": ..., "wall_s": ..., "cpu_s": ..., "peak_rss_bytes": ..., "exit_status": 0,
 //  "threads": [{"id": 0, "name": "main"}, ...],
-//  "stages": [{"name": "forward", "path": "validation/forward", "thread": 0, "calls": ..., "self_s": ..., "total_s":
-//  ...,
-//              "counters": {"atoms": ..., "flop": ...}, "peak_rss_bytes": ..., "allocations": ..., "device_s": ...},
-//              ...],
-//  "spans": [[index into stages, thread, start in ns since the process began, duration in ns], ...], "spans_dropped":
-//  0, "operators": [{"name": "aten::mm", "calls": ..., "self_s": ...}, ...], "machine": MachineFactsJson}
+//  "stages": [{"name": "forward", "path": "validation/forward", "thread": 0, "calls": ..., "self_s": ...,
+//              "total_s": ..., "counters": {"atoms": ..., "flop": ...}, "peak_rss_bytes": ..., "allocations": ...,
+//              "device_s": ...}, ...],
+//  "spans": [[index into stages, thread, start in ns since the process began, duration in ns], ...],
+//  "spans_dropped": 0, "operators": [{"name": "aten::mm", "calls": ..., "self_s": ...}, ...],
+//  "machine": MachineFactsJson}
 //
-// One entry of "stages" is one place (stages around it and itself) of one thread, so that a name can occur several
-// times: self_s may be added up by name, total_s only by path. self_s of thread 0 add up to wall_s; stage "other" of it
-// is what lies in no scope, and "exit", which `profile` adds, what followed the record. Counters that are 0,
-// peak_rss_bytes and allocations that were not looked at, device_s where no device was timed, and "operators" without
-// --operators are left out. Keys that a reader does not know are to be skipped.
+// An entry of "stages" is one path (a stage and those around it) in one thread, so a name can occur several times:
+// self_s may be summed by name, total_s only by path. The self_s of thread 0 sum to wall_s; its stage "other" is time
+// in no scope, and "exit", which `profile` adds, is the time after the record. Counters that are 0, peak_rss_bytes and
+// allocations that were not measured, device_s without a device, and "operators" without --operators are omitted.
+// Readers must skip keys that they do not know.
+//
+// Example:
+//   StartProfile({});
+//   ...  // work inside ProfileScopes (lib/trace/scope.h)
+//   const ProfileRecord record = MakeProfileRecord("train", command, /*exit_status=*/0, StopProfile());
+//   RETURN_IF_ERROR(WriteProfileRecord(directory, record));
 
 #ifndef RUTILE_LIB_PROFILE_RECORD_H_
 #define RUTILE_LIB_PROFILE_RECORD_H_
@@ -36,35 +41,37 @@ constexpr char kProfileKind[] = "rutile.profile/1";
 constexpr char kProfileDirectoryVariable[] = "RUTILE_PROFILE_DIR";
 constexpr char kExitStage[] = "exit";
 
+// Time of one LibTorch operator.
 struct ProfileOperator {
   std::string name;
   int64_t calls = 0;
   double self_s = 0;
 };
 
+// The content of a record.
 struct ProfileRecord {
   std::string tool, version;
   std::vector<std::string> command;
   int64_t pid = 0, parent_pid = 0;
   int64_t start_unix_ns = 0;
-  double cpu_s = 0;  // of all threads, and of processes that were waited for
+  double cpu_s = 0;  // of all threads, and of child processes that were waited for
   int64_t peak_rss_bytes = 0;
   int exit_status = 0;
   ProfileData data;
-  std::vector<ProfileOperator> operators;  // by self_s, the largest first
+  std::vector<ProfileOperator> operators;  // the largest self_s first
   MachineFacts machine;
 };
 
-// Of this process: what the system says of it, and its machine.
+// Makes the record of this process, with the facts of its machine.
 ProfileRecord MakeProfileRecord(absl::string_view tool, const std::vector<std::string>& command, int exit_status,
                                 ProfileData data);
 
 std::string ProfileRecordJson(const ProfileRecord& record);
 
-// INVALID_ARGUMENT naming what is wrong.
+// Parses ProfileRecordJson. INVALID_ARGUMENT naming what is wrong.
 absl::StatusOr<ProfileRecord> ParseProfileRecord(absl::string_view json);
 
-// Writes <directory>/<tool>-<pid>.json, which appears whole or not at all. The directory is made where it is missing.
+// Writes <directory>/<tool>-<pid>.json atomically, and creates the directory if necessary.
 absl::Status WriteProfileRecord(const std::string& directory, const ProfileRecord& record);
 
 }  // namespace rutile

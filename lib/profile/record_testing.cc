@@ -47,7 +47,7 @@ ProfileRecord TrainRecord() {
   counters[static_cast<int>(Counter::kBytes)] = 10000000000;
   counters[static_cast<int>(Counter::kAtoms)] = 500000;
   data.stages[2].peak_rss_bytes = 280000000;
-  // Stage, thread, start, duration.
+  // Each span is stage, thread, start, duration.
   data.spans = {{1, 0, 100000000, 600000000}, {2, 0, 200000000, 500000000}, {6, 1, 100000000, 300000000}};
   return record;
 }

@@ -31,7 +31,7 @@ int64_t NanosecondsOf(clockid_t clock) {
   return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
 }
 
-// How long this process has existed: the kernel tells in steps of 10 ms, between which its processor time decides.
+// Returns the age of this process. The kernel reports it in steps of 10 ms; within a step its processor time decides.
 int64_t AgeOfProcess() {
   const int64_t cpu = NanosecondsOf(CLOCK_PROCESS_CPUTIME_ID);
   FILE* const file = std::fopen("/proc/self/stat", "re");
@@ -39,7 +39,7 @@ int64_t AgeOfProcess() {
   char text[2048];
   text[std::fread(text, 1, sizeof(text) - 1, file)] = '\0';
   std::fclose(file);
-  // The name, in parentheses, may hold anything. The 20th number after the state is the start.
+  // The name, in parentheses, may contain any characters. The start time is the 20th number after the state.
   const char* const end = std::strrchr(text, ')');
   unsigned long long start = 0;
   if (end == nullptr ||
@@ -49,26 +49,26 @@ int64_t AgeOfProcess() {
   }
   const int64_t step = 1000000000 / std::max<int64_t>(1, ::sysconf(_SC_CLK_TCK));
   const int64_t age = NanosecondsOf(CLOCK_BOOTTIME) - static_cast<int64_t>(start) * step;
-  // A shell that became this program after a minute's work is not the loading of libraries.
+  // A shell that became this program by exec may be minutes old: that is not the loading of libraries.
   constexpr int64_t kMost = int64_t{30} * 1000000000;
   if (age < 0 || age > kMost) return cpu;
   return std::clamp(cpu, std::max<int64_t>(0, age - step), age);
 }
 
-// Of the session in progress.
+// State of the session in progress.
 struct Session {
   ThreadLog* main = nullptr;
   uint64_t start_ticks = 0;
   int64_t start_ns = 0;    // CLOCK_MONOTONIC
-  int64_t startup_ns = 0;  // before it
+  int64_t startup_ns = 0;  // duration of the process before it
   ProfileOptions options;
-  std::unique_ptr<DeviceTimes> device;  // of the main thread's scopes; null: none is timed
+  std::unique_ptr<DeviceTimes> device;  // of the main thread's scopes; null: no device is timed
 };
 Session session;
 bool startup_is_counted = false;
 
-// Samples of what lies inside can overrate it. `inside_s`, of stages from `first` on, becomes the `total_s` around
-// them.
+// Scales sampled times of inner stages, which may overestimate them, so that `inside_s`, the sum of stages from `first`
+// on, becomes the `total_s` of the stage around them.
 void ScaleInside(size_t first, double total_s, double inside_s, ProfileData* data) {
   const double factor = inside_s > 0 ? std::clamp(total_s / inside_s, 0.0, 1.0) : 1;
   for (size_t s = first; s < data->stages.size(); ++s) {
@@ -77,7 +77,7 @@ void ScaleInside(size_t first, double total_s, double inside_s, ProfileData* dat
   }
 }
 
-// For the moment; StopProfile measures over the whole session.
+// Estimates the tick rate at the start; StopProfile measures it over the whole session.
 double RoughTicksPerNanosecond() {
   const int64_t begin = NanosecondsOf(CLOCK_MONOTONIC);
   const uint64_t ticks = Ticks();
@@ -91,7 +91,7 @@ struct Scale {
   double Seconds(int64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick * 1e-9; }
 };
 
-// Appends the places in `node`, itself before those inside it. `index` becomes the stage of each node.
+// Appends the paths in `node`, itself before those inside it. Sets `index` to the stage of each node.
 void AddStages(const ThreadLog& log, int node, const std::string& path, int thread, const Scale& scale,
                ProfileData* data, std::vector<int>* index) {
   const Node& from = log.nodes[node];
@@ -108,7 +108,7 @@ void AddStages(const ThreadLog& log, int node, const std::string& path, int thre
   if (profile_internal::allocations_are_counted) stage.allocations = from.allocations;
   const size_t place = data->stages.size();
   (*index)[node] = static_cast<int>(place);
-  // A place that is only about to be left for the first time has nothing to tell, but places inside it may.
+  // A path being left for the first time has no times yet, but paths inside it may.
   data->stages.push_back(std::move(stage));
   for (size_t inner = 1; inner < index->size(); ++inner) {
     if (log.nodes[inner].outer != node) continue;
@@ -153,7 +153,7 @@ void AddThread(ThreadLog* log, const Scale& scale, ProfileData* data) {
   }
 }
 
-// "worker", "worker" -> "worker 1", "worker 2"
+// Numbers equal names: "worker", "worker" -> "worker 1", "worker 2".
 void NumberNames(std::vector<ProfileThread>* threads) {
   std::map<std::string, int> count, seen;
   for (const ProfileThread& thread : *threads) ++count[thread.name];
@@ -183,9 +183,9 @@ void StartProfile(const ProfileOptions& options) {
   session.options = options;
   session.main = profile_internal::LogOfThisThread();
   CHECK(session.main->innermost == nullptr) << "StartProfile inside a scope";
-  constexpr double kLooksAtMemory = 20e6;  // ns: looking takes 0.02 ms
-  constexpr double kSampledBelow = 40e3;   // ns: the clock, read twice, is 0.15 % of it
-  constexpr double kAloneAbove = 1e9;      // ns: what takes longer was not merely interrupted
+  constexpr double kLooksAtMemory = 20e6;  // ns; reading the memory use takes 0.02 ms
+  constexpr double kSampledBelow = 40e3;   // ns; reading the clock twice takes 0.15 % of it
+  constexpr double kAloneAbove = 1e9;      // ns; anything longer was not merely interrupted
   const double ticks_per_ns = RoughTicksPerNanosecond();
   settings.rss_ticks = static_cast<uint64_t>(kLooksAtMemory * ticks_per_ns);
   settings.sampled_below = static_cast<uint64_t>(kSampledBelow * ticks_per_ns);

@@ -1,4 +1,4 @@
-// Turns profiling on and off, and collects what the scopes of all threads have recorded.
+// Starts and stops profiling, and collects what the scopes of all threads have recorded.
 
 #ifndef RUTILE_LIB_PROFILE_SESSION_H_
 #define RUTILE_LIB_PROFILE_SESSION_H_
@@ -15,24 +15,25 @@
 namespace rutile {
 
 struct ProfileThread {
-  int id = 0;        // of ProfileStage::thread; 0 is the main thread
+  int id = 0;        // as in ProfileStage::thread; 0 is the main thread
   std::string name;  // "main", "loader", "worker 2"
 };
 
-// One place of one thread.
+// One path of stages in one thread.
 struct ProfileStage {
-  std::string name;  // of the innermost stage: "forward"
-  std::string path;  // with those around it: "validation/forward"
+  std::string name;  // the innermost stage: "forward"
+  std::string path;  // including the stages around it: "validation/forward"
   int thread = 0;
   int64_t calls = 0;
-  double self_s = 0;   // without stages inside; of stages below 20 us that are many, from samples
-  double total_s = 0;  // with them; likewise
+  double self_s = 0;   // without stages inside; sampled for frequent stages below 20 us
+  double total_s = 0;  // with stages inside; sampled likewise
   std::array<int64_t, kNumCounters> counters = {};
-  int64_t peak_rss_bytes = 0;  // of the process until the last end of this stage; 0: not looked at (short stages)
+  int64_t peak_rss_bytes = 0;  // of the process, up to the last end of this stage; 0: not measured (short stages)
   int64_t allocations = -1;    // by operator new, without stages inside (allocation_count.h); -1: not counted
-  double device_s = -1;        // on the device, with stages inside (device_times.h); below 0: there is none
+  double device_s = -1;        // on the device, with stages inside (device_times.h); negative: no device
 };
 
+// One execution of a scope.
 struct ProfileSpan {
   int stage = 0;  // index into stages
   int thread = 0;
@@ -40,29 +41,30 @@ struct ProfileSpan {
   int64_t duration_ns = 0;
 };
 
+// Everything that a session recorded.
 struct ProfileData {
   double wall_s = 0;  // since the process began
   std::vector<ProfileThread> threads;
-  std::vector<ProfileStage> stages;  // outer before inner; the main thread's self_s add up to wall_s
-  std::vector<ProfileSpan> spans;    // by start
+  std::vector<ProfileStage> stages;  // outer before inner; the main thread's self_s sum to wall_s
+  std::vector<ProfileSpan> spans;    // ordered by start
   int64_t spans_dropped = 0;
 };
 
 struct ProfileOptions {
-  bool spans = false;         // when each scope began and ended, not only sums
-  int64_t max_spans = 50000;  // the longest are kept; more would not stay in the cache
+  bool spans = false;         // record the begin and end of each scope, not only sums
+  int64_t max_spans = 50000;  // keep the longest; more would not stay in the cache
 };
 
-// The calling thread becomes the main thread, in no scope. What was recorded before is forgotten. The time between the
-// start of the process and the first call counts as "startup".
+// Starts profiling; forgets earlier recordings. The calling thread becomes the main thread and must be in no scope. The
+// time from the start of the process to the first call counts as "startup".
 void StartProfile(const ProfileOptions& options);
 
-// From now on scopes of the main thread, which calls this, are timed on a device, too, by events around what they put
-// into its queue. Nothing waits for the device but StopProfile. While profiling is on.
+// Also times the scopes of the calling main thread on a device, by events around the work they put into its queue. Only
+// StopProfile waits for the device. Requires that profiling is on.
 void TimeDevice(std::unique_ptr<DeviceClock> clock);
 
-// Turns profiling off. Called by the main thread, in no scope, when other threads have ended or rest: what they record
-// meanwhile may be missing.
+// Stops profiling. The main thread must call it, in no scope, when other threads have ended or are idle; what they
+// record meanwhile may be missing.
 ProfileData StopProfile();
 
 }  // namespace rutile

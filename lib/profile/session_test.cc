@@ -29,7 +29,7 @@ ProfileOptions WithSpans(int64_t most) {
   return options;
 }
 
-// The first of the file: startup counts once in a process.
+// This must be the first test of the file: startup counts once in a process.
 TEST(SessionTest, StartupIsCountedOnce) {
   StartProfile({});
   const ProfileData first = StopProfile();
@@ -60,7 +60,7 @@ TEST(SessionTest, ScopesOfTheMainThreadAreTimedOnADevice) {
   FakeDevice device;
   StartProfile({});
   {
-    const ProfileScope before(Stage::kSetup);  // begins where nothing is timed yet
+    const ProfileScope before(Stage::kSetup);  // begins before timing starts
     TimeDevice(std::make_unique<FakeDeviceClock>(&device));
   }
   for (int step = 0; step < 3; ++step) {
@@ -136,7 +136,7 @@ TEST(SessionTest, LongSpansAreKept) {
                              [](const ProfileSpan& a, const ProfileSpan& b) { return a.start_ns < b.start_ns; }));
 }
 
-// A worker that still records when the main thread is done harms nothing. For --config=tsan and asan.
+// A worker that still records after the main thread is done must do no harm. For --config=tsan and asan.
 TEST(SessionTest, StopsBesideAThreadThatGoesOn) {
   StartProfile(WithSpans(1000));
   std::atomic<bool> stop{false};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNameWidth = 28;
 
-// 3 digits and a prefix: "1.23 M"
+// Formats 3 digits and a prefix: "1.23 M".
 std::string Engineering(double value) {
   for (const auto& [unit, prefix] : {std::pair<double, const char*>{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}) {
     if (value >= unit) return absl::StrFormat("%.3g %s", value / unit, prefix);
@@ -19,7 +19,7 @@ std::string Engineering(double value) {
   return absl::StrFormat("%.3g ", value);
 }
 
-// "1.2 Matoms/s  3.1 Gflop/s": over the time with stages inside, in which what was counted was done.
+// Formats rates like "1.2 Matoms/s  3.1 Gflop/s", over the total time, in which the counted work was done.
 std::string Rates(const ProfileStage& stage) {
   std::string text;
   if (stage.total_s <= 0) return text;
@@ -31,7 +31,7 @@ std::string Rates(const ProfileStage& stage) {
   return text;
 }
 
-// With stages inside, as events can tell.
+// Formats the device time, which includes stages inside, as events measure it.
 std::string OnDevice(const ProfileStage& stage) {
   return stage.device_s < 0 ? "" : absl::StrFormat("  %.3f s on device", stage.device_s);
 }

@@ -1,4 +1,4 @@
-// The plain breakdown that --timing prints.
+// Formats the table that --timing prints.
 
 #ifndef RUTILE_LIB_PROFILE_TIMING_TABLE_H_
 #define RUTILE_LIB_PROFILE_TIMING_TABLE_H_
@@ -9,8 +9,9 @@
 
 namespace rutile {
 
-// Of the main thread, then of others that did something: one line a place, indented by what it lies in, with its share
-// of wall time, self time, calls, and the rate of its first counter over total time ("1.2 M atoms/s", "3.1 GFLOP/s").
+// Lists the main thread, then other threads that recorded stages. Each line is one path, indented by depth, with its
+// share of wall time, self time, calls, and the rate of its first counter over total time ("1.2 M atoms/s", "3.1
+// GFLOP/s").
 //
 //   timing: 12.31 s wall, 23.9 s processor, 301 MB
 //   main                        share     self    calls

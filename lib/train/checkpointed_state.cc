@@ -10,7 +10,7 @@
 namespace rutile {
 
 absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& start, const Checkpoint& state) {
-  // The task may remember another run, or the check.
+  // The task may still hold the state of another run or of the first-batch check.
   if (start.path.empty()) return parts.task.SetState(NamedTensors());
   const auto check = [&start](absl::string_view part, const absl::Status& status) {
     return status.ok() ? status
@@ -28,7 +28,7 @@ absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& 
   if (parts.average_best != nullptr && !anew.average_best && !anew.judgment) {
     RETURN_IF_ERROR(check("average_best", parts.average_best->SetState(state.average_best)));
   }
-  // A run may be told to keep the best from here on.
+  // The checkpoint has no such state if the option to keep the best was added on resume.
   if (!state.top.empty()) RETURN_IF_ERROR(check("top_checkpoints", parts.top_checkpoints.SetState(state.top)));
   return check("task", parts.task.SetState(anew.task ? NamedTensors() : state.task));
 }

@@ -1,4 +1,4 @@
-// The parts of a run that remember something, as checkpoints keep it.
+// Saves the parts of a run that have memory (schedule, stop rule, averages, ...) into a checkpoint and restores them.
 
 #ifndef RUTILE_LIB_TRAIN_CHECKPOINTED_STATE_H_
 #define RUTILE_LIB_TRAIN_CHECKPOINTED_STATE_H_
@@ -16,23 +16,23 @@
 
 namespace rutile {
 
-// All must outlive it.
+// The stateful parts of a run. All of them must outlive this struct.
 struct CheckpointedState {
   Task& task;
   EpochTrainer& epoch;
   Schedule& schedule;
   StopRule& stop;
   TopCheckpoints& top_checkpoints;
-  bool keeps_top;             // whether there may be any
-  Ema* ema;                   // nullptr: there is none
-  AverageBest* average_best;  // likewise
+  bool keeps_top;             // false: the run keeps no best checkpoints
+  Ema* ema;                   // nullptr: the run has no moving average
+  AverageBest* average_best;  // nullptr: the run does not average its best models
 };
 
-// The states of `state`, where start.path is not empty; but for start.new_parts. INVALID_ARGUMENT naming the file, the
-// part and the tensor that does not fit.
+// Restores the parts from `state`, except those in start.new_parts. If start.path is empty (a new run), it only resets
+// the task's state. INVALID_ARGUMENT naming the file, the part and the tensor that does not fit.
 absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& start, const Checkpoint& state);
 
-// Into `state`, all that the parts must remember; it shares their memory.
+// Writes the state of all parts into `state`, which shares their memory.
 void SaveStates(const CheckpointedState& parts, Checkpoint* state);
 
 }  // namespace rutile

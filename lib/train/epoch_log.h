@@ -1,4 +1,4 @@
-// What log.tsv says of an epoch.
+// The columns and rows of log.tsv, which describes epochs and validations.
 
 #ifndef RUTILE_LIB_TRAIN_EPOCH_LOG_H_
 #define RUTILE_LIB_TRAIN_EPOCH_LOG_H_
@@ -18,25 +18,25 @@
 
 namespace rutile {
 
-// epoch, step, learning_rate, train_loss, train_TERM..., with a validation set val_loss and val_METRIC..., epoch_time,
-// examples_per_s, each with its unit: "train_energy[(eV/atom)^2]".
+// The columns of the log, each with its unit ("train_energy[(eV/atom)^2]"): epoch, step, learning_rate, train_loss,
+// train_TERM..., with a validation set val_loss and val_METRIC..., epoch_time, examples_per_s.
 std::vector<std::string> EpochColumns(const Task& task, bool has_validation);
 
-// A value for each of these columns. Without a validation set report.validation is empty.
+// Returns one value for each of EpochColumns. Without a validation set report.validation must be empty.
 std::vector<double> EpochRow(const EpochReport& report, bool has_validation);
 
-// Continues the log of the directory with its first *rows rows. One with other columns is an error (TrainLog::Open), or
-// (may_be_another: the run goes on with another loss) set aside, with *rows = 0.
+// Opens the log of the directory and keeps its first *rows rows. A log with other columns is an error (TrainLog::Open);
+// with may_be_another (the run goes on with another loss) it is set aside instead, and *rows becomes 0.
 absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, const RunDirectory& directory,
                                       absl::Span<const LogFormat> formats, bool may_be_another, int64_t* rows);
 
-// [T] sum / count; NaN where nothing was counted.
+// Returns [T] sum / count of each term; NaN where nothing was counted.
 std::vector<double> TermMeans(const TermSums& sums);
-// Whether anything was counted. The loss that a task makes of sums without values means nothing.
+// True if any term counted a value. Otherwise the loss that a task forms of the sums means nothing.
 bool HasValues(const TermSums& sums);
 
-// Where a run is, and what it has trained of its epoch: train_loss is NaN where that is nothing, as behind the epoch's
-// end. It is not validated: metrics are NaN.
+// Returns the report of a run's current position and of its unfinished epoch. train_loss is NaN if the epoch has
+// trained nothing yet. The metrics are NaN, because nothing is validated here.
 EpochReport ReportOf(const Task& task, const Checkpoint& state, bool has_validation);
 
 }  // namespace rutile

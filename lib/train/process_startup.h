@@ -1,4 +1,4 @@
-// How processes that train together begin: one opens the directory, all make sure that they are about to do the same.
+// How processes that train together start: rank 0 opens the directory, and all verify that they train the same run.
 
 #ifndef RUTILE_LIB_TRAIN_PROCESS_STARTUP_H_
 #define RUTILE_LIB_TRAIN_PROCESS_STARTUP_H_
@@ -15,12 +15,12 @@
 
 namespace rutile {
 
-// RunDirectory::Enter by rank 0; the others take over what came of it: whether there is a run to go on with, or its
-// error (FAILED_PRECONDITION). Alone: RunDirectory::Enter.
+// Enters the run's directory (RunDirectory::Enter) on rank 0 and tells the other ranks whether to resume, or the error
+// (FAILED_PRECONDITION). A process that trains alone just enters the directory.
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options);
 
-// Whether version, options, data (their number, the split, the inputs' SHA-256) and the state to begin at are the same
-// in all processes. FAILED_PRECONDITION naming the first rank and thing that differ; OK when alone.
+// Checks that version, options, data (number of examples, split, SHA-256 of the inputs) and the starting state agree in
+// all processes. FAILED_PRECONDITION naming the first rank and item that differ; OK for a single process.
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,
                           const Metadata& provenance);
 

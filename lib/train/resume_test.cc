@@ -1,4 +1,4 @@
-// Runs that are interrupted in every way and go on: which checkpoint they take, and what they leave behind.
+// Interrupts runs in every way and resumes them: which checkpoint they take, and which files they leave.
 
 #include <csignal>
 #include <cstdint>
@@ -50,7 +50,7 @@ class ResumeTest : public ::testing::Test {
 
   absl::StatusOr<TrainResult> Run(const std::string& directory) { return TrainNoisyToy(options_, directory); }
 
-  // Stops after so many steps, as by SIGTERM.
+  // Stops after `step` steps, as SIGTERM would.
   void RunTo(const std::string& directory, int64_t step) {
     const auto before = options_.on_step;
     options_.on_step = [step](const StepReport& report) {
@@ -61,7 +61,7 @@ class ResumeTest : public ::testing::Test {
     options_.on_step = before;
   }
 
-  // The same run, all told, but for recovery/.
+  // Expects all files of two runs to be equal, except those in recovery/.
   static void ExpectEqual(const std::string& a, const std::string& b) {
     std::vector<std::string> files = {"/best.safetensors", "/last.safetensors"};
     for (const std::string& name : CheckpointNames(a)) files.push_back("/checkpoints/" + name);
@@ -80,7 +80,7 @@ class ResumeTest : public ::testing::Test {
   std::vector<std::string> messages_;
 };
 
-// Whether checkpoints are written beside training or in its way: the same bits.
+// Whether or not checkpoints are written beside training, the bits are the same.
 TEST_F(ResumeTest, BesideTrainingChangesNothing) {
   const std::string plain = NewRunDirectory(), beside = NewRunDirectory();
   ASSERT_TRUE(Run(plain).ok());
@@ -148,7 +148,7 @@ TEST_F(ResumeTest, GoingBackToACheckpoint) {
   options_.resume_from.clear();
   ASSERT_TRUE(Run(back).ok());
   ExpectEqual(whole, back);
-  // In another directory: the same models; its log begins there.
+  // In another directory the models are the same, and the log begins there.
   options_.resume_from = RunDirectory(whole).step_checkpoint(10);
   RunTo(elsewhere, 12);
   options_.resume_from.clear();
@@ -165,7 +165,7 @@ TEST_F(ResumeTest, GoingBackToACheckpoint) {
   EXPECT_EQ(Run(back).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
-// Killed after its last checkpoint, or called once more: the files say what they said.
+// A run that was killed after its last checkpoint, or is resumed when it is over, leaves the same files.
 TEST_F(ResumeTest, ARunThatIsOver) {
   options_.save_interval = absl::Hours(1);
   const std::string directory = NewRunDirectory();
@@ -205,7 +205,7 @@ TEST_F(LbfgsResumeTest, AConvergedRunHasConverged) {
     EXPECT_EQ(resumed->stop_reason, "L-BFGS has converged");
     ExpectEqual(whole, again);
   }
-  // Whether it has under other options is to be seen.
+  // Under other options L-BFGS may not have converged.
   options_.optimizer.learning_rate *= 0.5;
   EXPECT_GT(Run(again)->steps, result->steps);
 }
@@ -287,7 +287,7 @@ TEST_F(ResumeTest, ADiskThatStaysFull) {
   ExpectEqual(plain, full);
 }
 
-// A process that was killed between the checkpoint and the removal.
+// The process was killed between writing the checkpoint and removing the former one.
 TEST_F(ResumeTest, RemovesWhatAKilledProcessLeft) {
   const std::string directory = NewRunDirectory();
   RunTo(directory, 30 - 9);
@@ -340,7 +340,7 @@ TEST_F(ResumeTest, OverridesGoOnWithOthers) {
     const absl::StatusOr<TrainResult> result = Run(directory);
     ASSERT_TRUE(result.ok()) << one.names[0] << ": " << result.status();
     EXPECT_EQ(result->epochs, 4);
-    // From then on they are the run's own.
+    // From then on the changed options are the run's own.
     options_.overrides.clear();
     options_.stop.max_epochs = 5;
     EXPECT_TRUE(Run(directory).ok()) << one.names[0];

@@ -18,7 +18,7 @@ namespace {
 
 int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Those of the first batches of the training's size.
+// Returns the examples of the first batches of an epoch, at the batch size of training.
 std::vector<int64_t> FirstBatches(const std::vector<int64_t>& examples, const BatchLimit& limit, int64_t batch_size) {
   const auto size = static_cast<int64_t>(examples.size());
   const int64_t batches = LimitBatches(limit, DivideUp(size, batch_size));
@@ -31,7 +31,7 @@ int64_t RunSteps(const StopOptions& stop, int64_t steps_per_epoch) {
   return std::min(by_epochs, stop.max_steps);
 }
 
-// What looks at a validation set needs one.
+// Checks that options that need a validation set have one.
 absl::Status CheckValidation(const RunPlan& plan) {
   if (!plan.validation.empty()) return absl::OkStatus();
   const ValidationOptions& options = plan.options.validation;
@@ -43,7 +43,7 @@ absl::Status CheckValidation(const RunPlan& plan) {
       "check_val_every_n_epoch, val_check_interval and limit_val_batches have no effect without a validation set");
 }
 
-// What would never be reached, or what would raise what it is to bound.
+// Refuses schedules and averages that the run would never reach, and a minimum rate above the learning rate.
 absl::Status CheckSchedule(const RunPlan& plan) {
   const ScheduleOptions& schedule = plan.options.schedule;
   const double rate = plan.options.optimizer.learning_rate;
@@ -51,7 +51,7 @@ absl::Status CheckSchedule(const RunPlan& plan) {
     return absl::InvalidArgumentError(absl::StrCat("min_learning_rate is ", schedule.min_learning_rate,
                                                    ", expected no more than the learning_rate of ", rate));
   }
-  // What is meant for a longer run may be tried out, and trained in parts.
+  // Runs trained in sessions (resumable modes) and trials (which write no files) may be shorter than their schedules.
   const RunMode mode = plan.options.mode;
   const bool is_part = mode == RunMode::kResume || mode == RunMode::kResumeOrNew;
   if (plan.run_steps < 0 || is_part || plan.options.files == RunFiles::kNone) return absl::OkStatus();
@@ -118,7 +118,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
 DataLoaderOptions ValidationLoaderOptions(const TrainerOptions& options) {
   DataLoaderOptions loader = LoaderOptions(options);
   loader.shuffle = false;
-  DealOut(options.communicator, &loader);  // also where the model is in parts: it is whole then
+  DealOut(options.communicator, &loader);  // dealt out even if the model is sharded: validation uses the whole model
   loader.batch_size =
       options.validation_batch_size > 0 ? options.validation_batch_size : std::max<int64_t>(options.batch_size, 256);
   return loader;

@@ -1,4 +1,4 @@
-// What a run works with, worked out from its options, the split and the number of its batches.
+// The plan of a run: batches, steps and schedules that follow from its options and its split.
 
 #ifndef RUTILE_LIB_TRAIN_RUN_PLAN_H_
 #define RUTILE_LIB_TRAIN_RUN_PLAN_H_
@@ -14,29 +14,30 @@
 namespace rutile {
 
 struct RunPlan {
-  // With schedules that span the run resolved.
+  // The options of the run, with schedules that span the run resolved to steps or epochs.
   TrainerOptions options;
-  // To overfit, the same few batches train and validate.
+  // The examples to train on. With overfit_batches they equal the validation examples.
   std::vector<int64_t> train;
-  std::vector<int64_t> validation;  // as limited
-  int64_t num_batches = 0;          // of an epoch, as limited
+  std::vector<int64_t> validation;  // after limit_val_batches
+  int64_t num_batches = 0;          // batches of an epoch, after limit_train_batches
   int64_t steps_per_epoch = 0;
-  int64_t run_steps = -1;  // of the whole run, by its limits on epochs and steps; -1: they are not set
+  int64_t run_steps = -1;  // steps of the whole run, by its limits on epochs and steps; -1: neither is set
 
-  // Of the optimizer, over so many first batches of an epoch: after accumulation; 1 of L-BFGS.
+  // Returns the optimizer steps that the first `batches` batches of an epoch make: accumulation joins batches into one
+  // step, and L-BFGS always makes one.
   int64_t StepsOf(int64_t batches) const;
 };
 
-// What a run trains on, validates on and keeps for the test: the split or, with overfit_batches, the first batches of
-// its training set as both. INVALID_ARGUMENT where these are more than there are.
+// Returns the examples that a run trains on, validates on and keeps for the test: `split` itself or, with
+// overfit_batches, the first batches of its training set for both. INVALID_ARGUMENT if these exceed the training set.
 absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& options);
 
-// options have passed CheckTrainerOptions. INVALID_ARGUMENT where there is no example to train on, where something
-// spans the run, whose length is not known, or would begin or last beyond its end, where the lowest rate is above the
-// rate, and where validation is asked for without a set.
+// Works out the plan. `options` must have passed CheckTrainerOptions. INVALID_ARGUMENT if there is no example to train
+// on, if a schedule spans the run but its length is unknown, if a schedule begins or ends beyond the end of the run, if
+// the lowest learning rate is above the learning rate, or if validation is requested without a validation set.
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options);
 
-// In order, in batches that need not be those of training.
+// Options of the loader of validation batches: in order, and of a batch size that may differ from training's.
 DataLoaderOptions ValidationLoaderOptions(const TrainerOptions& options);
 
 }  // namespace rutile

@@ -84,7 +84,7 @@ TEST(RunPlanTest, LimitsExamples) {
   EXPECT_THAT(MakeRunPlan(MakeSplit(3, 0), Options())->validation, IsEmpty());
 }
 
-// Each process trains on whole batches of a model in parts, and validates its share with the whole model.
+// With a sharded model each process trains on whole batches, but validates its share with the whole model.
 TEST(RunPlanTest, ValidationIsAlwaysDealtOut) {
   RunAsThreads(2, [](Communicator* communicator) {
     TrainerOptions options = Options();
@@ -135,7 +135,7 @@ TEST(RunPlanTest, RefusesWhatCannotBeReached) {
   EXPECT_EQ(message([](TrainerOptions* o) { o->ema.emplace().start_step = 71; }),
             "ema_start_step is 71, expected no more than the 70 steps of the run: there would be no average");
   EXPECT_EQ(message([](TrainerOptions* o) { o->ema.emplace().start_step = 70; }), "");
-  // Where the end is not known, where a run is trained in parts, and where it is but tried out.
+  // Long schedules are accepted if the run's end is unknown, if it is trained in sessions, and if it is only a trial.
   EXPECT_EQ(message([](TrainerOptions* o) {
               o->stop.max_epochs = -1;
               o->ema.emplace().start_step = o->schedule.warmup_steps = 1000;

@@ -24,7 +24,8 @@
 namespace rutile {
 namespace {
 
-// Weights that an epoch can draw from: those of a policy, inside an epoch, for each training example.
+// True if the checkpoint's sampling weights, where a policy needs them inside an epoch, are valid weights for every
+// training example.
 bool FitsSampling(const Checkpoint& state, const RunPlan& plan) {
   if (state.batch == 0 || plan.options.sampling_policy == SamplingPolicy::kUniform) return true;
   double sum = 0;
@@ -44,7 +45,7 @@ class Search {
                           static_cast<int>(task_.terms().size()));
   }
 
-  // The newest that is whole, of those that are not `but`; its path goes to `path`. NOT_FOUND where there is none.
+  // Loads the newest whole checkpoint other than `but` and sets *path. NOT_FOUND if there is none.
   absl::StatusOr<Checkpoint> LoadAnother(const std::string& but, std::string* path) const {
     std::vector<std::string> paths = {directory_.checkpoint(), directory_.previous()};
     for (std::string& numbered : NewestFirst()) paths.push_back(std::move(numbered));
@@ -77,7 +78,7 @@ class Search {
 
 std::string Place(const Checkpoint& state) { return absl::StrCat("epoch ", state.epoch + 1, ", step ", state.step); }
 
-// Finds start->state and start->path.
+// Sets start->state and start->path.
 absl::Status Find(const Task& task, const TrainerOptions& options, const RunDirectory& directory,
                   StartingState* start) {
   const Search search(task, directory);
@@ -105,7 +106,7 @@ absl::Status Find(const Task& task, const TrainerOptions& options, const RunDire
   return absl::OkStatus();
 }
 
-// What of the data differs, or "".
+// Returns what differs in the data, or "".
 std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
   if (then.data != now.data) return "the run to resume trained on other examples or another split";
   if (then.data_sha256.empty() || now.data_sha256.empty() || then.data_sha256 == now.data_sha256) return "";
@@ -135,7 +136,7 @@ void Forget(const ResetOnResume& parts, Checkpoint* state, std::vector<std::stri
   }
 }
 
-// FAILED_PRECONDITION: what must not differ. Otherwise the state is made to fit the plan.
+// Fits the state to changed options, or returns FAILED_PRECONDITION if an option that must not change has changed.
 absl::Status AcceptChanges(const Checkpoint& now, const TrainerOptions& options, StartingState* start) {
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
@@ -205,7 +206,7 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
   start.is_to_be_last = start.path != directory.checkpoint();
   const bool is_own = directory.Holds(start.path);
   start.leaves_previous = start.is_to_be_last && is_own && start.path != directory.previous();
-  if (!is_own) {  // the rows and the numbered checkpoints of that run are not here
+  if (!is_own) {  // the rows and numbered checkpoints of that run are in another directory
     state.log_rows = 0;
     state.kept_step = -1;
     state.top = NamedTensors();

@@ -1,4 +1,4 @@
-// Where a run begins: at initial parameters, or at the checkpoint of the run that it goes on with.
+// Finds the state that a run starts from: initial parameters, or the checkpoint of the run to resume.
 
 #ifndef RUTILE_LIB_TRAIN_STARTING_STATE_H_
 #define RUTILE_LIB_TRAIN_STARTING_STATE_H_
@@ -17,23 +17,23 @@ namespace rutile {
 
 struct StartingState {
   Checkpoint state;
-  std::string path;  // of the checkpoint
-  // Parts whose state must not be set: what they had means nothing under the new options.
+  std::string path;  // of the checkpoint; empty for a new run
+  // Parts that must not be restored, because their old state means nothing under the new options.
   ResetOnResume new_parts;
-  // The checkpoint is not the directory's last one: it must become that before the logs are cut back to it.
+  // True if the checkpoint is not the directory's last one. It must become the last one before the logs are cut back.
   bool is_to_be_last = false;
-  bool leaves_previous = false;       // and previous() lies on a course that is left
-  std::vector<std::string> messages;  // for people
+  bool leaves_previous = false;       // true: remove previous(), which is not part of the resumed run
+  std::vector<std::string> messages;  // for the user
 };
 
-// At plan.options.initial_parameters, where there are any. The states of the parts are empty.
+// Returns the state of a new run, at plan.options.initial_parameters if given. The states of the parts are empty.
 Checkpoint NewState(const Task& task, const RunPlan& plan);
 
-// Of the checkpoint that plan.options name, or of the last in the directory. A damaged one is an error that names
-// another which is whole; with kResumeOrNew that is taken: last, previous, then numbered ones from the newest.
-// FAILED_PRECONDITION when that run had other options or data that plan.options.overrides does not name,
-// INVALID_ARGUMENT naming the file when it is of another model, DATA_LOSS when it is damaged; the states of the parts
-// are not looked at.
+// Loads the checkpoint that plan.options name, or else the last one in the directory. If that one is damaged, the error
+// names another that is whole; kResumeOrNew takes that other one instead (in this order: last, previous, then numbered
+// ones from the newest). The states of the parts are not checked here. Errors: FAILED_PRECONDITION if the run had other
+// options or data that plan.options.overrides does not name, INVALID_ARGUMENT naming the file if it belongs to another
+// model, DATA_LOSS if it is damaged.
 absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan, const RunDirectory& directory);
 
 }  // namespace rutile

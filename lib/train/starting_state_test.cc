@@ -35,7 +35,7 @@ class StartingStateTest : public ::testing::Test {
   absl::Status Save(const Checkpoint& state) {
     return SaveCheckpoint(directory_.checkpoint(), state, task_.parameter_slices(), {});
   }
-  // As a run leaves them: steps 10 and 20.
+  // Writes the two checkpoints that a run leaves at steps 10 and 20.
   void SaveTwo() {
     for (const int64_t step : {10, 20}) {
       Checkpoint state = NewState(task_, Plan());
@@ -171,7 +171,7 @@ TEST_F(StartingStateTest, ANamedCheckpoint) {
   EXPECT_TRUE(resumed->is_to_be_last && resumed->leaves_previous);
   options_.resume_from = directory_.checkpoint();
   EXPECT_FALSE(Resume()->is_to_be_last);
-  // Of another run: its log and its numbered checkpoints are not here.
+  // The checkpoint belongs to another run, whose log and numbered checkpoints are not in this directory.
   Checkpoint state = NewState(task_, Plan());
   state.log_rows = 3;
   state.kept_step = 0;
@@ -244,7 +244,7 @@ TEST_F(StartingStateTest, OtherDataAreNoticed) {
   EXPECT_EQ(resumed->state.data_sha256, "b");
   EXPECT_EQ(resumed->state.best_epoch, 0);  // losses cannot be compared
   EXPECT_TRUE(resumed->new_parts.judgment);
-  options_.data_sha256 = "";  // a stream: nobody knows
+  options_.data_sha256 = "";  // a stream: unknown
   options_.overrides.clear();
   EXPECT_EQ(Resume()->state.data_sha256, "a");
 }

@@ -1,5 +1,6 @@
-// steps.tsv and steps.jsonl: a row for every so many optimizer steps.
+// The step log, steps.tsv and steps.jsonl: one row for every n-th optimizer step.
 //
+// Columns:
 //   epoch, step, loss[unit] (of the step's batch, before the step), learning_rate, gradient_norm (Euclidean, before
 //   clipping), time[s] (since the first step of this session)
 
@@ -21,17 +22,20 @@
 #include "lib/train/options/trainer_options.h"
 
 namespace rutile {
+// Writes the step log of one process. Training reports every step to it; it decides which steps become rows.
 
 class StepLog {
  public:
-  // Rows of steps n, 2 n, ..., in STEM.tsv and so on. every_n_steps >= 1. Nothing is touched before the first step.
+  // Writes rows of steps n, 2 n, ..., to STEM.tsv and STEM.jsonl. every_n_steps >= 1. No file is touched before the
+  // first step.
   StepLog(absl::string_view stem, std::vector<LogFormat> formats, absl::string_view loss_unit, int64_t every_n_steps);
 
-  // After each step. In a run that goes on, rows of steps from this one on are dropped first. Costs a division where
-  // there is no row; a row is written and flushed in some microseconds. Does nothing after an error.
+  // Reports a step; called after each one. The first call of a resumed run drops rows of this step and later ones. A
+  // step without a row costs one division; a row is written and flushed in some microseconds. Does nothing after an
+  // error.
   void Observe(const StepReport& report);
 
-  // The first error of the file system. Training goes on without the log; Train returns it at the end of the run.
+  // The first error of the file system. Training goes on without the log, and Train returns this error at its end.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -44,7 +48,8 @@ class StepLog {
   absl::Status status_;
 };
 
-// What the options ask for of this process; nullptr: nothing. on_step from now on tells it as well, while it lives.
+// Returns the step log that the options request of this process, or nullptr. Appends it to *on_step, which then must
+// not be called after the log is gone.
 std::unique_ptr<StepLog> StepLogOf(const TrainerOptions& options, absl::string_view output_dir,
                                    absl::string_view loss_unit, std::function<void(const StepReport&)>* on_step);
 

@@ -28,7 +28,7 @@ StepReport Report(int64_t step) {
 
 std::string Path(const char* name) { return ::testing::TempDir() + "/" + name; }
 
-// Without the last column, the time.
+// Returns the lines without the last column, which is a time.
 std::vector<std::string> Lines(const std::string& path) {
   std::vector<std::string> lines(1);
   const std::string text(FileContents::Open(path)->data());

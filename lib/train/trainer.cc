@@ -85,7 +85,7 @@ class Trainer {
 
  private:
   bool has_validation() const { return !plan_.validation.empty(); }
-  // What is validated and written as a model.
+  // The parameters to validate and to write as a model: the moving average once it has begun.
   const Tensor& Evaluated() const {
     return ema_ && ema_->parameters() != nullptr ? *ema_->parameters() : epoch_->EvaluationParameters();
   }
@@ -98,9 +98,9 @@ class Trainer {
   absl::Status StartFiles(const StartingState& start);
   void WriteFailed(const FailedBatch& failed);
 
-  // From where the state is to the end of the epoch, or to a reason to stop.
+  // Trains to the end of the epoch, or until there is a *reason to stop.
   absl::Status TrainEpoch(std::string* reason);
-  // Whether something is due inside an epoch, for which training pauses.
+  // True if something is due inside an epoch, for which training must pause.
   bool PauseIsDue();
   bool ValidationIsDue() const;
   bool KeepIsDue() const;
@@ -108,27 +108,28 @@ class Trainer {
     return files_of_all_ == RunFiles::kAll && now_ - last_save_ >= options_.save_interval &&
            (options_.shard_model || !writer_.busy());
   }
-  // Does it. The validation may give a reason to stop.
+  // Runs whatever is due. Sets *reason if a limit is reached or early stopping fires.
   absl::Status DoWhatIsDue(std::string* reason);
 
   enum class When { kInsideEpoch, kEndOfEpoch, kEndOfRun };
-  // Looks at the loss of the epoch so far, and at the validation set if `validate`: best, early stopping, plateau, log.
+  // Evaluates the epoch so far, on the validation set too if `validate`, and informs best model, early stopping,
+  // schedule and log.
   absl::Status Observe(bool validate, When when);
-  // Whether the value is the best so far; the parameters are kept then.
+  // Records the monitored value. Returns true if it is the best so far, and then keeps the parameters.
   bool ObserveValue(double value, When when);
-  // Writes the checkpoint if it is among the k best.
+  // Writes the checkpoint if the last validation put it among the k best.
   absl::Status KeepTop();
   absl::Status FinishEpoch();
-  // The monitored value of the parameters as they are; NaN where nobody has looked.
+  // Returns the monitored value of the current parameters; NaN if it is not known.
   double LastLoss() const { return state_.observed_step == state_.step ? state_.observed_loss : kNan; }
-  // Whether something that decides can still be looked at, now that the run is over.
+  // True if, at the end of the run, the monitored value of the last parameters is still missing and can be computed.
   bool LastLookIsDue() const;
-  // What a run ends with: the last parameters are evaluated, and everything is written.
+  // Ends the run: evaluates the last parameters and writes everything.
   absl::Status Finish();
   absl::Status FinishAverage();
   CheckpointedState Parts();
   absl::Status KeepCheckpoint(const std::string& path);
-  // While training, or (`now`) before it ends.
+  // Saves models and checkpoint: beside training or, with `now`, before returning.
   absl::Status Save(bool now);
   TrainResult Result(const std::string& reason) const;
 
@@ -145,25 +146,25 @@ class Trainer {
   std::optional<Ema> ema_;
   std::optional<AverageBest> average_best_;
   TopCheckpoints top_checkpoints_;
-  std::string top_;  // to write, now that its validation is over
+  std::string top_;  // name of the top-k checkpoint to write once its validation is complete
   Agreement agreement_;
-  const RunFiles files_;         // of this process
-  const RunFiles files_of_all_;  // of those that meet where files are written: a model in parts is made whole
+  const RunFiles files_;         // files that this process writes
+  const RunFiles files_of_all_;  // files for which all processes must meet, to gather a sharded model
   RunPlace place_;
   std::optional<TrainLog> log_;
-  RunWriter writer_;  // may work beside training until it goes, before what it writes to
+  RunWriter writer_;  // destroyed before the members it writes to, as it may still work beside training
   std::unique_ptr<ModelShards> shards_;
   std::unique_ptr<EpochTrainer> epoch_;
   Checkpoint state_;
 
   const absl::Time begin_ = absl::Now();
-  // What is decided by time goes by the time that all agree on.
+  // Time-based decisions use the agreed clock, so that all ranks decide alike.
   absl::Time start_, last_save_, last_keep_, last_validation_;
-  absl::Time now_;  // after the last step
+  absl::Time now_;  // the agreed time after the last step
   absl::Time epoch_start_ = begin_;
-  EpochWork work_;              // of the epoch, in this session
-  double train_loss_ = kNan;    // when last looked at
-  double average_loss_ = kNan;  // validation, of the mean of the best
+  EpochWork work_;              // done in this epoch and session
+  double train_loss_ = kNan;    // NaN until something was trained
+  double average_loss_ = kNan;  // validation loss of the mean of the best models
 };
 
 absl::Status Trainer::Start() {
@@ -208,22 +209,22 @@ absl::Status Trainer::Start() {
     epoch_ = std::make_unique<BatchEpoch>(context);
   }
   RETURN_IF_ERROR(RestoreStates(Parts(), start, state_));
-  if (options_.sampling_policy != SamplingPolicy::kUniform) {  // refused before an old run is removed
+  if (options_.sampling_policy != SamplingPolicy::kUniform) {  // fails before an old run is removed
     RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, plan_.train).status());
   }
-  // The file may be of a later epoch than the checkpoint, or gone.
+  // best.safetensors may be newer than the checkpoint, or missing.
   if (state_.best_epoch > 0) writer_.SetBestChanged();
   if (files_ != RunFiles::kNone) RETURN_IF_ERROR(StartFiles(start));
   if (options_.on_message) std::for_each(start.messages.begin(), start.messages.end(), options_.on_message);
   return absl::OkStatus();
 }
 
-// Nothing but the environment can fail from here on.
+// Everything has been checked by now: only the environment can make this fail.
 absl::Status Trainer::StartFiles(const StartingState& start) {
   if (start.path.empty()) {
     RETURN_IF_ERROR(directory_.RemoveRun());
   } else {
-    // Before logs are cut back to it.
+    // The checkpoint must be in place before the logs are cut back to it.
     if (start.is_to_be_last) {
       SaveStates(Parts(), &state_);
       RETURN_IF_ERROR(writer_.ReplaceLastCheckpoint(state_));
@@ -241,7 +242,7 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
   if (!epoch_->AllGather().ok() || files_ == RunFiles::kNone) return;
-  // What went wrong matters more than that this could not be written.
+  // The numerical failure matters more than an error while recording it.
   WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
 }
 
@@ -260,7 +261,7 @@ absl::Status Trainer::KeepCheckpoint(const std::string& path) {
   if (files_of_all_ != RunFiles::kAll) return absl::OkStatus();
   RETURN_IF_ERROR(epoch_->AllGather());
   if (files_ != RunFiles::kAll) return absl::OkStatus();
-  if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->Flush()));  // it counts on its rows
+  if (log_) RETURN_IF_ERROR(writer_.Tolerate(log_->Flush()));  // the checkpoint refers to these rows
   SaveStates(Parts(), &state_);
   return writer_.Keep(state_, path);
 }
@@ -269,7 +270,7 @@ absl::Status Trainer::Save(bool now) {
   last_save_ = agreement_.Now();
   RETURN_IF_ERROR(epoch_->AllGather());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
-  // A checkpoint counts on its rows.
+  // The checkpoint refers to rows of the log, which must be written first.
   const absl::Status logged = log_ ? log_->Flush() : absl::OkStatus();
   if (!logged.ok()) return now ? logged : writer_.Tolerate(logged);
   SaveStates(Parts(), &state_);
@@ -286,7 +287,7 @@ bool Trainer::ObserveValue(double value, When when) {
   state_.observed_step = state_.step;
   stop_.Observe(value);
   schedule_.Observe(value);
-  // The last look at a run is not repeated where it is resumed.
+  // The evaluation at the end of a run is not part of its state, so a resumed run does not see it.
   if (when != When::kEndOfRun) {
     const int64_t epoch = state_.epoch + 1;
     if (average_best_) average_best_->Observe(value, epoch, state_.step, Evaluated());
@@ -322,7 +323,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   const bool trained = HasValues(state_.epoch_sums);
   if (trained) train_loss_ = report.train_loss;
   if (report.validated) state_.validated_step = state_.step;
-  // The training loss is looked at where an epoch or the run ends.
+  // The training loss is monitored only at the end of an epoch or of the run.
   if (monitor_.of_validation() ? report.validated : trained && when != When::kInsideEpoch) {
     const double value = monitor_.Value(report.train_loss, report.validation_loss, report.validation);
     if (std::isnan(value)) {
@@ -360,11 +361,11 @@ bool Trainer::PauseIsDue() {
 
 absl::Status Trainer::DoWhatIsDue(std::string* reason) {
   if (KeepIsDue()) {
-    state_.kept_step = state_.step;  // a run that goes on behind the validation does not write it again
+    state_.kept_step = state_.step;  // so that resuming from it does not write it again
     RETURN_IF_ERROR(KeepCheckpoint(directory_.step_checkpoint(state_.step)));
     last_keep_ = now_;
   }
-  if (state_.batch == plan_.num_batches) return absl::OkStatus();  // the rest is the end of the epoch's
+  if (state_.batch == plan_.num_batches) return absl::OkStatus();  // FinishEpoch does the rest
   *reason = stop_.Limit(state_.epoch, state_.step, now_ - start_);
   if (ValidationIsDue()) {
     RETURN_IF_ERROR(Observe(/*validate=*/true, When::kInsideEpoch));
@@ -378,7 +379,7 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
   epoch_start_ = absl::Now();
   now_ = agreement_.Now();
   work_ = EpochWork();
-  // What was due when a signal came is still due when the run is resumed.
+  // What was due when a signal interrupted the run is still due after resuming.
   if (state_.batch > 0) RETURN_IF_ERROR(DoWhatIsDue(reason));
   while (reason->empty() && state_.batch < plan_.num_batches) {
     const absl::Time before = absl::Now();
@@ -408,14 +409,14 @@ absl::Status Trainer::FinishEpoch() {
 }
 
 bool Trainer::LastLookIsDue() const {
-  // Behind the end of an epoch nothing has been trained: there is only a validation to look at.
+  // Right after the end of an epoch nothing new is trained, so only a validation can add something.
   if (!has_validation() && (state_.step == 0 || !HasValues(state_.epoch_sums))) return false;
   return state_.observed_step != state_.step || state_.best_epoch == 0;
 }
 
 absl::Status Trainer::Finish() {
   RETURN_IF_ERROR(epoch_->AllGather());
-  // A run that is resumed with a higher limit goes on as if it had not been looked at here.
+  // The checkpoint is written before the last evaluation: a run that is resumed with a higher limit does not see it.
   if (files_ != RunFiles::kNone) {
     if (log_) RETURN_IF_ERROR(log_->Flush());
     SaveStates(Parts(), &state_);
@@ -448,14 +449,15 @@ absl::StatusOr<TrainResult> Trainer::Run() {
     if (reason.empty() && state_.batch == 0) reason = epoch_->Finished();
     if (!reason.empty()) break;
     status = TrainEpoch(&reason);
-    if (status.ok() && state_.batch > 0) break;  // inside an epoch, for the reason
+    if (status.ok() && state_.batch > 0) break;  // stopped inside an epoch; `reason` is set
   }
-  // The last look is not for the checkpoint, which Finish writes before it.
+  // Finish writes the checkpoint before the last evaluation, so it must not be saved again after an interruption there.
   const bool finishing = status.ok();
   if (finishing) status = Finish();
   if (absl::IsCancelled(status)) {
     const absl::Status saved = finishing ? absl::OkStatus() : Save(/*now=*/true);
-    agreement_.Agree().IgnoreError();  // nobody ends before it is written: launchers then kill the others
+    agreement_.Agree()
+        .IgnoreError();  // wait for the checkpoint: launchers kill the other processes as soon as one ends
     if (!saved.ok()) return writer_.NotWritten(saved, status.message());
     return absl::CancelledError(absl::StrCat(status.message(), " in epoch ", state_.epoch + 1, "; the checkpoint is ",
                                              directory_.checkpoint()));

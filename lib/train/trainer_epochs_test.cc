@@ -1,4 +1,4 @@
-// What a task is told of epochs, which examples epochs draw, and what is logged of several terms.
+// How the trainer informs the task of epochs, which examples an epoch draws, and how several terms are logged.
 
 #include <cmath>
 #include <csignal>
@@ -37,7 +37,7 @@ TEST(TrainerEpochTest, TheTaskIsTold) {
   options.num_workers = 2;
   const std::string dir = NewRunDirectory();
   ASSERT_TRUE(Train(task, ToySplit(task), options, dir, {}).ok());
-  // The first is that of the check against the reference.
+  // The first entry comes from the first-batch check.
   EXPECT_THAT(task.epochs(), ElementsAre("train 0", "train 0", "validate 0", "train 1", "validate 1"));
 
   ToyTask again({});
@@ -101,7 +101,7 @@ TEST_P(TrainerSamplingTest, IsNotTheUniformConfig) {
   EXPECT_NE(LastCheckpoint(dir).parameters.ToDoubles(), LastCheckpoint(uniform).parameters.ToDoubles());
 }
 
-// Stopped by a limit inside an epoch, then by a signal every few steps.
+// The run is stopped by a limit inside an epoch, then by a signal every few steps.
 TEST_P(TrainerSamplingTest, ResumingAnywhereEqualsTheUninterruptedRun) {
   const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   TrainerOptions options = ParamOptions(4);
@@ -125,7 +125,7 @@ TEST_P(TrainerSamplingTest, ResumingAnywhereEqualsTheUninterruptedRun) {
   }
 }
 
-// What one run has told the task is not known to the next.
+// The second run on the same task must not see the state of the first.
 TEST_P(TrainerSamplingTest, ATaskCanBeTrainedTwice) {
   ToyTask task(Toy());
   const std::string first = NewRunDirectory(), second = NewRunDirectory();
@@ -203,7 +203,7 @@ TEST(TrainerPolicyTest, AnotherPolicyIsAnotherRun) {
 
 // ---- several terms
 
-// log.tsv as numbers, by the name of the column.
+// Returns a value of log.tsv by the name of its column.
 double Logged(const std::string& dir, const std::string& column, size_t row) {
   const std::string text = FileBytes(dir + "/log.tsv");
   const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
@@ -216,7 +216,7 @@ double Logged(const std::string& dir, const std::string& column, size_t row) {
   return 0;
 }
 
-// Batches of two: most have no strain, and many no slope.
+// In batches of two, most have no strain and many no slope.
 TEST(TrainerTermsTest, SumsArePooledOverBatchesThatLackATerm) {
   for (const bool root : {false, true}) {
     ToyTaskOptions toy;
@@ -263,7 +263,7 @@ TEST(TrainerTermsTest, TermThatIsNeverCountedIsNaNAndTheLossIsOfTheRest) {
   EXPECT_NEAR(last.train_loss, 0.625 * last.terms[0] + 0.25 * last.terms[1], 1e-14);
 }
 
-// The same bits as a task of two terms whose shares are the same.
+// The run has the bits of a task of two terms whose shares are the same.
 TEST(TrainerTermsTest, TermWithoutValuesDoesNotDisturbTheOthers) {
   ToyTaskOptions two, three;
   two.alpha = three.alpha = 0.25;

@@ -34,7 +34,7 @@ std::vector<double> ModelOf(const std::string& path) {
 
 // ---- averages
 
-// What the formula gives, from the parameters after each step.
+// The average is compared with its formula, applied to the parameters after each step.
 TEST(TrainerEmaTest, IsValidatedAndWritten) {
   TrainerOptions options = ToyOptions(3);
   options.save_interval = absl::ZeroDuration();
@@ -55,7 +55,7 @@ TEST(TrainerEmaTest, IsValidatedAndWritten) {
   const Checkpoint last = LastCheckpoint(dir);
   const std::vector<double> now = last.parameters.ToDoubles(), ema = last.ema_parameters.ToDoubles();
   for (size_t i = 0; i < now.size(); ++i) EXPECT_NEAR(ema[i], 0.9 * average[i] + 0.1 * now[i], 1e-12);
-  // The parameters themselves train as without it.
+  // The parameters themselves train as without an average.
   ASSERT_TRUE(TrainNoisyToy(ToyOptions(3), plain).ok());
   EXPECT_EQ(LastCheckpoint(plain).parameters.ToDoubles(), now);
   EXPECT_EQ(ModelOf(dir + "/last.safetensors"), ema);

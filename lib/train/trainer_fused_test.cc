@@ -1,4 +1,4 @@
-// Runs whose parameters move while their gradient is made: the same runs as without, resumed runs, and runs that fail.
+// Runs whose optimizer steps are fused into the gradient pass equal runs without, also when resumed or failing.
 
 #include <cmath>
 #include <csignal>
@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The toy's first term alone, whose gradient for the weights is handed over before that of the bias is known.
+// The first term of the toy task, which hands the weights' gradient to the sink before the bias's is known.
 class EarlyToy : public ToyTask {
  public:
   explicit EarlyToy(bool early) : ToyTask({}), early_(early) {}
@@ -122,7 +122,7 @@ void ExpectSameRuns(const std::string& a, const std::string& b) {
   EXPECT_EQ(LogWithoutTimes(a), LogWithoutTimes(b));
 }
 
-// Every optimizer, an average, a schedule's changing rate: the files are the same, byte for byte.
+// With every optimizer, an average and a changing learning rate, the files are the same, byte for byte.
 TEST(TrainerEarlyTest, IsTheSameRun) {
   for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd"}) {
     SCOPED_TRACE(name);
@@ -161,7 +161,7 @@ TEST(TrainerEarlyTest, ResumedIsTheSameRun) {
   ExpectSameRuns(whole, parts);
 }
 
-// Where the gradient is changed before the step, or only a part of it, nothing moves early.
+// If the gradient is modified before the step, or only partly applied, no parameter is updated early.
 TEST(TrainerEarlyTest, OnlyWhereTheGradientIsWhatMoves) {
   const auto handed_over = [](const TrainerOptions& options) {
     EarlyToy task(true);
@@ -186,7 +186,8 @@ TEST(TrainerEarlyTest, OnlyWhereTheGradientIsWhatMoves) {
   EXPECT_EQ(handed_over(options), 0);
 }
 
-// The bias has NaN after the weights have moved: what is written of the batch, and what stays of the run, is of before.
+// The bias's gradient is NaN after the weights were updated; the failed batch and the run hold the state before the
+// step.
 TEST(TrainerEarlyTest, NotFiniteLeavesNoTrace) {
   for (const int64_t steps : {0, 4, 10}) {
     SCOPED_TRACE(steps);
@@ -220,7 +221,7 @@ TEST(TrainerEarlyTest, NotFiniteLeavesNoTrace) {
   }
 }
 
-// An error of the task itself ends the run as ever.
+// An error of the task ends a fused run as it ends any other.
 TEST(TrainerEarlyTest, ErrorsOfTheTaskComeBack) {
   EarlyToy task(true);
   task.failing_call = 5;

@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Ten batches of four in an epoch, all of the examples.
+// Trains on all 40 examples, in ten batches of four.
 absl::StatusOr<TrainResult> TrainToy(const TrainerOptions& options, const std::string& dir) {
   ToyTask task(ToyTaskOptions{});
   return Train(task, SplitExamples(task.num_examples(), SplitOptions{}).value(), options, dir, {});
@@ -73,7 +73,7 @@ TEST(TrainerGroupsTest, LossFalls) {
   }
 }
 
-// Stopped and resumed inside epochs and inside turns: the bits of the run that never stopped.
+// Stopping and resuming inside epochs and inside turns gives the bits of the uninterrupted run.
 TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
   for (TrainerOptions run : Runs()) {
     const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
@@ -89,7 +89,8 @@ TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
   }
 }
 
-// The toy leaves NaN in gradients of what rests: with a kernel that saves the work the run is that of the reference.
+// The toy task leaves NaN in the gradients of frozen parameters; the kernel that skips them must give the reference's
+// run.
 TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
   TrainerOptions run = Options("adam", "bias", 2);
   run.gradient_clip_norm = 0.1;
@@ -102,7 +103,7 @@ TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-10);
 }
 
-// What is validated and written is x, while the checkpoint keeps y and z; EMA would average once more.
+// Schedule-free optimizers validate and write x, while checkpoints keep y and z; an EMA would average twice.
 TEST(TrainerGroupsTest, ModelsAreTheAverage) {
   TrainerOptions run = Options("schedule-free-adamw", "");
   const std::string dir = NewRunDirectory();
@@ -125,7 +126,7 @@ TEST(TrainerGroupsTest, ModelsAreTheAverage) {
               HasSubstr("ema does not go with schedule-free"));
 }
 
-// The norm that is limited is that of the group whose turn it is.
+// Clipping limits the norm of the active group's gradient alone.
 TEST(TrainerGroupsTest, ClippingIsOfTheGroupThatMoves) {
   TrainerOptions run = Options("sgd", "bias", 1);
   run.optimizer.learning_rate = 1;
@@ -141,7 +142,7 @@ TEST(TrainerGroupsTest, ClippingIsOfTheGroupThatMoves) {
   EXPECT_NEAR(std::abs(end[3] - start[3]), 1e-3, 1e-12);
 }
 
-// Before anything is written, and before an old run is removed.
+// The error comes before anything is written and before an old run is removed.
 TEST(TrainerGroupsTest, AGlobThatFitsNothingIsRefusedAtTheStart) {
   const std::string dir = NewRunDirectory();
   const absl::Status status = TrainToy(Options("adam", "wieght:lr_scale=2"), dir).status();

@@ -1,4 +1,5 @@
-// Training with several processes (here threads) is that of one, to rounding: batches are dealt out, sums added up, and
+// Training with several processes (here threads) equals training with one, to rounding: batches are dealt out, sums are
+// added up, and decisions by time or signal are made once.
 // what is decided by time and signals is decided once.
 
 #include <csignal>
@@ -27,7 +28,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of rank 0, after all have gone on the same way.
+// Returns rank 0's result, after checking that all ranks agree.
 TrainResult TrainTogether(int size, TrainerOptions options, const std::string& directory, bool devices = false) {
   std::vector<absl::StatusOr<TrainResult>> results(size, absl::UnknownError("not run"));
   const auto work = [&](Communicator* communicator) {
@@ -83,7 +84,7 @@ TEST(TrainerProcessesTest, EqualOneWithEverythingAtOnce) {
   ExpectSameRun(options);
 }
 
-// As on GPUs, where LibTorch's gradients are summed before they are fetched, batches accumulated or not.
+// On GPUs LibTorch's gradients are summed before they are fetched, with and without accumulation of batches.
 TEST(TrainerProcessesTest, EqualOneWithGradientsSummedOnDevices) {
   TrainerOptions options = ToyOptions(4);
   options.compile_mode = CompileMode::kNone;
@@ -115,7 +116,7 @@ TEST(TrainerProcessesTest, GradientsTooLargeForOneMessage) {
   });
 }
 
-// A signal to one of them ends all after the same step, and each knows of it; another number of processes goes on.
+// A signal to one process ends all after the same step, and any number of processes can resume the run.
 TEST(TrainerProcessesTest, ASignalEndsAllAndAnyNumberGoesOn) {
   const TrainerOptions options = ToyOptions(3);
   const absl::StatusOr<TrainResult> whole = TrainNoisyToy(options, NewRunDirectory());

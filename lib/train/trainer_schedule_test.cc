@@ -1,4 +1,4 @@
-// Learning rates as runs have them: what spans the run spans it, whatever counts as a step.
+// Learning rates of whole runs: schedules that span the run reach its end, whatever counts as a step.
 
 #include <csignal>
 #include <string>
@@ -41,7 +41,7 @@ absl::StatusOr<TrainResult> TrainToy(const TrainerOptions& options, const std::s
   return Train(task, SplitExamples(task.num_examples(), SplitOptions()).value(), options, dir, {});
 }
 
-// Of the last step of each epoch.
+// Returns the learning rate of the last step of each epoch.
 std::vector<double> Rates(TrainerOptions options) {
   std::vector<double> rates;
   options.on_epoch = [&](const EpochReport& report) { rates.push_back(report.learning_rate); };
@@ -50,7 +50,7 @@ std::vector<double> Rates(TrainerOptions options) {
   return rates;
 }
 
-// The lowest rate of one-cycle is that of the last step of the run alone.
+// One-cycle reaches its lowest rate only in the last step of the run.
 TEST(TrainerScheduleTest, OneCycleEndsWithTheRun) {
   TrainerOptions options = Options(ScheduleKind::kOneCycle, 4);
   options.schedule.per_step = true;
@@ -87,7 +87,7 @@ TEST(TrainerScheduleTest, RefusesARunOfUnknownLengthBeforeItStarts) {
   EXPECT_FALSE(RunDirectory(dir).HoldsRun());
 }
 
-// Inside warm-up and cool-down, too.
+// Runs are also interrupted inside warm-up and cool-down.
 TEST(TrainerScheduleTest, ResumingEqualsTheUninterruptedRun) {
   TrainerOptions options = Options(ScheduleKind::kMultistep, 6);
   options.schedule.milestones = {1, 3};
@@ -108,7 +108,7 @@ TEST(TrainerScheduleTest, ResumingEqualsTheUninterruptedRun) {
   EXPECT_EQ(FileBytes(RunDirectory(whole).checkpoint()), FileBytes(RunDirectory(parts).checkpoint()));
 }
 
-// Another length is another course.
+// A schedule that spans the run depends on its length, so the length must not change on resume.
 TEST(TrainerScheduleTest, ResumingWithAnotherLengthIsRefused) {
   TrainerOptions options = Options(ScheduleKind::kConstant, 4);
   options.schedule.cooldown_epochs = 1;

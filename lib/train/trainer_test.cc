@@ -127,7 +127,7 @@ TEST_P(TrainerTest, ResumingEqualsTheUninterruptedRun) {
   EXPECT_EQ(LogWithoutTimes(whole), LogWithoutTimes(parts));
 }
 
-// Inside an epoch as well: the run is stopped by a limit, then by a signal at each of many steps.
+// The run is stopped by a limit inside an epoch, then by a signal at each of many steps.
 TEST_P(TrainerTest, ResumingInsideAnEpochEqualsTheUninterruptedRun) {
   const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
   TrainerOptions options = ParamOptions(3);
@@ -272,7 +272,7 @@ TEST(TrainerDirectoryTest, NoRunIsLostByAccident) {
   ASSERT_TRUE(TrainToy({}, options, dir).ok());
   const std::string best = FileBytes(dir + "/best.safetensors");
   EXPECT_EQ(TrainToy({}, options, dir).status().code(), absl::StatusCode::kAlreadyExists);
-  // Not by an overwrite that fails to start either.
+  // An overwrite that fails to start removes nothing either.
   options.mode = RunMode::kOverwrite;
   ToyTaskOptions wrong;
   wrong.wrong_gradient = true;
@@ -346,7 +346,7 @@ TEST(TrainerErrorTest, NotFiniteNamesTheBatch) {
   EXPECT_THAT(
       std::string(status.message()),
       HasSubstr("the loss is not finite in epoch 1, step 4 (loss nan; examples " + std::to_string(split.train[15])));
-  // It is kept for a report, with the parameters that it met.
+  // The failed batch is written for a report, with the parameters that it met.
   const TensorFile failed = ReadTensorFile(RunDirectory(dir).failed_batch()).value();
   EXPECT_EQ(failed.metadata.at("kind"), "failed-batch/1");
   EXPECT_EQ(failed.tensors.At("example").values<int64_t>()[2], toy.nan_example);

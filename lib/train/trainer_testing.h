@@ -1,4 +1,4 @@
-// Runs of the toy task, and what they leave behind: for tests of the trainer.
+// Short training runs on the toy task, and readers of the files they write, for tests of the trainer.
 
 #ifndef RUTILE_LIB_TRAIN_TRAINER_TESTING_H_
 #define RUTILE_LIB_TRAIN_TRAINER_TESTING_H_
@@ -17,32 +17,32 @@
 
 namespace rutile {
 
-// Another one for each call, of no other test; nothing is there yet.
+// Returns a path that no other call and no other test uses; nothing exists there yet.
 std::string NewRunDirectory();
 
-// CHECK-fails when the file cannot be read.
+// Returns the content of a file. CHECK-fails if it cannot be read.
 std::string FileBytes(const std::string& path);
 
-// 32 of 40 examples train, 8 validate.
+// Returns a split of the 40 examples: 32 train, 8 validate.
 Split ToySplit(const Task& task);
 
-// Adam on batches of five: an epoch of seven, the last of two examples.
+// Options for Adam on batches of five: seven batches an epoch, the last of two examples.
 TrainerOptions ToyOptions(int64_t max_epochs);
 
-// With noise, and roots of means as its loss.
+// A toy task with noise whose loss is made of roots of means.
 ToyTaskOptions NoisyToy();
 
 absl::StatusOr<TrainResult> TrainToyTask(const ToyTaskOptions& toy, const TrainerOptions& options,
                                          const std::string& directory);
 absl::StatusOr<TrainResult> TrainNoisyToy(const TrainerOptions& options, const std::string& directory);
 
-// Of a toy task in fp64 with two terms. CHECK-fails when it cannot be read.
+// Loads a checkpoint of a toy task in fp64 with two terms. CHECK-fails if it cannot be read.
 Checkpoint LoadToyCheckpoint(const std::string& path);
 Checkpoint LastCheckpoint(const std::string& directory);
-// Names of the run's checkpoints, in order.
+// Returns the names of the run's checkpoints, in order.
 std::vector<std::string> CheckpointNames(const std::string& directory);
 
-// log.tsv without its last two columns, which are times.
+// Returns log.tsv without its last two columns, which are times.
 std::string LogWithoutTimes(const std::string& directory);
 
 }  // namespace rutile

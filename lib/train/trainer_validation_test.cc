@@ -1,4 +1,4 @@
-// When a run is looked at, what then decides, and parts of epochs.
+// When a run validates, what the results decide, and epochs of limited batches.
 
 #include <cmath>
 #include <csignal>
@@ -95,7 +95,7 @@ TEST(TrainerValidationTest, LookingChangesNothing) {
 
 // ---- the last look
 
-// An epoch has just ended: nothing has been trained since, and the row does not say that it was without a loss.
+// The epoch has just ended, so nothing is trained since, and the row must not claim a training loss.
 TEST(TrainerLastLookTest, BehindAnEpochThereIsNoTrainingLoss) {
   TrainerOptions options = ToyOptions(3);
   options.validation.every_epochs = 2;
@@ -113,7 +113,7 @@ TEST(TrainerLastLookTest, BehindAnEpochThereIsNoTrainingLoss) {
   EXPECT_THAT(log.substr(log.rfind("3 21 ")), HasSubstr(" nan nan nan "));
 }
 
-// Other data, a run that is over, and no validation set: no loss of the new data is known.
+// With new data, a finished run and no validation set, no loss of the new data is known.
 TEST(TrainerLastLookTest, NothingIsJudgedWhereNothingIsKnown) {
   ToyTask task(NoisyToy());
   Split split = ToySplit(task);
@@ -139,7 +139,7 @@ TEST(TrainerLastLookTest, NothingIsJudgedWhereNothingIsKnown) {
   EXPECT_EQ(result->best_loss, result->train_loss);
 }
 
-// A validation at the last step is no look at the training loss.
+// Validating at the last step does not provide the monitored training loss.
 TEST(TrainerLastLookTest, IsOneAtTheMonitoredValue) {
   TrainerOptions options = ToyOptions(4);
   options.monitor = "train_loss";
@@ -166,7 +166,7 @@ TEST(TrainerLastLookTest, IsOneAtTheMonitoredValue) {
 
 class TrainerResumeTest : public ::testing::TestWithParam<int> {};
 
-// Stopped by limits in the middle of epochs, and by signals after every second step.
+// The run is stopped by limits in the middle of epochs, and by signals after every second step.
 TEST_P(TrainerResumeTest, EqualsTheUninterruptedRun) {
   TrainerOptions options = ToyOptions(4);
   options.num_workers = 1;

@@ -1,4 +1,5 @@
-// cache-neighbors: structures in, the neighbors of every atom out; or triples in, known tails or a part of them out.
+// The cache-neighbors tool: turns structures into the neighbors of every atom, or triples into known tails or a
+// subgraph.
 
 #include <gflags/gflags.h>
 #include <sys/stat.h>
@@ -71,7 +72,7 @@ absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
   return absl::OkStatus();
 }
 
-// ", 12.3 MB", or nothing for a stream.
+// Returns ", 12.3 MB", or nothing for a stream.
 std::string Size(const std::string& path) {
   struct stat info;
   if (path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";

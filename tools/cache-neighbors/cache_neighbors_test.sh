@@ -15,7 +15,7 @@ grep -q '403 structures, 2484 atoms, 215542 pairs within 6 Angstrom, 86.8 neighb
   fail "statistics: $(cat log)"
 grep -q ' 2.4 MB' log || fail "size: $(cat log)"
 
-# The same data for two threads, from standard input, through a pipe, and in shards.
+# The data are the same for two threads, from standard input, through a pipe, and in shards.
 $cache --cutoff=6 --threads=2 --output=two.safetensors "$tio2" 2> /dev/null || fail "two threads"
 $diff one.safetensors two.safetensors || fail "two threads differ"
 $cache --cutoff=6 --output=- - < "$tio2" 2> /dev/null > piped.safetensors || fail "pipe"
@@ -23,14 +23,14 @@ $diff one.safetensors piped.safetensors || fail "a pipe differs"
 for i in 1 2; do $cache --cutoff=6 --shard=$i/2 --output=part.safetensors "$tio2" 2> /dev/null || fail "shard $i"; done
 [ -e part-00002-of-00002.safetensors ] || fail "no second shard"
 
-# Features of neighbors are those of the structures, bit for bit, for every descriptor up to the cutoff.
+# Features made from neighbors equal those from structures, bit for bit, for every descriptor up to the cutoff.
 for flags in "--species=Ti,O" "--species=O,Ti --rad_cutoff=5 --ang_cutoff=3 --precision=fp64" \
   "--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --angular=triplets --precision=fp64"; do
   $featurize $flags --output=raw.safetensors "$tio2" 2> /dev/null || fail "featurize $flags"
   $featurize $flags --output=cached.safetensors one.safetensors 2> /dev/null || fail "cached, $flags"
   $diff raw.safetensors cached.safetensors || fail "features of neighbors differ: $flags"
 done
-# Shards together are the whole; structures and neighbors can be mixed.
+# Shards together equal the whole; structures and neighbors can be mixed.
 $featurize --species=Ti,O --output=all.safetensors part-0000?-of-00002.safetensors 2> log || fail "shards: $(cat log)"
 grep -q '403 structures, 2484 atoms, 86.8 neighbors' log || fail "shards: $(cat log)"
 $featurize --species=Ti,O --output=mixed.safetensors one.safetensors "$tio2" 2> log || fail "mixed: $(cat log)"
@@ -45,7 +45,7 @@ for precision in fp32 fp64; do
   $diff raw.safetensors cached.safetensors || fail "small cells differ"
 done
 
-# A recorded descriptor needs no flags, allows those that agree, refuses others.
+# A recorded descriptor needs no flags, accepts flags that agree, and refuses others.
 descriptor="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_cutoff=3"
 $cache $descriptor --triplets --vectors=fp64 --output=recorded.safetensors "$tio2" 2> log || fail "descriptor: $(cat log)"
 grep -q 'triplets within 3' log || fail "triplets: $(cat log)"
@@ -55,14 +55,14 @@ for flags in "" "--rad_cutoff=5" "$descriptor"; do
   $featurize $flags --output=cached.safetensors recorded.safetensors 2> log || fail "recorded, $flags: $(cat log)"
   $diff raw.safetensors cached.safetensors || fail "recorded, $flags: differs"
 done
-# So does one of several angular cutoffs; triplets are of the largest.
+# The same holds for several angular cutoffs; triplets use the largest.
 $cache --species=Ti,O --rad_cutoff=5 --ang_cutoff=3,2.2 --ang_order=3,2 --triplets --output=near.safetensors "$tio2" 2> log || fail "two angular cutoffs: $(cat log)"
 grep -q 'triplets within 3' log || fail "triplets: $(cat log)"
 for flags in "" "--ang_cutoff=3.0,2.20" "--ang_order=3,2"; do
   $featurize $flags --output=cached.safetensors near.safetensors 2> log || fail "two angular cutoffs, $flags: $(cat log)"
 done
 expect_error 1 '--ang_cutoff=3: near.safetensors was made for --ang_cutoff=3,2.2' $featurize --output=x.safetensors --ang_cutoff=3 near.safetensors
-# What else is recorded is taken along: groups, weights, atomic energies; filters work on it.
+# Other records are kept as well: groups, weights, atomic energies; filters work on them.
 sed 's/^\(Lattice.*\)/\1 w=0.25/; s/^\(.*\) \(Lattice=.*\)/\1 w=0.25 \2/' "$tio2" > weighted.xyz
 grep -q 'w=0.25' weighted.xyz || fail "no weights in: $(sed -n 2p weighted.xyz)"
 $cache --cutoff=5 --weight_key=w --atomic_energies=Ti=-1,O=-2 --output=w.safetensors weighted.xyz 2> /dev/null ||

@@ -1,4 +1,4 @@
-// cache-neighbors for knowledge graphs: known tails, or the part of a graph around some entities.
+// cache-neighbors of knowledge graphs: known tails, or the subgraph around some entities.
 
 #ifndef RUTILE_TOOLS_CACHE_NEIGHBORS_CACHE_TRIPLES_H_
 #define RUTILE_TOOLS_CACHE_NEIGHBORS_CACHE_TRIPLES_H_
@@ -9,12 +9,12 @@
 
 namespace rutile {
 
-// The first input is a file of kind kg.triples. An error where it is a tensor file that is damaged.
+// True if the first input is a file of kind kg.triples. Returns an error if it is a damaged tensor file.
 absl::StatusOr<bool> IsTriplesInput(const ToolRun& run);
 
 absl::Status CacheTriples(const ToolRun& run);
 
-// INVALID_ARGUMENT for a flag of knowledge graphs that is given: "with structures".
+// INVALID_ARGUMENT ("with structures") for a flag of knowledge graphs that is given.
 absl::Status RefuseTriplesFlags();
 
 }  // namespace rutile

@@ -20,7 +20,7 @@ $featurize --noinverse_relations --output=plain.safetensors "$kg/train.txt" 2> /
 $cache --output=- plain.safetensors 2> log > piped.safetensors || fail "standard output: $(cat log)"
 grep -q ' 9 known tails' log || fail "no inverses: $(cat log)"
 
-# All is near enough: the same triples, less what no training triple reaches.
+# Nine hops reach everything: the same triples, without those that no training triple reaches.
 printf '# who\nanna\n' > who.txt
 $cache --hops=1 --entities=who.txt --output=one.safetensors triples.safetensors 2> log || fail "one hop: $(cat log)"
 grep -q '4 of 8 entities (1 + 3 by hop), 4 relations; triples: train 6, valid 0, test 1' log || fail "one hop: $(cat log)"

@@ -108,7 +108,7 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
                                         "per_relation", "min_mrr", "output_dir"});
 }
 
-// A model of ours, or another project's with the names of the triples, which `graph` then holds.
+// Reads a model of ours, or one of another project together with the names of the triples, which sets `graph`.
 absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<KnowledgeGraph>* graph) {
   const std::string& path = run.args[0];
   ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
@@ -147,7 +147,7 @@ absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.filter, ParseRankingFilter(FLAGS_filter));
   ASSIGN_OR_RETURN(options.direction, ParseRankingDirection(FLAGS_direction));
   ASSIGN_OR_RETURN(options.convention, ParseRankingConvention(FLAGS_ranking_convention));
-  // The convention has a filter of its own, unless another is asked for, which is then refused.
+  // The convention has its own filter. It is the default here; another one given by flag is refused later.
   if (options.convention == RankingConvention::kTiepin && !FlagGiven("filter")) {
     options.filter = RankingFilter::kTrainValid;
   }
@@ -168,7 +168,7 @@ absl::Status Predict(const TrainedKge& model, const KgeScorer& scorer, const Kno
   return absl::OkStatus();
 }
 
-// What readers of the numbers must know: on standard error, and in the report.
+// Returns remarks that readers of the numbers need; they go to standard error and into the report.
 std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge& model) {
   std::vector<std::string> notes;
   const RankTriplesOptions& options = evaluation.options;
@@ -218,7 +218,7 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
   return absl::OkStatus();
 }
 
-// inputs: that the ranks were made of, files.
+// Prints and writes the metrics, and checks limits. inputs: files that the ranks were made from.
 absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, const TrainedKge& model,
                    const KnowledgeGraph& graph, KgeEvaluation evaluation) {
   const RankTriplesOptions& options = evaluation.options;

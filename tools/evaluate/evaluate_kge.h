@@ -1,4 +1,4 @@
-// evaluate of knowledge-graph models: ranks, predictions, embeddings.
+// Evaluates knowledge-graph models: ranks, predictions, embeddings.
 
 #ifndef RUTILE_TOOLS_EVALUATE_EVALUATE_KGE_H_
 #define RUTILE_TOOLS_EVALUATE_EVALUATE_KGE_H_
@@ -11,13 +11,14 @@
 
 namespace rutile {
 
-// The first argument is one file, of kind kge. What cannot be read is none: whoever reads it says why.
+// True if `path` is one file of kind kge. False for a file that cannot be read; the code that reads it later reports
+// the reason.
 bool IsKgeModel(const std::string& path);
 
-// MODEL [TRIPLES [KNOWN]]: does what the flags ask for and prints it. FAILED_PRECONDITION: below --min_mrr.
+// Evaluates MODEL [TRIPLES [KNOWN]] as the flags request, and prints the result. FAILED_PRECONDITION: below --min_mrr.
 absl::Status EvaluateKge(const ToolRun& run);
 
-// INVALID_ARGUMENT where a flag of EvaluateKge is given; `why`: "with an interatomic potential".
+// INVALID_ARGUMENT if a flag of EvaluateKge is given; `why`: "with an interatomic potential".
 absl::Status RefuseKgeFlags(absl::string_view why);
 
 }  // namespace rutile

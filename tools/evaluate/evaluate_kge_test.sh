@@ -8,7 +8,7 @@ model=$PWD/lib/kge/model/untrained_model
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
-# 30 people in a ring who like the next and the next but one; every tenth statement is kept for the test.
+# 30 people in a ring like the next and the next but one; every tenth statement is in the test set.
 awk 'BEGIN { for (i = 0; i < 30; ++i) { printf "p%02d\tlikes\tp%02d\n", i, (i + 1) % 30; printf "p%02d\tknows\tp%02d\n", i, (i + 2) % 30;
   printf "p%02d\tknows\tp%02d\n", i, (i + 7) % 30 } }' > all.txt
 awk 'NR % 10 != 0 && NR % 11 != 0' all.txt > train.txt
@@ -20,7 +20,7 @@ $model g.safetensors m.safetensors conve dettmers 24 6 1 1-N || fail "model"
 $model g.safetensors softmax.safetensors complex dettmers 8 2 1 1vsAll || fail "softmax model"
 $model plain.safetensors tails.safetensors distmult dettmers 8 2 0 1-N || fail "model without inverses"
 
-# value DIRECTION COLUMN FILE: of all triples.
+# value DIRECTION COLUMN FILE: the value for all triples.
 value() { awk -F'\t' -v d="$1" -v c="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) at = i } $1 == "all" && $3 == d { print $at }' "$3"; }
 tests=$(wc -l < test.txt)
 $evaluate --threads=1 m.safetensors g.safetensors > one.tsv 2> log || fail "evaluate: $(cat log)"
@@ -33,7 +33,7 @@ $cache --output=known.safetensors g.safetensors 2> log || fail "cache-neighbors:
 $evaluate m.safetensors g.safetensors known.safetensors > indexed.tsv 2> log || fail "known tails: $(cat log)"
 cmp one.tsv indexed.tsv || fail "a given index changes ranks"
 
-# Whom a target is compared with: the fewer are left out, the worse the rank.
+# The filter decides which entities compete with the target: the fewer are left out, the worse the rank.
 $evaluate --filter=train m.safetensors g.safetensors > filter.tsv 2> log || fail "filter"
 awk -v a="$(value both mr one.tsv)" -v b="$(value both mr filter.tsv)" 'BEGIN { exit !(a < b) }' || fail "--filter=train ranks no worse: $(cat one.tsv filter.tsv)"
 grep -q 'filter train$' filter.tsv && grep -q 'warning: --filter=train' log || fail "--filter=train is not marked: $(cat filter.tsv log)"
@@ -41,14 +41,14 @@ grep -q 'filter train$' filter.tsv && grep -q 'warning: --filter=train' log || f
 [ "$(value tail count <($evaluate --split=valid m.safetensors g.safetensors))" = "$(wc -l < valid.txt)" ] || fail "--split=valid"
 [ "$(value tail 'hits@30' <($evaluate --hits_at=1,30 m.safetensors g.safetensors))" = 1.000000 ] || fail "--hits_at"
 
-# Wrong conventions say that they are.
+# Unusual conventions are marked as such.
 $evaluate --ranking_convention=tiepin m.safetensors g.safetensors > tiepin.tsv 2> log || fail "tiepin: $(cat log)"
 grep -q 'known wrong convention' log && grep -q 'wrong, for comparison: tiepin' tiepin.tsv || fail "tiepin is not marked: $(cat log tiepin.tsv)"
 [ -z "$(value head mrr tiepin.tsv)" ] || fail "tiepin ranks heads"
 $evaluate --ranking_convention=original m.safetensors g.safetensors > original.tsv 2> log || fail "original: $(cat log)"
 grep -q 'wrong, for comparison: original' original.tsv || fail "original is not marked"
 
-# Without inverses: tails alone, said so; heads by scoring all heads.
+# Without inverses only tails are ranked, which is reported; heads are ranked by scoring all heads.
 $evaluate tails.safetensors plain.safetensors > tails.tsv 2> log || fail "tails: $(cat log)"
 [ -z "$(value both mrr tails.tsv)" ] && grep -q 'tails alone are ranked' log || fail "tails alone: $(cat tails.tsv log)"
 $evaluate --direction=both tails.safetensors plain.safetensors > heads.tsv 2> log || fail "heads: $(cat log)"
@@ -63,7 +63,7 @@ grep -q '^relation	likes	both' table && grep -q '^category	1-1	tail' table || fa
 awk -F'\t' -v mr="$(value tail mr table)" 'NR > 1 { sum += $4 } END { d = sum / (NR - 1) - mr; exit !(d < 0.001 && d > -0.001) }' out/ranks.tsv || fail "mean rank: $(head -n 3 out/ranks.tsv)"
 grep -qE '(src|href)="[^#d]' out/report.html && fail "report.html refers to other files"
 
-# In parts: named together, whatever the order, they give what one run gives; heads through inverses and by scoring all.
+# Parts named together, in any order, give the result of one run; heads through inverses and by scoring all.
 for run in "m g auto" "tails plain both"; do
   set -- $run
   rm -rf parts whole merged

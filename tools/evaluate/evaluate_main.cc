@@ -1,4 +1,4 @@
-// evaluate: errors and predictions of a model on data. Which kind of model it is follows from its file.
+// The evaluate tool: errors and predictions of a model on data. The model's file selects the kind of model.
 
 #include <gflags/gflags.h>
 
@@ -63,7 +63,8 @@ absl::Status RunEvaluate(const ToolRun& run) {
   constexpr char kNeeds[] = "needs a model and at least one file of data; see evaluate --help";
   if (run.args.empty()) return absl::InvalidArgumentError(kNeeds);
   if (IsKgeModel(run.args[0])) return EvaluateKge(run);
-  // Before the flags: what is no model must not be taken for a potential, and flags of embeddings be blamed.
+  // Read the models before checking flags: otherwise a file that is no model would be taken for a potential, and flags
+  // of embeddings would be blamed.
   ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
   RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
   if (WantsAenet()) return ExportToAenet(run, models);

@@ -31,11 +31,11 @@ value() { awk -F'\t' -v g="$1" -v n="$2" -v q="$3" -v u="$4" -v c="$5" '$1 == g 
 for row in 'config_type rutile energy meV/atom' 'config_type rutile force eV/Å' 'species Ti force_vector eV/Å'; do
   [ -n "$(value $row 6 features.tsv)" ] || fail "no $row: $(cat features.tsv)"
 done
-# The table of the test set is what train said of it.
+# The table of the test set equals train's.
 $evaluate --frames=run/test_frames.txt run/best.safetensors f.safetensors > test.tsv || fail "frames"
 [ "$(value all '' energy meV/atom 6 test.tsv)" = "$(grep '^test' trained | cut -f 3)" ] || fail "test errors: $(cat test.tsv trained)"
 $evaluate --config_type=fluo* run/best.safetensors - < "$tio2" > stdin.tsv || fail "standard input"
-# Energies alone are the same energies.
+# Without forces the energies are the same.
 $evaluate --forces=false run/best.safetensors f.safetensors > energies.tsv || fail "energies alone"
 [ "$(value all '' energy meV/atom 6 energies.tsv)" = "$(value all '' energy meV/atom 6 features.tsv)" ] || fail "energies alone: $(cat energies.tsv)"
 grep -q force energies.tsv && fail "forces with --forces=false"
@@ -52,10 +52,10 @@ cmp table report/metrics.tsv || fail "metrics.tsv is not what was printed"
 [ "$(wc -l < report/predictions.tsv)" = 404 ] || fail "predictions.tsv"
 [ "$(wc -l < report/predictions_forces.tsv)" = "$(($(value all '' force_vector eV/Å 5 table) + 1))" ] || fail "predictions_forces.tsv"
 [ "$(wc -c < report/report.html)" -lt 2000000 ] || fail "report.html is $(wc -c < report/report.html) bytes"
-# The page needs nothing else: no reference to another file or to a server.
+# The report is self-contained: it refers to no other file and no server.
 grep -qE '(src|href)="[^#d]' report/report.html && fail "report.html refers to other files"
 
-# A committee: two members with their own seeds, as a list or a glob; one model twice has no spread.
+# A committee of two members with their own seeds, as a list or a glob; a model given twice has no spread.
 $train --precision=fp64 --max_epochs=5 --seed=7 --output_dir=other f.safetensors > /dev/null 2> log || fail "train: $(cat log)"
 $evaluate --output_dir=committee run/best.safetensors,other/best.safetensors f.safetensors > list.tsv 2> log || fail "committee: $(cat log)"
 mkdir members && cp run/best.safetensors members/1.safetensors && cp other/best.safetensors members/2.safetensors
@@ -68,7 +68,7 @@ $evaluate run/best.safetensors,run/best.safetensors f.safetensors > twice.tsv ||
 [ "$(value all '' force eV/Å 6 twice.tsv)" = "$(value all '' force eV/Å 6 features.tsv)" ] || fail "a model twice"
 [ "$(value all '' force_spread eV/Å 8 twice.tsv)" = 0.000000 ] || fail "spread of a model with itself"
 
-# In parts, by several processes: named together they give every file of one run, to the byte but for the command.
+# Parts by several processes, named together, give every file of one run, to the byte except for the command.
 for members in run/best.safetensors run/best.safetensors,other/best.safetensors; do
   [ ! -d whole ] || mv whole whole1
   rm -rf parts merged
@@ -107,7 +107,7 @@ printf '1\n\nO 0 0 0\n' > bare.xyz
 $evaluate --output_dir=bare run/best.safetensors bare.xyz > table 2> log || fail "no energies: $(cat log)"
 [ "$(cut -f 3 table | paste -sd ,)" = quantity,net_force ] || fail "rows without energies: $(cat table)"
 
-# A limit that is met, one that is not, one that cannot be checked.
+# Limits that are met, not met, and impossible to check.
 $evaluate --max_energy_rmse=1e6 run/best.safetensors f.safetensors > /dev/null 2>&1 || fail "a limit that is met"
 $evaluate --max_energy_rmse=0.001 run/best.safetensors f.safetensors > /dev/null 2> err
 [ $? = 2 ] && grep -q 'meV/atom is above' err || fail "a limit that is not met: $(cat err)"
@@ -120,7 +120,7 @@ $evaluate --max_stress_rmse=1 run/best.safetensors bare.xyz > /dev/null 2> err
 [ $? = 2 ] && grep -q 'no stress' err || fail "a limit without stress: $(cat err)"
 
 expect_error 1 'none.safetensors' $evaluate none.safetensors f.safetensors
-# A bit that has changed.
+# A flipped bit is detected.
 for file in run/best f; do
   python3 -c "import sys; d = bytearray(open(sys.argv[1], 'rb').read()); d[len(d) // 2] ^= 4; open('bit.safetensors', 'wb').write(d)" $file.safetensors
   expect_error 1 'bit.safetensors: .*CRC32C' $evaluate $([ $file = f ] && echo run/best.safetensors) bit.safetensors $([ $file = f ] || echo f.safetensors)
@@ -146,7 +146,7 @@ expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safeten
 expect_error 1 'output_dir' $evaluate --train_log=run/log.tsv run/best.safetensors f.safetensors
 expect_error 1 '--config_type' $evaluate --config_type=nothing run/best.safetensors f.safetensors
 
-# For aenet. What the numbers must be is aenet_file_test's.
+# Export for aenet; aenet_file_test checks the numbers.
 $evaluate --export_aenet=aenet run/best.safetensors 2> err || fail "--export_aenet: $(cat err)"
 [ "$(head -n 1 aenet/Ti.nn.ascii)" = 4 ] && grep -qx Chebyshev aenet/O.nn.ascii || fail "aenet's files"
 expect_error 1 'a model and nothing else' $evaluate --export_aenet=aenet run/best.safetensors f.safetensors

@@ -1,4 +1,4 @@
-// evaluate --export_aenet: a model for the programs that aenet is part of.
+// Exports a model for programs that use aenet potentials (evaluate --export_aenet).
 
 #ifndef RUTILE_TOOLS_EVALUATE_EXPORT_AENET_H_
 #define RUTILE_TOOLS_EVALUATE_EXPORT_AENET_H_
@@ -11,7 +11,8 @@ namespace rutile {
 
 bool WantsAenet();
 
-// INVALID_ARGUMENT: anything but one model of one potential, flags that say how to evaluate, and WriteAenetPotentials'.
+// Exports the model. INVALID_ARGUMENT: anything but a single potential, flags that control evaluation, and the errors
+// of WriteAenetPotentials.
 absl::Status ExportToAenet(const ToolRun& run, const Models& models);
 
 }  // namespace rutile

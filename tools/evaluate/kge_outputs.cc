@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-constexpr size_t kMostRelations = 50;  // in the page; metrics.tsv has all
+constexpr size_t kMostRelations = 50;  // in the report; metrics.tsv has all
 
 std::string Share(double share) { return absl::StrFormat("%.4f", share); }
 

@@ -1,4 +1,4 @@
-// What evaluate of a knowledge-graph model leaves in --output_dir.
+// Writes the files that evaluate of a knowledge-graph model leaves in --output_dir.
 
 #ifndef RUTILE_TOOLS_EVALUATE_KGE_OUTPUTS_H_
 #define RUTILE_TOOLS_EVALUATE_KGE_OUTPUTS_H_
@@ -18,25 +18,27 @@
 
 namespace rutile {
 
+// The result of an evaluation.
 struct KgeEvaluation {
   RankTriplesOptions options;
   TripleRanks ranks;
   std::vector<int64_t> hits_at;
-  std::vector<RankingRow> rows;  // of all, categories and relations
+  std::vector<RankingRow> rows;  // for all triples, categories and relations
   std::vector<std::string> notes;
 };
 
-// metrics.tsv, ranks.tsv, ranks.safetensors and report.html, into a directory that exists. inputs: files of triples or
-// ranks.
+// Writes metrics.tsv, ranks.tsv, ranks.safetensors and report.html into an existing directory. inputs: files of triples
+// or ranks.
 absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
                              const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation);
 
-// ranks.safetensors alone, or where these are the ranks of part `shard`, that part of it. inputs: the same.
+// Writes ranks.safetensors only or, if these are the ranks of part `shard`, the file of that part. inputs: files of
+// triples or ranks.
 absl::Status WriteRanksOfShard(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
                                const EvaluateShard& shard, const KnowledgeGraph& graph,
                                const KgeEvaluation& evaluation);
 
-// As printed: the table, with a last column that says so where the convention or the filter is not the usual one.
+// Returns the table as printed, with an additional last column if the convention or the filter is not the usual one.
 std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const RankingRow> rows);
 
 }  // namespace rutile

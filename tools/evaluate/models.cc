@@ -17,7 +17,7 @@
 namespace rutile {
 namespace {
 
-// Arguments the other way round.
+// Refuses a file of triples as the model, for users who swap the arguments.
 absl::Status RefuseTriples(const std::string& path) {
   if (!LooksLikeTensorFile(path)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));

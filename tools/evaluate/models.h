@@ -1,4 +1,4 @@
-// The models that evaluate is given.
+// Reads the models to evaluate.
 
 #ifndef RUTILE_TOOLS_EVALUATE_MODELS_H_
 #define RUTILE_TOOLS_EVALUATE_MODELS_H_
@@ -12,16 +12,17 @@
 
 namespace rutile {
 
+// One potential or a committee.
 struct Models {
   std::vector<std::string> paths;
   std::vector<Potential> potentials;  // one, or a committee with one descriptor
 };
 
-// argument: MODEL, or MODEL,MODEL..., each a file, a directory, a glob or list:FILE. Errors of ExpandInputs,
+// argument: MODEL or MODEL,MODEL..., each a file, a directory, a glob or list:FILE. Returns the errors of ExpandInputs,
 // ReadPotential and CheckCommittee.
 absl::StatusOr<Models> ReadModels(const std::string& argument);
 
-// What the report says of them: name, value with its unit.
+// Returns facts for the report: name, value with its unit.
 std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// What evaluate leaves in --output_dir.
+// Writes the files that evaluate of a potential leaves in --output_dir.
 
 #ifndef RUTILE_TOOLS_EVALUATE_OUTPUTS_H_
 #define RUTILE_TOOLS_EVALUATE_OUTPUTS_H_
@@ -16,7 +16,7 @@
 
 namespace rutile {
 
-// Tables, predictions, pictures and the page, into a directory that exists. inputs: the files of data.
+// Writes tables, predictions, pictures and the report into an existing directory. inputs: the data files.
 absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, const Models& models,
                           const std::vector<std::string>& inputs, const std::vector<StructurePrediction>& predictions,
                           const std::vector<ErrorRow>& errors, std::optional<TrainingLog> log);

@@ -44,7 +44,8 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const EvaluateShard& shar
   return options;
 }
 
-// What parts must have in common beside their inputs, as flags; frames by their numbers, wherever the file lies.
+// Returns the flags that select structures, which parts must share beside their inputs. Frames count by number,
+// wherever the file of frames lies.
 absl::StatusOr<std::string> Selection() {
   std::vector<std::string> words;
   for (const char* name :

@@ -1,4 +1,4 @@
-// The predictions that evaluate judges: made now, by the flags that choose structures, or read from files.
+// Provides the predictions to evaluate: computed now for the structures that flags select, or read from files.
 
 #ifndef RUTILE_TOOLS_EVALUATE_PREDICTIONS_H_
 #define RUTILE_TOOLS_EVALUATE_PREDICTIONS_H_
@@ -18,14 +18,14 @@
 
 namespace rutile {
 
-// Of this shard, in the order of the inputs; `inputs`: data, or files of predictions that these models made, which are
-// merged. on_structure: as in PredictOptions. INVALID_ARGUMENT: flags that contradict each other or have no effect,
-// else the errors of PredictInputs and ReadPredictionParts.
+// Returns the predictions of this shard in the order of the inputs. inputs: data, or files of predictions by these
+// models, which are merged. on_structure: as in PredictOptions. INVALID_ARGUMENT: flags that contradict each other or
+// have no effect; otherwise the errors of PredictInputs and ReadPredictionParts.
 absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
     const Models& models, absl::Span<const std::string> inputs, const EvaluateShard& shard,
     std::function<absl::Status(const Structure&)> on_structure);
 
-// A part's predictions, into a directory that exists. Says where.
+// Writes the predictions of a part into an existing directory, and prints where.
 absl::Status WritePredictionsPart(const ToolRun& run, const Models& models, absl::Span<const std::string> inputs,
                                   const EvaluateShard& shard, absl::Span<const StructurePrediction> predictions);
 

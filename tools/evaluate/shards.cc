@@ -22,7 +22,7 @@ namespace {
 bool IsOfKind(const std::string& path, absl::string_view name) {
   if (!LooksLikeTensorFile(path)) return false;
   const absl::StatusOr<TensorFile> file = LookIntoTensorFile(path);
-  if (!file.ok()) return false;  // whoever reads it says why
+  if (!file.ok()) return false;  // the code that reads it later reports the error
   const absl::StatusOr<FileKind> kind = GetFileKind(*file);
   return kind.ok() && kind->name == name;
 }

@@ -1,4 +1,4 @@
-// evaluate in parts: which part this is, and how parts are told from data.
+// Evaluation in parts: which part to compute, and how to recognize parts among the inputs.
 
 #ifndef RUTILE_TOOLS_EVALUATE_SHARDS_H_
 #define RUTILE_TOOLS_EVALUATE_SHARDS_H_
@@ -12,20 +12,21 @@
 
 namespace rutile {
 
+// One part of an evaluation.
 struct EvaluateShard {
   int shard = 1, num_shards = 1;
 
   bool is_part() const { return num_shards > 1; }
-  // OUTPUT_DIR/STEM.safetensors, or -0000i-of-0000n of it for a part.
+  // Returns OUTPUT_DIR/STEM.safetensors, or STEM-0000i-of-0000n.safetensors for a part.
   std::string Path(absl::string_view output_dir, absl::string_view stem) const;
   // Adds the key "shard" for a part.
   void Describe(Metadata* metadata) const;
 };
 
-// From --shard. INVALID_ARGUMENT: another text than i/n, or a part without --output_dir.
+// Reads --shard. INVALID_ARGUMENT: a text other than i/n, or a part without --output_dir.
 absl::StatusOr<EvaluateShard> ShardFromFlags();
 
-// Whether the files are of this kind ("predictions"), made by evaluate. INVALID_ARGUMENT when only some are.
+// True if the files are of this kind ("predictions") and made by evaluate. INVALID_ARGUMENT if only some are.
 absl::StatusOr<bool> AreResults(absl::Span<const std::string> paths, absl::string_view kind);
 
 }  // namespace rutile

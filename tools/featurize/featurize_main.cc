@@ -1,4 +1,4 @@
-// featurize: structures in, descriptors of every atom out; or a knowledge graph's files in, triples out.
+// The featurize tool: turns structures into descriptors of every atom, or files of a knowledge graph into triples.
 
 #include <gflags/gflags.h>
 

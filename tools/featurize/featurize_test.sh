@@ -12,7 +12,7 @@ flags="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3 --ang_cutoff=3"
 $featurize $flags --threads=1 --output=one.safetensors "$tio2" 2> log || fail "plain run: $(cat log)"
 grep -q '403 structures, 2484 atoms' log || fail "statistics: $(cat log)"
 
-# The same bytes of data for two threads, from standard input and through a pipe.
+# The data bytes are the same for two threads, from standard input and through a pipe.
 $featurize $flags --threads=2 --output=two.safetensors "$tio2" 2> /dev/null || fail "two threads"
 $diff one.safetensors two.safetensors || fail "two threads differ"
 $featurize $flags --output=- - < "$tio2" 2> /dev/null > piped.safetensors || fail "pipe"
@@ -26,7 +26,7 @@ $featurize $flags --precision=fp64 --angular=triplets --output=t.safetensors "$t
 $diff --rtol=1e-11 --atol=1e-10 m.safetensors t.safetensors || fail "triplets differ"
 $diff --rtol=2e-4 --atol=2e-4 one.safetensors m.safetensors > /dev/null; [ $? -le 1 ] || fail "diff of two precisions"
 
-# Several angular cutoffs: columns behind those of the largest; moments and triplets agree, a file of neighbors serves.
+# Several angular cutoffs: smaller ones add columns at the end; moments and triplets agree; files of neighbors work too.
 near="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3,2 --ang_cutoff=3,2.2 --precision=fp64"
 $featurize $near --output=near.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs"
 $featurize $near --angular=triplets --output=neart.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs, triplets"
@@ -58,7 +58,7 @@ $featurize $f $out --config_key=group group.xyz 2> log || fail "--config_key: $(
 grep -q 'config_key' log && fail "said of a key that is there: $(cat log)"
 $featurize $f $out --config_key=grp group.xyz 2> log || fail "--config_key: $(cat log)"
 grep -q 'warning: --config_key=grp: no structure has a value of that name' log || fail "--config_key: $(cat log)"
-# Two energies: the first of the usual names, with a warning; the one that is chosen, without.
+# Of two energies the first of the usual names is taken, with a warning; a chosen one is taken without.
 for n in 1 2; do printf '1\nenergy=-1 REF_energy=-2 n=%s\nO 0 0 0\n' $n; done > twice.xyz
 $featurize $f $out twice.xyz 2> log || fail "two energies: $(cat log)"
 grep -qF 'featurize: warning: twice.xyz:2: energy=-1, but REF_energy=-2, in 2 of 2 frames, this first; the former is used, --energy_key=REF_energy chooses the latter' log ||
@@ -94,12 +94,12 @@ bad 'expected' $f $out one.safetensors
 head -c 1000 one.safetensors > cut.safetensors
 bad 'cut.safetensors' $f $out cut.safetensors
 bad 'no/such/dir' $f --output=no/such/dir/out.safetensors "$tio2"
-# A full device: the error comes, whatever was there stays.
+# On a full device there is an error, and the existing file stays.
 if [ -w /dev/full ]; then
   $featurize $f --output=/dev/full "$tio2" 2> err && fail "a full device"
   grep -q 'No space left' err || fail "a full device: $(cat err)"
 fi
-# So are a species that no atom is, and a key that no structure has; what structures have is counted.
+# Unused species and unknown keys are warnings; labels are counted.
 xyz '1\nenergy=-1\nO 0 0 0\n'
 $featurize --species=Ti,O --force_key=dft_forces $out bad.xyz 2> err || fail "labels: $(cat err)"
 for words in 'force_key=dft_forces: no structure has forces' 'no atom is Ti' '; 1 with energy, 0 with forces, 0 with stress;'; do

@@ -1,4 +1,4 @@
-// featurize for knowledge graphs: files of triples in, triples.safetensors out.
+// featurize of knowledge graphs: reads files of triples and writes triples.safetensors.
 
 #ifndef RUTILE_TOOLS_FEATURIZE_FEATURIZE_TRIPLES_H_
 #define RUTILE_TOOLS_FEATURIZE_FEATURIZE_TRIPLES_H_
@@ -9,13 +9,13 @@
 
 namespace rutile {
 
-// By the flags --train, --valid and --test, or by what the first of the inputs hold. False where inputs cannot be
-// found: whoever reads structures says so.
+// Decides by the flags --train, --valid and --test, or by the content of the first input. False if inputs cannot be
+// found; the code that reads structures reports the reason.
 bool IsKnowledgeGraph(const ToolRun& run);
 
 absl::Status FeaturizeTriples(const ToolRun& run);
 
-// INVALID_ARGUMENT for a flag of knowledge graphs that is given: "with structures".
+// INVALID_ARGUMENT ("with structures") for a flag of knowledge graphs that is given.
 absl::Status RefuseTriplesFlags();
 
 }  // namespace rutile

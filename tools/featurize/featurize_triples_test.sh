@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# featurize with knowledge graphs, as users run it: the same graph in every form that files have, flags that refuse or
-# leave out, and one clear line for each kind of bad input.
+# featurize of knowledge graphs, as users run it: the same graph from every file format, flags that refuse or leave out
+# triples, and one clear line for each kind of bad input.
 set -uo pipefail
 featurize=$PWD/$1
 diff=$PWD/lib/tensorfile/diff
@@ -10,7 +10,7 @@ kg=$PWD/testdata/kg
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
-# Three files by position or name, in any order, gzipped, as flags.
+# Three files by position or name, in any order, gzipped, or as flags.
 $featurize --output=a.safetensors "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" 2> log || fail "plain: $(cat log)"
 grep -q '8 entities, 5 relations and their inverses; triples: train 9, valid 1, test 3; 0 lines left out' log ||
   fail "summary: $(cat log)"
@@ -37,7 +37,7 @@ mkdir -p graph && cp "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" graph
 $featurize --output=- graph 2> log > b.safetensors || fail "directory, standard output: $(cat log)"
 $diff a.safetensors b.safetensors || fail "a directory differs"
 
-# Ids in the order of names: by flag, from files in three forms, from OpenKE's counted ids. The same graph.
+# Ids in the order of names: by flag, from files in three formats, from OpenKE's counted ids. The graph is the same.
 splits="--train=$kg/train.txt --valid=$kg/valid.txt --test=$kg/test.txt"
 $featurize --vocabulary_order=name --output=n.safetensors $splits 2> log || fail "by name: $(cat log)"
 $diff a.safetensors n.safetensors > /dev/null && fail "the order of ids has no effect"
@@ -53,14 +53,14 @@ $diff n.safetensors b.safetensors || fail "dashes differ"
 $featurize --output=b.safetensors "$kg"/*2id.txt 2> log || fail "OpenKE: $(cat log)"
 grep -q 'train2id.txt: a count and then ids of head, tail and relation (as OpenKE writes)' log || fail "OpenKE: $(cat log)"
 $diff n.safetensors b.safetensors || fail "OpenKE's files differ"
-# Names for people; no inverses.
+# Readable names; no inverses.
 $featurize --entity_to_id="$kg/node_dict.txt" --node_name_dict="$kg/node_name_dict.txt" --noinverse_relations \
   --output=p.safetensors $splits 2> log || fail "names for people: $(cat log)"
 grep -q '1 entities have no name for people' log || fail "unlabeled: $(cat log)"
 $info p.safetensors | grep -q entity_labels || fail "no labels"
 grep -q '5 relations, no inverses' log || fail "no inverses: $(cat log)"
 
-# KGX: the edge map that is written is what Python writes, and gives the same graph when it is read.
+# KGX: the edge map equals the one that Python writes, and reading it gives the same graph.
 $featurize --output=k.safetensors --edge_map_output=map.json "$kg/edges.jsonl" "$kg/nodes.jsonl" 2> log || fail "KGX: $(cat log)"
 grep -q ' 5 entities, 2 relations' log || fail "KGX: $(cat log)"
 cmp map.json "$kg/edge_map.json" || fail "edge map"
@@ -68,7 +68,7 @@ $featurize --output=b.safetensors "$kg/edges.jsonl" "$kg/nodes.jsonl" "$kg/edge_
 $diff k.safetensors b.safetensors || fail "an edge map that is read differs"
 $info k.safetensors | grep -q relation_labels || fail "no labels of relations"
 
-# What is odd is left out or kept as told.
+# Odd triples are left out or kept, as flags say.
 printf 'a\tr\tb\nb\tr\tc\na\tr\tb\nbad line\n' > t.txt
 printf 'a\tr\tb\nx\tr\ta\nc\tr\ta\n' > v.txt
 two="--train=t.txt --valid=v.txt"
@@ -127,7 +127,7 @@ bad 'empty.txt: no triple for the valid split' --train="$kg/train.txt" --valid=e
 bad 'the edge map has no' --edge_map=<(echo '{"{\"predicate\":\"x\"}":"y"}') --train="$kg/edges.jsonl"
 bad '--edge_map_output=m: there are no KGX edges' --edge_map_output=m $splits
 bad '--edge_map_output=m: the map is given' --edge_map_output=m --edge_map="$kg/edge_map.json" --train="$kg/edges.jsonl"
-# Progress on a terminal, and nowhere else.
+# Progress appears on a terminal only.
 awk 'BEGIN { for (k = 0; k < 1500000; ++k) print "e" k % 50000 "\tr" k % 40 "\te" k * 7 % 49999 }' > large.txt
 cat > on_terminal.py << 'PYTHON'
 import os, pty, sys

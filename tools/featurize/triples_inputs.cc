@@ -18,7 +18,7 @@ constexpr std::pair<const char*, int> kSplitWords[] = {{"train", 0}, {"training"
 
 std::string LowerName(absl::string_view path) { return absl::AsciiStrToLower(path.substr(path.find_last_of('/') + 1)); }
 
-// Runs of letters: "train2id.txt" is train, id, txt.
+// Splits a file name into runs of letters: "train2id.txt" becomes train, id, txt.
 std::vector<std::string> Words(absl::string_view path) {
   std::vector<std::string> words = {""};
   for (const char c : LowerName(path)) {
@@ -31,7 +31,7 @@ std::vector<std::string> Words(absl::string_view path) {
   return words;
 }
 
-// 0, 1, 2; -1: the name says nothing, or more than one thing.
+// Returns split 0, 1 or 2; -1 if the name indicates none, or more than one.
 int SplitOfName(absl::string_view path) {
   int split = -1;
   for (const std::string& word : Words(path)) {
@@ -109,7 +109,7 @@ absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraph
         RETURN_IF_ERROR(Set("edge_map", path, &options->edge_map));
         break;
       case KgFormat::kOther:
-        // A name that says what it is: what is wrong in its first line will be told.
+        // Trust a name that indicates triples; reading then reports what is wrong in the first line.
         if (SplitOfName(path) < 0) {
           return absl::InvalidArgumentError(
               absl::StrCat(path, ": is no file of triples, ids or KGX, unlike other inputs; leave it out"));

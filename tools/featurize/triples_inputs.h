@@ -1,4 +1,4 @@
-// Which of the inputs is what: triples of which split, ids, nodes, an edge map.
+// Assigns roles to the input files of a knowledge graph: triples of a split, ids, nodes, an edge map.
 
 #ifndef RUTILE_TOOLS_FEATURIZE_TRIPLES_INPUTS_H_
 #define RUTILE_TOOLS_FEATURIZE_TRIPLES_INPUTS_H_
@@ -12,16 +12,16 @@
 
 namespace rutile {
 
-// Adds files to options: what a file is by its content, its split by its name (a word train, training, valid,
-// validation, val, dev, test or testing) where all files of triples have one, else by position: train, valid, test.
-// Files of ids are entities' or relations' by their names ("entity2id.txt", "rel_dict.txt", "node_name_dict.txt").
-// INVALID_ARGUMENT says which flag to use where this does not decide.
+// Adds files to options. The content of a file decides its role. The split follows from a word in the file's name
+// (train, training, valid, validation, val, dev, test or testing) if all files of triples have one, else from the
+// position: train, valid, test. Files of ids belong to entities or relations by their names ("entity2id.txt",
+// "rel_dict.txt", "node_name_dict.txt"). If none of this decides, INVALID_ARGUMENT says which flag to use.
 absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraphOptions* options);
 
-// "train a.txt, valid b.txt": what is what, for the message.
+// Returns the roles for a message: "train a.txt, valid b.txt".
 std::string DescribeInputs(const BuildGraphOptions& options);
 
-// All files that are read.
+// Returns all files to read.
 std::vector<std::string> AllInputs(const BuildGraphOptions& options);
 
 }  // namespace rutile

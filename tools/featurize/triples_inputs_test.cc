@@ -65,7 +65,7 @@ TEST(TriplesInputsTest, PositionDecides) {
   EXPECT_THAT(options.valid, IsEmpty());
 }
 
-// The directory of a file says nothing about it.
+// The name of a file's directory does not count.
 TEST(TriplesInputsTest, DirectoriesDoNotCount) {
   const std::string directory = absl::StrCat(::testing::TempDir(), "/train");
   ASSERT_TRUE(MakeDirectories(directory).ok());
@@ -74,7 +74,7 @@ TEST(TriplesInputsTest, DirectoriesDoNotCount) {
   EXPECT_THAT(options.valid, ElementsAre(EndsWith("train/y")));
 }
 
-// A file that says it is triples is taken for them, so that what is wrong in its first line is told.
+// A file whose name indicates triples is read as such, so that the error in its first line is reported.
 TEST(TriplesInputsTest, MalformedFirstLine) {
   BuildGraphOptions options;
   EXPECT_TRUE(AssignTriplesInputs({Write("train.txt", "a b c\n"), Triples("valid.txt")}, &options).ok());

@@ -80,7 +80,7 @@ absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> 
     return absl::InvalidArgumentError("needs checkpoints of a run (run/checkpoints/*.safetensors); see tracin --help");
   }
   for (const std::string& argument : arguments) {
-    int64_t number;  // as others' programs take several values of a flag
+    int64_t number;  // other programs accept several values of a flag in this way
     if (absl::SimpleAtoi(argument, &number) && !FileExists(argument)) {
       return absl::InvalidArgumentError(absl::StrCat(
           argument, ": expected a checkpoint; numbers of a flag have commas between, as in --test_indices=0,1"));

@@ -1,4 +1,4 @@
-// The checkpoints, or models, at which gradients are taken: the arguments of tracin.
+// The checkpoints or models at which gradients are taken: the arguments of tracin.
 
 #ifndef RUTILE_TOOLS_TRACIN_CHECKPOINT_SET_H_
 #define RUTILE_TOOLS_TRACIN_CHECKPOINT_SET_H_
@@ -17,37 +17,37 @@
 
 namespace rutile {
 
-// Either checkpoints of one run, in its order, or model files of one kind.
+// Either checkpoints of one run, ordered by step, or model files of one kind.
 struct CheckpointSet {
   std::vector<std::string> paths;
-  std::vector<std::string> sha256;             // of the files
-  std::vector<double> rates;                   // what their products count
-  std::vector<CheckpointSummary> checkpoints;  // empty: they are model files
-  bool is_kge = false;                         // else a potential
+  std::vector<std::string> sha256;             // SHA-256 of the files
+  std::vector<double> rates;                   // weight of each checkpoint's products
+  std::vector<CheckpointSummary> checkpoints;  // empty for model files
+  bool is_kge = false;                         // false: a potential
 
   bool are_models() const { return checkpoints.empty(); }
   size_t size() const { return paths.size(); }
 };
 
-// INVALID_ARGUMENT: no argument, a file of another kind, kinds mixed, a file twice, no learning rate; the errors of
-// OrderCheckpoints. Prints what was left out.
+// Reads the checkpoint set and prints which checkpoints were left out. INVALID_ARGUMENT: no argument, a file of another
+// kind, mixed kinds, a file given twice, no learning rate; the errors of OrderCheckpoints.
 absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags);
 
-// Model file of the run: --model, else best or last in the run directory of the first checkpoint; of models, the first.
-// "" where there is none.
+// Returns the model file of the run: --model, else best or last in the run directory of the first checkpoint, or the
+// first model file. "" if there is none.
 std::string ModelPath(const CheckpointSet& points, const TracinFlags& flags);
 
-// "run" of "run/checkpoints/epoch-00002.safetensors"; "." of "checkpoints/...". "" elsewhere.
+// Returns "run" for "run/checkpoints/epoch-00002.safetensors", "." for "checkpoints/...", and "" for other paths.
 std::string RunDirectoryOf(const std::string& checkpoint);
 
-// F32 or F64, of --precision, where the parameters have type `own`.
+// Returns F32 or F64 by --precision, for parameters of type `own`.
 DType PointPrecision(const TracinFlags& flags, DType own);
 
-// Parameters and preconditioner of a checkpoint; not for models. loss_weight is left empty.
+// Reads the parameters and the preconditioner of a checkpoint (not of a model file). loss_weight is left empty.
 absl::StatusOr<WeightedCheckpoint> ReadPoint(const CheckpointSet& points, size_t point,
                                              absl::Span<const ParameterSlice> slices, DType precision, bool adam);
 
-// `from`, as a tensor of `dtype` (F32 or F64).
+// Converts a tensor to `dtype` (F32 or F64).
 Tensor ConvertTensor(const Tensor& from, DType dtype);
 
 }  // namespace rutile

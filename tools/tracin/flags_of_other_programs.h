@@ -1,4 +1,4 @@
-// Flags of other TracIn programs (TiePin's run_tracin.py and its siblings) that this tool has not.
+// Flags of other TracIn programs (TiePin's run_tracin.py and its siblings) that this tool does not have.
 
 #ifndef RUTILE_TOOLS_TRACIN_FLAGS_OF_OTHER_PROGRAMS_H_
 #define RUTILE_TOOLS_TRACIN_FLAGS_OF_OTHER_PROGRAMS_H_

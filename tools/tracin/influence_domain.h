@@ -1,4 +1,4 @@
-// What tracin must know of a domain: its examples, their names, and products of gradients at each checkpoint.
+// What tracin needs to know of a domain: its examples, their names, and products of gradients at each checkpoint.
 
 #ifndef RUTILE_TOOLS_TRACIN_INFLUENCE_DOMAIN_H_
 #define RUTILE_TOOLS_TRACIN_INFLUENCE_DOMAIN_H_
@@ -19,20 +19,21 @@
 
 namespace rutile {
 
-// Where a parameter stands in the model, for --blocks and --use_last_layers_only.
+// Position of a parameter in the model, for --blocks and --use_last_layers_only.
 struct ParameterPlace {
   std::string block;  // "entity", "conv"; "Ti"
   std::string layer;  // "bn0"; "Ti.0"
-  int depth = 0;      // of layers that follow each other; -1: it is in no layer
+  int depth = 0;      // index among consecutive layers; -1: in no layer
 };
 
-// A triple by ids of the graph, and by names: for the forms of TiePin.
+// A triple by ids of the graph and by names, for TiePin's file formats.
 struct NamedTriple {
   int64_t ids[3] = {};          // head, relation, tail
   std::string names[3];         // as in the data
-  std::string people_names[3];  // for people; the name where there is none
+  std::string people_names[3];  // readable names; the name if there is none
 };
 
+// One data domain, potentials or knowledge graphs. The influence computation sees nothing else of it.
 class InfluenceDomain {
  public:
   virtual ~InfluenceDomain() = default;
@@ -40,15 +41,16 @@ class InfluenceDomain {
   // ---- examples
   virtual int64_t num_train() const = 0;
   virtual int64_t num_tests() const = 0;
-  // Those that count, ascending.
+  // Returns the training examples that count, ascending.
   virtual std::vector<int64_t> TrainExamples() const = 0;
-  // The same examples in the order in which it is fastest to go through them.
+  // Reorders training examples for the fastest pass through them.
   virtual std::vector<int64_t> StreamOrder(std::vector<int64_t> train) const { return train; }
-  // Of each of `train` the number of its stratum. INVALID_ARGUMENT: no such property.
+  // Returns the stratum number of each of `train`. INVALID_ARGUMENT: no such property.
   virtual absl::StatusOr<std::vector<int64_t>> Strata(const std::string& property,
                                                       absl::Span<const int64_t> train) const = 0;
-  // Leaves those of `train` that are near one of `tests`; and whether one is near a test, for InfluenceInputs::allowed.
-  // Nothing is done, and the function is empty, without such a restriction.
+  // Removes from `train` the examples that are not near any of `tests`, and returns a predicate for
+  // InfluenceInputs::allowed that tells whether an example is near a test. Without such a restriction it removes
+  // nothing and returns an empty function.
   virtual std::function<bool(int64_t test, int64_t train)> Near(absl::Span<const int64_t> tests,
                                                                 std::vector<int64_t>* train) const {
     return nullptr;
@@ -57,13 +59,13 @@ class InfluenceDomain {
   // ---- products; not for --merge
   virtual std::vector<ParameterSlice> slices() const = 0;
   virtual ParameterPlace Place(const ParameterSlice& slice) const = 0;
-  // Of the `point`-th checkpoint or model.
+  // Returns the gradient products of checkpoint (or model) number `point`.
   virtual absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const = 0;
-  // Bytes of memory that the products of a checkpoint take, beside what they hold of tests.
+  // Returns the memory in bytes that the products of a checkpoint use, excluding test gradients.
   virtual int64_t bytes_per_point() const = 0;
-  // Relative to the lengths of both gradients: by how much a product may be wrong in this precision.
+  // Returns the allowed error of a product in this precision, relative to the lengths of both gradients.
   virtual double tolerance() const = 0;
-  // Quantities, hashes, settings.
+  // Adds quantities, hashes and settings to the description.
   virtual void Describe(InfluenceDescription* description) const = 0;
 
   // ---- tables
@@ -71,9 +73,9 @@ class InfluenceDomain {
   virtual std::vector<std::string> TrainCells(int64_t train) const = 0;
   virtual std::vector<std::string> test_columns() const = 0;
   virtual std::vector<std::string> TestCells(int64_t test) const = 0;
-  // Of a score without normalization, "eV"; "" where it has none.
+  // Returns the unit of a score without normalization, like "eV"; "" if it has none.
   virtual std::string score_unit() const = 0;
-  // False: there are no triples.
+  // Both return false if the examples are no triples.
   virtual bool TrainTriple(int64_t train, NamedTriple* triple) const { return false; }
   virtual bool TestTriple(int64_t test, NamedTriple* triple) const { return false; }
 };

@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<int64_t>> ChooseTests(const TracinFlags& flags, int64
   return tests;
 }
 
-// Numbers of a text file, for people to write: white space between, # to the end of a line is a comment.
+// Reads numbers from a text file: white space separates them, and # starts a comment up to the end of the line.
 absl::StatusOr<std::vector<double>> ReadNumbers(const std::string& path) {
   ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
   std::vector<double> numbers;
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<double>> ReadNumbers(const std::string& path) {
   return numbers;
 }
 
-// [num_tests] of the tests that count: what is given, or 1.
+// Returns the weights [num_tests] of the tests that count: those given, or 1.
 absl::StatusOr<std::vector<double>> AggregateWeights(const TracinFlags& flags, const std::vector<int64_t>& tests,
                                                      int64_t num_tests) {
   std::vector<double> weights(num_tests, 0.0);
@@ -174,7 +174,7 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
   plan.options.part_scores = plan.parameters.part_scores;
   if (flags.aggregate) {
     ASSIGN_OR_RETURN(plan.options.test_weight, AggregateWeights(flags, plan.tests, domain.num_tests()));
-    plan.near = nullptr;  // training examples that are near no test are left out already
+    plan.near = nullptr;  // training examples near no test are already left out
   }
   const int64_t fit = std::max<int64_t>(1, plan.options.memory_limit / std::max<int64_t>(1, domain.bytes_per_point()));
   if (fit < static_cast<int64_t>(points.size())) {
@@ -216,10 +216,10 @@ absl::Status Verify(const TracinFlags& flags, const CheckpointSet& points, const
   return absl::OkStatus();
 }
 
-// Goes on from, and keeps, what stands beside the output.
+// Resumes from, and keeps, the partial file beside the output.
 class PartialRun {
  public:
-  // path: of the output, or "", where nothing is kept.
+  // path: of the output; "" if nothing is to be kept.
   PartialRun(const std::string& path, const InfluenceDescription& description, Metadata provenance)
       : path_(path.empty() ? "" : PartialPath(path)), description_(description), provenance_(std::move(provenance)) {}
 
@@ -266,7 +266,7 @@ absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs,
   return absl::OkStatus();
 }
 
-// What an output of this run says of where it comes from.
+// Returns the provenance for outputs of this run.
 absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flags, const CheckpointSet& points) {
   std::vector<std::string> files = points.paths;
   files.insert(files.end(), flags.train.begin(), flags.train.end());
@@ -276,7 +276,7 @@ absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flag
   return OutputMetadata(run, InfluenceSchema().kind, files);
 }
 
-// path: of the output that a stopped computation is kept beside, until that output is written; or "".
+// path: the output beside which a stopped computation is kept until the output is written; "": it is not kept.
 absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain,
                                   const Plan& plan, const std::string& path, const Metadata& metadata) {
   std::vector<std::unique_ptr<GradientProducts>> products;
@@ -313,7 +313,7 @@ absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet&
   return influence;
 }
 
-// INVALID_ARGUMENT: a part, or what is to become one, is of another computation.
+// INVALID_ARGUMENT if a part, complete or partial, belongs to another computation.
 absl::Status CheckPartsToResume(const ShardParts& parts, InfluenceDescription description) {
   description.num_shards = static_cast<int>(parts.paths().size());
   for (description.shard = 1; description.shard <= description.num_shards; ++description.shard) {
@@ -330,11 +330,11 @@ absl::Status CheckPartsToResume(const ShardParts& parts, InfluenceDescription de
   return absl::OkStatus();
 }
 
-// The part of a process that was started for a shard.
+// Computes the part of a process that was started for a shard.
 absl::Status ComputePart(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& points,
                          const InfluenceDomain& domain, const Plan& plan, const Metadata& metadata) {
-  if (flags.resume && FileExists(flags.part)) return absl::OkStatus();  // CheckPartsToResume has seen it
-  // Else one that is left from before would be taken for this run's.
+  if (flags.resume && FileExists(flags.part)) return absl::OkStatus();  // CheckPartsToResume has verified it
+  // Remove a part left from before, which would be taken for this run's.
   std::remove(flags.part.c_str());
   ASSIGN_OR_RETURN(const Influence influence,
                    Compute(flags, points, domain, plan, outputs.has_file() ? flags.part : "", metadata));
@@ -363,7 +363,7 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
         outputs.has_file() && parts->NumFound() > 0
             ? absl::StrCat("what was done is in ", beside, ": the same command with --resume goes on")
             : "";
-    parts.reset();  // and its folder
+    parts.reset();  // also removes the temporary directory
     const absl::Status interrupt = CheckInterrupt();
     if (!interrupt.ok() && kept.empty()) return interrupt;
     if (!interrupt.ok()) return absl::CancelledError(absl::StrCat(interrupt.message(), "; ", kept));

@@ -1,4 +1,4 @@
-// The computation that was asked for, whatever the domain, and its files.
+// Runs the requested influence computation in any domain, and writes its files.
 
 #ifndef RUTILE_TOOLS_TRACIN_INFLUENCE_RUN_H_
 #define RUTILE_TOOLS_TRACIN_INFLUENCE_RUN_H_
@@ -12,11 +12,12 @@
 
 namespace rutile {
 
-// FAILED_PRECONDITION: --verify found a difference. CANCELLED after a signal: what was done is kept beside --output.
+// Computes and writes the results. FAILED_PRECONDITION: --verify found a difference. CANCELLED after a signal; partial
+// results are kept beside --output.
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
                           const CheckpointSet& points, const InfluenceDomain& domain);
 
-// --merge: the arguments' files as one. domain: for names, or null.
+// Merges the argument files into one result (--merge). domain: provides names; may be null.
 absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const InfluenceDomain* domain);
 
 }  // namespace rutile

@@ -65,7 +65,8 @@ std::string SelfToTsv(const TracinResult& result) {
 
 // ---- TiePin's forms
 
-// {prefix}head ... as ids, {prefix}head_label ... as in the data, {prefix}head_name ... for people.
+// Adds a triple in three forms: {prefix}head ... as ids, {prefix}head_label ... as in the data, {prefix}head_name ...
+// as readable names.
 void AddTriple(const NamedTriple& triple, const std::string& prefix, bool names, Json* json) {
   const char* const keys[] = {"head", "relation", "tail"};
   for (int i = 0; i < 3; ++i) (*json)[absl::StrCat(prefix, keys[i])] = triple.ids[i];
@@ -91,7 +92,7 @@ Json Influences(const TracinResult& result, size_t t, bool names) {
 
 Json TopK(const TracinResult& result) { return result.description.top_k > 0 ? Json(result.description.top_k) : Json(); }
 
-// Theirs is a number: of one checkpoint, or of several with one rate.
+// TiePin's learning rate is one number: of one checkpoint, or of several with the same rate.
 Json LearningRate(const TracinResult& result) {
   const std::vector<double>& rates = result.description.rates;
   const bool one = std::all_of(rates.begin(), rates.end(), [&](double rate) { return rate == rates[0]; });
@@ -113,7 +114,7 @@ Json SelfJson(const TracinResult& result) {
   return list;
 }
 
-// The whole of a test, as a file of its own.
+// Returns everything about a test, as a file of its own.
 Json TestJson(const TracinResult& result, size_t t) {
   NamedTriple triple;
   result.domain->TestTriple(result.influence.tests[t], &triple);

@@ -1,4 +1,4 @@
-// The results of tracin as tables, and as the CSV and JSON files of TiePin.
+// Formats the results of tracin as tables, and as TiePin's CSV and JSON files.
 
 #ifndef RUTILE_TOOLS_TRACIN_INFLUENCE_TABLES_H_
 #define RUTILE_TOOLS_TRACIN_INFLUENCE_TABLES_H_
@@ -15,6 +15,7 @@
 
 namespace rutile {
 
+// The results of one computation.
 struct TracinResult {
   Influence influence;
   InfluenceDescription description;
@@ -25,13 +26,14 @@ struct TracinResult {
   bool is_aggregate() const { return influence.tests.size() == 1 && influence.tests[0] < 0; }
 };
 
-// Places in train_self of the top_k (0: all) largest, descending; a tie goes to the lower example.
+// Returns the positions in train_self of the top_k (0: all) largest values, descending; of ties the lower example comes
+// first.
 std::vector<int64_t> LargestSelf(const Influence& influence, int64_t top_k);
 
-// A header row, then a row for each listed pair, or for each training example of self-influence.
+// Returns a header and one row for each listed pair, or for each training example of self-influence.
 std::string ResultToTsv(const TracinResult& result);
 
-// CSV and JSON, where asked for. INVALID_ARGUMENT where there are no triples.
+// Writes CSV and JSON files if requested. INVALID_ARGUMENT if there are no triples.
 absl::Status WriteTiepinFiles(const TracinResult& result, const OutputFlags& outputs);
 
 }  // namespace rutile

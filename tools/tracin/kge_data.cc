@@ -118,7 +118,7 @@ absl::Status SetLabels(const EdgeMap& edges, KgeData* data) {
   return absl::OkStatus();
 }
 
-// (t, R + r, h) of (h, r, t).
+// Returns (t, R + r, h) for (h, r, t).
 Triple Inverse(const Triple& triple, int64_t num_relations) {
   return {triple.tail, static_cast<int32_t>(triple.relation + num_relations), triple.head};
 }
@@ -144,7 +144,7 @@ absl::Status SetExamples(KgeData* data) {
   return absl::OkStatus();
 }
 
-// "biolink:affects" of "biolink:affects (object_aspect activity)", as edge maps make labels.
+// Returns "biolink:affects" for "biolink:affects (object_aspect activity)", the form of labels made by edge maps.
 std::string WithoutQualifiers(const std::string& label) {
   const size_t open = label.find(" (");
   return open == std::string::npos || !absl::EndsWith(label, ")") ? label : label.substr(0, open);

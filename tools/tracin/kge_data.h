@@ -1,4 +1,4 @@
-// The triples that tracin is about, with their names.
+// The training and test triples of a tracin run, with their names.
 
 #ifndef RUTILE_TOOLS_TRACIN_KGE_DATA_H_
 #define RUTILE_TOOLS_TRACIN_KGE_DATA_H_
@@ -17,23 +17,26 @@
 
 namespace rutile {
 
+// The triples of a run and their names.
 struct KgeData {
   KnowledgeGraph graph;        // names, and the training triples
-  std::vector<Triple> train;   // examples: the training triples, then, where wanted, their inverses
-  std::vector<Triple> tests;   // examples: inverses where heads are asked for
-  std::string triples_sha256;  // TriplesSha256 of the whole graph; "": training triples are a part, from text
+  std::vector<Triple> train;   // examples: the training triples, then their inverses if requested
+  std::vector<Triple> tests;   // examples: inverses if heads are predicted
+  std::string triples_sha256;  // TriplesSha256 of the whole graph; "": training triples are only a part, from text
   bool has_entity_labels = false, has_relation_labels = false;
 
-  // The triple behind an example: (h, r, t) of (t, R + r, h).
+  // Returns the triple behind an example: (h, r, t) for the inverse (t, R + r, h).
   Triple Plain(const Triple& example) const;
   bool IsInverse(const Triple& example) const { return example.relation >= graph.num_relations(); }
   NamedTriple Named(const Triple& example) const;
-  // Columns head, relation, tail, and their labels where there are some; the relation of an inverse is "inverse of r".
+  // Returns the columns head, relation, tail, and their labels if there are any; the relation of an inverse is "inverse
+  // of r".
   std::vector<std::string> Columns() const;
   std::vector<std::string> Cells(const Triple& example) const;
 };
 
-// From --train, --test and their flags. model: for names, where the training triples have none.
+// Reads the files of --train and --test and applies their flags. model: provides names if the training triples have
+// none.
 absl::StatusOr<KgeData> ReadKgeData(absl::Span<const std::string> train, absl::Span<const std::string> test,
                                     const std::optional<TrainedKge>& model, const std::string& model_path);
 

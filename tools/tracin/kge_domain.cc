@@ -56,7 +56,7 @@ absl::StatusOr<KgeQuantity> QuantityFromFlags() {
       absl::StrCat("--test_quantity=", FLAGS_test_quantity, ": expected loss or score with triples"));
 }
 
-// Where parameters of the models stand: in the order of a pass forward.
+// Positions of parameters in the models, in the order of a forward pass.
 struct Place {
   const char* prefix;
   const char* block;
@@ -71,10 +71,10 @@ constexpr Place kPlaces[] = {{"entity.weight", "entity", -1},
                              {"fc.", "fc", 3},
                              {"bn2.", "norms", 4}};
 
-// Where products are smaller, threads take longer to wake than they save (see train).
+// With fewer weights, waking threads takes longer than they save (as in train).
 constexpr int64_t kWeightsWorthThreads = 500000;
 
-// What products of a checkpoint take beside its parameters, about; and where losses are over entities.
+// Approximate memory for the products of a checkpoint beside its parameters, and for losses over all entities.
 constexpr int64_t kWorkspaceBytes = int64_t{32} << 20, kErrorBytes = int64_t{96} << 20;
 
 class KgeDomain : public InfluenceDomain {
@@ -247,12 +247,13 @@ class KgeDomain : public InfluenceDomain {
     if (!FlagGiven("use_mixed_precision")) {
       return absl::InvalidArgumentError(absl::StrCat("--precision=bf16 has no effect: ", why, ": leave it out"));
     }
-    options_.bf16 = false;  // where it can be used, as its name says
+    options_.bf16 = false;  // the flag requests bf16 only where it is available
     PrintMessage(absl::StrCat("--use_mixed_precision: ", why, ": fp32 is used"));
     return absl::OkStatus();
   }
 
-  // Labels are what training knows; the tail of a test that was held back is wrong by them, which is easily missed.
+  // Warns of tests whose tail is false by the labels. Labels contain only what training knows, so the tail of a
+  // held-out test counts as false, which is easily overlooked.
   void SayWhichTailsAreFalse() const {
     if (options_.label_test_tails || options_.quantity != KgeQuantity::kLoss) return;
     int64_t count = 0;
@@ -284,7 +285,7 @@ class KgeDomain : public InfluenceDomain {
   mutable std::optional<ThreadPool> pool_;
 };
 
-// The shape that the points have with the names of this graph.
+// Returns the shape of the checkpoints' model, with the names of this graph.
 absl::StatusOr<KgeShape> ShapeOf(const CheckpointSet& points, const std::optional<TrainedKge>& model,
                                  const KnowledgeGraph& graph) {
   if (points.are_models()) return model->shape;
@@ -326,7 +327,7 @@ absl::Status CheckModels(const CheckpointSet& points, const KgeShape& shape, con
 
 absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& points, const KgeData& data) {
   if (points.are_models()) return absl::OkStatus();
-  if (data.triples_sha256.empty()) {  // of text: training triples alone
+  if (data.triples_sha256.empty()) {  // from text: training triples alone
     if (!flags.strict) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat(flags.train[0], ": --strict compares triples with those that ", points.paths[0],

@@ -1,4 +1,4 @@
-// Influence between triples of a knowledge graph.
+// Influence between the triples of a knowledge graph.
 
 #ifndef RUTILE_TOOLS_TRACIN_KGE_DOMAIN_H_
 #define RUTILE_TOOLS_TRACIN_KGE_DOMAIN_H_
@@ -15,13 +15,13 @@
 
 namespace rutile {
 
-// points: null with --merge; then there are names and no products. reference: null but for --verify. INVALID_ARGUMENT:
-// files that do not belong together (names, sizes), triples of unknown names with file and line, and with --strict
-// triples that are not those of the run.
+// points: null for --merge; the domain then has names but no products. reference: null unless --verify.
+// INVALID_ARGUMENT: files that do not belong together (names, sizes), triples of unknown names with file and line, and
+// with --strict triples that are not those of the run.
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const CheckpointSet* points,
                                                                KgeReference reference);
 
-// INVALID_ARGUMENT where a flag of triples is given; `why`: "with an interatomic potential".
+// INVALID_ARGUMENT if a flag that applies to triples is given; `why`: "with an interatomic potential".
 absl::Status RefuseKgeFlags(absl::string_view why);
 
 }  // namespace rutile

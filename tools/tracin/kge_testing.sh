@@ -1,4 +1,4 @@
-# Sourced by the tests of tracin on triples: a run on data/elements with two checkpoints, and what tests say.
+# Helpers for tests of tracin on triples: a run on data/elements with two checkpoints, and checks.
 set -uo pipefail
 tracin=$PWD/tools/tracin/tracin
 train=$PWD/tools/train/train
@@ -22,7 +22,7 @@ ok() { # ok OUT ARGS...: runs, and leaves what it says in log
   $tracin "$@" > "$out" 2> log || fail "$*: $(cat log)"
 }
 refuses() { expect_error 1 "$1" "$tracin" "${@:2}"; }
-# column NAME FILE; close FILE FILE: the same rows, scores to rounding.
+# column NAME FILE prints a column; close FILE FILE compares rows, with scores equal up to rounding.
 column() { awk -F'\t' -v c="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) at = i; next } { print $at }' "$2"; }
 close() {
   paste "$1" "$2" | awk -F'\t' 'NR == 1 { n = NF / 2; if (NF % 2) exit 1; next }

@@ -22,7 +22,7 @@ DEFINE_bool(skip_existing, false,
 namespace rutile {
 namespace {
 
-// Path without extension, and the extension with its dot: as Python's pathlib tells them apart.
+// Splits a path into stem and extension with its dot, like Python's pathlib.
 std::pair<absl::string_view, absl::string_view> SplitExtension(absl::string_view path) {
   const size_t slash = path.rfind('/');
   const size_t begin = slash == absl::string_view::npos ? 0 : slash + 1;

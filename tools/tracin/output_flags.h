@@ -1,4 +1,4 @@
-// What tracin writes beside the table on standard output, and where.
+// Options for the files that tracin writes, besides the table on standard output.
 
 #ifndef RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_OUTPUT_FLAGS_H_
@@ -14,33 +14,34 @@
 
 namespace rutile {
 
+// Which files to write.
 struct OutputFlags {
-  std::string output;       // influence.safetensors; "": none; "-": standard output, in place of the table
-  std::string csv_output;   // "": none; "-" likewise
-  std::string json_output;  // "": none; "-" likewise
-  bool per_triple = false;  // one JSON file for each test, in the folder of json_output
+  std::string output;       // influence.safetensors; "": none; "-": standard output, instead of the table
+  std::string csv_output;   // "": none; "-": standard output
+  std::string json_output;  // "": none; "-": standard output
+  bool per_triple = false;  // one JSON file for each test, in the directory of json_output
   bool skip_existing = false;
 
   bool prints_table() const { return output != "-" && csv_output != "-" && json_output != "-"; }
   bool has_file() const { return !output.empty() && output != "-"; }
-  // "x_test_3.csv" of "x.csv"; x.csv itself of a single test.
+  // Returns "x_test_3.csv" for "x.csv"; x.csv itself if there is a single test.
   std::string CsvOf(int64_t test, bool single) const;
-  // "folder/tracin_test_3.json".
+  // Returns "folder/tracin_test_3.json".
   std::string JsonOf(int64_t test) const;
 };
 
-// From --output, --csv_output, --json_output, --output_per_triple, --skip_existing. INVALID_ARGUMENT: a flag without
-// effect beside the others, --resume without a file, or two for standard output.
+// Reads --output, --csv_output, --json_output, --output_per_triple, --skip_existing. INVALID_ARGUMENT: a flag that has
+// no effect beside the others, --resume without a file, or two outputs on standard output.
 absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags);
 
-// INVALID_ARGUMENT where files of several tests would be standard output.
+// INVALID_ARGUMENT if CSV files of several tests would go to standard output.
 absl::Status CheckCsvOfTests(const OutputFlags& outputs, size_t num_tests);
 
-// Those of `tests` that are still to be done: with --skip_existing not those whose files of their own are there.
-// Empty: nothing is.
+// Returns the tests still to be computed: with --skip_existing, those without existing files of their own. Empty if
+// there is nothing to do.
 std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests);
 
-// With --skip_existing: every file that is written once for all is there already, and there is one.
+// True if --skip_existing is set, some file is written once for all tests, and all such files exist already.
 bool AllExist(const OutputFlags& outputs);
 
 }  // namespace rutile

@@ -35,7 +35,7 @@ bool Fits(const std::vector<std::string>& globs, const std::string& name) {
   return false;
 }
 
-// The globs of a flag, each of which must fit something.
+// Returns the globs of a flag. Each must match some parameter.
 absl::StatusOr<std::vector<std::string>> Globs(const char* flag, const std::string& text,
                                                absl::Span<const ParameterSlice> slices) {
   std::vector<std::string> globs = absl::StrSplit(text, ',', absl::SkipEmpty());
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<std::string>> Globs(const char* flag, const std::stri
   return globs;
 }
 
-// Marks what the last layers leave out.
+// Marks the parameters outside the last layers as left out.
 absl::Status KeepLastLayers(absl::Span<const ParameterSlice> slices,
                             const std::function<ParameterPlace(const ParameterSlice&)>& place,
                             std::vector<bool>* kept) {

@@ -1,4 +1,4 @@
-// Which parameters count, and which of them are told apart.
+// Selects the parameters that count, and the parts that get scores of their own.
 
 #ifndef RUTILE_TOOLS_TRACIN_PARAMETER_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_PARAMETER_FLAGS_H_
@@ -16,18 +16,19 @@
 
 namespace rutile {
 
+// A selection of parameters.
 struct ParameterChoice {
   std::vector<ProductPart> parts;
   bool part_scores = false;  // --blocks
-  std::string description;   // "" for all; else the flags that chose, for the record of the output
+  std::string description;   // "" for all; else the flags that selected, for the record in the output
 };
 
-// From --params, --exclude_params, --use_last_layers_only, --num_last_layers, --last_layer_names, --blocks.
-// INVALID_ARGUMENT: a glob that fits no parameter (names those there are), nothing left, a model without layers.
+// Reads --params, --exclude_params, --use_last_layers_only, --num_last_layers, --last_layer_names and --blocks.
+// INVALID_ARGUMENT: a glob that matches no parameter (lists those that exist), nothing left, or a model without layers.
 absl::StatusOr<ParameterChoice> ParametersFromFlags(absl::Span<const ParameterSlice> slices,
                                                     const std::function<ParameterPlace(const ParameterSlice&)>& place);
 
-// INVALID_ARGUMENT for the first of them that is given.
+// INVALID_ARGUMENT for the first of these flags that is given.
 absl::Status RefuseParameterFlags(absl::string_view why);
 
 }  // namespace rutile

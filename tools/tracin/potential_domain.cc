@@ -38,7 +38,7 @@ DEFINE_string(train_frames, "auto",
 namespace rutile {
 namespace {
 
-// The terms that exist under the loss, energy always: of [energy, force, stress].
+// Selects from [energy, force, stress] the terms that exist under the loss; energy always does.
 std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& by_quantity) {
   std::vector<double> weights = {by_quantity[0]};
   if (loss.force_weight > 0) weights.push_back(by_quantity.size() > 1 ? by_quantity[1] : 0);
@@ -46,7 +46,7 @@ std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& 
   return weights;
 }
 
-// What products of a checkpoint take for each thread, at most.
+// Upper bound of the memory for the products of a checkpoint, per thread.
 constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 
 class PotentialDomain : public InfluenceDomain {
@@ -83,7 +83,7 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<ParameterSlice> slices() const override { return slices_; }
 
   ParameterPlace Place(const ParameterSlice& slice) const override {
-    // network.Ti.0.weight
+    // The name has the form network.Ti.0.weight.
     const std::vector<std::string> words = absl::StrSplit(slice.name, '.');
     ParameterPlace place;
     if (words.size() != 4 || !absl::SimpleAtoi(words[2], &place.depth)) return {"other", slice.name, -1};
@@ -184,7 +184,7 @@ class PotentialDomain : public InfluenceDomain {
   std::string train_sha256_, test_sha256_;
 };
 
-// Which structures trained: those that the run wrote down, if they are these.
+// Selects the structures that trained: those that the run recorded, if they match the data.
 absl::Status PotentialDomain::ChooseExamples() {
   std::string path = FLAGS_train_frames;
   std::string directory;
@@ -227,8 +227,8 @@ absl::Status PotentialDomain::ChooseExamples() {
   return absl::OkStatus();
 }
 
-// A checkpoint's weights are of sums over the training set; times its size, the run's loss is the mean of the
-// examples'.
+// A checkpoint's weights apply to sums over the training set. Multiplied by its size, they make the run's loss the mean
+// of the examples' losses.
 absl::Status PotentialDomain::SetWeights() {
   ASSIGN_OR_RETURN(const std::vector<double> given, TermWeightsFromFlags());
   LossOptions& loss = options_.loss;
@@ -320,7 +320,7 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   return CheckData(run, flags_.train);
 }
 
-// A loss of nothing has no gradient, and every score of it would be 0.
+// The loss of an example without values has no gradient, so all of its scores would be 0.
 absl::Status PotentialDomain::CheckTests() const {
   if (options_.test.quantity != PotentialQuantity::kLoss) return absl::OkStatus();
   for (const PotentialTest& test : tests_) {
@@ -337,7 +337,7 @@ absl::Status PotentialDomain::CheckTests() const {
   return absl::OkStatus();
 }
 
-// Neighbors that no file has are found once, not at each checkpoint, where memory allows.
+// Computes neighbors that are in no file once instead of at each checkpoint, if memory allows.
 absl::Status PotentialDomain::CacheNeighbors() {
   const bool forces = options_.loss.force_weight > 0 || options_.loss.stress_weight > 0;
   if (!forces && options_.test.quantity != PotentialQuantity::kAtomForce &&
@@ -352,7 +352,7 @@ absl::Status PotentialDomain::CacheNeighbors() {
   return absl::OkStatus();
 }
 
-// Models that are given in place of checkpoints must differ in their parameters alone.
+// Models given instead of checkpoints may differ in their parameters only.
 absl::Status PotentialDomain::CheckModels() const {
   for (const std::string& path : points_->paths) {
     ASSIGN_OR_RETURN(const Potential model, ReadPotential(path));

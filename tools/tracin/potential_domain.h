@@ -1,4 +1,4 @@
-// Influence between structures of an interatomic potential.
+// Influence between the structures of an interatomic potential.
 
 #ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_DOMAIN_H_
 #define RUTILE_TOOLS_TRACIN_POTENTIAL_DOMAIN_H_
@@ -16,14 +16,14 @@
 
 namespace rutile {
 
-// points: null with --merge; then there are names and no products. reference: null but for --verify. INVALID_ARGUMENT:
-// no model file, data of another descriptor, tests without what is asked for, and with --strict data that are not those
-// of the run.
+// points: null for --merge; the domain then has names but no products. reference: null unless --verify.
+// INVALID_ARGUMENT: no model file, data of another descriptor, tests without the requested quantity, and with --strict
+// data that are not those of the run.
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
                                                                      const CheckpointSet* points,
                                                                      GradientReference reference);
 
-// INVALID_ARGUMENT where a flag of structures is given; `why`: "with triples".
+// INVALID_ARGUMENT if a flag that applies to structures is given; `why`: "with triples".
 absl::Status RefusePotentialFlags(absl::string_view why);
 
 }  // namespace rutile

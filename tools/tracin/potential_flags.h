@@ -1,4 +1,4 @@
-// Flags of tracin about structures, as options of their products.
+// Flags of tracin that apply to structures, as options of gradient products.
 
 #ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_POTENTIAL_FLAGS_H_
@@ -10,10 +10,10 @@
 
 namespace rutile {
 
-// From --test_quantity, --test_atom, --test_component.
+// Reads --test_quantity, --test_atom and --test_component.
 absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags();
 
-// --term_weights: of energy, force and stress, as many as are given; empty: none are.
+// Returns the weights of energy, force and stress in --term_weights, as many as are given; empty without the flag.
 absl::StatusOr<std::vector<double>> TermWeightsFromFlags();
 
 }  // namespace rutile

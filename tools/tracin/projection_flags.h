@@ -1,4 +1,4 @@
-// --projection_dim and --projection_type, of both domains.
+// Reads --projection_dim and --projection_type, for both domains.
 
 #ifndef RUTILE_TOOLS_TRACIN_PROJECTION_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_PROJECTION_FLAGS_H_
@@ -9,7 +9,7 @@
 
 namespace rutile {
 
-// With --seed. kNone: products are exact.
+// Returns the projection, seeded by --seed. kNone: products are exact.
 absl::StatusOr<ProjectionOptions> ProjectionFromFlags(const TracinFlags& flags);
 
 }  // namespace rutile

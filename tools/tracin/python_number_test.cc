@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// What repr of Python 3.11 gives.
+// The expected values are from repr of Python 3.11.
 TEST(PythonNumberTest, IsRepr) {
   const std::vector<std::pair<double, std::string>> cases = {
       {0.0, "0.0"},
@@ -39,7 +39,7 @@ TEST(PythonNumberTest, IsRepr) {
   EXPECT_EQ(PythonNumber(-std::numeric_limits<double>::infinity()), "-inf");
 }
 
-// What csv.writer of Python 3.11 gives.
+// The expected rows are from csv.writer of Python 3.11.
 TEST(PythonNumberTest, CsvRow) {
   EXPECT_EQ(PythonCsvRow({"plain", "a,b", "say \"x\"", "two\nlines", " lead", "it's", "", "q\""}),
             "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\", lead,it's,,\"q\"\"\"\r\n");

@@ -22,10 +22,10 @@
 namespace rutile {
 namespace {
 
-// The same with LibTorch.
+// The binary that links LibTorch.
 constexpr char kVerifyProgram[] = "tracin-verify";
 
-// What an influence file was computed of.
+// True if an influence file was computed from triples.
 absl::StatusOr<bool> IsOfTriples(const std::string& path) {
   ASSIGN_OR_RETURN(const InfluenceFile file, ReadInfluence(path));
   return file.description.model != "atomistic";

@@ -1,5 +1,5 @@
-// What tracin does, of which there are two programs: tracin itself, which has no LibTorch and starts at once, and
-// tracin-verify, which it becomes where --verify asks for gradients by LibTorch.
+// The body of tracin, which ships as two binaries: tracin itself, which does not link LibTorch and starts at once, and
+// tracin-verify, which tracin exec()s if --verify requests gradients by LibTorch.
 
 #ifndef RUTILE_TOOLS_TRACIN_RUN_TRACIN_H_
 #define RUTILE_TOOLS_TRACIN_RUN_TRACIN_H_
@@ -11,16 +11,17 @@
 
 namespace rutile {
 
+// Reference gradients by LibTorch, for --verify.
 struct InfluenceReferences {
   KgeReference kge;
   GradientReference potential;
 };
 
-// The body of the tool. references: null where the program has none; --verify then goes over to the one that does,
-// before anything is read or written. The domain follows from the checkpoints.
+// Runs the tool; the checkpoints select the domain. references: null in the binary without LibTorch, in which case
+// --verify replaces this process by the other binary before anything is read or written.
 absl::Status RunTracin(const ToolRun& run, const InfluenceReferences* references);
 
-// As main is to call RunTool: both programs are one tool to its users.
+// Calls RunTool in the same way for both binaries, so that users see one tool.
 int RunTracinTool(int argc, char** argv, absl::Status (*body)(const ToolRun& run));
 
 }  // namespace rutile

@@ -20,19 +20,19 @@
 namespace rutile {
 namespace {
 
-// "PID N STEM": who started this process, for how many shards, and where their parts are. That it is the parent's is
-// what makes it valid: variables are inherited further.
+// Value "PID N STEM": the process that started this one, the number of shards, and the stem of their parts. It is valid
+// only if PID is the parent's, because variables are inherited by further processes.
 constexpr char kVariable[] = "RUTILE_TRACIN_SHARDS";
 constexpr char kExtension[] = ".safetensors";
 
-// How long those have to keep what they have done that another's failure stops.
+// Time for processes to save their results after another one has failed.
 constexpr absl::Duration kGrace = absl::Seconds(30);
 
 std::string PartPath(absl::string_view stem, int shard, int num_shards) {
   return absl::StrCat(stem, ".part-", shard, "-of-", num_shards, kExtension);
 }
 
-// The next word of `text`, as a number.
+// Takes the next word of `text` as a number.
 bool TakeNumber(absl::string_view* text, int* number) {
   const size_t space = text->find(' ');
   if (space == absl::string_view::npos || !absl::SimpleAtoi(text->substr(0, space), number)) return false;

@@ -1,7 +1,8 @@
-// --num_processes: this program started N times on this machine, each process for one shard of the training examples.
+// Runs this program in several processes on this machine (--num_processes), each for one shard of the training
+// examples.
 //
-// Each writes its shard to a part of its own, which the process that started them merges: beside --output, where
-// --resume finds what a stopped run has done, or in a folder that is gone afterward.
+// Each process writes its shard to a part file, and the process that started them merges the parts. Parts lie beside
+// --output, where --resume finds them after an interruption, or else in a temporary directory.
 
 #ifndef RUTILE_TOOLS_TRACIN_SHARD_PROCESSES_H_
 #define RUTILE_TOOLS_TRACIN_SHARD_PROCESSES_H_
@@ -16,47 +17,47 @@
 
 namespace rutile {
 
-// What a process that was started for a shard is told, by its environment.
+// The assignment of a process that was started for a shard, passed in its environment.
 struct ShardProcess {
-  int shard = 1;     // of num_shards, from 1 on
+  int shard = 1;     // of num_shards, from 1
   std::string part;  // file to write
 };
 
-// Nothing: this process was not started by ShardParts::Run of the process above it.
+// Returns nullopt unless ShardParts::Run of the parent process started this process.
 std::optional<ShardProcess> ThisShardProcess();
 
-// The files of the shards, and who makes them.
+// The part files of the shards, and the processes that make them.
 class ShardParts {
  public:
-  // stem: parts are STEM.part-I-of-N.safetensors and stay until Remove; "": in a folder of their own.
+  // stem: parts are STEM.part-I-of-N.safetensors and stay until Remove; "": they lie in a temporary directory.
   static absl::StatusOr<ShardParts> Create(const std::string& stem, int num_shards);
   ShardParts(ShardParts&& other) noexcept;
   ShardParts& operator=(ShardParts&&) = delete;
   ~ShardParts();
 
   const std::vector<std::string>& paths() const { return paths_; }
-  // Of parts, or of what is to become one, how many are there.
+  // Returns how many parts exist, complete or partial.
   int NumFound() const;
 
-  // Runs `run`'s command once for each shard. 0, or the exit status of the first process that failed, which has said
-  // why; the others are stopped then.
+  // Runs the command of `run` once for each shard. Returns 0, or the exit status of the first process that failed,
+  // which has printed its error; the others are then stopped.
   absl::StatusOr<int> Run(const ToolRun& run) const;
 
-  // All parts, and what is left of those that were stopped.
+  // Removes all parts and partial files.
   void Remove() const;
 
  private:
   ShardParts() = default;
 
   std::string stem_;
-  std::string folder_;  // "": beside the output
+  std::string folder_;  // "": parts lie beside the output
   std::vector<std::string> paths_;
 };
 
 // INVALID_ARGUMENT for the first of `inputs` that is a pipe, and so can be read only once.
 absl::Status CheckReadableByAll(const std::vector<std::string>& inputs);
 
-// "x.partial.safetensors" of "x.safetensors": where a computation of x that was stopped goes on.
+// Returns "x.partial.safetensors" for "x.safetensors": the file in which a stopped computation of x can be resumed.
 std::string PartialPath(const std::string& path);
 
 }  // namespace rutile

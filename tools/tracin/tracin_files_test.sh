@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Where triples come from and where results go: text, pipes, shards, the forms of TiePin, a run that is stopped.
+# Inputs and outputs of tracin on triples: text, pipes, shards, TiePin's formats, a run that is stopped.
 . tools/tracin/kge_testing.sh
 
 ok a.tsv $data $points
 
-# Where triples come from: the file's splits, text, pipes, ids.
+# Sources of triples: the file's splits, text, pipes, ids.
 ok test.tsv --train=g.safetensors --test=g.safetensors --max_tests=4 $points && close a.tsv test.tsv || fail "--test=FILE.safetensors"
 ok valid.tsv --train=g.safetensors --test=g.safetensors --test_split=valid --max_tests=1 $points
 [ "$(awk -F'\t' 'NR == 2 { print $2 "\t" $3 "\t" $4 }' valid.tsv)" = "$(head -n 1 "$elements/valid.txt")" ] || fail "--test_split: $(sed -n 2p valid.tsv)"
@@ -70,7 +70,7 @@ d = json.load(open("self.json"))
 assert len(d) == 10 and list(d[0]) == ["head", "relation", "tail", "self_influence"]
 assert d == sorted(d, key=lambda x: -x["self_influence"])
 END
-# Names for people.
+# Readable names.
 awk -F'\t' '{ print $1; print $3 }' "$elements/train.txt" "$elements/valid.txt" "$elements/test.txt" | sort -u > entities
 cp run/best.safetensors m.safetensors
 printf 'the first\t0\n' > names.txt
@@ -80,7 +80,7 @@ echo '{"{\"predicate\": \"bromide structure\", \"object_aspect_qualifier\": \"x\
 ok labels.tsv $data --edge_map=edges.json --test_indices=0 --top_k=1 --csv_output=e.csv $points
 grep -q ',bromide_structure,bromide structure,' e.csv || fail "--edge_map: $(cat e.csv)"
 
-# Stopped and gone on with: a graph that takes some seconds.
+# Stop and resume a computation on a graph that takes some seconds.
 awk 'BEGIN { srand(3); for (i = 0; i < 60000; ++i) printf "e%d\tr%d\te%d\n", int(rand() * 4000), int(rand() * 10), int(rand() * 4000) }' > big.txt
 head -n 200 big.txt > big-tests.txt
 $featurize --train=big.txt --output=big.safetensors 2> log || fail "featurize: $(cat log)"

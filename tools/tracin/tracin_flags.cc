@@ -106,7 +106,7 @@ absl::StatusOr<TracinMode> ModeFromFlags() {
   return Expected("mode", mode, "test, single or self");
 }
 
-// What each mode has no use for.
+// Refuses flags without effect in the mode.
 absl::Status RefuseOfMode(TracinMode mode) {
   switch (mode) {
     case TracinMode::kMerge:
@@ -226,7 +226,7 @@ absl::Status SetSampling(TracinFlags* flags) {
   return absl::OkStatus();
 }
 
-// Part of the work, or processes that each do a part.
+// Sets the share of the work, or the number of processes that divide it.
 absl::Status SetShares(TracinFlags* flags) {
   RETURN_IF_ERROR(ParseShard(FLAGS_shard, &flags->shard, &flags->num_shards));
   if (FLAGS_num_processes == 1) return absl::OkStatus();
@@ -292,7 +292,7 @@ absl::StatusOr<TracinFlags> TracinFlagsFromFlags() {
   RETURN_IF_ERROR(SetPrecision(&flags));
   RETURN_IF_ERROR(SetSampling(&flags));
   if (FLAGS_verify < 0) return Expected("verify", absl::StrCat(FLAGS_verify), "a number of pairs, or 0");
-  flags.verify = flags.part.empty() ? FLAGS_verify : 0;  // done by who started this process
+  flags.verify = flags.part.empty() ? FLAGS_verify : 0;  // the parent process verifies
   flags.model = FLAGS_model;
   flags.resume = FLAGS_resume;
   flags.strict = FLAGS_strict;

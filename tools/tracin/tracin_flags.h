@@ -1,5 +1,4 @@
-// What is asked of tracin, whatever the domain: from flags to options, with each flag that would have no effect
-// refused.
+// Options of tracin that do not depend on the domain, made from flags; each flag without effect is refused.
 
 #ifndef RUTILE_TOOLS_TRACIN_TRACIN_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_TRACIN_FLAGS_H_
@@ -16,31 +15,32 @@
 namespace rutile {
 
 enum class TracinMode {
-  kTests,   // of training examples on tests
-  kSingle,  // the same, of tests chosen by number
-  kSelf,    // of training examples on themselves
-  kMerge    // nothing is computed: files of shards become one, or a file a table
+  kTests,   // influence of training examples on tests
+  kSingle,  // the same for tests chosen by number
+  kSelf,    // influence of training examples on themselves
+  kMerge    // no computation: merges files of shards, or prints a file as a table
 };
 
 enum class TracinPrecision { kAuto, kFp32, kFp64, kBf16 };
 
+// The options of a run.
 struct TracinFlags {
   TracinMode mode = TracinMode::kTests;
   std::vector<std::string> train, test;  // files, expanded
   std::string model;                     // "": next to the checkpoints
-  // Of kSingle, else empty; numbers of tests from 0.
+  // Test numbers, from 0, for kSingle; empty otherwise.
   std::vector<int64_t> test_indices;
-  int64_t max_tests = 0;  // the first so many; 0: all
-  TracInOptions options;  // but for parts and test_weight
+  int64_t max_tests = 0;  // only the first max_tests tests; 0: all
+  TracInOptions options;  // except parts and test_weight
   bool aggregate = false;
   std::string test_weights;  // file, or ""
   TrainSampling sampling;
-  std::string stratify_by;  // "": not
+  std::string stratify_by;  // "": no strata
   int shard = 1, num_shards = 1;
-  int num_processes = 1;                // to start, each for a shard
-  std::string part;                     // of a process that was started so: its shard goes there, and nowhere else
-  bool adam = false;                    // precondition
-  std::optional<double> learning_rate;  // in place of the checkpoints'
+  int num_processes = 1;                // number of processes to start, each for a shard
+  std::string part;                     // in a process started for a shard: the only file to write
+  bool adam = false;                    // precondition gradients with Adam's state
+  std::optional<double> learning_rate;  // replaces the checkpoints' rates
   TracinPrecision precision = TracinPrecision::kAuto;
   uint64_t seed = 0;
   int64_t verify = 0;
@@ -49,10 +49,10 @@ struct TracinFlags {
   bool has_tests() const { return mode == TracinMode::kTests || mode == TracinMode::kSingle; }
 };
 
-// INVALID_ARGUMENT naming the flag, its value and what would fit.
+// Reads the flags. INVALID_ARGUMENT naming the flag, its value and what would fit.
 absl::StatusOr<TracinFlags> TracinFlagsFromFlags();
 
-// A warning, or with --strict INVALID_ARGUMENT.
+// Prints a warning, or with --strict returns INVALID_ARGUMENT.
 absl::Status WarnOrRefuse(const TracinFlags& flags, const std::string& what);
 
 }  // namespace rutile

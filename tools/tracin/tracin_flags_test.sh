@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Bad input and flags of tracin on triples: one line that says what is wrong.
+# Bad input and flags of tracin on triples: each gives one line that names the problem.
 . tools/tracin/kge_testing.sh
 
 $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist g.safetensors > /dev/null 2> log || fail "distmult: $(cat log)"
@@ -97,7 +97,7 @@ refuses '--precision has no effect with --use_mixed_precision' --use_mixed_preci
 refuses '--top_k has no effect with --merge' --merge --top_k=3 i.safetensors
 refuses '--merge needs influence files' --merge
 refuses 'give --train, too' --merge --csv_output=x.csv i.safetensors
-# Losses have train's names, and shorter ones; train takes both.
+# Losses have train's names, and shorter ones; both programs take both.
 for names in "1-N 1n" "1-of-N 1ofn" "1vsAll ce" "KvsAll kvsall"; do
   ok long.tsv --loss=${names% *} $data dist/checkpoints/last.safetensors
   ok short.tsv --loss=${names#* } $data dist/checkpoints/last.safetensors
@@ -108,7 +108,7 @@ for names in "1-N 1n" "1-of-N 1ofn" "1vsAll ce" "KvsAll kvsall"; do
   done
   $diff loss-${names% *}/last.safetensors loss-${names#* }/last.safetensors || fail "train --kge_loss=$names differ"
 done
-# Where nothing is rounded: refused, or fp32 if that is allowed.
+# If nothing would be rounded, bf16 is refused, or replaced by fp32 if that is allowed.
 for model in dist comp; do
   refuses '--precision=bf16 has no effect: gradients of .* with the loss triple are a few embedding rows' --precision=bf16 $data $model/checkpoints/last.safetensors
   ok exact.tsv --precision=fp32 $data $model/checkpoints/last.safetensors
@@ -121,13 +121,13 @@ for model in dist comp; do
 done
 ok mixed.tsv --use_mixed_precision $data $points
 grep -q -- '--use_mixed_precision: ' log || fail "--use_mixed_precision says nothing: $(cat log)"
-# A softmax leaves open where scores begin: its triples' own loss says little, and the tool says so.
+# A softmax does not fix the zero of scores: the loss of the triples alone says little, and the tool warns of that.
 $train --kge_loss=KvsAll $small --max_epochs=1 --output_dir=soft g.safetensors > /dev/null 2> log || fail "train --loss=KvsAll: $(cat log)"
 ok soft.tsv $data soft/checkpoints/last.safetensors
 grep -q 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log || fail "no warning of a softmax: $(cat log)"
 ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] || fail "--loss=trained warns: $(cat log)"
 ok soft.tsv $data $points && ! grep -q softmax log || fail "a warning of no softmax: $(cat log)"
-# Flags of others: with dashes, too; each says why.
+# Flags of other programs are recognized, also with dashes, and each message gives the reason.
 for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu --use_optimized_tracin \
   --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup -o; do
   refuses "$(echo "$foreign" | sed 's/=.*//'): ..*" $data $foreign $points

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Scores of triples, from train to tracin with nothing converted. That they are exact is tested in lib/kge, and here by
-# --verify and by scores that must agree with each other.
+# Scores of triples, from train to tracin without conversion. lib/kge tests that they are exact; this test uses --verify
+# and scores that must agree with each other.
 . tools/tracin/kge_testing.sh
 
-# The headline: a glob of the folder, in which last is epoch 4 again.
+# The main use: a glob of checkpoints/, in which last duplicates epoch 4.
 ok a.tsv $data run/checkpoints/*.safetensors
 grep -q 'last.safetensors is left out: run/checkpoints/epoch-00004.safetensors is of the same step' log || fail "last: $(cat log)"
 [ "$(head -n 1 a.tsv)" = "$(printf 'test\ttest_head\ttest_relation\ttest_tail\tplace\ttrain\ttrain_head\ttrain_relation\ttrain_tail\tscore')" ] || fail "header: $(head -n 1 a.tsv)"
@@ -14,7 +14,7 @@ awk -F'\t' 'NR > 1 { print $7 "\t" $8 "\t" $9 }' a.tsv | sort -u > listed
 ok b.tsv $data $points && cmp a.tsv b.tsv || fail "the glob and the names differ"
 ok b.tsv --threads=2 $data $points && close a.tsv b.tsv || fail "threads differ"
 
-# Every loss, precision and preconditioner against a backward pass for each example.
+# Every loss, precision and preconditioner is compared with one backward pass for each example.
 for loss in triple 1n 1ofn ce kvsall trained; do
   ok v.tsv $data --loss=$loss --verify=4 --precision=fp64 $points
   [ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] || fail "--verify --loss=$loss: $(cat log)"
@@ -27,7 +27,7 @@ for flags in --precision=fp32 --precision=bf16 --precondition=adam --test_quanti
   grep -q 'verify: .*3 pairs agree' log || fail "--verify $flags: $(cat log)"
 done
 
-# Sums: of checkpoints with their rates, of blocks, of shards; symmetric; self is the diagonal.
+# Scores add up over checkpoints with their rates, blocks and shards; they are symmetric, and self is the diagonal.
 ok one.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00002.safetensors
 ok two.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00004.safetensors
 ok both.tsv $data --top_k=0 --learning_rate=0.5 $points
@@ -55,14 +55,14 @@ ok own --train=g.safetensors --test=own.tsv --top_k=0 $points
 awk -F'\t' 'NR == FNR { if (FNR > 1) self[$2] = $6; next } FNR > 1 && $2 == $7 && $3 == $8 && $4 == $9 { d = $10 - self[$6]; if (d < 0) d = -d
   if (!(d < 1e-5 * $10)) exit 1; ++n } END { exit n != 2 }' self.tsv own || fail "self-influence is not the diagonal"
 
-# A tail that training does not know is false by its labels, which is said.
+# A tail unknown to training is false by its labels, which is reported.
 known=$(awk -F'\t' 'NR == FNR { seen[$1 FS $2]; next } ($1 FS $2) in seen { ++n } END { print n + 0 }' "$elements/train.txt" "$elements/test.txt")
 ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --top_k=1 $points
 grep -q "takes the tails of $known of 230 tests for false" log || fail "tails that count as false: $known, $(cat log)"
 ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --label_test_tails --top_k=1 $points
 grep -q "for false" log && fail "--label_test_tails: $(cat log)"
 
-# Checkpoints that take turns in memory: the same bits.
+# If checkpoints take turns in memory, the bits are the same.
 for flags in "" --blocks --normalize=cosine "--aggregate --top_k=0" --precondition=adam --loss=1n --self; do
   these="$data $flags"
   [ "$flags" = --self ] && these="--train=g.safetensors $flags"
@@ -73,7 +73,7 @@ for flags in "" --blocks --normalize=cosine "--aggregate --top_k=0" --preconditi
   close all.tsv turns.tsv || fail "turns change scores: $flags"
 done
 
-# Projections: near the exact scores (correlation of all that are not 0), the same of the same seed.
+# Projections approximate the exact scores (correlation of those that are not 0), and a seed fixes them.
 for loss in triple 1n; do
   ok exact.tsv $data --loss=$loss --top_k=0 --max_tests=1 $points
   awk -F'\t' 'NR > 1 { print $6 "\t" $10 }' exact.tsv | sort -n > exact

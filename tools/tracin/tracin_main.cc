@@ -1,4 +1,4 @@
-// tracin: which training data made a model say what it says. Has no LibTorch (run_tracin.h).
+// The tracin tool: finds the training data behind a model's predictions. Does not link LibTorch (run_tracin.h).
 
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/run_tracin.h"

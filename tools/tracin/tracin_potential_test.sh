@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tracin of structures as users run it. That products are exact is tested in lib/potential, and here by --verify.
+# tracin of structures as users run it. lib/potential tests that products are exact; this test uses --verify.
 set -uo pipefail
 tracin=$PWD/tools/tracin/tracin
 train=$PWD/tools/train/train
@@ -34,7 +34,7 @@ close() {
         if ($i != $(i + n) && !(d <= 1e-4 * a + 1e-9)) { print "row " NR ": " $i " and " $(i + n); exit 1 } } }'
 }
 
-# The headline. Structures that trained are listed, and no others.
+# The main use. Only structures that trained are listed.
 ok a.tsv $data --verify=4 run/checkpoints/*.safetensors
 [ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] && ! grep -q warning log || fail "--verify: $(cat log)"
 [ "$(head -n 1 a.tsv)" = "$(printf 'test\ttest_structure\ttest_config_type\ttest_atoms\tplace\ttrain\ttrain_structure\ttrain_config_type\ttrain_atoms\tscore[loss]')" ] || fail "header: $(head -n 1 a.tsv)"
@@ -48,13 +48,13 @@ ok few.tsv $data --top_k=0 --train_frames=few.txt $points
 [ "$(column train few.tsv | sort -un)" = "$(sort -n few.txt)" ] || fail "--train_frames=FILE"
 ok b.tsv $data --threads=1 $points && close a.tsv b.tsv || fail "threads"
 
-# Whatever holds the data: the same scores, to rounding; test structures as features, neighbors, a pipe.
+# Whichever file holds the data, scores agree up to rounding; tests come as features, neighbors, or through a pipe.
 ok b.tsv --train=n.safetensors --test=bad.extxyz $points && close a.tsv b.tsv || fail "neighbors alone"
 $featurize --species=Ti,O --output=bad-f.safetensors bad.extxyz 2> log || fail "featurize: $(cat log)"
 ok b.tsv --train=f.safetensors,n.safetensors --test=bad-f.safetensors $points && close a.tsv b.tsv || fail "features as tests"
 $tracin --train=f.safetensors,n.safetensors --test=- $points < bad.extxyz > b.tsv 2> log || fail "a pipe: $(cat log)"
 [ "$(column train b.tsv)" = "$(column train a.tsv)" ] || fail "a pipe: other structures"
-# Data that are not the run's files, in their order: a warning.
+# Data other than the run's files in their order give a warning.
 ok b.tsv --train=n.safetensors --test=bad.extxyz $points
 grep -q 'warning: n.safetensors: not the files, in that order, that .* was trained on' log || fail "other files: $(cat log)"
 refuses 'not the files' --strict --train=n.safetensors --test=bad.extxyz $points
@@ -62,7 +62,7 @@ ok b.tsv --strict $data $points
 frames 59 > fewer.extxyz
 refuses 'run/train_frames.txt: structure 59 of 59\|--train does not hold as many' --strict --train=fewer.extxyz --test=bad.extxyz $points
 
-# Quantities, blocks, self-influence, precisions: each against a backward pass for each example.
+# Quantities, blocks, self-influence and precisions are compared with one backward pass for each example.
 for flags in --test_quantity=energy "--test_quantity=atom-force --test_atom=0" "--test_quantity=force-component --test_component=z" \
   --precision=fp64 --precondition=adam --normalize=cosine "--term_weights=1,0.01" "--params=network.Ti.*" "--use_last_layers_only --num_last_layers=1"; do
   ok v.tsv $data --verify=3 $flags $points
@@ -86,7 +86,7 @@ awk -F'\t' 'NR == FNR { if (FNR > 1) self[$2] = $6; next } FNR > 1 && $1 == $6 {
 awk -F'\t' 'FNR > 1 { s[$1 " " $6] = $10 } END { for (p in s) { split(p, ij, " "); q = ij[2] " " ij[1]; if (!(q in s)) continue; d = s[p] - s[q]; if (d < 0) d = -d
   if (!(d <= 1e-4 * (s[p] < 0 ? -s[p] : s[p]) + 1e-7)) { print p, s[p], s[q]; exit 1 } } }' own.tsv || fail "not symmetric"
 
-# Projections: off, and not by much; not with blocks, nor to be verified.
+# Projections are close but not exact; they exclude blocks and --verify.
 ok p.tsv $data --projection_dim=4000 --projection_type=rademacher --top_k=0 $points
 awk -F'\t' 'NR == FNR { s[$1 " " $6] = $10; next } FNR > 1 { e += (s[$1 " " $6] - $10)^2; n += $10^2 } END { exit !(e > 0 && e < 0.05 * n) }' all.tsv p.tsv || fail "--projection_dim=4000 is far off"
 refuses '--blocks and --projection_dim exclude' $data --blocks --projection_dim=10 $points

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# --num_processes: the same files as one process, one end for all, and a run that is stopped goes on.
+# --num_processes gives the files of one process; all processes end together, and a stopped run can be resumed.
 . tools/tracin/kge_testing.sh
 export TMPDIR=$PWD/tmp
 mkdir tmp
 
-# To the bit what one process gives, and what shards that are merged give; nothing else is left.
+# The bits equal those of one process and of merged shards, and no other files are left.
 ok a.tsv $data --output=one.safetensors $points
 ok b.tsv $data --num_processes=3 --output=three.safetensors $points && cmp a.tsv b.tsv || fail "three processes: $(cat log)"
 $diff --rtol=0 one.safetensors three.safetensors > out || fail "the file of three processes differs: $(cat out)"
@@ -21,23 +21,23 @@ ok one.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation $points
 ok two.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation --num_processes=4 $points && cmp one.tsv two.tsv || fail "--aggregate of a sample"
 ok c.tsv $data --max_tests=2 --csv_output=c.csv --json_output=c.json $points
 ok d.tsv $data --max_tests=2 --csv_output=d.csv --json_output=d.json --num_processes=2 -- $points && cmp c_test_1.csv d_test_1.csv && cmp c.json d.json || fail "TiePin's files"
-# Words of the parent alone: warnings come once.
+# Only the parent prints, so warnings come once.
 $tracin $data --num_processes=2 run/checkpoints/*.safetensors > b.tsv 2> log && cmp a.tsv b.tsv || fail "a glob: $(cat log)"
 [ "$(wc -l < log)" = 1 ] || fail "messages come from each process: $(cat log)"
 
-# What cannot be.
+# Impossible combinations.
 refuses '--shard has no effect with --num_processes' $data --num_processes=2 --shard=1/2 $points
 refuses '--num_processes has no effect with --merge' --merge --num_processes=2 one.safetensors
 refuses '--num_processes=1000: there are 250 training examples' $data --num_processes=1000 --sample_rate=0.1 $points
 refuses 'standard input is a pipe, which only one' --train=g.safetensors --test=- --num_processes=2 $points < t.tsv
 refuses 'is a pipe, which only one' --train=g.safetensors --test=<(cat t.tsv) --num_processes=2 $points
 
-# One that fails ends all, with its message; nothing is written.
+# A failure of one process ends all, with its message; nothing is written.
 $tracin $data --num_processes=2 --output=n.safetensors --csv_output=n.csv --learning_rate=1e308 --top_k=1 $points > n.tsv 2> log
 [ $? = 1 ] && grep -q 'rank [01]: .*the score is -*inf' log && [ ! -s n.tsv ] || fail "scores that are not finite: $(cat log n.tsv)"
 [ -z "$(ls | grep '^n_test\|^n\.safe\|^n\.part')" ] || fail "a run that failed left files: $(ls)"
 
-# Stopped and gone on with: a graph that takes some seconds.
+# Stop and resume a computation on a graph that takes some seconds.
 awk 'BEGIN { srand(3); for (i = 0; i < 60000; ++i) printf "e%d\tr%d\te%d\n", int(rand() * 4000), int(rand() * 10), int(rand() * 4000) }' > big.txt
 head -n 200 big.txt > big-tests.txt
 $featurize --train=big.txt --output=big.safetensors 2> log || fail "featurize: $(cat log)"
@@ -65,7 +65,7 @@ grep -q 'goes on from 2 parts beside l.safetensors, of 2' log || fail "--resume:
 [ -z "$(ls | grep part-)" ] || fail "parts are left: $(ls)"
 ok whole.tsv $long --output=whole.safetensors big-model.safetensors && cmp l.tsv whole.tsv || fail "a resumed run differs"
 $diff --rtol=0 l.safetensors whole.safetensors > out || fail "a resumed file differs: $(cat out)"
-# One that is killed ends the other. A fast machine may be done before the signal comes: then sooner.
+# Killing one process ends the other. A fast machine may finish before the signal, so try shorter delays.
 for delay in 1 0.5 0.2 0; do
   rm -f l.*safetensors
   $tracin $long big-model.safetensors > l.tsv 2> log &

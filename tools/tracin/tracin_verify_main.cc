@@ -1,4 +1,4 @@
-// tracin-verify: tracin with LibTorch, by which --verify compares. Not for users: tracin becomes it (run_tracin.h).
+// The tracin-verify binary: tracin with LibTorch, for --verify. Users do not call it: tracin exec()s it (run_tracin.h).
 
 #include "lib/kge/influence/kge_influence_reference.h"
 #include "lib/potential/influence/gradient_reference.h"

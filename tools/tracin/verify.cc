@@ -12,14 +12,14 @@
 namespace rutile {
 namespace {
 
-// <a, M b> over the parameters that count.
+// Returns <a, M b> over the selected parameters.
 double Dot(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& weight) {
   double sum = 0;
   for (size_t p = 0; p < a.size(); ++p) sum += a[p] * b[p] * weight[p];
   return sum;
 }
 
-// [P] 0 where a parameter does not count, else the preconditioner or 1.
+// Returns [P] weights: 0 for parameters that do not count, else the preconditioner or 1.
 std::vector<double> Weights(const std::vector<ParameterSlice>& slices, const std::vector<ProductPart>& parts,
                             const Tensor& preconditioner) {
   int64_t size = 0;
@@ -46,19 +46,19 @@ struct Worst {
   double error = -1;
   std::string what;
   void See(double error_here, const std::string& what_here) {
-    if (std::isnan(error)) return;  // nothing is worse
+    if (std::isnan(error)) return;  // NaN is the worst possible error
     if (!(error_here <= error)) *this = {error_here, what_here};
   }
 };
 
-// A product that was found, what it should be, and the squares of its two gradients.
+// A computed product, its expected value, and the squares of its two gradients.
 struct Comparison {
   double found = 0, expected = 0;
   double square = 0, other_square = 0;
   std::string what;
 
-  // 0 where both are equal. A gradient that nearly vanishes, of a label that is all but certain, is the rest of a
-  // difference of numbers that are not small: it is held to the mean of the squares.
+  // Returns 0 if both are equal. A gradient that nearly vanishes, of a label that is almost certain, is the small
+  // difference of larger numbers, so its error is measured against the mean of the squares.
   double Error(double mean, double other_mean) const {
     const double difference = std::abs(found - expected);
     return difference == 0 ? 0 : difference / std::sqrt(std::max(square, mean) * std::max(other_square, other_mean));

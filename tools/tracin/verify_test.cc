@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 const std::vector<ProductPart> kParts = {{"a", {0}}, {"rest", {1, 3}}};
 
-// The products of one example, `wrong`, are off by a factor.
+// Products in which those of one example, `wrong`, are off by a factor.
 class WrongProducts : public DenseProducts {
  public:
   WrongProducts(int64_t wrong, double factor) : DenseProducts(5, 4, 0), wrong_(wrong), factor_(factor) {}
@@ -69,7 +69,7 @@ TEST(VerifyTest, OneWrongExampleIsNamed) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Verify({1}, &not_a_number, None()).status()));
 }
 
-// Rounding of what a gradient is the small rest of is no mistake; half of it is.
+// A rounding error is tolerated even if the gradient nearly vanishes; an error of half the gradient is not.
 TEST(VerifyTest, AGradientThatNearlyVanishesIsHeldToTheOthers) {
   for (const double factor : {1 + 1e-4, 1.5}) {
     WrongProducts products(3, factor);

@@ -1,4 +1,4 @@
-// Starting from a model: --init_from.
+// Starts a potential from an existing model (--init_from).
 
 #ifndef RUTILE_TOOLS_TRAIN_INIT_FLAGS_H_
 #define RUTILE_TOOLS_TRAIN_INIT_FLAGS_H_
@@ -15,15 +15,17 @@
 
 namespace rutile {
 
-// The model of --init_from; its layers become those of `task`. Nothing without the flag. INVALID_ARGUMENT: flags that
-// say other layers, a run that is resumed in any case, and the errors of ReadPotential.
+// Reads the model of --init_from and sets the layers of `task` to the model's. nullopt without the flag.
+// INVALID_ARGUMENT: flags that request other layers, a run that is certain to be resumed, and the errors of
+// ReadPotential.
 absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOptions& options,
                                                                AtomisticTaskOptions* task);
 
-// The model and its hash, for the metadata of what is written.
+// Adds the model and its hash to the metadata of outputs.
 absl::Status DescribeInitialModel(Metadata* metadata);
 
-// Sets options->initial_parameters, and says what was taken. INVALID_ARGUMENT naming the file when it does not fit.
+// Sets options->initial_parameters, and prints what was taken from the model. INVALID_ARGUMENT naming the file if it
+// does not fit.
 absl::Status SetInitialParameters(const Potential& model, const TrainingTask& task, TrainerOptions* options);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// Starting embeddings from a model: --init_from on triples.
+// Starts embeddings of a knowledge graph from an existing model (--init_from).
 
 #ifndef RUTILE_TOOLS_TRAIN_INIT_KGE_H_
 #define RUTILE_TOOLS_TRAIN_INIT_KGE_H_
@@ -16,18 +16,19 @@
 
 namespace rutile {
 
-// The model of --init_from: one of ours, or another project's, which has no names yet.
+// The model of --init_from: one of ours, or one of another project, which has no names.
 struct InitialKge {
   std::optional<TrainedKge> ours;
   std::optional<ForeignKge> foreign;
   const KgeOptions& options() const { return ours.has_value() ? ours->shape.options : foreign->shape.options; }
 };
 
-// Nothing without the flag. INVALID_ARGUMENT: a run that is resumed in any case, and the errors of ReadKgeModel and
-// ReadForeignKge.
+// Reads the model of --init_from; nullopt without the flag. INVALID_ARGUMENT: a run that is certain to be resumed, and
+// the errors of ReadKgeModel and ReadForeignKge.
 absl::StatusOr<std::optional<InitialKge>> InitialKgeFromFlags(const TrainerOptions& options);
 
-// Sets options->initial_parameters and says what was taken. INVALID_ARGUMENT naming the file when it does not fit.
+// Sets options->initial_parameters, and prints what was taken from the model. INVALID_ARGUMENT naming the file if it
+// does not fit.
 absl::Status SetInitialKge(const InitialKge& initial, const KgeTask& task, const KnowledgeGraph& graph,
                            TrainerOptions* options);
 

@@ -1,4 +1,4 @@
-// From data and options to the task that suits them.
+// Chooses and makes the task that suits the data and the options.
 
 #ifndef RUTILE_TOOLS_TRAIN_MAKE_TASK_H_
 #define RUTILE_TOOLS_TRAIN_MAKE_TASK_H_
@@ -16,17 +16,18 @@
 
 namespace rutile {
 
+// The task of a potential's run.
 struct TrainingTask {
   std::unique_ptr<Task> task;
-  const AtomisticModel* model = nullptr;  // the task's
-  std::string compile_message;            // what --compile_preset did; "": nothing to say
+  const AtomisticModel* model = nullptr;  // owned by the task
+  std::string compile_message;            // what --compile_preset did; "": nothing to report
 };
 
-// Whether nothing but energies is learned, on features that are kept: then AtomisticTask serves, whose batches are
-// copies. ForceTask can all of it, and finds neighbors and features as it needs them.
+// True if only energies are learned, from cached features. Then AtomisticTask is used, whose batches are mere copies.
+// ForceTask handles all cases, and computes neighbors and features as it needs them.
 bool LearnsFromKeptFeatures(const AtomicData& data, const AtomisticTaskOptions& options);
 
-// Errors of the tasks' Create.
+// Returns the errors of the tasks' Create.
 absl::StatusOr<TrainingTask> MakeTrainingTask(const AtomicData& data, const AtomisticTaskOptions& options,
                                               absl::Span<const int64_t> train);
 

@@ -35,7 +35,7 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
     PrintMessage("nothing was written");
     return;
   }
-  if (result.best_epoch == 0) {  // nothing was trained, or nothing since the loss is another
+  if (result.best_epoch == 0) {  // nothing was trained, or nothing since the loss changed
     PrintMessage(
         absl::StrCat("no epoch has been judged, so no best model is written; last -> ", directory.last(), others));
     return;

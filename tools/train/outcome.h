@@ -1,4 +1,4 @@
-// What train says of any run: how it went, and the errors of its best model.
+// Prints the outcome of any run: how it went, and the errors of its best model.
 
 #ifndef RUTILE_TOOLS_TRAIN_OUTCOME_H_
 #define RUTILE_TOOLS_TRAIN_OUTCOME_H_
@@ -14,14 +14,14 @@
 
 namespace rutile {
 
-// On stderr: why the run ended, how far it came and how fast, its best epoch, and the files to look at. cost_unit: of
-// Task::ExampleCost, "atoms".
+// Prints on stderr why the run ended, how far it came and how fast, its best epoch, and which files to look at.
+// cost_unit: unit of Task::ExampleCost, like "atoms".
 void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, const TrainResult& result,
                   absl::string_view loss_unit, absl::string_view cost_unit, double cost_per_s, bool plotted);
 
-// On stdout: a row for each of validation and test that is not empty (with UsedSplit of overfit_batches, "train" for
-// the validation set, which it is), after `member` if that is not "". The header stands above the first row that the
-// process prints. example_unit: "structures". device: as EvaluateExamples has it.
+// Prints on stdout one row of errors for each of validation and test that is not empty, preceded by `member` unless
+// that is "". (With UsedSplit of overfit_batches, the validation set is the training set and called "train".) The first
+// row that the process prints has a header above. example_unit: "structures". device: as in EvaluateExamples.
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,
                          absl::string_view member, const std::string& device);
 

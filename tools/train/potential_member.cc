@@ -18,11 +18,12 @@ namespace rutile {
 namespace {
 
 constexpr double kFloatEpsilon = 6e-8;
-constexpr double kNoticeable = 1e-3;     // of a standardized feature, which is about 1
+constexpr double kNoticeable = 1e-3;     // of a standardized feature, which is of order 1
 constexpr double kLargestAllowed = 0.1;  // a wrong kernel is off by more
 
-// Features are right to the precision of a float, relative to their size. Where they hardly vary (small displacements,
-// few structures), standardizing leaves fewer digits, and right gradients differ by more than in other data.
+// Raises the tolerance of the gradient check if features hardly vary (small displacements, few structures). Features
+// have the precision of a float relative to their size, so standardizing such features leaves fewer digits, and correct
+// gradients differ by more than with other data.
 void AllowForRounding(const FeatureScaling& scaling, TrainerOptions* options) {
   const double rounding = kFloatEpsilon * scaling.Magnification();
   if (rounding > kNoticeable) {

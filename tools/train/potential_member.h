@@ -1,4 +1,4 @@
-// One potential's run.
+// Trains one potential.
 
 #ifndef RUTILE_TOOLS_TRAIN_POTENTIAL_MEMBER_H_
 #define RUTILE_TOOLS_TRAIN_POTENTIAL_MEMBER_H_
@@ -18,8 +18,8 @@
 
 namespace rutile {
 
-// Trains, says what came of it, and writes what the flags ask for. messages: said first. model: a new run starts from
-// it, if any.
+// Trains, prints the outcome, and writes the files that the flags request. messages: printed first. model: the starting
+// point of a new run, if any.
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
                          const Split& split, const std::vector<std::string>& messages,
                          const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata);

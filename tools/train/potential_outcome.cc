@@ -39,7 +39,7 @@ Sets SetsOf(const Split& split) {
   return {{{"train", &split.train}, {"validation", &split.validation}, {"test", &split.test}}};
 }
 
-// Where atomic energies were fitted, targets are what the fit leaves.
+// Warns of an outlier. If atomic energies were fitted, the targets are the residuals of that fit.
 void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl::Span<const int64_t> train) {
   if (!model.atomic_energies_fitted()) return;
   const std::optional<FitOutlier> found = FindFitOutlier(model.targets(), train);

@@ -1,4 +1,4 @@
-// What train says of a run, and writes beside its models.
+// Prints facts about a potential's run, and writes files beside its models.
 
 #ifndef RUTILE_TOOLS_TRAIN_POTENTIAL_OUTCOME_H_
 #define RUTILE_TOOLS_TRAIN_POTENTIAL_OUTCOME_H_
@@ -14,13 +14,14 @@
 
 namespace rutile {
 
-// `split`: UsedSplit, here and below. On stderr: sizes, atomic energies, features that are ignored.
+// Prints sizes, atomic energies and ignored features on stderr. `split`: UsedSplit, here and below.
 void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& split);
 
-// Writes train_frames.txt, validation_frames.txt, test_frames.txt.
+// Writes train_frames.txt, validation_frames.txt and test_frames.txt.
 absl::Status WriteFrames(absl::string_view directory, const Split& split);
 
-// By --save_energies and --save_forces: writes energies-SET.tsv and forces-SET.tsv of the best model in `directory`.
+// Writes energies-SET.tsv and forces-SET.tsv of the best model in `directory`, as --save_energies and --save_forces
+// request.
 absl::Status SavePredictions(const std::string& directory, const AtomicData& data, const Split& split, int num_threads);
 
 }  // namespace rutile

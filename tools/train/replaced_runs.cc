@@ -12,12 +12,12 @@
 namespace rutile {
 namespace {
 
-// A config.json or log.tsv alone may be anybody's.
+// A config.json or log.tsv alone may belong to another program.
 bool IsOurs(const RunDirectory& run) {
   return run.HasCheckpoint() || (run.HoldsRun() && FileExists(run.flags())) || FileExists(run.best());
 }
 
-// What is written beside what RunDirectory names.
+// Returns the files that train writes in addition to those of RunDirectory.
 std::vector<std::string> FilesBeside(const std::string& directory) {
   std::vector<std::string> files;
   for (const char* set : {"train", "validation", "test"}) {

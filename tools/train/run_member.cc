@@ -27,7 +27,7 @@ DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 namespace rutile {
 namespace {
 
-// Files that the command names and may lie in a run that goes.
+// Returns the files that the command names; they may lie in a run to be removed.
 std::vector<std::string> FilesOfFlags() {
   std::vector<std::string> files;
   for (const char* flag : {"validation_frames", "test_frames"}) {
@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& optio
     return absl::InvalidArgumentError(absl::StrCat("--resume=", options.resume_from,
                                                    " is one run's: --committee goes with --resume and --resume=auto"));
   }
-  if (!WritesFiles(options)) return members;  // rank 0 may have begun to
+  if (!WritesFiles(options)) return members;  // rank 0 may already have begun to write
   for (const Member& member : members) {
     const absl::Status usable = RunDirectory(member.directory).CheckUsable();
     if (!usable.ok()) return absl::InvalidArgumentError(usable.message());
@@ -76,7 +76,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   TrainPlot plot(directory, options);
   double cost_per_s = 0;
   if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
-  // After a step: what can keep a run from starting is behind it, and the old one is lost for something.
+  // Remove replaced runs only after a step: by then nothing can keep the new run from starting.
   absl::Status removed;
   std::vector<std::string> replaced = member.replaces;
   if (!replaced.empty()) {

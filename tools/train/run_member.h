@@ -1,4 +1,4 @@
-// One model's run, or those of a committee, one after another: what all kinds of models have in common.
+// Runs one model, or the models of a committee one after another; common to all kinds of models.
 
 #ifndef RUTILE_TOOLS_TRAIN_RUN_MEMBER_H_
 #define RUTILE_TOOLS_TRAIN_RUN_MEMBER_H_
@@ -17,28 +17,30 @@
 
 namespace rutile {
 
+// One model to train.
 struct Member {
-  std::string name;  // "member-00"; "" where there is one model alone
+  std::string name;  // "member-00"; "" for a single model
   std::string directory;
-  std::vector<std::string> replaces;  // directories of other runs, which go once this one has made a step
+  std::vector<std::string> replaces;  // directories of other runs, removed after the first step
 };
 
-// Whether this process writes the files of the run: it is alone, or rank 0 of several, and files are asked for.
+// True if this process writes the files of the run: files are requested, and it is the only process or rank 0.
 bool WritesFiles(const TrainerOptions& options);
 
-// By --committee and --output_dir. INVALID_ARGUMENT when a directory holds a run that may not be replaced, cannot be
-// written, or another process trains there: before data are read.
+// Returns the models to train by --committee and --output_dir. Before data are read, INVALID_ARGUMENT if a directory
+// holds a run that may not be replaced, cannot be written, or is in use by another process.
 absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options);
 
+// What RunTask needs to know about a task.
 struct TaskRun {
   Task* task = nullptr;
-  std::string cost_unit;                       // of Task::ExampleCost: "atoms"
+  std::string cost_unit;                       // unit of Task::ExampleCost: "atoms"
   std::string example_unit;                    // "structures"
-  std::function<absl::Status()> write_beside;  // after training, also where that was interrupted; may be empty
+  std::function<absl::Status()> write_beside;  // called after training, even if interrupted; may be empty
 };
 
-// Trains with progress and pictures as the flags say, then says what came of it and prints the errors of the best. Of
-// several processes rank 0 alone does all but train.
+// Trains with progress and plots as the flags request, prints the outcome, and prints the errors of the best model. If
+// several processes train, rank 0 alone does everything but training.
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata);
 

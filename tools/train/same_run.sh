@@ -1,5 +1,5 @@
-# Sourced by the tests of several processes, after tools/common/tool_test.sh: are two runs one?
-# same A B: all numbers of two logs but the times agree to 1e-8, relative; and rank 0 alone has said something.
+# Compares two runs; sourced by the tests of several processes, after tools/common/tool_test.sh.
+# same A B: all numbers of two logs except times agree to 1e-8, relative, and only rank 0 has printed anything.
 same() {
   python3 - "$1" "$2" << 'PYTHON' || fail "$2 is another run than $1"
 import sys

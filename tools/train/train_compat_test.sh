@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Files of every released version open, and their runs go on to where that version itself took them (testdata/compat).
+# Files of every released version can be read, and resumed runs arrive where that version arrived (testdata/compat).
 set -uo pipefail
 train=$PWD/tools/train/train
 evaluate=$PWD/tools/evaluate/evaluate
@@ -8,7 +8,7 @@ cp -rL testdata/compat "$TEST_TMPDIR/compat"
 chmod -R u+w "$TEST_TMPDIR/compat"
 cd "$TEST_TMPDIR/compat" || exit 1
 
-# Two logs but for their times: numbers to 1e-4, as other processors round otherwise.
+# Compares two logs without their times: numbers agree to 1e-4, because other processors round differently.
 same_logs() {
   python3 - "$@" << 'PYTHON'
 import sys
@@ -26,7 +26,7 @@ for run in */*/run; do
   flags=$(cat "${name#*/}/flags")
   for word in $flags; do [[ $word != *.safetensors ]] || data=$word; done
   "$evaluate" "${name#*/}/run/best.safetensors" "$data" > stdout 2> log || fail "$name: evaluate: $(cat log)"
-  # As a new run from its model, and as the same run.
+  # Start a new run from its model, then resume the run itself.
   "$train" --init_from="${name#*/}/run/last.safetensors" --max_epochs=1 --plot=false --output_dir=tuned "$data" > stdout 2> log ||
     fail "$name: init_from: $(cat log)"
   $train $flags --plot=false --resume --output_dir="${name#*/}/run" > stdout 2> log || fail "$name: resume: $(cat log)"

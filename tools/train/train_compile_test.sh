@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --compile_preset: the default's bits or a plan that is kept, resumed with its bits, and refused where it has no effect.
+# --compile_preset gives the default's bits, or a stored plan that runs resume bit by bit; in vain it is refused.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -12,7 +12,7 @@ $featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "f
 short="--hidden=8,8 --max_epochs=4 --batch_size=16 --seed=3"
 $train $short --output_dir=a f.safetensors > /dev/null 2> log || fail "plain run: $(cat log)"
 
-# The memory is taken earlier, the bits are the same; with forces, too.
+# Memory is allocated earlier, and the bits are the same, with forces too.
 $train $short --compile_preset=reduce-overhead --output_dir=b f.safetensors > /dev/null 2> log || fail "reduce-overhead: $(cat log)"
 $diff a/last.safetensors b/last.safetensors || fail "reduce-overhead gives other bits"
 forces="--hidden=8,8 --max_epochs=2 --force_weight=0.1 --force_fraction=0.2 --seed=3"
@@ -20,7 +20,7 @@ $train $forces --output_dir=fa f.safetensors > /dev/null 2> log || fail "forces:
 $train $forces --compile_preset=reduce-overhead --output_dir=fb f.safetensors > /dev/null 2> log || fail "forces, reduce-overhead: $(cat log)"
 $diff fa/last.safetensors fb/last.safetensors || fail "with forces reduce-overhead gives other bits"
 
-# What was found is said, kept, and found again; a resumed run has its bits although the cache is gone.
+# The plan is printed, stored and found again; a resumed run has the same bits even if the cache is gone.
 tuned="--compile_preset=max-autotune --compile_cache_dir=cache/rutile"
 $train $short $tuned --output_dir=c f.safetensors > /dev/null 2> log || fail "max-autotune: $(cat log)"
 grep -q 'max-autotune: ' log || fail "nothing is said of the plan: $(cat log)"

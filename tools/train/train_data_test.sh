@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Where train's data come from and in which batches: preloaded files, sets of shards, batches of like sizes. Each changes
-# the numbers only where its rule says so.
+# Sources of training data and the making of batches: preloaded files, sets of shards, batches of similar sizes. The
+# numbers of a run change only where documented.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -17,7 +17,7 @@ forces="--hidden=6 --max_epochs=2 --force_weight=0.1"
 $train $energies --output_dir=e f.safetensors > /dev/null 2>&1 || fail "energies"
 $train $forces --output_dir=n n.safetensors > /dev/null 2>&1 || fail "forces"
 
-# Preloaded: the same bits. Copies in shared memory are used again, and replaced when the file has changed.
+# Preloading gives the same bits. Copies in shared memory are reused, and replaced when the file has changed.
 shm=/dev/shm/rutile-$(id -u)
 ways=ram
 if [ -w /dev/shm ]; then
@@ -43,7 +43,7 @@ if [ "$ways" != ram ]; then
   new_copies | while read -r copy; do rm "$shm/$copy"; done
   [ -s before ] || rmdir "$shm"
 fi
-# Kept neighbors, too; and structures have nothing that could be preloaded.
+# Cached neighbors can be preloaded, too; structures have nothing to preload.
 structures="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 $tio2"
 $train $forces --cache_dir=kept --output_dir=k $structures > /dev/null 2>&1 || fail "cache_dir"
 $train $forces --cache_dir=kept --preload=ram --output_dir=k-ram $structures > /dev/null 2> log || fail "kept: $(cat log)"
@@ -56,7 +56,7 @@ if truncate -s 8T huge.safetensors 2> /dev/null; then
 fi
 rm huge.safetensors
 
-# What files are warned of comes in their order, whichever is read first, and a few stand for many.
+# Warnings about files come in the order of the files, whichever is read first, and a few stand for many.
 mkdir two
 for k in $(seq 7); do
   awk -v k="$k" 'BEGIN {for (i = 0; i < (k == 1 ? 3000 : 2); ++i) print "2\nenergy=-" k " REF_energy=-9\nO 0 0 0\nO 0 0 " 1 + i / 4000}' > two/$k.xyz
@@ -67,7 +67,7 @@ for threads in 1 2; do
     fail "two energies with $threads threads: $(cat log)"
   grep -q 'there is more of this kind' log || fail "many files: $(cat log)"
 done
-# The same examples twice would train and validate.
+# The same examples given twice would both train and validate.
 ln -s f.safetensors f-link.safetensors
 cp f.safetensors f-copy.safetensors
 expect_error 1 'f.safetensors is given twice: what is trained on would also be validated; give it once' $train --output_dir=h f.safetensors f.safetensors
@@ -77,7 +77,7 @@ $train --hidden=4 --max_epochs=1 --output_dir=copied f-copy.safetensors f.safete
 grep -q 'warning: f-copy.safetensors and f.safetensors have the same content' log || fail "a copy: $(cat log)"
 rm f-link.safetensors f-copy.safetensors
 
-# Shards are one set, whole and in order, by whatever they are found; a missing one is named.
+# Shards form one set, complete and in order, however they are named; a missing one is reported.
 mkdir shards
 for i in 1 2 3; do
   $featurize --species=Ti,O --shard=$i/3 --output=shards/f.safetensors "$tio2" 2> /dev/null || fail "shard $i"
@@ -101,7 +101,7 @@ $train $energies --output_dir=s-list list:list > /dev/null 2> log || fail "liste
 cp second.safetensors shards/f-00002-of-00002.safetensors
 expect_error 1 'two sets with one name' $train --output_dir=h shards
 
-# Batches of like sizes: another run than without, the same for any threads and workers, and when it is resumed.
+# Bucketed batches make a different run, which is the same for any threads and workers, and when resumed.
 bucket="$energies --bucket_by_size --bucket_window=5"
 $train $bucket --output_dir=b f.safetensors > /dev/null 2> log || fail "buckets: $(cat log)"
 grep -q '"bucket_window": 5' b/config.json || fail "bucket_window is not in config.json"
@@ -121,7 +121,7 @@ expect_error 1 'bucket_window=0: expected 1' $train --bucket_by_size --bucket_wi
 expect_error 1 'shuffle off' $train --bucket_by_size --noshuffle --output_dir=h f.safetensors
 expect_error 1 'lbfgs' $train --bucket_by_size --optimizer=lbfgs --output_dir=h f.safetensors
 
-# Weight 0 is as if the structure was not there, to the bit: atomic energies, scales and all that follows.
+# A structure of weight 0 changes no bit: not atomic energies, scales or anything computed from them.
 head -n 800 "$tio2" > some.xyz
 head -n "$(($(grep -n Lattice some.xyz | tail -n 1 | cut -d : -f 1) - 2))" some.xyz > whole.xyz
 count=$(grep -c Lattice whole.xyz)
@@ -145,7 +145,7 @@ done
 for type in anatase rutile columbite fluorite; do printf '%s=0,' $type; done > weights
 expect_error 1 'every training structure has weight 0' $train $small --output_dir=h --config_weights="$(cat weights)bad=1" \
   --validation_frames=<(seq "$count" "$count") with.xyz
-# Weight 1: it is told of, and by name; also among the errors, however large it is.
+# An outlier of weight 1 is reported by name, and is included in the errors, however large it is.
 $train $small --output_dir=warned with.xyz > /dev/null 2> log || fail "an outlier: $(cat log)"
 grep "warning: with.xyz#$count: its energy, 1000.0000 eV, is 1[0-9][0-9].[0-9] eV per atom above the" log |
   grep -q "1 of $((count - 2)) structures are off by more than 20, half of them by more than" || fail "an outlier: $(cat log)"
@@ -157,7 +157,7 @@ grep '^validation' long.tsv | grep -q '[0-9]e+10[0-9]' || fail "a long error: $(
 (cat whole.xyz && bad_frame 1e14) > far.xyz
 $train $small --output_dir=far far.xyz > /dev/null 2> log || fail "far: $(cat log)"
 grep -q 'Ti [-0-9.]*e+[0-9]* eV' log || fail "a long atomic energy: $(cat log)"
-# Energies that atomic energies fit exactly say nothing more, and rounding is not scaled up.
+# If atomic energies fit the energies exactly, only rounding is left to learn, and it is not scaled up.
 for _ in 1 2 3 4 5 6; do head -n $(($(head -n 1 whole.xyz) + 2)) whole.xyz; done > one.xyz
 $train $small --force_weight=0.1 --output_dir=one one.xyz > /dev/null 2> log || fail "one structure: $(cat log)"
 grep -q 'energies per atom of the 3 training structures, less fitted atomic energies, are equal but for rounding' log || fail "one structure: $(cat log)"
@@ -165,7 +165,7 @@ $train $small --atomic_energies=Ti=-5,O=-5 --output_dir=one --overwrite one.xyz 
 grep -q 'structures, less atomic energies, are equal but for rounding' log || fail "one structure, given: $(cat log)"
 $train $small --noenergy_scaling --output_dir=one --overwrite one.xyz > /dev/null 2> log || fail "not scaled: $(cat log)"
 grep -q 'equal but for rounding' log && fail "warned of what was not asked for: $(cat log)"
-# What no loss can hold is an error of the data, not of the program.
+# An energy too large for the loss is reported as an error of the data, not as a bug.
 (cat whole.xyz && bad_frame 1e20) > huge.xyz
 expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" $train $small --output_dir=h huge.xyz
 expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV" $train $small --force_weight=0.1 --output_dir=h huge.xyz

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# train on forces and stresses: every kind of input and every cache gives the same run; sampling, committees, saved
-# predictions, and one clear line for what has no effect or cannot be.
+# train on forces and stresses: every kind of input and every cache gives the same run. Also sampling, committees, saved
+# predictions, and one clear line for options that have no effect or are impossible.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -47,11 +47,11 @@ same features $force f.safetensors
 same both $force f.safetensors n.safetensors
 same little $force $descriptor --cache_max_bytes=1000 "$tio2"
 grep -q 'each epoch' little.log || fail "not said that nothing fits: $(cat little.log)"
-# Standard input is looked at, then read as what it is.
+# Standard input is inspected first, then read according to its kind.
 same pipe $force $descriptor - < "$tio2"
 same pipe_neighbors $force - < n.safetensors
 
-# So they do with several angular cutoffs.
+# The same holds for several angular cutoffs.
 near="--species=Ti,O --rad_cutoff=4 --rad_order=5 --ang_cutoff=3,2.2 --ang_order=3,2"
 $cache $near --output=near.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors $near"
 run ref $force $near "$tio2"
@@ -61,7 +61,7 @@ same near_anew $force --cache_geometry=false near.safetensors
 same near_triplets $force --angular=triplets near.safetensors
 same near_listed $force $near --angular=triplets --cache_triplets "$tio2"
 
-# Energies alone: from raw structures, kept or not, and from features.
+# Energies alone can be learned from raw structures, with and without caching, and from features.
 run ref $descriptor "$tio2"
 same energies_off $descriptor --cached_features=false "$tio2"
 same energies_neighbors n.safetensors
@@ -69,7 +69,7 @@ same energies_features f.safetensors
 same energies_workers --num_workers=2 f.safetensors
 grep -q 'num_workers=0' energies_workers.log || fail "nothing said of workers: $(cat energies_workers.log)"
 
-# What else can be asked for.
+# Other options.
 for flags in "--force_weight=0.5 --loss=mse" "--force_weight=0.1 --loss=huber --huber_delta_force=0.3" "--force_weight=1" \
   "--force_weight=3 --energy_weight=1" "--stress_weight=5" "--force_weight=0.1 --stress_weight=5 --precision=fp32" \
   "$force --force_sampling=fixed" "$force --force_sample_unit=atom --force_min_structures_per_epoch=40" \
@@ -80,8 +80,8 @@ done
 run filtered --max_forces=5 n.safetensors
 grep -q 'are left out by --max_energy and --max_forces' filtered.log || fail "filter: $(cat filtered.log)"
 
-# Small displacements, as of phonons, leave fp32 few digits of some features: that is said, and is not taken for a wrong
-# kernel. Of equal structures nothing varies but rounding, which no network sees.
+# Small displacements, as of phonons, leave few digits of some features in fp32: this is reported, and not taken for a
+# wrong kernel. Equal structures vary by rounding only, which networks do not see.
 rutile() {
   awk -v step="$1" 'BEGIN { for (k = -5; k <= 5; ++k) {
     printf "6\nLattice=\"4.6 0 0 0 4.6 0 0 0 2.96\" Properties=species:S:1:pos:R:3:forces:R:3 energy=%.6f\n", -50 + 1e-3 * k * k
@@ -98,7 +98,7 @@ for element in Ti O; do
   grep -q "30 of 30 features do not vary over the training atoms of $element and are ignored" equal.log || fail "noise: $(cat equal.log)"
 done
 
-# Sampled forces are a function of seed and epoch: a resumed run is the run that was not interrupted.
+# Sampled forces are a function of seed and epoch, so a resumed run equals the uninterrupted one.
 run whole $force n.safetensors
 run part $force --max_epochs=2 n.safetensors
 $train --hidden=6 --max_epochs=3 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force n.safetensors \
@@ -111,7 +111,7 @@ for changed in '--loss=mse:loss is "mse", but the run to resume has "rmse"' \
   grep -qF "${changed#*:}" log || fail "${changed%%:*}: $(cat log)"
 done
 
-# A committee: whole runs with their own seeds, the first of which is the run alone.
+# A committee consists of whole runs with their own seeds, the first of which equals a run without a committee.
 run team --committee=2 --save_energies --save_forces n.safetensors
 [ "$(cut -f 1 team.tsv | sort -u | tr '\n' ' ')" = "member member-00 member-01 " ] || fail "committee: $(cat team.tsv)"
 run alone --save_energies n.safetensors
@@ -173,7 +173,7 @@ refuse 'committee' --committee=0 n.safetensors
 refuse 'no structure is left' $descriptor --max_forces=0 --max_energy=-1000 "$tio2"
 expect_error 1 'holds a run' $train --committee=2 --output_dir=team n.safetensors
 
-# What other kind of run a directory holds is refused, and replaced where that is asked for.
+# Another kind of run in the directory is refused, and replaced if requested.
 mkdir -p less && cp -r team/member-01 less/member-02
 expect_error 1 'less/member-02 is left from a larger committee than --committee=2: give --overwrite' $train --committee=2 --output_dir=less n.safetensors
 expect_error 1 'less/member-02 is of a committee' $train --output_dir=less n.safetensors

@@ -52,7 +52,7 @@ namespace {
 constexpr char kTriples[] = "kg.triples";
 constexpr char kKnown[] = "kg.known";
 
-// Of standard input, too, which whoever reads it then finds as it was.
+// Peeks at a file. Standard input is buffered, so that it can be read again from its beginning.
 absl::StatusOr<TensorFile> Look(const std::string& path) {
   if (path != "-") return LookIntoTensorFile(path);
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
@@ -62,7 +62,7 @@ absl::StatusOr<TensorFile> Look(const std::string& path) {
   return ParseTensorFile(contents.path(), contents.data(), contents.owner(), options);
 }
 
-// "kg.triples"; "" for what is no file of ours.
+// Returns the kind, like "kg.triples"; "" for a file that is not ours.
 std::string KindOf(const std::string& path) {
   if (path != "-" && !LooksLikeTensorFile(path)) return "";
   const absl::StatusOr<TensorFile> file = Look(path);
@@ -123,7 +123,7 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
   }
 }
 
-// The kernel is checked in the parameters' own type: rounded factors would hide mistakes, and they move activations
+// Runs the gradient check in the parameters' own type: rounded factors would hide mistakes, and they move activations
 // across the kinks of relu.
 absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int num_threads,
                                   const TrainerOptions& options) {
@@ -133,7 +133,7 @@ absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int
   return absl::IsFailedPrecondition(status) ? absl::InvalidArgumentError(status.message()) : status;
 }
 
-// Threads take longer to wake than they save where products are small.
+// Below this, waking threads takes longer than they save.
 constexpr double kFlopsWorthThreads = 2e9;  // of a step
 
 KgeShape ShapeOf(const KgeOptions& model, const KnowledgeGraph& graph) {
@@ -144,11 +144,11 @@ int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t bat
   if (FlagGiven("threads")) return ThreadsFromFlags();
   const KgeShape shape = ShapeOf(model, graph);
   const double width = static_cast<double>(graph.num_entities() + (shape.is_conve() ? shape.num_features() : 0));
-  const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward and twice backward
+  const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward, and twice backward
   return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
 }
 
-// What several processes make of the run, for the user and for a run that is resumed.
+// Records how several processes share the run, for the user and for a resumed run.
 void DescribeProcesses(const KgeOptions& model, bool synchronize, TrainerOptions* options,
                        std::vector<std::string>* messages) {
   if (options->communicator == nullptr || options->shard_model) return;
@@ -204,7 +204,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   settings.Resolve("strategy", alone ? "single" : options.shard_model ? "tensor_parallel" : "ddp", "run");
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
-  // Norms of the reference see one process's batch.
+  // The check needs full precision and one process, because the reference sees one process's batch norms alone.
   if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient) {
     RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, options));
     options.check_gradient = false;

@@ -1,4 +1,4 @@
-// train of triples: embeddings of a knowledge graph.
+// Trains embeddings of a knowledge graph: train on triples.
 
 #ifndef RUTILE_TOOLS_TRAIN_TRAIN_KGE_H_
 #define RUTILE_TOOLS_TRAIN_TRAIN_KGE_H_
@@ -11,11 +11,11 @@
 
 namespace rutile {
 
-// Whether the first of the inputs is a file of triples or of known tails. False for what cannot be read: whoever reads
-// it then says why.
+// True if the first input is a file of triples or of known tails. False for a file that cannot be read; the code that
+// reads it later reports the reason.
 bool HoldsTriples(const std::vector<std::string>& inputs);
 
-// inputs: the run's arguments, expanded: a file of kind kg.triples/1, and perhaps its kg.known/1.
+// Trains on `inputs`, the run's expanded arguments: a file of kind kg.triples/1, and optionally its kg.known/1.
 absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs);
 
 }  // namespace rutile

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several processes that train one model of a knowledge graph: norms over all, gradients in parts, models in parts.
+# Several processes train one model of a knowledge graph: synchronized norms, gradients in buckets, sharded models.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -9,7 +9,7 @@ diff=$PWD/lib/tensorfile/diff
 cd "$TEST_TMPDIR" || exit 1
 unset RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS
 
-# Batch norms that see the batch of all: the run is that of one process; the last batch has an example for one alone.
+# With batch norms over the whole batch the run equals that of one process; the last batch has only one example.
 awk 'BEGIN {for (k = 0; k < 49; ++k) print "e" k "\tnext\te" (k + 1) % 49 > "kg.txt"; for (k = 0; k < 8; ++k) print "e" k "\tfar\te" k + 9 > "kv.txt"}'
 (cat kg.txt; head -n 1 kv.txt) > kt.txt
 $featurize --inverse_relations=false --train=kt.txt --valid=kv.txt --output=kg.safetensors 2> log || fail "triples: $(cat log)"
@@ -18,13 +18,13 @@ for n in 1 2; do
   sync=$([ $n = 1 ] || echo "--num_processes=$n --sync_batchnorm")
   # shellcheck disable=SC2086
   $train $kge $sync --output_dir=kge$n kg.safetensors > kge$n.out 2> kge$n.err && continue
-  # A LibTorch of the user's own (docs/libtorch.md): refused with the reason, and there is nothing more to test.
+  # With the user's own LibTorch (docs/libtorch.md) this is refused with the reason; nothing is left to test.
   [ $n = 2 ] && grep -q "its LibTorch came without Gloo's headers" kge2.err && { finish; exit; }
   fail "embeddings with $n processes: $(cat kge$n.err)"
 done
 same kge1 kge2
-# A gradient that is added up in parts, from the last batch of a window on, while the rest of it is computed: accumulated
-# and clipped, groups in turns, with processes that have nothing in a batch; twice the same bits.
+# The gradient is summed in buckets while the rest of it is computed: accumulated and clipped, with groups in turns,
+# and with processes that have no example of a batch. Two runs give the same bits.
 large="--batch_size=7 --kge_loss=1-of-N --precision=fp64 --max_epochs=3 --seed=2 --threads=1 --accumulate_grad_batches=2 --gradient_clip_val=0.01"
 conve="--embedding_dim=196 --embedding_height=14 --embedding_width=14 --output_channels=4 --parameter_groups=fc.*;entity.* --alternate_groups=3"
 distmult="--kge_model=distmult --embedding_dim=1000"
@@ -39,8 +39,8 @@ for model in conve distmult; do
   same ${model}1 ${model}4
   $diff ${model}4/last.safetensors ${model}again/last.safetensors || fail "four processes of $model do not give the same bits twice"
 done
-# A model in parts: of six processes each has less than a channel, and two have no relation. A run can be resumed with
-# the data in parts instead, and in one process.
+# The model is sharded: each of six processes has less than a channel, and two have no relation. The run can be resumed
+# with data parallelism instead, and in one process.
 parts=${large/--batch_size=7/--batch_size=6}
 for model in conve complex; do
   own=$([ $model = conve ] && echo "${conve%--parameter_groups*}--ema" || echo "--kge_model=complex --embedding_dim=24 --kge_loss=KvsAll")
@@ -67,7 +67,7 @@ for model in conve complex; do
   same parts${model}1 parts${model}6
 done
 expect_error 1 'needs several processes' "$train" --strategy=tensor_parallel kg.safetensors
-# refuses MESSAGE FLAG...: both processes say it.
+# refuses MESSAGE FLAG...: both processes print the message.
 refuses() {
   "$train" --strategy=tensor_parallel --num_processes=2 --output_dir=z "${@:2}" kg.safetensors > log 2>&1 && fail "taken: ${*:2}"
   [ "$(grep -c -e "$1" log)" = 2 ] || fail "not refused for '$1': $(cat log)"
@@ -76,7 +76,7 @@ refuses 'sync_batchnorm has no effect with --strategy=tensor_parallel' --sync_ba
 refuses 'does not go with parameter groups' --parameter_groups='entity.*:optimizer=sgd'
 refuses 'compile_mode is none' --compile_mode=none
 expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
-# Norms that see other shares than before make another run; synchronized, the number of processes may change.
+# Norms over other shares make a different run; if they are synchronized, the number of processes may change.
 # shellcheck disable=SC2086
 $train $kge --strategy=ddp --num_processes=2 --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log
 grep -q 'sync_batchnorm is "false with 2 processes", but the run to resume has not set' log || fail "other norms: $(cat log)"

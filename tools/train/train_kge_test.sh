@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train on triples: a family whose grandparents and siblings follow from its parents, in all models; resume, bad input.
+# train on triples of families, where grandparents and siblings follow from parents: all models, resuming, bad input.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -47,7 +47,7 @@ at_least "$(metric test mrr metrics)" 0.7 || fail "MRR of the test: $(cat metric
 best=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR > 1 && $c > m {m = $c} END {printf "%.4f", m}' a/log.tsv)
 [ "$(metric validation mrr metrics)" = "$best" ] || fail "best is $(metric validation mrr metrics), highest is $best"
 
-# Five epochs, then resumed to twelve: the bits of the run that was not interrupted. So with what has a state of its own.
+# Five epochs, then resumed to twelve, give the bits of the uninterrupted run; also with parts that have memory.
 rm -r a
 $train $small --max_epochs=12 --output_dir=a t.safetensors > /dev/null 2> log || fail "defaults: $(cat log)"
 grep -q '"batch_size": 128' a/config.json && grep -q '"kge_loss": "1-N"' a/config.json || fail "config.json"
@@ -62,13 +62,13 @@ $train $state --max_epochs=6 --lr_period=6 --output_dir=d --resume t.safetensors
 $diff c/last.safetensors d/last.safetensors || fail "a resumed run with states differs"
 $train $small --max_epochs=12 --output_dropout=0.1 --output_dir=b --resume t.safetensors > /dev/null 2> log && fail "other options"
 grep -q 'output_dropout is "0.1", but the run to resume has "0.3"' log || fail "resumed with other options: $(cat log)"
-# The run made again by its own flags; known tails from a file are those that are found.
+# The recorded flags repeat the run; known tails from a file equal those computed.
 $train --flagfile=c/flags.txt --output_dir=e > /dev/null 2> log || fail "flagfile: $(cat log)"
 $diff c/last.safetensors e/last.safetensors || fail "the run made again differs"
 $cache --output=k.safetensors t.safetensors 2> log || fail "cache-neighbors: $(cat log)"
 $train $state --max_epochs=6 --lr_period=6 --output_dir=f t.safetensors k.safetensors > /dev/null 2> log || fail "known: $(cat log)"
 $diff c/last.safetensors f/last.safetensors || fail "known tails from a file make a difference"
-# Through a pipe, alone and beside a file; the name of the other is not asked for.
+# Triples come through a pipe, alone and beside a file, whose role need not be named.
 cat t.safetensors | $train $state --max_epochs=6 --lr_period=6 --output_dir=p - > metrics 2> log || fail "pipe: $(cat log)"
 $diff c/last.safetensors p/last.safetensors || fail "triples from a pipe make a difference"
 $train $state --max_epochs=6 --lr_period=6 --output_dir=p --overwrite - k.safetensors < t.safetensors > /dev/null 2> log || fail "stream: $(cat log)"
@@ -93,19 +93,19 @@ for flags in "--optimizer=adagrad --learning_rate=0.1 --gradient_clip_val=1" "--
   rm -rf g
   $train $small --max_epochs=3 --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
 done
-# Batches of few queries do not ask for all relations: their rows wait, and do not go on moving.
+# Batches of few queries do not contain all relations; rows of the others do not move with --lazy_rows.
 for flags in "" --lazy_rows; do
   $train $small --batch_size=2 --max_steps=20 --overwrite --output_dir="rows$flags" $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
 done
 cmp -s rows/last.safetensors rows--lazy_rows/last.safetensors && fail "lazy rows move as all others do"
 $train $small --batch_size=2 --max_steps=40 --resume --output_dir=rows--lazy_rows t.safetensors > /dev/null 2> log && fail "resumed without lazy rows"
 grep -q 'lazy_rows is not set, but the run to resume has true' log || fail "resumed without lazy rows: $(cat log)"
-# In the kernel, where the processor has it.
+# bf16 runs in the kernel if the processor has it.
 if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
   $train $small --max_epochs=3 --overwrite --precision=bf16-mixed --output_dir=g t.safetensors > /dev/null 2> log || fail "bf16: $(cat log)"
   grep -q 'compile_mode=none' log && fail "bf16 leaves the kernel: $(cat log)"
   $train $small --max_epochs=3 --overwrite --output_dir=h t.safetensors > /dev/null 2>&1
-  # The same to the third digit, but not the same bits.
+  # The loss is the same to the third digit, but not to the last bit.
   awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-3 * a && b - a < 1e-3 * a)}' || fail "bf16: loss $(loss_of g), in fp32 $(loss_of h)"
   $train $small --resume --output_dir=g t.safetensors > /dev/null 2> log && fail "resumed in fp32"
   grep -q 'precision is "fp32", but the run to resume has "bf16-mixed"' log || fail "resumed in fp32: $(cat log)"
@@ -122,13 +122,13 @@ else
 fi
 expect_error 1 'medium is called --precision=bf16-mixed' $train $small --float32_matmul_precision=medium --output_dir=i t.safetensors
 expect_error 1 'has no effect in fp64' $train $small --float32_matmul_precision=high --precision=fp64 --output_dir=i t.safetensors
-# Without inverses tails alone are ranked; without validation triples the training loss decides.
+# Without inverses only tails are ranked; without validation triples the training loss decides.
 $featurize --train=train.txt --test=test.txt --inverse_relations=false --output=plain.safetensors 2> /dev/null || fail "plain"
 $train $small --max_epochs=2 --overwrite --output_dir=g plain.safetensors > metrics 2> log || fail "plain: $(cat log)"
 [ "$(awk -F'\t' 'NR == 2 {print $1, $2}' metrics)" = "test $(wc -l < test.txt)" ] || fail "tails alone: $(cat metrics)"
 grep -q 'no validation triples' log || fail "no word of the missing set: $(cat log)"
 
-# What the defaults of a variant are; two of dimension, height and width give the third.
+# Defaults depend on the variant; two of dimension, height and width determine the third.
 config() { grep -o "\"$2\": \"[^\"]*\"" "$1/config.json" | head -n 1 | cut -d '"' -f 4; }
 $train --threads=1 --conve_variant=tiepin --output_channels=2 --max_steps=1 --overwrite --output_dir=g t.safetensors > /dev/null 2> log || fail "tiepin: $(cat log)"
 for pair in embedding_height:10 embedding_width:20 kge_loss:1-of-N label_smoothing_form:standard label_smoothing:0.1; do
@@ -141,7 +141,7 @@ $train --threads=1 --embedding_dim=24 --embedding_height=6 --max_steps=1 --overw
 expect_error 1 'what fits: 1 x 30' $train --embedding_dim=30 --embedding_height=8 --output_dir=z t.safetensors
 expect_error 1 'larger than the image' $train --kernel_height=41 --output_dir=z t.safetensors
 expect_error 1 'hidden has no effect on triples' $train --hidden=8 --output_dir=z t.safetensors
-# From a model: sizes are its own, rows go by name, and a graph that has grown begins with what was learned.
+# Start from a model: sizes come from it, rows are matched by name, and a larger graph starts with what was learned.
 $train --init_from=a/best.safetensors --learning_rate=1e-30 --max_epochs=1 --threads=1 --output_dir=tuned t.safetensors > /dev/null 2> log ||
   fail "init_from: $(cat log)"
 entities=$(cut -f 1,3 train.txt valid.txt test.txt | tr '\t' '\n' | sort -u | wc -l)

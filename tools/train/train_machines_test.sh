@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Four processes on two machines: network namespaces with addresses, host names and /etc/hosts of their own. Each machine
-# knows its own name as 127.0.1.1, as Debian installs it. Skipped where a user may not make namespaces.
+# Runs four processes on two machines: network namespaces with addresses, host names and /etc/hosts of their own. Each
+# machine maps its own name to 127.0.1.1, as Debian does. Skipped if users cannot create namespaces.
 set -uo pipefail
 if [ "${1-}" != inside ]; then
   inside=(unshare --user --map-root-user --net --uts --mount --pid --mount-proc --fork --kill-child)
@@ -19,7 +19,7 @@ cd "$TEST_TMPDIR" || exit 1
 unset RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS
 options="--species=Ti,O --rad_cutoff=4 --hidden=6 --precision=fp64 --seed=5 --max_epochs=2"
 
-# This is node1; node2 has its namespaces from a process that does nothing else.
+# This shell is node1; node2 gets its namespaces from a process that only sleeps.
 hostname node1
 mkfifo ready
 unshare --net --uts --mount sh -c 'hostname node2; echo > ready; exec sleep 600' &
@@ -34,7 +34,7 @@ for node in 1 2; do
   on $node ip link set lo up
   on $node ip link set eth0 up
 done
-# addresses PREFIX: of both, and who they are.
+# addresses PREFIX: sets the addresses and names of both machines.
 addresses() {
   local node
   for node in 1 2; do
@@ -43,7 +43,7 @@ addresses() {
     on $node ip address add "$1.$node/24" dev eth0
   done
 }
-# together NAME VARIABLE=VALUE...: four processes; @RANK stands for the rank of each.
+# together NAME VARIABLE=VALUE...: runs four processes; @RANK stands for the rank of each.
 together() {
   local rank name=$1 status=0 pids=() of=("${@:2}")
   for rank in 3 2 1 0; do
@@ -67,7 +67,7 @@ if ! $train $options --num_processes=4 --output_dir=four set.extxyz > four.out 2
   fail "four processes: $(cat four.err)"
 fi
 same one four
-# Gloo lets the higher of two addresses connect: 127.0.1.1 is above the first and below the second.
+# Gloo connects from the higher of two addresses: 127.0.1.1 is above the first and below the second.
 for prefix in 10.9.9 192.168.9; do
   addresses $prefix
   together "torchrun-$prefix" RANK=@RANK WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 MASTER_ADDR=node1

@@ -1,4 +1,4 @@
-// train: data in, a model out. The kind of the data says which.
+// The train tool: fits a model to data. The kind of the data selects the kind of model.
 
 #include <string>
 #include <vector>

@@ -28,7 +28,7 @@ bool LogsTable(const TrainerOptions& options) {
   return std::find(formats.begin(), formats.end(), LogFormat::kTsv) != formats.end();
 }
 
-// Whether there was something to draw.
+// Draws the picture. Returns false if there is nothing to draw.
 absl::StatusOr<bool> Draw(const RunDirectory& directory, std::optional<double> best_epoch) {
   if (!FileExists(directory.log())) return false;
   ASSIGN_OR_RETURN(const TrainingLog log, ReadTrainingLog(directory.log()));
@@ -68,7 +68,7 @@ void TrainPlot::OnEpoch(const EpochReport& report) {
   if (thread_.joinable()) thread_.join();  // it is done
   drawing_ = true;
   thread_ = std::thread([this, best = best_epoch_] {
-    // Whatever is wrong is still wrong at the end, and said then.
+    // An error that persists is reported at the end.
     Draw(directory_, best).status().IgnoreError();
     drawing_ = false;
   });

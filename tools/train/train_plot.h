@@ -1,4 +1,4 @@
-// The learning curve of a run as a picture, drawn beside training.
+// Draws the learning curve of a run, beside training.
 
 #ifndef RUTILE_TOOLS_TRAIN_TRAIN_PLOT_H_
 #define RUTILE_TOOLS_TRAIN_TRAIN_PLOT_H_
@@ -15,23 +15,23 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT: --plot_every below 0 or without a plot; --plot or --plot_every without the log that is drawn.
+// INVALID_ARGUMENT: --plot_every below 0 or without a plot; --plot or --plot_every without a log to draw.
 absl::Status CheckPlotFlags(const TrainerOptions& options);
 
-// By --plot and --plot_every, DIRECTORY/learning-curve.svg from its log.tsv.
+// Draws DIRECTORY/learning-curve.svg from log.tsv, as --plot and --plot_every request.
 class TrainPlot {
  public:
   TrainPlot(const RunDirectory& directory, const TrainerOptions& options);
-  ~TrainPlot();  // waits for a picture that is being drawn
+  ~TrainPlot();  // waits for a picture being drawn
   TrainPlot(const TrainPlot&) = delete;
   TrainPlot& operator=(const TrainPlot&) = delete;
 
-  // After an epoch: a thread reads the log and runs gnuplot, while training goes on. An epoch that is over before the
-  // last picture is drawn has none.
+  // Must be called after an epoch. A thread reads the log and runs gnuplot while training goes on. If the previous
+  // picture is still being drawn, this epoch is skipped.
   void OnEpoch(const EpochReport& report);
 
-  // At the end of the run, the last picture; whether there is one. best_epoch: marked. What went wrong is a warning:
-  // no run fails for its picture.
+  // Draws the last picture of the run and returns true if there is one. best_epoch: marked in it. Errors are only
+  // warnings: no run fails for its picture.
   bool Finish(int64_t best_epoch);
 
  private:

@@ -43,7 +43,7 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
       const SplitOptions options,
       SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); }));
   ASSIGN_OR_RETURN(Split split, SplitExamples(data.num_structures(), options));
-  // Structures without an energy cannot be learned from or compared with.
+  // Structures without an energy can be neither learned from nor compared with.
   size_t removed = 0;
   for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
     const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return !data.has_energy(s); });
@@ -52,7 +52,7 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
   }
   if (split.train.empty()) return absl::InvalidArgumentError("no training structure has an energy");
   if (removed > 0) PrintWarning(absl::StrCat(removed, " structures have no energy and are left out"));
-  // Nothing is learned from what weighs nothing: not a place in a batch, nor a say in how batches are drawn.
+  // Structures of weight 0 contribute nothing: they get no place in batches and no share in sampling.
   const auto end =
       std::remove_if(split.train.begin(), split.train.end(), [&](int64_t s) { return data.weight(s) == 0; });
   const auto weightless = split.train.end() - end;
@@ -64,9 +64,10 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
   return split;
 }
 
-// Of the step of an energy; 0: all. Threads take longer to wake than they save where products are small.
+// Minimum work per step for threads; below it, waking threads takes longer than they save.
 constexpr double kFlopsWorthThreads = 2e7;  // of a step
 
+// Returns the number of threads for a step; 0: all.
 int StepThreads(const AtomicData& data, const AtomisticTaskOptions& task, const Split& split, int64_t batch_size) {
   if (FlagGiven("threads") || !LearnsFromKeptFeatures(data, task)) return 0;
   double atoms = 0;
@@ -78,7 +79,7 @@ int StepThreads(const AtomicData& data, const AtomisticTaskOptions& task, const 
     weights += static_cast<double>(inputs) * width;
     inputs = width;
   }
-  return 6 * atoms * weights < kFlopsWorthThreads ? 1 : 0;  // forward and twice backward
+  return 6 * atoms * weights < kFlopsWorthThreads ? 1 : 0;  // forward once, backward twice as much; 0: all threads
 }
 
 }  // namespace

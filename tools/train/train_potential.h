@@ -1,4 +1,4 @@
-// train of structures, features or neighbors: a potential.
+// Trains a potential: train on structures, features or neighbors.
 
 #ifndef RUTILE_TOOLS_TRAIN_TRAIN_POTENTIAL_H_
 #define RUTILE_TOOLS_TRAIN_TRAIN_POTENTIAL_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// inputs: the run's arguments, expanded.
+// Trains on `inputs`, the run's expanded arguments.
 absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& inputs);
 
 }  // namespace rutile

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Modes, precisions and devices, of the kernels and of LibTorch: what runs, what is taken without asking, and what is refused.
+# Modes, precisions and devices of kernels and of LibTorch: supported combinations, defaults, and refused ones.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -14,7 +14,7 @@ for mode in compile none script; do
   $train $short --compile_mode=$mode --output_dir=$mode f.safetensors > /dev/null 2> log || fail "$mode: $(cat log)"
 done
 grep -q 'fuse the operations of TorchScript' log || fail "script does not say what it gives: $(cat log)"
-# The same training to rounding.
+# The same training, to rounding.
 for mode in compile script; do
   $diff --rtol=1e-3 --atol=1e-5 none/last.safetensors $mode/last.safetensors > difference || fail "$mode: $(cat difference)"
 done
@@ -31,25 +31,25 @@ if [ $bf16 = 1 ]; then
     grep -Eq 'widest hidden layer has 8 nodes; below about 32|no AMX' log || fail "$flag does not say that it is slow: $(cat log)"
   done
   grep -q '"precision": "bf16-mixed"' mixed/config.json || fail "config.json: $(cat mixed/config.json)"
-  # Near enough to the fp32 run, and not the same.
+  # Close to the fp32 run, but not equal.
   $diff --rtol=0.5 --atol=0.1 none/last.safetensors mixed/last.safetensors > difference || fail "bf16: $(cat difference)"
   $diff --rtol=1e-4 --atol=1e-5 none/last.safetensors mixed/last.safetensors > /dev/null && fail "bf16 was not used"
   $train $short --precision=bf16-mixed --threads=2 --output_dir=threads f.safetensors > /dev/null 2> log || fail "threads: $(cat log)"
   $diff mixed/last.safetensors threads/last.safetensors || fail "two threads change bits of bf16-mixed"
-  # LibTorch's own, where it is asked for.
+  # LibTorch's own mixed precision is used if requested.
   $train $short --precision=bf16-mixed --compile_mode=none --output_dir=eager f.safetensors > /dev/null 2> log || fail "eager: $(cat log)"
   grep -q 'widest hidden layer has 8 nodes; below about 200' log || fail "eager does not say that it is slow: $(cat log)"
   $diff --rtol=0.5 --atol=0.1 mixed/last.safetensors eager/last.safetensors > difference || fail "bf16 eager: $(cat difference)"
-  # The kernels go on with it.
+  # The kernels can resume this run.
   resumed=${short/--overwrite/--resume}
   $train ${resumed/epochs=3/epochs=4} --precision=bf16-mixed --output_dir=eager f.safetensors > /dev/null 2> log || fail "eager, resumed by the kernels: $(cat log)"
-  # To about the loss of fp32, where networks are wider: the last epoch's, on the validation set.
+  # In wider networks the last epoch's validation loss is close to that of fp32.
   for precision in fp32 bf16-mixed; do
     $train --hidden=64,64 --max_epochs=30 --batch_size=32 --seed=3 --precision=$precision --output_dir=to-$precision f.safetensors > /dev/null 2> log || fail "$precision: $(cat log)"
   done
   loss_of() { awk -F'\t' '/^#/ {next} END {print $5}' "$1/log.tsv"; }
   awk -v a="$(loss_of to-fp32)" -v b="$(loss_of to-bf16-mixed)" 'BEGIN {exit !(a > 0 && b > 0 && b < 1.5 * a && b > 0.5 * a)}' || fail "bf16: loss $(loss_of to-bf16-mixed), in fp32 $(loss_of to-fp32)"
-  # With forces; resumed to the same bits, plans that were timed, too.
+  # With forces, too; runs with timed plans resume to the same bits.
   forces="--hidden=40,40 --batch_size=64 --seed=3 --precision=bf16-mixed --force_weight=0.1 --species=Ti,O --rad_cutoff=4 --rad_order=5 --ang_cutoff=3"
   for preset in default reduce-overhead "max-autotune --compile_cache_dir=plans"; do
     options="$forces --compile_preset=$preset" name=${preset%% *}

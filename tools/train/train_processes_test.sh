@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several processes that train one potential: the run of one process to rounding, stopped, resumed, and what goes wrong.
+# Several processes train one potential: equal to one process up to rounding, stopped, resumed, and failures.
 set -uo pipefail
 train=$PWD/tools/train/train
 diff=$PWD/lib/tensorfile/diff
@@ -15,12 +15,12 @@ run() {
   # shellcheck disable=SC2086
   $train $options --output_dir="$1" "${@:2}" set.extxyz > "$1.out" 2> "$1.err"
 }
-# child_of PID: the last process that it started. By number: a name would fit processes of another checkout's test.
+# child_of PID: the last child process. It is found by number, as a name could match another checkout's test.
 child_of() { pgrep -P "$1" | tail -1; }
 
 run one || fail "one process: $(cat one.err)"
 if ! run two --num_processes=2; then
-  # A LibTorch of the user's own (docs/libtorch.md): refused with the reason, and there is nothing more to test.
+  # With the user's own LibTorch (docs/libtorch.md) this is refused with the reason; nothing is left to test.
   grep -q "its LibTorch came without Gloo's headers" two.err && { finish; exit; }
   fail "two processes: $(cat two.err)"
 fi
@@ -29,7 +29,7 @@ run three --num_processes=3 || fail "three processes: $(cat three.err)"
 same one two
 same one three
 $diff two/last.safetensors again/last.safetensors || fail "two processes do not give the same bits twice"
-# A batch of two among three: one has nothing to do. Accumulation, clipping and averages on the way.
+# In a batch of two among three processes, one has no example. Accumulation, clipping and averages are used as well.
 for n in 1 3; do
   run "small$n" --num_processes=$n --batch_size=2 --limit_train_batches=9 --accumulate_grad_batches=4 --ema \
     --gradient_clip_val=1 --lr_scheduler=plateau || fail "batches of two: $(cat "small$n.err")"
@@ -42,8 +42,8 @@ for n in 1 2; do
 done
 same forces1 forces2
 
-# A signal to the one that started them: a checkpoint, 128 + signal; resumed with as many the same bits, with another
-# number the same run.
+# A signal to the parent process leads to a checkpoint and status 128 + signal. Resuming with as many processes gives
+# the same bits, with another number the same run up to rounding.
 run stopped --num_processes=2 --max_epochs=2000 &
 for _ in $(seq 600); do [ "$(cat stopped/log.tsv 2> /dev/null | wc -l)" -gt 3 ] && break; sleep 0.1; done
 kill -TERM "$(child_of $!)"
@@ -59,9 +59,9 @@ run whole --num_processes=2 --max_epochs=$epochs || fail "whole: $(cat whole.err
 $diff whole/last.safetensors stopped/last.safetensors || fail "a stopped and resumed run differs"
 same whole resumed1
 
-# As torchrun starts them, on a port of their own.
+# Processes started as by torchrun, on a port of their own.
 port=$((20000 + $$ % 20000))
-# rank R FLAG...: one of two.
+# rank R FLAG...: runs one of two ranks.
 rank() {
   # shellcheck disable=SC2086
   RANK=$1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
@@ -73,7 +73,7 @@ wait $! || fail "launched, rank 1: $(cat rank1.err)"
 [ -s rank1.out ] || [ -s rank1.err ] && fail "rank 1 says: $(cat rank1.out rank1.err)"
 $diff two/last.safetensors launched/last.safetensors || fail "launched by hand it is another run"
 
-# Who does not agree, who dies, who does not come.
+# A process disagrees, dies, or never comes.
 port=$((port + 1))
 rank 1 --output_dir=differs --seed=6 &
 rank 0 --output_dir=differs && fail "different seeds were not noticed"
@@ -88,7 +88,7 @@ kill -KILL "$(child_of $!)"
 wait
 [ $SECONDS -lt 30 ] || fail "a dead process was noticed after $SECONDS s"
 cat rank0.err rank1.err | grep -qE 'another process has (gone|not answered)' || fail "dead: $(cat rank0.err rank1.err)"
-# One that dies as soon as it is there, while they are still joining: the other is ended within seconds, and not after
+# If a process dies while the others are still joining, they end within seconds, not after
 # --dist_timeout.
 SECONDS=0
 run early --num_processes=2 --dist_timeout=600s --max_epochs=100000 &
@@ -102,7 +102,7 @@ status=$?
 [ $status = 137 ] || fail "status $status where a process died early: $(cat early.err)"
 [ $SECONDS -lt 300 ] || fail "a process that died early was noticed after $SECONDS s"
 grep -q 'was ended by signal 9' early.err || fail "died early: $(cat early.err)"
-# Where the machine was so slow in killing it that both had joined, its connection tells.
+# On a slow machine both may have joined before the kill; then the connection reports it.
 grep -qE 'ended before all processes had joined|another process has gone' early.err || fail "died early: $(cat early.err)"
 port=$((port + 1))
 rank 0 --dist_timeout=1s --output_dir=alone && fail "one of two is enough"

@@ -17,12 +17,12 @@ namespace rutile {
 namespace {
 
 constexpr auto kDrawEvery = std::chrono::milliseconds(100);
-constexpr double kLongEpoch = 2;  // s: whoever waits longer wants to see batches
+constexpr double kLongEpoch = 2;  // s; in longer epochs the progress of batches is shown
 constexpr int kWidestBar = 25, kNarrowestBar = 8;
 
 double Seconds(std::chrono::steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Epochs done, with a fraction.
+// Returns the number of epochs done, with a fraction.
 double Position(const StepReport& report) {
   const double part = report.num_batches > 0 ? static_cast<double>(report.batch) / report.num_batches : 1;
   return static_cast<double>(report.epoch - 1) + part;
@@ -104,7 +104,7 @@ void TrainProgress::Update(const StepReport& report, Clock::time_point now) {
   if (state_.long_epoch || (state_.cost_per_s == 0 && report.step > epoch_first_.step)) {
     state_.cost_per_s = epoch_seconds > 0 ? (report.cost - epoch_first_.cost) / epoch_seconds : 0;
   }
-  // The nearest of the limits, if the session goes on as it did.
+  // The remaining time to the nearest limit, if the session goes on at its speed so far.
   const double seconds = Seconds(now - first_time_);
   double done = -1, left = -1;
   const auto limit = [&](double position, double first, double end) {

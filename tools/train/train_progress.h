@@ -1,4 +1,4 @@
-// The line on the terminal while a model is trained.
+// The progress line that a terminal shows during training.
 //
 //   train  epoch 12/100 (340/1200)  11 %  [##          ]  loss 0.0123  val 0.0145  lr 0.001  491000 atoms/s  3:25 left
 
@@ -16,37 +16,39 @@
 
 namespace rutile {
 
-// What there is to show. Rates and times are of this session: a resumed run begins anew.
+// The values to show. Rates and times count from the start of this session, also in a resumed run.
 struct TrainState {
   StepReport step;
-  double validation_loss = std::numeric_limits<double>::quiet_NaN();  // the last; NaN: none yet
-  double cost_per_s = 0;                                              // 0: not known
-  bool long_epoch = false;                                            // shows batches, too
-  double done = 0;                                                    // share of the run, 0 to 1; below 0: nobody knows
-  double seconds_left = -1;                                           // to the nearest limit; below 0: nobody knows
+  double validation_loss = std::numeric_limits<double>::quiet_NaN();  // the last one; NaN: none yet
+  double cost_per_s = 0;                                              // 0: unknown
+  bool long_epoch = false;                                            // also show batches
+  double done = 0;                                                    // share of the run, 0 to 1; negative: unknown
+  double seconds_left = -1;                                           // to the nearest limit; negative: unknown
   bool may_stop_early = false;
   int64_t max_epochs = -1;
 };
 
-// At most `width` columns. What does not fit goes: the bar, wide spaces, the learning rate, and then the end.
+// Formats a line of at most `width` columns. To fit, it drops the bar, wide spaces, the learning rate, and then the
+// end.
 std::string FormatTrainProgress(absl::string_view label, absl::string_view cost_unit, const TrainState& state,
                                 int width);
 
-// Draws at most ten times a second, from the first tenth on, and only on a terminal: logs and pipes see nothing.
+// Draws at most ten times a second, after the first tenth of a second, and only on a terminal, never into logs or
+// pipes.
 class TrainProgress {
  public:
-  // cost_unit: of Task::ExampleCost, "atoms". Not `enabled`: never draws (--progress=false).
+  // cost_unit: unit of Task::ExampleCost, like "atoms". enabled: false never draws (--progress=false).
   TrainProgress(absl::string_view label, absl::string_view cost_unit, const StopOptions& limits, bool enabled);
   ~TrainProgress() { Finish(); }
   TrainProgress(const TrainProgress&) = delete;
   TrainProgress& operator=(const TrainProgress&) = delete;
 
-  // Whether anybody looks: else OnStep and OnEpoch need not be called.
+  // False if nothing is drawn; then OnStep and OnEpoch need not be called.
   bool active() const { return active_; }
-  // After each step: costs a look at the clock where nothing is drawn.
+  // Must be called after each step. If nothing is drawn, it costs a look at the clock.
   void OnStep(const StepReport& report);
   void OnEpoch(const EpochReport& report);
-  // Leaves the last state on the terminal, if any was drawn, and goes to a new line. Further calls do nothing.
+  // Leaves the last state on the terminal, if any was drawn, and ends the line. Further calls do nothing.
   void Finish();
 
  private:
@@ -62,7 +64,7 @@ class TrainProgress {
   bool drawn_ = false;
   TrainState state_;
   Clock::time_point next_draw_ = start_ + std::chrono::milliseconds(100);
-  StepReport first_;  // of the session, and of the epoch: rates count from them
+  StepReport first_;  // the session's and the epoch's first report, from which rates count
   StepReport epoch_first_;
   Clock::time_point first_time_, epoch_time_;
 };

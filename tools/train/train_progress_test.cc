@@ -88,7 +88,7 @@ StepReport Step(int64_t step) {
   return report;
 }
 
-// What is written to a terminal while 20 of 40 steps are done in 20 ms each.
+// Returns the terminal output while 20 of 40 steps are done in 20 ms each.
 std::string Drawn(const StopOptions& limits, bool enabled) {
   ::setenv("TERM", "xterm", 1);
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a run says of itself: config.json and flags.txt make it again, logs in both forms, the curve, the flags of these.
+# The record of a run: config.json and flags.txt repeat it; both log formats, the curve, and their flags.
 set -uo pipefail
 train=$PWD/tools/train/train
 diff=$PWD/lib/tensorfile/diff
@@ -8,7 +8,7 @@ cp data/tio2-pbe/tio2-pbe.extxyz "$TEST_TMPDIR/set one.extxyz"
 cd "$TEST_TMPDIR" || exit 1
 config() { python3 -c "import json, sys; c = json.load(open('$1/config.json')); print(($2))"; }
 
-# The same bits from config.json's flagfile, from flags.txt, and from a file with a flag before and one after it.
+# config.json's flagfile, flags.txt, and a file with flags before and after it give the same bits.
 printf '# a file of flags\n--hidden=6,6\n  --noshuffle\n\nset one.extxyz\n' > settings
 $train --species=Ti,O --rad_cutoff=4 --flagfile=settings --max_epochs=3 --seed=5 --log_every_n_steps=4 --output_dir=a \
   > metrics 2> log || fail "run: $(cat log)"
@@ -21,7 +21,7 @@ for run in b c; do
   cut -f 1-6 a/log.tsv > log_a && cut -f 1-6 $run/log.tsv | cmp - log_a || fail "$run/log.tsv differs"
 done
 cmp metrics metrics_b || fail "metrics differ"
-# A run that was resumed leaves a file that runs it in one go.
+# A resumed run leaves a file of flags that repeats it in one go.
 $train --flagfile=a/flags.txt --max_epochs=1 --output_dir=d > /dev/null 2>&1 || fail "first part"
 $train --flagfile=a/flags.txt --resume --output_dir=d > /dev/null 2> log || fail "resume: $(cat log)"
 $diff a/last.safetensors d/last.safetensors || fail "the resumed run differs"
@@ -31,7 +31,7 @@ for file in log steps; do  # but for times
   [ "$(wc -l < a/$file.jsonl)" = "$(wc -l < d/$file.jsonl)" ] || fail "$file.jsonl of the resumed run differs"
 done
 
-# Every flag with its origin; versions and hardware; what was there before stays.
+# config.json has every flag with its origin, versions and hardware, and all members of older versions.
 [ "$(config a "c['flags']['hidden']")" = "{'value': '6,6', 'origin': 'flagfile settings'}" ] || fail "$(config a "c['flags']['hidden']")"
 [ "$(config a "c['flags']['seed']['origin'], c['flags']['beta1']['origin']")" = "('command line', 'default')" ] || fail "origins"
 [ "$(config a "c['flags']['precision']['value'], c['flags']['shuffle']['value']")" = "('fp32', 'false')" ] || fail "effective values"
@@ -41,7 +41,7 @@ config a "c['versions']['rutile'], c['versions']['libtorch'], c['versions']['com
 config a "c['hardware']['cpu'], c['hardware']['memory_bytes']" > /dev/null || fail "hardware"
 grep -q -- "$(id -un)@\|$TEST_TMPDIR" a/config.json a/flags.txt && fail "config.json names a user or a place"
 
-# Both logs say the same; rows of steps.
+# Both logs have the same content, also for steps.
 python3 - a << 'PYTHON' || fail "logs differ"
 import json, sys
 for name in "log", "steps":
@@ -54,7 +54,7 @@ for name in "log", "steps":
         assert rows[0][:5] == ["epoch", "step", "loss[eV/atom]", "learning_rate", "gradient_norm"], rows[0]
 PYTHON
 
-# The curve: at the end, while training, never; a run without gnuplot says so once and goes on.
+# The curve is drawn at the end, during training, or never; without gnuplot the run reports it once and goes on.
 if command -v gnuplot > /dev/null; then
   grep -q '</svg>' a/learning-curve.svg || fail "no curve"
   $train --flagfile=a/flags.txt --plot_every=1 --output_dir=e > /dev/null 2> log || fail "plot_every: $(cat log)"

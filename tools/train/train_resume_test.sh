@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Going on with a run: --resume in its forms, what may change and what needs --override, other data, damaged checkpoints,
-# full disks, read-only and busy folders, signals; and starting from a model. What happens inside is tested in lib/train.
+# Resuming: forms of --resume, options that may change or need --override, other data, damaged checkpoints, full disks,
+# read-only and busy directories, signals; and starting from a model. lib/train tests the details.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -27,7 +27,7 @@ refuses() { # refuses PATTERN COMMAND...: status 1, and the last line says why
 damage() { head -c 3000 "$1" > cut && cat cut > "$1"; }
 
 run whole --max_epochs=6 f.safetensors
-# auto: the first time a new run, then the same run. In each form of the flag that goes on.
+# auto starts a new run first and resumes it later, in each form of the flag that resumes.
 run a --max_epochs=2 --resume=auto f.safetensors
 grep -q 'a: no checkpoint to resume, a new run starts' log || fail "auto does not say that it starts: $(cat log)"
 run a --max_epochs=3 --resume=auto f.safetensors
@@ -37,7 +37,7 @@ run a --max_epochs=5 --resume=true f.safetensors
 run a --max_epochs=6 --resume=a/checkpoints/last.safetensors f.safetensors
 same whole a > out || fail "a resumed run differs: $(cat out)"
 run a --max_epochs=6 --noresume --overwrite f.safetensors
-# Damaged: the previous one is offered, and taken.
+# If the checkpoint is damaged, the previous one is offered, or taken.
 run a --max_epochs=3 --overwrite f.safetensors
 run a --max_epochs=4 --resume f.safetensors
 damage a/checkpoints/last.safetensors
@@ -64,7 +64,7 @@ run a --max_epochs=8 --resume --learning_rate=0.002 --batch_size=8 --override=ba
 grep -q 'batch_size is 8 from here on, was 16' log || fail "override: $(cat log)"
 run a --max_epochs=9 --resume --learning_rate=0.002 --batch_size=8 --loss=mse --override=all f.safetensors
 [ "$(wc -l < a/log.tsv)" = 2 ] && [ "$(wc -l < a/recovery/log.tsv)" = 9 ] || fail "a log in other units: $(cat a/log.tsv)"
-# Over, without a validation set: nothing is known of the new loss, so nothing is judged by it.
+# The run is over and has no validation set: the new loss of its model is unknown, so no model is judged by it.
 run n --validation_fraction=0 --max_epochs=2 f.safetensors
 cp n/best.safetensors n-best.safetensors
 run n --validation_fraction=0 --max_epochs=2 --resume --loss=mse --override=loss f.safetensors
@@ -73,7 +73,7 @@ cmp n/best.safetensors n-best.safetensors || fail "a best model of no loss"
 refuses 'override: "bach_size" is no option' $train $short --output_dir=a --resume --override=bach_size f.safetensors
 refuses 'override has no effect without --resume' $train $short --output_dir=c --override=all f.safetensors
 refuses 'made for another model or another loss: .* start a new run, with init_from' $train ${short/6,6/5,5} --output_dir=b --max_epochs=9 --resume --override=all f.safetensors
-# Other data, as many of them.
+# The data differ, but have as many examples.
 sed '2s/energy=-51.2/energy=-51.3/' "$tio2" > other.extxyz
 $featurize --species=Ti,O --output=other.safetensors other.extxyz 2> /dev/null
 cmp -s f.safetensors other.safetensors && fail "the other data are the same"
@@ -81,7 +81,7 @@ refuses 'the inputs are not the files that the run to resume had, though they ho
   $train $short --output_dir=b --max_epochs=7 --resume other.safetensors
 run b --max_epochs=7 --resume --override=data other.safetensors
 grep -q 'what is best is judged anew' log || fail "override=data: $(cat log)"
-# What the flags make of the same files.
+# The files are the same, but flags change what is made of them.
 $train $short --species=Ti,O --config_weights=rutile=2 --output_dir=w --max_epochs=1 "$tio2" > stdout 2> log || fail "structures: $(cat log)"
 refuses 'rad_cutoff is "5", but the run to resume has not set; config_weights is not set, but the run to resume has "rutile=2"; give the same' \
   $train $short --species=Ti,O --rad_cutoff=5 --output_dir=w --max_epochs=2 --resume "$tio2"
@@ -90,7 +90,7 @@ cp f.safetensors moved.safetensors
 run b --max_epochs=8 --resume other.safetensors
 run whole --max_epochs=7 --resume moved.safetensors # the same content in another place
 
-# Signals: the step is finished, a checkpoint written, the status 128 + n.
+# After a signal the step is finished, a checkpoint written, and the status is 128 + n.
 for signal in USR1 TERM INT; do
   rm -rf e
   set -m # or a shell's background process ignores INT
@@ -98,7 +98,7 @@ for signal in USR1 TERM INT; do
   process=$!
   set +m
   for _ in $(seq 200); do [ -s e/log.tsv ] && [ "$(wc -l < e/log.tsv)" -gt 2 ] && break; sleep 0.1; done
-  # Another one in the same folder meanwhile, which is refused.
+  # Meanwhile another run in the same directory is refused.
   [ $signal != USR1 ] || refuses "another run is training here (e/lock: held by process $process)" \
     $train $short --max_epochs=1 --resume=auto --output_dir=e f.safetensors
   kill -$signal $process
@@ -109,8 +109,8 @@ for signal in USR1 TERM INT; do
   run e --max_steps=1 --resume f.safetensors
 done
 
-# No room for checkpoints in the middle of a run: it ends well once there is, and the old checkpoint is whole until then.
-# It lasts for a time, not for epochs, which are over before there is room where the machine is fast.
+# The disk is full in the middle of a run: the old checkpoint is whole until there is room, and the run ends well.
+# The disk stays full for a time, not for a number of epochs, which a fast machine finishes before there is room.
 if mkdir -p disk && mount -t tmpfs -o size=64m none disk 2> /dev/null; then
   $train $short --max_epochs=1000000 --max_time=8s --save_interval=0.01 --output_dir=disk/run f.safetensors > /dev/null 2> log &
   process=$!
@@ -126,7 +126,7 @@ if mkdir -p disk && mount -t tmpfs -o size=64m none disk 2> /dev/null; then
   grep -q 'could not be written while training; now all are whole' log || fail "not told at the end: $(cat log)"
   umount disk
 fi
-# A folder that cannot be written is refused before data are read.
+# A directory that cannot be written is refused before data are read.
 mkdir -p readonly && chmod 555 readonly
 user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid=65534 --clear-groups"
@@ -136,7 +136,7 @@ if $user test -x "$train" && $user test -r f.safetensors && ! $user test -w read
     $user $train $short --output_dir=readonly/run none.safetensors
 fi
 
-# From a model: the same errors at first, on its own data and on half of them; then it is a run like any other.
+# Start from a model: initial errors are the model's, on its own data and on half of them; then it is an ordinary run.
 errors() { sed -n 's/^validation\t//p' stdout; }
 run model --max_epochs=20 --precision=fp64 f.safetensors
 before=$(errors)
@@ -156,7 +156,7 @@ refuses 'init_from has no effect with --resume' $train --init_from=model/best.sa
 $featurize --species=Ti,O --rad_cutoff=5 --output=g.safetensors "$tio2" 2> /dev/null
 $train --init_from=model/best.safetensors --output_dir=h g.safetensors > stdout 2> err && fail "another descriptor is taken"
 grep -q 'all but the species must be the same' err || fail "another descriptor: $(cat err)"
-# Another set of elements: networks of those that both have.
+# With another set of elements, networks of the common elements are taken.
 $featurize --species=Ti,O,Zr --output=z.safetensors "$tio2" 2> /dev/null
 $train --init_from=model/best.safetensors --max_epochs=1 --plot=false --output_dir=zr z.safetensors > stdout 2> log || fail "species: $(cat log)"
 grep -q 'networks of Ti, O; from random numbers: Zr' log || fail "species: $(cat log)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The techniques of training as flags: what each does is tested in lib/train; here, that it is reached, that techniques
-# go together, and that what cannot is refused in one line before anything is written.
+# Flags of training techniques. lib/train tests what each does; this test checks that flags reach them and combine,
+# and that impossible combinations are refused in one line before anything is written.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -24,7 +24,7 @@ refused() { # refused PATTERN FLAGS...
   [ ! -e refused ] || fail "$* left something: $(ls refused)"
 }
 
-# Accumulation: 8 x 4 is 32, to rounding.
+# Accumulating 8 batches of 4 equals a batch of 32, up to rounding.
 run large --precision=fp64 --max_epochs=2 --batch_size=32
 run small --precision=fp64 --max_epochs=2 --batch_size=8 --accumulate_grad_batches=4
 $diff --rtol=1e-9 --atol=1e-12 large/last.safetensors small/last.safetensors > out || fail "accumulation: $(head -5 out)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train as users run it: what a run leaves behind, same bits, resume, splits, and one clear line for bad input.
+# train as users run it: files of a run, reproducible bits, resuming, splits, and one clear line for bad input.
 set -uo pipefail
 train=$PWD/tools/train/train
 featurize=$PWD/tools/featurize/featurize
@@ -20,28 +20,28 @@ done
 grep -q '^test' metrics && head -n 1 metrics | grep -q 'meV/atom' || fail "metrics: $(cat metrics)"
 $info a/best.safetensors | grep -q 'potential/1' || fail "kind of best.safetensors"
 
-# Small steps have one thread. Same seed, same bits, for two threads too; another seed, others.
+# Small steps use one thread. The same seed gives the same bits, also with two threads; another seed gives others.
 $train $short --threads=2 --output_dir=b f.safetensors > /dev/null 2>&1 || fail "second run"
 [ "$(grep -h -A1 '"threads"' a/config.json b/config.json | grep -o '"value": *"[0-9]*"' | tr -dc '0-9\n' | tr '\n' ' ')" = "1 2 " ] || fail "threads: $(grep -A1 '"threads"' a/config.json b/config.json)"
 $diff a/last.safetensors b/last.safetensors || fail "two runs differ"
 $train $short --seed=4 --output_dir=c f.safetensors > /dev/null 2>&1 || fail "another seed"
 $diff a/last.safetensors c/last.safetensors > /dev/null && fail "another seed gives the same"
-# Shards of one set are the set, in another order of structures; the run works all the same.
+# Shards of a set contain its structures in another order; training works all the same.
 for i in 1 2; do $featurize --species=Ti,O --shard=$i/2 --output=part.safetensors "$tio2" 2> /dev/null || fail "shard"; done
 $train $short --output_dir=shards 'part-*.safetensors' > /dev/null 2> log || fail "shards: $(cat log)"
 
-# Five epochs, then resumed to twelve: the bits of the run that was not interrupted.
+# Five epochs, then resumed to twelve, give the bits of the uninterrupted run.
 $train ${short/12/5} --output_dir=d f.safetensors > /dev/null 2>&1 || fail "first part"
 $train $short --output_dir=d --resume f.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
 $diff a/last.safetensors d/last.safetensors || fail "a resumed run differs"
 cut -f 1-8 a/log.tsv > log_a && cut -f 1-8 d/log.tsv > log_d && cmp log_a log_d || fail "the log of a resumed run differs"
-# A species that no training atom is; features of the others are none of its business.
+# A species without training atoms is reported; that its features do not vary is no further warning.
 $featurize --species=O,Ti,W --output=w.safetensors "$tio2" 2> log || fail "three species: $(cat log)"
 grep -q 'no atom is W' log || fail "three species: $(cat log)"
 $train --hidden=4 --max_epochs=1 --output_dir=w w.safetensors > /dev/null 2> log || fail "three species: $(cat log)"
 grep -q 'no training atom is W, whose network learns nothing' log || fail "three species: $(cat log)"
 grep -q 'do not vary' log && fail "three species: $(cat log)"
-# SIGTERM: the step is finished, a checkpoint written, the status 143.
+# After SIGTERM the step is finished, a checkpoint written, and the status is 143.
 $train $short --max_epochs=1000000 --output_dir=e f.safetensors > /dev/null 2>&1 &
 for _ in $(seq 100); do [ -s e/log.tsv ] && break; sleep 0.1; done
 kill -TERM $!

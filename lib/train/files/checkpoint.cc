@@ -104,7 +104,7 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   if (!PartOf("ema.", tensors).empty()) {
     ASSIGN_OR_RETURN(checkpoint.ema_parameters, JoinSlices("ema.", tensors, slices, dtype));
   }
-  // Runs of 0.1.0 did not write these: they looked at the end of each epoch, and logged it.
+  // Runs of 0.1.0 did not write these: they monitored and logged the end of each epoch.
   checkpoint.observed_step = checkpoint.batch == 0 ? checkpoint.step : -1;
   checkpoint.log_rows = checkpoint.epoch;
   if (tensors.Has("observed_step")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_step", &checkpoint.observed_step));
@@ -124,7 +124,7 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   return checkpoint;
 }
 
-// What is no whole tensor file has been damaged: nobody names anything else as a checkpoint but by mistake, which the
+// Treats every file that is no tensor file as damaged: users name other files as checkpoints only by mistake, which the
 // message shows as well.
 absl::StatusOr<TensorFile> ReadWhole(absl::string_view path) {
   absl::StatusOr<TensorFile> file = ReadTensorFile(path);

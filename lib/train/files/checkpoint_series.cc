@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kParameters[] = "parameters.";
 
-// Of a task: what may be other where all parameters have the same names and shapes, and they mean something else.
+// Options of a task that change the meaning of parameters without changing their names and shapes.
 constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embedding_height", "embedding_width",
                                          "activation"};
 
@@ -101,7 +101,7 @@ void Convert(const Tensor& from, absl::Span<T> to) {
   }
 }
 
-// What `checkpoint` says of a number of its run.
+// Returns a number from the checkpoint's config.
 absl::StatusOr<double> NumberOf(const CheckpointSummary& checkpoint, const char* option) {
   const auto found = checkpoint.config.find(option);
   double value = 0;
@@ -109,7 +109,8 @@ absl::StatusOr<double> NumberOf(const CheckpointSummary& checkpoint, const char*
   return Error(checkpoint, absl::StrCat("its config has no number \"", option, "\""));
 }
 
-// v: of the learned parameters alone, as optimizers keep it. Buffers have no gradient: 1.
+// Sets `out` from v, which covers the learned parameters alone, as optimizers store it. Buffers have no gradient, and
+// get 1.
 template <typename T>
 void Precondition(absl::Span<const double> v, double correction, double epsilon,
                   absl::Span<const ParameterSlice> slices, absl::Span<T> out) {

@@ -1,4 +1,4 @@
-// The checkpoints of a run as influence looks at them: places on its course, with parameters and learning rates.
+// Reads the checkpoints of a run for influence functions: positions in the run, parameters and learning rates.
 
 #ifndef RUTILE_LIB_TRAIN_FILES_CHECKPOINT_SERIES_H_
 #define RUTILE_LIB_TRAIN_FILES_CHECKPOINT_SERIES_H_
@@ -18,49 +18,52 @@
 
 namespace rutile {
 
-// Of a file of kind checkpoint/1, read without the content of its large tensors.
+// Description of a checkpoint/1 file, read without its large tensors.
 struct CheckpointSummary {
   std::string path;
   uint64_t seed = 0;
-  int64_t epoch = 0;  // completed
+  int64_t epoch = 0;  // completed epochs
   int64_t step = 0;
   double learning_rate = 0;                   // of the last step; 0 before the first
-  std::vector<double> loss_weight;            // [T]; zeros before the end of the first epoch
+  std::vector<double> loss_weight;            // [T] d loss / d sum[t]; zeros before the end of the first epoch
   uint64_t data = 0;                          // Fingerprint of the split
-  std::string data_sha256;                    // of the inputs; empty: nobody knows
+  std::string data_sha256;                    // SHA-256 of the inputs; empty: unknown
   std::map<std::string, std::string> config;  // the options of the run, as text
-  std::map<std::string, std::string> task;    // those of its task (Task::Course)
-  // Of the parameters, in the order of the file: name, shape. All have the type dtype.
+  std::map<std::string, std::string> task;    // options of its task (Task::ResumeConfig)
+  // Name and shape of the parameters, in the order of the file. All have type `dtype`.
   std::vector<std::pair<std::string, std::vector<int64_t>>> parameters;
   DType dtype = DType::kF32;
 };
 
-// Errors of ReadCheckpointPlace (checkpoint.h); INVALID_ARGUMENT for a tensor that breaks a rule.
+// Reads the summary of a file. Returns the errors of ReadCheckpointPlace (checkpoint.h), or INVALID_ARGUMENT for a
+// tensor that breaks a rule.
 absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path);
 
+// The checkpoints of one run, ordered by step.
 struct CheckpointSeries {
   std::vector<CheckpointSummary> checkpoints;
-  std::vector<std::string> messages;  // for people: what was left out
+  std::vector<std::string> messages;  // for the user: which checkpoints were left out
 };
 
-// Puts them in the order of their steps. They must be given so, but for those called last.safetensors, which a shell's
-// glob puts elsewhere: one that is where another one is, too, is left out. INVALID_ARGUMENT: none; two of one step, or
-// an order that goes back; another run (its seed, its split, its model, names and shapes of parameters): names both
-// files.
+// Orders checkpoints by step and checks that they belong to one run. They must be given in this order, except those
+// named last.safetensors, which a shell's glob puts elsewhere; one that duplicates the step of another is left out.
+// INVALID_ARGUMENT naming both files: two checkpoints of one step, a decreasing order, or different runs (seed, split,
+// model, names or shapes of parameters). INVALID_ARGUMENT also if none is given.
 absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints);
 
-// The flat parameters [P], converted to `dtype` (F32 or F64). Checksums are verified. DATA_LOSS for a damaged file,
-// INVALID_ARGUMENT naming file and tensor when it was made for other parameters.
+// Returns the flat parameters [P], converted to `dtype` (F32 or F64). Checksums are verified. DATA_LOSS for a damaged
+// file, INVALID_ARGUMENT naming file and tensor if it was made for other parameters.
 absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Span<const ParameterSlice> slices,
                                                 DType dtype);
 
-// By what Adam and AdamW multiply a gradient's momentum in the step after this checkpoint, [P] of `dtype`:
-// 1 / (sqrt(v / (1 - beta2^t)) + epsilon). INVALID_ARGUMENT: the run had another optimizer, or groups of parameters
-// with optimizers of their own; a checkpoint before the first step.
+// Returns the diagonal preconditioner of Adam or AdamW in the step after this checkpoint, by which the momentum of a
+// gradient is multiplied: 1 / (sqrt(v / (1 - beta2^t)) + epsilon), [P] of `dtype`. INVALID_ARGUMENT if the run had
+// another optimizer or parameter groups with optimizers of their own, or if the checkpoint is from before the first
+// step.
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype);
 
-// INVALID_ARGUMENT where the checkpoint's parameters are not these: names the first that differs.
+// Checks that the checkpoint has these parameters. INVALID_ARGUMENT naming the first that differs.
 absl::Status CheckSameParameters(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices);
 
 }  // namespace rutile

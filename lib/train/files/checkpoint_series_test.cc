@@ -125,14 +125,14 @@ TEST(CheckpointSeriesTest, OrderIsThatOfTraining) {
   EXPECT_THAT(OrderCheckpoints({}).status().ToString(), HasSubstr("no checkpoint"));
 }
 
-// A glob of checkpoints/ gives the last one twice: once under its number.
+// A glob of checkpoints/ contains the last checkpoint twice: also under its number.
 TEST(CheckpointSeriesTest, LastIsLeftOutWhereItIsAnotherOne) {
   absl::StatusOr<CheckpointSeries> series =
       OrderCheckpoints({SummaryAt("r/epoch-2", 20), SummaryAt("r/epoch-4", 40), SummaryAt("r/last.safetensors", 40)});
   ASSERT_TRUE(series.ok()) << series.status();
   EXPECT_THAT(Steps(*series), ElementsAre(20, 40));
   EXPECT_THAT(series->messages, ElementsAre(HasSubstr("r/last.safetensors is left out")));
-  // Of another directory it is a mistake.
+  // From another directory, a duplicate is an error.
   series = OrderCheckpoints({SummaryAt("r/epoch-4", 40), SummaryAt("q/last.safetensors", 40)});
   EXPECT_FALSE(series.ok());
   series = OrderCheckpoints({SummaryAt("r/last.safetensors", 40), SummaryAt("r/last.safetensors", 40)});
@@ -149,7 +149,7 @@ TEST(CheckpointSeriesTest, OneRunAlone) {
   EXPECT_THAT(with([](CheckpointSummary* c) { c->seed = 1; }),
               HasSubstr("b: of another run than a: it had another seed"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->data = 1; }), HasSubstr("another split of the data"));
-  // Parameters of the same names and shapes that mean something else; other options may be changed on the way.
+  // Parameters of the same names and shapes may mean something else; other options may change between sessions.
   EXPECT_THAT(with([](CheckpointSummary* c) { c->task["activation"] = "silu"; }),
               HasSubstr("b: of another model than a: activation is silu, there it is tanh"));
   EXPECT_EQ(with([](CheckpointSummary* c) { c->task["loss"] = "huber"; }), "OK");
@@ -168,7 +168,7 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_NEAR(weights->values<double>()[i], 1 / (i / std::sqrt(1 - std::pow(0.99, 10)) + 0.001), 1e-9) << i;
   }
-  // Buffers are among the parameters, and not in the optimizer's state.
+  // Buffers are among the parameters, but not in the optimizer's state.
   Checkpoint buffered = Example();
   buffered.parameters = buffered.best_parameters = Tensor::Of<float>({1, 2, 3, 4, 5, 6, 7});
   const std::vector<ParameterSlice> slices = {{"a", 4, {3}}, {"mean", 2, {2}, /*buffer=*/true}, {"b", 0, {2}}};

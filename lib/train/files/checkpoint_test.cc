@@ -98,7 +98,7 @@ TEST(CheckpointTest, MostRunsHaveNeitherTaskStateNorWeights) {
   EXPECT_TRUE(loaded.sampling_weight.empty());
 }
 
-// What later versions added.
+// Fields that later versions added get defaults.
 TEST(CheckpointTest, OlderFilesAreRead) {
   ASSERT_TRUE(SaveCheckpoint(Path("new"), Example(), Slices(), {}).ok());
   const TensorFile file = ReadTensorFile(Path("new")).value();
@@ -110,7 +110,7 @@ TEST(CheckpointTest, OlderFilesAreRead) {
   const absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(Path("old"), Slices(), DType::kF32, 2);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->kept_step, -1);
-  EXPECT_EQ(loaded->validated_step, 1234);  // the one that was written counted for both
+  EXPECT_EQ(loaded->validated_step, 1234);  // older files have one number for both
 }
 
 TEST(CheckpointTest, LoadedParametersMayBeTrained) {
@@ -177,7 +177,7 @@ TEST(CheckpointTest, Place) {
   EXPECT_EQ(ReadCheckpointPlace(Path("place")).status().code(), absl::StatusCode::kDataLoss);
 }
 
-// What is written beside training must not change under the writer's hands.
+// A checkpoint being written beside training must not change meanwhile.
 TEST(CheckpointTest, CopiesHaveTheirOwnMemory) {
   Checkpoint from = Example(), to;
   from.ema_parameters = Tensor::Of<float>({9, 9, 9, 9, 9});
@@ -196,7 +196,7 @@ TEST(CheckpointTest, CopiesHaveTheirOwnMemory) {
   EXPECT_THAT(to.task.At("last_error").ToDoubles(), ElementsAre(0.5, 0.25));
   EXPECT_EQ(to.config, from.config);
   EXPECT_EQ(to.step, 1234);
-  // Again: in the same memory; parts that are gone are gone.
+  // Copying again reuses the memory and removes parts that are gone.
   from.step = 1235;
   from.task = NamedTensors();
   CopyCheckpoint(from, &to);

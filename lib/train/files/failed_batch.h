@@ -1,4 +1,4 @@
-// What a loss or gradient that is not finite came from, for a report or a debugger: kind failed-batch/1.
+// Writes the batch behind a loss or gradient that is not finite, for a bug report or a debugger (failed-batch/1).
 
 #ifndef RUTILE_LIB_TRAIN_FILES_FAILED_BATCH_H_
 #define RUTILE_LIB_TRAIN_FILES_FAILED_BATCH_H_
@@ -17,17 +17,18 @@ namespace rutile {
 
 const Schema& FailedBatchSchema();
 
+// A batch that failed, and what it led to.
 struct FailedBatch {
-  absl::Span<const int64_t> examples;   // of the task
-  const NamedTensors* batch = nullptr;  // what Task::MakeBatch made of them
-  const TermSums* sums = nullptr;       // that it led to, [T]
-  double loss = 0;                      // of these sums
+  absl::Span<const int64_t> examples;   // indices in the task
+  const NamedTensors* batch = nullptr;  // made by Task::MakeBatch from these examples
+  const TermSums* sums = nullptr;       // [T] term sums of the batch
+  double loss = 0;                      // formed of these sums
   double gradient_norm = 0;
-  absl::string_view message;  // what was told to the user
+  absl::string_view message;  // the error shown to the user
 };
 
-// Atomic. `state` is that before the step: its parameters are those that failed, and are written under their names.
-// `provenance` joins the metadata. Errors of the file system; CHECK-fails when a pointer is missing.
+// Writes the file atomically. `state` is the state before the step: its parameters are those that failed, and are
+// stored by name. `provenance` joins the metadata. Errors of the file system; CHECK-fails if a pointer is null.
 absl::Status WriteFailedBatch(absl::string_view path, const Task& task, const Checkpoint& state,
                               const FailedBatch& failed, const Metadata& provenance);
 

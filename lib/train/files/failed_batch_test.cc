@@ -75,7 +75,7 @@ TEST_F(FailedBatchTest, HoldsWhatFailed) {
   EXPECT_EQ(file->metadata.at("terms"), "value[V^2],slope[(V/m)^2]");
 }
 
-// Whoever looks for the cause finds every number of the batch and of the model, bit for bit.
+// The file holds every number of the batch and of the model, bit for bit, for those who look for the cause.
 TEST_F(FailedBatchTest, BatchAndParametersByName) {
   ASSERT_EQ(WriteFailedBatch(path_, *task_, state_, failed_, {}), absl::OkStatus());
   const TensorFile file = ReadTensorFile(path_).value();

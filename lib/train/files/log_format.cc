@@ -30,7 +30,7 @@ absl::string_view Unit(absl::string_view column) {
 }
 
 std::string Quoted(absl::string_view text) {
-  // Names of columns are mostly plain, and written in every row.
+  // Names of columns are mostly plain ASCII and written in every row: skip escaping for them.
   if (std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; })) {
     return absl::StrCat("\"", text, "\"");
   }
@@ -39,7 +39,7 @@ std::string Quoted(absl::string_view text) {
 
 std::string Number(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return absl::StrCat(static_cast<int64_t>(value));
-  // What "%.9g" gives.
+  // Formats like "%.9g".
   char text[32];
   return std::string(text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 9).ptr);
 }

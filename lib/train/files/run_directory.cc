@@ -31,7 +31,7 @@ bool IsNumbered(absl::string_view name) {
          absl::EndsWith(name, ".safetensors");
 }
 
-// As AtomicFile and ReplaceFile name them: "log.tsv.tmp.123.4", "previous.safetensors.link".
+// Recognizes names given by AtomicFile and ReplaceFile: "log.tsv.tmp.123.4", "previous.safetensors.link".
 bool IsTemporary(absl::string_view name) {
   if (absl::EndsWith(name, ".safetensors.link")) return true;
   const size_t at = name.rfind(".tmp.");
@@ -42,7 +42,7 @@ bool IsTemporary(absl::string_view name) {
          });
 }
 
-// What it means that the lock is held.
+// Explains to the user why the lock is taken.
 absl::Status Explain(const std::string& path, const absl::Status& held) {
   if (!absl::IsFailedPrecondition(held)) return held;
   return absl::FailedPreconditionError(absl::StrCat(path, ": another run is training here (", held.message(),
@@ -151,7 +151,7 @@ absl::StatusOr<RunPlace> RunDirectory::Enter(RunMode mode, absl::string_view res
   if (!held.ok()) return Explain(path_, held.status());
   RunPlace place = {*std::move(held)};
   RETURN_IF_ERROR(RemoveTemporaries());
-  ASSIGN_OR_RETURN(place.resume, Open(mode, resume_from));  // again, now that nobody else changes anything
+  ASSIGN_OR_RETURN(place.resume, Open(mode, resume_from));  // again, now that no other process changes anything
   return place;
 }
 
@@ -202,7 +202,7 @@ absl::Status RunDirectory::RemoveRun() const {
     }
   }
   if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot read ", path_, "/checkpoints"));
-  std::filesystem::remove(path_ + "/recovery", error);  // unless it holds something else
+  std::filesystem::remove(path_ + "/recovery", error);  // succeeds only if it is empty
   return absl::OkStatus();
 }
 

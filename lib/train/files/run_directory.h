@@ -1,4 +1,4 @@
-// Where a run keeps its files, and that no run is lost to another by accident.
+// The directory of a run: its file names, and protection against two runs sharing it.
 
 #ifndef RUTILE_LIB_TRAIN_FILES_RUN_DIRECTORY_H_
 #define RUTILE_LIB_TRAIN_FILES_RUN_DIRECTORY_H_
@@ -16,20 +16,21 @@
 
 namespace rutile {
 
-// What to do with a directory that holds a run.
+// What to do if the directory already holds a run.
 enum class RunMode {
   kNew,          // refuse
-  kResume,       // go on from its checkpoint; refuse when it has none, or it is damaged
-  kResumeOrNew,  // go on from its newest whole checkpoint, else start: for scripts that run the same command again
-  kOverwrite,    // start; the old run's files are removed (RemoveRun)
+  kResume,       // continue from its checkpoint; refuse if it has none, or it is damaged
+  kResumeOrNew,  // continue from its newest whole checkpoint, else start: for scripts that rerun one command
+  kOverwrite,    // start; the files of the old run are removed (RemoveRun)
 };
 
-// Held while a run trains.
+// The lock on the directory, which a process holds while it trains.
 struct RunPlace {
   FileLock lock;
   bool resume = false;
 };
 
+// Names the files of a run and changes them in ways that survive a crash. The object holds only the path.
 class RunDirectory {
  public:
   explicit RunDirectory(absl::string_view path) : path_(path) {}
@@ -46,59 +47,61 @@ class RunDirectory {
   std::string learning_curve() const { return path_ + "/learning-curve.svg"; }
   std::string failed_batch() const { return path_ + "/failed-batch.safetensors"; }
   std::string checkpoint() const { return path_ + "/checkpoints/last.safetensors"; }
-  // In recovery/, so that what looks at checkpoints/ sees no state twice:
-  std::string previous() const {
-    return path_ + "/recovery/previous.safetensors";
-  }                                                                          // the one that `checkpoint` replaced
-  std::string next() const { return path_ + "/recovery/next.safetensors"; }  // about to replace it
-  std::string replaced() const { return path_ + "/recovery/replaced.safetensors"; }  // damaged, or left by going back
-  std::string to_remove() const { return path_ + "/recovery/remove.txt"; }  // names that the next checkpoint gives up
+  // The files in recovery/ are kept there so that readers of checkpoints/ do not see a state twice.
+  std::string previous() const { return path_ + "/recovery/previous.safetensors"; }  // the former `checkpoint`
+  std::string next() const { return path_ + "/recovery/next.safetensors"; }          // becomes the next `checkpoint`
+  std::string replaced() const {
+    return path_ + "/recovery/replaced.safetensors";
+  }  // damaged, or abandoned by resuming from an earlier one
+  std::string to_remove() const {
+    return path_ + "/recovery/remove.txt";
+  }  // names to remove once the next checkpoint is written
   std::string lock() const { return path_ + "/lock"; }
-  // "checkpoints/epoch-00012.safetensors": kept, for those who look at a run's course.
+  // "checkpoints/epoch-00012.safetensors": a numbered checkpoint, kept for users who study the course of a run.
   std::string epoch_checkpoint(int64_t epoch) const;
   std::string step_checkpoint(int64_t step) const;  // "checkpoints/step-000001200.safetensors"
 
   std::string named_checkpoint(absl::string_view name) const;   // "checkpoints/NAME"
-  absl::Status RemoveCheckpoint(absl::string_view name) const;  // of the name; OK where there is none
-  // Removes those that to_remove() names but for `kept`, and then that file: what a process that was killed had to do.
+  absl::Status RemoveCheckpoint(absl::string_view name) const;  // OK if there is none
+  // Removes the checkpoints named in to_remove(), except `kept`, and then that file: work that a killed process left.
   absl::Status RemoveNamed(absl::Span<const std::string> kept) const;
-  absl::Status RemoveToRemove() const;  // that file alone
+  absl::Status RemoveToRemove() const;  // removes to_remove() itself
   absl::Status RemovePrevious() const;
-  // Moves log.* and steps.* to recovery/.
+  // Moves log.* and steps.* to recovery/, as logs of another run.
   absl::Status SetLogsAside() const;
 
-  // Any of the files above is there that every run has.
+  // True if one of the files above exists that every run has.
   bool HoldsRun() const;
-  // A last or previous checkpoint is there, whole or not.
+  // True if a last or previous checkpoint exists, whole or not.
   bool HasCheckpoint() const { return FileExists(checkpoint()) || FileExists(previous()); }
-  // Paths of epoch-*, step-* and top-*, in the order of their names.
+  // Returns the paths of epoch-*, step-* and top-*, ordered by name.
   std::vector<std::string> NumberedCheckpoints() const;
-  // Whether a file is one of this run's checkpoints, wherever its path begins.
+  // True if the file is one of this run's checkpoints, through whichever path it is named.
   bool Holds(absl::string_view checkpoint) const;
 
-  // Before anything is made: whether files can be, and nobody else trains here. PERMISSION_DENIED, FAILED_PRECONDITION
-  // naming the process.
+  // Checks, before any work, that files can be created and that no other process trains here. PERMISSION_DENIED, or
+  // FAILED_PRECONDITION naming the process.
   absl::Status CheckUsable() const;
-  // Whether to resume. Makes the directories, and removes nothing yet. resume_from: a checkpoint of this run or of
-  // another, which goes on here then; "": the directory's own.
-  // ALREADY_EXISTS (kNew; a run here that is not that of resume_from), NOT_FOUND (kResume), or an error of the file
-  // system.
+  // Creates the directories and returns whether to resume. Removes nothing yet. resume_from: a checkpoint of this run,
+  // or of another run that continues here; "": the directory's own. ALREADY_EXISTS (kNew; or a run here to which
+  // resume_from does not belong), NOT_FOUND (kResume), or an error of the file system.
   absl::StatusOr<bool> Open(RunMode mode, absl::string_view resume_from = "") const;
 
-  // CheckUsable and Open, and keeps other processes out until the result is gone. Temporary files of processes that
-  // were killed are removed.
+  // Calls CheckUsable and Open, and locks the directory until the result is destroyed. Removes temporary files of
+  // killed processes.
   absl::StatusOr<RunPlace> Enter(RunMode mode, absl::string_view resume_from) const;
 
-  // next() becomes checkpoint(), which becomes previous(): two generations, each whole at every moment.
+  // Renames next() to checkpoint(), and the former checkpoint() to previous(). Two generations are whole at every
+  // moment.
   absl::Status Promote() const;
-  // next() becomes checkpoint(), which becomes replaced(): previous() stays.
+  // Renames next() to checkpoint(), and the former checkpoint() to replaced(); previous() stays.
   absl::Status Replace() const;
 
-  // Removes the files named above and no others: for a new run, once it is known that it can start.
+  // Removes the files named above and no others. Call it for a new run once it is known that it can start.
   absl::Status RemoveRun() const;
 
  private:
-  std::vector<std::string> Files() const;  // but for checkpoints
+  std::vector<std::string> Files() const;  // all except checkpoints
   absl::Status RemoveTemporaries() const;
 
   std::string path_;

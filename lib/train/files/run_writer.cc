@@ -19,7 +19,7 @@
 namespace rutile {
 namespace {
 
-// What may be over by the time of the next save. Other errors are mistakes, or will not go away.
+// True for errors that may be gone at the next save. Others are mistakes, or permanent.
 bool IsTemporary(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
 }
@@ -59,7 +59,7 @@ absl::Status RunWriter::WriteCheckpoint(const Checkpoint& state, const std::vect
   const ProfileScope scope(Stage::kCheckpoint);
   if (options_.before_checkpoint) RETURN_IF_ERROR(options_.before_checkpoint());
   RETURN_IF_ERROR(MakeDirectories(directory_.path() + "/recovery"));
-  // A process that dies between the checkpoint and the removal leaves this to the next.
+  // If the process dies between checkpoint and removal, the next one removes these.
   if (!former.empty()) {
     RETURN_IF_ERROR(WriteFileAtomically(directory_.to_remove(), absl::StrJoin(former, "\n") + "\n"));
   }
@@ -180,7 +180,7 @@ absl::Status RunWriter::Save(const Checkpoint& state, const Tensor& parameters, 
   }
   const ProfileScope scope(Stage::kCheckpoint);
   CopyCheckpoint(state, &job_.state);
-  // Mostly one of those that have been copied.
+  // `parameters` usually are among the tensors just copied.
   if (parameters.data() == state.parameters.data()) {
     job_.parameters = job_.state.parameters;
   } else if (parameters.data() == state.ema_parameters.data()) {

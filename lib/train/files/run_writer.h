@@ -1,8 +1,8 @@
-// The files of a run that are written again and again: models and checkpoints.
+// Writes the files that a run updates repeatedly: models and checkpoints.
 //
-// While training they may be written beside it: the state is copied (what training waits for), and a thread writes the
-// copy. One copy at a time is on its way. A device that is full or fails then does not end the run: the old checkpoint
-// is whole, the user is told once, and the next save tries again.
+// They can be written beside training: the state is copied, for which training waits, and a thread writes the copy.
+// There is at most one copy at a time. A full or failing device then does not end the run: the old checkpoint is whole,
+// the user is told once, and the next save tries again.
 
 #ifndef RUTILE_LIB_TRAIN_FILES_RUN_WRITER_H_
 #define RUTILE_LIB_TRAIN_FILES_RUN_WRITER_H_
@@ -26,57 +26,61 @@ namespace rutile {
 
 struct RunWriterOptions {
   bool beside_training = false;                       // Save returns before anything is written
-  std::function<void(absl::string_view)> on_message;  // told of what could not be written
-  std::function<absl::Status()> before_checkpoint;    // makes durable what a checkpoint counts on; by any thread
+  std::function<void(absl::string_view)> on_message;  // called with what could not be written
+  std::function<absl::Status()> before_checkpoint;    // flushes files that a checkpoint refers to; called by any thread
 };
 
-// Where nothing else is said, all return the errors of the file system and of Task::WriteModel, and wait for what is on
-// its way.
+// Writes models and checkpoints of one run. Unless stated otherwise, members return errors of the file system and of
+// Task::WriteModel, and wait for a pending write.
 class RunWriter {
  public:
   // `task` must outlive it.
   RunWriter(const Task& task, RunDirectory directory, Metadata provenance, RunWriterOptions options = {});
-  ~RunWriter();  // waits
+  ~RunWriter();  // waits for a pending write
 
-  // state.best_parameters have changed, or the file may be of another time than the state.
+  // Must be called if state.best_parameters changed, or if best.safetensors may not match the state.
   void SetBestChanged() { best_is_written_ = false; }
-  // A numbered checkpoint that goes once a checkpoint is durable that does not count on it.
+  // Removes a numbered checkpoint once a new last checkpoint, which does not refer to it, is durable.
   void RemoveAfterSave(absl::string_view name) { former_.emplace_back(name); }
 
-  // best.safetensors, when it has changed since.
+  // Writes best.safetensors if it has changed.
   absl::Status WriteBest(const Checkpoint& state);
-  // It and last.safetensors, of `parameters`: the state's, or an average. loss: theirs; NaN when it is not known.
+  // Writes best.safetensors if it has changed, and last.safetensors from `parameters` (the state's, or an average).
+  // loss: of `parameters`; NaN if it is not known.
   absl::Status WriteModels(const Checkpoint& state, const Tensor& parameters, double loss);
-  // average.safetensors. loss: NaN when it is not known.
+  // Writes average.safetensors. loss: NaN if it is not known.
   absl::Status WriteAverage(const Checkpoint& state, const Tensor& parameters, double loss);
-  // The directory's last checkpoint; the one that it replaces is the previous one. What was to be removed is.
+  // Writes the last checkpoint; the one before becomes the previous one. Removes checkpoints due (RemoveAfterSave).
   absl::Status WriteLastCheckpoint(const Checkpoint& state);
-  // The same for a run that goes on from another checkpoint: the previous one stays, what was last is `replaced`.
+  // Writes the last checkpoint of a run that resumes another checkpoint: the previous one stays, and the former last
+  // one becomes `replaced`.
   absl::Status ReplaceLastCheckpoint(const Checkpoint& state);
 
-  // Models, then the checkpoint: until it is replaced, the old one leads to the same files again.
+  // Writes models, then the checkpoint. Until that is replaced, resuming from the old one leads to the same files
+  // again.
   absl::Status SaveNow(const Checkpoint& state, const Tensor& parameters, double loss);
 
-  // The same while training: tolerant, and beside training if the options say so; then errors come with the next call.
+  // Saves during training: tolerates temporary errors and, if the options say so, writes beside training, in which case
+  // errors are returned by the next call.
   absl::Status Save(const Checkpoint& state, const Tensor& parameters, double loss);
-  // A copy is on its way: not yet time for another.
+  // True while a copy is being written, when it is too early for another.
   bool busy() const;
-  // A numbered checkpoint, tolerant.
+  // Writes a numbered checkpoint; tolerates temporary errors.
   absl::Status Keep(const Checkpoint& state, absl::string_view path);
-  // OK of RESOURCE_EXHAUSTED and UNAVAILABLE, which the user is told of the first time; other errors stay.
+  // Returns OK for RESOURCE_EXHAUSTED and UNAVAILABLE, and tells the user the first time. Returns other errors.
   absl::Status Tolerate(const absl::Status& status);
-  int64_t failures() const { return failures_; }  // that were tolerated
-  // Tells of them once more, at the end of a run, all of whose files are whole now.
+  int64_t failures() const { return failures_; }  // number of tolerated errors
+  // Tells the user of tolerated errors once more, at the end of a run, when all files are whole.
   void ReportFailures() const;
-  // What a last save that failed after `what` means to the user.
+  // Returns the error of a final save that failed after `what`, with the consequences for the user.
   absl::Status NotWritten(const absl::Status& status, absl::string_view what) const;
 
-  // What the last checkpoint is of, for people: "the checkpoint of epoch 3, step 120 is whole", "the last checkpoint
-  // is whole" (of which it is not known yet), or "there is no checkpoint yet".
+  // Describes the last checkpoint for the user: "the checkpoint of epoch 3, step 120 is whole", "the last checkpoint is
+  // whole" (if its position is unknown), or "there is no checkpoint yet".
   std::string Standing() const;
 
  private:
-  // All that one save writes.
+  // The content of one save.
   struct Job {
     Checkpoint state;
     Tensor parameters;
@@ -89,7 +93,7 @@ class RunWriter {
   absl::Status WriteLastModel(const Checkpoint& state, const Tensor& parameters, double loss) const;
   absl::Status WriteCheckpoint(const Checkpoint& state, const std::vector<std::string>& former) const;
   absl::Status Write(const Job& job) const;
-  // Waits for what is on its way, and tolerates its error.
+  // Waits for the pending write and tolerates its error.
   absl::Status Wait();
   absl::Status Finished(const Job& job, const absl::Status& status);
 
@@ -102,8 +106,8 @@ class RunWriter {
   std::vector<std::string> former_;
   int64_t failures_ = 0;
   int64_t saved_epoch_ = -1, saved_step_ = -1;
-  Job job_;                           // on its way, or the memory of the last one
-  std::future<absl::Status> result_;  // valid: it is
+  Job job_;                           // being written, or memory for the next copy
+  std::future<absl::Status> result_;  // valid while job_ is being written
 };
 
 }  // namespace rutile

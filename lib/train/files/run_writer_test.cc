@@ -83,7 +83,7 @@ TEST_F(RunWriterTest, SaveNowWritesAll) {
 
 std::string Bytes(const std::string& path) { return std::string(FileContents::Open(path).value().data()); }
 
-// The same files beside training as in its way, of the state as it was.
+// Writing beside training gives the same files as writing in line, of the state at the time of the save.
 TEST_F(RunWriterTest, BesideTraining) {
   writer_.SetBestChanged();
   ASSERT_EQ(writer_.Save(state_, state_.best_parameters, 1), absl::OkStatus());

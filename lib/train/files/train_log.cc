@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kWait{100};
 
-// What of a log stays: the header, and whole rows up to `kept`.
+// Returns the part of a log to keep: the header, and whole rows up to `kept`.
 absl::StatusOr<std::string> KeptPart(LogFormat format, const std::string& path, absl::Span<const std::string> columns,
                                      const KeptRows& kept) {
   const std::string header = LogHeader(format, columns);
@@ -35,7 +35,7 @@ absl::StatusOr<std::string> KeptPart(LogFormat format, const std::string& path, 
   int64_t row = 0;
   while (!rest.empty()) {
     const size_t end = rest.find('\n');
-    if (end == absl::string_view::npos) break;  // a row that was cut off
+    if (end == absl::string_view::npos) break;  // drop a truncated row
     const absl::string_view line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     if (text.empty()) {
@@ -124,7 +124,7 @@ absl::Status TrainLog::File::Write() {
   if (rest.empty()) {
     size += static_cast<int64_t>(pending.size());
     pending.clear();
-  } else if (::ftruncate(fd, size) != 0) {  // no part of a row
+  } else if (::ftruncate(fd, size) != 0) {  // remove a partial row
     status.Update(ErrnoStatus(errno, absl::StrCat("cannot write ", path)));
   }
   return status;
@@ -141,7 +141,7 @@ absl::Status TrainLog::Flush() {
 
 absl::Status TrainLog::Sync() const {
   for (const File& file : files_) {
-    // Not every file system can (EINVAL); what it cannot do is no error of ours.
+    // Some file systems cannot sync (EINVAL); that is no error of this log.
     if (::fdatasync(file.fd) != 0 && errno != EINVAL) {
       return ErrnoStatus(errno, absl::StrCat("cannot write ", file.path));
     }
@@ -151,7 +151,7 @@ absl::Status TrainLog::Sync() const {
 
 TrainLog::File::~File() {
   if (fd < 0) return;
-  Write().IgnoreError();  // whoever wants to know has called Flush
+  Write().IgnoreError();  // callers that need the error call Flush
   ::close(fd);
 }
 

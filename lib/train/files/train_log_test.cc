@@ -108,7 +108,7 @@ TEST(TrainLogTest, ResumingDropsLaterRows) {
     std::string text = LogHeader(format, columns) + "\n";
     for (double epoch = 1; epoch <= 3; ++epoch) text += LogRow(format, columns, {epoch, 10 * epoch}) + "\n";
     const std::string whole = text;
-    text += LogRow(format, columns, {4, 44}).substr(0, 3);  // was cut off
+    text += LogRow(format, columns, {4, 44}).substr(0, 3);  // truncated row
     const std::string path = stem + std::string(LogFormatSuffix(format));
     ASSERT_TRUE(WriteFileAtomically(path, text).ok());
     absl::StatusOr<TrainLog> log = TrainLog::Open(stem, columns, {format}, {2, 0});

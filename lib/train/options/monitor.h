@@ -1,4 +1,4 @@
-// The number that decides: which model is best, when nothing improves any more.
+// The monitored value, which decides which model is best and when training no longer improves.
 
 #ifndef RUTILE_LIB_TRAIN_OPTIONS_MONITOR_H_
 #define RUTILE_LIB_TRAIN_OPTIONS_MONITOR_H_
@@ -12,21 +12,22 @@
 
 namespace rutile {
 
+// Selects the monitored value among losses and metrics.
 class Monitor {
  public:
-  // name: "val_loss", "val_METRIC" of one of the task's metrics, "train_loss"; "" is val_loss, or train_loss without a
-  // validation set. INVALID_ARGUMENT listing the choices, without those that need a validation set where there is none.
+  // name: "train_loss", "val_loss", or "val_METRIC" of one of the task's metrics. "" means val_loss, or train_loss
+  // without a validation set. INVALID_ARGUMENT listing the choices available.
   static absl::StatusOr<Monitor> Create(const Task& task, absl::string_view name, bool has_validation);
 
   const std::string& name() const { return name_; }
-  // Whether more is better, as of a ranking's hits.
+  // True if higher is better, as for hits of a ranking.
   bool maximize() const { return maximize_; }
-  // Whether a validation gives it. Otherwise the end of an epoch does.
+  // True if a validation provides the value; otherwise the end of an epoch does.
   bool of_validation() const { return name_ != "train_loss"; }
 
-  // NaN where a metric is. `metrics` as the task gave them.
+  // Returns the monitored value. It is NaN if the metric is NaN. metrics: as returned by the task.
   double Value(double train_loss, double validation_loss, const std::vector<Metric>& metrics) const;
-  // Neither is NaN.
+  // True if `value` is better than `than`. Neither may be NaN.
   bool Better(double value, double than) const { return maximize_ ? value > than : value < than; }
 
  private:

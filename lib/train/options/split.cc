@@ -51,7 +51,7 @@ absl::Status AssignNamed(const std::optional<std::vector<int64_t>>& examples, co
     for (const int64_t example : *examples) RETURN_IF_ERROR(Assign(example, part, parts));
   }
   for (size_t i = 0; i < mask.size(); ++i) {
-    // Named by index and by key alike is no contradiction.
+    // An example may be named by index and by key alike, for the same set.
     if (mask[i] && (*parts)[i] != part) RETURN_IF_ERROR(Assign(i, part, parts));
   }
   return absl::OkStatus();

@@ -1,4 +1,11 @@
-// Which examples train, which validate, and which are kept for the test.
+// Splits examples into a training, a validation and a test set.
+//
+// Example:
+//   SplitOptions options;
+//   options.seed = 7;
+//   options.validation_fraction = 0.1;
+//   ASSIGN_OR_RETURN(options.test_examples, ReadIndexFile("test.txt"));
+//   ASSIGN_OR_RETURN(const Split split, SplitExamples(task.num_examples(), options));
 
 #ifndef RUTILE_LIB_TRAIN_OPTIONS_SPLIT_H_
 #define RUTILE_LIB_TRAIN_OPTIONS_SPLIT_H_
@@ -12,34 +19,35 @@
 
 namespace rutile {
 
-// Disjoint, sorted, and together 0 .. n-1.
+// Three sets of example indices: disjoint, sorted, and together 0 .. n-1.
 struct Split {
   std::vector<int64_t> train;
   std::vector<int64_t> validation;
   std::vector<int64_t> test;
 };
 
-// What is named explicitly goes where it is named. From the rest, in an order that the seed fixes, first the test set
-// and then the validation set are drawn; what is left trains. A set named explicitly is not drawn as well.
+// How to split. Examples named explicitly go where they are named. From the rest, in an order fixed by the seed, first
+// the test set and then the validation set are drawn, and the remainder trains. No examples are drawn for a set that is
+// named explicitly.
 struct SplitOptions {
   uint64_t seed = 0;
-  // Shares of all n examples, rounded to the nearest number; above 0 draws at least one.
+  // Shares of all n examples, rounded to the nearest number; a share above 0 draws at least one.
   double validation_fraction = 0.1;
   double test_fraction = 0;
-  // Examples by index, 0-based (ReadIndexFile).
+  // Indices of examples, from 0 (ReadIndexFile).
   std::optional<std::vector<int64_t>> validation_examples;
   std::optional<std::vector<int64_t>> test_examples;
-  // [n], or empty: true marks an example as of that set (a key of the data that matches: config_type=test*).
+  // [n], or empty: true puts an example into this set (for a key of the data that matches, like config_type=test*).
   std::vector<bool> validation_mask;
   std::vector<bool> test_mask;
 };
 
-// INVALID_ARGUMENT: a fraction outside [0, 1), an index outside 0 .. n-1, an example in two sets or twice in one, a
-// mask of another length, nothing left to train on.
+// Splits n examples. INVALID_ARGUMENT: a fraction outside [0, 1), an index outside 0 .. n-1, an example in two sets or
+// twice in one, a mask of another length, or no example left to train on.
 absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& options);
 
-// Indices from a text file: whole numbers between white space; # starts a comment that ends with the line. "-" is
-// standard input. INVALID_ARGUMENT naming path and line.
+// Reads indices from a text file: whole numbers separated by white space; # starts a comment up to the end of the line.
+// "-" is standard input. INVALID_ARGUMENT naming path and line.
 absl::StatusOr<std::vector<int64_t>> ReadIndexFile(absl::string_view path);
 
 }  // namespace rutile

@@ -81,7 +81,7 @@ std::string StopRule::Early(int64_t epochs_done, int64_t steps_done) const {
     return absl::StrCat("no improvement in ", bad_, " validations (best ", best_, ")");
   }
   const auto better = [this](double a, double b) { return maximize_ ? a > b : a < b; };
-  // False with a threshold that is not set, and before the first validation.
+  // A threshold that is not set, and the time before the first validation, compare as false (NaN).
   if (better(options_.divergence_threshold, last_)) {
     return absl::StrCat("divergence_threshold=", options_.divergence_threshold, " is passed (", last_, ")");
   }

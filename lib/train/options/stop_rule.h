@@ -1,4 +1,4 @@
-// When training ends.
+// Decides when training ends: limits on epochs, steps and time, and early stopping.
 
 #ifndef RUTILE_LIB_TRAIN_OPTIONS_STOP_RULE_H_
 #define RUTILE_LIB_TRAIN_OPTIONS_STOP_RULE_H_
@@ -35,24 +35,25 @@ struct StopOptions {
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckStopOptions(const StopOptions& options);
 
+// Evaluates StopOptions during a run. Limits need no memory; early stopping follows the monitored value.
 class StopRule {
  public:
-  // maximize: more of the monitored value is better.
+  // maximize: true if higher monitored values are better.
   explicit StopRule(const StopOptions& options, bool maximize = false);
 
-  // After a validation, with the monitored value.
+  // Reports the monitored value after a validation.
   void Observe(double value);
 
-  // Why to end before the next step or epoch, or "" to go on.
-  // The limits: "max_steps=200", "max_time=1h", "max_epochs=100".
+  // Returns the limit reached, or "" to continue before the next step or epoch: "max_steps=200", "max_time=1h",
+  // "max_epochs=100".
   std::string Limit(int64_t epochs_done, int64_t steps_done, absl::Duration elapsed) const;
-  bool LimitReached(int64_t steps_done, absl::Duration elapsed) const {  // of steps and time, the cheap way
+  bool LimitReached(int64_t steps_done, absl::Duration elapsed) const {  // cheap check of steps and time
     return elapsed >= options_.max_time || (options_.max_steps >= 0 && steps_done >= options_.max_steps);
   }
-  // Early stopping: "no improvement in 10 validations (best 0.0021)".
+  // Returns why early stopping ends the run, or "": "no improvement in 10 validations (best 0.0021)".
   std::string Early(int64_t epochs_done, int64_t steps_done) const;
 
-  // stopping: f64 [2] = best value, validations in a row without improvement; value: f64 [] the last one.
+  // stopping: f64 [2] = best value, validations in a row without improvement; value: f64 [], the last value.
   NamedTensors State() const;
   absl::Status SetState(const NamedTensors& state);  // INVALID_ARGUMENT: missing, or another shape
 

@@ -25,10 +25,10 @@ TopCheckpoints::Decision TopCheckpoints::Observe(double loss, int64_t epoch, int
                                  [&](const TopCheckpoint& c) { return c.epoch == epoch && c.step == step; });
   if (same != kept_.end()) {
     kept_.erase(same);
-    decision.remove = TopCheckpointName(epoch, step);  // unless it is written again below
+    decision.remove = TopCheckpointName(epoch, step);  // undone if it is written again below
   }
   if (std::isnan(loss) || k_ == 0) return decision;
-  // After those that are equal.
+  // Insert after equal losses: the earlier one ranks higher.
   const auto place = std::upper_bound(kept_.begin(), kept_.end(), loss, [this](double value, const TopCheckpoint& c) {
     return maximize_ ? value > c.loss : value < c.loss;
   });

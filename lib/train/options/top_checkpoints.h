@@ -1,4 +1,4 @@
-// Which checkpoints of a run stay: those of the k best validations. Bookkeeping alone; files are the caller's.
+// Decides which checkpoints to keep: those of the k best validations. It does no input or output itself.
 
 #ifndef RUTILE_LIB_TRAIN_OPTIONS_TOP_CHECKPOINTS_H_
 #define RUTILE_LIB_TRAIN_OPTIONS_TOP_CHECKPOINTS_H_
@@ -18,31 +18,32 @@ struct TopCheckpoint {
   int64_t step = 0;
 };
 
-// "top-epoch-00012-step-000480.safetensors", in checkpoints/. Larger numbers take more digits.
+// Returns "top-epoch-00012-step-000480.safetensors", a name in checkpoints/. Larger numbers take more digits.
 std::string TopCheckpointName(int64_t epoch, int64_t step);
 
+// Keeps the list of the k best checkpoints.
 class TopCheckpoints {
  public:
-  // k: how many stay; 0: none; -1: all. maximize: a higher value is better.
+  // k: how many to keep; 0: none; -1: all. maximize: true if higher values are better.
   TopCheckpoints(int64_t k, bool maximize);
 
-  // What to do after a validation; "" for nothing. The new file is written first, then the other removed, so that there
-  // are never fewer than k.
+  // What the caller must do after a validation; "" for nothing. It writes the new file first and removes the other one
+  // then, so that there are never fewer than k.
   struct Decision {
-    std::string write;   // name of the checkpoint of now
+    std::string write;   // name of the checkpoint to write now
     std::string remove;  // name of one that is no longer among the k best
   };
-  // Of equal losses the earlier stays; a loss that is NaN is not kept. The epoch and step of a checkpoint that stays
-  // replace it: a resumed run validates the same parameters again.
+  // Decides about the checkpoint of a validation. Of equal losses the earlier one stays; a NaN loss is not kept. A
+  // checkpoint of the same epoch and step is replaced, because a resumed run may validate the same parameters again.
   Decision Observe(double loss, int64_t epoch, int64_t step);
 
   const std::vector<TopCheckpoint>& kept() const { return kept_; }  // best first
-  std::vector<std::string> Names() const;                           // of their files, likewise
+  std::vector<std::string> Names() const;                           // of their files, best first
 
   // loss f64 [n], epoch and step i64 [n], best first.
   NamedTensors State() const;
-  // INVALID_ARGUMENT when something is missing or does not fit. More than k (the run goes on with a lower k): only the
-  // best k are remembered from here on, and the other files stay.
+  // INVALID_ARGUMENT if a tensor is missing or does not fit. If the state holds more than k (the run was resumed with a
+  // lower k), only the best k are remembered, and the other files stay.
   absl::Status SetState(const NamedTensors& state);
 
  private:

@@ -24,7 +24,7 @@ std::vector<double> Losses(const TopCheckpoints& top) {
   return losses;
 }
 
-// "write remove" of a validation at the end of an epoch of ten steps.
+// Observes the end of an epoch of ten steps, and returns the decision as "write remove".
 std::string Observe(TopCheckpoints* top, double loss, int64_t epoch) {
   const TopCheckpoints::Decision decision = top->Observe(loss, epoch, 10 * epoch);
   return decision.write + " " + decision.remove;
@@ -93,7 +93,7 @@ TEST(TopCheckpointsTest, StateSurvives) {
   ASSERT_EQ(second.SetState(first.State()), absl::OkStatus());
   EXPECT_THAT(Losses(second), ElementsAre(6, 7, 8));
   EXPECT_EQ(Observe(&second, 1, 5), Name(5) + " " + Name(2));
-  // Resumed with a lower k.
+  // A run is resumed with a lower k.
   ASSERT_EQ(fewer.SetState(first.State()), absl::OkStatus());
   EXPECT_THAT(Losses(fewer), ElementsAre(6));
   EXPECT_EQ(Observe(&fewer, 1, 5), Name(5) + " " + Name(4));

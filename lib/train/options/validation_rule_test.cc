@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr int kSteps = 10;  // of an epoch
 
-// Steps of the run after which there is a validation, as a trainer asks: ends of epochs are asked for as such.
+// Returns the steps of the run that validate, asking in the way the trainer does.
 std::vector<int> Validations(const ValidationOptions& options, int epochs) {
   const ValidationRule rule(options, kSteps);
   std::vector<int> found;

@@ -68,7 +68,7 @@ bool BatchEpoch::StepsEarly() const {
 
 absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
   Checkpoint& state = context_.state;
-  TermSums counts(1);  // their weight is that of the sums to come: Task::StreamsGradients
+  TermSums counts(1);  // counts suffice for the weight of a loss of one term: Task::StreamsGradients
   for (const double count : context_.task.ExampleCounts(batch)) counts.count[0] += count;
   const double weight = context_.task.CombineTerms(counts).weight[0];
   if (weight == 0 || !std::isfinite(weight)) return false;
@@ -96,9 +96,9 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
       if (!stepping_) RETURN_IF_ERROR(loss_.Add(context_.state.parameters, *batch, /*last=*/b + 1 == end));
     }
     work->Add(context_.task, loader_.all_examples());
-    if (!meets && !loss_.IsFinite()) break;  // here the batch at fault is known
+    if (!meets && !loss_.IsFinite()) break;  // stop here, where the failing batch is known
   }
-  const ProfileScope scope(Stage::kOptimizer);  // its first pass over the gradient
+  const ProfileScope scope(Stage::kOptimizer);  // combining is the first pass over the gradient
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);
 }
 
@@ -150,7 +150,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   return absl::OkStatus();
 }
 
-// The gradient is read, parameters and the optimizer's averages are read and written.
+// A step reads the gradient, and reads and writes parameters and the optimizer's averages.
 int64_t BatchEpoch::StepBytes() {
   if (step_bytes_ == 0) {
     step_bytes_ = loss_.gradient().num_bytes() + 2 * context_.state.parameters.num_bytes();
@@ -174,11 +174,11 @@ absl::Status BatchEpoch::AllGather() {
   RETURN_IF_ERROR(context_.shards->AllGather(all, &context_.state.parameters));
   const std::vector<ParameterRange> trained = TrainedRanges(context_.options.groups, context_.task);
   for (auto [name, tensor] : optimizer_->State()) {
-    if (tensor.num_elements() != TotalSize(trained)) continue;  // a count of steps
+    if (tensor.num_elements() != TotalSize(trained)) continue;  // skip the step count
     RETURN_IF_ERROR(context_.shards->AllGather(trained, &tensor));
   }
   if (context_.ema != nullptr && context_.ema->parameters() != nullptr) {
-    Tensor average = *context_.ema->parameters();  // the same memory
+    Tensor average = *context_.ema->parameters();  // shares the memory of the average
     RETURN_IF_ERROR(context_.shards->AllGather(all, &average));
   }
   whole_ = true;

@@ -1,4 +1,4 @@
-// An epoch of steps over batches: make the batches of a step, gradient of each term, loss, clipping, optimizer.
+// Trains an epoch by optimizer steps over batches.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_BATCH_EPOCH_H_
 #define RUTILE_LIB_TRAIN_STEP_BATCH_EPOCH_H_
@@ -17,11 +17,13 @@
 
 namespace rutile {
 
+// Each step makes its batches, differentiates the loss terms, forms the loss, clips, and steps the optimizer. Where
+// possible, the optimizer updates parameters while their gradient is still being made (FusedStep).
 class BatchEpoch : public EpochTrainer {
  public:
   explicit BatchEpoch(const EpochContext& context);
 
-  // Also the errors of Task::SamplingWeights.
+  // Besides the errors of EpochTrainer::Train, returns those of Task::SamplingWeights.
   absl::Status Train(EpochWork* work) override;
   void Suspend() override;
   const Tensor& EvaluationParameters() const override {
@@ -33,19 +35,19 @@ class BatchEpoch : public EpochTrainer {
 
  private:
   absl::Status Start();
-  // Of the task's buffers: each process has seen its share of the batch, all go on with the mean of what they saw.
+  // Averages the task's buffers (batch-norm statistics) over processes, each of which saw only its share of the batch.
   absl::Status AverageBuffers();
   absl::Status Step(EpochWork* work);
-  // The optimizer's, where it has not begun early.
+  // Clips the gradient and steps the optimizer, unless a fused step has already begun to do so.
   void MoveParameters();
-  // That the optimizer moves between memory and processor in a step, for profiles.
+  // Bytes that the optimizer reads and writes per step (for profiles).
   int64_t StepBytes();
-  // Whether parameters of the next step may move while its gradient is made. With clipping by the norm they may not,
-  // and where a sum over batches or processes is missing.
+  // True if the next step may be fused into the gradient pass. Clipping, accumulation of batches, a sum over processes
+  // and frozen parameters forbid it, because the final gradient is not known in time.
   bool StepsEarly() const;
-  // Adds the batch, whose step begins before it is done. False: it cannot, and nothing has been done.
+  // Adds the batch with a fused step. Returns false, having done nothing, if the step's weight is 0 or not finite.
   absl::StatusOr<bool> AddStepping(const NamedTensors& batch);
-  // The loss of the batches of a step, up to batch number `end`, and its gradient.
+  // Adds the batches of a step, up to batch number `end`; returns their loss and leaves its gradient in loss_.
   absl::StatusOr<double> AddBatches(int64_t end, EpochWork* work);
 
   const EpochContext context_;
@@ -53,10 +55,10 @@ class BatchEpoch : public EpochTrainer {
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
   FusedStep early_;
-  bool stepping_ = false;   // early_ has begun
+  bool stepping_ = false;   // early_ has begun to update parameters
   int64_t step_bytes_ = 0;  // 0: not counted yet
-  bool started_ = false;    // the loader, in this epoch
-  bool whole_ = true;       // the model: AllGather
+  bool started_ = false;    // the loader has started this epoch
+  bool whole_ = true;       // false: shards differ until AllGather
 };
 
 }  // namespace rutile

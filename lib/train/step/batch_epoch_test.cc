@@ -1,5 +1,5 @@
-// What only the epoch decides of fp16 training: a step whose gradient overflowed is not taken, and nothing counts it.
-// The rest is tested through the trainer: trainer_epochs_test.cc, trainer_test.cc.
+// Tests the part of fp16 training that only the epoch decides: a step whose gradient overflowed is skipped and not
+// counted. The rest is tested through the trainer: trainer_epochs_test.cc, trainer_test.cc.
 
 #include "lib/train/step/batch_epoch.h"
 
@@ -26,7 +26,7 @@
 namespace rutile {
 namespace {
 
-// 40 examples in batches of 4, with Adam, whose state would tell of a step too many.
+// Trains on 40 examples in batches of 4 with Adam, whose state would reveal a step too many.
 struct EpochOfHalf {
   explicit EpochOfHalf(MixedPrecision mixed) : schedule({}, 0.01) {
     split.train.resize(task.num_examples());

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAreArray;
 
-// Of 1 to 50 atoms, in no order.
+// A task whose examples cost 1 to 50 atoms, in no order.
 class SizedTask : public ToyTask {
  public:
   SizedTask() : ToyTask(ToyTaskOptions{}) {}
@@ -30,7 +30,7 @@ std::vector<int64_t> Bucketed(std::vector<int64_t> examples, int64_t batch_size,
   return examples;
 }
 
-// Mean over whole batches of largest less smallest cost.
+// Returns the mean over whole batches of the largest less the smallest cost.
 double Spread(const std::vector<int64_t>& examples, int64_t batch_size) {
   const SizedTask task;
   double sum = 0;
@@ -73,7 +73,7 @@ TEST(BucketingTest, BatchesAreOfLikeSizes) {
   EXPECT_LT(Spread(Bucketed(random, 10, 1000), 10), 1);
 }
 
-// A window takes no example from another, and the last batch none from any.
+// A window takes no example from another one, and the incomplete last batch keeps its examples.
 TEST(BucketingTest, WindowsAndRemainderKeepTheirExamples) {
   const std::vector<int64_t> random = Shuffled(109);
   const std::vector<int64_t> bucketed = Bucketed(random, 10, 5);
@@ -91,7 +91,7 @@ TEST(BucketingTest, WindowsAndRemainderKeepTheirExamples) {
   EXPECT_EQ(first_window, 5);
 }
 
-// Else small structures would be learned first in every epoch.
+// Otherwise small structures would be learned first in every epoch.
 TEST(BucketingTest, BatchesComeInRandomOrder) {
   const SizedTask task;
   const std::vector<int64_t> random = Shuffled(1000);

@@ -22,10 +22,10 @@
 namespace rutile {
 namespace {
 
-// n positions in `weights`, each drawn in proportion to its weight.
+// Draws n positions in `weights`, each in proportion to its weight.
 std::vector<int64_t> WeightedDraw(absl::Span<const double> weights, int64_t n, RandomStream stream) {
   CHECK_EQ(static_cast<int64_t>(weights.size()), n);
-  std::vector<double> end;  // of the part of [0, total) that belongs to each
+  std::vector<double> end;  // end of each position's part of [0, total)
   end.reserve(weights.size());
   double total = 0;
   for (const double weight : weights) {
@@ -36,7 +36,7 @@ std::vector<int64_t> WeightedDraw(absl::Span<const double> weights, int64_t n, R
   std::vector<int64_t> drawn(n);
   for (int64_t& position : drawn) {
     const auto found = std::upper_bound(end.begin(), end.end(), stream.Uniform() * total);
-    // Rounding may lead to the very end: then it is the last that has a weight.
+    // Rounding may reach total itself: then take the last position with a positive weight.
     position = (found == end.end() ? std::lower_bound(end.begin(), end.end(), total) : found) - end.begin();
   }
   return drawn;
@@ -44,12 +44,12 @@ std::vector<int64_t> WeightedDraw(absl::Span<const double> weights, int64_t n, R
 
 }  // namespace
 
-// Batch b of the epoch lives in slot b mod ring size. A worker may make batch b once batch b - ring size was handed
-// back, which the call of Next after it does; so no slot is written while it is read.
+// Batch b of the epoch lives in slot b mod ring size. A worker may make batch b once batch b - ring size has been
+// released, which happens in the call of Next after it was returned; so no slot is written while it is read.
 struct DataLoader::Impl {
   struct Slot {
     NamedTensors batch;
-    std::vector<int64_t> share;  // with other processes
+    std::vector<int64_t> share;  // this process's examples, if there are several processes
     absl::Status status;
     bool ready = false;
   };
@@ -86,7 +86,7 @@ struct DataLoader::Impl {
     return absl::MakeConstSpan(order).subspan(b * options.batch_size, options.batch_size);
   }
 
-  // The part of batch b to be made here.
+  // The examples of batch b that this process makes.
   absl::Span<const int64_t> OwnOf(int64_t b, const Slot& slot) const {
     return options.num_ranks == 1 ? ExamplesOf(b) : absl::MakeConstSpan(slot.share);
   }
@@ -125,7 +125,7 @@ struct DataLoader::Impl {
 
   void EndEpoch() {
     std::unique_lock<std::mutex> lock(mutex);
-    next_to_make = next_to_take = num_batches;  // nobody begins another
+    next_to_make = next_to_take = num_batches;  // workers find nothing more to make
     made.wait(lock, [this] { return working == 0; });
     lock.unlock();
     if (options.persistent_workers) return;
@@ -147,7 +147,7 @@ struct DataLoader::Impl {
     may_make.notify_all();
   }
 
-  // The examples of this epoch in their order.
+  // Draws this epoch's examples in their order.
   void DrawOrder(int64_t epoch, absl::Span<const double> weights) {
     const auto n = static_cast<int64_t>(all.size());
     if (!weights.empty()) {
@@ -171,7 +171,7 @@ struct DataLoader::Impl {
       slot.status = Make(b, &slot);
     } else {
       std::unique_lock<std::mutex> lock(mutex);
-      if (released < b) {  // the batch before this one is no longer in use
+      if (released < b) {  // release the previous batch
         SlotOf(released).ready = false;
         released = b;
         may_make.notify_one();
@@ -191,14 +191,14 @@ struct DataLoader::Impl {
   const std::vector<int64_t> all;
   std::vector<int64_t> order;  // of this epoch
   int64_t num_batches;
-  int64_t next_to_take;  // of the caller alone
+  int64_t next_to_take;  // used by the caller's thread alone
   absl::Span<const int64_t> current, current_of_all;
   std::vector<Slot> slots;
 
   std::mutex mutex;
   std::condition_variable may_make, made;
   int64_t next_to_make;
-  int64_t released = 0;  // batches before this one are no longer in use
+  int64_t released = 0;  // batches before this one are released
   int working = 0;
   bool stop = false;
   std::vector<std::thread> workers;

@@ -36,7 +36,7 @@ ToyTask MakeTask(int64_t failing_example = -1) {
   return ToyTask(options);
 }
 
-// Examples and content of each batch in an epoch, from a batch on.
+// Reads the examples and content of each batch in an epoch, from a given batch on.
 struct Epoch {
   std::vector<std::vector<int64_t>> examples;
   std::vector<std::vector<double>> y;
@@ -60,7 +60,7 @@ std::vector<int64_t> Joined(const Epoch& epoch) {
   return all;
 }
 
-// Workers, and whether they are persistent.
+// Parameters: number of workers, and whether they are persistent.
 class DataLoaderTest : public ::testing::TestWithParam<std::pair<int, bool>> {
  protected:
   DataLoaderOptions Options(bool shuffle = true) const {
@@ -160,7 +160,7 @@ TEST_P(DataLoaderTest, WeightsDecideWhatIsDrawn) {
   }
   EXPECT_EQ(times.size(), 2u);
   EXPECT_NEAR(times[23], 900, 4 * std::sqrt(1200 * 0.75 * 0.25));  // four standard deviations
-  // Without them, each once again.
+  // Without weights each example comes once.
   std::vector<int64_t> all = Joined(ReadEpoch(&loader, 0));
   std::sort(all.begin(), all.end());
   EXPECT_THAT(all, ElementsAre(20, 21, 22, 23, 24, 25));
@@ -182,7 +182,7 @@ TEST_P(DataLoaderTest, WeightedEpochsAreTheSameForAnyWorkersAndFromTheMiddle) {
   EXPECT_NE(ReadEpoch(&loader, 2, 0, weights).examples, whole.examples);
 }
 
-// Of like sizes, still each once, and the same for any workers, from the middle, and with weights.
+// Bucketed batches contain each example once, and are the same for any workers, from the middle, and with weights.
 class SizedTask : public ToyTask {
  public:
   SizedTask() : ToyTask(Options()) {}

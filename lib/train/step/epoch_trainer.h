@@ -1,5 +1,5 @@
-// What trains an epoch: steps of an optimizer over batches (batch_epoch.h), or an iteration of L-BFGS over all examples
-// (lbfgs_epoch.h).
+// Interface of an algorithm that trains an epoch: optimizer steps over batches (batch_epoch.h), or one iteration of
+// L-BFGS over all examples (lbfgs_epoch.h).
 
 #ifndef RUTILE_LIB_TRAIN_STEP_EPOCH_TRAINER_H_
 #define RUTILE_LIB_TRAIN_STEP_EPOCH_TRAINER_H_
@@ -27,65 +27,69 @@
 
 namespace rutile {
 
-// What it works with and on. All must outlive it.
+// Everything that an epoch trainer reads and updates. All references must outlive it.
 struct EpochContext {
   Task& task;
-  const std::vector<int64_t>& examples;  // to train on
+  const std::vector<int64_t>& examples;  // the training set
   const TrainerOptions& options;
   const Schedule& schedule;
-  int64_t num_batches;   // of an epoch; the loader may have more
-  Checkpoint& state;     // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are moved on
-  Ema* ema;              // nullptr: there is none
-  Agreement& agreement;  // with the processes that train, too
-  // Asked after each step: whether something is due that others do, a validation, a checkpoint, the end of the run.
+  int64_t num_batches;   // batches of an epoch, which may be fewer than the loader has
+  Checkpoint& state;     // parameters, epoch_sums, learning_rate, step, batch and sampling_weight are updated
+  Ema* ema;              // nullptr: no moving average
+  Agreement& agreement;  // of the processes that train together
+  // Called after each step. True if the trainer must pause for a validation, a checkpoint or the end of the run.
   std::function<bool()> pause;
-  std::function<void(const FailedBatch&)> on_failed;  // told of what is not finite, before that is returned
-  ModelShards* shards = nullptr;                      // of the model, in these processes; nullptr: each has all of it
+  // Called on a loss or gradient that is not finite, before the error is returned.
+  std::function<void(const FailedBatch&)> on_failed;
+  ModelShards* shards = nullptr;  // the shards of the model; nullptr: each process has all of it
 };
 
-// Done in calls, for speeds.
+// Work done by calls of Train, for reporting speed.
 struct EpochWork {
   int64_t examples = 0;
-  double cost = 0;      // Task::ExampleCost of these
-  absl::Duration time;  // that the calls took
+  double cost = 0;      // sum of Task::ExampleCost
+  absl::Duration time;  // duration of the calls
   void Add(const Task& task, absl::Span<const int64_t> more);
 };
 
+// Trains epoch by epoch on EpochContext::state. The trainer calls Train until the epoch ends, and may validate or save
+// between calls.
 class EpochTrainer {
  public:
   virtual ~EpochTrainer() = default;
 
-  // Goes on from state.batch to the epoch's end, or to a pause. Tells the task of the epoch when no call before it did,
-  // or Leave was called since. CANCELLED after a signal, between steps; OUT_OF_RANGE when loss or gradient is not
-  // finite; otherwise the errors of the task.
+  // Trains from state.batch to the end of the epoch, or to a pause. Calls Task::StartEpoch at the first call, and again
+  // after Suspend. CANCELLED after a signal, between steps; OUT_OF_RANGE if loss or gradient is not finite; otherwise
+  // the errors of the task.
   virtual absl::Status Train(EpochWork* work) = 0;
-  // Before the task is told of anything else. On return no batch is being made.
+  // Must be called before the task is told of another epoch or of a validation. After it returns no batch is being
+  // made.
   virtual void Suspend() = 0;
-  // Why there is nothing left to do, or "".
+  // Returns why training is over (the algorithm has converged), or "".
   virtual std::string Finished() const { return ""; }
-  // The run goes on with other options: there may be something left to do.
+  // Called if a finished run goes on with other options, under which there may be more to do.
   virtual void Reopen() {}
 
-  // What to evaluate, and to write as a model: the parameters, or an average of them.
+  // The parameters to validate and to write as a model: the trained ones, or the optimizer's average of them.
   virtual const Tensor& EvaluationParameters() const = 0;
 
-  // Where the model is in parts: parameters, their average and the optimizer's state are whole in all processes
-  // afterward, until the next step. All call it at the same place. Before anyone reads them.
+  // If the model is sharded, gathers parameters, their average and the optimizer's state, so that all processes have
+  // all of it until the next step. All processes must call it at the same place, before anything is read.
   virtual absl::Status AllGather() { return absl::OkStatus(); }
 
-  // Of the optimizer, for checkpoints. INVALID_ARGUMENT naming the tensor that does not fit.
+  // State and SetState save and restore the optimizer. INVALID_ARGUMENT naming the tensor that does not fit.
   virtual NamedTensors State() const = 0;
   virtual absl::Status SetState(const NamedTensors& state) = 0;
 };
 
-// The loss of what was added to `loss`, and its gradient there, as LossGradient::Combine. Where one is not finite,
-// on_failed is told first; `examples` and `batch` are those added last.
+// Combines the terms added to `loss` and their gradients (LossGradient::Combine). If the loss or the gradient is not
+// finite, calls on_failed first; `examples` and `batch` are those added last.
 absl::StatusOr<double> CombineLoss(const EpochContext& context, absl::Span<const int64_t> examples,
                                    const NamedTensors& batch, LossGradient* loss);
 
-// As the options say, for training: of a model in parts each process sees all of a batch.
+// Returns the loader options for training. If the model is sharded, each process gets whole batches.
 DataLoaderOptions LoaderOptions(const TrainerOptions& options);
-// Batches dealt out among the processes that train together; nullptr: this one is alone.
+// Makes `loader` return this process's share of each batch. nullptr: the process trains alone, and nothing changes.
 void DealOut(const Communicator* communicator, DataLoaderOptions* loader);
 
 }  // namespace rutile

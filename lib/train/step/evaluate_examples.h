@@ -1,4 +1,4 @@
-// Loss and metrics of a set of examples under given parameters.
+// Evaluates loss and metrics of a set of examples under given parameters.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_EVALUATE_EXAMPLES_H_
 #define RUTILE_LIB_TRAIN_STEP_EVALUATE_EXAMPLES_H_
@@ -20,11 +20,13 @@ struct EvaluationResult {
   std::vector<Metric> metrics;
 };
 
-// One pass over the loader's examples (it should not shuffle); task and loader are told of the epoch here. Sums are
-// pooled over all examples before the loss is formed, so the result does not depend on the batch size. (aenet-python
-// averages the losses of batches instead, which for a root mean square is another number.) With others (agreement) each
-// evaluates its share, sums are those of all, and all agree at the end. CANCELLED after a signal, when alone; otherwise
-// the errors of the task and of agreeing. device: where training is; tasks that can evaluate there do.
+// Makes one pass over the loader's examples; the loader should not shuffle. Starts the epoch in task and loader.
+//
+// Sums are pooled over all examples before the loss is formed, so the result does not depend on the batch size.
+// (aenet-python averages the losses of batches instead, which for a root mean square is a different number.) If several
+// processes take part (`agreement`), each evaluates its share and all get the pooled sums. Tasks that support `device`,
+// the device of training, evaluate there. CANCELLED after a signal, for a single process; otherwise the errors of the
+// task and of the agreement.
 absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
                                                   int64_t epoch = 0, Agreement* agreement = nullptr,
                                                   const std::string& device = "cpu");

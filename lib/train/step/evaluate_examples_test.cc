@@ -29,7 +29,7 @@ absl::StatusOr<EvaluationResult> Evaluate(const ToyTaskOptions& options, int64_t
   return EvaluateExamples(task, task.InitialParameters(5), &loader);
 }
 
-// A root mean square over all examples is not the mean of those of batches.
+// A root mean square over all examples differs from the mean of those of batches.
 TEST(EvaluateExamplesTest, PoolsSumsOverBatches) {
   ToyTaskOptions options;
   options.root = true;
@@ -45,7 +45,7 @@ TEST(EvaluateExamplesTest, PoolsSumsOverBatches) {
   EXPECT_NEAR(whole.loss, expected, 1e-14);
 }
 
-// The task is told, and a loader that was left in the middle of an epoch is in nobody's way.
+// The task is told of the epoch, and a loader that was left in the middle of an epoch starts anew.
 TEST(EvaluateExamplesTest, TellsTheTask) {
   ToyTask task(ToyTaskOptions{});
   DataLoaderOptions options;

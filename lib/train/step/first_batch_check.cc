@@ -30,8 +30,8 @@ absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int
 
 namespace {
 
-// An error that happens to be small is the difference of large numbers: it and its gradients have fewer digits than
-// those that tests are made of.
+// A small error is the difference of large numbers: it and its gradients have fewer correct digits than the values that
+// tests use.
 constexpr double kRounding = 10;
 
 absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
@@ -40,8 +40,8 @@ absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<cons
   RETURN_IF_ERROR(task.MakeBatch(examples, &batch));
   const double tolerance = options.gradient_tolerance > 0 ? options.gradient_tolerance
                                                           : kRounding * ReferenceTolerance(task.parameter_dtype());
-  // Kernel and form are checked in the parameters' own type, whatever training's is: rounding to 16 bits would hide
-  // mistakes, and where errors are small it is larger than they are.
+  // Kernel and TorchScript are checked in the parameters' own type, whatever precision training uses: rounding to 16
+  // bits would hide mistakes, and is larger than the difference if errors are small.
   if (options.compile_mode == CompileMode::kCompile) {
     task.SetMixedPrecision(false);
     const absl::Status status = CheckAgainstReference(task, parameters, batch, tolerance);
@@ -58,14 +58,14 @@ absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<cons
   return CheckAgainstReference(task, add, parameters, batch, tolerance);
 }
 
-// An activation that is within rounding of a kink (relu at 0) makes right gradients differ: one start of ConvE in a
-// hundred. On other examples they would not.
+// An activation that is within rounding of a kink (relu at 0) makes correct gradients differ, in one start of ConvE in
+// a hundred. On other examples they do not, so others are tried.
 constexpr int kAttempts = 3;
 
-// FAILED_PRECONDITION or OUT_OF_RANGE: of which examples that is to be said.
+// True for a disagreement or a value that is not finite, as opposed to an error of the task.
 bool IsFinding(const absl::Status& status) { return absl::IsFailedPrecondition(status) || absl::IsOutOfRange(status); }
 
-// What is not finite, as an error of the data: of one example, where there is one that alone is so.
+// Returns the error for values that are not finite: it names one example if a single one alone causes it.
 absl::Status NameExample(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
                          const TrainerOptions& options, const absl::Status& of_all) {
   for (size_t e = 0; e < examples.size(); ++e) {
@@ -92,7 +92,7 @@ absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<co
   for (int attempt = 1; attempt < kAttempts; ++attempt) {
     examples.remove_prefix(checked.size());
     checked = ExamplesToCheck(task, examples, options);
-    if (checked.size() < first.size()) break;  // few examples agree too easily
+    if (checked.size() < first.size()) break;  // too few examples agree too easily
     if (CheckExamples(task, parameters, checked, options).ok()) return absl::OkStatus();
   }
   return absl::IsOutOfRange(status) ? NameExample(task, parameters, first, options, status) : status;

@@ -1,5 +1,4 @@
-// Before a run trusts a task's kernels or LibTorch's TorchScript, their gradient is compared with the reference on its
-// first examples.
+// Compares the gradients of a task's kernels, or of TorchScript, with the reference on the first examples of a run.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_FIRST_BATCH_CHECK_H_
 #define RUTILE_LIB_TRAIN_STEP_FIRST_BATCH_CHECK_H_
@@ -13,14 +12,15 @@
 
 namespace rutile {
 
-// The first of `examples` whose Task::ExampleCost adds up to at most check_cost: one at least, batch_size at most.
+// Returns the first of `examples` whose Task::ExampleCost adds up to at most check_cost; at least one and at most
+// batch_size.
 absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int64_t> examples,
                                           const TrainerOptions& options);
 
-// FAILED_PRECONDITION naming term and parameter when AccumulateGradients (kScript: TorchScript) and the reference
-// differ on these, and on the next two times as many where there are so many. INVALID_ARGUMENT naming an example where
-// it is data or parameters that are not finite, in all of these. The task's epoch is `epoch` afterward, and what it
-// remembers (Task::State) is not as before.
+// Returns FAILED_PRECONDITION naming term and parameter if AccumulateGradients (kScript: TorchScript) disagrees with
+// the reference on the first examples and again on two further sets of examples, where there are enough.
+// INVALID_ARGUMENT naming an example if data or parameters make the loss not finite in all sets tried. Leaves the task
+// in epoch `epoch` and changes its Task::State.
 absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
                              const TrainerOptions& options, int64_t epoch);
 

@@ -56,7 +56,7 @@ TEST(CheckFirstBatchTest, RefusesAWrongGradientInTrainingsEpoch) {
   EXPECT_EQ(CheckFirstBatch(wrong, wrong.InitialParameters(1), {0, 1, 2, 3}, options, 0), absl::OkStatus());
 }
 
-// Another gradient in its first calls, as where an activation is within rounding of a kink.
+// A task whose first calls return another gradient, as if an activation were within rounding of a kink.
 class KinkTask : public ToyTask {
  public:
   KinkTask(const ToyTaskOptions& options, int wrong_calls) : ToyTask(options), wrong_calls_(wrong_calls) {}
@@ -73,7 +73,7 @@ class KinkTask : public ToyTask {
   int calls_ = 0;
 };
 
-// Rounds where it is not told to leave it.
+// A task that rounds unless mixed precision is switched off.
 class MixedTask : public ToyTask {
  public:
   using ToyTask::ToyTask;
@@ -107,13 +107,13 @@ TEST(CheckFirstBatchTest, AKinkIsNotAMistake) {
   EXPECT_EQ(check(1, {0, 1, 2, 3}), absl::StatusCode::kOk);
   EXPECT_EQ(check(2, {0, 1, 2, 3, 4, 5}), absl::StatusCode::kOk);
   EXPECT_EQ(check(3, {0, 1, 2, 3, 4, 5, 6, 7}), absl::StatusCode::kFailedPrecondition);
-  // Nothing else to look at, or too little.
+  // There are no other examples to try, or too few.
   EXPECT_EQ(check(1, {0, 1}), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(check(1, {0, 1, 2}), absl::StatusCode::kFailedPrecondition);
 }
 
-// One such example is left to the epoch, which says of a step what it met and keeps the batch; where there is nothing
-// but these, the error names one.
+// One example that is not finite is left to the epoch, which reports the step and keeps the batch. If all examples are
+// like this, the error names one.
 TEST(CheckFirstBatchTest, DataThatIsNotFiniteIsNoMistake) {
   ToyTaskOptions toy;
   toy.nan_example = 1;
@@ -127,7 +127,7 @@ TEST(CheckFirstBatchTest, DataThatIsNotFiniteIsNoMistake) {
   EXPECT_EQ(CheckFirstBatch(task, task.InitialParameters(1), {3, 1, 2, 0}, options, 0), absl::OkStatus());
 }
 
-// What is too much for the check is not even made.
+// Batches larger than the check needs are not even made.
 TEST(CheckFirstBatchTest, MakesNoMoreThanItChecks) {
   ToyTaskOptions toy;
   toy.failing_example = 2;

@@ -1,4 +1,4 @@
-// From the gradients of the loss terms to the one gradient that the optimizer takes.
+// Combines the gradients of the loss terms into one, and clips it.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_GRADIENT_STEP_H_
 #define RUTILE_LIB_TRAIN_STEP_GRADIENT_STEP_H_
@@ -8,19 +8,19 @@
 
 namespace rutile {
 
-// combined = sum over t of weight[t] * gradients[t], and returns its Euclidean norm (summed in fp64, in an order that
-// depends on the length alone; not finite when a component is not). gradients[t], combined: [P], of one type, F32 or
-// F64; combined may be the only one of gradients. A term of weight 0 does not take part, whatever its gradient holds.
-// CHECK-fails when sizes or types disagree.
+// Sets combined = sum over t of weight[t] * gradients[t] and returns its Euclidean norm, summed in fp64 in an order
+// that depends on the length alone; the norm is not finite if a component is not. gradients[t], combined: [P], of one
+// type, F32 or F64; combined may be the only one of gradients. A term of weight 0 is skipped, whatever its gradient
+// holds. CHECK-fails if sizes or types disagree.
 double CombineGradients(absl::Span<const double> weight, absl::Span<const Tensor> gradients, Tensor* combined);
 
-// Scales the gradient, whose norm is `norm`, to `max_norm` when it is longer. max_norm <= 0 leaves it as it is.
+// Scales the gradient, of Euclidean norm `norm`, down to `max_norm` if it is longer. max_norm <= 0: no clipping.
 void ClipGradient(double norm, double max_norm, Tensor* gradient);
 
-// Each component to at most max_value in size. max_value <= 0 leaves the gradient as it is.
+// Clamps each component to [-max_value, max_value]. max_value <= 0: no clipping.
 void ClipGradientByValue(double max_value, Tensor* gradient);
 
-// Every component 0.
+// Sets every element to 0.
 void SetToZero(absl::Span<Tensor> tensors);
 
 }  // namespace rutile

@@ -22,7 +22,7 @@ Tensor RandomTensor(int64_t n, int index) {
   return tensor;
 }
 
-// Below, at and above a block.
+// Lengths are below, at and above a block.
 template <typename T>
 void CheckCombine(double tolerance) {
   for (const int64_t n : {0, 1, 7, 8, 1023, 1024, 1025, 5000}) {
@@ -46,7 +46,7 @@ void CheckCombine(double tolerance) {
 TEST(CombineGradientsTest, IsTheWeightedSumF32) { CheckCombine<float>(1e-6); }
 TEST(CombineGradientsTest, IsTheWeightedSumF64) { CheckCombine<double>(1e-14); }
 
-// The bits of a combination elsewhere.
+// Combining in place gives the bits of combining into other memory.
 TEST(CombineGradientsTest, OneGradientIsCombinedWhereItLies) {
   for (const int64_t n : {0, 1, 1025}) {
     Tensor gradient = RandomTensor<float>(n, 0), combined = Tensor::Zeros(DType::kF32, {n});

@@ -35,13 +35,13 @@ LbfgsEpoch::LbfgsEpoch(const EpochContext& context)
 absl::Status LbfgsEpoch::Train(EpochWork* work) {
   RETURN_IF_ERROR(context_.agreement.CheckInterrupt());
   Checkpoint& state = context_.state;
-  if (state.batch == loader_.num_batches()) return absl::OkStatus();  // its validation is missing
+  if (state.batch == loader_.num_batches()) return absl::OkStatus();  // only its validation is missing
   context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimize stays the same
   work_ = work;
   state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
   const ProfileScope scope(Stage::kOptimizer);
   ASSIGN_OR_RETURN(const Lbfgs::Result result, lbfgs_.Step(state.learning_rate));
-  state.epoch_sums = loss_.sums();  // of the last evaluation, which is that of the parameters reached
+  state.epoch_sums = loss_.sums();  // the last evaluation is at the parameters reached
   state.batch = loader_.num_batches();
   ++state.step;
   if (context_.options.on_step) {
@@ -68,7 +68,7 @@ absl::Status LbfgsEpoch::SetState(const NamedTensors& state) {
 }
 
 absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gradient) {
-  CHECK_EQ(parameters.data(), context_.state.parameters.data());  // L-BFGS moves them in place
+  CHECK_EQ(parameters.data(), context_.state.parameters.data());  // L-BFGS updates them in place
   loss_.Clear();
   loader_.StartEpoch(0);
   const auto end = absl::MakeCleanup([this] { loader_.EndEpoch(); });
@@ -83,7 +83,7 @@ absl::StatusOr<double> LbfgsEpoch::Evaluate(const Tensor& parameters, Tensor* gr
       RETURN_IF_ERROR(loss_.Add(parameters, *batch));
     }
     work_->Add(context_.task, loader_.all_examples());
-    if (!loss_.IsFinite()) break;  // here the batch at fault is known
+    if (!loss_.IsFinite()) break;  // stop here, where the failing batch is known
   }
   ASSIGN_OR_RETURN(const double loss, CombineLoss(context_, loader_.examples(), last, &loss_));
   std::memcpy(gradient->mutable_data(), loss_.gradient().data(), loss_.gradient().num_bytes());

@@ -1,4 +1,4 @@
-// An epoch that is one iteration of L-BFGS: the loss of all examples, as often as its line search asks.
+// Trains an epoch by one iteration of L-BFGS on the loss of all examples.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_LBFGS_EPOCH_H_
 #define RUTILE_LIB_TRAIN_STEP_LBFGS_EPOCH_H_
@@ -15,6 +15,7 @@
 
 namespace rutile {
 
+// Evaluates the loss of the whole training set as often as the line search requests.
 class LbfgsEpoch : public EpochTrainer {
  public:
   explicit LbfgsEpoch(const EpochContext& context);
@@ -24,19 +25,19 @@ class LbfgsEpoch : public EpochTrainer {
   std::string Finished() const override { return converged_ ? "L-BFGS has converged" : ""; }
   void Reopen() override { converged_ = false; }
   const Tensor& EvaluationParameters() const override { return context_.state.parameters; }
-  // The history of Lbfgs, and once it has converged "converged" u8 [].
+  // Contains the history of Lbfgs and, once it has converged, "converged" u8 [].
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 
  private:
-  // The loss of all examples at parameters, and its gradient.
+  // Returns the loss of all examples at `parameters`, and sets its gradient.
   absl::StatusOr<double> Evaluate(const Tensor& parameters, Tensor* gradient);
 
   const EpochContext context_;
   DataLoader loader_;
   LossGradient loss_;
   Lbfgs lbfgs_;
-  EpochWork* work_ = nullptr;  // of the call of Train
+  EpochWork* work_ = nullptr;  // of the current call of Train
   bool converged_ = false;
 };
 

@@ -41,11 +41,11 @@ LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eag
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
     gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
   }
-  // One term is combined where it lies, which saves a pass over as much memory.
+  // A single term is combined in place, which saves memory and a pass over it.
   combined_ = gradients_.size() == 1 ? gradients_[0] : Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()});
 }
 
-// Another run on the task moves everything again.
+// A later run on the same task must not find parameters frozen.
 LossGradient::~LossGradient() {
   if (frozen_ != nullptr) task_.SetFrozen({});
 }
@@ -103,7 +103,7 @@ bool LossGradient::IsFinite() const {
   return std::all_of(sums_.sum.begin(), sums_.sum.end(), [](double sum) { return std::isfinite(sum); });
 }
 
-// Whoever weighs also takes the scale away and, by the norm, finds what is not finite.
+// The weights also remove the fp16 scale, and the norm reveals values that are not finite.
 void LossGradient::Weigh(absl::Span<const double> weight) {
   weight_ = 1;
   if (step_ != nullptr) {

@@ -1,4 +1,4 @@
-// The loss of some batches and its gradient: terms are summed first, and only then combined.
+// Computes the loss of one or several batches and its gradient.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_LOSS_GRADIENT_H_
 #define RUTILE_LIB_TRAIN_STEP_LOSS_GRADIENT_H_
@@ -25,78 +25,81 @@
 
 namespace rutile {
 
+// Sums terms and their gradients over batches (and processes) first and combines them only then, so that a loss of
+// accumulated or distributed batches is that of the one large batch.
 class LossGradient {
  public:
-  // `task` must outlive it. The mode says who differentiates: the task's kernels, or LibTorch as `eager` has it
-  // (CheckEager has passed). With fp16 networks gradients are scaled (grad_scaler.h) until they are combined.
-  // agreement: with the processes that Combine adds up over; nullptr: alone. It must outlive this object.
-  // shards: of the task's model, with the processes of `agreement`, and kCompile; nullptr: each has all of it. It must
-  // outlive this object, too. Then gradient() is that of ModelShards::moved() alone.
+  // `mode` selects the source of gradients: the task's kernels, or LibTorch as `eager` configures it (CheckEager must
+  // have passed). For fp16 networks gradients are scaled (grad_scaler.h) until they are combined. agreement: of the
+  // processes over which Combine sums; nullptr: a single process. shards: of the task's model, among the processes of
+  // `agreement`, with kCompile only; nullptr: each has the whole model. With shards, gradient() is valid in
+  // ModelShards::updated() alone. `task`, `agreement` and `shards` must outlive this object.
   LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr,
                ModelShards* shards = nullptr);
   ~LossGradient();
   LossGradient(const LossGradient&) = delete;
   LossGradient& operator=(const LossGradient&) = delete;
 
-  // Optimizer::resting(): tells the task, and from now on gradient() is 0 where parameters rest, so that norm() is of
-  // the others. Called between steps, any number of times; `slices` must live until the next call.
+  // Freezes parameters (Optimizer::frozen()): informs the task, and makes gradient() 0 there, so that norm() is of the
+  // others. May be called between steps, any number of times; `slices` must live until the next call.
   void SetFrozen(const std::vector<bool>& slices);
 
-  // From now on gradient() is not yet weighed, where that saves a pass over it: who takes it multiplies by weight().
-  // Not for those who clip.
+  // Lets gradient() be unweighted where that saves a pass over it; the optimizer must then multiply by weight().
+  // Callers that clip must not use this.
   void LeaveWeight() { leaves_weight_ = true; }
 
-  // Forgets what was added.
+  // Starts a new sum.
   void Clear();
-  // Adds the batch's terms and their gradients. The errors are the task's. last: Combine comes next, so that parts of
-  // the gradient may already be added up over processes.
+  // Adds the batch's terms and their gradients. Returns the task's errors. last: Combine comes next, so that finished
+  // parts of the gradient may already be summed over processes.
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, bool last = false);
-  // Adds the only batch of a step that has begun (FusedStep::Begin, with gradient()), of a task that
-  // StreamsGradients. `step` is undone where this or Combine fails, and norm() is its.
+  // Adds the only batch of a fused step (FusedStep::Begin must have been called with gradient()), for a task that
+  // StreamsGradients. If this or Combine fails, `step` is undone. norm() is then the step's norm.
   absl::Status AddStepping(const Tensor& parameters, const NamedTensors& batch, FusedStep* step);
-  // Complete after Combine.
+  // The term sums; complete after Combine.
   const TermSums& sums() const { return sums_; }
-  // Whether the sums are; their gradients are not looked at.
+  // True if all term sums are finite; gradients are not examined.
   bool IsFinite() const;
 
-  // The loss of what was added, by all processes; gradient() and norm() are of it. OUT_OF_RANGE when it or its gradient
-  // is not finite: the message places it after what `state` has done, and names the first of `examples`. With fp16
-  // networks a gradient that is not finite may be the scale's fault: overflowed() is true then, until the scale is
-  // exhausted.
+  // Returns the loss of everything added by all processes, and sets gradient() and norm(). OUT_OF_RANGE if the loss or
+  // its gradient is not finite; the message gives the position of `state` in the run and the first of `examples`. For
+  // fp16 networks a gradient that is not finite may be due to the scale: overflowed() is then true instead, until the
+  // scale is exhausted.
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
   const Tensor& gradient() const { return combined_; }  // [P], the parameters' type; until the next Clear
   Tensor& gradient() { return combined_; }
-  double weight() const { return weight_; }  // 1 unless it was left
-  double norm() const { return norm_; }      // of weight() gradient(), Euclidean, before anyone changed it
-  // The gradient that was combined is of no use, and no step to be taken or counted: the next one has a lower scale.
+  double weight() const { return weight_; }  // 1 unless LeaveWeight applies
+  double norm() const { return norm_; }      // Euclidean norm of weight() * gradient(), before clipping
+  // True if the fp16 gradient overflowed: the step must be skipped and not counted. The next one has a lower scale.
   bool overflowed() const { return overflowed_; }
 
-  // Of the scaler; empty without one. INVALID_ARGUMENT naming the tensor that does not fit.
+  // State and SetState save and restore the fp16 scaler; empty without one. INVALID_ARGUMENT naming the tensor that
+  // does not fit.
   NamedTensors State() const;
   absl::Status SetState(const NamedTensors& state);
 
  private:
   absl::Status AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
                           GradientSink* sink);
-  // gradient(), weight() and norm(), of gradients of terms with these weights.
+  // Sets gradient(), weight() and norm() from the terms' gradients and these weights.
   void Weigh(absl::Span<const double> weight);
   Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }
-  // The same of a model in parts.
+  // Sets gradient(), weight() and norm() of a sharded model, whose only term has this weight.
   absl::Status WeighShards(double weight);
 
   Task& task_;
-  const std::unique_ptr<EagerGradients> eager_;  // null: the task's kernels
-  std::optional<GradScaler> scaler_;             // with fp16 networks
-  GradientReducer reducer_;                      // of whole models
+  const std::unique_ptr<EagerGradients> eager_;  // nullptr: the task's kernels differentiate
+  std::optional<GradScaler> scaler_;             // for fp16 networks
+  GradientReducer reducer_;                      // sums over processes, for models that are not sharded
   ModelShards* const shards_;
   std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* frozen_ = nullptr;
-  std::vector<Tensor> frozen_parts_;  // of gradients_
-  Tensor combined_;                   // the only one of gradients_, where there is one
+  std::vector<Tensor> frozen_parts_;  // the frozen slices of gradients_
+  Tensor combined_;                   // shares the memory of gradients_[0] if there is only one term
   TermSums sums_;
   bool leaves_weight_ = false;
-  bool unset_ = false;         // gradients hold anything, and the task will overwrite it
-  FusedStep* step_ = nullptr;  // of what was added
+  bool unset_ = false;         // gradients are uninitialized, and the task will overwrite them
+  FusedStep* step_ = nullptr;  // the fused step of the batch added
   double weight_ = 1;
   double norm_ = 0;
   bool overflowed_ = false;

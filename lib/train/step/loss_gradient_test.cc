@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
-// Three terms whose roots are combined: examples 0, 3, 6... have a slope, 4, 9, 14... a strain.
+// A toy task with three terms whose roots are combined: examples 0, 3, 6... have a slope, 4, 9, 14... a strain.
 ToyTaskOptions ThreeTerms() {
   ToyTaskOptions options;
   options.root = true;
@@ -42,7 +42,7 @@ NamedTensors Batch(const ToyTask& task, const std::vector<int64_t>& examples) {
 
 class LossGradientTest : public ::testing::TestWithParam<CompileMode> {};
 
-// Batches that lack a term each; by finite differences of the loss that is written out here.
+// Each batch lacks a term; the expected gradient comes from finite differences of the loss, written out here.
 TEST_P(LossGradientTest, IsTheGradientOfTheLossOfAllBatches) {
   ToyTask task(ThreeTerms());
   const std::vector<std::vector<int64_t>> batches = {{0, 1, 2, 3}, {4, 5}, {7, 8}};  // 2 slopes, 1 strain, neither
@@ -95,7 +95,7 @@ TEST_P(LossGradientTest, NotFiniteNamesStepAndExamples) {
               HasSubstr("the loss is not finite in epoch 5, step 100 (loss nan; examples 0, 1, 2, 3, 4, ...)"));
 }
 
-// Whatever the task leaves there (the toy: NaN), what rests has no gradient and is not in the norm.
+// Whatever the task leaves there (the toy: NaN), frozen parameters have no gradient and are not in the norm.
 TEST_P(LossGradientTest, WhatRestsHasNoGradient) {
   ToyTask task(ThreeTerms());
   const Tensor parameters = task.InitialParameters(3);
@@ -165,7 +165,7 @@ TEST(LossGradientFp16Test, ScalesDownUntilTheGradientIsFinite) {
   EXPECT_EQ(loss.State().At("grad_scaler").ToDoubles()[0], 32768);
   EXPECT_EQ(run(&loss), value);
   EXPECT_FALSE(loss.overflowed());
-  // A power of 2 leaves no trace.
+  // Scaling by a power of 2 changes no bits.
   EXPECT_EQ(loss.gradient().ToDoubles(), plain.gradient().ToDoubles());
   EXPECT_EQ(loss.norm(), plain.norm());
 

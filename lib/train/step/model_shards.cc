@@ -16,7 +16,7 @@ namespace {
 
 bool Before(const GradientRange& a, const GradientRange& b) { return a.begin < b.begin; }
 
-// What of [0, size) no process owns.
+// Returns the ranges of [0, size) that no process owns.
 std::vector<GradientRange> Unowned(const std::vector<std::vector<GradientRange>>& owned, int64_t size) {
   std::vector<GradientRange> all;
   for (const std::vector<GradientRange>& ranges : owned) all.insert(all.end(), ranges.begin(), ranges.end());
@@ -75,7 +75,7 @@ absl::Status ModelShards::AllGather(absl::Span<const ParameterRange> ranges, Ten
   CHECK_EQ(values->num_elements(), TotalSize(ranges));
   const int64_t width = ByteSize(values->dtype());
   char* const bytes = static_cast<char*>(values->mutable_data());
-  // Everything but what this process gives becomes 0.
+  // Clear everything except this process's contribution, so that a sum over processes gathers.
   int64_t done = 0;
   const auto clear_until = [&](int64_t at) { std::memset(bytes + done * width, 0, (at - done) * width); };
   ForEachRange(ranges, [&](const ParameterRange& range, int64_t begin) {

@@ -1,8 +1,8 @@
-// A model that several processes own in parts, as Task::ShardModel divides it: who moves what, and how it becomes whole
-// again.
+// Shards of a model that several processes own, as Task::ShardModel divides it: which process updates which parameters,
+// and how to gather the whole model.
 //
-// Each process keeps memory for all parameters and their optimizer's state, of which only its own and nobody's parts
-// are up to date between steps. Nobody's are moved by all alike.
+// Each process allocates all parameters and their optimizer's state. Between steps only its own shard and the
+// replicated part, which all processes update alike, are up to date in it.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_MODEL_SHARDS_H_
 #define RUTILE_LIB_TRAIN_STEP_MODEL_SHARDS_H_
@@ -25,25 +25,27 @@ namespace rutile {
 
 class ModelShards {
  public:
-  // Divides the task's model until this object goes. Both must outlive it; the agreement is with others. The errors of
-  // Task::ShardModel.
+  // Shards the task's model until this object is destroyed. Both pointers must outlive it; `agreement` must have
+  // several processes. Returns the errors of Task::ShardModel.
   static absl::StatusOr<std::unique_ptr<ModelShards>> Create(Task* task, Agreement* agreement);
   ~ModelShards();
   ModelShards(const ModelShards&) = delete;
   ModelShards& operator=(const ModelShards&) = delete;
 
-  // Of the flat parameters, ascending.
+  // Ranges of the flat parameters that this process owns, ascending.
   const std::vector<GradientRange>& owned() const { return owned_; }
+  // Ranges that no process owns and all update alike, ascending.
   const std::vector<GradientRange>& replicated() const { return replicated_; }
-  // Both: what a step of this process moves.
+  // Union of both: the ranges that a step of this process updates.
   const std::vector<GradientRange>& updated() const { return updated_; }
 
-  // gradient [P]: what nobody owns is summed over all processes, in one go with agreeing. own_squares: the sum of
-  // squares of `weight` times this process's own gradient. Returns the norm of `weight` times the whole one.
+  // All-reduces the replicated part of `gradient` [P], in the same message as the agreement, and returns the norm of
+  // `weight` times the whole gradient. own_squares: sum of squares of `weight` times the gradient that this process
+  // owns.
   absl::StatusOr<double> Complete(double weight, double own_squares, Tensor* gradient);
 
-  // values: numbers of the parameters in `ranges`, in their order, as optimizers keep them. Up to date in all
-  // processes afterward, to the same bits, but that -0 becomes 0.
+  // Gathers optimizer-style values, one for each parameter in `ranges` and in their order. Afterward all processes have
+  // the same bits, except that -0 becomes 0.
   absl::Status AllGather(absl::Span<const ParameterRange> ranges, Tensor* values);
 
  private:

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Of 12 parameters the first process owns 0, 1 and 7, the second 3 to 5, a third nothing.
+// Of 12 parameters the first process owns 0, 1 and 7, the second 3 to 5, and the third none.
 class SharedToy : public ToyTask {
  public:
   SharedToy() : ToyTask(Options()) {}
@@ -55,7 +55,7 @@ std::vector<int64_t> Flat(const std::vector<GradientRange>& ranges) {
   return flat;
 }
 
-// work(task, shards, rank) in three processes.
+// Calls work(task, shards, rank) in three processes.
 template <class Work>
 void InThree(const Work& work) {
   RunAsThreads(3, [&](Communicator* communicator) {
@@ -91,7 +91,7 @@ TEST(ModelShardsTest, TheModelIsWholeAgainAfterward) {
   });
 }
 
-// Nobody's numbers are parts of a sum; those of others are not looked at.
+// Replicated values are parts of a sum; values that other processes own are ignored.
 TEST(ModelShardsTest, CompletesTheGradient) {
   InThree([](SharedToy* task, ModelShards* shards, int rank) {
     std::vector<double> values(12, kNan);
@@ -108,7 +108,7 @@ TEST(ModelShardsTest, CompletesTheGradient) {
   });
 }
 
-// Of all parameters, and of ranges of them that cut what processes own.
+// Gathers all parameters, and ranges that cut across ownership.
 TEST(ModelShardsTest, MakesTensorsWhole) {
   InThree([](SharedToy* task, ModelShards* shards, int rank) {
     const auto value = [&](int64_t i) {

@@ -21,9 +21,9 @@ namespace rutile {
 namespace {
 
 constexpr size_t kMostSimilar = 3;
-constexpr size_t kShortestPart = 4;  // "lr" is in many names
+constexpr size_t kShortestPart = 4;  // shorter words such as "lr" occur in too many names
 
-// Levenshtein's: letters to put in, take out or exchange.
+// Returns Levenshtein's distance: letters to insert, delete or replace.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -54,7 +54,7 @@ absl::Status UnknownFlag(const Argument& argument, absl::Span<const std::string>
                             similar.empty() ? "" : absl::StrCat("; is it --", absl::StrJoin(similar, ", --"))));
 }
 
-// Whether the text is of the flag's type, so that only the flag's own validator can refuse it.
+// True if the text is of the flag's type, so that only the flag's own validator can refuse it.
 bool IsOfType(const std::string& type, const std::string& value) {
   char* end = nullptr;
   if (type == "double") {
@@ -68,7 +68,7 @@ bool IsOfType(const std::string& type, const std::string& value) {
 }
 
 absl::Status SetFlag(const Argument& argument, const std::string& name, const std::string& value) {
-  // Text means success, none failure.
+  // gflags returns a text on success and nothing on failure.
   if (!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return absl::OkStatus();
   const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
   const std::string given = absl::StrCat("--", name, "=", value);
@@ -92,7 +92,7 @@ bool IsTrueOrFalse(const std::string& text) {
 
 std::vector<std::string> SimilarNames(absl::string_view word, absl::Span<const std::string> names) {
   const std::string plain = absl::AsciiStrToLower(absl::StrReplaceAll(word, {{"-", "_"}}));
-  std::vector<std::tuple<size_t, size_t, std::string>> found;  // letters that differ, length
+  std::vector<std::tuple<size_t, size_t, std::string>> found;  // edit distance, length
   for (const std::string& name : names) {
     const size_t distance = EditDistance(plain, name);
     const bool part = std::min(plain.size(), name.size()) >= kShortestPart &&
@@ -118,7 +118,7 @@ absl::Status CheckArguments(absl::Span<const Argument> arguments, absl::Span<con
     } else if (!word.is_bool) {
       if (!has_next)
         return Error(argument, absl::StrCat("--", word.name, " has no value; expected --", word.name, "=..."));
-      // gflags would take the next flag for the value, and both would be lost.
+      // gflags would take the next flag as the value, and both would be lost.
       const std::string& next = arguments[++i].text;
       if (absl::StartsWith(next, "--") && next != "--" &&
           std::find(names.begin(), names.end(), ParseFlagWord(next).name) != names.end()) {

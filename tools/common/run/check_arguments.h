@@ -1,5 +1,5 @@
-// What is wrong with flags, said before gflags sees them: its own words ("ERROR: unknown command line flag
-// 'rad_cutof'") name neither the tool nor what to write instead.
+// Checks flags before gflags parses them, because gflags' messages ("ERROR: unknown command line flag 'rad_cutof'")
+// name neither the tool nor what to write instead.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_CHECK_ARGUMENTS_H_
 #define RUTILE_TOOLS_COMMON_RUN_CHECK_ARGUMENTS_H_
@@ -14,11 +14,11 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT for the first of `arguments`, up to "--", that is a flag not among `names` (with those that look
-// like it), has no value, or one that its type or its validator refuses (with what the flag is). Sets the others.
+// Sets the flags in `arguments`, up to "--". INVALID_ARGUMENT for the first flag that is not among `names` (the message
+// lists similar ones), has no value, or has a value that its type or validator refuses (with the flag's help).
 absl::Status CheckArguments(absl::Span<const Argument> arguments, absl::Span<const std::string> names);
 
-// Up to three of `names` that somebody may have meant by `word`, the likeliest first.
+// Returns up to three of `names` that a user may have meant by `word`, the most likely first.
 std::vector<std::string> SimilarNames(absl::string_view word, absl::Span<const std::string> names);
 
 }  // namespace rutile

@@ -19,14 +19,14 @@ namespace {
 
 using Identity = std::pair<dev_t, ino_t>;
 
-// Of a plain file; none for anything else, and where there is nothing.
+// Returns the identity of a plain file; nullopt for anything else or if nothing exists.
 std::optional<Identity> IdentityOf(const std::string& path) {
   struct stat info;
   if (path.empty() || path == "-" || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   return Identity(info.st_dev, info.st_ino);
 }
 
-// What an argument stands for. A list that comes from a pipe can be read only once, and is not looked into.
+// Returns the files that an argument names. A list from a pipe can be read only once, and is not expanded.
 std::vector<std::string> FilesOf(const std::string& argument) {
   absl::string_view list = argument;
   if (absl::ConsumePrefix(&list, "list:") && !IdentityOf(std::string(list)).has_value()) return {};

@@ -1,4 +1,4 @@
-// An output takes the place of what is there. That must not be what the run reads: a mistyped name would cost the data.
+// Prevents a run from overwriting its own inputs: a mistyped output name would destroy the data.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_CHECK_OUTPUTS_H_
 #define RUTILE_TOOLS_COMMON_RUN_CHECK_OUTPUTS_H_
@@ -13,14 +13,14 @@
 
 namespace rutile {
 
-// Whether a flag of this name tells where a file is written: output, csv_output, export_embeddings and so on.
-// Directories are not meant: outputs have names of their own there.
+// True if a flag of this name takes a file to write: output, csv_output, export_embeddings and so on. Flags of
+// directories do not count, because files in them have names of their own.
 bool IsOutputFlag(absl::string_view name);
 
-// `flags`: names and values; `args`: what stands beside them. INVALID_ARGUMENT naming flag and file where a file that a
-// flag says is to be written is there, under this name or another (a link), and is also one of those that `args` stand
-// for (lib/base/input_files.h), or of what the other flags say is read (names may have commas between). Pipes and
-// devices are no such files.
+// Checks that no existing file that a flag would write is also read, under this name or another (a link). `flags`:
+// names and values; `args`: positional arguments (lib/base/input_files.h). Files that the other flags read count as
+// well; their values may be lists separated by commas. Pipes and devices are exempt. INVALID_ARGUMENT naming flag and
+// file.
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
                           absl::Span<const std::string> args);
 

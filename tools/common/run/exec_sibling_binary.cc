@@ -21,7 +21,7 @@ absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl
   const std::string own(self, size), path = own.substr(0, own.rfind('/') + 1) + name;
   std::vector<std::string> words = run.command;
   const std::vector<char*> argv = ExecWords(&words);
-  RETURN_IF_ERROR(CheckInterrupt());  // the signal would be forgotten
+  RETURN_IF_ERROR(CheckInterrupt());  // exec would lose the signal
   ::execv(path.c_str(), argv.data());
   const int error = errno;
   if (error != ENOENT) return ErrnoStatus(error, absl::StrCat(why, ": ", path));

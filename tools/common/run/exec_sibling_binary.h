@@ -1,4 +1,4 @@
-// A tool of two programs: the small one that is called, and one beside it that has what few runs need.
+// Replaces a small, fast-starting program by a larger one beside it, which has what few runs need.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_EXEC_SIBLING_BINARY_H_
 #define RUTILE_TOOLS_COMMON_RUN_EXEC_SIBLING_BINARY_H_
@@ -11,10 +11,10 @@
 
 namespace rutile {
 
-// The same process goes on as the program `name` in the directory of this one, which is found through links, from its
-// beginning, with the command of `run`, flag files expanded. To be called before anything is written. Returns only
-// where that is not possible: CANCELLED after a signal; NOT_FOUND, which begins with `why` ("--verify needs LibTorch")
-// and says where the program was expected; others of exec.
+// Replaces this process by the program `name` in the directory of its own binary (links are followed), with the command
+// of `run`, flag files expanded. Must be called before anything is written. Returns only on errors: CANCELLED after a
+// signal; NOT_FOUND, beginning with `why` ("--verify needs LibTorch") and saying where the program was expected; others
+// of exec.
 absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// Words of a command or an environment as exec takes them.
+// Converts the words of a command or an environment to the form that exec takes.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_EXEC_WORDS_H_
 #define RUTILE_TOOLS_COMMON_RUN_EXEC_WORDS_H_
@@ -8,7 +8,7 @@
 
 namespace rutile {
 
-// Into *words, with a null at the end: to be made before fork, after which nothing may be allocated.
+// Returns pointers into *words, with a null at the end. Call it before fork, after which nothing may be allocated.
 inline std::vector<char*> ExecWords(std::vector<std::string>* words) {
   std::vector<char*> pointers;
   for (std::string& word : *words) pointers.push_back(word.data());

@@ -18,10 +18,10 @@
 namespace rutile {
 namespace {
 
-constexpr int kDeepest = 20;  // files in files
+constexpr int kDeepest = 20;  // nesting of flag files
 constexpr char kFlagFile[] = "flagfile";
 
-// What gflags is told.
+// Returns the argument in the form that gflags understands.
 std::string ForGflags(absl::string_view argument, const FlagWord& word) {
   if (word.name.empty() || word.has_value || !word.is_text) return std::string(argument);
   return absl::StrCat("--", word.name, word.text ? "=true" : "=false");
@@ -63,7 +63,7 @@ absl::Status ReadFlagFile(const std::string& path, int depth, std::vector<Argume
 
 absl::StatusOr<std::vector<Argument>> ExpandFlagFiles(absl::Span<const std::string> arguments) {
   std::vector<Argument> expanded;
-  bool flags_end = false;  // after "--" there are inputs alone
+  bool flags_end = false;  // after "--" there are only inputs
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& text = arguments[i];
     const FlagWord word = IsFlag(text) && !flags_end ? ParseFlagWord(text) : FlagWord();
@@ -107,7 +107,7 @@ absl::StatusOr<std::string> FlagFileText(absl::string_view comment,
         !input.empty() && (IsFlag(input) || input[0] == '#' || absl::ascii_isspace(input[0]));
     absl::StrAppend(&text, looks_like_something_else ? "./" : "", input, "\n");
   }
-  // Also a value that ends with a carriage return would come back without it.
+  // A value that ends with a carriage return would also be read back without it.
   size_t lines = 1 + flags.size() + inputs.size();
   for (const char c : text) lines -= c == '\n';
   if (lines != 0 || absl::StrContains(text, "\r")) {

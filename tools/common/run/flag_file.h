@@ -1,8 +1,8 @@
-// Files of flags, and where each flag's value came from.
+// Reads and writes files of flags, and tracks where each flag's value came from.
 //
-// A line of a file that --flagfile names is a flag as on the command line (--name=value up to the end of the line, no
-// quotes), an input, or a comment (#); blanks before it do not count. Files are read where they stand, so that what
-// comes later wins; a file may name another.
+// A line of a file named by --flagfile is a flag as on the command line (--name=value up to the end of the line,
+// without quotes), an input, or a comment (#); leading blanks are ignored. A file counts at its place on the command
+// line, so that later values win; a file may name another.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_FLAG_FILE_H_
 #define RUTILE_TOOLS_COMMON_RUN_FLAG_FILE_H_
@@ -18,22 +18,22 @@
 
 namespace rutile {
 
+// One word of the command line or of a flag file.
 struct Argument {
   std::string text;
   std::string origin;  // "command line", "flagfile settings.txt"
 };
 
-// `arguments` (without the program) with the lines of each --flagfile=FILE in its place, and "=true" and so on after
-// flags that stand alone. "-" is standard input.
-// INVALID_ARGUMENT naming file and line: a flag that there is not, or without a value; files that name each other in a
-// circle. Otherwise the errors of reading.
+// Replaces each --flagfile=FILE in `arguments` (which exclude the program's name) by the lines of the file, and
+// completes flags without a value ("=true"). "-" is standard input. INVALID_ARGUMENT naming file and line: an unknown
+// flag, a flag without its value, or files that include each other in a circle; otherwise the errors of reading.
 absl::StatusOr<std::vector<Argument>> ExpandFlagFiles(absl::Span<const std::string> arguments);
 
-// The origin of each flag that is given, by the name it was defined with; of the last, which counts.
+// Returns the origin of each flag given, by its defined name. If a flag is given twice, the last one counts.
 std::map<std::string, std::string> FlagOrigins(absl::Span<const Argument> arguments);
 
-// The text of a flag file that says the same as `flags` (name, value) and `inputs`. INVALID_ARGUMENT when one of them
-// holds a line break, which no line can.
+// Returns the text of a flag file equivalent to `flags` (name, value) and `inputs`. INVALID_ARGUMENT if one of them
+// contains a line break, which a line cannot hold.
 absl::StatusOr<std::string> FlagFileText(absl::string_view comment,
                                          absl::Span<const std::pair<std::string, std::string>> flags,
                                          absl::Span<const std::string> inputs);

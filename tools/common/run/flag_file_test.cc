@@ -61,7 +61,7 @@ TEST(FlagFileTest, ValuesAndInputsAreLeftAlone) {
 }
 
 TEST(FlagFileTest, ErrorsNameTheLine) {
-  // gflags itself skips such lines in silence.
+  // gflags itself silently skips such lines.
   EXPECT_THAT(Expanded({"--flagfile=" + Write("bad", "\n--cut_of=5")}),
               ElementsAre(HasSubstr("bad:2: no flag \"--cut_of=5\"")));
   EXPECT_THAT(Expanded({"--flagfile=" + Write("space", "--cut_off 5")}),

@@ -36,15 +36,15 @@ extern char** environ;
 namespace rutile {
 namespace {
 
-// "PID DESCRIPTOR": who started this process, and where it waits to hear that the process has joined the others. That
-// it is the parent's is what makes it valid: variables are inherited further.
+// Value "PID DESCRIPTOR": the process that started this one, and the pipe on which it waits for ReportJoined. It is
+// valid only if PID is the parent's, because variables are inherited by further processes.
 constexpr char kJoinedVariable[] = "RUTILE_JOINED";
 
 absl::Status SystemError(const char* what) {
   return absl::ResourceExhaustedError(absl::StrCat("starting processes: ", what, ": ", std::strerror(errno)));
 }
 
-// One that nobody listens on now.
+// Returns a port on which no process listens now.
 absl::StatusOr<int> FreePort() {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return SystemError("socket");
@@ -58,7 +58,7 @@ absl::StatusOr<int> FreePort() {
   return ntohs(address.sin_port);
 }
 
-// What the processes tell this one: a byte from each that has joined.
+// The pipe on which each process sends a byte when it has joined.
 class Reports {
  public:
   ~Reports() {
@@ -79,7 +79,7 @@ class Reports {
   int count_ = 0;
 };
 
-// Ours first: the first of a name is what getenv finds.
+// Returns the environment with our variables first: getenv finds the first of a name.
 std::vector<std::string> Environment(int rank, int size, int port, int reports) {
   std::vector<std::string> variables = {absl::StrCat("RANK=", rank),
                                         absl::StrCat("LOCAL_RANK=", rank),
@@ -88,22 +88,22 @@ std::vector<std::string> Environment(int rank, int size, int port, int reports) 
                                         "MASTER_ADDR=127.0.0.1",
                                         absl::StrCat("MASTER_PORT=", port),
                                         absl::StrCat(kJoinedVariable, "=", ::getpid(), " ", reports)};
-  if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // of LibTorch and BLAS
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // threads of LibTorch and BLAS
     variables.push_back(absl::StrCat("OMP_NUM_THREADS=", std::max(1, AvailableProcessors() / size)));
   }
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
   return variables;
 }
 
-// Between fork and exec nothing is allocated: this process may have threads.
+// Allocates nothing between fork and exec, because this process may have threads.
 absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::string> environment, int reports) {
   const std::vector<char*> argv = ExecWords(&command), envp = ExecWords(&environment);
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) return SystemError("fork");
   if (process > 0) return process;
-  ::setpgid(0, 0);               // Ctrl-C comes to the parent, which hands it on, once
-  ::fcntl(reports, F_SETFD, 0);  // stays open
+  ::setpgid(0, 0);               // Ctrl-C reaches the parent alone, which forwards it once
+  ::fcntl(reports, F_SETFD, 0);  // keep it open across exec
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   ::execve("/proc/self/exe", argv.data(), envp.data());
@@ -125,7 +125,7 @@ class Processes {
       if (process != 0) ::kill(process, signal_number);
     }
   }
-  // Takes note of who has ended. The status of the first that failed, or 0.
+  // Reaps processes that have ended. Returns the status of the first that failed, or 0.
   int Collect() {
     for (size_t rank = 0; rank < running_.size(); ++rank) {
       int status = 0;
@@ -172,7 +172,8 @@ absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, c
     const bool failed_before = status != 0;
     status = processes.Collect();
     if (status != 0 && !failed_before) {
-      // Those that are connected notice by themselves, and may be writing. Others wait for one that will not come.
+      // Connected processes notice a failure by themselves and may be writing. Others wait for a process that will not
+      // come.
       joining = options.joining_grace < options.grace && reports.Count() < size;
       kill_at = absl::Now() + (joining ? options.joining_grace : options.grace);
       if (options.failure_signal != 0 && !handed_on) processes.Signal(options.failure_signal);
@@ -195,7 +196,7 @@ void ReportJoined() {
   int parent = 0, descriptor = 0;
   if (!absl::SimpleAtoi(words.first, &parent) || !absl::SimpleAtoi(words.second, &descriptor)) return;
   if (parent != ::getppid() || descriptor <= STDERR_FILENO) return;
-  // Without it a failure is noticed later: nothing to end a run for.
+  // If this fails, a failure of another process is noticed later, which is no reason to end the run.
   if (::write(descriptor, "j", 1) == 1) ::close(descriptor);
 }
 

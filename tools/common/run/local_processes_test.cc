@@ -35,7 +35,7 @@ void AwaitMark(absl::string_view name, int rank) {
   while (!FileExists(Mark(name, rank))) absl::SleepFor(absl::Milliseconds(5));
 }
 
-// What the processes of this test do, by the word after the program's name.
+// Runs the behavior that the word after the program's name selects.
 int RunAs(const std::string& what, int rank) {
   if (what == "well") {
     ReportJoined();
@@ -43,7 +43,7 @@ int RunAs(const std::string& what, int rank) {
   }
   if (what == "dies-early" || what == "fails-early") {
     if (rank != 1) {
-      if (rank == 0) ReportJoined();  // one that is further than another
+      if (rank == 0) ReportJoined();  // one is further than another
       SetMark(what, rank);
       absl::SleepFor(kLong);
     }
@@ -61,7 +61,7 @@ int RunAs(const std::string& what, int rank) {
     SetMark("written", 0);
     return 0;
   }
-  if (what == "inherited") {  // a program that one of the processes starts has nothing to report
+  if (what == "inherited") {  // a program started by one of the processes must report nothing
     if (const pid_t child = ::fork(); child == 0) {
       ReportJoined();
       ::_exit(0);

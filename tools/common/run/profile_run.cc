@@ -14,7 +14,7 @@ DEFINE_bool(timing, false, "Print where the time went, by stage and thread, to s
 namespace rutile {
 namespace {
 
-// "" unless a record is wanted.
+// Returns the directory for the record; "" if none is requested.
 std::string ProfileDirectory() {
   const char* const directory = std::getenv(kProfileDirectoryVariable);
   return directory == nullptr ? "" : directory;

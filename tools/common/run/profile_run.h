@@ -1,4 +1,4 @@
-// --timing and RUTILE_PROFILE_DIR: a tool that says where its time went. RunTool does it for every tool.
+// Profiles a tool's run for --timing and RUTILE_PROFILE_DIR. RunTool does so for every tool.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_PROFILE_RUN_H_
 #define RUTILE_TOOLS_COMMON_RUN_PROFILE_RUN_H_
@@ -12,18 +12,19 @@
 
 namespace rutile {
 
-// Turns profiling on where --timing or RUTILE_PROFILE_DIR wants it.
+// Starts profiling if --timing or RUTILE_PROFILE_DIR requests it.
 void StartProfiledRun();
 
+// What is left to do after profiling.
 struct ProfiledRun {
-  std::string table;    // for stderr; "" without --timing
+  std::string table;    // to print on stderr; "" without --timing
   absl::Status status;  // of writing the record
 };
 
-// Turns profiling off and writes the record that RUTILE_PROFILE_DIR wants.
+// Stops profiling and writes the record if RUTILE_PROFILE_DIR requests it.
 ProfiledRun FinishProfiledRun(const std::string& tool, const std::vector<std::string>& command, int exit_status);
 
-// Where the record's operators come from, for tools with LibTorch; asked by FinishProfiledRun.
+// Sets the source of the record's operators, for tools with LibTorch. FinishProfiledRun calls it.
 void SetProfileOperators(std::function<std::vector<ProfileOperator>()> source);
 
 }  // namespace rutile

@@ -34,7 +34,7 @@ namespace {
 constexpr int kHelpWidth = 100;
 const char* tool_name = "rutile";
 int message_rank = 0;
-bool quiet = false;  // of all but errors
+bool quiet = false;  // true: print nothing but errors
 
 bool IsOurs(const gflags::CommandLineFlagInfo& flag) { return absl::StartsWith(flag.filename, "tools/"); }
 
@@ -44,8 +44,8 @@ std::vector<gflags::CommandLineFlagInfo> AllFlags() {
   return flags;
 }
 
-// Of the tool, and of gflags itself what is part of every tool. Nothing else that LibTorch, glog and gflags register
-// is.
+// Returns the names of the tool's flags and of those of gflags that every tool has. Other flags that LibTorch, glog and
+// gflags register are excluded.
 std::vector<std::string> FlagNames() {
   std::vector<std::string> names = {"flagfile", "help", "version"};
   for (const auto& flag : AllFlags()) {
@@ -54,7 +54,7 @@ std::vector<std::string> FlagNames() {
   return names;
 }
 
-// Of the tool, with their values.
+// Returns the tool's text flags with their values.
 std::vector<std::pair<std::string, std::string>> TextFlags() {
   std::vector<std::pair<std::string, std::string>> flags;
   for (const auto& flag : AllFlags()) {
@@ -103,7 +103,7 @@ int ExitStatus(const absl::Status& status) {
   return 1;
 }
 
-// The first of `arguments` that is one of these flags: its message, else "".
+// Returns the message for the first of `arguments` that is one of these flags, or "".
 std::string FindForeign(absl::Span<const Argument> arguments, absl::Span<const ForeignFlag> foreign) {
   for (const Argument& argument : arguments) {
     absl::string_view name = argument.text;
@@ -130,7 +130,7 @@ absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& 
     return status;
   } catch (const std::bad_alloc&) {
     return absl::InternalError("out of memory");
-  } catch (const std::exception& e) {  // LibTorch's errors come with a backtrace of many lines: the first says what
+  } catch (const std::exception& e) {  // the first line of LibTorch's errors is followed by a long stack trace
     const std::string what = e.what();
     return absl::InternalError(absl::StrCat("internal error: ", what.substr(0, what.find('\n'))));
   }
@@ -143,14 +143,14 @@ void PrintLine(absl::string_view what) {
 
 void PrintError(const absl::Status& status) {
   if (!quiet) return PrintLine(status.message());
-  // Each of them has the same signal to tell of.
+  // All ranks receive the same signal; one of them reports it.
   if (absl::IsCancelled(status)) return;
   const std::string rank = absl::StrCat("rank ", message_rank);
   PrintLine(absl::StartsWith(status.message(), rank) ? std::string(status.message())
                                                      : absl::StrCat(rank, ": ", status.message()));
 }
 
-// The exit status of a tool that prints about itself and does nothing else.
+// Returns the exit status of a run that only prints about the tool.
 int ExitOfText() {
   const absl::Status status = FlushResults();
   if (!status.ok()) PrintError(status);
@@ -161,8 +161,8 @@ void PrintNotProfiled(const absl::Status& status) {
   PrintWarning(absl::StrCat("no profile was written: ", status.message()));
 }
 
-// The end of the process. Outputs are whole and what was printed is passed on; what is left are the static objects of
-// libraries. LibTorch's take 0.1 s to put away its tables of operators, for nothing. Sanitizers look around at the end.
+// Ends the process without destroying the static objects of libraries: outputs are complete and printed text is
+// flushed, and LibTorch would spend 0.1 s on its tables of operators. Sanitizers need the regular exit.
 [[noreturn]] void EndProcess(int exit_status) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::exit(exit_status);
@@ -200,7 +200,7 @@ void SetMessageRank(int rank, bool rank_0_leads) {
 }
 
 void ExitTool(const ToolRun& run, int exit_status) {
-  // The table is for the others to print.
+  // The other processes print the timing table.
   const ProfiledRun profiled = FinishProfiledRun(run.name, run.command, exit_status);
   if (!profiled.status.ok()) PrintNotProfiled(profiled.status);
   EndProcess(exit_status);
@@ -228,7 +228,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return 1;
   }
   for (const Argument& argument : *arguments) run.command.push_back(argument.text);
-  std::vector<std::string> words = run.command;  // gflags reorders pointers to them
+  std::vector<std::string> words = run.command;  // gflags reorders pointers to these
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
