@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Spoils energies and forces of an extended XYZ file, by a seed, and says which.
+"""Corrupts energies and forces of an extended XYZ file, drawn with a seed, and lists them.
 
     corrupt.py [--share=0.02] [--seed=1] INPUT OUTPUT TABLE
 
 A share of the frames gets an energy that is off by 20 to 200 meV per atom (uniform in the logarithm, either sign), as
-from a calculation with other settings; as many others get forces of the wrong sign, as from a program that writes
-gradients. TABLE has a row for each: frame (from 0), what, and by how much. Needs no package.
+if computed with other settings. The same number of other frames gets forces of the wrong sign, as from a program that
+writes gradients. TABLE has a row for each: frame (from 0), quantity, and deviation. Needs no package.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def frames(lines):
 
 
 def force_columns(comment):
-    """Where the three columns of forces begin."""
+    """Returns the index of the first of the three force columns."""
     column = 0
     properties = re.search(r'Properties=(\S+)', comment).group(1).split(':')
     for name, _, width in zip(properties[::3], properties[1::3], properties[2::3]):

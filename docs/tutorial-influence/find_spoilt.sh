@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# find_spoilt.sh DATA OUT [SEEDS] [EPOCHS]: 2 % of the energies of DATA and 2 % of its forces are spoilt by a seed; is
-# self-influence or the plain loss better at finding them? Precision and recall, means over the seeds, in
+# find_spoilt.sh DATA OUT [SEEDS] [EPOCHS]: corrupts 2 % of the energies and 2 % of the forces of DATA by a seed.
+# Is self-influence or the plain loss better at finding them? Writes precision and recall, as means over the seeds, to
 # OUT/precision_recall.dat and .svg. Needs cache-neighbors, train, evaluate and tracin on the PATH, python3 and gnuplot.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +26,7 @@ for seed in $(seq "$seeds"); do
     ranking > "$run/last-layer.rank"
   evaluate --output_dir="$run/report" "$run/run/last.safetensors" "$run/neighbors.safetensors" > "$run/metrics.tsv"
   python3 "$here/rank_by_loss.py" "$run/report/predictions.safetensors" "$run/self.safetensors" > "$run/loss.rank"
-  # In turn one of each, none twice.
+  # Alternates between the two rankings and lists no structure twice.
   paste -d '\n' "$run/loss.rank" "$run/last-checkpoint.rank" | awk '!seen[$0]++' > "$run/loss-and-last.rank"
 done
 python3 "$here/precision_recall.py" "$out"/spoilt-* > "$out/precision_recall.dat"

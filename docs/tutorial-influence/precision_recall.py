@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well rankings find what corrupt.py spoilt, as a mean over seeds.
+"""Computes how well rankings find the errors that corrupt.py made, as a mean over seeds.
 
     precision_recall.py DIRECTORY...
 
@@ -36,7 +36,7 @@ def main():
         print(('\n\n' if number > 0 else '') + f'"{method}"')
         steps = min(map(len, curves))
         for i in range(steps):
-            # Curves of other lengths (where frames were left out) at the same recall.
+            # Interpolates curves of other lengths (if frames were left out) at the same recall.
             values = [curve[round((i + 1) * len(curve) / steps) - 1] for curve in curves]
             print(f'{(i + 1) / steps:.4f}\t{statistics.mean(values):.4f}')
         cells = [f'{kind} {statistics.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Numbers of the structures of a predictions file, the largest loss first: the baseline of find_spoilt.sh.
+"""Prints the numbers of the structures of a predictions file, largest loss first: the baseline of find_spoilt.sh.
 
     rank_by_loss.py PREDICTIONS INFLUENCE
 

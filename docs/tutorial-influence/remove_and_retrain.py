@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Are the proponents that tracin names the triples that an answer rests on? They are left out, and the model is trained
-again.
+"""Does an answer depend on the proponents that tracin lists? Removes them and trains the model again.
 
     remove_and_retrain.py [--targets=20] [--seeds=5] [--remove=2,5,10] [--epochs=150] GRAPH OUT
 
-GRAPH holds train.txt, valid.txt and test.txt. Of the test triples whose tail a model of seed 1 names first, some are
-drawn; for each of them so many training triples are removed, all at once: its highest by tracin, others that share an
-entity with it, or any. Models of other seeds are trained on what is left, and OUT/removed.tsv has the mean of 1/rank of
-the targets' tails. Needs featurize, train, evaluate and tracin on the PATH.
+GRAPH contains train.txt, valid.txt and test.txt. Targets are drawn from the test triples whose tail a model of seed 1
+ranks first. For each target, n training triples are removed, all at once: its highest by tracin, others that share an
+entity with it, or random ones. Models of other seeds are trained on the rest, and OUT/removed.tsv has the mean of 1/rank
+of the targets' tails. Needs featurize, train, evaluate and tracin on the PATH.
 """
 
 import argparse
@@ -47,7 +46,7 @@ class Experiment:
         os.makedirs(options.out, exist_ok=True)
 
     def fit(self, name, train_file, seed):
-        """A model of what is in train_file, and the ranks of the test triples' tails."""
+        """Trains a model on train_file and returns the ranks of the test triples' tails."""
         base = f'{self.options.out}/{name}'
         run('featurize', f'--output={base}.safetensors', train_file, *self.graph[1:])
         run('train', *MODEL, f'--max_epochs={self.options.epochs}', f'--keep_every_epochs={self.options.epochs // 5}',
@@ -57,7 +56,7 @@ class Experiment:
             return {(row['head'], row['relation'], row['tail']): float(row['tail_rank']) for row in table(file.read())}
 
     def proponents(self, targets):
-        """Training triples that tracin lists for each target, in its order."""
+        """Returns the training triples that tracin lists for each target, in its order."""
         out = self.options.out
         write(f'{out}/targets.tsv', targets)
         checkpoints = sorted(f'{out}/first/checkpoints/{f}' for f in os.listdir(f'{out}/first/checkpoints')

@@ -8,6 +8,6 @@ set yrange [0:1.02]
 set key bottom left
 set grid lc rgb "#dddddd"
 pick(how) = sprintf("< awk -F'\t' 'NR > 1 && ($1 == \"%s\" || $1 == \"nothing\")' '%s'", how, ARG1)
-plot pick("random") using 2:5:6 with yerrorlines lw 2 pt 7 ps 0.5 lc rgb "#009E73" title "any", \
+plot pick("random") using 2:5:6 with yerrorlines lw 2 pt 7 ps 0.5 lc rgb "#009E73" title "random", \
   pick("neighbors") using 2:5:6 with yerrorlines lw 2 pt 7 ps 0.5 lc rgb "#E69F00" title "with an entity of the target", \
   pick("proponents") using 2:5:6 with yerrorlines lw 2 pt 7 ps 0.5 lc rgb "#0072B2" title "highest by tracin"

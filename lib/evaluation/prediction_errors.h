@@ -2,7 +2,7 @@
 //
 //   const std::vector<ErrorRow> rows = ComputeErrors(predictions);
 //   if (const ErrorRow* force = FindError(rows, "force")) {
-//     std::cout << FormatError(*force, force->rmse) << " " << force->unit << "\n";  // over all structures
+//     text = absl::StrCat(FormatError(*force, force->rmse), " ", force->unit);  // over all structures
 //   }
 //   const ErrorLimit limits[] = {{"--max_force_rmse", "force", 0.1}};
 //   RETURN_IF_ERROR(CheckErrorLimits(rows, limits));

@@ -1,4 +1,4 @@
-// Implements profile --find_lr -- train ...: a learning-rate range test.
+// profile --find_lr -- train ...: a learning-rate range test.
 
 #ifndef RUTILE_TOOLS_PROFILE_FIND_LR_H_
 #define RUTILE_TOOLS_PROFILE_FIND_LR_H_
@@ -16,13 +16,12 @@ struct FindLrOptions {
   int64_t steps = 100;
   double max_seconds = 120;
   std::string output_dir;  // for learning-rate.svg and learning-rate.tsv; empty: none
-  bool tsv = false;  // print the curve to standard output
+  bool tsv = false;        // the curve on standard output
 };
 
-// Returns INVALID_ARGUMENT naming flag, value and range of an option that is out of range.
+// INVALID_ARGUMENT naming flag, value and range.
 absl::Status CheckFindLrOptions(const FindLrOptions& options);
 
-// Runs the test and prints its suggestion.
 absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions& options);
 
 }  // namespace rutile

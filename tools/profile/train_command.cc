@@ -23,9 +23,9 @@ namespace rutile {
 namespace {
 
 constexpr absl::Duration kLongestHelp = absl::Seconds(30);
-constexpr size_t kMostSaid = 500;  // bytes of a failed program's last message
+constexpr size_t kMostSaid = 500;  // bytes of what a program that failed said last
 
-// Describes how a program that is not our train, or cannot be run, ended, with its last message.
+// How a program that is no train of ours, or cannot be run, ended, and what it said.
 std::string EndOf(const ChildResult& result, absl::string_view messages) {
   std::string end = absl::StrCat("exit status ", result.exit_status);
   if (result.cut) {
@@ -41,9 +41,9 @@ std::string EndOf(const ChildResult& result, absl::string_view messages) {
   return absl::StrCat(end, "; it said: ", all ? "" : "... ", messages.substr(all ? 0 : messages.size() - kMostSaid));
 }
 
-constexpr int kDeepest = 20;  // nesting of flag files that name others
+constexpr int kDeepest = 20;  // flag files that name others
 
-// Returns the flags of `program --help`, and whether each is boolean.
+// Flags of `program --help`, and whether each is boolean.
 absl::StatusOr<std::map<std::string, bool>> KnownFlags(const std::string& program) {
   ASSIGN_OR_RETURN(const ScratchDirectory scratch, ScratchDirectory::Create());
   ChildOptions options;
@@ -66,7 +66,7 @@ absl::StatusOr<std::map<std::string, bool>> KnownFlags(const std::string& progra
   return known;
 }
 
-// Replaces flag files by their lines.
+// The lines of flag files in their places.
 absl::Status Expand(const std::vector<std::string>& words, int depth, std::vector<std::string>* expanded) {
   if (depth > kDeepest) return absl::InvalidArgumentError("flag files name each other in a circle");
   for (size_t i = 0; i < words.size(); ++i) {
