@@ -3,7 +3,7 @@
 # round: `--name=default`; of switches `--name` where they are off and `--name=true` where they are on.
 set -euo pipefail
 tool=$1 readme=$2
-"$tool" --help > "$TEST_TMPDIR/text"
+"$tool" --help=all > "$TEST_TMPDIR/text"
 # A number is what four digits say of it, a text stands without its quotes.
 normal() { awk -F= 'NF > 1 && $2 ~ /^-?[0-9]/ && $2 + 0 == $2 { $0 = sprintf("%s=%.4g", $1, $2) } { print }' | sort; }
 sed -n 's/^  --\([a-z_0-9]*\)=false (bool)$/\1/p; t; s/^  --\([a-z_0-9]*=[^ ]*\) ([a-z0-9]*)$/\1/p; t; s/^  --\([a-z_0-9]*\)$/\1/p' \

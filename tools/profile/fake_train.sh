@@ -8,7 +8,7 @@ done
 optimizer=adam
 help='output_dir batch_size threads max_time max_steps max_epochs learning_rate lr_scheduler lr_interval lr_factor num_workers
 optimizer logger log_every_n_steps save_interval check_val_every_n_epoch compile_mode precision compile_preset min_learning_rate'
-if [ "$1" = --help ]; then
+if [ "$1" = --help=all ]; then
   for name in $help; do echo "  --$name=\"\" (string)"; done
   for name in overwrite plot progress; do echo "  --$name=true (bool)"; done
   exit 0

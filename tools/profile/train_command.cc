@@ -43,14 +43,14 @@ std::string EndOf(const ChildResult& result, absl::string_view messages) {
 
 constexpr int kDeepest = 20;  // flag files that name others
 
-// Flags of `program --help`, and whether each is boolean.
+// Flags of `program --help=all`, and whether each is boolean.
 absl::StatusOr<std::map<std::string, bool>> KnownFlags(const std::string& program) {
   ASSIGN_OR_RETURN(const ScratchDirectory scratch, ScratchDirectory::Create());
   ChildOptions options;
   options.output = scratch.path("help");
   options.messages = scratch.path("messages");
   options.max_time = kLongestHelp;
-  ASSIGN_OR_RETURN(const ChildResult result, RunChild({program, "--help"}, options));
+  ASSIGN_OR_RETURN(const ChildResult result, RunChild({program, "--help=all"}, options));
   ASSIGN_OR_RETURN(const FileContents help, FileContents::Open(options.output));
   std::map<std::string, bool> known;
   for (absl::string_view line : absl::StrSplit(help.data(), '\n')) {
@@ -61,7 +61,7 @@ absl::StatusOr<std::map<std::string, bool>> KnownFlags(const std::string& progra
   if (result.exit_status != 0 || known.count("output_dir") == 0) {
     ASSIGN_OR_RETURN(const FileContents messages, FileContents::Open(options.messages));
     return absl::InvalidArgumentError(
-        absl::StrCat(program, " --help does not look like rutile's train: ", EndOf(result, messages.data())));
+        absl::StrCat(program, " --help=all does not look like rutile's train: ", EndOf(result, messages.data())));
   }
   return known;
 }

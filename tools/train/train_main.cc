@@ -17,6 +17,14 @@
 namespace rutile {
 namespace {
 
+// What most runs are told, in the order of help's groups.
+constexpr const char* kEssentialFlags[] = {
+    "validation_fraction", "test_fraction", "species",    "rad_cutoff",    "rad_order",     "ang_cutoff",
+    "ang_order",           "hidden",        "activation", "kge_model",     "embedding_dim", "force_weight",
+    "batch_size",          "output_dir",    "seed",       "learning_rate", "lr_scheduler",  "ema",
+    "max_epochs",          "patience",      "resume",     "precision",     "threads",
+};
+
 absl::Status RunTrain(const ToolRun& run) {
   RETURN_IF_ERROR(StartOperatorsFromFlags());
   if (run.args.empty()) {
@@ -33,8 +41,9 @@ absl::Status RunTrain(const ToolRun& run) {
 }  // namespace rutile
 
 int main(int argc, char** argv) {
-  return rutile::RunTool(argc, argv,
-                         {"train", "fit a potential, or embeddings of a knowledge graph",
-                          "train [flags] --output_dir=run INPUT...", rutile::TrainForeignFlags()},
-                         rutile::RunTrain);
+  return rutile::RunTool(
+      argc, argv,
+      {"train", "fit a potential, or embeddings of a knowledge graph", "train [flags] --output_dir=run INPUT...",
+       rutile::TrainForeignFlags(), rutile::kEssentialFlags},
+      rutile::RunTrain);
 }

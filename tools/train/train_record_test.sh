@@ -35,7 +35,7 @@ done
 [ "$(config a "c['flags']['hidden']")" = "{'value': '6,6', 'origin': 'flagfile settings'}" ] || fail "$(config a "c['flags']['hidden']")"
 [ "$(config a "c['flags']['seed']['origin'], c['flags']['beta1']['origin']")" = "('command line', 'default')" ] || fail "origins"
 [ "$(config a "c['flags']['precision']['value'], c['flags']['shuffle']['value']")" = "('fp32', 'false')" ] || fail "effective values"
-[ "$(config a "len(c['flags'])")" = "$($train --help | grep -cE '^  --' | awk '{print $1 - 3}')" ] || fail "not every flag"
+[ "$(config a "len(c['flags'])")" = "$($train --help=all | grep -cE '^  --' | awk '{print $1 - 3}')" ] || fail "not every flag"
 [ "$(config a "c['optimizer'], c['max_epochs'], 'provenance' in c")" = "('adam', 3, True)" ] || fail "older members"
 config a "c['versions']['rutile'], c['versions']['libtorch'], c['versions']['compiler'], c['versions']['kernel']" > /dev/null || fail "versions"
 config a "c['hardware']['cpu'], c['hardware']['memory_bytes']" > /dev/null || fail "hardware"

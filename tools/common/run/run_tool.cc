@@ -9,12 +9,12 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
@@ -26,12 +26,12 @@
 #include "tools/common/run/check_outputs.h"
 #include "tools/common/run/flag_file.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/common/run/help.h"
 #include "tools/common/run/profile_run.h"
 
 namespace rutile {
 namespace {
 
-constexpr int kHelpWidth = 100;
 const char* tool_name = "rutile";
 int message_rank = 0;
 bool quiet = false;  // true: print nothing but errors
@@ -63,31 +63,26 @@ std::vector<std::pair<std::string, std::string>> TextFlags() {
   return flags;
 }
 
-std::string Wrapped(absl::string_view text, absl::string_view indent) {
-  std::string out, line(indent);
-  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (line.size() + word.size() + 1 > kHelpWidth && line.size() > indent.size()) {
-      absl::StrAppend(&out, line, "\n");
-      line = std::string(indent);
-    }
-    absl::StrAppend(&line, line.size() > indent.size() ? " " : "", word);
+// Takes the topic off an argument for help: "all" of "--help=all", "" of "--help" and "-h". Flags end at "--".
+std::optional<std::string> TakeHelpTopic(std::vector<std::string>* arguments) {
+  for (std::string& argument : *arguments) {
+    if (argument == "--") break;
+    absl::string_view topic = argument;
+    if (argument == "-h" || argument == "--help" || argument == "-help")
+      topic = "";
+    else if (!absl::ConsumePrefix(&topic, "--help=") && !absl::ConsumePrefix(&topic, "-help="))
+      continue;
+    const std::string taken(topic);
+    argument = "--help";
+    return taken;
   }
-  return absl::StrCat(out, line, "\n");
+  return std::nullopt;
 }
 
-void PrintHelp(const ToolInfo& info) {
-  std::string text = absl::StrCat(info.name, " - ", info.summary, "\n\nUsage: ", info.synopsis, "\n\nFlags:\n");
-  std::vector<gflags::CommandLineFlagInfo> flags = AllFlags();
-  std::stable_sort(flags.begin(), flags.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  for (const auto& flag : flags) {
-    if (!IsOurs(flag)) continue;
-    const bool quoted = flag.type == "string";
-    absl::StrAppend(&text, "  --", flag.name, "=", quoted ? "\"" : "", flag.default_value, quoted ? "\"" : "", " (",
-                    flag.type, ")\n", Wrapped(flag.description, "      "));
-  }
-  absl::StrAppend(&text, "  --flagfile=\"\" (string)\n      Read flags and inputs from this file, one a line.\n",
-                  "  --help\n      Print this and exit.\n  --version\n      Print the version and exit.\n");
-  std::cout << text;
+absl::Status PrintHelp(const ToolInfo& info, absl::string_view topic) {
+  ASSIGN_OR_RETURN(const std::string flags, HelpText(info.name, ToolFlags(), info.essential, topic));
+  std::cout << info.name << " - " << info.summary << "\n\nUsage: " << info.synopsis << "\n" << flags;
+  return absl::OkStatus();
 }
 
 bool FlagIsSet(const char* name) {
@@ -213,7 +208,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   FLAGS_logtostderr = true;
   gflags::SetVersionString(kVersion);
   std::vector<std::string> given(argv + 1, argv + argc);
-  if (!given.empty() && given[0] == "-h") given[0] = "--help";
+  const std::optional<std::string> help_topic = TakeHelpTopic(&given);
   const absl::StatusOr<std::vector<Argument>> arguments = ExpandFlagFiles(given);
   if (!arguments.ok()) {
     PrintMessage(arguments.status().message());
@@ -241,7 +236,10 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return ExitOfText();
   }
   if (FlagIsSet("help")) {
-    PrintHelp(info);
+    if (const absl::Status status = PrintHelp(info, help_topic.value_or("")); !status.ok()) {
+      PrintMessage(status.message());
+      return 1;
+    }
     return ExitOfText();
   }
   run.args.assign(argv + 1, argv + argc);

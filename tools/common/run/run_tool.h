@@ -37,10 +37,11 @@ struct ForeignFlag {
 
 // Description of a tool, for --help and messages.
 struct ToolInfo {
-  const char* name;                            // "featurize"
-  const char* summary;                         // one line
-  const char* synopsis;                        // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
-  absl::Span<const ForeignFlag> foreign = {};  // refused with their reasons instead of as unknown flags
+  const char* name;                              // "featurize"
+  const char* summary;                           // one line
+  const char* synopsis;                          // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
+  absl::Span<const ForeignFlag> foreign = {};    // refused with their reasons, not as unknown
+  absl::Span<const char* const> essential = {};  // flags that --help shows by itself; without any it shows all
 };
 
 // The command of a run, after flags are parsed.
@@ -50,9 +51,9 @@ struct ToolRun {
   std::vector<std::string> args;     // positional arguments
 };
 
-// Parses flags, prints --help (only flags defined under tools/) or --version, installs signal handlers, runs `body` and
-// turns its status into the exit status: FAILED_PRECONDITION is 2, INTERNAL and exceptions are 3, CANCELLED after a
-// signal is 128 + signal, any other error is 1. Flags that this tool does not have are errors. With --timing or
+// Parses flags, prints --help (help.h: only flags defined under tools/) or --version, installs signal handlers, runs
+// `body` and turns its status into the exit status: FAILED_PRECONDITION is 2, INTERNAL and exceptions are 3, CANCELLED
+// after a signal is 128 + signal, any other error is 1. Flags that this tool does not have are errors. With --timing or
 // RUTILE_PROFILE_DIR in the environment it profiles `body`, whatever its status (profile_run.h).
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run));
 
