@@ -15,9 +15,10 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
-DEFINE_string(init_from, "",
-              "A model (best.safetensors of another run) whose networks a new run starts from, instead of random "
-              "numbers: fine-tuning.");
+DEFINE_string(
+    init_from, "",
+    "Model from which a new run starts, as best.safetensors of another. Its networks take the place of random numbers, "
+    "for fine-tuning. The flag is refused with --resume; with --resume=auto it counts when a new run starts.");
 
 namespace rutile {
 

@@ -27,8 +27,11 @@
 
 DECLARE_double(stress_weight);
 
-DEFINE_bool(save_energies, false, "Write what the best model says of each structure: energies-train.tsv and so on.");
-DEFINE_bool(save_forces, false, "Write what the best model says of each atom: forces-train.tsv and so on.");
+DEFINE_bool(
+    save_energies, false,
+    "Write the energy that the best model predicts for each structure. The files are energies-train.tsv and so on.");
+DEFINE_bool(save_forces, false,
+            "Write the forces that the best model predicts for each atom. The files are forces-train.tsv and so on.");
 
 namespace rutile {
 namespace {

@@ -19,10 +19,10 @@
 #include "tools/train/train_progress.h"
 
 DEFINE_int32(committee, 1,
-             "Models to train, 1 to 100, one after another, with the seeds seed, seed + 1, ..., each a whole run in "
-             "output_dir/member-00 and so on. They share the data and the split.");
+             "Number of models to train one after another, 1 to 100. Their seeds are seed, seed + 1 and so on, and "
+             "each is a whole run in output_dir/member-00 and so on. They share the data and the split.");
 DEFINE_validator(committee, [](const char*, int32_t value) { return value >= 1 && value <= 100; });
-DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
+DEFINE_bool(progress, true, "Show progress if standard error is a terminal.");
 
 namespace rutile {
 namespace {

@@ -4,10 +4,9 @@
 
 #include <string>
 
-DEFINE_string(
-    angular, "moments",
-    "moments or triplets: how the angular sum is evaluated. The same numbers to rounding; the cost of triplets "
-    "grows with the square of the neighbors.");
+DEFINE_string(angular, "moments",
+              "How to evaluate the angular sum: moments or triplets. The results agree to rounding, but the cost of "
+              "triplets grows with the square of the number of neighbors.");
 DEFINE_validator(angular,
                  [](const char*, const std::string& value) { return value == "moments" || value == "triplets"; });
 

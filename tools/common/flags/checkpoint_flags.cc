@@ -15,28 +15,38 @@
 #include "tools/common/run/flag_word.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(output_dir, "run", "Directory that keeps the run: models, checkpoints, log.tsv.");
+DEFINE_string(output_dir, "run",
+              "Directory for the models, checkpoints and logs of the run. It must not hold a run already, unless "
+              "--resume or --overwrite is given.");
 DEFINE_string(
     resume, "",
-    "Alone or true: go on from the last checkpoint in --output_dir. auto: from its newest whole checkpoint, or "
-    "start a new run where there is none. A path: from that checkpoint.");
+    "Continue from the last checkpoint in --output_dir. Given auto, train takes the newest undamaged checkpoint and "
+    "says which, or starts a new run if there is none. Given a path, it takes that checkpoint, of this run (going back "
+    "to it) or of another run (which then continues in an empty --output_dir).");
 DEFINE_string(override, "",
-              "Settings of the run to resume that are other now and shall count, comma-separated by their names in "
-              "config.json; data: other data or another split; all: whatever has changed.");
-DEFINE_bool(overwrite, false, "Replace the run in --output_dir.");
-DEFINE_double(
-    save_interval, 10,
-    "Seconds between writes of best, last and checkpoint, beside training. 0: after each step and epoch, which wait.");
-DEFINE_int64(keep_every_epochs, 0, "Keep a checkpoint of every so many epochs, numbered. 0: only the last.");
-DEFINE_int64(keep_every_steps, 0, "Keep a checkpoint of every so many steps, numbered. 0: only the last.");
-DEFINE_string(keep_every_time, "", "Keep a checkpoint after so much time (DD:HH:MM:SS, 10m), numbered by steps.");
-DEFINE_int64(
-    save_top_k, 0,
-    "Keep the checkpoints of so many of the best validations, top-epoch-E-step-S. -1: of all. best.safetensors "
-    "is written anyway.");
+              "Settings that may differ from those of the run to resume. They are named as in config.json, separated "
+              "by commas; data allows other inputs or another split, and all allows every change. A setting that has "
+              "not changed may be named, but an unknown name is an error.");
+DEFINE_bool(overwrite, false, "Replace the run in --output_dir. It may be that of one model or of a committee.");
+DEFINE_double(save_interval, 10,
+              "Seconds between writes of the models and the checkpoint. A background thread writes them from a copy of "
+              "the state, also within an epoch. With 0, each step and each epoch ends with a write and waits for it.");
+DEFINE_int64(keep_every_epochs, 0,
+             "Keep a numbered checkpoint every N epochs. The files are checkpoints/epoch-00010.safetensors and so on; "
+             "with 0, only the last checkpoint stays.");
+DEFINE_int64(keep_every_steps, 0,
+             "Keep a numbered checkpoint every N optimizer steps. The files are checkpoints/step-000000500.safetensors "
+             "and so on; with 0, only the last checkpoint stays.");
+DEFINE_string(
+    keep_every_time, "",
+    "Keep a checkpoint whenever this much time has passed, as in 10m or DD:HH:MM:SS. The step is part of its name.");
+DEFINE_int64(save_top_k, 0,
+             "Keep the checkpoints of the k best scheduled validations. The files are "
+             "checkpoints/top-epoch-00012-step-000480.safetensors and so on; -1 keeps all of them. best.safetensors is "
+             "written in any case.");
 DEFINE_int64(average_best, 0,
-             "Write the mean of the parameters of so many of the best validations as "
-             "average.safetensors. 0: none.");
+             "Average the parameters of the k best validations. The mean is written to average.safetensors when the "
+             "run ends, and its validation loss is printed; with 0, there is no average.");
 
 namespace rutile {
 namespace {

@@ -18,22 +18,21 @@
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(species, "",
-              "Elements, comma-separated, as in Ti,O. Their order fixes the typespins (..., -1, 1, ...) and so the "
-              "features: keep it.");
-DEFINE_int32(rad_order, 10, "Highest Chebyshev polynomial of the radial part, which has rad_order + 1 features.");
-DEFINE_double(rad_cutoff, 6.0, "Radial cutoff in Angstrom. Pairs, time and memory grow with its cube.");
-DEFINE_string(
-    ang_order, "3",
-    "Highest Chebyshev polynomial of the angular part, which has ang_order + 1 features. A list, comma-separated, "
-    "with one of ang_cutoff: several angular parts.");
-DEFINE_string(
-    ang_cutoff, "4",
-    "Angular cutoff in Angstrom; may be above rad_cutoff. A list, largest first, as in 5,3.5: an angular part of "
-    "each, so that near neighbors are told from far ones; aenet has one.");
-DEFINE_double(min_cutoff, 0.55, "Neighbors nearer than this, in Angstrom, do not count.");
+              "Elements, separated by commas, as in Ti,O. Their order fixes the typespins (..., -1, 1, ...) and so the "
+              "features: always use the same order.");
+DEFINE_int32(rad_order, 10,
+             "Highest order of the radial Chebyshev polynomials. The radial part has rad_order + 1 features.");
+DEFINE_double(rad_cutoff, 6.0, "Radial cutoff in Angstrom. The number of pairs, time and memory grow with its cube.");
+DEFINE_string(ang_order, "3",
+              "Highest order of the angular Chebyshev polynomials. The angular part has ang_order + 1 features. A "
+              "list, as in 12,6, gives one order for each cutoff of --ang_cutoff.");
+DEFINE_string(ang_cutoff, "4",
+              "Angular cutoff in Angstrom. It may exceed rad_cutoff. A list, largest first, as in 5,3.5, makes one "
+              "angular part for each cutoff, so that near neighbors are told from far ones; aenet has one part.");
+DEFINE_double(min_cutoff, 0.55, "Smallest distance at which neighbors count, in Angstrom.");
 DEFINE_string(fingerprints, "",
-              "aenet .stp files, comma-separated, one for each species, instead of the flags above. They must agree in "
-              "everything but their own species.");
+              "aenet .stp files, one for each species, separated by commas. They replace the other descriptor flags, "
+              "and must agree in everything but their own species.");
 
 namespace rutile {
 namespace {

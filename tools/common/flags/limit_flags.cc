@@ -10,17 +10,27 @@
 #include "tools/common/flags/duration_flag.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_int64(max_epochs, 1000, "Stop after this many passes over the training examples. -1: no limit.");
-DEFINE_int64(max_steps, -1, "Stop after this many optimizer steps. -1: no limit.");
-DEFINE_string(max_time, "", "Stop after this time: DD:HH:MM:SS, or as 1h30m. Empty: no limit.");
-DEFINE_int64(patience, 0, "Stop after this many validations without a better loss. 0: never.");
-DEFINE_double(min_delta, 0, "By how much a loss must be lower to count as better (with --patience).");
-DEFINE_int64(min_epochs, 0, "Early stopping waits for so many epochs.");
-DEFINE_int64(min_steps, 0, "Early stopping waits for so many optimizer steps.");
+DEFINE_int64(
+    max_epochs, 1000,
+    "Stop after this many passes over the training examples. A resumed run goes on counting; -1 means no limit.");
+DEFINE_int64(max_steps, -1, "Stop after this many optimizer steps. A resumed run goes on counting; -1 means no limit.");
+DEFINE_string(max_time, "",
+              "Stop this process after this time, as in 1h30m or DD:HH:MM:SS. If empty, there is no limit.");
+DEFINE_int64(patience, 0,
+             "Stop after this many validations without improvement. They must follow each other, and validations "
+             "count, not epochs; 0 disables early stopping of this kind.");
+DEFINE_double(min_delta, 0,
+              "Smallest change that counts as an improvement, with --patience. It is a change of the monitored value.");
+DEFINE_int64(min_epochs, 0,
+             "Number of epochs before which early stopping does not end the run. The limits --max_epochs, --max_steps "
+             "and --max_time still apply.");
+DEFINE_int64(min_steps, 0,
+             "Number of optimizer steps before which early stopping does not end the run. The limits --max_epochs, "
+             "--max_steps and --max_time still apply.");
 DEFINE_double(divergence_threshold, std::numeric_limits<double>::quiet_NaN(),
-              "Stop once the monitored value is worse than this. nan: never.");
+              "Stop once the monitored value is worse than this. With nan, there is no such threshold.");
 DEFINE_double(stopping_threshold, std::numeric_limits<double>::quiet_NaN(),
-              "Stop once the monitored value is as good as this. nan: never.");
+              "Stop once the monitored value is as good as this. With nan, there is no such threshold.");
 
 namespace rutile {
 

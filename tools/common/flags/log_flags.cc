@@ -11,9 +11,11 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(logger, "tsv,jsonl", "Forms of the logs: tsv (log.tsv), jsonl (log.jsonl), both, or none.");
+DEFINE_string(logger, "tsv,jsonl", "Formats of the logs: tsv (log.tsv), jsonl (log.jsonl), both, or none.");
 DEFINE_int64(log_every_n_steps, 0,
-             "A row in steps.tsv and steps.jsonl for every so many steps, some microseconds each. 0: none.");
+             "Write a row to steps.tsv and steps.jsonl every N optimizer steps. It holds the loss of the step's "
+             "batches, the learning rate, the norm of the gradient before clipping and the seconds since the session's "
+             "first step, and costs about 5 microseconds. With 0, there are no such files.");
 
 namespace rutile {
 

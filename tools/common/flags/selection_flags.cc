@@ -7,14 +7,17 @@
 
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(config_key, "config_type", "Key of a frame whose value groups it, for splits and errors by group.");
+DEFINE_string(config_key, "config_type",
+              "Key whose value assigns a frame to a group. Splits and errors by group use it.");
 DEFINE_string(weight_key, "",
-              "Key of a frame whose value, 0 or more, is its weight in training. Frames without it weigh 1.");
+              "Key whose value, 0 or more, is the training weight of a frame. Frames without it weigh 1. Files of "
+              "features and neighbors record these weights, which then count without the flag.");
 DEFINE_double(max_energy, std::numeric_limits<double>::infinity(),
-              "Leave out structures with more energy than this, in eV per atom less the atomic energies.");
+              "Leave out structures above this energy, in eV per atom. Atomic energies, where they are given, are "
+              "subtracted first.");
 DEFINE_validator(max_energy, [](const char*, double value) { return !std::isnan(value); });
 DEFINE_double(max_forces, std::numeric_limits<double>::infinity(),
-              "Leave out structures with a force component larger than this, 0 or more, in eV/Angstrom.");
+              "Leave out structures with a larger force component, in eV/Angstrom. The limit must be 0 or more.");
 DEFINE_validator(max_forces, [](const char*, double value) { return value >= 0; });
 
 namespace rutile {

@@ -10,14 +10,17 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_double(validation_fraction, 0.1, "Share of the examples, drawn at random, that choose the best model.");
-DEFINE_double(test_fraction, 0, "Share of the examples, drawn at random, that training never sees.");
-DEFINE_int64(split_seed, 0, "Fixes what is drawn for validation and test, apart from --seed.");
+DEFINE_double(validation_fraction, 0.1,
+              "Share of the examples used to choose the best model. They are drawn at random.");
+DEFINE_double(test_fraction, 0,
+              "Share of the examples held out for testing. They are drawn at random, and training never sees them.");
+DEFINE_int64(split_seed, 0, "Random seed for drawing validation and test examples. It is independent of --seed.");
 DEFINE_string(validation_frames, "",
-              "File with the numbers of the validation examples, from 0, instead of drawing them.");
-DEFINE_string(test_frames, "", "File with the numbers of the test examples, from 0, instead of drawing them.");
-DEFINE_string(validation_key, "", "KEY:GLOB, as in config_type:valid*: these examples validate.");
-DEFINE_string(test_key, "", "KEY:GLOB, as in config_type:test*: these examples are the test set.");
+              "File with the indices of the validation examples, counted from 0. It replaces the random draw.");
+DEFINE_string(test_frames, "",
+              "File with the indices of the test examples, counted from 0. It replaces the random draw.");
+DEFINE_string(validation_key, "", "KEY:GLOB that selects the validation examples, as in config_type:valid*.");
+DEFINE_string(test_key, "", "KEY:GLOB that selects the test examples, as in config_type:test*.");
 
 namespace rutile {
 

@@ -8,18 +8,20 @@
 #include "tools/common/run/run_tool.h"
 
 DEFINE_string(energy_key, "",
-              "Key of the energy (eV) in extended XYZ. Empty: energy, REF_energy, DFT_energy and so on.");
+              "Key of the energy in extended XYZ, in eV. If empty, the usual keys are tried (energy, REF_energy, "
+              "DFT_energy and so on); two of them with different values in one frame cause a warning.");
 DEFINE_string(force_key, "",
-              "Column of the forces (eV/Angstrom) in extended XYZ. Empty: forces, force, REF_forces and so on.");
+              "Column of the forces in extended XYZ, in eV/Angstrom. If empty, the usual names are tried (forces, "
+              "force, REF_forces and so on).");
+DEFINE_string(stress_key, "",
+              "Key of the stress in extended XYZ, in eV/Angstrom^3 and positive in tension. If empty, the usual keys "
+              "are tried (stress, REF_stress and so on).");
+DEFINE_string(virial_key, "",
+              "Key of the virial in extended XYZ, in eV; the stress is -virial / volume. If given, it takes precedence "
+              "over a stress that no flag names. If empty, the usual keys are tried (virial, REF_virial and so on).");
 DEFINE_string(
-    stress_key, "",
-    "Key of the stress (eV/Angstrom^3, positive in tension) in extended XYZ. Empty: stress, REF_stress and so on.");
-DEFINE_string(
-    virial_key, "",
-    "Key of the virial (eV) in extended XYZ; stress = -virial / volume. It counts before a stress that no flag names. "
-    "Empty: virial, REF_virial and so on.");
-DEFINE_string(runner_units, "",
-              "angstrom_ev or bohr_hartree: the units of RuNNer and n2p2 input.data, which the files do not say.");
+    runner_units, "",
+    "Units of input.data of RuNNer and n2p2: angstrom_ev or bohr_hartree. The files do not state their units.");
 DEFINE_validator(runner_units, [](const char*, const std::string& value) {
   return value.empty() || value == "angstrom_ev" || value == "bohr_hartree";
 });

@@ -17,12 +17,15 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
-DEFINE_string(output, "", "File to write, *.safetensors; - is standard output.");
-DEFINE_string(atomic_energies, "",
-              "Atomic reference energies in eV, as Ti=-1604.6,O=-432.5 or a file with a line \"Ti -1604.6\" for each "
-              "element. They travel with the output; energies are stored as given. Empty: train fits them.");
-DEFINE_string(shard, "1/1", "i/n: only every n-th structure from number i on, to a file named -0000i-of-0000n.");
-DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
+DEFINE_string(output, "", "Output file, *.safetensors. A dash (-) means standard output.");
+DEFINE_string(
+    atomic_energies, "",
+    "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file with a line \"Ti -1604.6\" "
+    "for each element. The output records them, but stores energies as given; if empty, train fits them.");
+DEFINE_string(shard, "1/1",
+              "i/n: process every n-th structure only, from number i on. The name of the output file then ends in "
+              "-0000i-of-0000n.");
+DEFINE_bool(progress, true, "Show progress if standard error is a terminal.");
 
 namespace rutile {
 namespace {

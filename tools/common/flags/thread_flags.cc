@@ -7,7 +7,8 @@
 #include "lib/base/parallel_for.h"
 
 DEFINE_int32(threads, 0,
-             "Threads, up to 1024. 0: one for each processor that the process may use. Results do not depend on it.");
+             "Number of threads, up to 1024. With 0, there is one for each processor that the process may use, and "
+             "train uses a single one for small steps. Results do not depend on it.");
 DEFINE_validator(threads, [](const char*, int32_t value) { return value >= 0 && value <= 1024; });
 
 namespace rutile {

@@ -18,32 +18,51 @@
 #include "tools/common/flags/validation_flags.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_int64(seed, 0, "Of initial parameters and of the order of examples. Same seed, same bits.");
-DEFINE_int64(batch_size, 32, "Examples per step.");
-DEFINE_bool(shuffle, true, "Another order of the training examples in each epoch.");
+DEFINE_int64(seed, 0,
+             "Random seed for initial parameters and example order. The same seed gives bitwise identical runs.");
+DEFINE_int64(batch_size, 32,
+             "Number of examples in a batch. On triples the default is 128, or 256 with --conve_variant=tiepin.");
+DEFINE_bool(shuffle, true, "Shuffle the training examples in each epoch.");
 DEFINE_string(sampling_policy, "uniform",
-              "uniform (each example once in an epoch), energy_weighted (low energies more often) or error_weighted "
-              "(what was predicted badly more often); the last two draw with replacement.");
+              "How an epoch draws examples: uniform, energy_weighted or error_weighted. With uniform, each example "
+              "comes once. The other two draw with replacement: low energies up to twice as often, or examples in "
+              "proportion to the last error of their energy per atom. With lbfgs, it must be uniform.");
 DEFINE_int64(accumulate_grad_batches, 1,
-             "Batches whose terms and gradients make one step, as one batch of all of them would.");
-DEFINE_double(gradient_clip_val, 0, "Longest gradient, or largest component of it. 0: no limit.");
-DEFINE_string(gradient_clip_algorithm, "norm", "norm (2-norm over all parameters) or value (of each component).");
-DEFINE_string(limit_train_batches, "1.0", "Batches of an epoch: so many (10) or such a share (0.1), the first.");
-DEFINE_string(overfit_batches, "",
-              "Train and validate on so many batches (1) or such a share (0.01) alone, the first, not shuffled.");
-DEFINE_int32(fast_dev_run, 0,
-             "Try everything out: one epoch of so many batches, as many to validate, and nothing is written.");
-DEFINE_bool(barebones, false, "Nothing but training: no progress, no log, no files before the end.");
+             "Number of batches in an optimizer step. The step equals that of one large batch to rounding; the batches "
+             "left at the end of an epoch make a smaller step. With lbfgs, it must be 1.");
+DEFINE_double(gradient_clip_val, 0,
+              "Limit of the gradient's norm or of its components. The gradient is clipped after the terms of the loss "
+              "are combined; 0 means no limit.");
+DEFINE_string(gradient_clip_algorithm, "norm",
+              "How to clip the gradient: norm or value. With norm, the gradient is scaled down to a 2-norm, over all "
+              "parameters, of --gradient_clip_val; with value, each component is cut at that absolute value.");
+DEFINE_string(limit_train_batches, "1.0",
+              "Number (10) or share (0.1) of an epoch's batches to train on. They are the first ones of its order; a "
+              "number with a dot is a share.");
+DEFINE_string(
+    overfit_batches, "",
+    "Number (1) or share (0.01) of batches to train and validate on alone. They are the first ones, are never "
+    "shuffled, and cannot exceed the number of batches. A model that cannot learn them by heart has a fault.");
+DEFINE_int32(
+    fast_dev_run, 0,
+    "Try out one epoch of N batches. As many batches are validated, and nothing is written; 0 means an ordinary run.");
+DEFINE_bool(
+    barebones, false,
+    "Train without progress, logs or files before the end of the run. Flags that ask for one of them are refused.");
 DEFINE_string(
     compile_mode, "compile",
-    "compile (the fused kernels), none (LibTorch's operations and autograd, the reference) or script (the same, "
-    "networks as TorchScript).");
+    "How to compute gradients: compile, none or script. With compile, fused kernels do it; with none, LibTorch's "
+    "operations and autograd, which are the reference; with script, the same with networks as TorchScript.");
 DEFINE_bool(check_gradient, true,
-            "Compare the first batch's gradient, of compile and script, with the reference, and stop if they differ.");
-DEFINE_int32(num_workers, 0, "Threads that make batches ahead. Cached features need none: a batch is a copy.");
-DEFINE_int32(prefetch_factor, 2, "Batches ahead for each worker (with --num_workers).");
+            "Compare the first batch's gradient with the reference. If they differ, on the next examples, too, "
+            "training stops. The check applies to --compile_mode=compile and script.");
+DEFINE_int32(num_workers, 0,
+             "Number of threads that prepare batches ahead of training. Cached features need none, because a batch is "
+             "a copy of them.");
+DEFINE_int32(prefetch_factor, 2, "Number of batches that each worker prepares ahead, with --num_workers.");
 DEFINE_bool(persistent_workers, true,
-            "Keep the threads of --num_workers between epochs; else they and their batches go.");
+            "Keep the threads of --num_workers between epochs. Otherwise they end with each epoch, and their batches "
+            "are discarded.");
 
 namespace rutile {
 

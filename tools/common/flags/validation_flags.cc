@@ -9,14 +9,18 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/flags/duration_flag.h"
 
-DEFINE_int64(check_val_every_n_epoch, 1, "Validate after every so many epochs, and at the end.");
+DEFINE_int64(check_val_every_n_epoch, 1, "Validate every N epochs, and at the end of the run.");
 DEFINE_string(val_check_interval, "1.0",
-              "A share of an epoch with a dot (0.25), a number of steps of the run (500), or a time (DD:HH:MM:SS, "
-              "10m): validate so often.");
-DEFINE_string(limit_val_batches, "1.0", "Validate on so many batches (10) or such a share of them (0.1), the first.");
+              "How often to validate: a share of an epoch, a number of steps, or a time. A share has a dot (0.25), a "
+              "number of optimizer steps has none (500), and a time is written as 10m or DD:HH:MM:SS. Each epoch's end "
+              "is validated, too, with a share, but not with steps or a time.");
+DEFINE_string(
+    limit_val_batches, "1.0",
+    "Number (10) or share (0.1) of batches to validate on. They are the first ones; a number with a dot is a share.");
 DEFINE_string(monitor, "",
-              "What decides which model is best, early stopping and plateau: val_loss, train_loss or val_METRIC as in "
-              "log.tsv. Empty: val_loss, or train_loss without a validation set.");
+              "Value that decides the best model, early stopping and plateau. It is val_loss, train_loss, or val_ and "
+              "a metric of log.tsv, as in val_force_rmse or val_hits@10; more is better for val_mrr and val_hits@k. If "
+              "empty, it is val_loss, on triples val_mrr, and train_loss without a validation set.");
 
 namespace rutile {
 namespace {

@@ -9,7 +9,9 @@
 #include "lib/profile/timing_table.h"
 #include "lib/trace/scope.h"
 
-DEFINE_bool(timing, false, "Print where the time went, by stage and thread, to standard error at the end.");
+DEFINE_bool(timing, false,
+            "Print time by stage and thread to standard error at the end. RUTILE_PROFILE_DIR=DIR in the environment "
+            "writes the record to a file in DIR, named by tool and process, also when the run fails.");
 
 namespace rutile {
 namespace {

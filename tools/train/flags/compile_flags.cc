@@ -12,11 +12,12 @@
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(compile_preset, "default",
-              "What --compile_mode=compile prepares before the first step: default (nothing), reduce-overhead (the "
-              "memory of the largest batch) or max-autotune (that, and the fastest form of the kernels is found by "
-              "trying, in about two seconds).");
+              "What to prepare for --compile_mode=compile: default, reduce-overhead or max-autotune. With default, "
+              "nothing is prepared; reduce-overhead reserves the memory of the largest batch; max-autotune does so, "
+              "too, and spends about two seconds on finding the fastest form of the kernels.");
 DEFINE_string(compile_cache_dir, "",
-              "Where --compile_preset=max-autotune keeps what it found. Empty: rutile in $XDG_CACHE_HOME or ~/.cache.");
+              "Directory that stores the results of --compile_preset=max-autotune. If empty, it is rutile in "
+              "$XDG_CACHE_HOME, else in ~/.cache. A damaged entry is replaced.");
 
 namespace rutile {
 

@@ -18,27 +18,44 @@
 DECLARE_string(strategy);
 DECLARE_bool(sync_batchnorm);
 
-DEFINE_string(kge_model, "conve", "Embeddings of a knowledge graph: conve, distmult or complex.");
+DEFINE_string(kge_model, "conve",
+              "Embedding model of a knowledge graph: conve, distmult or complex. The last two have no image, channels "
+              "or kernel, and no dropout but --input_dropout; flags of these are then refused.");
 DEFINE_string(
     conve_variant, "dettmers",
-    "The ConvE of which project: dettmers (the authors'), tiepin or libkge. Defaults of other flags are its.");
-DEFINE_int64(embedding_dim, 0, "Numbers of an embedding. 0: embedding_height x embedding_width, or 200.");
-DEFINE_int64(embedding_height, 0, "Of an embedding as ConvE's image. 0: 20 (dettmers) or 10, or what fits.");
-DEFINE_int64(embedding_width, 0, "Of an embedding as ConvE's image. 0: 10 (dettmers) or 20, or what fits.");
-DEFINE_int64(output_channels, 32, "Filters of ConvE's convolution.");
-DEFINE_int64(kernel_height, 3, "Of ConvE's filters.");
-DEFINE_int64(kernel_width, 3, "Of ConvE's filters.");
-DEFINE_double(input_dropout, 0.2, "Share of the numbers of both embeddings that is dropped in training.");
-DEFINE_double(feature_map_dropout, 0.2, "Share of ConvE's channels that is dropped in training.");
-DEFINE_double(output_dropout, 0.3, "Share of the numbers after ConvE's last layer that is dropped in training.");
+    "Form of ConvE: dettmers (the authors'), tiepin or libkge. The variant also sets the defaults of other flags.");
+DEFINE_int64(embedding_dim, 0,
+             "Number of values in an embedding. With 0, it is the product of --embedding_height and --embedding_width, "
+             "or 200 if neither is given. With --kge_model=complex, it must be even.");
+DEFINE_int64(embedding_height, 0,
+             "Height of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_width if "
+             "both are given, else 20 (dettmers) or 10.");
+DEFINE_int64(embedding_width, 0,
+             "Width of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_height if "
+             "both are given, else 10 (dettmers) or 20.");
+DEFINE_int64(output_channels, 32, "Number of filters of ConvE's convolution.");
+DEFINE_int64(kernel_height, 3,
+             "Height of ConvE's convolution kernel. It must not exceed the height of the image of both embeddings.");
+DEFINE_int64(kernel_width, 3,
+             "Width of ConvE's convolution kernel. It must not exceed the width of the image of both embeddings.");
+DEFINE_double(input_dropout, 0.2,
+              "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up.");
+DEFINE_double(feature_map_dropout, 0.2,
+              "Dropout rate of whole channels after ConvE's convolution, at least 0 and below 1.");
+DEFINE_double(output_dropout, 0.3, "Dropout rate after ConvE's last layer, at least 0 and below 1.");
 DEFINE_string(
     kge_loss, "",
-    "1-N (all known tails), 1-of-N (the triple's own), both binary cross-entropy; 1vsAll, KvsAll (softmax); "
-    "as tracin writes them, 1n, 1ofn, ce, kvsall, too. Empty: 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge).");
-DEFINE_double(label_smoothing, -1, "Of the labels that losses compare with. -1: 0.1, with a softmax 0.");
-DEFINE_string(label_smoothing_form, "",
-              "dettmers (false tails 1/N), standard (eps/N) or pykeen (eps/(N-1)). Empty: dettmers, with tiepin "
-              "standard.");
+    "Loss over all entities: 1-N, 1-of-N, 1vsAll or KvsAll. With 1-N and KvsAll all known training tails are true, "
+    "with the others the triple's own tail alone. The losses 1-N and 1-of-N are binary cross-entropies, 1vsAll and "
+    "KvsAll cross-entropies of the softmax. Case and dashes do not matter, and ce means 1vsAll, as in tracin. If "
+    "empty, it is 1-N (dettmers, distmult, complex), 1-of-N (tiepin) or KvsAll (libkge).");
+DEFINE_double(
+    label_smoothing, -1,
+    "Strength eps of label smoothing, at least 0 and below 1. With -1, it is 0.1, and 0 for the softmax losses.");
+DEFINE_string(
+    label_smoothing_form, "",
+    "How labels are smoothed: dettmers, standard or pykeen. The label of a false tail becomes 1/N, eps/N or eps/(N - "
+    "1), with N entities. If empty, it is standard for tiepin, else dettmers; without smoothing the flag is refused.");
 
 namespace rutile {
 namespace {

@@ -9,23 +9,33 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(loss, "rmse", "rmse (aenet's), mse or huber: what is made of the errors of each quantity.");
-DEFINE_double(force_weight, 0, "aenet's alpha, 0 to 1: weight of the loss of force components, in eV/Angstrom.");
-DEFINE_double(energy_weight, -1, "Weight of the loss of energies per atom, in eV. -1: 1 - force_weight, as aenet's.");
+DEFINE_string(loss, "rmse", "Loss of the errors of each quantity: rmse (as in aenet), mse or huber.");
+DEFINE_double(force_weight, 0,
+              "Weight of the loss of force components, from 0 to 1. It is aenet's alpha; errors are in eV/Angstrom.");
+DEFINE_double(energy_weight, -1,
+              "Weight of the loss of energies per atom, in eV. With -1, it is 1 - force_weight, as in aenet.");
 DEFINE_double(stress_weight, 0, "Weight of the loss of stress components, in eV/Angstrom^3.");
-DEFINE_double(huber_delta, 0.01, "Where Huber's loss of energies becomes linear, in eV per atom.");
-DEFINE_double(huber_delta_force, 0.1, "Where Huber's loss of force components becomes linear, in eV/Angstrom.");
-DEFINE_double(huber_delta_stress, 0.001, "Where Huber's loss of stress components becomes linear, in eV/Angstrom^3.");
+DEFINE_double(huber_delta, 0.01, "Error at which Huber's loss of energies becomes linear, in eV per atom.");
+DEFINE_double(huber_delta_force, 0.1,
+              "Error at which Huber's loss of force components becomes linear, in eV/Angstrom.");
+DEFINE_double(huber_delta_stress, 0.001,
+              "Error at which Huber's loss of stress components becomes linear, in eV/Angstrom^3.");
 DEFINE_bool(force_scale_unbiased, false,
-            "Divide the loss of forces by the root of the sampled share, as aenet-python's option of this name does. "
-            "The mean over sampled forces already estimates that over all: for comparison only.");
+            "Divide the loss of forces by the root of the sampled share. An option of aenet-python has this name. The "
+            "mean over sampled forces is already unbiased, so this serves for comparison only.");
 
-DEFINE_double(force_fraction, 1, "Share of the forces that an epoch learns from, above 0 and up to 1.");
-DEFINE_string(force_sampling, "random", "random (other forces after --force_resample_num_epochs) or fixed.");
-DEFINE_int64(force_resample_num_epochs, 1, "Epochs after which other forces are drawn. 0: never.");
+DEFINE_double(force_fraction, 1,
+              "Share of the forces that an epoch learns, above 0 and up to 1. It is a share of the structures or of "
+              "their atoms, as --force_sample_unit says.");
+DEFINE_string(force_sampling, "random",
+              "How forces are sampled: random or fixed. With random, other forces are drawn after "
+              "--force_resample_num_epochs; with fixed, the first sample stays.");
+DEFINE_int64(force_resample_num_epochs, 1,
+             "Number of epochs after which other forces are drawn. With 0, the sample stays.");
 DEFINE_int64(force_min_structures_per_epoch, 1,
-             "At least so many structures (atoms, with --force_sample_unit=atom) whose forces are learned from.");
-DEFINE_string(force_sample_unit, "structure", "structure or atom: what --force_fraction draws.");
+             "Smallest number of structures whose forces an epoch learns. With --force_sample_unit=atom, it is a "
+             "number of atoms.");
+DEFINE_string(force_sample_unit, "structure", "Unit that --force_fraction draws: structure or atom.");
 
 namespace rutile {
 namespace {

@@ -6,9 +6,10 @@
 #include "absl/strings/str_cat.h"
 
 DEFINE_bool(gradient_checkpointing, false,
-            "Compute activations again in the backward pass. Refused: it would save nothing.");
+            "Recompute activations in the backward pass. This flag is refused, because it would save nothing.");
 DEFINE_bool(memory_cleanup, false,
-            "Give memory that is not used back between epochs. Not needed on the processor: it says so and goes on.");
+            "Release unused memory between epochs. On CPUs this is not needed: train says so and continues. On CUDA "
+            "the flag is refused.");
 
 namespace rutile {
 

@@ -9,10 +9,9 @@
 #include "lib/trace/scope.h"
 #include "tools/common/run/profile_run.h"
 
-DEFINE_bool(
-    operators, false,
-    "With --timing: list the operators of LibTorch that took the longest, too. Native kernels, the default, run "
-    "hardly any.");
+DEFINE_bool(operators, false,
+            "List the slowest operators of LibTorch, too, with --timing. Native kernels, the default, run hardly any. "
+            "The flag is refused if nothing is profiled.");
 
 namespace rutile {
 

@@ -15,15 +15,17 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/train/flags/loss_flags.h"
 
-DEFINE_string(hidden, "15,15", "Nodes of each hidden layer, comma-separated. Empty: a linear model.");
-DEFINE_string(activation, "tanh", "tanh, sigmoid, linear, mtanh, twist (aenet's) or silu, on hidden layers.");
-DEFINE_string(
-    feature_scaling, "species",
-    "Statistics that standardize features: pooled (all atoms), species (those of the central species) or none.");
+DEFINE_string(hidden, "15,15", "Nodes of each hidden layer, separated by commas. If empty, the model is linear.");
+DEFINE_string(activation, "tanh",
+              "Hidden activation: tanh, sigmoid, linear, mtanh, twist or silu. The functions mtanh and twist are those "
+              "of aenet.");
+DEFINE_string(feature_scaling, "species",
+              "Statistics that standardize features: species, pooled or none. With species, they are those of each "
+              "central species, as in aenet; with pooled, those of all atoms, as in aenet-python.");
 DEFINE_bool(energy_scaling, true, "Map training energies per atom to [-1, 1], as aenet does.");
 DEFINE_string(atomic_energies, "",
-              "Atomic reference energies in eV, as Ti=-1604.6,O=-432.5 or a file. Empty: those in the features, else a "
-              "least-squares fit to the training structures.");
+              "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file. If empty, the "
+              "features' own energies are used, else a least-squares fit to the training structures.");
 
 namespace rutile {
 

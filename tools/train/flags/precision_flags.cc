@@ -22,17 +22,20 @@
 
 DEFINE_string(
     precision, "auto",
-    "auto, fp32, fp64, bf16-mixed or fp16-mixed: parameters and arithmetic. auto: fp64 for features that were "
-    "made so, else fp32. mixed: networks multiply in 16 bits, parameters are fp32. Losses and sums are fp64.");
+    "Precision: auto, fp32, fp64, bf16-mixed or fp16-mixed. With auto, it is fp64 for features in fp64, else fp32. "
+    "With a mixed precision the networks multiply in 16 bits while training, and parameters are fp32; fp64 features "
+    "and lbfgs are then refused. Losses, sums, descriptors and the optimizer's state are fp32 or fp64 in any case.");
 DEFINE_bool(mixed_precision, false,
-            "Short for the mixed precision that suits the device: bf16-mixed on CPUs and on CUDA devices that have it "
-            "(capability 8.0), else fp16-mixed.");
+            "Choose the mixed precision that suits the device. It is bf16-mixed on CPUs and on CUDA devices of "
+            "capability 8.0 or above, else fp16-mixed.");
 DEFINE_string(float32_matmul_precision, "highest",
-              "highest, high or medium: what may be left out of products of fp32 matrices. Triples, high: 7 of 24 bits "
-              "of a factor, with AMX; LibTorch: TF32 on CUDA.");
-DEFINE_string(device, "auto",
-              "auto, cpu, cuda or cuda:N, for --compile_mode=none and script. auto: CUDA where there is "
-              "a device; cuda: the first, or of several processes each its own; the fused kernels are for CPUs.");
+              "Precision of products of fp32 matrices: highest, high or medium. On triples, on a processor with AMX, "
+              "high uses 17 of the 24 bits of each factor while training; LibTorch's products use TF32 on CUDA. The "
+              "flag is refused where it has no effect.");
+DEFINE_string(
+    device, "auto",
+    "Device for --compile_mode=none and script: auto, cpu, cuda or cuda:N. With auto, it is CUDA if there is a device; "
+    "cuda is the first device, or one for each of several processes. The fused kernels run on CPUs only.");
 
 namespace rutile {
 namespace {

@@ -19,29 +19,29 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/local_processes.h"
 
-DEFINE_string(strategy, "auto",
-              "single: this process alone. ddp: data-parallel, with those that torchrun, Slurm, Open MPI or "
-              "--num_processes started: each works on its share of a batch. tensor_parallel: with these, each works on "
-              "whole batches with its part of the entities, relations and channels of an embedding model. auto: where "
-              "there are others tensor_parallel on triples, if fewer numbers are exchanged so, and else ddp.");
+DEFINE_string(
+    strategy, "auto",
+    "How several processes share the work: auto, single, ddp or tensor_parallel. With ddp, each batch is dealt out "
+    "among the processes that torchrun, Slurm, Open MPI or --num_processes started; with tensor_parallel, the "
+    "entities, relations and channels of an embedding model are; with single, the process trains alone. The default, "
+    "auto, takes tensor_parallel on triples if that exchanges fewer numbers, else ddp.");
 DEFINE_validator(strategy, [](const char*, const std::string& value) {
   return value == "auto" || value == "single" || value == "ddp" || value == "tensor_parallel";
 });
 DEFINE_int32(num_processes, 1,
-             "Processes to start on this machine, 1 to 1024, which train one model together. Each batch is dealt out "
-             "among them, or the model (--strategy), so that the run is that of one process, to rounding.");
+             "Number of processes to start on this machine, 1 to 1024. They train one model together, as --strategy "
+             "says; the run equals that of one process to rounding, and the same number gives the same bits.");
 DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
 DEFINE_string(dist_timeout, "30s",
-              "How long processes that train together wait for one that does not answer, before all end, as in "
-              "30s or 5m.");
+              "How long processes wait for one that does not answer, as in 30s or 5m. After that time all of them end. "
+              "It also limits the wait for all processes to start.");
 DEFINE_string(dist_interface, "",
-              "Network interface over which processes of several machines meet, as eth0. Empty: that of the way to "
-              "MASTER_ADDR.");
+              "Network interface on which processes of several machines meet, as in eth0. If empty, it is that of the "
+              "route to MASTER_ADDR, and on that machine itself that of the route to the others.");
 
-DEFINE_bool(
-    sync_batchnorm, false,
-    "Batch norms of ConvE see the batch of all processes, so that the run is that of one process; else each sees "
-    "its own share of the batch.");
+DEFINE_bool(sync_batchnorm, false,
+            "Let ConvE's batch norms see the batch of all processes, with ddp. The run then equals that of one "
+            "process, to rounding. Otherwise each process normalizes its own share of the batch.");
 
 namespace rutile {
 namespace {
