@@ -28,9 +28,10 @@ DEFINE_string(override, "",
               "by commas; data allows other inputs or another split, and all allows every change. A setting that has "
               "not changed may be named, but an unknown name is an error.");
 DEFINE_bool(overwrite, false, "Replace the run in --output_dir. It may be that of one model or of a committee.");
-DEFINE_double(save_interval, 10,
-              "Seconds between writes of the models and the checkpoint. A background thread writes them from a copy of "
-              "the state, also within an epoch. With 0, each step and each epoch ends with a write and waits for it.");
+DEFINE_double(
+    save_interval, 10,
+    "Seconds between writes of the models and the checkpoint. A background thread writes them, one at a time, from a "
+    "copy of the state, also within an epoch. With 0, each step and each epoch ends with a write and waits for it.");
 DEFINE_int64(keep_every_epochs, 0,
              "Keep a numbered checkpoint every N epochs. The files are checkpoints/epoch-00010.safetensors and so on; "
              "with 0, only the last checkpoint stays.");
