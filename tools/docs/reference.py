@@ -53,6 +53,7 @@ def roff(text):
     text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
     text = re.sub(r"\*\*([^*]*)\*\*", r"\\fB\1\\fR", text)
     text = text.replace("-", r"\-")
+    text = re.sub(r"[^\x00-\x7f]", lambda character: r"\[u%04X]" % ord(character.group()), text)
     return r"\&" + text if text.startswith((".", "'")) else text
 
 
