@@ -7,10 +7,10 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_bool(
-    bucket_by_size, false,
-    "Make batches of structures of similar size. Each window of --bucket_window batches is sorted by the number of "
-    "atoms, and all batches then come in random order. It is refused with --noshuffle, --overfit_batches or lbfgs.");
+DEFINE_bool(bucket_by_size, false,
+            "Make batches of structures of similar size. Each window of --bucket_window batches is sorted by the "
+            "number of atoms, and all batches then come in random order. The flag is refused with --noshuffle, "
+            "--overfit_batches or lbfgs.");
 DEFINE_int64(bucket_window, 50,
              "Number of batches that --bucket_by_size sorts together. A window of 1 changes no batch, and one larger "
              "than the epoch sorts all of it.");
