@@ -13,8 +13,9 @@ diff "$TEST_TMPDIR/flags.md" "$page" ||
 
 python3 "$reference" man "$train" "$readme" > "$TEST_TMPDIR/train.1" || fail "no manual page"
 [ "$(head -c 4 "$TEST_TMPDIR/train.1")" = ".TH " ] || fail "a manual page begins with .TH"
+sed 's/\\-/-/g' "$TEST_TMPDIR/train.1" > "$TEST_TMPDIR/plain.1"
 "$train" --help=all | sed -n 's/^  --\([a-z_0-9]*\).*/\1/p' | while read -r flag; do
-  grep -q -- "^.fB.-.-$flag[=.]" <(sed 's/\\-/-/g; s/fB--/fB.-.-/' "$TEST_TMPDIR/train.1") || echo "$flag"
+  grep -qF -e "\\fB--$flag=" -e "\\fB--$flag\\fR" "$TEST_TMPDIR/plain.1" || echo "$flag"
 done > "$TEST_TMPDIR/missing"
 [ ! -s "$TEST_TMPDIR/missing" ] || fail "flags without an entry in train.1: $(tr '\n' ' ' < "$TEST_TMPDIR/missing")"
 if command -v groff > /dev/null; then

@@ -28,8 +28,8 @@ std::string Text(absl::Span<const char* const> essential, absl::string_view topi
 TEST(HelpTextTest, ShortFormHasOneLineForEachEssentialFlag) {
   const std::string text = Text({"ema_decay", "seed"}, "");
   EXPECT_THAT(text, HasSubstr("prints all 3 flags"));
-  EXPECT_THAT(text, HasSubstr("\nAverages\n  --ema_decay=0.999                 Weight of the past.\n"));
-  EXPECT_THAT(text, HasSubstr("\nTraining\n  --seed=0                          Random seed.\n"));
+  EXPECT_THAT(text, HasSubstr("\nAverages\n  --ema_decay=0.999                Weight of the past.\n"));
+  EXPECT_THAT(text, HasSubstr("\nTraining\n  --seed=0                         Random seed.\n"));
   EXPECT_THAT(text, Not(HasSubstr("data_cache")));
 }
 
