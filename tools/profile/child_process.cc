@@ -38,7 +38,7 @@ std::vector<std::string> Environment(const std::vector<std::pair<std::string, st
   return variables;
 }
 
-// Opens files before the fork, so that an error can be told.
+// Opens files before the fork, so that an error can be reported.
 struct Files {
   int output = -1, messages = -1;
   ~Files() {
@@ -53,7 +53,7 @@ absl::Status Open(const std::string& path, int* fd) {
   return *fd >= 0 ? absl::OkStatus() : ErrnoStatus(errno, path);
 }
 
-// Between fork and exec nothing is allocated.
+// Starts the command. Nothing is allocated between fork and exec.
 absl::StatusOr<pid_t> Start(std::vector<std::string> command, const ChildOptions& options, const Files& files) {
   std::vector<std::string> environment = Environment(options.environment);
   const std::vector<char*> argv = ExecWords(&command);
@@ -79,7 +79,7 @@ absl::StatusOr<pid_t> Start(std::vector<std::string> command, const ChildOptions
     if (::write(failure[1], &error, sizeof error) < 0) ::_exit(126);
     ::_exit(127);
   }
-  ::setpgid(pid, pid);  // here, too: whoever comes first
+  ::setpgid(pid, pid);  // parent and child both set it, whoever comes first
   ::close(failure[1]);
   int error = 0;
   ssize_t got;
@@ -104,7 +104,8 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// Collects processes that have ended; true while there are others. ended: the command's own process has.
+// Collects processes that have ended; returns true while others run. Sets *ended if the command's own process has
+// ended.
 bool Collect(pid_t pid, bool* ended, ChildResult* result) {
   for (;;) {
     int status = 0;
@@ -130,7 +131,7 @@ absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, co
     const absl::Status status = Open(*path, fd);
     if (!status.ok()) return status;
   }
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind becomes our child
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // processes that the command leaves behind become our children
   const absl::Time start = absl::Now();
   const absl::StatusOr<pid_t> pid = Start(command, options, files);
   if (!pid.ok()) return pid.status();
@@ -156,7 +157,7 @@ absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, co
     }
     if (!ended && options.memory_limit > 0) {
       if (const int64_t resident = ResidentBytes(*pid); resident > options.memory_limit) {
-        // The kernel's own peak may be a few hundred kB behind what was just read.
+        // The kernel's peak may lag a few hundred kB behind the value just read.
         result.peak_rss_bytes = std::max(result.peak_rss_bytes, resident);
         result.over_memory = true;
         ::kill(-*pid, SIGKILL);
@@ -170,7 +171,8 @@ absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, co
       }
     }
     if (now >= kill_at) ::kill(-*pid, SIGKILL);
-    // Short at first: a command of milliseconds is not made longer, and its end is seen to 1 % of its time.
+    // Waits are short at first, so that a command of milliseconds is not prolonged, and its end is seen to 1 % of its
+    // time.
     absl::SleepFor(std::clamp((now - start) / 200, absl::Microseconds(500), absl::Milliseconds(5)));
   }
   result.wall_s = absl::ToDoubleSeconds(absl::Now() - start);

@@ -1,4 +1,4 @@
-// A command as a child process: its time, memory and end, with limits.
+// Runs a command as a child process with limits, and measures its time and memory.
 
 #ifndef RUTILE_TOOLS_PROFILE_CHILD_PROCESS_H_
 #define RUTILE_TOOLS_PROFILE_CHILD_PROCESS_H_
@@ -14,33 +14,35 @@
 
 namespace rutile {
 
+// Limits of the command, and where its output goes.
 struct ChildOptions {
-  std::vector<std::pair<std::string, std::string>> environment;  // beside ours
-  absl::Duration max_time = absl::InfiniteDuration();            // then SIGTERM
-  absl::Duration grace = absl::Seconds(20);                      // after a signal; then SIGKILL
-  int64_t memory_limit = 0;         // resident bytes of the command's own process; SIGKILL when it has more. 0: none
+  std::vector<std::pair<std::string, std::string>> environment;  // added to our environment
+  absl::Duration max_time = absl::InfiniteDuration();            // SIGTERM after that time
+  absl::Duration grace = absl::Seconds(20);                      // SIGKILL that long after a signal
+  int64_t memory_limit = 0;         // SIGKILL if the command's own process has more resident bytes; 0: no limit
   std::string output, messages;     // files for standard output and standard error; empty: ours
   bool output_to_messages = false;  // standard output goes where standard error goes
-  std::function<bool()> done;       // asked ten times a second; true: SIGKILL, what was to be learned is known
+  std::function<bool()> done;       // called ten times a second; SIGKILL when it returns true
 };
 
+// How the command ended, and what it used.
 struct ChildResult {
   int exit_status = 0;         // 128 + n after signal n
   int64_t pid = 0;             // of the command's own process
-  int64_t start_unix_ns = 0;   // of it
-  int64_t end_unix_ns = 0;     // of it, as soon as it was seen; 0: left running
-  bool cut = false;            // by max_time
-  bool over_memory = false;    // by memory_limit
-  bool done = false;           // by options.done
+  int64_t start_unix_ns = 0;   // start of that process
+  int64_t end_unix_ns = 0;     // its end, as soon as that was seen; 0: left running
+  bool cut = false;            // ended by max_time
+  bool over_memory = false;    // ended by memory_limit
+  bool done = false;           // ended by options.done
   double wall_s = 0;           // from start to the end of the last process
   double cpu_s = 0;            // of all processes of the command
-  int64_t peak_rss_bytes = 0;  // the largest of its processes
+  int64_t peak_rss_bytes = 0;  // of the largest of its processes
 };
 
-// Runs the command to its end, in a process group of its own. SIGINT, SIGTERM and SIGUSR1 that come meanwhile
-// (InterruptSignal) are passed on to the group; afterward it is for the caller to look at InterruptSignal. Processes
-// that the command leaves behind are waited for, two seconds at most. NOT_FOUND when there is no such command,
-// PERMISSION_DENIED when it cannot be run; others: those of starting.
+// Runs the command to its end, in its own process group. SIGINT, SIGTERM and SIGUSR1 that arrive meanwhile
+// (InterruptSignal) are passed on to the group; afterward the caller checks InterruptSignal. Processes that the command
+// leaves behind are waited for, two seconds at most. NOT_FOUND if there is no such command, PERMISSION_DENIED if it
+// cannot be run; other errors are those of starting it.
 absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, const ChildOptions& options);
 
 }  // namespace rutile

@@ -34,7 +34,7 @@ TEST(ChildProcessTest, StatusAndSignalsArePassedOn) {
   EXPECT_EQ(Shell("kill -9 $$").exit_status, 137);
 }
 
-// Of the command's own process, also where another one lives longer.
+// Start and end are those of the command's own process, also if another one lives longer.
 TEST(ChildProcessTest, StartAndEnd) {
   const auto scratch = ScratchDirectory::Create();
   ASSERT_TRUE(scratch.ok());
@@ -87,7 +87,7 @@ TEST(ChildProcessTest, CutAfterItsTime) {
   ChildResult result = Shell("sleep 30", options);
   EXPECT_TRUE(result.cut);
   EXPECT_EQ(result.exit_status, 128 + SIGTERM);
-  // One that does not listen is killed, with its children.
+  // A command that ignores the signal is killed, with its children.
   options.grace = absl::Milliseconds(200);
   result = Shell("trap '' TERM; sleep 30; sleep 30", options);
   EXPECT_TRUE(result.cut);
@@ -122,7 +122,7 @@ TEST(ChildProcessTest, SignalsToUsAreHandedOn) {
   EXPECT_FALSE(result.cut);
 }
 
-// What a pipeline leaves for a moment is waited for: its tools write their records.
+// Processes that a pipeline leaves for a moment are waited for, since its tools write their records.
 TEST(ChildProcessTest, ProcessesThatOutliveTheCommandAreWaitedFor) {
   const auto scratch = ScratchDirectory::Create();
   ASSERT_TRUE(scratch.ok());

@@ -29,7 +29,7 @@
 namespace rutile {
 namespace {
 
-constexpr double kKneeShare = 0.9;  // of the best throughput
+constexpr double kKneeShare = 0.9;  // share of the best throughput
 
 struct Sweep {
   std::vector<BatchPoint> points;
@@ -49,7 +49,7 @@ class Finder {
 
   absl::StatusOr<Sweep> Run() {
     Sweep sweep;
-    // About 15 sizes, up and down.
+    // There are about 15 sizes, up and down.
     const double seconds = std::clamp(budget_s_ / 40, 0.3, 5.0);
     int64_t smallest = 4;
     for (int64_t size = smallest; sweep.end.empty(); size *= 2) {
@@ -69,7 +69,7 @@ class Finder {
         break;
       }
       if (!result.ok()) {
-        // Too small for some models (a batch norm), too large for others: what works stays.
+        // A size may be too small for some models (a batch norm) or too large; sizes that work are used.
         if (sweep.points.empty() && size < 64) continue;
         if (sweep.points.empty()) return result.status();
         sweep.end = absl::StrCat("a batch of ", size, ": ", result.status().message());
@@ -93,7 +93,7 @@ class Finder {
     return result;
   }
 
-  // A second look at each, from the largest down: what was slow for another reason is seen.
+  // Measures each size a second time, from the largest down, to find those that were slow for another reason.
   void Again(double seconds, Sweep* sweep) {
     for (size_t i = sweep->points.size(); i-- > 0 && Elapsed() < budget_s_ - seconds - 1;) {
       const absl::StatusOr<TrialResult> result = Try(sweep->points[i].batch_size, seconds);

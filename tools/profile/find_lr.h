@@ -1,4 +1,4 @@
-// profile --find_lr -- train ...: a learning-rate range test.
+// Implements profile --find_lr -- train ...: a learning-rate range test.
 
 #ifndef RUTILE_TOOLS_PROFILE_FIND_LR_H_
 #define RUTILE_TOOLS_PROFILE_FIND_LR_H_
@@ -16,12 +16,13 @@ struct FindLrOptions {
   int64_t steps = 100;
   double max_seconds = 120;
   std::string output_dir;  // for learning-rate.svg and learning-rate.tsv; empty: none
-  bool tsv = false;        // the curve on standard output
+  bool tsv = false;        // print the curve to standard output
 };
 
-// INVALID_ARGUMENT naming flag, value and range.
+// Returns INVALID_ARGUMENT naming flag, value and range of an option that is out of range.
 absl::Status CheckFindLrOptions(const FindLrOptions& options);
 
+// Runs the test and prints its suggestion.
 absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions& options);
 
 }  // namespace rutile

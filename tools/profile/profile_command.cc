@@ -42,7 +42,7 @@ std::string TemporaryDirectory() {
   return directory != nullptr && *directory != '\0' ? directory : "/tmp";
 }
 
-// Files of `directory` that end in .json, sorted.
+// Returns the files of `directory` that end in .json, sorted.
 std::vector<std::string> JsonFiles(const std::string& directory) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -53,7 +53,7 @@ std::vector<std::string> JsonFiles(const std::string& directory) {
   return paths;
 }
 
-// The record of the command's own process, if it left one, which is lengthened to its whole life.
+// Extends the record of the command's own process, if it wrote one, to its whole life, and returns it.
 const ProfileRecord* AddEnds(const ChildResult& child, CommandProfile* run) {
   for (ProfileRecord& record : run->records) {
     if (record.pid == child.pid && AddProcessEnds(child.start_unix_ns, child.end_unix_ns, &record)) return &record;
@@ -102,7 +102,7 @@ absl::Status Show(const CommandProfile& run, const std::string& records, const P
                                     : WriteFiles(run, peaks, records, lengthened, options.output_dir);
 }
 
-// Why there is no record, where there is none.
+// Says why there is no record.
 std::string WithoutRecord(const ChildResult& child, const std::string& command) {
   if (child.exit_status > 128) {
     const int signal_number = child.exit_status - 128;
@@ -168,7 +168,7 @@ absl::Status ProfileCommand(const std::vector<std::string>& command, const Comma
     run.notes.push_back(absl::StrCat("ended by signal ", child.exit_status - 128, " (",
                                      strsignal(child.exit_status - 128), "): a tool that was killed left no record"));
   }
-  // Cut by us, and its tool ended as it should after a signal: that is no failure.
+  // A command that we ended, and whose tool ended as it should after a signal, has not failed.
   if (child.cut && child.exit_status == 128 + SIGTERM && !run.records.empty()) *exit_status = 0;
   return Show(run, scratch.path(), lengthened, options);
 }

@@ -1,4 +1,4 @@
-// profile -- COMMAND: runs it, reads what its tools recorded, and shows it.
+// Implements profile -- COMMAND: runs the command, reads the records of its tools, and shows them.
 
 #ifndef RUTILE_TOOLS_PROFILE_PROFILE_COMMAND_H_
 #define RUTILE_TOOLS_PROFILE_PROFILE_COMMAND_H_
@@ -14,27 +14,29 @@
 
 namespace rutile {
 
+// What to measure and to show.
 struct CommandOptions {
   absl::Duration max_time = absl::InfiniteDuration();
   std::string output_dir;  // for report.html, trace.json, stages.tsv, records/; empty: none
-  bool tsv = false;        // the table to standard output, and the command's standard output to standard error
-  bool peaks = true;       // measure what the machine could do, where it is not known yet
+  bool tsv = false;        // write the table to standard output, and the command's standard output to standard error
+  bool peaks = true;       // measure the machine's peaks, if they are not known yet
   int max_stages = 12;
 };
 
-// Runs the command and shows its profile. *exit_status: the command's. Errors: of starting it, and of writing.
+// Runs the command, shows its profile, and sets *exit_status to the command's. Errors are those of starting it and of
+// writing.
 absl::Status ProfileCommand(const std::vector<std::string>& command, const CommandOptions& options, int* exit_status);
 
-// Shows what an earlier run left in `directory` (RUTILE_PROFILE_DIR). NOT_FOUND when there is no record.
+// Shows the records of an earlier run in `directory` (RUTILE_PROFILE_DIR). NOT_FOUND if there is no record.
 absl::Status ShowRecords(const std::string& directory, const CommandOptions& options);
 
-// The records of a directory by start; what cannot be read becomes a note.
+// Reads the records of a directory, sorted by start; a record that cannot be read becomes a note.
 void ReadRecords(const std::string& directory, CommandProfile* run);
 
-// Peaks of this machine, from the cache of this user or measured (three seconds).
+// Returns the peaks of this machine, from this user's cache or measured (three seconds).
 absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts);
 
-// Facts and peaks as TSV: name, value, unit.
+// Prints the machine's facts and peaks as TSV: name, value, unit.
 absl::Status ShowMachine();
 
 }  // namespace rutile

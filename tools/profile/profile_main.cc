@@ -1,4 +1,4 @@
-// profile: where the time and memory of the tools go, and which flags make them faster.
+// profile shows where time and memory of the tools go, and which flags make them faster.
 
 #include <gflags/gflags.h>
 
@@ -47,7 +47,7 @@ DEFINE_int64(lr_steps, 100, "Steps from one to the other; 20 or more.");
 namespace rutile {
 namespace {
 
-// Flags that belong to other modes than `chosen` are refused.
+// Refuses flags that belong to other modes than `chosen`.
 absl::Status RefuseOthers(const std::string& chosen) {
   const bool tune = chosen == "--tune", batch = chosen == "--find_batch_size", lr = chosen == "--find_lr";
   const bool trials = tune || batch || lr, shows = chosen == "--records" || chosen == "a command";

@@ -1,4 +1,4 @@
-// A directory for files that nobody needs afterward.
+// A directory for temporary files.
 
 #ifndef RUTILE_TOOLS_PROFILE_SCRATCH_DIRECTORY_H_
 #define RUTILE_TOOLS_PROFILE_SCRATCH_DIRECTORY_H_
@@ -16,7 +16,7 @@
 
 namespace rutile {
 
-// In $TMPDIR, or /tmp; removed with all that is in it when the object goes.
+// A new directory in $TMPDIR or /tmp, which is removed with its contents when the object is destroyed.
 class ScratchDirectory {
  public:
   static absl::StatusOr<ScratchDirectory> Create() {

@@ -1,4 +1,4 @@
-// A command of train as its flags and inputs, so that others can be tried.
+// Parses a command of train into flags and inputs, so that other flags can be tried.
 
 #ifndef RUTILE_TOOLS_PROFILE_TRAIN_COMMAND_H_
 #define RUTILE_TOOLS_PROFILE_TRAIN_COMMAND_H_
@@ -16,27 +16,28 @@
 
 namespace rutile {
 
+// A command of train whose flags can be changed.
 class TrainCommand {
  public:
-  // words: "train" or a path that ends so, its flags (--name=value, --name value, --noname, one dash or two) and
-  // inputs; flag files are read. Which flags there are, train --help says. INVALID_ARGUMENT: another command, no
-  // inputs, a flag that train does not have; errors of running train and of reading flag files.
+  // Parses a command. words: "train" or a path that ends in it, its flags (--name=value, --name value, --noname, one
+  // dash or two) and inputs; flag files are read. train --help tells which flags exist. INVALID_ARGUMENT: another
+  // command, no inputs, a flag that train does not have; errors of running train and of reading flag files.
   static absl::StatusOr<TrainCommand> Parse(const std::vector<std::string>& words);
 
   const std::string& program() const { return program_; }
   const std::vector<std::string>& inputs() const { return inputs_; }
-  // As they were given, in their order; of a name the last one counts.
+  // The flags as they were given, in their order; the last one of a name counts.
   const std::vector<std::pair<std::string, std::string>>& flags() const { return flags_; }
-  // Of the last --name that was given.
+  // Returns the value of the last --name that was given.
   std::optional<std::string> Get(absl::string_view name) const;
   bool Has(absl::string_view name) const { return Get(name).has_value(); }
 
-  // Without these flags, each whether it was given or not.
+  // Removes these flags; they need not have been given.
   void Remove(std::initializer_list<const char*> names);
-  // Replaces it. Names that this train does not know are left out.
+  // Replaces a flag. Names that this train does not know are ignored.
   void Set(const std::string& name, const std::string& value);
 
-  // program, flags, inputs.
+  // Returns program, flags and inputs as words.
   std::vector<std::string> Words() const;
 
  private:

@@ -36,7 +36,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// The rows of a log after its line of units; a last line that is not whole is left out.
+// Returns the rows of a log after its line of units, without an incomplete last line.
 std::vector<Json> ReadRows(const std::string& path) {
   std::vector<Json> rows;
   std::ifstream file(path);
@@ -63,7 +63,7 @@ std::map<std::string, std::string> ReadSettings(const std::string& path) {
   return settings;
 }
 
-// Of standard error: the last line that is no warning, without "train: ".
+// Returns the last line of standard error that is no warning, without "train: ".
 std::string LastMessage(const std::string& path) {
   std::string last;
   std::ifstream file(path);
@@ -73,7 +73,7 @@ std::string LastMessage(const std::string& path) {
   return std::string(absl::StripPrefix(last, "train: "));
 }
 
-// After the line of units.
+// True if there is a row after the line of units.
 bool HasRow(const std::string& path) {
   std::ifstream file(path);
   std::string units, row;
@@ -113,7 +113,7 @@ void Measure(const std::string& directory, TrialResult* result) {
   }
   result->overhead_s = std::max(0.0, result->wall_s - training_s);
   if (result->steps > 0) result->step_s = training_s / static_cast<double>(result->steps);
-  // The first epoch has the first touch of everything in it.
+  // The first epoch touches all memory for the first time, so it is left out.
   const bool whole_epochs = rates.size() > 1;
   if (whole_epochs) rates.erase(rates.begin());
   if (whole_epochs || (rates.size() == 1 && steps.size() < 3)) {
@@ -123,7 +123,7 @@ void Measure(const std::string& directory, TrialResult* result) {
     result->spread = Median(deviations);
     return;
   }
-  // Not even two epochs: whole batches, by their number.
+  // With fewer than two epochs, whole batches are counted.
   if (steps.size() < 2) return;
   const double batch = Setting(*result, "batch_size", 0) * Setting(*result, "accumulate_grad_batches", 1);
   const double time = Number(steps.back(), "time") - Number(steps.front(), "time");
@@ -202,8 +202,8 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
 
   ChildOptions options = QuietChild();
   options.memory_limit = memory_limit;
-  // Killed once it has said enough: how it would end, with a look at all of the validation set, is not our business.
-  // (Its --max_time would count what comes before the first step.)
+  // It is killed once enough is known, before it evaluates all of the validation set. (Its --max_time would include
+  // what comes before the first step.)
   const absl::Time start = absl::Now();
   absl::Time begun = absl::InfiniteFuture();
   bool late = false;
@@ -232,9 +232,9 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   if (result.examples_per_s <= 0) {
     return absl::InternalError(absl::StrCat("train logged no step in ", absl::StrFormat("%.1f", seconds), " s"));
   }
-  // What is computed before training differs from trial to trial, but not beyond all measure.
+  // The time before training differs between trials, but within limits.
   longest_start_s_ = std::min(longest_start_s_, 4 + 4 * result.overhead_s);
-  // A row costs 5 us.
+  // A row costs 5 us, so rows are written for at most 1 % of the time.
   if (result.step_s > 0) log_every_ = static_cast<int64_t>(std::clamp(0.01 / result.step_s, 1.0, 1000.0));
   return result;
 }
@@ -247,7 +247,7 @@ absl::StatusOr<std::vector<StepRow>> TrialRunner::RunSteps(const TuneFlags& flag
   ChildOptions options = QuietChild();
   options.max_time = absl::Seconds(max_seconds);
   const std::string log = directory + "/steps.jsonl";
-  options.done = [&, steps] {  // what comes after the last step does not count
+  options.done = [&, steps] {  // the time after the last step is not counted
     const std::vector<Json> rows = ReadRows(log);
     return !rows.empty() && Number(rows.back(), "step") >= static_cast<double>(steps);
   };
@@ -259,7 +259,7 @@ absl::StatusOr<std::vector<StepRow>> TrialRunner::RunSteps(const TuneFlags& flag
     rows.push_back({Number(row, "step"), Number(row, "loss"), Number(row, "learning_rate"), Number(row, "time")});
   }
   if (InterruptSignal() != 0) return CheckInterrupt();
-  // Rates that are too high end in a loss that is not finite, which train calls an error: that is what is looked for.
+  // Rates that are too high end in a loss that is not finite, which train reports as an error; the test looks for that.
   if (rows.size() < 2 && !child.cut) RETURN_IF_ERROR(StatusOf(child, LastMessage(options.messages)));
   if (rows.size() < 2) {
     return absl::DeadlineExceededError(absl::StrFormat("train made %d steps in %.0f s", rows.size(), max_seconds));

@@ -1,4 +1,4 @@
-// Short runs of train, measured.
+// Runs train for a short time and measures it.
 
 #ifndef RUTILE_TOOLS_PROFILE_TRAIN_TRIAL_H_
 #define RUTILE_TOOLS_PROFILE_TRAIN_TRIAL_H_
@@ -16,34 +16,37 @@
 
 namespace rutile {
 
+// The measurements of a trial.
 struct TrialResult {
-  double examples_per_s = 0;  // of training, validation left out
-  double spread = 0;          // relative: median deviation of epochs from their median
+  double examples_per_s = 0;  // examples of training, without validation
+  double spread = 0;          // relative median deviation of epochs from their median
   int64_t steps = 0;
-  double step_s = 0;            // of one, with its part of validation
+  double step_s = 0;            // time of a step, with its part of validation
   int64_t steps_per_epoch = 0;  // 0: not even one epoch
   double wall_s = 0;
-  double overhead_s = 0;  // of wall_s: what is not training
+  double overhead_s = 0;  // part of wall_s that is not training
   int64_t peak_rss_bytes = 0;
   std::map<std::string, std::string> settings;  // every flag in effect, from config.json
 };
 
-// What a step said.
+// A row of the log of steps.
 struct StepRow {
   double step = 0, loss = 0, learning_rate = 0, time_s = 0;
 };
 
+// Runs trials of one command.
 class TrialRunner {
  public:
-  // Of the command without what is about its outputs, its length and its validation. Errors: of making a directory.
+  // Makes a runner of the command without its flags for outputs, length and validation. Errors are those of making a
+  // directory.
   static absl::StatusOr<TrialRunner> Create(TrainCommand command);
 
-  // About `seconds` of training with `flags` beside the command's. INVALID_ARGUMENT: train refuses, and its message
+  // Trains for about `seconds` with `flags` added to the command's. INVALID_ARGUMENT: train refuses, and its message
   // says why; CANCELLED: a signal came; RESOURCE_EXHAUSTED: it took more than memory_limit (0: none) or was killed;
   // INTERNAL: it failed otherwise.
   absl::StatusOr<TrialResult> Run(const TuneFlags& flags, double seconds, int64_t memory_limit = 0);
 
-  // `steps` steps with every step logged. A loss that is not finite ends the run, and is no error.
+  // Trains for `steps` steps and logs each. A loss that is not finite ends the run, and is no error.
   absl::StatusOr<std::vector<StepRow>> RunSteps(const TuneFlags& flags, int64_t steps, double max_seconds);
 
   const TrainCommand& command() const { return command_; }
@@ -52,14 +55,14 @@ class TrialRunner {
   TrialRunner(TrainCommand command, ScratchDirectory scratch)
       : command_(std::move(command)), scratch_(std::move(scratch)) {}
 
-  // The command with `flags`, that writes to `directory` and does nothing but train and log.
+  // Returns the command with `flags`, which writes to `directory` and only trains and logs.
   TrainCommand CommandWith(const TuneFlags& flags, const std::string& directory, int64_t log_every) const;
   ChildOptions QuietChild() const;
 
   TrainCommand command_;
   ScratchDirectory scratch_;
   int64_t log_every_ = 1;         // steps
-  double longest_start_s_ = 600;  // a trial that has no step after so long is stopped
+  double longest_start_s_ = 600;  // a trial without a step after this time is stopped
 };
 
 }  // namespace rutile

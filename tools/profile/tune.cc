@@ -43,7 +43,7 @@ const char* StateName(State state) {
   return "";
 }
 
-// What the table says of one candidate beside its figures.
+// Returns the table's remark on a candidate.
 std::string Remark(const TuneCandidate& candidate, const TuneOutcome& outcome) {
   if (outcome.state == State::kRefused) return absl::StrCat("train refuses: ", outcome.message);
   if (outcome.state == State::kFailed) return outcome.message;
@@ -76,7 +76,7 @@ std::string Table(const TuneCandidates& candidates, const TuneResult& result) {
   return table;
 }
 
-// Of choices that are faster but do more than the user allows; one of a dimension.
+// Returns choices that are faster but change more than the user allows, one of each dimension.
 std::vector<int> FasterButNotAllowed(const TuneCandidates& candidates, const TuneResult& result, Effect allow) {
   std::vector<int> found;
   for (size_t c = 0; c < candidates.tried.size(); ++c) {
@@ -91,7 +91,7 @@ std::vector<int> FasterButNotAllowed(const TuneCandidates& candidates, const Tun
   return found;
 }
 
-// "0.97 to 1.41 in 5 pairs of runs".
+// Returns "0.97 to 1.41 in 5 pairs of runs".
 std::string PairsText(const TuneResult& result) {
   if (result.pairs.empty()) return "no pair of runs";
   const auto [least, most] = std::minmax_element(result.pairs.begin(), result.pairs.end());
@@ -133,7 +133,7 @@ std::string Summary(const TuneCandidates& candidates, const TuneResult& result, 
   return text;
 }
 
-// The user's flags and inputs with those that are recommended; what is faster but changes more as comments.
+// Returns the user's flags and inputs with the recommended flags; faster ones that change more are comments.
 absl::StatusOr<std::string> FlagFile(const TrainCommand& command, const TuneCandidates& candidates,
                                      const TuneResult& result, Effect allow) {
   TrainCommand tuned = command;
@@ -168,7 +168,7 @@ absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions
   const absl::Time start = absl::Now();
   const auto now = [start] { return absl::ToDoubleSeconds(absl::Now() - start); };
 
-  // The run as it is says what is in effect, and what a trial costs beside training.
+  // The run as it is tells which flags are in effect, and what a trial costs beside training.
   ASSIGN_OR_RETURN(const TrialResult first, runner.Run({}, std::clamp(options.budget_s / 60, 0.3, 2.0)));
   PrintMessage(absl::StrFormat("as given: %s examples/s; a trial takes %.1f s beside its training",
                                WithPrefix(first.examples_per_s), first.overhead_s));
@@ -181,7 +181,7 @@ absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions
   TuneOptions search;
   search.budget_s = options.budget_s - now();
   search.overhead_s = first.overhead_s;
-  search.min_trial_s = std::max(search.min_trial_s, 8 * first.step_s);  // fewer steps say little
+  search.min_trial_s = std::max(search.min_trial_s, 8 * first.step_s);  // fewer steps are too noisy
   search.now = now;
   search.on_message = PrintMessage;
   const TuneMeasure measure = [&runner](const TuneFlags& flags, double seconds) -> absl::StatusOr<double> {

@@ -1,4 +1,4 @@
-// profile --tune -- train ...: what the performance guide recommends, measured on the user's data.
+// Implements profile --tune -- train ...: measures the choices of the performance guide on the user's data.
 
 #ifndef RUTILE_TOOLS_PROFILE_TUNE_H_
 #define RUTILE_TOOLS_PROFILE_TUNE_H_
@@ -13,15 +13,15 @@ namespace rutile {
 
 struct TuneModeOptions {
   double budget_s = 120;
-  Effect allow = Effect::kSame;  // what the recommended flags may do to what is learned
-  std::string flagfile;          // where they are written; empty: nowhere
-  bool tsv = false;              // the table alone
+  Effect allow = Effect::kSame;  // what the recommended flags may change in the results
+  std::string flagfile;          // file to write them to; empty: none
+  bool tsv = false;              // print the table alone
 };
 
-// "same", "course", "accuracy". INVALID_ARGUMENT naming --allow.
+// Parses "same", "course" or "accuracy". INVALID_ARGUMENT naming --allow.
 absl::StatusOr<Effect> ParseEffect(const std::string& text);
 
-// Prints the table and the recommendation, also when a signal ends it (then CANCELLED).
+// Tries the choices and prints the table and the recommendation, also if a signal ends it (then CANCELLED).
 absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions& options);
 
 }  // namespace rutile

@@ -24,9 +24,9 @@ class Lister {
 
   TuneCandidates List() {
     forces_ = !data_.triples && (Number("force_weight") > 0 || Number("stress_weight") > 0);
-    // Without forces, features are all that a step needs.
+    // Without forces, a step needs only features.
     cached_features_ = !data_.triples && (data_.features || (!forces_ && Is("cached_features", "true")));
-    // What may be recommended without asking comes first, the reference last.
+    // Choices that may be recommended by default come first, the reference last.
     Threads();
     if (!data_.triples) Kept();
     Workers();
@@ -74,7 +74,7 @@ class Lister {
     }
   }
 
-  // Features and neighbors in memory.
+  // Adds the choices of keeping features and neighbors in memory.
   void Kept() {
     if (data_.features && !forces_) return LeaveOut("cached_features", "the input is features: they are there already");
     if (!forces_) {
@@ -179,7 +179,7 @@ const char* EffectName(Effect effect) {
 TuneData LookAtInputs(const std::vector<std::string>& inputs) {
   TuneData data;
   const absl::StatusOr<std::vector<std::string>> files = ExpandInputs(inputs);
-  if (!files.ok()) return data;  // train says what is wrong with them
+  if (!files.ok()) return data;  // train reports what is wrong with them
   for (const std::string& path : *files) {
     if (!LooksLikeTensorFile(path)) continue;
     const absl::StatusOr<TensorFile> file = LookIntoTensorFile(path);

@@ -1,4 +1,4 @@
-// What --tune tries: the choices of the performance guide that this run has.
+// Lists the choices of the performance guide that --tune tries for a run.
 
 #ifndef RUTILE_TOOLS_PROFILE_TUNE_CHOICES_H_
 #define RUTILE_TOOLS_PROFILE_TUNE_CHOICES_H_
@@ -12,37 +12,41 @@
 
 namespace rutile {
 
-// What a choice does to what is learned.
+// How a choice changes the results of training.
 enum class Effect {
-  kSame,      // the same numbers, to rounding
-  kCourse,    // another course of training, no less accurate as a rule
+  kSame,      // the same numbers, up to rounding
+  kCourse,    // another course of training, usually no less accurate
   kAccuracy,  // costs accuracy
 };
 
-// "same", "course", "accuracy".
+// Returns "same", "course" or "accuracy".
 const char* EffectName(Effect effect);
 
+// A choice of flags to try.
 struct TuneCandidate {
   TuneFlags flags;
   std::string dimension;
   Effect effect = Effect::kSame;
   std::string note;
-  bool thrifty = false;  // takes less of the machine
+  bool thrifty = false;  // uses less of the machine
 };
 
+// The choices for a run.
 struct TuneCandidates {
-  std::vector<TuneCandidate> tried;  // what promises most comes first
-  // What is not tried, and why: "num_workers", "features are cached: batches are read in place".
+  std::vector<TuneCandidate> tried;  // the most promising ones first
+  // Choices that are not tried, and why: "num_workers", "features are cached: batches are read in place".
   std::vector<std::pair<std::string, std::string>> left_out;
 };
 
-// What is trained, and from which kind of file.
+// The kinds of the input files, which tell what is trained.
 struct TuneData {
   bool triples = false, features = false, neighbors = false;
 };
+// Finds the kinds of the inputs.
 TuneData LookAtInputs(const std::vector<std::string>& inputs);
 
-// settings: every flag of the run in effect (TrialResult::settings). processors: that may be used.
+// Lists the choices. settings: every flag of the run in effect (TrialResult::settings). processors: the number that may
+// be used.
 TuneCandidates ListCandidates(const TuneData& data, const std::map<std::string, std::string>& settings, int processors);
 
 }  // namespace rutile

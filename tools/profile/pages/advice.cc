@@ -15,7 +15,7 @@ namespace {
 
 std::string Percent(double share) { return absl::StrFormat(share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share); }
 
-// Of the main thread, of places that lie in a stage `outer`, or are it.
+// Returns the main thread's share in paths of `inner` that lie in a stage `outer`, or are it.
 double ShareInside(const StageTable& table, Stage outer, Stage inner) {
   double share = 0;
   for (const StageRow& row : table.rows) {
@@ -26,7 +26,7 @@ double ShareInside(const StageTable& table, Stage outer, Stage inner) {
   return share;
 }
 
-// In `outer` or in a stage inside it.
+// Returns the share in `outer` and in all stages inside it.
 double ShareOfTree(const StageTable& table, Stage outer) {
   double share = 0;
   for (const StageRow& row : table.rows) {
@@ -44,7 +44,7 @@ int64_t CallsOf(const StageTable& table, Stage stage) {
   return calls;
 }
 
-// The loading and ending of libraries is no matter of flags.
+// True for the loading and ending of libraries, which no flag changes.
 bool IsStartOrEnd(const StageRow& row) {
   return row.main && (row.path == StageName(Stage::kStartup) || row.path == kExitStage);
 }
@@ -57,7 +57,7 @@ double StartAndEndSeconds(const StageTable& table) {
   return seconds;
 }
 
-// Shares are of the time between.
+// Returns the table with shares of the time between startup and exit.
 StageTable WithoutStartAndEnd(StageTable table) {
   const double wall_s = table.wall_s - StartAndEndSeconds(table);
   for (StageRow& row : table.rows) {
@@ -148,7 +148,7 @@ class Checks {
     }
   }
 
-  // What a step costs beside its examples is shared by the examples of a larger batch.
+  // A larger batch shares the cost of a step that does not depend on its examples.
   void CheckStepCost() {
     const double around = Share(Stage::kOptimizer) + Share(Stage::kLog) + Share(Stage::kAllReduce);
     const double inside = ShareOfTree(table_, Stage::kStep) + Share(Stage::kForward) + Share(Stage::kBackward);
@@ -238,7 +238,7 @@ std::string AdviceBasis(const StageTable& table) {
 }
 
 std::string BottleneckText(const ProfileRecord& record, const StageTable& table) {
-  // Loading libraries is no work of the tool's, and waiting for helpers belongs to the stage that they help with.
+  // Loading libraries is not the tool's work, and waiting for helpers belongs to the stage that they help with.
   const std::string wait = absl::StrCat("/", StageName(Stage::kWaitForThreads));
   const StageRow* largest = nullptr;
   for (const StageRow& row : table.rows) {

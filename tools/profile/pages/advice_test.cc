@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What is said by that name, or "".
+// Returns the advice of that name, or "".
 std::string Said(const ProfileRecord& record, const std::string& name) {
   for (const Advice& advice : Advise(record, MakeStageTable(record, PlainPeaks()))) {
     if (advice.name == name) return advice.what + " [" + advice.why + "]";
@@ -88,7 +88,7 @@ TEST(AdviceTest, ThreadsThatWaitForEachOther) {
   EXPECT_THAT(Said(record, "wait_for_threads"), HasSubstr("20 %"));
 }
 
-// What is less than 3 % of all is 6 % of what flags can change.
+// A stage with less than 3 % of the whole time has 6 % of the time that flags can change.
 TEST(AdviceTest, SharesAreOfTheTimeAfterStartup) {
   ProfileRecord record = TrainRecord();
   SetSelfTime("wait_for_data", 0.12, &record);

@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// A JSON string; bytes that are no UTF-8 are replaced.
+// Returns a JSON string; bytes that are not UTF-8 are replaced.
 std::string Quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

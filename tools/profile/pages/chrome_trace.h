@@ -1,5 +1,5 @@
-// Records as a trace in Chrome's format (Trace Event Format, complete events), which Perfetto and chrome://tracing
-// open.
+// Writes records as a trace in Chrome's format (Trace Event Format, complete events), which Perfetto and
+// chrome://tracing open.
 
 #ifndef RUTILE_TOOLS_PROFILE_PAGES_CHROME_TRACE_H_
 #define RUTILE_TOOLS_PROFILE_PAGES_CHROME_TRACE_H_
@@ -11,11 +11,11 @@
 
 namespace rutile {
 
-// {"traceEvents": [...], "displayTimeUnit": "ms"}. Times are microseconds since the first process began; processes and
-// threads have their names. Spans whose stage the record does not have are left out.
+// Returns {"traceEvents": [...], "displayTimeUnit": "ms"}. Times are microseconds since the first process began;
+// processes and threads have their names. Spans whose stage the record does not have are left out.
 std::string ChromeTrace(absl::Span<const ProfileRecord> records);
 
-// When a process of the records began, in ns after the first of them.
+// Returns when a process of the records began, in ns after the first of them.
 int64_t StartAfterFirst(absl::Span<const ProfileRecord> records, const ProfileRecord& record);
 
 }  // namespace rutile

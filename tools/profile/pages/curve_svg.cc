@@ -19,7 +19,7 @@ constexpr double kWidth = 760, kHeight = 440;
 constexpr double kLeft = 80, kRight = 740, kTop = 50, kBottom = 380;
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"};
 
-// Position of `value` between the ends of an axis.
+// Returns the position of a value between the ends of an axis.
 struct Scale {
   AxisRange range;
   bool log;

@@ -1,4 +1,4 @@
-// A profile as one HTML file that needs no other: bars, timeline, tables, advice.
+// Writes a profile as one self-contained HTML file: bars, timeline, tables, advice.
 
 #ifndef RUTILE_TOOLS_PROFILE_PAGES_PROFILE_HTML_H_
 #define RUTILE_TOOLS_PROFILE_PAGES_PROFILE_HTML_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// INTERNAL when a picture cannot be drawn.
+// Returns the HTML. INTERNAL if a picture cannot be drawn.
 absl::StatusOr<std::string> ProfileHtml(const CommandProfile& run, const MachinePeaks& peaks);
 
 }  // namespace rutile

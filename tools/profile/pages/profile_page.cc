@@ -54,7 +54,7 @@ void AppendRow(const StageRow& row, std::string* text) {
   absl::StrAppend(text, line, "\n");
 }
 
-// Rows [begin, end) are of one kind of thread.
+// Appends rows [begin, end), which belong to one kind of thread.
 void AppendRows(const std::vector<StageRow>& rows, size_t begin, size_t end, int max_stages, std::string* text) {
   const size_t shown = std::min(end, begin + static_cast<size_t>(max_stages));
   for (size_t r = begin; r < shown; ++r) AppendRow(rows[r], text);
@@ -83,7 +83,7 @@ void AppendProcess(const ProfileRecord& record, const MachinePeaks& peaks, int m
     size_t end = begin;
     while (end < table.rows.size() && table.rows[end].main == table.rows[begin].main) ++end;
     if (!table.rows[begin].main) {
-      // Others by kind: they work beside the main thread, and their shares are of its time.
+      // Other threads are sorted by kind; they work beside the main thread, and their shares are of its time.
       std::vector<StageRow> others(table.rows.begin() + static_cast<int64_t>(begin), table.rows.end());
       std::stable_sort(others.begin(), others.end(),
                        [](const StageRow& a, const StageRow& b) { return a.thread < b.thread; });
@@ -123,7 +123,7 @@ void AppendProcess(const ProfileRecord& record, const MachinePeaks& peaks, int m
   }
 }
 
-// The wall time that a process must have to be shown.
+// Returns the wall time that a process must have to be shown.
 double LeastWallShown(const std::vector<ProfileRecord>& records) {
   if (records.size() <= kMaxProcesses) return 0;
   std::vector<double> walls;
@@ -132,7 +132,7 @@ double LeastWallShown(const std::vector<ProfileRecord>& records) {
   return walls[kMaxProcesses - 1];
 }
 
-// 6 digits; "" for 0.
+// Formats a value with 6 digits; "" for 0.
 std::string Cell(double value) { return value > 0 ? absl::StrFormat("%.6g", value) : ""; }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 constexpr int kWidth = 900;
 constexpr int kLabelWidth = 230;
 constexpr int kColumns = kWidth - kLabelWidth - 20;  // pixels of the time axis
-// Okabe and Ito's, as in lib/plot; gray is for what has no color of its own.
+// The colors of Okabe and Ito, as in lib/plot; gray is for stages without a color of their own.
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f5aa2"};
 constexpr const char* kGray = "#8c8c8c";
 
@@ -46,7 +46,7 @@ std::string Svg(int height, absl::string_view title, absl::string_view body) {
                       "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", body, "</svg>\n");
 }
 
-// Colors of stages by name: those that take most time get one of their own.
+// Returns colors of stages by name: those that take most time get their own.
 std::map<std::string, std::string> ColorsOf(absl::Span<const ProfileRecord> records) {
   std::map<std::string, double> seconds;
   for (const ProfileRecord& record : records) {
@@ -62,7 +62,7 @@ std::map<std::string, std::string> ColorsOf(absl::Span<const ProfileRecord> reco
   return colors;
 }
 
-// What one lane shows in each pixel column: seconds by stage.
+// The seconds of each stage in each pixel column of a track.
 struct Track {
   std::array<std::map<std::string, double>, kColumns> columns;
 };

@@ -1,4 +1,4 @@
-// Pictures of a profile as SVG, without any other program: bars of stages, and a timeline.
+// Draws pictures of a profile as SVG, without any other program: bars of stages, and a timeline.
 
 #ifndef RUTILE_TOOLS_PROFILE_PAGES_PROFILE_SVG_H_
 #define RUTILE_TOOLS_PROFILE_PAGES_PROFILE_SVG_H_
@@ -13,12 +13,13 @@
 
 namespace rutile {
 
-// A bar for each stage of the main thread, by its share of the wall time; at most max_stages, the rest in one bar.
-// Inside a bar, darker: the part that the limit of the machine would take (its time times roofline.share), where known.
+// Draws a bar for each stage of the main thread, by its share of the wall time; at most max_stages, the others in one
+// bar. The darker part inside a bar is the time that the machine's limit would take (its time times roofline.share), if
+// known.
 std::string StageBarsSvg(absl::string_view title, const StageTable& table, int max_stages);
 
-// Lanes for each process, thread and depth of stages, over time since the first process began. What is shorter than a
-// pixel column is drawn as what takes most of that column. "" when there are no spans.
+// Draws a track for each process, thread and depth of stages, over time since the first process began. Stages that are
+// shorter than a pixel column share it, and the column shows the one that takes most of it. "" if there are no spans.
 std::string TimelineSvg(absl::Span<const ProfileRecord> records);
 
 }  // namespace rutile

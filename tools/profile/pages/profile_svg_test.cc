@@ -33,7 +33,7 @@ TEST(ProfileSvgTest, TimelineHasALaneForEachThreadAndDepth) {
   EXPECT_EQ(TimelineSvg({silent}), "");
 }
 
-// A million spans make no larger picture than the pixels there are.
+// The picture of a million spans is not larger than its pixels.
 TEST(ProfileSvgTest, ManySpansAreDrawnByColumn) {
   ProfileRecord record = TrainRecord();
   record.data.spans.clear();

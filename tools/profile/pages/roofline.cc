@@ -32,11 +32,11 @@ Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks, Stage stage)
   const bool fp64 = precision == "fp64";
   const bool one = record.cpu_s <= 1.2 * record.data.wall_s;
   Roof roof;
-  // Where others use the machine, too, all processors may be measured slower than one.
+  // If others use the machine, all processors together may be measured slower than one.
   const auto peak = [one](double of_one, double of_all) { return one ? of_one : std::max(of_one, of_all); };
   roof.flop = fp64 ? peak(peaks.fma_fp64_one, peaks.fma_fp64_all) : peak(peaks.fma_fp32_one, peaks.fma_fp32_all);
   roof.bytes = peak(peaks.memory_read_one, peaks.memory_read_all);
-  // Products in 16 bits were measured on all processors. Where they are no faster, fp32 is what limits.
+  // Products in 16 bits were measured on all processors. If they are no faster, fp32 is the limit.
   double of_bf16 = rounded ? peaks.matmul_bf16 : 0;
   if (one && peaks.fma_fp32_all > 0) of_bf16 *= std::min(1.0, peaks.fma_fp32_one / peaks.fma_fp32_all);
   const bool bf16 = of_bf16 > roof.flop;
@@ -51,7 +51,7 @@ RooflinePoint PlaceUnderRoof(const Roof& roof, double flop, double bytes, double
   RooflinePoint point;
   if (seconds <= 0) return point;
   if (flop > 0 && bytes > 0) point.intensity = flop / bytes;
-  // The least time that each of the two takes; the longer one is the limit.
+  // These are the least times of arithmetic and of memory; the longer one is the limit.
   const double flop_s = flop > 0 && roof.flop > 0 ? flop / roof.flop : 0;
   const double bytes_s = bytes > 0 && roof.bytes > 0 ? bytes / roof.bytes : 0;
   point.share = std::max(flop_s, bytes_s) / seconds;

@@ -13,29 +13,31 @@
 
 namespace rutile {
 
-// Rates per second; 0: not known.
+// The peaks of the machine for a stage, per second; 0: not known.
 struct Roof {
   double flop = 0;
   double bytes = 0;
   std::string what;  // "fp32, 2 processors"; "fp64", "bf16"
 };
 
-// The roof over a process: of one processor when it kept not more than one and a fifth busy (cpu_s by wall_s), else of
-// all. Of fp64 when its command says --precision=fp64, of products in bf16 for bf16-mixed and for stages that round by
-// themselves, else of fp32.
+// Returns the roof for a process: that of one processor if it kept no more than 1.2 busy (cpu_s by wall_s), else of
+// all. It is the roof of fp64 if its command says --precision=fp64, of bf16 products for bf16-mixed and for stages that
+// round by themselves, else of fp32.
 Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks, Stage stage = Stage::kOther);
 
+// The position of a stage under its roof.
 struct RooflinePoint {
-  double intensity = 0;          // flop per byte; 0 where one of them is not counted
-  double share = 0;              // of the limit, 0: not known. Above 1 where the data stays in caches
-  bool memory_is_limit = false;  // else arithmetic
+  double intensity = 0;          // flop per byte; 0 if one of them is not counted
+  double share = 0;              // share of the limit, 0: not known; above 1 if data stays in caches
+  bool memory_is_limit = false;  // else arithmetic is the limit
 };
 
-// Of `flop` operations and `bytes` in `seconds`; 0 where not counted. With one of them that one's peak is the limit.
+// Returns the position of `flop` operations and `bytes` in `seconds`; 0 means not counted. If only one of them is
+// counted, its peak is the limit.
 RooflinePoint PlaceUnderRoof(const Roof& roof, double flop, double bytes, double seconds);
 
-// Value of --name=value or --name value in a command, the last one; "" when it is not there. Dashes in names count as
-// underscores, as for gflags.
+// Returns the value of the last --name=value or --name value in a command; "" if there is none. Dashes in names count
+// as underscores, as for gflags.
 std::string CommandFlag(const std::vector<std::string>& command, absl::string_view name);
 
 }  // namespace rutile

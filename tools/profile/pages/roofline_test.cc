@@ -13,7 +13,7 @@ MachinePeaks Peaks() {
   return peaks;
 }
 
-// The ridge of this machine is at 5 flop per byte: below it memory is the limit.
+// The ridge of this machine is at 5 flop per byte; below it memory is the limit.
 TEST(RooflineTest, TheLimitIsTheLowerRoof) {
   const Roof roof{100e9, 20e9, ""};
   const RooflinePoint low = PlaceUnderRoof(roof, 10e9, 10e9, 1);
@@ -72,12 +72,12 @@ TEST(RooflineTest, MixedPrecisionIsLimitedByProductsInBf16) {
   EXPECT_EQ(RoofOf(record, peaks).what, "bf16, 2 processors");
   record.cpu_s = 1;
   EXPECT_EQ(RoofOf(record, peaks).flop, 1500e9);
-  // So are stages that round by themselves.
+  // Stages that round by themselves have the roof of bf16.
   record.command = {"evaluate"};
   EXPECT_EQ(RoofOf(record, peaks, Stage::kScores).what, "fp32, 1 processor");
   EXPECT_EQ(RoofOf(record, peaks, Stage::kRoundedScores).what, "bf16, 1 processor");
   record.command = {"train", "--precision=bf16-mixed"};
-  // Not measured, or no faster.
+  // The peak of bf16 is not used if it is not measured, or no faster.
   for (const double products : {0.0, 20e9}) {
     peaks.matmul_bf16 = products;
     EXPECT_EQ(RoofOf(record, peaks).flop, 50e9);

@@ -18,7 +18,7 @@
 namespace rutile {
 namespace {
 
-// "worker 2" -> "worker".
+// Returns the name without its number: "worker 2" becomes "worker".
 std::string ThreadKind(absl::string_view name) {
   const size_t blank = name.rfind(' ');
   if (blank == absl::string_view::npos || blank + 1 == name.size()) return std::string(name);
@@ -57,7 +57,7 @@ std::vector<StageRow> MergedRows(const ProfileRecord& record) {
   return rows;
 }
 
-// What helpers counted for the main thread's stage belongs to it.
+// Adds what helpers counted to the main thread's stage.
 void GatherCounters(std::vector<StageRow>* rows) {
   struct Sum {
     double main_s = 0;
@@ -149,7 +149,7 @@ std::string SecondsText(double seconds) {
 std::string RatesText(const StageRow& row) {
   if (row.rate_s <= 0) return "";
   std::vector<std::string> rates;
-  // From coarse to fine: the finest says most of the work.
+  // Counters go from fine to coarse, and the first two that counted are shown.
   for (const Counter counter : {Counter::kTriplets, Counter::kPairs, Counter::kAtoms, Counter::kTriples,
                                 Counter::kStructures, Counter::kExamples}) {
     const double n = row.counters[static_cast<int>(counter)];

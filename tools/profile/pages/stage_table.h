@@ -1,4 +1,4 @@
-// The stages of one process as figures: what a page, a table or a picture shows of them.
+// Computes the figures of one process's stages, which pages, tables and pictures show.
 
 #ifndef RUTILE_TOOLS_PROFILE_PAGES_STAGE_TABLE_H_
 #define RUTILE_TOOLS_PROFILE_PAGES_STAGE_TABLE_H_
@@ -14,7 +14,7 @@
 
 namespace rutile {
 
-// One place of one thread, or of all threads of a name ("worker" for "worker 1", "worker 2"...).
+// One stage path of one thread, or of all threads of a name ("worker" for "worker 1", "worker 2"...).
 struct StageRow {
   std::string path;    // "validation/forward"
   std::string name;    // "forward"
@@ -22,44 +22,46 @@ struct StageRow {
   bool main = false;
   int num_threads = 1;
   int64_t calls = 0;
-  double self_s = 0;   // added up over threads
-  double total_s = 0;  // likewise
-  double share = 0;    // self_s of the main thread by the wall time; of others by wall time and number of threads
-  // Of all threads where the row is the main thread's, which waits for those that help it: without stages inside.
+  double self_s = 0;   // summed over threads
+  double total_s = 0;  // summed over threads
+  double share = 0;    // self_s by wall time; for other threads by wall time and number of threads
+  // Counters without the stages inside. Those of the main thread include its helpers', for which it waits.
   std::array<double, kNumCounters> counters = {};
-  double rate_s = 0;  // time that the counters took, waiting for helpers included: counters by it are rates
+  double rate_s = 0;  // time of the counters with waiting for helpers; rates are counters by it
   RooflinePoint roofline;
   int64_t peak_rss_bytes = 0;
   int64_t allocations = -1;
 };
 
+// The stages of one process.
 struct StageTable {
   double wall_s = 0;
-  double stages_s = 0;         // of the main thread, added up: wall_s but for rounding
-  double other_s = 0;          // of it, in no scope
-  Roof roof, rounded_roof;     // of stages, and of those that round to bfloat16 by themselves
-  std::vector<StageRow> rows;  // of the main thread by self_s, the largest first; then of the others, likewise
+  double stages_s = 0;         // sum over the main thread's stages: wall_s up to rounding
+  double other_s = 0;          // main thread's time in no scope
+  Roof roof, rounded_roof;     // roofs of stages, and of those that round to bfloat16 by themselves
+  std::vector<StageRow> rows;  // the main thread's by self_s, the largest first; then the others' in the same order
 
   const Roof& RoofOf(const StageRow& row) const {
     return row.name == StageName(Stage::kRoundedScores) ? rounded_roof : roof;
   }
 };
 
-// A counter of the main thread's row is that of all threads with the same innermost stage, shared out by self time
-// where the main thread has several places of that stage.
+// Makes the table. A counter of the main thread's row is the sum over all threads with the same innermost stage; it is
+// divided by self time if the main thread has several paths of that stage.
 StageTable MakeStageTable(const ProfileRecord& record, const MachinePeaks& peaks);
 
-// Share of wall time that the main thread spends in stages of this name, wherever they are.
+// Returns the share of wall time that the main thread spends in stages of this name, in any path.
 double ShareOfStage(const StageTable& table, Stage stage);
 
-// "1.2 M atoms/s, 3.1 Gflop/s": flop and bytes, and the finest of the other counters; "" when nothing was counted.
+// Returns rates of the two finest counters that counted, and of flop and bytes, "1.2 M atoms/s, 3.1 Gflop/s"; "" if
+// nothing was counted.
 std::string RatesText(const StageRow& row);
 
-// 1.2 k, 3.4 M, 5.6 G: three digits.
+// Formats a number with a prefix and three digits: 1.2 k, 3.4 M, 5.6 G.
 std::string WithPrefix(double value);
-// "301 MB"; "" for 0.
+// Formats bytes, "301 MB"; "" for 0.
 std::string BytesText(int64_t bytes);
-// "12.3 s", "4.56 ms".
+// Formats seconds, "12.3 s" or "4.56 ms".
 std::string SecondsText(double seconds);
 
 }  // namespace rutile

@@ -53,7 +53,7 @@ TEST(StageTableTest, WhatHelpersCountBelongsToTheStage) {
     if (stage.thread >= 2) stage.counters[static_cast<int>(Counter::kPairs)] = 1500;
   }
   const StageTable table = MakeStageTable(record, PlainPeaks());
-  // By self time: 1 s of 1.5 s in step, 0.5 s in validation.
+  // The counter is divided by self time: 1 s of 1.5 s in step, 0.5 s in validation.
   EXPECT_NEAR(Row(table, "step/network").counters[static_cast<int>(Counter::kPairs)], 2000, 1e-9);
   EXPECT_NEAR(Row(table, "validation/network").counters[static_cast<int>(Counter::kPairs)], 1000, 1e-9);
 }

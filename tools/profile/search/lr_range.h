@@ -14,26 +14,28 @@
 
 namespace rutile {
 
+// Options of smoothing and of the part of the curve that counts.
 struct LrRangeOptions {
   double smoothing = 0.9;     // b of the moving average a' = b a + (1 - b) loss, divided by 1 - b^n; 0 <= b < 1
-  int skip_begin = 5;         // steps whose slope does not count: the average has too few of them
-  int skip_end = 1;           // likewise at the end
-  double stop_threshold = 4;  // the curve ends where the smoothed loss is above this times the lowest so far; > 1
+  int skip_begin = 5;         // first steps, whose slope is ignored: their average has too few losses
+  int skip_end = 1;           // last steps, whose slope is ignored
+  double stop_threshold = 4;  // ends the curve where the smoothed loss exceeds this times the lowest so far; > 1
 };
 
+// The result of a range test.
 struct LrRange {
-  std::vector<double> smoothed;  // [n] of the losses given, up to where the curve ends
-  bool diverged = false;         // it ended there: not all steps count
+  std::vector<double> smoothed;  // [n] smoothed losses, up to where the curve ends
+  bool diverged = false;         // the curve ended before the last step
   size_t steepest = 0;           // index of the suggestion
-  size_t lowest = 0;             // of the lowest smoothed loss
+  size_t lowest = 0;             // index of the lowest smoothed loss
   double suggestion = 0;         // the rate at `steepest`
-  double highest = 0;            // a tenth of the rate at `lowest`: an upper bound of use
-  double fall = 0;               // of the smoothed loss until `lowest`, by its first value: 0.3 is 30 %
+  double highest = 0;            // a tenth of the rate at `lowest`: a useful upper bound
+  double fall = 0;               // fall of the smoothed loss until `lowest`, by its first value: 0.3 is 30 %
 };
 
-// rate, loss: [n] of steps in their order; rates rise by a constant factor. A loss that is not finite ends the curve.
-// INVALID_ARGUMENT: lengths differ, rates do not rise, options out of range. FAILED_PRECONDITION when no suggestion can
-// be made: too few steps before the loss rises, or it never falls.
+// Finds the suggestion. rate, loss: [n] of steps in their order; rates rise by a constant factor. A loss that is not
+// finite ends the curve. INVALID_ARGUMENT: lengths differ, rates do not rise, options out of range. FAILED_PRECONDITION
+// if no suggestion can be made: too few steps before the loss rises, or it never falls.
 absl::StatusOr<LrRange> FindLearningRate(absl::Span<const double> rate, absl::Span<const double> loss,
                                          const LrRangeOptions& options = {});
 

@@ -20,7 +20,7 @@ std::vector<double> Rates(int n) {
   return rates;
 }
 
-// A loss as range tests have it: flat, falling around 1e-4, rising steeply after 1e-2.
+// Returns a typical loss of a range test: flat, falling around 1e-4, rising steeply after 1e-2.
 std::vector<double> Losses(const std::vector<double>& rates) {
   std::vector<double> losses;
   for (const double rate : rates) losses.push_back(0.2 + 0.8 / (1 + rate / 1e-4) + std::pow(rate / 3e-2, 2));

@@ -10,10 +10,10 @@
 namespace rutile {
 namespace {
 
-// Processes are told their start in steps of 10 ms.
+// A process knows its start only in steps of 10 ms.
 constexpr int64_t kCoarse = 20'000'000;
 
-// The index of the main thread's stage, which is added where it is missing.
+// Returns the index of the main thread's stage, which is added if it is missing.
 int StageOfMain(const std::string& name, ProfileData* data) {
   for (size_t s = 0; s < data->stages.size(); ++s) {
     if (data->stages[s].thread == 0 && data->stages[s].path == name) return static_cast<int>(s);

@@ -1,4 +1,4 @@
-// What a process cannot record of itself, as its parent saw it.
+// Adds to a record what a process cannot record of itself, as its parent saw it.
 
 #ifndef RUTILE_TOOLS_PROFILE_SEARCH_PROCESS_ENDS_H_
 #define RUTILE_TOOLS_PROFILE_SEARCH_PROCESS_ENDS_H_
@@ -9,10 +9,10 @@
 
 namespace rutile {
 
-// Lengthens the record to the life of its process, from start to end (nanoseconds since 1970): "startup" begins at its
-// start, and a stage "exit" of the main thread follows what was recorded: writing the record, ending libraries, giving
-// memory back. The stages of the main thread then add up to end - start. Returns false, and changes nothing, where the
-// record is not of that time: of another process with the same number, or a clock was set meanwhile.
+// Extends the record to the whole life of its process, from start to end (nanoseconds since 1970): "startup" begins at
+// its start, and a stage "exit" of the main thread follows what was recorded: writing the record, ending libraries,
+// freeing memory. The stages of the main thread then add up to end - start. Returns false and changes nothing if the
+// record is not from that time: it is of another process with the same number, or a clock was set meanwhile.
 bool AddProcessEnds(int64_t start_unix_ns, int64_t end_unix_ns, ProfileRecord* record);
 
 }  // namespace rutile

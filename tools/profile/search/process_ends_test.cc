@@ -20,7 +20,7 @@ ProfileStage Main(const std::string& name, double seconds) {
   return stage;
 }
 
-// 100 ms, 30 of them before main.
+// Returns a record of 100 ms, 30 of them before main.
 ProfileRecord Sample() {
   ProfileRecord record;
   record.start_unix_ns = kStart;

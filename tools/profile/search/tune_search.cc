@@ -14,7 +14,8 @@
 namespace rutile {
 namespace {
 
-constexpr double kScreening = 0.4, kHalving = 0.2, kCombining = 0.1;  // of the budget; the rest is for the last stage
+constexpr double kScreening = 0.4, kHalving = 0.2, kCombining = 0.1;  // shares of the budget; the rest is for the last
+                                                                      // stage
 constexpr int kBetweenBaselines = 3;
 constexpr int kMostPairs = 7, kThriftyPairs = 3;
 
@@ -25,7 +26,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// Median deviation from the median, relative.
+// Returns the relative median deviation from the median.
 double Spread(const std::vector<double>& values) {
   const double median = Median(values);
   std::vector<double> deviations;
@@ -64,7 +65,7 @@ class Search {
   double Left() const { return options_.budget_s - Elapsed(); }
   bool HasTimeFor(double seconds) const { return Left() > seconds + overhead_s_; }
 
-  // Trials take as long as they do now, not as they did at first: others use this machine, too.
+  // Measures, and updates the overhead of a trial, which changes as others use this machine.
   absl::StatusOr<double> Measure(const TuneFlags& flags, double seconds) {
     const double begin = options_.now();
     absl::StatusOr<double> rate = measure_(flags, seconds);
@@ -84,7 +85,7 @@ class Search {
     }
   }
 
-  // Seconds of each of `trials` that fit into `share_s`.
+  // Returns the seconds of each of `trials` that fit into `share_s`.
   double TrialSeconds(double share_s, double trials) const {
     return std::clamp(share_s / std::max(1.0, trials) - overhead_s_, options_.min_trial_s, options_.max_trial_s);
   }
@@ -96,7 +97,7 @@ class Search {
     outcome.gain = LogMean(outcome.gains);
   }
 
-  // CANCELLED alone is an error of the search; others are the choice's.
+  // Records an error of a choice. Only CANCELLED is an error of the search.
   absl::Status Refuse(int c, const absl::Status& status) {
     if (absl::IsCancelled(status)) return status;
     TuneOutcome& outcome = result_.outcomes[c];
@@ -117,7 +118,7 @@ class Search {
     const auto n = static_cast<double>(choices_.size());
     const double seconds =
         TrialSeconds(kScreening * options_.budget_s - Elapsed(), n + std::ceil(n / kBetweenBaselines));
-    // Not more than the combination needs is left over.
+    // Time is left for the later stages, but no more than combining needs.
     const double reserve = std::min(0.25 * options_.budget_s, 4 * (seconds + overhead_s_));
     std::vector<std::pair<int, double>> waiting;  // for the baseline after them
     double before = result_.baseline.back();
@@ -153,7 +154,7 @@ class Search {
     return waiting.empty() ? absl::OkStatus() : settle();
   }
 
-  // Measured choices by gain, the best first.
+  // Returns measured choices by gain, the best first.
   std::vector<int> Ranked() const {
     std::vector<int> order;
     for (int c = 0; c < static_cast<int>(choices_.size()); ++c) {
@@ -187,14 +188,14 @@ class Search {
     return absl::OkStatus();
   }
 
-  // The rate of `flags` by that of `others`, one after the other.
+  // Returns the rate of `flags` by that of `others`, measured one after the other.
   absl::StatusOr<double> Compare(const TuneFlags& flags, const TuneFlags& others, double seconds) {
     ASSIGN_OR_RETURN(const double theirs, others.empty() ? Baseline(seconds) : Measure(others, seconds));
     ASSIGN_OR_RETURN(const double ours, Measure(flags, seconds));
     return ours / theirs;
   }
 
-  // Gains of less are no better than chance.
+  // Returns the gain below which choices are not distinguished from chance.
   double LeastGain() const { return std::max(options_.min_gain, 1 + 2 * Spread(result_.baseline)); }
 
   TuneFlags FlagsOf(absl::Span<const int> chosen) const {
@@ -231,7 +232,8 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Gains of `flags` over `others`, in pairs whose order changes, up to `most` in `share_s`. Errors: CANCELLED alone.
+  // Returns gains of `flags` over `others`, in pairs whose order changes, up to `most` in `share_s`. Its only error is
+  // CANCELLED.
   absl::StatusOr<std::vector<double>> Pairs(const TuneFlags& flags, const TuneFlags& others, int most, double share_s) {
     std::vector<double> gains;
     const double end = Elapsed() + share_s;
@@ -251,7 +253,7 @@ class Search {
     return gains;
   }
 
-  // The choice that may be recommended although it is not faster; -1: none, or it is clearly slower.
+  // Returns the choice that may be recommended although it is not faster; -1 if there is none, or it is clearly slower.
   int Thrifty() const {
     for (size_t c = 0; c < choices_.size(); ++c) {
       const TuneOutcome& outcome = result_.outcomes[c];
@@ -300,7 +302,7 @@ class Search {
   }
 
   void Conclude() {
-    // Stopped before anything was put together: the best that was seen.
+    // If it was stopped before combining, the best measured choice is recommended.
     if (result_.interrupted && result_.recommended.empty()) {
       for (const int c : Ranked()) {
         if (!choices_[c].allowed || result_.outcomes[c].gain < LeastGain()) continue;

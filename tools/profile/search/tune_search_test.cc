@@ -14,7 +14,7 @@ namespace {
 
 using State = TuneOutcome::State;
 
-// A machine that takes the time it is asked for, and becomes slower meanwhile: gains multiply.
+// A machine whose trials take the requested time, and which may slow down meanwhile; gains multiply.
 class FakeMachine {
  public:
   std::map<std::string, double> gains;         // of "name=value"
@@ -68,7 +68,7 @@ TEST(TuneSearchTest, RecommendsWhatGainsTogether) {
   EXPECT_LE(machine.clock, 60);
 }
 
-// A machine that slows down steadily makes later trials look slow: baselines beside them cancel that.
+// On a machine that slows down steadily later trials look slow, which baselines beside them cancel.
 TEST(TuneSearchTest, DriftCancels) {
   FakeMachine machine;
   machine.drift_per_s = 0.004;
@@ -105,7 +105,7 @@ TEST(TuneSearchTest, RefusedAndFailedChoicesAreToldOf) {
   EXPECT_EQ(result->recommended_gain, 1);
 }
 
-// Two ways to the same: together they gain no more than one.
+// Two choices of the same kind gain together no more than one.
 TEST(TuneSearchTest, WhatDoesNotGoTogetherIsLeftOut) {
   FakeMachine machine;
   machine.gains = {{"a=1", 1.5}, {"b=1", 1.4}};
@@ -136,7 +136,7 @@ TEST(TuneSearchTest, ABudgetThatIsTooSmallTriesWhatComesFirst) {
   EXPECT_EQ(result->outcomes[19].state, State::kNotTried);
 }
 
-// At whatever trial it is stopped.
+// The search may be stopped at any trial.
 TEST(TuneSearchTest, TheBestSoFarWhenInterrupted) {
   for (double stop_at = 1; stop_at < 60; stop_at += 1) {
     FakeMachine machine;
@@ -154,7 +154,7 @@ TEST(TuneSearchTest, TheBestSoFarWhenInterrupted) {
   EXPECT_EQ(machine.Search({Choice("a", "1")}).status().code(), absl::StatusCode::kCancelled);
 }
 
-// A choice whose runs are now fast, now slow is not recommended, however fast some of them are.
+// A choice whose runs vary is not recommended, however fast some of them are.
 TEST(TuneSearchTest, WhatVariesIsNotRecommended) {
   FakeMachine machine;
   TuneOptions options;
@@ -164,7 +164,7 @@ TEST(TuneSearchTest, WhatVariesIsNotRecommended) {
   int trial = 0;
   const TuneMeasure measure = [&](const TuneFlags& flags, double s) -> absl::StatusOr<double> {
     absl::StatusOr<double> rate = machine.Measure(flags, s);
-    // Fast when it is screened, then in two of three runs.
+    // The choice is fast when it is screened, then in two of three runs.
     if (rate.ok() && !flags.empty()) *rate *= trial++ % 3 == 2 ? 0.5 : 1.4;
     return rate;
   };
@@ -176,7 +176,7 @@ TEST(TuneSearchTest, WhatVariesIsNotRecommended) {
   EXPECT_EQ(result->recommended_gain, 1);
 }
 
-// One bad run among many, as any machine has, does not hide a gain.
+// One bad run among many, which occurs on any machine, does not hide a gain.
 TEST(TuneSearchTest, OneBadRunIsForgiven) {
   FakeMachine machine;
   TuneOptions options;
