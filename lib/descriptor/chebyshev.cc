@@ -16,7 +16,8 @@ struct Neighbor {
   double spin;
 };
 
-// unweighted[n] += scale T_n(x), weighted[n] += weight scale T_n(x), n = 0 .. order, by T_{n+1} = 2 x T_n - T_{n-1}.
+// Adds scale T_n(x) to unweighted[n] and weight scale T_n(x) to weighted[n] for n = 0 .. order, by T_{n+1} = 2 x T_n -
+// T_{n-1}.
 void AddPolynomials(double x, double scale, double weight, int order, double* unweighted, double* weighted) {
   double previous = x, current = 1;  // T_{-1} = T_1
   for (int n = 0; n <= order; ++n) {
@@ -26,7 +27,7 @@ void AddPolynomials(double x, double scale, double weight, int order, double* un
   }
 }
 
-// neighbors: of an atom, all there are.
+// Adds the angular features of one set. neighbors: all those of an atom; those beyond set.cutoff are skipped.
 void AddAngular(const std::vector<Neighbor>& neighbors, const AngularSet& set, double* unweighted, double* weighted) {
   for (size_t j = 0; j < neighbors.size(); ++j) {
     const Neighbor& a = neighbors[j];
@@ -47,7 +48,7 @@ void ComputeAtom(const ChebyshevOptions& options, const std::vector<double>& spi
   double* const weighted_row = weighted ? row + num_rad + num_ang : nullptr;
   std::fill(row, row + options.num_features(), 0.0);
 
-  std::vector<Neighbor> near;  // of the angular part
+  std::vector<Neighbor> near;  // neighbors within ang_cutoff
   for (int64_t p = neighbors.offset[atom]; p < neighbors.offset[atom + 1]; ++p) {
     const double x = neighbors.dx[p], y = neighbors.dy[p], z = neighbors.dz[p];
     const double r = std::sqrt(x * x + y * y + z * z);

@@ -1,13 +1,13 @@
-// aenet's Chebyshev descriptor, written for reading: the definition that the fast kernels are tested against.
+// Defines aenet's Chebyshev descriptor in code written for reading. The fast kernels are tested against it.
 //
-// Source: N. Artrith, A. Urban, G. Ceder, Phys. Rev. B 96, 014112 (2017), as aenet computes it. For atom i, with
-// f_c(r; R) = (cos(pi r / R) + 1) / 2 below R and 0 from there on, and neighbors j, k farther than min_cutoff:
+// Source: N. Artrith, A. Urban, G. Ceder, Phys. Rev. B 96, 014112 (2017), as aenet computes it. For atom i, with f_c(r;
+// R) = (cos(pi r / R) + 1) / 2 below R and 0 from there on, and neighbors j, k farther than min_cutoff:
 //
 //   radial   G_n = sum_j     w_j     T_n(2 r_ij / rad_cutoff - 1) f_c(r_ij; rad_cutoff)           n = 0 .. rad_order
 //   angular  A_n = sum_{j<k} w_j w_k T_n(cos theta_ijk) f_c(r_ij; ang_cutoff) f_c(r_ik; ang_cutoff)  n = 0 .. ang_order
 //
-// A row of features is [G, A] with w = 1 and, for more than one species, [G, A] again with w = the neighbor's
-// typespin. The species of the central atom does not enter.
+// A row of features is [G, A] with w = 1 and, for more than one species, [G, A] again with w = the neighbor's typespin.
+// The species of the central atom does not enter.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_H_
 #define RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_H_
@@ -21,10 +21,11 @@
 
 namespace rutile {
 
-// f_c; r in Angstrom, dimensionless result.
+// Returns the cutoff function f_c (dimensionless) at r in Angstrom.
 double CosineCutoff(double r, double cutoff);
 
-// Sums over pairs and triplets as above, O(neighbors^2), in fp64 also where the features are float.
+// Evaluates the sums over pairs and triplets above directly, in O(neighbors^2), and in fp64 even if the features are
+// float.
 class ChebyshevReference : public Descriptor {
  public:
   // CHECK-fails when the options are not valid.

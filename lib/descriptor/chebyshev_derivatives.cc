@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// Without angular neighbors: what is left to the lanes where triplets are listed.
+// Returns tables without angular neighbors, for the interleaved kernels where triplets are listed.
 template <typename T>
 ChebyshevTables<T> RadialTables(ChebyshevTables<T> tables) {
   tables.method = AngularMethod::kTriplets;
@@ -81,7 +81,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
 
  private:
   struct OwnState : InterleavedNeighbors<T> {
-    bool is_listed = false;  // angular parts come from `listed`
+    bool is_listed = false;  // `listed` computes the angular part
     ListedState<T> listed;
   };
 

@@ -22,7 +22,7 @@ void ExpectEqualReference(const DerivativeCase& test, AngularMethod method, doub
   const auto fast = MakeChebyshevDerivatives<T>(test.options, method);
   EXPECT_EQ(fast->num_features(), reference->num_features());
   EXPECT_EQ(fast->cutoff(), reference->cutoff());
-  // A list that reaches farther, too: what is beyond does not count.
+  // A list that reaches beyond the cutoff gives the same; farther pairs are ignored.
   for (const double reach : {0.0, 0.7}) {
     const SampleGeometry sample(test.structure, test.species, reference->cutoff() + reach);
     const int64_t n = sample.size();
@@ -47,7 +47,8 @@ TEST(ChebyshevDerivativesTest, EqualReference) {
   }
 }
 
-// Forces on sampled atoms, and tangents of atoms whose directions vanish elsewhere, are those of all atoms.
+// With sampled atoms, their forces are those computed for all atoms, and so are tangents whose direction vanishes on
+// the other atoms.
 TEST(ChebyshevDerivativesTest, SampledAtoms) {
   for (const DerivativeCase& test : DerivativeCases()) {
     SCOPED_TRACE(test.name);
@@ -78,7 +79,7 @@ TEST(ChebyshevDerivativesTest, SampledAtoms) {
   }
 }
 
-// A state serves one structure after another, of any size, and any sampled atoms, and leaves no trace.
+// A state is reused for structures of any size and for any sampled atoms, without traces of earlier ones.
 class StateTest : public ::testing::TestWithParam<AngularMethod> {};
 
 TEST_P(StateTest, IsReused) {
@@ -112,7 +113,7 @@ TEST_P(StateTest, IsReused) {
   }
 }
 
-// What was kept of structures serves any state, in any order, between structures that are computed.
+// A kept copy of a structure restores any state, in any order, between structures that are computed.
 TEST_P(StateTest, ResumesWhatWasKept) {
   ChebyshevOptions options;
   options.species = {1, 2};

@@ -1,4 +1,4 @@
-// aenet's Chebyshev descriptor (chebyshev.h says what it is), fast.
+// Computes aenet's Chebyshev descriptor, which chebyshev.h defines, with the fast kernels.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_DESCRIPTOR_H_
 #define RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_DESCRIPTOR_H_
@@ -12,9 +12,9 @@
 
 namespace rutile {
 
-// Equals ChebyshevReference to 1e-11 max(1, |G|) in fp64 and 2e-4 max(1, |G|) in fp32, at every order. With kMoments
-// the angular part costs O(neighbors), with kTriplets O(neighbors^2). On one instruction set the bits of a row depend
-// on nothing but its atom's neighbors and their order.
+// Equals ChebyshevReference to 1e-11 max(1, |G|) in fp64 and 2e-4 max(1, |G|) in fp32, at every order. The angular part
+// costs O(neighbors) with kMoments and O(neighbors^2) with kTriplets. On a given instruction set, the bits of a row
+// depend only on its atom's neighbors and their order.
 class ChebyshevDescriptor : public Descriptor {
  public:
   // CHECK-fails when the options are not valid.

@@ -62,7 +62,7 @@ TEST_P(GoldenTest, Features) {
 INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(GoldenCaseNames()),
                          [](const auto& info) { return info.param; });
 
-// Five atoms of three elements in a skew cell thinner than the cutoff.
+// Returns five atoms of three elements in a skew cell thinner than the cutoff.
 Structure Skew() {
   Structure structure;
   structure.element = {56, 22, 8, 8, 8};
@@ -105,7 +105,7 @@ TEST_P(InvarianceTest, Rotation) {
   for (int i = 0; i < 5; ++i) rotate(&transposed.position[3 * i]);
   for (int i = 0; i < 3; ++i) rotate(&transposed.cell[3 * i]);
   ExpectClose(Of(transposed), Of(Skew()), 1e-11);
-  // An improper one, too: the descriptor does not see chirality.
+  // Tests a reflection as well, because the descriptor does not see chirality.
   for (int i = 0; i < 5; ++i) transposed.position[3 * i] *= -1;
   for (int i = 0; i < 3; ++i) transposed.cell[3 * i] *= -1;
   ExpectClose(Of(transposed), Of(Skew()), 1e-11);
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, InvarianceTest, ::testing::ValuesIn(kMethods),
   return info.param == AngularMethod::kMoments ? "Moments" : "Triplets";
 });
 
-// A list that reaches farther than the descriptor gives the same.
+// A list that reaches beyond the descriptor's cutoff gives the same.
 TEST(ChebyshevDescriptorTest, LongerNeighborList) {
   const Structure structure = Skew();
   const ChebyshevDescriptor descriptor(SkewOptions(), AngularMethod::kMoments);
@@ -168,7 +168,7 @@ TEST(ChebyshevDescriptorTest, LongerNeighborList) {
   ExpectClose(features, Features<double>(ChebyshevReference(SkewOptions()), SkewOptions().species, structure), 1e-11);
 }
 
-// A row's bits depend on its atom's neighbors alone, so neither on threads nor on what a workspace saw before.
+// The bits of a row depend on its atom's neighbors alone, and so neither on threads nor on earlier uses of a workspace.
 TEST(ChebyshevDescriptorTest, ThreadsGiveTheSameBits) {
   std::vector<Structure> structures;
   for (int k = 0; k < 24; ++k) {

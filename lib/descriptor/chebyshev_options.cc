@@ -13,13 +13,13 @@
 namespace rutile {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keeps the keys in our order: equal options give equal strings
+using Json = nlohmann::ordered_json;  // keeps keys in our order, so that equal options give equal strings
 
 constexpr int kLargestOrder = 32;
 constexpr double kLargestCutoff = 20;
 constexpr absl::string_view kKeys[] = {"type",      "species",    "rad_order", "rad_cutoff",
                                        "ang_order", "ang_cutoff", "min_cutoff"};
-constexpr char kNearer[] = "nearer";  // the one that may be missing
+constexpr char kNearer[] = "nearer";  // the only optional key
 
 absl::Status CheckOrder(absl::string_view flag, int order) {
   if (order >= 0 && order <= kLargestOrder) return absl::OkStatus();
@@ -38,7 +38,7 @@ absl::Status JsonError(absl::string_view message) {
 
 absl::StatusOr<int> IntegerAt(const Json& json, const char* key) {
   const Json& value = json.at(key);
-  // Through double: an integer too large for int is then refused by Validate, not wrapped into range.
+  // Reads as double, so that Validate refuses an integer too large for int, which would otherwise wrap into range.
   if (!value.is_number_integer()) return JsonError(absl::StrCat("\"", key, "\" is not an integer: ", value.dump()));
   const double number = value.get<double>();
   return static_cast<int>(std::clamp<double>(number, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));

@@ -1,4 +1,4 @@
-// The parameters of aenet's Chebyshev descriptor, and what follows from them.
+// The parameters of aenet's Chebyshev descriptor, and quantities that follow from them.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_OPTIONS_H_
 #define RUTILE_LIB_DESCRIPTOR_CHEBYSHEV_OPTIONS_H_
@@ -13,10 +13,11 @@
 
 namespace rutile {
 
-// How the angular sum is evaluated. Both give the same numbers to rounding.
+// The algorithm of the angular sum: by moments (spherical harmonics) or by a loop over triplets. Both give the same
+// numbers to rounding.
 enum class AngularMethod { kMoments, kTriplets };
 
-// Angular features of neighbors within a cutoff.
+// A set of angular features of the neighbors within a cutoff.
 struct AngularSet {
   int order = 0;      // highest Chebyshev polynomial: order + 1 features
   double cutoff = 0;  // Angstrom
@@ -28,33 +29,34 @@ struct ChebyshevOptions {
   double rad_cutoff = 6.0;       // Angstrom
   int ang_order = 3;
   double ang_cutoff = 4.0;  // Angstrom; may be above rad_cutoff (aenet itself does not allow it)
-  // The same sums again over nearer neighbors, so that shells are told apart by their angles, too; not in aenet. Their
-  // features follow all others, set after set. Cutoffs decrease, from below ang_cutoff.
+  // Additional sets of angular features over nearer neighbors, which tell the angles of different shells apart; aenet
+  // does not have them. Their features follow all others, set after set. Cutoffs decrease and are all below ang_cutoff.
   std::vector<AngularSet> nearer;
-  double min_cutoff = 0.55;  // Angstrom: neighbors at or below it do not count
+  double min_cutoff = 0.55;  // Angstrom: neighbors at or below it are ignored
 
   int num_features() const;
-  // Without `nearer`, what aenet has: the first columns.
+  // Returns the options without `nearer`, which are those of aenet and describe the first columns.
   ChebyshevOptions Outermost() const;
-  // Set k of `nearer` as a descriptor of its own, whose radial features (the first of the one or two halves of its
-  // columns each) are not wanted.
+  // Returns set k of `nearer` as a descriptor of its own. Its radial features (the first in each of the one or two
+  // halves of its columns) are a by-product that callers drop.
   ChebyshevOptions Nearer(size_t k) const;
-  // Neighbors up to here are needed, Angstrom: the larger of the two.
+  // The radius in Angstrom within which neighbors are needed: the larger of the two cutoffs.
   double cutoff() const { return rad_cutoff > ang_cutoff ? rad_cutoff : ang_cutoff; }
-  // w_j of each species: ..., -2, -1, 0, 1, 2, ...; 0 is skipped for an even number. {1} for one species.
+  // Returns w_j of each species: ..., -2, -1, 0, 1, 2, ..., without 0 if the number of species is even; {1} for one
+  // species.
   std::vector<double> TypeSpins() const;
-  // INVALID_ARGUMENT naming the flag: no species or one twice, an order outside 0..32, a cutoff outside (0, 20],
+  // INVALID_ARGUMENT naming the flag: no species or a repeated one, an order outside 0..32, a cutoff outside (0, 20],
   // angular cutoffs that do not decrease, min_cutoff below 0 or not below all cutoffs.
   absl::Status Validate() const;
 
-  // The form in file metadata, key "descriptor": one line of JSON
+  // Returns the form stored in file metadata under the key "descriptor", one line of JSON
   //   {"type":"chebyshev","species":["Ti","O"],"rad_order":10,"rad_cutoff":6.0,...}
-  // with "nearer":[{"ang_order":6,"ang_cutoff":3.5},...] last, only where there are such sets.
-  // Equal options give equal strings.
+  // with "nearer":[{"ang_order":6,"ang_cutoff":3.5},...] last, if there are such sets. Equal options give equal
+  // strings.
   std::string ToJson() const;
   static absl::StatusOr<ChebyshevOptions> FromJson(absl::string_view json);
 
-  // As flags are given: comma-separated, largest cutoff first.
+  // Return the values of the flags: comma-separated, largest cutoff first.
   std::string AngularOrders() const;
   std::string AngularCutoffs() const;
 };

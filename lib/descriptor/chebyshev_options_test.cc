@@ -38,7 +38,7 @@ TEST(ChebyshevOptionsTest, NearerSetsAreDescriptorsOfTheirOwn) {
   EXPECT_EQ(options.cutoff(), 6);
   EXPECT_EQ(options.Outermost(), TitaniumOxide());
   const ChebyshevOptions second = options.Nearer(1);
-  EXPECT_EQ(second.num_features(), 8);  // one radial and three angular ones, twice
+  EXPECT_EQ(second.num_features(), 8);  // one radial and three angular features, with two weights
   EXPECT_EQ(second.cutoff(), 2.5);
   EXPECT_EQ(second.species, options.species);
   EXPECT_EQ(options.AngularOrders(), "3,6,2");

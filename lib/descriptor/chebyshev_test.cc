@@ -43,7 +43,7 @@ TEST_P(GoldenTest, Features) {
 INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(GoldenCaseNames()),
                          [](const auto& info) { return info.param; });
 
-// Two neighbors at right angles, r = 2 and 3, orders up to 2: everything by hand.
+// Two neighbors at right angles, at r = 2 and 3, with orders up to 2: all values are computed by hand.
 TEST(ChebyshevReferenceTest, RightAngleByHand) {
   ChebyshevOptions options;
   options.species = {1, 6, 8};  // typespins -1, 0, 1
@@ -72,7 +72,7 @@ TEST(ChebyshevReferenceTest, LimitsOfDistances) {
   options.min_cutoff = 1;
   Structure structure;
   structure.element = {6, 6, 6, 6};
-  // From the first atom: at min_cutoff (does not count), at ang_cutoff and at rad_cutoff (count with f_c = 0).
+  // Distances from the first atom are min_cutoff (ignored), ang_cutoff and rad_cutoff (counted with f_c = 0).
   structure.position = {0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 4};
   const std::vector<double> features = Features(options, structure);
   EXPECT_EQ(features[0], CosineCutoff(3, 4));
@@ -94,7 +94,7 @@ TEST(ChebyshevReferenceTest, AngularCutoffAboveRadial) {
   EXPECT_NEAR(features[1], CosineCutoff(2, 5) * CosineCutoff(4, 5), 1e-15);
 }
 
-// Numbers printed by an independent program: O of a water molecule, and fcc copper.
+// The numbers were printed by an independent program: O of a water molecule, and fcc copper.
 TEST(ChebyshevReferenceTest, PrintedNumbers) {
   const GoldenCase water = ReadGoldenCase("water_isolated");
   const std::vector<double> o = Features(water.descriptor, water.structure);

@@ -1,4 +1,4 @@
-// Structures with their pairs, for tests of DescriptorDerivatives.
+// Makes structures with their pairs, for tests of DescriptorDerivatives.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_DERIVATIVE_TESTING_H_
 #define RUTILE_LIB_DESCRIPTOR_DERIVATIVE_TESTING_H_
@@ -19,12 +19,13 @@ namespace rutile {
 // A structure that owns what a StructureGeometry points to.
 class SampleGeometry {
  public:
-  // Pairs as in a file where other structures come first: numbers of atoms do not start at 0, nor do offsets.
+  // Finds pairs within the cutoff and stores them as in a file that holds other structures before this one, so that
+  // neither atom numbers nor offsets start at 0.
   SampleGeometry(const Structure& structure, std::vector<uint8_t> species, double cutoff);
   SampleGeometry(const SampleGeometry&) = delete;
 
   StructureGeometry Get() const;
-  // Pairs within the cutoff of each atom as TripletView has them.
+  // Returns the geometry with triplets of all pairs within the angular cutoff, as TripletView has them.
   StructureGeometry GetWithTriplets(double ang_cutoff, double min_cutoff);
   const Structure& structure() const { return structure_; }
   const std::vector<uint8_t>& species() const { return species_; }
@@ -41,7 +42,7 @@ class SampleGeometry {
   std::vector<uint16_t> triplet_a_, triplet_b_;
 };
 
-// With options for as many species as it has.
+// A structure with options that have as many species as it has.
 struct DerivativeCase {
   std::string name;
   Structure structure;
@@ -49,17 +50,18 @@ struct DerivativeCase {
   ChebyshevOptions options;
 };
 
-// Atoms at random in a skew periodic cell (or none for edge 0), no two nearer than 1 Angstrom.
+// Returns a structure with atoms at random in a skew periodic cell (without a cell if edge is 0), no two nearer than 1
+// Angstrom.
 Structure RandomStructure(int num_atoms, double edge, uint64_t seed);
 
-// The awkward ones: one atom alone, in a crystal, no neighbors, collinear, a cell thinner than the cutoff, 1 to 5
-// species, every order up to 8 and some above.
+// Returns awkward cases: one atom alone, one in a crystal, no neighbors, collinear atoms, a cell thinner than the
+// cutoff, 1 to 5 species, every order up to 8 and some above.
 std::vector<DerivativeCase> DerivativeCases();
 
-// [count] in [-1, 1).
+// Returns `count` random numbers in [-1, 1).
 std::vector<double> RandomVector(int64_t count, uint64_t seed);
 
-// The three products of one geometry; sampled and strain may be empty.
+// Computes features and both products of one geometry; sampled and strain may be empty.
 template <typename T>
 struct Products {
   std::vector<T> features, force, tangents;
@@ -71,7 +73,7 @@ Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const S
                             const std::vector<double>& slopes, const std::vector<double>& direction,
                             const std::vector<double>& strain, const std::vector<uint8_t>& sampled = {});
 
-// Each of the products to `tolerance` of its largest value, or of 1.
+// Expects each of the results to agree to `tolerance` times its largest value, or times 1 if that is larger.
 template <typename T>
 void ExpectEqual(const Products<T>& found, const Products<double>& expected, double tolerance);
 

@@ -23,9 +23,9 @@ DescriptorCost::Part::Part(const ChebyshevOptions& options, AngularMethod method
   const double fit = bytes == 8 ? 7 : 4;                // FMAs of the polynomial in f_c
   const double cutoff = 2 + 2 + 2 * fit + 2;            // s, (1 - s) above 0, polynomial, square
   const double cutoff_slope = cutoff + 2 * (fit - 1) + 2 + 4;
-  // r_ij, its length and unit vector, the Chebyshev recurrence.
+  // The terms count r_ij, its length and unit vector, and the Chebyshev recurrence.
   features.radial = 5 + 1 + 1 + 3 + 9 + cutoff + 2 + (1 + sums) * rows;
-  vjp.radial = cutoff_slope + 2 + (2 + 2 * sums) * rows + 4 + 6 + 6;  // P, dP/dr, to j and to i
+  vjp.radial = cutoff_slope + 2 + (2 + 2 * sums) * rows + 4 + 6 + 6;  // P, dP/dr, additions to j and to i
   jvp.radial = cutoff_slope + 3 + 2 + (2 + 2 * sums) * rows + 3 + 5;
   if (method == AngularMethod::kTriplets) {
     const double polynomials = 3.0 * (order + 1);
@@ -37,7 +37,8 @@ DescriptorCost::Part::Part(const ChebyshevOptions& options, AngularMethod method
     features.atom = vjp.atom = jvp.atom = 4.0 * sums * rows;
     return;
   }
-  // The recurrence of q_lm, the powers of x + iy, and harmonics with l > m, whose slopes in z do not vanish.
+  // Counts the recurrence of q_lm, the powers of x + iy, and harmonics with l > m, whose derivatives by z do not
+  // vanish.
   double degrees = 0, tilted = 0;
   for (int m = 0; m <= order; ++m) {
     degrees += (order - m >= 2 ? 2 : 0) + 3 * std::max(0, order - m - 2);
@@ -63,7 +64,7 @@ int64_t DescriptorCost::Part::Count(const Operations& operations, int64_t atoms,
   const auto n = static_cast<double>(atoms), p = static_cast<double>(pairs);
   const double angular = p * angular_share;
   double flop = operations.atom * n + operations.radial * p * radial_share + operations.angular * angular;
-  // Moments have none, and profiles of small structures no time for the division.
+  // Moments have no triplet term; skipping it saves a division, which matters in profiles of small structures.
   if (operations.triplet != 0) flop += operations.triplet * 0.5 * angular * std::max(0.0, angular / n - 1);
   return static_cast<int64_t>(flop);
 }

@@ -1,4 +1,5 @@
-// How many floating-point operations descriptors need, for profiles: closed forms, not what the hardware counted.
+// Estimates in closed form how many floating-point operations descriptors need, for profiles. These are not hardware
+// counts.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_COST_H_
 #define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_COST_H_
@@ -10,15 +11,16 @@
 
 namespace rutile {
 
-// Additions, multiplications, divisions and square roots count one each, an FMA two. With N atoms and P pairs in lists
-// that reach to list_cutoff. How many of the pairs are within each of the descriptor's cutoffs follows from volumes,
-// as if the density were the same everywhere: good to 20 % in crystals, too many at surfaces of molecules.
+// The operations for a structure of N atoms with P pairs in lists that reach to list_cutoff. Additions,
+// multiplications, divisions and square roots count one each, an FMA two. The share of pairs within each of the
+// descriptor's cutoffs is a ratio of volumes, as if the density were uniform: accurate to 20 % in crystals, too large
+// at surfaces of molecules.
 class DescriptorCost {
  public:
-  // bytes: of a number, 4 or 8.
+  // bytes: the size of a number, 4 or 8.
   DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
 
-  // Of one structure. Vjp and Jvp: DescriptorDerivatives, after Features.
+  // Return the operations for one structure of DescriptorDerivatives::Features, and of Vjp and Jvp after it.
   int64_t Features(int64_t atoms, int64_t pairs) const { return Count(&Part::features, atoms, pairs); }
   int64_t Vjp(int64_t atoms, int64_t pairs) const { return Count(&Part::vjp, atoms, pairs); }
   int64_t Jvp(int64_t atoms, int64_t pairs) const { return Count(&Part::jvp, atoms, pairs); }
@@ -27,12 +29,12 @@ class DescriptorCost {
   struct Operations {
     double atom = 0, radial = 0, angular = 0, triplet = 0;
   };
-  // Of options without `nearer`.
+  // The cost for options without `nearer`.
   struct Part {
     Part(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
     int64_t Count(const Operations& operations, int64_t atoms, int64_t pairs) const;
 
-    double radial_share, angular_share;  // of the pairs
+    double radial_share, angular_share;  // of the pairs in the lists
     Operations features, vjp, jvp;
   };
   int64_t Count(Operations Part::*operations, int64_t atoms, int64_t pairs) const;

@@ -13,20 +13,21 @@ ChebyshevOptions Options() {
   return options;
 }
 
-// Counted by hand from the formulas of the radial part: 16 polynomials, order 0 leaves nothing else of the angular.
+// Counted by hand from the formulas of the radial part, for 16 polynomials. Order 0 leaves only one angular feature.
 TEST(DescriptorCostTest, RadialPartByHand) {
   ChebyshevOptions options = Options();
   options.ang_order = 0;
   options.ang_cutoff = 0.001;  // no neighbors
   const DescriptorCost cost(options, AngularMethod::kMoments, 4, 6);
-  // 5 + 1 + 1 + 3 + 9, f_c: 2 + 2 + 8 + 2, 2, and 3 for each polynomial; an atom: 2 (3 + 16) + 4 (16 + 1).
+  // A pair costs 5 + 1 + 1 + 3 + 9, f_c 2 + 2 + 8 + 2, then 2, and 3 for each polynomial; an atom costs 2 (3 + 16) + 4
+  // (16 + 1).
   EXPECT_EQ(cost.Features(1, 100), 100 * (19 + 14 + 2 + 48) + 38 + 68);
 }
 
 TEST(DescriptorCostTest, GrowsWithPairsAndAtoms) {
   const DescriptorCost cost(Options(), AngularMethod::kMoments, 8, 6);
   EXPECT_EQ(cost.Features(0, 0), 0);
-  // In proportion, as O(neighbors) says.
+  // Cost is proportional to the number of neighbors.
   EXPECT_NEAR(static_cast<double>(cost.Features(20, 1600)), 2.0 * cost.Features(10, 800), 4);
   const double one = static_cast<double>(cost.Features(10, 800));
   EXPECT_GT(static_cast<double>(cost.Vjp(10, 800)), one);
@@ -34,7 +35,7 @@ TEST(DescriptorCostTest, GrowsWithPairsAndAtoms) {
   EXPECT_LT(static_cast<double>(cost.Vjp(10, 800) + cost.Jvp(10, 800)), 6 * one);
 }
 
-// notes: 12.4 kflop an atom at 78 neighbors, of which 13 count for angles.
+// From the notes: 12.4 kflop per atom with 78 neighbors, of which 13 count for angles.
 TEST(DescriptorCostTest, IsOfTheRightSize) {
   const DescriptorCost cost(Options(), AngularMethod::kMoments, 8, 6);
   EXPECT_NEAR(static_cast<double>(cost.Features(1, 78)), 10000, 4000);

@@ -1,7 +1,7 @@
-// Features and products with their derivatives, nothing stored but neighbors: what force training is made of.
+// Computes features and products with their derivatives for force training, storing only neighbors and moments.
 //
-// With G_in the features of atom i and J = dG/dr never formed:
-//   Features  G                                       and keeps what the two below need
+// With G_in the features of atom i, and J = dG/dr, which is never formed:
+//   Features  G                                       and stores what the two below need
 //   Vjp       f = -J^T q    forces from q_in = dE/dG_in, and the derivative of the energy by the strain
 //   Jvp       t = J v       how features change when atoms move along v and the cell is strained
 // All three cost O(neighbors) with AngularMethod::kMoments.
@@ -18,28 +18,28 @@
 
 namespace rutile {
 
-// One structure of N atoms; it owns nothing.
+// The geometry of one structure of N atoms, as views: it owns nothing.
 struct StructureGeometry {
   absl::Span<const uint8_t> species;  // [N] indices into the descriptor's species
   absl::Span<const double> position;  // [3N] Angstrom, as given
   Matrix3 cell = {};                  // Angstrom, rows are lattice vectors
-  PairView pairs;                     // to at least the descriptor's cutoff; what is farther does not count
-  TripletView triplets;               // for AngularMethod::kTriplets; empty: found from the pairs
+  PairView pairs;                     // to at least the descriptor's cutoff; farther pairs are ignored
+  TripletView triplets;               // for AngularMethod::kTriplets; if empty, they are found from the pairs
 };
 
-// T is float or double, the type of the arithmetic. Immutable and shared by threads.
+// Differentiates a descriptor. T, float or double, is the type of the arithmetic. Immutable and shared by threads.
 template <typename T>
 class DescriptorDerivatives {
  public:
-  // What Features leaves for Vjp and Jvp: sorted neighbors, moments. It grows to the largest structure that it sees
-  // and keeps its memory. It does not refer to the geometry's memory after Features has returned.
+  // The results of Features that Vjp and Jvp use: sorted neighbors, moments. Memory grows to that of the largest
+  // structure and is reused. After Features has returned, the state does not refer to the geometry's memory.
   class State {
    public:
     virtual ~State() = default;
   };
 
-  // What Features leaves, without the memory that it works in: for structures that come again, with the same atoms in
-  // the same places. Immutable, and refers to nothing else.
+  // A compact copy of a State without its scratch memory, for structures that come again with the same atoms in the
+  // same places. Immutable, and refers to nothing else.
   class Kept {
    public:
     virtual ~Kept() = default;
@@ -49,29 +49,30 @@ class DescriptorDerivatives {
   virtual ~DescriptorDerivatives() = default;
 
   virtual int num_features() const = 0;
-  // Neighbors up to here are needed, Angstrom.
+  // The radius in Angstrom within which neighbors are needed.
   virtual double cutoff() const = 0;
   virtual std::unique_ptr<State> MakeState() const = 0;
 
-  // features: [N * F], row-major, overwritten. The values are those of Descriptor::Compute, to rounding.
+  // Computes features: [N * F], row-major, overwritten. The values are those of Descriptor::Compute, to rounding.
   virtual void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const = 0;
 
-  // After Features. Null where it cannot be kept: with listed triplets, and by what is not made for speed.
+  // Returns a copy of the state after Features, or null if the implementation has no such copy: with listed triplets,
+  // and in the references.
   virtual std::unique_ptr<const Kept> Keep(const State& state) const = 0;
-  // Instead of Features, for the structure that `kept` is of, whose Vjp and Jvp then have the same bits. The state
-  // refers to `kept` until it sees another structure.
+  // Replaces Features for the structure that `kept` was made from; Vjp and Jvp then compute the same bits. The state
+  // refers to `kept` until it is used for another structure.
   virtual void Resume(const Kept& kept, State* state) const = 0;
 
-  // After Features, any number of times. slopes: [N * F] dE/dG. sampled: [N], or empty for all atoms: where it is 0 the
-  // force is not wanted and may be anything. force: [3N] eV/Angstrom if the slopes are in eV, overwritten: -dE/dr.
-  // strain_gradient: [9] row-major, dE/d(strain) = sum over pairs of dE/dr_ij (outer) r_ij, overwritten, or null; only
-  // with `sampled` empty.
+  // Computes forces, after Features and any number of times. slopes: [N * F] dE/dG. sampled: [N], or empty for all
+  // atoms; where it is 0, the force is not needed and its value is unspecified. force: [3N] -dE/dr, in eV/Angstrom if
+  // the slopes are in eV, overwritten. strain_gradient: [9] row-major, dE/d(strain) = sum over pairs of dE/dr_ij
+  // (outer) r_ij, overwritten, or null; only allowed with `sampled` empty.
   virtual void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> sampled, absl::Span<T> force,
                    double* strain_gradient) const = 0;
 
-  // After Features, any number of times. direction: [3N], zero for atoms where `sampled` (as above) is 0. strain: [9]
-  // row-major or null: pairs change by direction_j - direction_i + strain . r_ij; only with `sampled` empty. tangents:
-  // [N * F], overwritten: the directional derivative of the features.
+  // Computes the directional derivative of the features, after Features and any number of times. direction: [3N], zero
+  // for atoms where `sampled` (as in Vjp) is 0. strain: [9] row-major or null; r_ij changes by direction_j -
+  // direction_i + strain . r_ij; only allowed with `sampled` empty. tangents: [N * F], overwritten.
   virtual void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,
                    absl::Span<T> tangents) const = 0;
 };

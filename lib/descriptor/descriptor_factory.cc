@@ -10,7 +10,7 @@
 namespace rutile {
 namespace {
 
-// What make(options) gives for the outermost angular set and for each nearer one.
+// Returns what make(options) returns for the outermost angular set, followed by that for each nearer one.
 template <typename Make>
 auto MakeParts(const ChebyshevOptions& options, const Make& make) {
   std::vector<decltype(make(options))> parts;

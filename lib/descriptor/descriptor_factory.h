@@ -1,4 +1,4 @@
-// The only place that knows every descriptor.
+// Makes descriptors from options. This is the only place that knows every descriptor.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_FACTORY_H_
 #define RUTILE_LIB_DESCRIPTOR_DESCRIPTOR_FACTORY_H_
@@ -11,10 +11,10 @@
 
 namespace rutile {
 
-// The fast implementation. Options must be valid: Validate() first.
+// Returns the fast implementation. Options must be valid: call Validate() first.
 std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method);
 
-// The same with derivatives; T is float or double.
+// Returns the fast implementation with derivatives; T is float or double. Options must be valid.
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const ChebyshevOptions& options,
                                                                           AngularMethod method);

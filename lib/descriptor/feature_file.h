@@ -1,7 +1,7 @@
-// Files of kind atomistic.features/1: descriptors of every atom, ready to train on.
+// Reads and writes files of kind atomistic.features/1: descriptors of every atom, ready to train on.
 //
-// What the file holds is declared in FeatureSchema() and printed in docs/formats.md: features, species, energies, and
-// the positions, cells, forces and stresses that were there, so that nothing need be read twice.
+// FeatureSchema() declares what a file holds, and docs/formats.md prints it: features, species, energies, and the
+// positions, cells, forces and stresses of the input, so that nothing need be read twice.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_FEATURE_FILE_H_
 #define RUTILE_LIB_DESCRIPTOR_FEATURE_FILE_H_
@@ -25,33 +25,33 @@ namespace rutile {
 
 const Schema& FeatureSchema();
 
-// A file as read: the tensors checked against the schema and the metadata decoded.
+// The contents of a file, with tensors checked against the schema and metadata decoded.
 struct FeatureFile : StructureFile {
   ChebyshevOptions descriptor;
 };
 
-// NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule (also: offsets that do not rise from 0 to A, a species or
-// config out of range, a feature that is not finite).
+// Reads a file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule (also: offsets that do not rise from 0 to
+// A, a species or config out of range, a feature that is not finite).
 absl::StatusOr<FeatureFile> ReadFeatures(absl::string_view path);
-// The same of a file whose tensors were read already.
+// Checks and decodes a file whose tensors have been read; its errors are those of ReadFeatures.
 absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile file);
 
-// Writes structures one after another; what is in memory does not grow with their number (names and config ids apart).
+// Writes structures one after another. Apart from names and config ids, memory does not grow with their number.
 class FeatureWriter {
  public:
-  // precision: F32 or F64, the type of the features; weights: whether structures have weights.
+  // Starts a file. precision: F32 or F64, the type of the features. weights: true if structures have weights.
   static absl::StatusOr<FeatureWriter> Create(absl::string_view path, const ChebyshevOptions& descriptor,
                                               DType precision, const std::map<uint8_t, double>& atomic_energies,
                                               bool weights = false);
   FeatureWriter(FeatureWriter&&) noexcept;
   ~FeatureWriter();
 
-  // species: [N] indices into the descriptor's species; features: [N * F] of the writer's precision.
+  // Adds a structure. species: [N] indices into the descriptor's species; features: [N * F] of the writer's precision.
   absl::Status Append(const Structure& structure, absl::Span<const uint8_t> species, absl::Span<const float> features,
                       double weight = 1);
   absl::Status Append(const Structure& structure, absl::Span<const uint8_t> species, absl::Span<const double> features,
                       double weight = 1);
-  // provenance: see lib/tensorfile/provenance.h. The file appears now, whole.
+  // Completes the file, which appears only now, as a whole. provenance: see lib/tensorfile/provenance.h.
   absl::Status Finish(const Metadata& provenance);
 
  private:

@@ -69,7 +69,7 @@ TEST(FeatureFileTest, SameContentSameBytes) {
   EXPECT_EQ(FileContents::Open(a)->data(), FileContents::Open(b)->data());
 }
 
-// What a damaged or forged file says of itself is checked, tensor by tensor.
+// Writes damaged or forged files, tensor by tensor, whose contents must be checked.
 class BrokenFeatureFileTest : public ::testing::Test {
  protected:
   void SetUp() override { file_ = *ReadTensorFile(WriteTwo("whole.safetensors")); }

@@ -18,17 +18,17 @@
 namespace rutile {
 namespace {
 
-// Atoms handled together: enough to keep threads busy, little enough to be a constant amount of memory.
+// The number of atoms that are handled together: enough to keep threads busy, in a constant amount of memory.
 constexpr int64_t kChunkAtoms = 1 << 14;
 
-// Descriptors look at vectors alone: lattice shifts, a tenth to a fifth of the search, are left out.
+// Leaves out lattice shifts, a tenth to a fifth of the search: descriptors use vectors alone.
 NeighborOptions NoShifts() {
   NeighborOptions options;
   options.shifts = false;
   return options;
 }
 
-// What one thread needs from structure to features.
+// The scratch memory of one thread, from structure to features.
 struct Worker {
   explicit Worker(const Descriptor& descriptor)
       : search(descriptor.cutoff(), NoShifts()), workspace(descriptor.MakeWorkspace()) {}
@@ -37,7 +37,7 @@ struct Worker {
   std::unique_ptr<Descriptor::Workspace> workspace;
 };
 
-// What is kept of one structure until it is its turn.
+// The results for one structure, until they are passed on in order.
 struct Slot {
   std::vector<uint8_t> species;
   std::vector<float> features32;
@@ -122,7 +122,7 @@ class Featurizer : public StructureConsumer {
     return absl::OkStatus();
   }
 
-  // Neighbors stay in the cache: positions and species come in, features go out.
+  // Counts the bytes of positions and species read and of features written; neighbors stay in the cache.
   void CountFeatures(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
     const int64_t number = options_.precision == DType::kF64 ? 8 : 4;
     scope.Add(Counter::kAtoms, atoms);

@@ -1,4 +1,5 @@
-// From files of structures to a file of features: reading, neighbors, descriptors and writing as one stream.
+// Turns files of structures into a file of features: reads, finds neighbors, computes descriptors and writes, as one
+// stream.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_FEATURIZER_H_
 #define RUTILE_LIB_DESCRIPTOR_FEATURIZER_H_
@@ -27,12 +28,13 @@ struct FeaturizeOptions : StructureStreamOptions {
 };
 
 struct FeaturizeStats : StructureStreamStats {
-  int64_t pairs = 0;            // neighbors within the cutoff, i -> j and j -> i
-  int64_t too_close = 0;        // structures with a pair at or below min_cutoff, which the descriptor does not see
-  std::string first_too_close;  // its name
+  int64_t pairs = 0;            // neighbors within the cutoff; i -> j and j -> i are two
+  int64_t too_close = 0;        // structures with a pair at or below min_cutoff, which the descriptor ignores
+  std::string first_too_close;  // the first such structure's name
 };
 
-// One structure with its features, valid during the call. The features are in the span of the options' precision.
+// One structure with its features, valid during the call. Of the two spans of features, the one of the options'
+// precision is set.
 struct FeaturizedStructure {
   const Structure& structure;
   double weight;
@@ -42,13 +44,13 @@ struct FeaturizedStructure {
 };
 
 // Reads every input (see StreamStructures) and calls `sink` for each structure in order, from one thread. Files of
-// neighbors are used as they are: the features are bit for bit those of the structures. INVALID_ARGUMENT, too, when
-// one was made for another descriptor, or to a smaller cutoff than the descriptor's.
+// neighbors are used as they are and give bit for bit the features of their structures. INVALID_ARGUMENT, too, when a
+// file of neighbors was made for another descriptor, or to a smaller cutoff than the descriptor's.
 absl::StatusOr<FeaturizeStats> ForEachFeaturized(absl::Span<const std::string> inputs, const FeaturizeOptions& options,
                                                  const std::function<absl::Status(const FeaturizedStructure&)>& sink);
 
-// The same, writing a file of kind atomistic.features/1 to `output` ("-" is standard output).
-// The content does not depend on num_threads. Nothing appears under `output` unless all succeeded.
+// Writes a file of kind atomistic.features/1 to `output` ("-" is standard output) from the structures that
+// ForEachFeaturized reads. The content does not depend on num_threads. `output` appears only if everything succeeded.
 absl::StatusOr<FeaturizeStats> Featurize(absl::Span<const std::string> inputs, absl::string_view output,
                                          const FeaturizeOptions& options, const Metadata& provenance);
 

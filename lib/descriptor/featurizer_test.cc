@@ -83,7 +83,7 @@ TEST(FeaturizerTest, SpeciesThatTheDescriptorLacks) {
 }
 
 TEST(FeaturizerTest, FirstErrorInTheInputIsReportedForAnyNumberOfThreads) {
-  // The second file is broken, the first has atoms on top of each other: the first is what the user hears of.
+  // The first file has atoms on top of each other, the second is broken; the error of the first is reported.
   const std::string close = Temp("close.xyz"), broken = Temp("broken.xyz");
   ASSERT_TRUE(WriteFileAtomically(close, "2\n\nO 0 0 0\nO 0 0 0.05\n").ok());
   ASSERT_TRUE(WriteFileAtomically(broken, "2\n\nO 0 0 0\n").ok());
@@ -100,7 +100,7 @@ TEST(FeaturizerTest, FirstErrorInTheInputIsReportedForAnyNumberOfThreads) {
   }
 }
 
-// From a file of neighbors: the same features, bit for bit, for every descriptor that it can serve.
+// A file of neighbors gives the same features, bit for bit, for every descriptor that it can serve.
 TEST(FeaturizerTest, NeighborsInsteadOfStructures) {
   CacheNeighborsOptions cache;
   cache.cutoff = 5;

@@ -10,14 +10,15 @@
 namespace rutile {
 namespace {
 
-// Where the columns of a part go: of its halves (one, or two where species have weights) each the last `size`.
+// Maps the columns of a part into the whole row. A part has one or two halves (two if there are several species); the
+// last `size` columns of each half are used.
 struct PartColumns {
   int halves, size;
-  int skipped;  // columns of each half before those, which nobody wants
-  int first;    // column of the whole; the second half follows the first
+  int skipped;  // columns before those in each half, which are not used
+  int first;    // column in the whole row; the second half follows the first
 };
 
-// Of each part of options; the first is all of its columns.
+// Returns the columns of each part of the options. The first part contributes all of its columns.
 std::vector<PartColumns> ColumnsOf(const ChebyshevOptions& options) {
   CHECK(!options.nearer.empty());
   const int halves = options.species.size() > 1 ? 2 : 1;
@@ -29,7 +30,7 @@ std::vector<PartColumns> ColumnsOf(const ChebyshevOptions& options) {
   return columns;
 }
 
-// Rows of a part and the whole rows that they are pieces of.
+// Copy the columns of a part into whole rows, and back.
 template <typename T>
 void PutColumns(const PartColumns& columns, int64_t num_atoms, int num_features, const T* part, T* whole) {
   for (int64_t i = 0; i < num_atoms; ++i, whole += num_features) {
@@ -49,7 +50,7 @@ void TakeColumns(const PartColumns& columns, int64_t num_atoms, int num_features
   }
 }
 
-// Room for `count` numbers, whatever they are. memory: grows and never shrinks, as parts of two sizes take turns.
+// Returns uninitialized room for `count` numbers. `memory` grows and never shrinks, as parts of two sizes take turns.
 template <typename T>
 absl::Span<T> Rows(int64_t count, std::vector<T>* memory) {
   if (static_cast<int64_t>(memory->size()) < count) memory->resize(count);

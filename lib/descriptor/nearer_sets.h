@@ -1,5 +1,5 @@
-// Descriptors with several angular sets (ChebyshevOptions::nearer): that of the largest cutoffs and, for each further
-// set, one of its own, whose columns are put behind.
+// Descriptors with several angular sets (ChebyshevOptions::nearer). They consist of one descriptor for the largest
+// cutoffs and one for each further set, whose angular columns are appended.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_NEARER_SETS_H_
 #define RUTILE_LIB_DESCRIPTOR_NEARER_SETS_H_
@@ -13,12 +13,13 @@
 
 namespace rutile {
 
-// parts: of options.Outermost(), then of each options.Nearer(k). options.nearer is not empty.
+// Combines parts into one descriptor. parts: one for options.Outermost(), then one for each options.Nearer(k).
+// options.nearer must not be empty.
 std::unique_ptr<const Descriptor> MakeDescriptorOfSets(const ChebyshevOptions& options,
                                                        std::vector<std::unique_ptr<const Descriptor>> parts);
 
-// The same with derivatives; T is float or double. A list of triplets (StructureGeometry::triplets) is of the largest
-// angular cutoff; nearer sets find theirs in the pairs.
+// Combines parts with derivatives; T is float or double. A list of triplets (StructureGeometry::triplets) applies to
+// the largest angular cutoff; nearer sets find their triplets from the pairs.
 template <typename T>
 std::unique_ptr<const DescriptorDerivatives<T>> MakeDerivativesOfSets(
     const ChebyshevOptions& options, std::vector<std::unique_ptr<const DescriptorDerivatives<T>>> parts);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr AngularMethod kMethods[] = {AngularMethod::kMoments, AngularMethod::kTriplets};
 
-// The awkward structures with one or two sets more.
+// Returns the awkward structures with one or two additional sets.
 std::vector<DerivativeCase> Cases() {
   std::vector<DerivativeCase> cases = DerivativeCases();
   for (size_t k = 0; k < cases.size(); ++k) {
@@ -57,7 +57,7 @@ TEST(NearerSetsTest, FeaturesEqualReference) {
   }
 }
 
-// The columns of each set are those of a descriptor that has no other.
+// The columns of each set are those of a descriptor that has no other set.
 TEST(NearerSetsTest, ColumnsAreThoseOfEachSetAlone) {
   ChebyshevOptions options;
   options.species = {22, 8};
@@ -102,7 +102,7 @@ TEST(NearerSetsTest, ProductsEqualReference) {
   }
 }
 
-// A list of triplets is of the largest cutoff; the others find theirs.
+// A list of triplets applies to the largest cutoff; nearer sets find their own.
 TEST(NearerSetsTest, ListedTriplets) {
   for (const DerivativeCase& test : Cases()) {
     SCOPED_TRACE(test.name);
@@ -118,7 +118,7 @@ TEST(NearerSetsTest, ListedTriplets) {
   }
 }
 
-// Atoms that are sampled, states that are used again, and what is kept of a structure.
+// Tests sampled atoms, reused states and kept copies.
 TEST(NearerSetsTest, SampledAndKept) {
   ChebyshevOptions options;
   options.species = {1, 2, 3};

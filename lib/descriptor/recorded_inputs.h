@@ -1,4 +1,4 @@
-// What files of neighbors recorded, so that a tool that goes on from them need not be told again.
+// Reads what files of neighbors recorded, so that a tool that continues from them need not be told again.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_RECORDED_INPUTS_H_
 #define RUTILE_LIB_DESCRIPTOR_RECORDED_INPUTS_H_
@@ -15,20 +15,20 @@
 
 namespace rutile {
 
-// The descriptor that a file of neighbors recorded, or none. INVALID_ARGUMENT, naming the file, when what is recorded
-// is no descriptor, or does not fit the file's species.
+// Returns the descriptor that a file of neighbors recorded, or nothing. INVALID_ARGUMENT, naming the file, if the
+// record is not a valid descriptor or does not fit the file's species.
 absl::StatusOr<std::optional<ChebyshevOptions>> RecordedDescriptor(const TensorFile& file);
 
 struct RecordedInputs {
-  std::string path;                            // of the first file of neighbors; "": there is none
-  std::optional<ChebyshevOptions> descriptor;  // of the first that has one
+  std::string path;                            // of the first file of neighbors, or ""
+  std::optional<ChebyshevOptions> descriptor;  // of the first file that recorded one
   std::string descriptor_path;
-  std::string config_key, weight_key;         // of the first file
-  std::map<uint8_t, double> atomic_energies;  // eV, likewise
+  std::string config_key, weight_key;         // of the first file of neighbors
+  std::map<uint8_t, double> atomic_energies;  // eV, of the first file of neighbors
 };
 
-// Looks at the inputs of a tool, and into those that are files of neighbors. INVALID_ARGUMENT for a tensor file of
-// another kind, and when two files recorded different descriptors.
+// Reads the records of those inputs that are files of neighbors. INVALID_ARGUMENT for a tensor file of another kind,
+// and when two files recorded different descriptors.
 absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> inputs);
 
 }  // namespace rutile

@@ -16,7 +16,7 @@ double CosineCutoffSlope(double r, double cutoff) {
   return r < cutoff ? -0.5 * kPi / cutoff * std::sin(kPi * r / cutoff) : 0;
 }
 
-// T_0 .. T_order of x, and their derivatives: T_n' = n U_{n-1}, from U_n = 2 x U_{n-1} - U_{n-2}.
+// Computes T_0 .. T_order of x and their derivatives: T_n' = n U_{n-1}, from U_n = 2 x U_{n-1} - U_{n-2}.
 struct Polynomials {
   Polynomials(int order, double x) : value(order + 1), slope(order + 1) {
     double t0 = 1, t1 = x, u0 = 0, u1 = 1;
@@ -41,7 +41,7 @@ struct Neighbor {
 };
 
 struct ReferenceState {
-  std::vector<std::vector<Neighbor>> neighbors;  // [N] those farther than min_cutoff
+  std::vector<std::vector<Neighbor>> neighbors;  // [N] neighbors farther than min_cutoff
 };
 
 template <typename T>
@@ -154,8 +154,8 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
     }
   }
 
-  // Calls add(feature, value, slope_j, j, slope_k, k) for every term of every feature of an atom: its derivatives by
-  // r_ij and, in angular terms, by r_ik. k is null in radial ones.
+  // Calls add(feature, value, slope_j, j, slope_k, k) for every term of every feature of an atom. The slopes are the
+  // term's derivatives by r_ij and, in angular terms, by r_ik; k is null in radial terms.
   template <typename Add>
   void ForEachTerm(const std::vector<Neighbor>& neighbors, const Add& add) const {
     const int radial = options_.rad_order + 1, angular = options_.ang_order + 1;
@@ -183,7 +183,7 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
     }
   }
 
-  // first, first_weighted: the columns of the set's features.
+  // first, first_weighted: the first columns of the set's features.
   template <typename Add>
   void ForEachAngularTerm(const std::vector<Neighbor>& neighbors, const AngularSet& set, int first, int first_weighted,
                           const Add& add) const {

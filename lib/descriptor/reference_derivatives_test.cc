@@ -26,7 +26,7 @@ std::vector<double> Features(const DerivativeCase& test, const Structure& struct
   return features;
 }
 
-// Positions moved by step * direction, positions and cell strained by step * strain.
+// Returns the structure with positions moved by step * direction, and positions and cell strained by step * strain.
 Structure Moved(const Structure& structure, const std::vector<double>& direction, const std::vector<double>& strain,
                 double step) {
   Structure moved = structure;
@@ -42,7 +42,7 @@ Structure Moved(const Structure& structure, const std::vector<double>& direction
   return moved;
 }
 
-// How the features change, by differences of fourth order.
+// Computes how the features change, by differences of fourth order.
 std::vector<double> Differences(const DerivativeCase& test, const std::vector<double>& direction,
                                 const std::vector<double>& strain) {
   constexpr double kStep = 2e-6;  // small: the second derivative of f_c jumps at the cutoff
@@ -68,7 +68,7 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 TEST(ReferenceDerivativesTest, EqualFiniteDifferences) {
   for (const DerivativeCase& test : DerivativeCases()) {
-    if (test.options.ang_order > 10) continue;  // differences lose too much
+    if (test.options.ang_order > 10) continue;  // differences lose too many digits
     SCOPED_TRACE(test.name);
     const auto derivatives = MakeReferenceDerivatives<double>(test.options);
     const SampleGeometry sample(test.structure, test.species, derivatives->cutoff());
@@ -77,10 +77,11 @@ TEST(ReferenceDerivativesTest, EqualFiniteDifferences) {
     const Products<double> found = ComputeProducts(*derivatives, sample.Get(), slopes, direction, strain);
     ExpectClose(found.features, Features(test, test.structure), 1e-12);
     ExpectClose(found.tangents, Differences(test, direction, strain), 2e-7);
-    // The products are each other's adjoint.
+    // The two products are adjoint to each other.
     EXPECT_NEAR(Dot(found.strain_gradient, strain) - Dot(found.force, direction), Dot(slopes, found.tangents),
                 1e-10 * std::max(1.0, std::abs(Dot(slopes, found.tangents))));
-    // Nothing changes when the whole structure moves; a turn does no work.
+    // Forces have no net force, as features do not change under translation, and the strain gradient is symmetric, as
+    // they do not change under rotation.
     double net[3] = {};
     for (int64_t k = 0; k < 3 * sample.size(); ++k) net[k % 3] += found.force[k];
     for (const double f : net) EXPECT_NEAR(f, 0, 1e-9);
@@ -90,7 +91,7 @@ TEST(ReferenceDerivativesTest, EqualFiniteDifferences) {
   }
 }
 
-// dG_dR of an independent program, which guards roots and denominators: good to 1e-9 of the largest.
+// Compares with dG_dR of an independent program, which guards roots and denominators: accurate to 1e-9 of the largest.
 TEST(ReferenceDerivativesTest, EqualGoldenJacobian) {
   int cases = 0;
   for (const std::string& name : GoldenCaseNames()) {

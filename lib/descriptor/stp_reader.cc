@@ -54,7 +54,7 @@ class StpParser {
     return absl::InvalidArgumentError(absl::StrCat(path_, ":", line_, ": ", message));
   }
 
-  // The words of the next line that has any, without comments; "a=b" is three words. False at the end.
+  // Reads the words of the next line that has any, without comments; "a=b" is three words. Returns false at the end.
   bool NextLine() {
     absl::string_view line;
     while (reader_.Next(&line)) {
@@ -123,7 +123,7 @@ class StpParser {
     return absl::OkStatus();
   }
 
-  // "type = Chebyshev", then the four parameters, on the same line or below.
+  // Reads "type = Chebyshev" and the four parameters, on the same line or below.
   absl::Status ReadBasis() {
     RETURN_IF_ERROR(Once("BASIS", !parameters_.empty()));
     if (words_.size() < 4 || !absl::EqualsIgnoreCase(words_[1], "type") || words_[2] != "=") {
@@ -218,7 +218,7 @@ std::string Symbols(const std::vector<uint8_t>& species) {
                        [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
 }
 
-// What differs between two setups, or nothing.
+// Returns what differs between two setups, or "".
 std::string Difference(const ChebyshevOptions& a, const ChebyshevOptions& b) {
   const auto unequal = [](absl::string_view name, double x, double y) {
     return absl::StrCat(name, " is ", x, " and ", y);

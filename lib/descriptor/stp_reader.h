@@ -1,4 +1,4 @@
-// aenet's setup files for fingerprints (<El>.fingerprint.stp), an alternative to the flags of the descriptor.
+// Reads aenet's setup files for fingerprints (<El>.fingerprint.stp), an alternative to the flags of the descriptor.
 //
 //   DESCR                                  free text up to END DESCR, ignored
 //   END DESCR
@@ -10,8 +10,8 @@
 //   BASIS type=Chebyshev                   then one line of parameters, Angstrom
 //   radial_Rc = 6.5  radial_N = 20  angular_Rc = 5.0  angular_N = 6
 //
-// Keywords in any order and case; ! # % start a comment; numbers as Fortran writes them (0.55d0, 5.).
-// Source: aenet's documentation and the files that it ships.
+// Keywords may have any order and case; ! # % start a comment; numbers are as Fortran writes them (0.55d0, 5.). Source:
+// aenet's documentation and the files that it ships.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_STP_READER_H_
 #define RUTILE_LIB_DESCRIPTOR_STP_READER_H_
@@ -26,19 +26,20 @@
 
 namespace rutile {
 
-// One file: the descriptor of one central atom.
+// The contents of one file: the descriptor for one central atom.
 struct StpSetup {
   uint8_t atom = 0;
   ChebyshevOptions options;  // species in the order of ENV
 };
 
-// `path` names the text in messages ("Ti.stp:7: ..."). INVALID_ARGUMENT: what the format does not allow, another basis
-// than Chebyshev, parameters that ChebyshevOptions::Validate refuses, angular_Rc > radial_Rc (which aenet does not
-// define; as flags, rutile takes it), ATOM not among ENV.
+// Parses the text of one file; `path` names it in messages ("Ti.stp:7: ..."). INVALID_ARGUMENT: text that the format
+// does not allow, another basis than Chebyshev, parameters that ChebyshevOptions::Validate refuses, angular_Rc >
+// radial_Rc (which aenet does not define; rutile's flags allow it), ATOM not among ENV.
 absl::StatusOr<StpSetup> ParseStp(absl::string_view text, absl::string_view path);
 
-// One file for each species. Also INVALID_ARGUMENT when two disagree in a parameter or in the order of ENV (rutile, as
-// aenet-python, has one descriptor for all atoms), when two are for the same atom, or when an atom of ENV has no file.
+// Reads one file for each species. INVALID_ARGUMENT as in ParseStp, and when two files disagree in a parameter or in
+// the order of ENV (rutile, as aenet-python, has one descriptor for all atoms), when two are for the same atom, or when
+// an atom of ENV has no file.
 absl::StatusOr<ChebyshevOptions> ReadStpFiles(const std::vector<std::string>& paths);
 
 }  // namespace rutile

@@ -1,4 +1,4 @@
-// Any bytes: an error or a valid setup, never a crash. libFuzzer, and replayed on testdata as a test.
+// Checks that any bytes give an error or a valid setup, never a crash. Runs with libFuzzer, and on testdata as a test.
 
 #include <cstddef>
 #include <cstdint>

@@ -33,7 +33,7 @@ TEST(StpReaderTest, ReadsOneFileForEachSpecies) {
   EXPECT_EQ(options->ang_cutoff, 5);
   EXPECT_EQ(options->ang_order, 6);
   EXPECT_EQ(options->min_cutoff, 0.55);
-  // The order of species is that of ENV, not that of the files.
+  // The order of species is that of ENV, not of the files.
   EXPECT_EQ(*ReadStpFiles({File("O.fingerprint.stp"), File("Ti.fingerprint.stp")}), *options);
 }
 
@@ -108,7 +108,7 @@ TEST(StpReaderTest, ErrorsNameTheLine) {
   EXPECT_THAT(std::string(ParseStp("", "Ti.stp").status().message()), StartsWith("Ti.stp: no ATOM"));
 }
 
-// Cut off anywhere, a file is an error or (in its last blanks) the same file; never a crash.
+// A file that is cut off anywhere is an error or, if only trailing blanks are missing, the same setup; never a crash.
 TEST(StpReaderTest, CutOffAnywhere) {
   const std::string text = kGood;
   for (size_t size = 0; size + 2 < text.size(); ++size) {

@@ -1,4 +1,4 @@
-// Memory that kernels keep from one structure to the next.
+// Memory that kernels reuse from one structure to the next.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_ALIGNED_VECTOR_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_ALIGNED_VECTOR_H_
@@ -11,7 +11,7 @@
 
 namespace rutile {
 
-// Memory for vectors. Grows and never shrinks; new elements are not initialized.
+// An array aligned for SIMD vectors. It grows and never shrinks; new elements are not initialized.
 template <typename T>
 class AlignedVector {
  public:
@@ -19,7 +19,7 @@ class AlignedVector {
   const T* data() const { return data_.get(); }
   size_t size() const { return size_; }
 
-  // Keeps what is there.
+  // Preserves the elements that are there.
   void Resize(size_t size) {
     if (size > capacity_) {
       const size_t capacity = std::max(size, capacity_ + capacity_ / 2);

@@ -1,4 +1,5 @@
-// Angular moments, their slopes and tangents: lanes are atoms. Included once for each Highway target.
+// Computes angular moments, their slopes and their tangents; each SIMD lane is an atom. Highway compiles this file once
+// for each instruction set.
 //
 // With q_lm and B_lm of chebyshev_tables.h and C_m + i S_m = (x + iy)^m, the gradient of a harmonic is made of
 // harmonics:
@@ -28,16 +29,17 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Slots of one species of one group: unit vectors and distances, [slots, lanes] each.
+// The slots of one species in one group: unit vectors and distances, [slots, lanes] each.
 template <typename T>
 struct Slots {
   const T *x, *y, *z, *r;
 };
 
-// Where the harmonics of m start in the order of ChebyshevTables::angular, and where q_lm's imaginary partner is.
+// The first of the harmonics of m in the order of ChebyshevTables::angular. The imaginary partner of a q_lm lies order
+// - m + 1 behind it.
 constexpr int HarmonicsBelow(int order, int m) { return m == 0 ? 0 : m * (2 * order + 3 - m) - order - 1; }
 
-// q_{l+1,m} from q_lm and q_{l-1,m}.
+// Computes q_{l+1,m} from q_lm and q_{l-1,m}.
 template <int kM, int kL, class D, class V>
 HWY_INLINE V NextDegree(D d, V two_z, V previous, V current) {
   if constexpr (kL == kM) return two_z;
@@ -48,7 +50,7 @@ HWY_INLINE V NextDegree(D d, V two_z, V previous, V current) {
 
 // --- Moments ---
 
-// sums[b, lane] = B_b, self[lane] = sum of f_c^2.
+// Computes sums[b, lane] = B_b and self[lane] = sum of f_c^2.
 template <int kOrder, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void LaneMoments(D d, const ChebyshevTables<T>& tables, const Slots<T>& slots, size_t count, T* sums,
                               T* self) {
@@ -70,7 +72,7 @@ HWY_NOINLINE void LaneMoments(D d, const ChebyshevTables<T>& tables, const Slots
   hn::Store(square, d, self);
 }
 
-// The same for any order.
+// Computes the moments, as the function above, for an order that is not a template parameter.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void LaneMomentsOfHighOrder(D d, const ChebyshevTables<T>& tables, const Slots<T>& slots, size_t count,
                                          T* sums, T* self) {
@@ -106,7 +108,7 @@ HWY_NOINLINE void LaneMomentsOfHighOrder(D d, const ChebyshevTables<T>& tables, 
 
 // --- Slopes ---
 
-// What the kernels below sum up over degrees and m: sum_b h_b Y_b and its gradient.
+// The sum over degrees and m of h_b Y_b, and its gradient.
 template <class V>
 struct HarmonicSlope {
   V value, x, y, z;
@@ -117,7 +119,7 @@ struct DegreeSums {
   V real, imaginary, z_real, z_imaginary;
 };
 
-// h[b, lane] and h_z[b, lane] = 2 (l - m) h_b.
+// Sums over the degrees of one m. h: [b, lane]; h_z: [b, lane] = 2 (l - m) h_b.
 template <int kOrder, int kM, int kL, class D, class V, typename T = hn::TFromD<D>>
 HWY_INLINE void SumDegrees(D d, const T* h, const T* h_z, V two_z, V previous, V current, DegreeSums<V>* sums) {
   const size_t lanes = hn::Lanes(d);
@@ -130,7 +132,7 @@ HWY_INLINE void SumDegrees(D d, const T* h, const T* h_z, V two_z, V previous, V
     sums->real = hn::MulAdd(real, current, sums->real);
     if constexpr (kM > 0) sums->imaginary = hn::MulAdd(hn::Load(d, h + kImaginary * lanes), current, sums->imaginary);
   }
-  if constexpr (kM > 0) {  // the slope of q_{l,m-1}
+  if constexpr (kM > 0) {  // contributes to the derivative by z, whose harmonic is q_{l,m-1}
     constexpr int kRealZ = HarmonicsBelow(kOrder, kM - 1) + kL - kM + 1, kImaginaryZ = kRealZ + kOrder - kM + 2;
     const V z = hn::Load(d, h_z + kRealZ * lanes);
     if constexpr (kL == kM) {
@@ -148,7 +150,7 @@ HWY_INLINE void SumDegrees(D d, const T* h, const T* h_z, V two_z, V previous, V
   }
 }
 
-// real, imaginary: C_{m-1}, S_{m-1}.
+// Adds the terms of one m. real, imaginary: C_{m-1}, S_{m-1}.
 template <int kOrder, int kM, class D, class V, typename T = hn::TFromD<D>>
 HWY_INLINE void SumSlopes(D d, const T* h, const T* h_z, V x, V y, V two_z, V real, V imaginary, HarmonicSlope<V>* to) {
   DegreeSums<V> sums;
@@ -214,7 +216,8 @@ HWY_INLINE void SumSlopesOfHighOrder(D d, const ChebyshevTables<T>& tables, cons
   }
 }
 
-// to_x, to_y, to_z [slots, lanes]: d/dr_ij of f_c sum_b h_b Y_b(u) - half_self f_c^2. kOrder < 0: any order.
+// Computes to_x, to_y, to_z [slots, lanes] = d/dr_ij of f_c sum_b h_b Y_b(u) - half_self f_c^2. kOrder < 0 stands for
+// any order.
 template <int kOrder, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void LaneSlopes(D d, const ChebyshevTables<T>& tables, const Slots<T>& slots, size_t count, const T* h,
                              const T* h_z, const T* half_self, T* to_x, T* to_y, T* to_z) {
@@ -243,7 +246,7 @@ HWY_NOINLINE void LaneSlopes(D d, const ChebyshevTables<T>& tables, const Slots<
 
 // --- Tangents ---
 
-// f_c C_m, f_c S_m, how they change, and 2 dz f_c C_m, 2 dz f_c S_m.
+// f_c C_m and f_c S_m, their changes, and 2 dz f_c C_m and 2 dz f_c S_m.
 template <class V>
 struct PowerTangent {
   V real, imaginary, real_dot, imaginary_dot, z_real, z_imaginary;
@@ -260,7 +263,7 @@ HWY_INLINE void AddTangentDegrees(D d, V two_z, const PowerTangent<V>& power, V 
     sums[kReal] = hn::MulAdd(power.real_dot, current, sums[kReal]);
     if constexpr (kM > 0) sums[kImaginary] = hn::MulAdd(power.imaginary_dot, current, sums[kImaginary]);
   }
-  if constexpr (kM > 0) {  // z_real, z_imaginary: still those of m - 1
+  if constexpr (kM > 0) {  // z_real, z_imaginary still are those of m - 1
     constexpr int kRealZ = HarmonicsBelow(kOrder, kM - 1) + kL - kM + 1, kImaginaryZ = kRealZ + kOrder - kM + 2;
     if constexpr (kL == kM) {
       sums[kRealZ] = hn::Add(sums[kRealZ], power.z_real);
@@ -277,7 +280,7 @@ HWY_INLINE void AddTangentDegrees(D d, V two_z, const PowerTangent<V>& power, V 
   }
 }
 
-// From m to m + 1. two_dz: twice the change of z.
+// Advances from m to m + 1. two_dz: twice the change of z.
 template <class V>
 HWY_INLINE void RaiseTangent(V x, V y, V dx, V dy, V two_dz, PowerTangent<V>* power) {
   power->z_real = hn::Mul(two_dz, power->real);
@@ -307,13 +310,13 @@ HWY_INLINE void AddTangents(D d, V x, V y, V two_z, V dx, V dy, V two_dz, PowerT
   }
 }
 
-// How the neighbors of slots move: the change of r, and of the unit vector; [slots, lanes] each.
+// How the neighbors in slots move: the changes of r and of the unit vector; [slots, lanes] each.
 template <typename T>
 struct SlotTangents {
   const T *x, *y, *z, *r;
 };
 
-// f_c and its change, as power 0. Also adds f_c df_c to *self.
+// Returns f_c and its change as the power m = 0, and adds f_c df_c to *self.
 template <class D, class V, typename T = hn::TFromD<D>>
 HWY_INLINE PowerTangent<V> StartTangent(D d, const ChebyshevTables<T>& tables, V r, V dr, V* self) {
   const CutoffValues<V> f = CutoffWithSlope(d, r, tables.ang_inverse_square);
@@ -322,7 +325,7 @@ HWY_INLINE PowerTangent<V> StartTangent(D d, const ChebyshevTables<T>& tables, V
   return {f.value, zero, f_dot, zero, zero, zero};
 }
 
-// sums[b, lane] = how B_b changes, self[lane] = sum of f_c df_c.
+// Computes sums[b, lane], the change of B_b, and self[lane] = sum of f_c df_c.
 template <int kOrder, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void LaneTangents(D d, const ChebyshevTables<T>& tables, const Slots<T>& slots,
                                const SlotTangents<T>& tangents, size_t count, T* sums, T* self) {
@@ -342,7 +345,7 @@ HWY_NOINLINE void LaneTangents(D d, const ChebyshevTables<T>& tables, const Slot
   hn::Store(product, d, self);
 }
 
-// The same for any order.
+// Computes the changes, as the function above, for an order that is not a template parameter.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void LaneTangentsOfHighOrder(D d, const ChebyshevTables<T>& tables, const Slots<T>& slots,
                                           const SlotTangents<T>& tangents, size_t count, T* sums, T* self) {
@@ -382,7 +385,7 @@ HWY_NOINLINE void LaneTangentsOfHighOrder(D d, const ChebyshevTables<T>& tables,
   hn::Store(product, d, self);
 }
 
-// --- The order as a constant, up to kHighestUnrolledOrder ---
+// --- Dispatch to orders as constants, up to kHighestUnrolledOrder ---
 
 template <int kOrder = kHighestUnrolledOrder, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void DispatchLaneMoments(D d, const ChebyshevTables<T>& tables, const Slots<T>& slots, size_t count, T* sums,

@@ -1,5 +1,5 @@
-// B_lm = sum_j f_c(r_j) q_lm(z_j) (x_j + i y_j)^m of chebyshev_tables.h: lanes are neighbors. Included once for each
-// Highway target.
+// Computes B_lm = sum_j f_c(r_j) q_lm(z_j) (x_j + i y_j)^m of chebyshev_tables.h for one atom; each SIMD lane is a
+// neighbor. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_ANGULAR_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_ANGULAR_SUMS_INL_H_
@@ -20,14 +20,15 @@ HWY_BEFORE_NAMESPACE();
 namespace rutile {
 namespace HWY_NAMESPACE {
 
-// Neighbors of one species within ang_cutoff: r_ij on input, padded to whole vectors with z = tables.ang_padding.
+// The neighbors of one species within ang_cutoff: r_ij on input, padded to whole vectors with z = tables.ang_padding.
 template <typename T>
 struct AngularNeighbors {
   T *x, *y, *z;
   size_t count;
 };
 
-// Scratch of one species at a time: f_c times the real and imaginary part of (x + iy)^m, and two degrees of q_lm.
+// Scratch memory for one species at a time: f_c times the real and imaginary part of (x + iy)^m, and two degrees of
+// q_lm.
 template <typename T>
 struct AngularState {
   T *real, *imaginary, *current, *previous;
@@ -35,7 +36,7 @@ struct AngularState {
 
 template <class D>
 struct Direction {
-  hn::Vec<D> x, y, z, cutoff;  // a unit vector; f_c
+  hn::Vec<D> x, y, z, cutoff;  // x, y, z are a unit vector; cutoff is f_c
 };
 
 template <class D, typename T = hn::TFromD<D>>
@@ -47,10 +48,10 @@ HWY_INLINE Direction<D> DirectionOf(D d, const ChebyshevTables<T>& tables, const
           CosineCutoffOfSquare(d, hn::Mul(r2, hn::Set(d, tables.ang_inverse_square)))};
 }
 
-// Harmonics of one m: real parts of l = m .. order, and imaginary parts when m > 0.
+// The number of harmonics of one m: real parts of l = m .. order, and imaginary parts if m > 0.
 constexpr int HarmonicsOf(int order, int m) { return (m == 0 ? 1 : 2) * (order - m + 1); }
 
-// How many harmonics have m in [begin, end).
+// The number of harmonics with m in [begin, end).
 constexpr int HarmonicsIn(int order, int begin, int end) {
   int count = 0;
   for (int m = begin; m < end; ++m) count += HarmonicsOf(order, m);
@@ -64,7 +65,7 @@ constexpr int RangeEnd(int order, int begin) {
   return end;
 }
 
-// sums[kAt + l - m] += real q_lm and, behind them, the imaginary parts, for l = kDegree .. kOrder.
+// Adds to sums[kAt + l - m] the real parts of q_lm and, behind them, the imaginary parts, for l = kDegree .. kOrder.
 template <int kOrder, int kM, int kDegree, int kAt, int kCount, class D, class V>
 HWY_INLINE void AddDegrees(D d, V two_z, V real, V imaginary, V previous, V current, V (&sums)[kCount]) {
   constexpr int kReal = kAt + kDegree - kM, kImaginary = kReal + kOrder - kM + 1;
@@ -88,7 +89,7 @@ HWY_INLINE void AddDegrees(D d, V two_z, V real, V imaginary, V previous, V curr
   }
 }
 
-// From f (x + iy)^m to the next m.
+// Advances from f (x + iy)^m to the next m.
 template <class V>
 HWY_INLINE void RaiseM(V x, V y, V* real, V* imaginary) {
   const V old = *real;
@@ -110,7 +111,7 @@ HWY_INLINE void AddRange(D d, V x, V y, V two_z, V* real, V* imaginary, V (&sums
   }
 }
 
-// All harmonics from m = kBegin on; returns sum f_c^2 from the range that starts at m = 0.
+// Adds all harmonics from m = kBegin on. Returns the sum of f_c^2 from the range that starts at m = 0.
 template <int kOrder, int kBegin = 0, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE T AddHarmonics(D d, const ChebyshevTables<T>& tables, const AngularNeighbors<T>& from,
                             const AngularState<T>& state, T weight, WeightedSums<T> to) {
@@ -155,7 +156,7 @@ HWY_NOINLINE T AddHarmonics(D d, const ChebyshevTables<T>& tables, const Angular
   return 0;
 }
 
-// kDegrees degrees of one m from l on, in high orders: recurrence factors and q_lm pass through memory.
+// Adds kDegrees degrees of one m from l on, for high orders: recurrence factors and q_lm pass through memory.
 template <int kDegrees, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddHarmonicChunk(D d, const T* factor, bool first, bool last, const AngularNeighbors<T>& unit,
                                    const AngularState<T>& state, T weight, WeightedSums<T> to_real,
@@ -189,7 +190,7 @@ HWY_NOINLINE void AddHarmonicChunk(D d, const T* factor, bool first, bool last, 
   if (to_imaginary.plain != nullptr) AddSums(d, imaginary_sums, weight, to_imaginary);
 }
 
-// Calls AddHarmonicChunk with `degrees` as a constant.
+// Calls AddHarmonicChunk with `degrees` as a template parameter.
 template <int kDegrees, class D, typename T = hn::TFromD<D>, typename... Rest>
 HWY_INLINE void DispatchHarmonicChunk(D d, int degrees, const Rest&... rest) {
   if constexpr (kDegrees > 0) {
@@ -201,7 +202,7 @@ HWY_INLINE void DispatchHarmonicChunk(D d, int degrees, const Rest&... rest) {
   }
 }
 
-// AddHarmonics for any order: one m, and a few degrees, at a time.
+// Adds all harmonics for any order, one m and a few degrees at a time.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE T AddHarmonicsOfHighOrder(D d, const ChebyshevTables<T>& tables, const AngularNeighbors<T>& from,
                                        const AngularState<T>& state, T weight, WeightedSums<T> to) {
@@ -238,8 +239,8 @@ HWY_NOINLINE T AddHarmonicsOfHighOrder(D d, const ChebyshevTables<T>& tables, co
 
 constexpr int kHighestUnrolledOrder = 6;
 
-// to.plain[b] += B_b of the neighbors, to.spin[b] += weight times it, in the order of ChebyshevTables::angular, and
-// returns sum_j f_c^2. Overwrites `from` and `state`.
+// Adds B_b of the neighbors to to.plain[b] and weight times it to to.spin[b], in the order of ChebyshevTables::angular,
+// and returns sum_j f_c^2. Overwrites `from` and `state`.
 template <int kOrder = kHighestUnrolledOrder, class D, typename T = hn::TFromD<D>>
 HWY_INLINE T AddAngularSums(D d, const ChebyshevTables<T>& tables, const AngularNeighbors<T>& from,
                             const AngularState<T>& state, T weight, WeightedSums<T> to) {

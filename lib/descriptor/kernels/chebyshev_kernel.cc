@@ -22,12 +22,13 @@ namespace HWY_NAMESPACE {
 
 using Wide = hn::ScalableTag<double>;
 
-// How many neighbors of each species were found.
+// The number of neighbors of one species.
 struct Found {
   size_t radial, angular;
 };
 
-// The lanes of v in the mask, as T, to the front of `to`; what follows them is garbage up to a whole vector.
+// Stores the lanes of v in the mask, as T, at the front of `to`; up to a whole vector behind them is overwritten with
+// unspecified values.
 template <typename T, class V, class M>
 HWY_INLINE void StoreChosen(V v, M mask, T* to) {
   const V chosen = CompressDoubles(v, mask);
@@ -39,7 +40,7 @@ HWY_INLINE void StoreChosen(V v, M mask, T* to) {
   }
 }
 
-// The vectors of eight neighbors or fewer from pair p of the list; lanes beyond its end are 0.
+// The vectors of up to eight neighbors from pair p of the list; lanes beyond the list's end are 0.
 struct PairBlock {
   hn::Vec<Wide> x, y, z;
 };
@@ -57,7 +58,7 @@ HWY_INLINE PairBlock LoadPairs(const NeighborList& neighbors, int64_t p) {
 }
 
 // Sorts the neighbors of one atom by species: r^2 and r_ij of those within the cutoffs, then padding. kSpecies is the
-// number of species where that is worth a loop of its own, or 0 for any.
+// number of species if that has a loop of its own, or 0 for any number.
 template <int kSpecies, typename T>
 HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_of_atom, const NeighborList& neighbors,
                        int64_t atom, ChebyshevScratch<T>* scratch, Found* found) {
@@ -69,7 +70,7 @@ HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_o
   if constexpr (kSpecies != 1) {
     const int32_t* const j = neighbors.j.data() + begin;
     for (int64_t p = 0; p < count; ++p) kind[p] = species_of_atom[j[p]];
-    hn::StoreU(hn::Set(d, -1), d, kind + count);  // no species: lanes beyond the end
+    hn::StoreU(hn::Set(d, -1), d, kind + count);  // matches no species: lanes beyond the end
   }
   const V min_square = hn::Set(d, tables.min_square);
   const V rad_square = hn::Set(d, tables.rad_square), ang_square = hn::Set(d, tables.ang_square);
@@ -116,7 +117,7 @@ HWY_NOINLINE void Sort(const ChebyshevTables<T>& tables, const double* species_o
   }
 }
 
-// row[n] = sum_b angular[b, n] sums[b]^2 - self / 2.
+// Computes row[n] = sum_b angular[b, n] sums[b]^2 - self / 2.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AngularFeatures(D d, const ChebyshevTables<T>& tables, T* sums, T self, T* row) {
   using V = hn::Vec<D>;
@@ -173,7 +174,7 @@ HWY_INLINE void ComputeAtom(const ChebyshevTables<T>& tables, const Found* found
       AddTripletSums(d, tables, units[s], units[other], tables.spins[s] * tables.spins[other], angular);
     }
   }
-  // Each part overwrites the padding of the one before.
+  // Each part overwrites the padding of the one before it.
   T* row = scratch->row();
   for (int w = 0; w < num_weights; ++w) {
     std::memcpy(row, scratch->radial(w), (tables.rad_order + 1) * sizeof(T));
@@ -225,7 +226,7 @@ size_t RoundUp(size_t n) { return (n + kWidestVector - 1) / kWidestVector * kWid
 HWY_EXPORT(ComputeDouble);
 HWY_EXPORT(ComputeFloat);
 
-// Checks lengths and makes room; species_of_atom is [N] in the scratch.
+// Checks lengths and reserves scratch memory; species_of_atom becomes [N] in the scratch.
 template <typename T>
 const double* Prepare(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> species,
                       const NeighborList& neighbors, ChebyshevScratch<T>* scratch, size_t num_features) {
@@ -251,7 +252,7 @@ ChebyshevScratch<T>::ChebyshevScratch(const ChebyshevTables<T>& tables)
 template <typename T>
 void ChebyshevScratch<T>::Reserve(size_t neighbors) {
   if (neighbors + 2 * kWidestVector <= capacity_) return;
-  // Half more, so that a growing neighborhood does not reallocate each time.
+  // Adds half, so that a growing neighborhood does not reallocate each time.
   capacity_ = RoundUp(neighbors + neighbors / 2 + 2 * kWidestVector);
   arrays_ = hwy::AllocateAligned<T>((5 * num_species_ + 4) * capacity_);
   species_of_neighbor_ = hwy::AllocateAligned<double>(capacity_);

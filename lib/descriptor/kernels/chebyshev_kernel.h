@@ -1,8 +1,9 @@
-// The Chebyshev descriptor of all atoms of a structure, vectorized: plain, SSE4, AVX2 or AVX-512, chosen at run time.
+// Computes the Chebyshev descriptor of all atoms of a structure with SIMD: scalar, SSE4, AVX2 or AVX-512, chosen at run
+// time.
 //
-// The neighbors of an atom are first sorted by species into short arrays, so that a sum over each species serves the
-// features with weight 1 and those with typespins. Lanes are neighbors; a short last block is padded with neighbors
-// beyond the cutoff, which add exactly nothing. The order of every sum is fixed by the neighbor list.
+// The neighbors of an atom are first sorted by species into short arrays, so that one sum over each species serves both
+// the features with weight 1 and those with typespins. Each lane is a neighbor; the last vector is padded with
+// neighbors beyond the cutoff, which add exactly nothing. The neighbor list alone fixes the order of every sum.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_CHEBYSHEV_KERNEL_H_
@@ -18,7 +19,7 @@
 
 namespace rutile {
 
-// Scratch of one thread. Grows to the largest neighborhood that it sees.
+// The scratch memory of one thread. It grows to that of the largest neighborhood.
 template <typename T>
 class ChebyshevScratch {
  public:
@@ -26,20 +27,20 @@ class ChebyshevScratch {
 
   // Makes room for atoms with up to `neighbors` neighbors.
   void Reserve(size_t neighbors);
-  // [N] the species as doubles, to compare with in vectors; valid until the next call.
+  // Returns [N] the species as doubles, for comparisons in vectors; valid until the next call.
   const double* SetSpecies(absl::Span<const uint8_t> species);
 
-  // [stride] each, one behind the other, aligned. For each species: r^2 within rad_cutoff, and x, y and z of r_ij
-  // within ang_cutoff.
+  // Aligned arrays of `stride` elements, one behind the other. For each species they hold r^2 within rad_cutoff, and x,
+  // y and z of r_ij within ang_cutoff.
   size_t stride() const { return capacity_; }
   T* rad_square(int species) { return arrays_.get() + (4 * species) * capacity_; }
   T* ang_vector(int species, int axis) { return arrays_.get() + (4 * species + 1 + axis) * capacity_; }
-  // Four more, then f_c for each species.
+  // Four more arrays of scratch, then f_c for each species.
   T* state(int k) { return arrays_.get() + (4 * num_species_ + k) * capacity_; }
   T* cutoff(int species) { return state(4 + species); }
   double* species_of_neighbor() { return species_of_neighbor_.get(); }
 
-  // Sums of one atom with weight 1 and with typespins, and a row of features; padded to whole vectors.
+  // The sums of one atom with weight 1 and with typespins, and a row of features; each is padded to whole vectors.
   T* radial(int weighted) { return radial_.get() + weighted * radial_size_; }
   T* angular(int weighted) { return angular_.get() + weighted * angular_size_; }
   T* row() { return row_.get(); }
@@ -54,8 +55,8 @@ class ChebyshevScratch {
   std::vector<double> species_of_atom_;
 };
 
-// As Descriptor::Compute. species: [N]; neighbors of the same atoms to at least the larger cutoff; features:
-// [N, tables.num_features], overwritten. CHECK-fails when lengths disagree.
+// Computes features as Descriptor::Compute does. species: [N]; neighbors: of the same atoms, to at least the larger
+// cutoff; features: [N, tables.num_features], overwritten. CHECK-fails when lengths disagree.
 void ComputeChebyshev(const ChebyshevTables<double>& tables, absl::Span<const uint8_t> species,
                       const NeighborList& neighbors, ChebyshevScratch<double>* scratch, absl::Span<double> features);
 void ComputeChebyshev(const ChebyshevTables<float>& tables, absl::Span<const uint8_t> species,

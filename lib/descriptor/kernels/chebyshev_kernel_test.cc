@@ -15,7 +15,7 @@
 namespace rutile {
 namespace {
 
-// Atom 0 has `count` neighbors, the others none: their species are all there is of them.
+// Atom 0 has `count` neighbors; the other atoms have none and only provide species.
 struct Environment {
   std::vector<uint8_t> species;
   NeighborList neighbors;
@@ -36,7 +36,8 @@ struct Environment {
   }
 };
 
-// Directions anywhere, distances from below min_cutoff to beyond rad_cutoff when `reach` is above it.
+// Returns neighbors in random directions, at distances from below min_cutoff to `reach`, which may be beyond
+// rad_cutoff.
 Environment RandomEnvironment(int count, int num_species, double reach, uint64_t seed) {
   RandomStream stream(seed, "environment");
   Environment environment;
@@ -83,7 +84,7 @@ void ExpectClose(const std::vector<T>& features, const std::vector<double>& expe
   }
 }
 
-// Both methods and both precisions.
+// Tests both methods in both precisions.
 void ExpectAllEqualReference(const ChebyshevOptions& options, const Environment& environment) {
   const std::vector<double> expected = Reference(options, environment);
   for (const AngularMethod method : {AngularMethod::kMoments, AngularMethod::kTriplets}) {
@@ -106,7 +107,7 @@ TEST(ChebyshevKernelTest, AnyNumberOfNeighbors) {
 
 TEST(ChebyshevKernelTest, AnyNumberOfSpecies) {
   ForEachTarget([] {
-    for (const int species : {1, 2, 3, 4, 5, 12}) {  // odd numbers have a typespin 0
+    for (const int species : {1, 2, 3, 4, 5, 12}) {  // with an odd number of species, one has typespin 0
       SCOPED_TRACE(absl::StrCat(species, " species"));
       ExpectAllEqualReference(Options(species, 6, 3), RandomEnvironment(60, species, 5, species));
     }
@@ -147,7 +148,8 @@ TEST(ChebyshevKernelTest, CollinearNeighbors) {
   });
 }
 
-// At a limit the reference decides by the rounded distance, and so does the kernel, which has no distance at hand.
+// At the limits the reference decides by the rounded distance. The kernel must decide alike, from squared distances
+// alone.
 TEST(ChebyshevKernelTest, LimitsOfDistances) {
   ChebyshevOptions options = Options(1, 2, 2);
   options.min_cutoff = 0.55;
@@ -171,7 +173,7 @@ TEST(ChebyshevKernelTest, OneNeighborHasNoAngle) {
   });
 }
 
-// What fp32 gives where it matters: moments lose no more than the direct sum does.
+// Accuracy of fp32 at realistic sizes: moments lose no more digits than the direct sum does.
 TEST(ChebyshevKernelTest, SinglePrecision) {
   ForEachTarget([] {
     for (const int order : {3, 6, 12, 32}) {
@@ -182,7 +184,7 @@ TEST(ChebyshevKernelTest, SinglePrecision) {
   });
 }
 
-// One scratch serves structures of any size, in any order, and leaves no trace.
+// A scratch is reused for structures of any size, in any order, without traces of earlier ones.
 TEST(ChebyshevKernelTest, ScratchIsReused) {
   const ChebyshevOptions options = Options(3, 20, 9);
   const ChebyshevTables<double> tables(options, AngularMethod::kMoments);

@@ -19,7 +19,7 @@ long double Factorial(int n) {
 }  // namespace
 
 std::vector<double> ChebyshevInLegendre(int order) {
-  // T_{n+1} = 2 x T_n - T_{n-1} on the coefficients, with x P_l = ((l + 1) P_{l+1} + l P_{l-1}) / (2l + 1).
+  // Applies T_{n+1} = 2 x T_n - T_{n-1} to the coefficients, with x P_l = ((l + 1) P_{l+1} + l P_{l-1}) / (2l + 1).
   const int size = order + 1;
   std::vector<long double> t(size * size, 0);
   t[0] = 1;

@@ -22,7 +22,7 @@ TEST(ChebyshevTablesTest, ChebyshevInLegendre) {
   }
 }
 
-// B_lm of one unit vector, by the recurrence of the header.
+// Computes B_lm of one unit vector by the recurrence of the header.
 std::vector<double> Harmonics(double x, double y, double z, int order) {
   std::vector<double> values;
   for (int m = 0; m <= order; ++m) {

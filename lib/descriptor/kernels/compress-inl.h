@@ -1,4 +1,4 @@
-// Chosen lanes to the front of a vector. Included once for each Highway target.
+// Moves chosen lanes to the front of a vector. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_COMPRESS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_COMPRESS_INL_H_
@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The lanes of v that are in the mask, in their order, in front; what follows them is not defined.
+// Returns the lanes of v that are in the mask, in their order, at the front; the lanes behind them are unspecified.
 //
 // hn::Compress does the same, but Highway 1.0.3 as gcc 12 compiles it copies a table of 2 KiB (AVX-512) or 128 bytes
 // (AVX2) to the stack in each call: 100 ns instead of 1.

@@ -1,5 +1,5 @@
-// What the kernels do for a group of atoms beside its neighbors: rows of features in and out, contractions of moments.
-// Included once for each Highway target.
+// Per-atom work of the interleaved kernels, apart from loops over neighbors: loads and stores rows of features, and
+// contracts moments. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_CONTRACT_MOMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_CONTRACT_MOMENTS_INL_H_
@@ -23,14 +23,14 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// --- Rows of atoms, [atoms, F] in memory and [F, lanes] here ---
+// --- Rows of atoms are [atoms, F] in memory and [F, lanes] here ---
 
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void LoadRows(D d, const T* rows, const int32_t* atoms, int64_t num_atoms, int num_features, T* to) {
   constexpr int kLanes = ConstantLanes(D());
   const T* row[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
-    // A lane without an atom has no neighbors, so that any finite row does.
+    // A lane without an atom has no neighbors, so that any finite row will do.
     row[lane] = rows + int64_t{atoms[lane] < num_atoms ? atoms[lane] : atoms[0]} * num_features;
   }
   int n = 0;
@@ -56,7 +56,7 @@ HWY_NOINLINE void StoreRows(D d, const T* from, const int32_t* atoms, int64_t nu
   }
 }
 
-// to[k, lane] += scale from[k, lane].
+// Adds scale from[k, lane] to to[k, lane].
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddScaled(D d, T scale, const T* from, int count, T* to) {
   const auto factor = hn::Set(d, scale);
@@ -72,7 +72,7 @@ HWY_INLINE void FillZero(D d, int count, T* to) {
 
 // --- Contractions of moments with the coefficients of A_n = sum_l t_nl sum_m a_lm B_lm^2 / 2 - self / 2 ---
 
-// row[n] = sum_l t_nl sum_b factor weight_b a_b b_b - self_factor self, with by_degree [ang_order + 1, lanes] as
+// Computes row[n] = sum_l t_nl sum_b factor weight_b a_b b_b - self_factor self. by_degree: [ang_order + 1, lanes]
 // scratch.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void ContractMoments(D d, const ChebyshevTables<T>& tables, const T* a, const T* b, T factor,
@@ -100,7 +100,8 @@ HWY_NOINLINE void ContractMoments(D d, const ChebyshevTables<T>& tables, const T
   }
 }
 
-// to[b] = 2 B_b sum_n dA_n/d(B_b^2) slope[n], half_self = sum_n slope[n] / 2; by_degree as above.
+// Computes to[b] = 2 B_b sum_n dA_n/d(B_b^2) slope[n] and half_self = sum_n slope[n] / 2. by_degree: [ang_order + 1,
+// lanes] scratch.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void ContractSlopes(D d, const ChebyshevTables<T>& tables, const T* moments, const T* slope, T* by_degree,
                                  T* to, T* half_self) {
@@ -128,7 +129,7 @@ HWY_NOINLINE void ContractSlopes(D d, const ChebyshevTables<T>& tables, const T*
   }
 }
 
-// h_z[b] = 2 (l - m) h[b].
+// Computes h_z[b] = 2 (l - m) h[b].
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void ScaleByDegree(D d, int order, const T* h, T* h_z) {
   for (int m = 0; m <= order; ++m) {
@@ -140,8 +141,8 @@ HWY_INLINE void ScaleByDegree(D d, int order, const T* h, T* h_z) {
   }
 }
 
-// c[n] of scale dP/dx / 2 = sum_n c[n] T_n(x) where P = sum_n w[n] T_n(x): c_{n-1} = c_{n+1} + n scale w_n, and c_0 is
-// half.
+// Computes the coefficients c[n] of scale dP/dx / 2 = sum_n c[n] T_n(x), where P = sum_n w[n] T_n(x), by c_{n-1} =
+// c_{n+1} + n scale w_n with c_0 halved.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void SlopeCoefficients(D d, int order, T scale, const T* w, T* c) {
   const size_t lanes = hn::Lanes(d);
@@ -155,7 +156,7 @@ HWY_INLINE void SlopeCoefficients(D d, int order, T scale, const T* w, T* c) {
   }
 }
 
-// to[n, lane] = a[n, lane] + factor b[n, lane]; b may be null.
+// Computes to[n, lane] = a[n, lane] + factor b[n, lane]; b may be null.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void Join(D d, const T* a, const T* b, T factor, int count, T* to) {
   for (size_t k = 0; k < count * hn::Lanes(d); k += hn::Lanes(d)) {
@@ -165,7 +166,8 @@ HWY_INLINE void Join(D d, const T* a, const T* b, T factor, int count, T* to) {
   }
 }
 
-// value[n] += sum of T_n' over what `slope` has of T_n: T_n' = 2 n (T_{n-1} + T_{n-3} + ...), where T_0 counts half.
+// Adds to value[n] the sum with T_n' in place of T_n, given that slope[n] is the sum with T_n: T_n' = 2 n (T_{n-1} +
+// T_{n-3} + ...), where T_0 counts half.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddPolynomialSlopes(D d, int order, const T* slope, T* value) {
   const size_t lanes = hn::Lanes(d);

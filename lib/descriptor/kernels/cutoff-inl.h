@@ -1,4 +1,4 @@
-// f_c together with its derivative. Included once for each Highway target.
+// Computes f_c together with its derivative. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_CUTOFF_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_CUTOFF_INL_H_
@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// q of CosineCutoffOfSquare, from the highest power on; the last is the constant 1.
+// The coefficients of q in CosineCutoffOfSquare, from the highest power on; the last is the constant 1.
 template <typename T>
 struct CutoffFit {
   static constexpr int kSize = 8;
@@ -47,8 +47,8 @@ HWY_INLINE void CutoffPolynomial(D d, V s, V* q, V* slope) {
   if constexpr (kTerm + 1 < Fit::kSize) CutoffPolynomial<kTerm + 1>(d, s, q, slope);
 }
 
-// f_c = c^2 with c = (1 - s) q(s), s = (r / cutoff)^2, so df_c/dr = 2 c (dc/ds) (2 r / cutoff^2). Both are exactly 0
-// from the cutoff on. inverse_square: 1 / cutoff^2.
+// Returns f_c = c^2 with c = (1 - s) q(s), s = (r / cutoff)^2, and df_c/dr = 2 c (dc/ds) (2 r / cutoff^2). Both are
+// exactly 0 from the cutoff on. inverse_square: 1 / cutoff^2.
 template <class D, class V>
 HWY_INLINE CutoffValues<V> CutoffWithSlope(D d, V r, hn::TFromD<D> inverse_square) {
   using Fit = CutoffFit<hn::TFromD<D>>;

@@ -234,7 +234,7 @@ HWY_NOINLINE void Jvp(const GroupLayout<T>& k, const double* strain, T* tangents
   }
 }
 
-// The neighbors that a product with `sampled` runs over.
+// Returns the neighbors that a product with `sampled` runs over.
 template <typename T>
 HWY_INLINE InterleavedView<T> Select(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
                                      InterleavedNeighbors<T>* state) {
@@ -273,7 +273,7 @@ HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, InterleavedNeighb
                              absl::Span<const uint8_t> sampled, const double* strain, T* tangents) {
   const GroupLayout<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
-  // Centers that are left out do not change.
+  // Centers that the selection leaves out do not change.
   if (kernel.neighbors.atom != state->all.atom) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
   state->vector4.Resize(4 * (num_atoms + 1));
   T* const vector4 = state->vector4.data();

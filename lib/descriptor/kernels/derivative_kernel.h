@@ -1,5 +1,6 @@
-// The kernels of the moment form of DescriptorDerivatives: plain, SSE4, AVX2 or AVX-512, chosen at run time. Vectors
-// are 32 bytes wide also with AVX-512: small structures fill them better, and half as wide ones issue twice as fast.
+// The SIMD kernels of DescriptorDerivatives, on interleaved neighbors: scalar, SSE4, AVX2 or AVX-512, chosen at run
+// time. Vectors are 32 bytes wide even with AVX-512: small structures fill them better, and vectors of half the width
+// issue twice as fast.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_DERIVATIVE_KERNEL_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_DERIVATIVE_KERNEL_H_
@@ -13,8 +14,8 @@
 
 namespace rutile {
 
-// As the methods of DescriptorDerivatives; lengths are not checked. A product runs on the instruction set that Features
-// ran on, or CHECK-fails.
+// These implement the methods of DescriptorDerivatives of the same names, without checks of lengths. A product must run
+// on the instruction set that Features ran on; otherwise it CHECK-fails.
 template <typename T>
 void LaneFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, InterleavedNeighbors<T>* state,
                   T* features);

@@ -1,5 +1,5 @@
-// From slots of neighbors to vectors of atoms and back: forces, directions, strain. Included once for each Highway
-// target.
+// Moves data between slots of neighbors and atoms: forces, directions, strain. Highway compiles this file once for each
+// instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_FORCE_SCATTER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_FORCE_SCATTER_INL_H_
@@ -20,10 +20,12 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums of each atom that do not wait for each other: the lanes of a slot often have the same neighbor.
+// The number of independent partial sums per atom. The lanes of a slot often have the same neighbor, and additions to
+// one sum would wait for each other.
 constexpr int kForceSums = 4;
 
-// force4[atom of each lane, lane % kForceSums] -= (x, y, z), one lane after the other. force4: [N + 1, kForceSums, 4].
+// Subtracts (x, y, z) from force4[atom of each lane, lane % kForceSums], one lane after the other. force4: [N + 1,
+// kForceSums, 4].
 template <class D, class V, typename T = hn::TFromD<D>>
 HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* force4) {
 #if HWY_TARGET == HWY_SCALAR
@@ -44,7 +46,7 @@ HWY_INLINE void SubtractAtAtoms(D d, V x, V y, V z, const int32_t* j, T* force4)
     pairs(hn::InterleaveLower(d, x, y), hn::InterleaveLower(d, z, zero), rows);
     pairs(hn::InterleaveUpper(d, x, y), hn::InterleaveUpper(d, z, zero), rows + 2 * lanes);
     const hn::FixedTag<T, 4> row_tag;
-    for (size_t lane = 0; lane < lanes; ++lane) {  // blocks of four lanes: see InterleaveLower
+    for (size_t lane = 0; lane < lanes; ++lane) {  // InterleaveLower works within blocks of four lanes
       T* const to = force4 + 4 * (kForceSums * int64_t{j[lane]} + lane % kForceSums);
       const auto row = hn::Load(row_tag, rows + lane % 4 * lanes + lane / 4 * 4);
       hn::Store(hn::Sub(hn::Load(row_tag, to), row), row_tag, to);
@@ -70,7 +72,7 @@ struct Vector3 {
   V x, y, z;
 };
 
-// (x, y, z) of the atom of each lane. vector4: [N + 1, 4].
+// Returns (x, y, z) of the atom of each lane. vector4: [N + 1, 4].
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE Vector3<hn::Vec<D>> GatherFromAtoms(D d, const T* vector4, const int32_t* j) {
   const hn::RebindToSigned<D> di;
@@ -85,13 +87,14 @@ HWY_INLINE Vector3<hn::Vec<D>> GatherFromAtoms(D d, const T* vector4, const int3
           hn::GatherIndex(d, vector4 + 2, index)};
 }
 
-// Sums over pairs of d (outer) r_ij, symmetric as the features do not change when the structure turns.
+// Sums over pairs of d (outer) r_ij. They are symmetric, as the features do not change under rotation.
 template <class V>
 struct StrainSums {
   V xx, xy, xz, yy, yz, zz;
 };
 
-// (x, y, z)[slot] += along u, for the first `count` slots; those from `there` on are set instead.
+// Adds `along` times u to (x, y, z)[slot] for the first `count` slots. Slots from `there` on are set instead of added
+// to.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddAlong(D d, const Slots<T>& slots, const T* along, size_t count, size_t there, T* x, T* y, T* z) {
   const size_t lanes = hn::Lanes(d);
@@ -105,7 +108,8 @@ HWY_INLINE void AddAlong(D d, const Slots<T>& slots, const T* along, size_t coun
   }
 }
 
-// Forces of one block from the derivatives by r_ij in x, y, z; what the centers gain.
+// Adds the forces of one block on neighbors, from the derivatives by r_ij in x, y, z, and adds these derivatives to
+// `center`.
 template <bool kStrain, class D, class V, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t count, const T* x, const T* y,
                             const T* z, T* force4, Vector3<V>* center, StrainSums<V>* strain) {
@@ -126,7 +130,7 @@ HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t
   *center = sum;
 }
 
-// How the slots of one block change: r, and the unit vector up to `angular` slots.
+// Computes how the slots of one block change: r, and the unit vector for the first `angular` slots.
 template <bool kStrain, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void SlotChanges(D d, const Slots<T>& slots, const int32_t* j, size_t count, size_t angular,
                               const T* vector4, const Vector3<hn::Vec<D>>& center, const T* strain, T* x, T* y, T* z,

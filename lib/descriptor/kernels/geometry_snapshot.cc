@@ -6,7 +6,7 @@
 namespace rutile {
 namespace {
 
-// Vectors are loaded from multiples of their size.
+// Arrays start at whole cache lines, as vectors are loaded from multiples of their size.
 constexpr std::align_val_t kLine{64};
 
 template <typename Value>
@@ -15,7 +15,7 @@ int64_t WholeLines(int64_t count) {
   return (count * static_cast<int64_t>(sizeof(Value)) + kBytes - 1) / kBytes * kBytes;
 }
 
-// Copies one array behind the other.
+// Copies arrays one behind the other.
 class Packer {
  public:
   explicit Packer(char* to) : to_(to) {}

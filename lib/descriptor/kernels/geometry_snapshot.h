@@ -1,4 +1,5 @@
-// Sorted neighbors and moments of a structure in one piece of memory, for as long as its atoms do not move.
+// Stores the sorted neighbors and moments of a structure in one piece of memory, for reuse as long as its atoms do not
+// move.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_GEOMETRY_SNAPSHOT_H_
@@ -12,11 +13,11 @@
 
 namespace rutile {
 
-// 20 bytes (36 in fp64) for each place of a neighbor, of which a tenth to a third is empty.
+// Takes 20 bytes (36 in fp64) per slot and lane, of which a tenth to a third is padding.
 template <typename T>
 class GeometrySnapshot : public DescriptorDerivatives<T>::Kept {
  public:
-  // A copy of state.all, after Features. num_moments: NumMoments of its tables.
+  // Copies state.all after Features. num_moments: NumMoments of the tables.
   GeometrySnapshot(const InterleavedNeighbors<T>& state, size_t num_species, int num_moments);
 
   int64_t bytes() const override { return static_cast<int64_t>(sizeof(*this)) + size_; }

@@ -1,4 +1,5 @@
-// What the three kernels share, and their parts that run over triplets. Included once for each Highway target.
+// Sizes and offsets that the three interleaved kernels share, and their parts that run over triplets. Highway compiles
+// this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_GROUP_LAYOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_GROUP_LAYOUT_INL_H_
@@ -26,7 +27,7 @@ namespace HWY_NAMESPACE {
 template <typename T>
 using LaneTag = hn::CappedTag<T, 32 / sizeof(T)>;
 
-// Pieces of one buffer, whole vectors each.
+// Hands out pieces of one buffer, each of whole vectors.
 template <typename T>
 class Arena {
  public:
@@ -47,7 +48,7 @@ class Arena {
   size_t lanes_;
 };
 
-// Sizes, and where things of one group are.
+// The sizes of a descriptor, and where the data of a group lies.
 template <typename T>
 struct GroupLayout {
   static constexpr LaneTag<T> d = {};
@@ -61,7 +62,7 @@ struct GroupLayout {
   const int radial = tables.rad_order + 1, angular = tables.ang_order + 1, harmonics = tables.num_harmonics;
   const bool triplets = tables.method == AngularMethod::kTriplets;
 
-  // Enough for what any of the three takes.
+  // Returns an arena that is large enough for each of the three kernels.
   Arena<T> MakeArena() const {
     return Arena<T>(&state->group, lanes, tables.num_features + 8 * (radial + angular) + 6 * harmonics + 8);
   }
@@ -73,18 +74,19 @@ struct GroupLayout {
     return {neighbors.x + at, neighbors.y + at, neighbors.z + at, neighbors.r + at};
   }
   const int32_t* Indices(int64_t g, int s) const { return neighbors.j + Block(g, s).begin * lanes; }
-  // Elements of a group, and before species s in it.
+  // The number of elements in a group, and those before species s in it.
   size_t Size(int64_t g) const {
     const auto& last = Block(g, num_species - 1);
     return (last.begin + last.slots - Block(g, 0).begin) * lanes;
   }
   size_t Before(int64_t g, int s) const { return (Block(g, s).begin - Block(g, 0).begin) * lanes; }
-  // Of the features with weight 1, or with typespins.
+  // Where the features with weight 1 (w = 0) or with typespins (w = 1) lie in a row.
   size_t RadialRow(int w) const { return w * (radial + angular) * lanes; }
   size_t AngularRow(int w) const { return RadialRow(w) + radial * lanes; }
   size_t MomentsOf(int64_t g, int w) const { return (g * num_weights + w) * harmonics * lanes; }
 
-  // f_c of a group's neighbors, with room for `value` and `slope`; what else `slots` point to is left to the caller.
+  // Computes f_c of a group's neighbors into `value` and its derivative into `slope`. The caller sets the other members
+  // of `slots`.
   void PrepareTriplets(int64_t g, T* value, T* slope, TripletSlots<T>* slots) const {
     for (int s = 0; s < num_species; ++s) {
       slots[s].at = SlotsOf(g, s);
@@ -99,7 +101,7 @@ struct GroupLayout {
 
 // --- Triplets ---
 
-// Adds the angular features of a group to `row`. sums: [angular].
+// Adds the angular features of a group to `row`. sums: [angular] vectors of scratch.
 template <typename T>
 HWY_NOINLINE void TripletFeatures(const GroupLayout<T>& k, int64_t g, T* sums, T* row) {
   k.state->slots.Resize(2 * k.Size(g));
@@ -117,8 +119,8 @@ HWY_NOINLINE void TripletFeatures(const GroupLayout<T>& k, int64_t g, T* sums, T
   }
 }
 
-// Derivatives by r_ij of the angular part of a group, from slopes q [F], to x, y, z [slots]. scratch: [2 angular]
-// vectors, and three [slots] for others.
+// Computes the derivatives by r_ij of the angular part of a group, from slopes q [F], into x, y, z [slots]. Scratch:
+// value and slope, [angular] vectors each, and slots_scratch, [3, slots].
 template <typename T>
 HWY_NOINLINE void TripletSlopes(const GroupLayout<T>& k, int64_t g, const T* q, T* value, T* slope, T* x, T* y, T* z,
                                 T* slots_scratch) {
@@ -145,8 +147,8 @@ HWY_NOINLINE void TripletSlopes(const GroupLayout<T>& k, int64_t g, const T* q, 
   for (int s = 0; s < k.num_species; ++s) FinishTripletSlopes(k.d, slots[s]);
 }
 
-// Adds the change of the angular features of a group to `row`. value, slope: [angular] vectors; x, y, z, r: [slots] how
-// neighbors change; slots_scratch: three more of them.
+// Adds the change of the angular features of a group to `row`. x, y, z, r: [slots] how neighbors change. Scratch: value
+// and slope, [angular] vectors each, and slots_scratch, [3, slots].
 template <typename T>
 HWY_NOINLINE void TripletChanges(const GroupLayout<T>& k, int64_t g, T* value, T* slope, const T* x, const T* y,
                                  const T* z, const T* r, T* slots_scratch, T* row) {

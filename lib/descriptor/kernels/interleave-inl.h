@@ -1,4 +1,4 @@
-// From a neighbor list to NeighborBlocks. Included once for each Highway target.
+// Sorts a neighbor list into NeighborBlocks. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_INTERLEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_INTERLEAVE_INL_H_
@@ -25,15 +25,15 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using WideTag = hn::ScalableTag<double>;  // of vectors r_ij, in fp64 also for float
+using WideTag = hn::ScalableTag<double>;  // for vectors r_ij, in fp64 even if T is float
 using WideVec = hn::Vec<WideTag>;
 
-// Neighbors of one species in one lane, within the smaller of the two cutoffs and beyond it.
+// The number of neighbors of one species in one lane, within the smaller of the two cutoffs and beyond it.
 struct NearAndFar {
   int32_t near, far;
 };
 
-// x, y, z, species of the atoms j[k] - first. row4: [N, 4].
+// Loads x, y, z and species of the atoms j[k] - first. row4: [N, 4].
 HWY_INLINE void GatherRows(const double* row4, const int32_t* j, int32_t first, WideVec* x, WideVec* y, WideVec* z,
                            WideVec* species) {
   const WideTag d;
@@ -71,7 +71,7 @@ HWY_INLINE void GatherRows(const double* row4, const int32_t* j, int32_t first, 
 #endif
 }
 
-// shift . cell of `count` pairs from p on.
+// Computes shift . cell of `count` pairs from p on.
 HWY_INLINE void LoadImages(const PairView& pairs, int64_t p, int count, const Matrix3& cell, WideVec* x, WideVec* y,
                            WideVec* z) {
   const WideTag d;
@@ -104,7 +104,8 @@ HWY_INLINE void LoadImages(const PairView& pairs, int64_t p, int count, const Ma
   *z = image(2);
 }
 
-// The chosen lanes of v, or of the integers j, to the front of `to`; what follows them is garbage up to a whole vector.
+// Stores the chosen lanes of v, or of the integers j, at the front of `to`; up to a whole vector behind them is
+// overwritten with unspecified values.
 template <typename T>
 HWY_INLINE void StoreChosen(WideVec v, hn::Mask<WideTag> mask, T* to) {
   const WideTag d;
@@ -136,7 +137,7 @@ HWY_INLINE void StoreChosenIndices(const int32_t* j, int32_t first, hn::Mask<Wid
 #endif
 }
 
-// Lists of neighbors, one of each kind for each species.
+// Lists of neighbors, one for each species, `capacity` apart.
 template <typename T>
 struct Lists {
   T *x, *y, *z;
@@ -145,7 +146,7 @@ struct Lists {
   Lists From(size_t at) const { return {x + at, y + at, z + at, j + at}; }
 };
 
-// The neighbors of atom i into the lists of a lane, near ones first. far: scratch for as many lists.
+// Sorts the neighbors of atom i into the lists of a lane, near ones first. far: scratch for one more lane's lists.
 template <typename T>
 HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, const double* row4,
                            int64_t i, size_t capacity, const Lists<T>& near, const Lists<T>& far, NearAndFar* found) {
@@ -193,7 +194,7 @@ HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeom
   }
   for (int s = 0; s < num_species; ++s) {
     const Lists<T> from = far.From(s * capacity), to = near.From(s * capacity + found[s].near);
-    // Whole vectors: cheaper than calls of memcpy for a few elements.
+    // Copies whole vectors, which is cheaper than calls of memcpy for a few elements.
     for (int k = 0; k < found[s].far; k += 4) {
       const hn::CappedTag<T, 4> four;
       const hn::CappedTag<int32_t, 4> four32;
@@ -209,7 +210,8 @@ HWY_NOINLINE void SortAtom(const ChebyshevTables<T>& tables, const StructureGeom
   }
 }
 
-// Slots of one species of a group from the lists of its lanes, padded. lists: that of the species in the first lane.
+// Fills the slots of one species of a group from the lists of its lanes, with padding. lists: the species' list in the
+// first lane.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_atoms, const Lists<T>& lists,
                              size_t lane_stride, const NearAndFar* found, int64_t begin, InterleavedBlock* block,
@@ -226,7 +228,7 @@ HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_
   const bool angular_is_near = tables.ang_square <= tables.rad_square;
   const int angular = angular_is_near ? near : all;
   *block = {begin, all, angular_is_near ? all : near, angular, angular};
-  const size_t size = (begin + all + kLanes) * kLanes;  // whole squares are stored
+  const size_t size = (begin + all + kLanes) * kLanes;  // TransposeIn stores whole squares
   to->x.Resize(size);
   to->y.Resize(size);
   to->z.Resize(size);
@@ -257,7 +259,7 @@ HWY_NOINLINE void PlaceBlock(D d, const ChebyshevTables<T>& tables, int64_t num_
   }
 }
 
-// Unit vectors in place, and distances.
+// Normalizes vectors in place and stores their lengths.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void Normalize(D d, size_t begin, size_t end, NeighborBlocks<T>* to) {
   for (size_t p = begin; p < end; p += hn::Lanes(d)) {
@@ -272,7 +274,7 @@ HWY_INLINE void Normalize(D d, size_t begin, size_t end, NeighborBlocks<T>* to) 
   }
 }
 
-// All neighbors of a structure. Atoms with the same species, then with similar numbers of neighbors, share a group.
+// Sorts all neighbors of a structure. Groups are formed of atoms ordered by species, then by number of neighbors.
 template <class D, typename T = hn::TFromD<D>>
 void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometry& geometry, SortScratch<T>* scratch,
                    NeighborBlocks<T>* to) {
@@ -292,7 +294,7 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
                         static_cast<uint64_t>(i);
   }
   std::sort(scratch->order.begin(), scratch->order.end());
-  constexpr size_t kSlack = 16;  // whole vectors are stored
+  constexpr size_t kSlack = 16;  // whole vectors are stored at the end of a list
   scratch->capacity = std::max<size_t>(scratch->capacity, (most + kSlack + 15) / 16 * 16);
   const size_t capacity = scratch->capacity, lane_stride = num_species * capacity;
   const size_t list_size = (lanes + 1) * lane_stride;

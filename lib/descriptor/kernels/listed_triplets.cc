@@ -22,11 +22,11 @@ namespace HWY_NAMESPACE {
 template <typename T>
 using ListedTag = hn::CappedTag<T, 32 / sizeof(T)>;
 
-// One center: where its things are.
+// The data of one center.
 template <typename T>
 struct ListedCenter {
   const ChebyshevTables<T>& tables;
-  const T *unit4, *weight4, *spin;  // of its first near neighbor; of its first triplet
+  const T *unit4, *weight4, *spin;  // from its first near neighbor on; spin: from its first triplet on
   const uint16_t *a, *b;
   int64_t count;
 
@@ -41,14 +41,14 @@ struct ListedCenter {
         count(center.end - center.begin) {}
 };
 
-// Where the angular columns of weight w start in a row of features.
+// The first angular column of weight w in a row of features.
 template <typename T>
 HWY_INLINE int AngularColumn(const ChebyshevTables<T>& tables, int w) {
   return (w + 1) * (tables.rad_order + 1) + w * (tables.ang_order + 1);
 }
 
-// body.Run<slots>(d, t, left): vectors of triplets from `begin` on, several at a time. Only the last may reach beyond
-// `end`; `left` of its elements count.
+// Calls body.Run<slots>(d, t, left) for vectors of triplets from `begin` on, several at a time. Only the last vector
+// may reach beyond `end`; `left` of its elements count.
 template <class D, class Body>
 HWY_INLINE void ForEachVector(D d, int64_t begin, int64_t end, const Body& body) {
   const int64_t lanes = hn::Lanes(d);
@@ -66,7 +66,7 @@ HWY_INLINE V Clamp(D d, V cosine) {
 
 // --- Features ---
 
-// sums[n] += T_n f_a f_b, sums[angular + n] += spins times that.
+// Adds T_n f_a f_b to sums[n], and spins times it to sums[angular + n].
 template <bool kWeighted, typename T>
 struct ListedValues {
   const ListedCenter<T>& center;
@@ -103,7 +103,7 @@ struct ListedValues {
   }
 };
 
-// f_c of the near neighbors, its slope, and what is made of both.
+// Computes f_c of the near neighbors, its derivative, and weight4.
 template <typename T>
 HWY_NOINLINE void FinishNear(const ChebyshevTables<T>& tables, ListedState<T>* state) {
   const ListedTag<T> d;
@@ -143,7 +143,8 @@ HWY_NOINLINE void AddListedFeatures(const ChebyshevTables<T>& tables, ListedStat
 
 constexpr int64_t kBuffered = 64;  // triplets whose slopes wait to be added to their neighbors
 
-// P = sum_n value[n] T_n of the cosine and P' = sum_n slope[n] T_n, where value = q + spins q_spun, to buffers.
+// Computes P = sum_n value[n] T_n of the cosine and P' = sum_n slope[n] T_n, where value = q + spins q_spun, into
+// buffers.
 template <bool kWeighted, typename T>
 struct ListedSlopes {
   const ListedCenter<T>& center;
@@ -191,7 +192,8 @@ struct ListedSlopes {
   }
 };
 
-// c[n] of dP/dx = sum_n c[n] T_n(x) where P = sum_n w[n] T_n(x): c_{n-1} = c_{n+1} + 2 n w_n, and c_0 is half.
+// Computes the coefficients c[n] of dP/dx = sum_n c[n] T_n(x), where P = sum_n w[n] T_n(x), by c_{n-1} = c_{n+1} + 2 n
+// w_n with c_0 halved.
 template <typename T>
 HWY_INLINE void PolynomialSlopes(int order, const T* w, T* c) {
   c[order] = 0;
@@ -199,7 +201,7 @@ HWY_INLINE void PolynomialSlopes(int order, const T* w, T* c) {
   c[0] *= T(0.5);
 }
 
-// From what triplets gave to the neighbors of one center to forces.
+// Turns the sums that triplets added to the neighbors of one center into forces.
 template <typename T>
 HWY_NOINLINE void AddListedForces(const ListedState<T>& state, const typename TripletPart<T>::Center& center,
                                   const T* sums4, T* force, double* strain_gradient) {
@@ -250,12 +252,12 @@ HWY_NOINLINE void AddListedVjp(const ChebyshevTables<T>& tables, const TripletPa
 
 // --- The Jacobian-vector product ---
 
-// value[n] += T_n d(f_a f_b), slope[n] += T_n f_a f_b dcosine; behind both the same with spins.
+// Adds T_n d(f_a f_b) to value[n] and T_n f_a f_b dcosine to slope[n]; behind both, adds the same with spins.
 template <bool kWeighted, typename T>
 struct ListedTangents {
   const ListedCenter<T>& center;
-  const T* tangents4;  // [near, 4] of unit4
-  T* sums;             // [2 or 4 angular] vectors
+  const T* tangents4;  // [near, 4] changes of unit4
+  T* sums;             // [2 or 4 angular] vectors: value, slope, and both with spins
 
   template <int kSlots, class D>
   HWY_INLINE void Run(D d, int64_t t, size_t left) const {
@@ -301,7 +303,7 @@ struct ListedTangents {
   }
 };
 
-// How unit4 of the neighbors of one center changes.
+// Computes the changes of unit4 of the neighbors of one center.
 template <typename T>
 HWY_NOINLINE void NearChanges(const ListedState<T>& state, const typename TripletPart<T>::Center& center,
                               const T* direction, const double* strain, T* tangents4) {

@@ -1,5 +1,5 @@
-// The angular part of the features and of both products over a list of triplets (TripletView), for
-// AngularMethod::kTriplets. A lane of a vector is a triplet; unit vectors are fetched by its two numbers.
+// Computes the angular part of the features and of both products over a list of triplets (TripletView), for
+// AngularMethod::kTriplets. Each SIMD lane is a triplet, and unit vectors are loaded by its two indices.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_LISTED_TRIPLETS_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_LISTED_TRIPLETS_H_
@@ -14,26 +14,26 @@
 
 namespace rutile {
 
-// Triplets of some centers. Those of a center start at a multiple of a whole vector and are padded with copies of the
-// last one, which kernels leave out.
+// Triplets of several centers. Those of each center start at a multiple of a whole vector and are padded with copies of
+// the last one, which kernels ignore.
 template <typename T>
 struct TripletPart {
   struct Center {
     int32_t atom;
-    int32_t num_near;    // neighbors within the angular cutoff,
-    int64_t near;        // from here on
-    int64_t begin, end;  // triplets
+    int32_t num_near;    // number of neighbors within the angular cutoff
+    int64_t near;        // the first of them
+    int64_t begin, end;  // range of triplets
   };
-  std::vector<Center> centers;   // those that have triplets
-  AlignedVector<uint16_t> a, b;  // counted from the center's first near neighbor
+  std::vector<Center> centers;   // centers that have triplets
+  AlignedVector<uint16_t> a, b;  // [triplets] neighbors, counted from the center's first near neighbor
   AlignedVector<T> spin;         // product of the typespins of a and b
 };
 
-// What ListedFeatures leaves for the products. Grows to the largest structure that it sees and keeps its memory.
+// The results of ListedFeatures that the products use. Memory grows to that of the largest structure and is reused.
 template <typename T>
 struct ListedState {
   int64_t num_atoms = 0;
-  // Near neighbors, r_ij = r u.
+  // Near neighbors, those within the angular cutoff: r_ij = r u.
   int64_t num_near = 0;
   AlignedVector<int32_t> j;
   AlignedVector<T> r, spin, slope;  // slope: df_c/dr
@@ -41,19 +41,20 @@ struct ListedState {
   AlignedVector<T> weight4;         // [near, 4] f_c u, f_c
   TripletPart<T> all;
 
-  // The part of `all` with at least one atom of each triplet in `sampled`, made when a product first asks for it.
+  // The triplets of `all` with at least one atom in `sampled`. They are selected when a product is first called for
+  // these atoms.
   TripletPart<T> some;
   std::vector<uint8_t> sampled;
 
-  std::vector<int32_t> number;  // of the pairs of one atom among its near neighbors, or -1
-  AlignedVector<T> sums;        // of one center: one vector for each term
+  std::vector<int32_t> number;  // index of each pair of one atom among its near neighbors, or -1
+  AlignedVector<T> sums;        // for one center: one vector per term
   AlignedVector<T> near4;       // [near neighbors of a center, 4] sums of slopes, or tangents of unit4
 };
 
-// Each adds the angular part to what the radial part has left: features and tangents of angular columns are 0 or not
-// yet written where there are no triplets, so the caller has set all rows; force and strain_gradient are added to.
-// Lengths are not checked, apart from those of the list: CHECK-fails when it is of another structure. A triplet that
-// reaches beyond the angular cutoff or below the minimum does not count; one that the list lacks does not either.
+// Each function adds the angular part after the radial part is done. Rows of features and tangents must have been set
+// by the caller, including angular columns, which stay as they are for atoms without triplets; force and
+// strain_gradient are added to. Lengths are not checked, except that a list of another structure CHECK-fails. Triplets
+// that reach beyond the angular cutoff or below the minimum do not count, nor do triplets that the list lacks.
 template <typename T>
 void ListedFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, ListedState<T>* state,
                     T* features);

@@ -20,7 +20,7 @@ std::unique_ptr<const DescriptorDerivatives<T>> MakeListed(const ChebyshevOption
   return MakeChebyshevDerivatives<T>(options, AngularMethod::kTriplets);
 }
 
-// Lists may reach farther, or nearer than the least distance, than what counts.
+// Lists may contain pairs beyond the cutoff, or below the minimum distance, which do not count.
 TEST(ListedTripletsTest, EqualReference) {
   for (DerivativeCase test : DerivativeCases()) {
     for (const double min_cutoff : {0.0, 1.5}) {
@@ -48,7 +48,7 @@ TEST(ListedTripletsTest, EqualReference) {
   }
 }
 
-// The list is what is summed over, in any order: not the pairs.
+// The sum runs over the list in its order, and not over the pairs.
 TEST(ListedTripletsTest, UsesTheList) {
   const DerivativeCase test = DerivativeCases().back();
   SampleGeometry sample(test.structure, test.species, test.options.cutoff());
@@ -56,7 +56,7 @@ TEST(ListedTripletsTest, UsesTheList) {
   const StructureGeometry all = sample.GetWithTriplets(test.options.ang_cutoff, 0);
   const auto listed = MakeListed<double>(test.options);
   const std::vector<double> slopes = RandomVector(n * f, 1), direction = RandomVector(3 * n, 2);
-  // Two halves of the triplets, odd and even ones and the latter backward, with an empty list for the radial part.
+  // The triplets are divided into odd ones and even ones, the latter backward; an empty list gives the radial part.
   Products<double> part[3];
   for (int half = 0; half < 3; ++half) {
     std::vector<int64_t> offset = {0};
@@ -91,7 +91,8 @@ TEST(ListedTripletsTest, UsesTheList) {
   EXPECT_NE(whole.features[angular], 0);
 }
 
-// Forces on sampled atoms, and tangents of atoms whose directions vanish elsewhere, are those of all atoms.
+// With sampled atoms, their forces are those computed for all atoms, and so are tangents whose direction vanishes on
+// the other atoms.
 TEST(ListedTripletsTest, SampledAtoms) {
   for (const DerivativeCase& test : DerivativeCases()) {
     SCOPED_TRACE(test.name);
@@ -120,7 +121,7 @@ TEST(ListedTripletsTest, SampledAtoms) {
   }
 }
 
-// A state serves one structure after another, with a list or without, and leaves no trace.
+// A state is reused for structures with a list or without, without traces of earlier ones.
 TEST(ListedTripletsTest, StateIsReused) {
   ChebyshevOptions options;
   options.species = {1, 2};

@@ -6,9 +6,9 @@
 namespace rutile {
 namespace {
 
-// Which neighbors stay: state->kept, and in state->kept_order the centers that have some, those with fewest first.
-// With moments, a sampled center keeps all neighbors, another one those that are sampled. With triplets, another one
-// that has sampled neighbors keeps the angular ones as well, behind those that are sampled.
+// Finds the neighbors to select, state->kept, and the centers that have any, state->kept_order, those with fewest
+// first. With moments, a sampled center keeps all neighbors, another one those that are sampled. With triplets, a
+// center that is not sampled but has sampled neighbors keeps its angular neighbors as well, behind the sampled ones.
 template <typename T>
 void FindKept(size_t num_species, bool triplets, InterleavedNeighbors<T>* state) {
   const InterleavedView<T>& all = state->all;
@@ -39,7 +39,8 @@ void FindKept(size_t num_species, bool triplets, InterleavedNeighbors<T>* state)
     for (size_t s = 0; s < num_species; ++s) {
       state->kept_offset.push_back(count);
       state->kept_first.push_back(0);
-      // Without a branch, as which ones stay is random: all if `any`, else those where `wanted` is not `flip`.
+      // Avoids a branch, because it would be unpredictable: keeps all neighbors if `any`, else those where `wanted` is
+      // not `flip`.
       const auto keep = [&](int begin, int end, uint8_t any, uint8_t flip) {
         for (int slot = begin; slot < end; ++slot) {
           const int32_t j = atom_at(s, slot);
@@ -81,7 +82,7 @@ InterleavedView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<co
   }
   wanted.resize(sampled.size() + 1);
   std::transform(sampled.begin(), sampled.end(), wanted.begin(), [](uint8_t x) { return x != 0; });
-  wanted.back() = 0;  // what is there where there is no neighbor
+  wanted.back() = 0;  // for padding, whose index is the number of atoms
   const size_t lanes = state->lanes, num_species = tables.spins.size();
   const bool triplets = tables.method == AngularMethod::kTriplets;
   FindKept(num_species, triplets, state);
@@ -114,7 +115,7 @@ InterleavedView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<co
         block.angular = std::max(block.angular, below(from.angular));
         block.first = std::max(block.first, state->kept_first[element * num_species + s]);
       }
-      // Triplets have put sampled atoms first, so that the radial ones may be anywhere.
+      // With triplets, sampled atoms come first, so that radial neighbors may be in any slot.
       if (triplets) block.radial = block.slots;
       slots += block.slots;
       const size_t first = block.begin * lanes, size = slots * lanes;

@@ -1,4 +1,4 @@
-// The part of a structure that products need when forces are wanted on some atoms only.
+// Selects the part of a structure that products need when forces are wanted on some atoms only.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_NEIGHBOR_SELECTION_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_NEIGHBOR_SELECTION_H_
@@ -11,10 +11,10 @@
 
 namespace rutile {
 
-// The neighbors of state->all among which either the center or the neighbor is sampled, in groups of their own: a
-// sampled center keeps all of its neighbors, another one those that are sampled (with triplets, also what they make
-// triplets with), and centers without any are left out.
-// sampled: [N], or empty for all. Made again only when the sampled atoms change; valid until then, and until Features.
+// Returns the neighbors of state->all for which the center or the neighbor is sampled, regrouped. A sampled center has
+// all of its neighbors, another center its sampled ones (with triplets, also the neighbors with which these form
+// triplets), and centers without any are left out. sampled: [N], or empty for all. The selection is made anew only when
+// the sampled atoms change; it is valid until then, and until Features.
 template <typename T>
 InterleavedView<T> SelectSampled(const ChebyshevTables<T>& tables, absl::Span<const uint8_t> sampled,
                                  InterleavedNeighbors<T>* state);

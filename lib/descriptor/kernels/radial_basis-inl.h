@@ -1,5 +1,5 @@
-// Radial sums, slopes and tangents: lanes are atoms, a few slots at a time so that their recurrences overlap. Included
-// once for each Highway target.
+// Computes radial sums, slopes and tangents; each SIMD lane is an atom, and a few slots are computed at a time so that
+// their recurrences overlap. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_RADIAL_BASIS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_RADIAL_BASIS_INL_H_
@@ -21,10 +21,10 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many recurrences as the latency of an FMA and the registers allow.
+// The number of concurrent recurrences, as many as the latency of an FMA and the registers allow.
 constexpr int kRadialSlots = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 
-// T_n of kSlots slots: current, previous, 2x.
+// The recurrences T_n of kSlots slots: current and previous polynomial, and 2x.
 template <int kSlots, class V>
 struct Recurrence {
   V current[kSlots], previous[kSlots], two_x[kSlots];
@@ -38,7 +38,7 @@ struct Recurrence {
   }
 };
 
-// sums[n, lane] += sum over slots of T_n(x) f_c.
+// Adds the sum over slots of T_n(x) f_c to sums[n, lane].
 template <int kSlots, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddRadialSlots(D d, const ChebyshevTables<T>& tables, const T* r, T* sums) {
   using V = hn::Vec<D>;
@@ -67,7 +67,8 @@ HWY_INLINE void StartRecurrence(D d, const ChebyshevTables<T>& tables, const V (
   }
 }
 
-// along[lane] = d/dr of f_c P for each slot, with P = sum_n value[n, lane] T_n(x) and dP/dr = sum_n slope[n, lane] T_n.
+// Computes along[lane] = d/dr of f_c P for each slot, with P = sum_n value[n, lane] T_n(x) and dP/dr = sum_n slope[n,
+// lane] T_n(x).
 template <int kSlots, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void RadialSlopeSlots(D d, const ChebyshevTables<T>& tables, const T* r, const T* value, const T* slope,
                                  T* along) {
@@ -94,7 +95,7 @@ HWY_INLINE void RadialSlopeSlots(D d, const ChebyshevTables<T>& tables, const T*
   }
 }
 
-// value[n, lane] += sum of T_n(x) df_c/dr rdot, slope[n, lane] += sum of T_n(x) f_c dx/dr rdot.
+// Adds the sum of T_n(x) df_c/dr rdot to value[n, lane], and the sum of T_n(x) f_c dx/dr rdot to slope[n, lane].
 template <int kSlots, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddRadialTangentSlots(D d, const ChebyshevTables<T>& tables, const T* r, const T* r_dot, T* value,
                                       T* slope) {
@@ -122,7 +123,7 @@ HWY_INLINE void AddRadialTangentSlots(D d, const ChebyshevTables<T>& tables, con
   }
 }
 
-// The three above over `count` slots.
+// Apply the three functions above to `count` slots.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddRadial(D d, const ChebyshevTables<T>& tables, const T* r, size_t count, T* sums) {
   const size_t lanes = hn::Lanes(d);

@@ -1,4 +1,5 @@
-// sum_j T_n(x_j) f_c(r_j): lanes are neighbors, accumulators stay in registers. Included once for each Highway target.
+// Computes sum_j T_n(x_j) f_c(r_j) for one atom; each SIMD lane is a neighbor, and accumulators stay in registers.
+// Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_RADIAL_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_RADIAL_SUMS_INL_H_
@@ -18,8 +19,9 @@ HWY_BEFORE_NAMESPACE();
 namespace rutile {
 namespace HWY_NAMESPACE {
 
-// f_c from s = (r / cutoff)^2, without r: f_c = cos^2(pi sqrt(s) / 2) = ((1 - s) q(s))^2, where q has no zero for s < 9
-// and a short Chebyshev fit. Exactly 0 for s >= 1. Errors of q: 1.6e-17 in double, 9e-10 in float.
+// Returns f_c from s = (r / cutoff)^2, without r: f_c = cos^2(pi sqrt(s) / 2) = ((1 - s) q(s))^2, where q has no zero
+// for s < 9 and a short Chebyshev fit. The result is exactly 0 for s >= 1. Errors of q: 1.6e-17 in double, 9e-10 in
+// float.
 template <class D, class V>
 HWY_INLINE V CosineCutoffOfSquare(D d, V s) {
   V q;
@@ -43,7 +45,7 @@ HWY_INLINE V CosineCutoffOfSquare(D d, V s) {
   return hn::Mul(cosine, cosine);
 }
 
-// The recurrence of each neighbor between two chunks of orders.
+// Stores the recurrence of each neighbor between two chunks of orders.
 template <typename T>
 struct RadialState {
   T *two_x, *current, *previous;
@@ -84,7 +86,7 @@ HWY_NOINLINE void RadialChunk(D d, const ChebyshevTables<T>& tables, const T* sq
   AddSums(d, sums, weight, to);
 }
 
-// Calls RadialChunk with `orders` as a constant.
+// Calls RadialChunk with `orders` as a template parameter.
 template <bool kFirst, int kOrders, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void LastRadialChunk(D d, int orders, const ChebyshevTables<T>& tables, const T* square, size_t count,
                                 const RadialState<T>& state, T weight, WeightedSums<T> to) {
@@ -97,8 +99,8 @@ HWY_INLINE void LastRadialChunk(D d, int orders, const ChebyshevTables<T>& table
   }
 }
 
-// to.plain[n] += sum_j T_n(x_j) f_c(r_j), to.spin[n] += weight times it. square: r^2 [count], padded to whole vectors
-// with tables.rad_padding. As many orders as there are registers at a time.
+// Adds sum_j T_n(x_j) f_c(r_j) to to.plain[n], and weight times it to to.spin[n], for as many orders at a time as there
+// are registers. square: r^2 [count], padded to whole vectors with tables.rad_padding.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddRadialSums(D d, const ChebyshevTables<T>& tables, const T* square, size_t count,
                               const RadialState<T>& state, T weight, WeightedSums<T> to) {

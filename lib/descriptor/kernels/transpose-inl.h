@@ -1,4 +1,5 @@
-// Square blocks turned: as many vectors as a vector has lanes. Included once for each Highway target.
+// Transposes square blocks: as many vectors as a vector has lanes. Highway compiles this file once for each instruction
+// set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_TRANSPOSE_INL_H_
@@ -22,7 +23,7 @@ constexpr int ConstantLanes(D d) {
   return static_cast<int>(hn::MaxLanes(d));
 }
 
-// Up to 256 bits: lane k of v[i] becomes lane i of v[k].
+// Transposes vectors of up to 256 bits: lane k of v[i] becomes lane i of v[k].
 template <class D, class V, int kLanes>
 HWY_INLINE void Transpose(D d, V (&v)[kLanes]) {
   static_assert(kLanes == ConstantLanes(D()), "a square");
@@ -64,7 +65,7 @@ HWY_INLINE void Transpose(D d, V (&v)[kLanes]) {
 #endif
 }
 
-// to[k, lane] = from[lane][at + k] for k = 0 .. lanes - 1.
+// Stores to[k, lane] = from[lane][at + k] for k = 0 .. lanes - 1.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void TransposeIn(D d, const T* const* from, size_t at, T* to) {
   constexpr int kLanes = ConstantLanes(D());
@@ -74,7 +75,7 @@ HWY_INLINE void TransposeIn(D d, const T* const* from, size_t at, T* to) {
   for (int k = 0; k < kLanes; ++k) hn::Store(v[k], d, to + k * kLanes);
 }
 
-// to[lane][at + k] = from[k, lane] for k = 0 .. lanes - 1, where to[lane] is not null.
+// Stores to[lane][at + k] = from[k, lane] for k = 0 .. lanes - 1, if to[lane] is not null.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void TransposeOut(D d, const T* from, size_t at, T* const* to) {
   constexpr int kLanes = ConstantLanes(D());

@@ -1,5 +1,5 @@
-// Vectors of listed triplets: what their two neighbors have, and what they give to them. Included once for each
-// Highway target.
+// Loads the data of the two neighbors of listed triplets into vectors, and adds results back to the neighbors. Highway
+// compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_GATHER_INL_H_
@@ -25,7 +25,8 @@ struct Columns {
   V x, y, z, f;
 };
 
-// Rows at[0], at[1] .. of rows4 [near, 4], as columns. Loads and shuffles, as gathers cost a load for each element.
+// Loads the rows at[0], at[1], ... of rows4 [near, 4] as columns. Loads and shuffles are faster than gathers, which
+// cost a load for each element.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE Columns<hn::Vec<D>> FetchRows(D d, const T* rows4, const uint16_t* at) {
   const auto row = [=](int lane) HWY_ATTR { return rows4 + 4 * size_t{at[lane]}; };
@@ -65,7 +66,7 @@ HWY_INLINE V DotOf(D /*d*/, const Columns<V>& a, const Columns<V>& b) {
   return hn::MulAdd(a.x, b.x, hn::MulAdd(a.y, b.y, hn::Mul(a.z, b.z)));
 }
 
-// Four elements of a row, in whatever registers there are.
+// Four elements of a row, in whatever registers the target has.
 template <typename T>
 struct Row;
 template <>
@@ -77,8 +78,8 @@ struct Row<double> {
   using Vec = double __attribute__((vector_size(32), may_alias));
 };
 
-// sums4[a] += (p, p, p, s) weight4[b] and the reverse, for `count` triplets one after the other. by_cosine, sum:
-// p and s. Triplets that follow each other mostly share a, so its sum stays in registers.
+// Adds (p, p, p, s) weight4[b] to sums4[a], and (p, p, p, s) weight4[a] to sums4[b], for `count` triplets one after the
+// other. by_cosine, sum: p and s. Consecutive triplets mostly share a, so that its sum stays in registers.
 template <typename T>
 HWY_INLINE void AddToNeighbors(const uint16_t* a, const uint16_t* b, const T* by_cosine, const T* sum, int64_t count,
                                const T* weight4, T* sums4) {

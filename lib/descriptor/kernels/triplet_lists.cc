@@ -9,11 +9,11 @@
 namespace rutile {
 namespace {
 
-constexpr int64_t kNumbers = 65536;  // pairs of an atom that a triplet can name
+constexpr int64_t kNumbers = 65536;  // the number of pairs of an atom that a triplet can index
 
 int64_t WholeBlocks(int64_t count) { return (count + kTripletBlock - 1) / kTripletBlock * kTripletBlock; }
 
-// Room for `triplets` of `centers`, whichever of them stay.
+// Reserves memory for the most that can be selected: `triplets` of `centers`.
 template <typename T>
 void Reserve(int64_t triplets, int64_t centers, TripletPart<T>* part) {
   const int64_t size = triplets + (centers + 1) * kTripletBlock;
@@ -23,7 +23,7 @@ void Reserve(int64_t triplets, int64_t centers, TripletPart<T>* part) {
   part->spin.Resize(size);
 }
 
-// Ends a center whose triplets are [center.begin, end); returns where the next one may start.
+// Ends a center whose triplets are [center.begin, end), and returns where the next one may start.
 template <typename T>
 int64_t Finish(typename TripletPart<T>::Center center, int64_t end, TripletPart<T>* part) {
   if (end == center.begin) return end;
@@ -36,7 +36,7 @@ int64_t Finish(typename TripletPart<T>::Center center, int64_t end, TripletPart<
   return next;
 }
 
-// Appends the neighbors of atom i that count in angles and numbers its pairs by them.
+// Appends the neighbors of atom i that count in angles, and maps its pairs to them.
 template <typename T>
 int64_t AppendNear(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, int64_t i, int64_t near,
                    ListedState<T>* state) {
@@ -112,7 +112,7 @@ void PlaceTriplets(const ChebyshevTables<T>& tables, const StructureGeometry& ge
     at = Finish(center, at, &part);
   }
   state->num_near = near;
-  // Whole vectors are read.
+  // Pads to whole blocks, because kernels read whole vectors.
   std::fill(state->r.data() + near, state->r.data() + WholeBlocks(near), tables.ang_padding);
 }
 
@@ -133,7 +133,7 @@ const TripletPart<T>& SelectTriplets(absl::Span<const uint8_t> sampled, ListedSt
     const uint8_t own = wanted[center.atom];
     const int64_t begin = center.begin;
     center.begin = at;
-    // Without a branch, as which ones stay is random.
+    // Avoids a branch, because it would be unpredictable which triplets are selected.
     for (int64_t t = begin; t < center.end; ++t) {
       const uint16_t a = all.a.data()[t], b = all.b.data()[t];
       some.a.data()[at] = a;

@@ -1,4 +1,4 @@
-// The lists that the kernels of listed_triplets.h run over, from those of a file or a cache.
+// Builds the lists that the kernels of listed_triplets.h run over, from those of a file or a cache.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LISTS_H_
 #define RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LISTS_H_
@@ -12,13 +12,15 @@
 
 namespace rutile {
 
-constexpr int64_t kTripletBlock = 8;  // a multiple of every vector's lanes
+constexpr int64_t kTripletBlock = 8;  // a multiple of the lanes of every vector
 
-// Near neighbors and triplets of a structure: of `state` all but slope, weight4 and the last of each unit4.
+// Finds near neighbors and triplets of a structure: sets all of `state` except slope, weight4 and the last element of
+// each unit4.
 template <typename T>
 void PlaceTriplets(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, ListedState<T>* state);
 
-// state->all, or the part of it that `sampled` (empty: all) needs; valid until other atoms are sampled.
+// Returns state->all, or the part of it that `sampled` (empty for all atoms) needs; valid until other atoms are
+// sampled.
 template <typename T>
 const TripletPart<T>& SelectTriplets(absl::Span<const uint8_t> sampled, ListedState<T>* state);
 

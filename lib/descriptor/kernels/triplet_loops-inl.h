@@ -1,5 +1,6 @@
-// The angular sum over pairs of neighbors j < k, its slopes and tangents: lanes are atoms, and the k-th neighbors of
-// all of them are combined with the l-th, so that no list of triplets is needed. Included once for each Highway target.
+// Computes the angular sum over pairs of neighbors j < k, its slopes and its tangents without a list of triplets. Each
+// SIMD lane is an atom, and the k-th neighbors of all lanes are combined with the l-th. Highway compiles this file once
+// for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_LOOPS_INL_H_
@@ -22,14 +23,14 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Slots of one species of one group, those that count in angles; [slots, lanes] each.
+// The angular slots of one species in one group; arrays are [slots, lanes].
 template <typename T>
 struct TripletSlots {
   Slots<T> at;
   const T *value, *slope;          // f_c and df_c/dr
-  SlotTangents<T> tangents;        // where there is a direction: of unit vectors, and in r that of f_c
-  T *sum_x, *sum_y, *sum_z, *sum;  // where there are slopes: what triplets give to each of their two neighbors
-  size_t count, first;             // pairs of slots of which neither is before `first` do not count
+  SlotTangents<T> tangents;        // set for tangents: changes of the unit vectors and, in r, of f_c
+  T *sum_x, *sum_y, *sum_z, *sum;  // set for slopes: what triplets add to each of their two neighbors
+  size_t count, first;             // pairs of slots count only if one of them is below `first`
 };
 
 template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
@@ -39,7 +40,7 @@ HWY_INLINE V CosineOf(D d, V x, V y, V z, const Slots<T>& slots, size_t p) {
   return hn::Min(hn::Max(dot, hn::Set(d, -1)), hn::Set(d, 1));
 }
 
-// T_n of cosines, from n = 0 on.
+// Starts the recurrences of T_n of cosines at n = 0.
 template <int kSlots, class D, class V>
 HWY_INLINE void StartAngles(D d, const V (&cosine)[kSlots], Recurrence<kSlots, V>* t) {
   for (int k = 0; k < kSlots; ++k) {
@@ -49,9 +50,10 @@ HWY_INLINE void StartAngles(D d, const V (&cosine)[kSlots], Recurrence<kSlots, V
   }
 }
 
-// What one slot j does with slots k .. k + kSlots - 1. Each takes both as (a, p) and (b, q) in elements.
+// The three bodies below combine one slot j with slots k .. k + kSlots - 1, which Run takes as (a, p) and (b, q), with
+// p and q in elements.
 //
-// sums[n] += T_n f_j f_k.
+// AddTripletValues adds T_n f_j f_k to sums[n].
 template <typename T>
 struct AddTripletValues {
   const ChebyshevTables<T>* tables;
@@ -79,8 +81,8 @@ struct AddTripletValues {
   }
 };
 
-// With P = sum_n value[n] T_n and P' = sum_n slope[n] T_n of the cosine: sum += P f, sum_x, y, z += P' f u, of the
-// other.
+// With P = sum_n value[n] T_n and P' = sum_n slope[n] T_n of the cosine, adds P f to `sum` and P' f u to (sum_x, sum_y,
+// sum_z) of each neighbor, where f and u are those of the other neighbor.
 template <typename T>
 struct AddTripletSlopes {
   const ChebyshevTables<T>* tables;
@@ -130,7 +132,7 @@ struct AddTripletSlopes {
   }
 };
 
-// value[n] += T_n d(f_j f_k), slope[n] += T_n f_j f_k dcosine.
+// Adds T_n d(f_j f_k) to value[n], and T_n f_j f_k dcosine to slope[n].
 template <typename T>
 struct AddTripletTangents {
   const ChebyshevTables<T>* tables;
@@ -173,7 +175,7 @@ struct AddTripletTangents {
   }
 };
 
-// All pairs of slots of two species, or of one with itself.
+// Calls the body for all pairs of slots of two species, or of one species with itself.
 template <class D, class Body, typename T = hn::TFromD<D>>
 HWY_NOINLINE void ForEachTriplet(D d, const Body& body, const TripletSlots<T>& a, const TripletSlots<T>& b, bool same) {
   const size_t lanes = hn::Lanes(d);
@@ -187,7 +189,7 @@ HWY_NOINLINE void ForEachTriplet(D d, const Body& body, const TripletSlots<T>& a
   }
 }
 
-// f_c and its slope of `count` slots.
+// Computes f_c and its derivative for `count` slots.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AngularCutoffs(D d, const ChebyshevTables<T>& tables, const T* r, size_t count, T* value, T* slope) {
   for (size_t p = 0; p < count * hn::Lanes(d); p += hn::Lanes(d)) {
@@ -197,7 +199,7 @@ HWY_NOINLINE void AngularCutoffs(D d, const ChebyshevTables<T>& tables, const T*
   }
 }
 
-// The derivative by r_ij from what AddTripletSlopes summed, in place: sum_x, sum_y, sum_z.
+// Turns the sums of AddTripletSlopes into derivatives by r_ij, in place: sum_x, sum_y, sum_z.
 template <class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void FinishTripletSlopes(D d, const TripletSlots<T>& a) {
   using V = hn::Vec<D>;

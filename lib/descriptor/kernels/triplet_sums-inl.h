@@ -1,5 +1,5 @@
-// sum_{j<k} T_n(cos theta_jk) f_c(r_j) f_c(r_k), the angular sum as aenet's users know it: lanes are k. Included once
-// for each Highway target.
+// Computes sum_{j<k} T_n(cos theta_jk) f_c(r_j) f_c(r_k), the angular sum in aenet's form, for one atom; each SIMD lane
+// is a k. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_TRIPLET_SUMS_INL_H_
@@ -20,14 +20,14 @@ HWY_BEFORE_NAMESPACE();
 namespace rutile {
 namespace HWY_NAMESPACE {
 
-// Unit vectors of the neighbors of one species, and f_c, padded to whole vectors with f_c = 0.
+// The unit vectors of the neighbors of one species, and f_c, padded to whole vectors with f_c = 0.
 template <typename T>
 struct UnitVectors {
   const T *x, *y, *z, *cutoff;
   size_t count;
 };
 
-// Turns `from` into unit vectors in place; f_c goes to `cutoff`.
+// Normalizes `from` in place and stores f_c to `cutoff`.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE UnitVectors<T> MakeUnitVectors(D d, const ChebyshevTables<T>& tables, const AngularNeighbors<T>& from,
                                           T* cutoff) {
@@ -41,7 +41,7 @@ HWY_INLINE UnitVectors<T> MakeUnitVectors(D d, const ChebyshevTables<T>& tables,
   return {from.x, from.y, from.z, cutoff, from.count};
 }
 
-// Orders `skip` .. skip + kOrders - 1 of all j in a, k in b; k > j when both are the same neighbors.
+// Adds orders `skip` .. skip + kOrders - 1 over all j in a and k in b, with k > j if both are the same neighbors.
 template <int kOrders, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void AddTriplets(D d, int skip, const UnitVectors<T>& a, const UnitVectors<T>& b, T weight,
                               WeightedSums<T> to) {
@@ -91,8 +91,8 @@ HWY_INLINE void DispatchTriplets(D d, int orders, int skip, const UnitVectors<T>
   }
 }
 
-// to.plain[n] += sum over pairs of T_n(cos theta) f_c f_c, to.spin[n] += weight times it, for n = 0 .. ang_order.
-// Eight orders at a time; the recurrence starts again for the next.
+// Adds the sum over pairs of T_n(cos theta) f_c f_c to to.plain[n], and weight times it to to.spin[n], for n = 0 ..
+// ang_order. Eight orders are computed at a time; the recurrence starts again for the next eight.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AddTripletSums(D d, const ChebyshevTables<T>& tables, const UnitVectors<T>& a, const UnitVectors<T>& b,
                                T weight, WeightedSums<T> to) {

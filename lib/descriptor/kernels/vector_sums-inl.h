@@ -1,4 +1,4 @@
-// Horizontal sums of many vectors at once. Included once for each Highway target.
+// Computes horizontal sums of many vectors at once. Highway compiles this file once for each instruction set.
 
 #if defined(RUTILE_LIB_DESCRIPTOR_KERNELS_VECTOR_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUTILE_LIB_DESCRIPTOR_KERNELS_VECTOR_SUMS_INL_H_
@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors that may be live in registers beside a loop's own: the rest of 32 with AVX-512, of 16 below it.
+// The number of vectors that may be live in registers beside a loop's own: the rest of 32 with AVX-512, of 16 below it.
 constexpr int kAccumulators = HWY_TARGET == HWY_AVX3 ? 26 : 12;
 
 template <class D>
@@ -25,7 +25,7 @@ constexpr size_t LaneCount(D /*d*/) {
   return HWY_LANES(hn::TFromD<D>);
 }
 
-// v[i], or zero beyond the end.
+// Returns v[kIndex], or zero beyond the end.
 template <int kIndex, int kCount, class D, class V>
 HWY_INLINE V At(D d, const V (&v)[kCount]) {
   if constexpr (kIndex < kCount) {
@@ -44,7 +44,7 @@ HWY_INLINE V SumsOf(D /*d*/, const V (&v)[kCount]) {
 
 #else
 
-// In each 128-bit block, the sums over that block of as many vectors as a block has lanes, from v[kBegin].
+// Returns, for each 128-bit block, the sums over that block of as many vectors as a block has lanes, from v[kBegin] on.
 template <int kBegin, int kCount, class D, class V>
 HWY_INLINE V BlockSums(D d, const V (&v)[kCount]) {
   const auto add_pairs = [d](V a, V b)
@@ -58,7 +58,7 @@ HWY_INLINE V BlockSums(D d, const V (&v)[kCount]) {
   }
 }
 
-// Lane i is the sum over all lanes of v[kBegin + i].
+// Returns a vector whose lane i is the sum over all lanes of v[kBegin + i].
 template <int kBegin, int kCount, class D, class V>
 HWY_INLINE V SumsOf(D d, const V (&v)[kCount]) {
   constexpr int kPerBlock = 16 / sizeof(hn::TFromD<D>);
@@ -83,14 +83,15 @@ HWY_INLINE V SumsOf(D d, const V (&v)[kCount]) {
 
 #endif  // HWY_SCALAR
 
-// Sums that features are made of, with weight 1 and with the typespins. Room for a whole vector behind the last.
+// The sums that features are made of, with weight 1 and with typespins. There is room for a whole vector behind the
+// last.
 template <typename T>
 struct WeightedSums {
   T* plain;
   T* spin;  // null for one species
 };
 
-// to.plain[i] += sum of v[i], to.spin[i] += weight times it; adds zeros up to the next whole vector.
+// Adds the sum of v[i] to to.plain[i], and weight times it to to.spin[i]; adds zeros up to the next whole vector.
 template <int kBegin = 0, int kCount, class D, class V>
 HWY_INLINE void AddSums(D d, const V (&v)[kCount], hn::TFromD<D> weight, WeightedSums<hn::TFromD<D>> to) {
   const V sums = SumsOf<kBegin>(d, v);

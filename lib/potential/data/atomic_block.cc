@@ -19,7 +19,7 @@ absl::Span<const T> Column(const NamedTensors& tensors, absl::string_view name) 
   return tensor == nullptr ? absl::Span<const T>() : tensor->values<T>();
 }
 
-// What all kinds have. The block's columns point into `file`.
+// Fills the columns that all kinds have. They point into `file`.
 void FillStructures(const StructureFile& file, AtomicBlock* block) {
   block->path = file.file.path;
   const auto command = file.file.metadata.find("command");

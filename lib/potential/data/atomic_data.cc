@@ -21,9 +21,7 @@ namespace {
 
 using Block = std::shared_ptr<const AtomicBlock>;
 
-// Neighbors are needed up to here, Angstrom.
-
-// Where a structure lies.
+// The place of one structure in its block.
 struct Entry {
   const AtomicBlock* block;
   int64_t index;       // in the block
@@ -70,8 +68,8 @@ bool SameBits(absl::Span<const T> a, absl::Span<const T> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// Calls use(data, bytes) for each of the mapped arrays that a batch with geometry reads: all of a block's, or those of
-// one structure.
+// ForEachArray calls use(data, bytes) for each of the mapped arrays that a batch with geometry reads: those of a whole
+// block, or those of one structure.
 template <typename T, typename Use>
 void UseBytes(absl::Span<const T> values, const Use& use) {
   use(values.data(), static_cast<int64_t>(values.size() * sizeof(T)));
@@ -102,7 +100,8 @@ void ForEachArray(const Entry& entry, const Use& use) {
   UseBytes(absl::MakeConstSpan(entry.triplets.b + begin, size), use);
 }
 
-// In what two structures differ; "" when they are one. Bits are compared: both files hold what was given.
+// Names what differs between two structures, or returns "". Values are compared bit by bit, because both files hold the
+// values that were given.
 absl::string_view Difference(const Entry& a, const Entry& b, bool labels) {
   const AtomicBlock &x = *a.block, &y = *b.block;
   if (a.atoms != b.atoms) return "number of atoms";
@@ -125,7 +124,8 @@ absl::string_view Difference(const Entry& a, const Entry& b, bool labels) {
   return "";
 }
 
-// Gives the structures of `features` the neighbors of `neighbors`. labels: energies and forces must be the same, too.
+// Gives the structures of `features` the neighbors of `neighbors`. With `labels`, energies, forces and stresses must be
+// equal too.
 absl::Status Join(const std::vector<Entry>& neighbors, bool labels, std::vector<Entry>* features) {
   constexpr absl::string_view kRemedy = "; make both from the same structures with the same flags";
   if (neighbors.size() != features->size()) {
@@ -204,20 +204,20 @@ struct AtomicData::Impl {
   std::map<uint8_t, double> atomic_energies;
   std::vector<std::string> commands;
   std::string config_key;
-  bool from_structures = false;  // rather than from files of tensors
+  bool from_structures = false;  // and not from files of tensors
   bool has_features = false, has_pairs = false, has_triplets = false;
   PreloadOptions preload;
-  bool exceeds_memory = false;  // the neighbors' files do not fit into it
+  bool exceeds_memory = false;  // the neighbor files take more than half of the memory
   int64_t num_filtered = 0;
-  std::vector<Block> blocks;  // of features, or else what there is; entries refer to these
+  std::vector<Block> blocks;  // of features if there are any, else of the inputs; entries point to these
   std::vector<Block> neighbors;
   std::vector<Entry> entries;
-  std::shared_ptr<const PairCache> cache;  // what CacheNeighbors keeps in memory
-  std::shared_ptr<PairFinder> finder;      // of FindPairs
+  std::shared_ptr<const PairCache> cache;  // set by CacheNeighbors for pairs in memory
+  std::shared_ptr<PairFinder> finder;      // for FindPairs
 
   const Entry& at(int64_t s) const { return entries[s]; }
 
-  // After the files were read from end to end: batches take structures in any order.
+  // Files were read from end to end until now; batches take structures in any order.
   void AdviseFiles() {
     int64_t bytes = 0;
     for (const Block& block : neighbors) {
@@ -228,7 +228,7 @@ struct AtomicData::Impl {
     for (const Block& block : neighbors) ForEachArray(*block, AdviseRandomAccess);
   }
 
-  // The geometry alone: a cache of neighbors is good for any energies and forces.
+  // Loads the geometry alone, so that a cache of neighbors serves any energies and forces.
   void Load(int64_t s, Structure* structure) const {
     const Entry& entry = entries[s];
     const AtomicBlock& block = *entry.block;
@@ -427,7 +427,7 @@ absl::Status AtomicData::FindPairs(int64_t s, std::vector<int64_t>* offset, std:
                                    std::vector<int16_t>* shift) const {
   const LoadStructure load = [&](int64_t s, Structure* structure) { impl_->Load(s, structure); };
   return impl_->finder->Find(s, load, [&](const Structure&, NeighborList* list) {
-    // Exchanged, not copied: both sides keep memory that has grown.
+    // The arrays are swapped, not copied, so that both sides reuse memory that has grown.
     std::swap(*offset, list->offset);
     std::swap(*j, list->j);
     std::swap(*shift, list->shift);

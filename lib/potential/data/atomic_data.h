@@ -1,5 +1,14 @@
-// Structures to train on, from whatever was given, seen as one set: raw structures, features, neighbors, or features
-// and neighbors of the same structures together.
+// Reads structures to train on from raw structures, features, neighbors, or features and neighbors of the same
+// structures, and presents them as one data set.
+//
+// Example:
+//
+//   ASSIGN_OR_RETURN(AtomicData data, AtomicData::Read({"train.safetensors"}, AtomicDataOptions()));
+//   RETURN_IF_ERROR(data.CacheNeighbors(/*triplets=*/false, /*cache_dir=*/"", /*max_bytes=*/1 << 30, num_threads));
+//   for (int64_t s = 0; s < data.num_structures(); ++s) {
+//     if (!data.has_energy(s)) continue;
+//     Add(data.energy(s) / data.num_atoms(s), data.pairs(s), data.force(s));
+//   }
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_ATOMIC_DATA_H_
 #define RUTILE_LIB_POTENTIAL_DATA_ATOMIC_DATA_H_
@@ -23,22 +32,23 @@
 
 namespace rutile {
 
-// Structures are numbered from 0 over all inputs in the order given, those left out not counted. Files stay mapped:
-// what is in them is not copied.
+// A data set of structures from one or more inputs. Structures are numbered from 0 over all inputs in the order given;
+// structures that the filters leave out have no number. Files stay mapped: their contents are not copied.
 class AtomicData {
  public:
-  // INVALID_ARGUMENT: no input; kinds that cannot be used together; files whose descriptors, feature types, config keys
-  // or atomic energies differ (naming both); features and neighbors of different structures; neighbors to a smaller
-  // cutoff than the descriptor's; no descriptor; an element that it does not have; nothing left after the filters.
+  // Reads the inputs. INVALID_ARGUMENT: no input; kinds that cannot be used together; files whose descriptors, feature
+  // types, config keys or atomic energies differ (naming both); features and neighbors of different structures;
+  // neighbors to a smaller cutoff than the descriptor's; no descriptor; an element that the descriptor lacks; no
+  // structure left after the filters.
   static absl::StatusOr<AtomicData> Read(absl::Span<const std::string> inputs, const AtomicDataOptions& options);
 
   const ChebyshevOptions& descriptor() const;
-  const std::map<uint8_t, double>& atomic_energies() const;  // eV, of the files; may be empty
-  // The commands that made the inputs, as they can be pasted; none for raw structures.
+  const std::map<uint8_t, double>& atomic_energies() const;  // eV, recorded in the files; may be empty
+  // Returns the commands that made the inputs, ready to be pasted into a shell; none for raw structures.
   const std::vector<std::string>& commands() const;
-  bool from_structures() const;           // rather than from files that were made from structures
-  const std::string& config_key() const;  // of what config types are the values
-  int64_t num_filtered() const;           // left out by max_energy or max_forces
+  bool from_structures() const;           // true for raw structures, false for files made from them
+  const std::string& config_key() const;  // the key whose values config_type() returns
+  int64_t num_filtered() const;           // structures left out by max_energy or max_forces
 
   int64_t num_structures() const;
   int64_t num_atoms(int64_t s) const;
@@ -47,12 +57,12 @@ class AtomicData {
   double energy(int64_t s) const;  // eV, total; NaN without one
   const std::string& name(int64_t s) const;
   const std::string& config_type(int64_t s) const;
-  double weight(int64_t s) const;  // >= 0; 1 where none is given
+  double weight(int64_t s) const;  // >= 0; 1 by default
 
-  // ---- features, when a file of them is among the inputs
+  // ---- features, if one of the inputs is a file of features
   bool has_features() const;
   DType feature_dtype() const;  // F32 or F64
-  // [N, F], not scaled. CHECK-fails when T is not the type of feature_dtype().
+  // Returns features [N, F], not scaled. CHECK-fails when T is not the type of feature_dtype().
   template <typename T>
   absl::Span<const T> features(int64_t s) const;
 
@@ -61,29 +71,31 @@ class AtomicData {
   Matrix3 cell(int64_t s) const;                       // Angstrom
   std::array<bool, 3> pbc(int64_t s) const;
   absl::Span<const double> force(int64_t s) const;   // [3N] eV/Angstrom, or empty
-  bool has_stress(int64_t s) const;                  // one that means anything: the cell is periodic in all directions
-  bool records_stress(int64_t s) const;              // of whatever cell
+  bool has_stress(int64_t s) const;                  // only of cells that are periodic in all directions
+  bool records_stress(int64_t s) const;              // of any cell
   absl::Span<const double> stress(int64_t s) const;  // [9] eV/Angstrom^3, or empty
 
-  // ---- neighbors, when they are cached: in a file, or by CacheNeighbors
+  // ---- neighbors, if they are cached: in a file, or by CacheNeighbors
   bool has_pairs() const;
   PairView pairs(int64_t s) const;  // to at least the descriptor's cutoff
-  // The neighbors' files take more than half of the memory that there is: reading them goes on all the time.
+  // True if the neighbor files take more than half of the memory of the machine, so that they are read from disk again
+  // in every epoch.
   bool exceeds_memory() const;
-  // Then, begins to read what these structures need; else nothing.
+  // If exceeds_memory(), starts reading what these structures need. Otherwise does nothing.
   void Prefetch(absl::Span<const int64_t> structures) const;
-  bool has_triplets() const;  // of the descriptor's angular cutoff
+  bool has_triplets() const;  // within the descriptor's angular cutoff
   TripletView triplets(int64_t s) const;
-  // Finds the pairs of all structures and keeps them, 10 bytes each, or maps them from `cache_dir` (not ""), where they
-  // are written when they are not there yet (named by the hash of structures and cutoff). RESOURCE_EXHAUSTED: they
-  // would need more than `max_bytes`. The neighbors' errors name the structure.
+  // Finds the pairs of all structures and caches them, 10 bytes each: in memory or, unless `cache_dir` is "", in a
+  // mapped file in that directory, which is written if it does not exist yet (it is named by the hash of structures and
+  // cutoff). RESOURCE_EXHAUSTED: the pairs in memory would need more than `max_bytes`. Errors of the neighbor search
+  // name the structure.
   absl::Status CacheNeighbors(bool triplets, absl::string_view cache_dir, int64_t max_bytes, int num_threads);
-  // The pairs of one structure, found now. For data without pairs; thread-safe.
+  // Finds the pairs of one structure, for data without cached pairs. Thread-safe.
   absl::Status FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,
                          std::vector<int16_t>* shift) const;
 
-  // [structures]: whose value of `key` fits the glob. INVALID_ARGUMENT when the data was made with another
-  // --config_key, or when nothing fits.
+  // Returns [structures] true where the value of `key` matches the glob `pattern`. INVALID_ARGUMENT when the data was
+  // made with another --config_key, or when nothing matches.
   absl::StatusOr<std::vector<bool>> Matches(absl::string_view key, absl::string_view pattern) const;
 
  private:

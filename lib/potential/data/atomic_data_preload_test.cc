@@ -1,4 +1,4 @@
-// AtomicData whose files are brought into memory first: the same data, and one clear error where there is no room.
+// Tests AtomicData with preloaded files: the data is the same, and there is one clear error if memory is too small.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class AtomicDataPreloadTest : public ::testing::TestWithParam<Preload> {
     options_.preload.shm_root = directory_;
   }
 
-  // Neighbors as a file, kept in the directory.
+  // Writes neighbors to a file in the test's directory and returns its path.
   std::string NeighborsFile() {
     AtomicData data = AtomicData::Read({raw_}, options_).value();
     EXPECT_TRUE(data.CacheNeighbors(false, directory_ + "/cache", 1, 1).ok());
@@ -81,7 +81,7 @@ TEST_P(AtomicDataPreloadTest, SameDataFromFilesAndFromACacheOfThem) {
   EXPECT_EQ(FileExists(PreloadDirectory(options_.preload)), GetParam() == Preload::kShm);
 }
 
-// Asked before a byte is read: this file of 8 TB is a hole behind a header.
+// Room is checked before any byte is read: this file of 8 TB is a hole behind a header.
 TEST_P(AtomicDataPreloadTest, RefusesWhatDoesNotFit) {
   const std::string file = NeighborsFile();
   std::error_code error;

@@ -49,7 +49,7 @@ std::string WriteText(const std::string& name, const std::string& text) {
   return Temp(name);
 }
 
-// A crystal with everything, a molecule without a stress, an atom without anything.
+// A crystal with all labels, a molecule without a stress, and an atom without labels.
 constexpr char kFrames[] =
     "2\n"
     "Lattice=\"3 0 0 0 3 0 0 0 3\" pbc=\"T T T\" Properties=species:S:1:pos:R:3:forces:R:3 energy=-10 "
@@ -78,7 +78,7 @@ std::vector<Structure> Structures(const std::string& path) {
 
 using Edit = std::function<void(std::vector<Structure>*)>;
 
-// Features that count up; what `edit` makes of the structures.
+// Writes features that count up, of the structures after `edit` changed them, and returns the path.
 std::string FeaturesFile(
     const std::string& name, const ChebyshevOptions& descriptor = Descriptor(), DType precision = DType::kF32,
     const Edit& edit = [](auto*) {}, bool weights = false, const std::string& config_key = "config_type",
@@ -140,11 +140,11 @@ std::string ErrorOf(const std::vector<std::string>& inputs, const AtomicDataOpti
   return std::string(data.status().message());
 }
 
-// All that the frames above say, whatever they were read from.
+// Checks everything that kFrames contains, whatever file it was read from.
 void ExpectFrames(const AtomicData& data) {
   ASSERT_EQ(data.num_structures(), 3);
   EXPECT_EQ(data.num_atoms(0), 2);
-  EXPECT_THAT(data.species(0), ElementsAre(1, 0));  // of Ti, O
+  EXPECT_THAT(data.species(0), ElementsAre(1, 0));  // indices into Ti, O
   EXPECT_TRUE(data.has_energy(1));
   EXPECT_EQ(data.energy(1), -3);
   EXPECT_FALSE(data.has_energy(2));
@@ -232,7 +232,7 @@ TEST(AtomicDataTest, Features) {
 }
 
 TEST(AtomicDataTest, NeighborsWithTheirOwnOrderOfSpecies) {
-  // The file counts O first, as it comes first; the descriptor has Ti first.
+  // In the file O comes first and has index 0; in the descriptor Ti has index 0.
   const std::string path = NeighborsFile("n", Cutoff(4));
   const auto data = AtomicData::Read({path}, WithDescriptor());
   ASSERT_TRUE(data.ok()) << data.status();
@@ -262,7 +262,7 @@ TEST(AtomicDataTest, NeighborsThatRecordTheirDescriptor) {
   AtomicDataOptions other = WithDescriptor();
   other.descriptor->rad_order = 1;
   EXPECT_THAT(ErrorOf({path}, other), AllOf(HasSubstr("n_desc"), HasSubstr("leave")));
-  std::swap(other.descriptor, other.default_descriptor);  // counts only where none is recorded
+  std::swap(other.descriptor, other.default_descriptor);  // used only if no file recorded one
   EXPECT_EQ(AtomicData::Read({path}, other)->descriptor(), Descriptor());
   EXPECT_EQ(AtomicData::Read({RawFile()}, other)->descriptor().rad_order, 1);
 }
@@ -341,7 +341,7 @@ TEST(AtomicDataTest, Filters) {
   options.max_forces = 6;
   auto data = AtomicData::Read({RawFile()}, options);
   ASSERT_TRUE(data.ok());
-  EXPECT_EQ(data->num_structures(), 2);  // not the molecule; what has no forces stays
+  EXPECT_EQ(data->num_structures(), 2);  // the molecule is left out; structures without forces stay
   EXPECT_EQ(data->num_filtered(), 1);
   EXPECT_EQ(data->num_atoms(1), 1);
   options.max_forces = std::numeric_limits<double>::infinity();
@@ -353,7 +353,7 @@ TEST(AtomicDataTest, Filters) {
   data = AtomicData::Read({RawFile()}, options);
   ASSERT_TRUE(data.ok());
   EXPECT_EQ(data->num_structures(), 3);
-  // Of files, those recorded; pairs stay with their structures.
+  // For files, the recorded atomic energies are used; pairs stay with their structures.
   options = {};
   options.max_energy = -2.5;
   data = AtomicData::Read(
@@ -448,7 +448,7 @@ TEST(AtomicDataTest, CachesNeighborsInFiles) {
     ExpectPairs(*data);
     EXPECT_THAT(FilesIn(directory), SizeIs(1));
   }
-  // Triplets, other structures: each their own file.
+  // Triplets, or other structures, get a file of their own.
   auto data = AtomicData::Read({FeaturesFile("f_cache")}, WithDescriptor());
   ASSERT_TRUE(data->CacheNeighbors(true, directory, 1, 2).ok());
   ExpectPairs(*data);
@@ -478,7 +478,7 @@ TEST(AtomicDataTest, RefusesADamagedCache) {
   EXPECT_THAT(data->CacheNeighbors(false, directory, 1, 1).message(), AllOf(HasSubstr(cached), HasSubstr("remove")));
 }
 
-// A stream is looked at, then read as what it is.
+// The first bytes of a stream tell its kind; it is then read as that kind.
 TEST(AtomicDataTest, Streams) {
   for (const std::string& path : {RawFile(), FeaturesFile("f_stream"), NeighborsFile("n_stream", Cutoff(3.5))}) {
     const std::string pipe = Temp("pipe");

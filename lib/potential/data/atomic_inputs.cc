@@ -22,7 +22,7 @@ namespace {
 
 using Block = std::shared_ptr<const AtomicBlock>;
 
-// ---- what must agree
+// ---- checks that inputs agree
 
 std::string EnergiesText(const std::map<uint8_t, double>& energies) {
   if (energies.empty()) return "not given";
@@ -35,7 +35,7 @@ std::string DescriptorText(const std::optional<ChebyshevOptions>& descriptor) {
   return descriptor.has_value() ? descriptor->ToJson() : "not recorded";
 }
 
-// Files of one kind were made to be used together only if they agree in everything that was told once.
+// Checks that files of one kind agree in everything that one command fixes for all of its structures.
 absl::Status CheckSame(const AtomicBlock& first, const AtomicBlock& other) {
   auto differ = [&](absl::string_view what, absl::string_view a, absl::string_view b) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -87,10 +87,10 @@ absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& bloc
 
 // ---- inputs
 
-// A file of tensors, decoded, or structures still to be read.
+// One opened input: a decoded tensor file, or structures still to be read.
 struct Input {
-  Block block;                      // of tensors
-  std::optional<LineReader> lines;  // of structures
+  Block block;                      // set for a tensor file
+  std::optional<LineReader> lines;  // set for structures
 };
 
 absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& preload) {
@@ -102,7 +102,7 @@ absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& p
     return input;
   }
   ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
-  // A stream was taken into memory to be looked at; the ninth byte of a tensor file begins its header.
+  // A stream is in memory already, so its bytes can be inspected; the ninth byte of a tensor file begins its header.
   if (!regular && (contents.data().size() < 9 || contents.data()[8] != '{')) {
     input.lines = LineReader::FromBytes(path, std::string(contents.data()));
     return input;
@@ -113,7 +113,7 @@ absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& p
   return input;
 }
 
-// Structures are not preloaded: what is read of them is in memory already.
+// Checks that preloaded files fit into memory. Structures do not count: their columns are in memory in any case.
 absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions& preload) {
   if (preload.preload == Preload::kNone) return absl::OkStatus();
   std::vector<std::string> files;
@@ -121,7 +121,7 @@ absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions
   return CheckPreloadRoom(files, preload);
 }
 
-// Each file by one thread. What they warn of comes in the order of files.
+// Reads each file in one thread. Warnings come in the order of the files.
 absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files, const ChebyshevOptions& descriptor,
                                                   const AtomicDataOptions& options) {
   StructureBlockOptions block_options;
@@ -173,7 +173,7 @@ absl::Status CheckCutoffs(const AtomicBlock& block, const ChebyshevOptions& desc
                                                  "; run cache-neighbors with --cutoff=", needed));
 }
 
-// The block with `species` counting the descriptor's; itself when it does already.
+// Returns the block with `species` indexing the descriptor's species; the block itself if it does so already.
 absl::StatusOr<Block> WithSpeciesOf(const ChebyshevOptions& descriptor, const Block& block) {
   if (block->elements == descriptor.species) return block;
   struct Remapped {

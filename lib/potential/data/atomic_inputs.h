@@ -1,4 +1,4 @@
-// The inputs of AtomicData, opened, and found to go together.
+// Opens the inputs of AtomicData and checks that they can be used together.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_ATOMIC_INPUTS_H_
 #define RUTILE_LIB_POTENTIAL_DATA_ATOMIC_INPUTS_H_
@@ -22,37 +22,39 @@
 namespace rutile {
 
 struct AtomicDataOptions {
-  // The descriptor to use: files that recorded one must have the same. Without it theirs is taken.
+  // The descriptor to use; files that recorded one must agree with it. If not set, the recorded one is used.
   std::optional<ChebyshevOptions> descriptor;
-  // What is used when there is neither: one of the three is needed.
+  // The descriptor to use if neither `descriptor` is set nor a file recorded one. One of the three is needed.
   std::optional<ChebyshevOptions> default_descriptor;
-  StructureReaderOptions reader;           // of raw structures
-  std::string config_key = "config_type";  // likewise
-  // Key of a frame with its weight; "": all weigh 1. Files must have weights of that key.
+  StructureReaderOptions reader;           // for raw structures
+  std::string config_key = "config_type";  // for raw structures
+  // The key of a frame under which its weight is found, or "": all weights are 1. Files must have weights of that key.
   std::string weight_key;
-  // A glob of config types and the factor of their weight; the first that fits counts, and each must fit something.
+  // Pairs of a glob of config types and a factor of their weight. The first glob that matches counts, and each glob
+  // must match some structure.
   std::vector<std::pair<std::string, double>> config_weights;
-  std::map<uint8_t, double> atomic_energies;  // eV; for max_energy; empty: those of the files
-  // Structures above are left out: energy per atom (eV, less the atomic energies), largest force component
-  // (eV/Angstrom).
+  std::map<uint8_t, double> atomic_energies;  // eV, for max_energy; if empty, those of the files
+  // Structures above these limits are left out: energy per atom (eV, less the atomic energies) and largest force
+  // component (eV/Angstrom).
   double max_energy = std::numeric_limits<double>::infinity();
   double max_forces = std::numeric_limits<double>::infinity();
-  // What becomes of files of features and neighbors, those of CacheNeighbors included.
+  // How files of features and neighbors, those of CacheNeighbors included, are brought into memory.
   PreloadOptions preload;
   int num_threads = 1;
 };
 
 struct AtomicInputs {
   ChebyshevOptions descriptor;
-  // Structures or features, in the order given; empty when only neighbors are. `species` counts the descriptor's.
+  // The inputs of structures or features, in the order given; empty when all inputs are neighbors. `species` indexes
+  // the descriptor's species.
   std::vector<std::shared_ptr<const AtomicBlock>> blocks;
   std::vector<std::shared_ptr<const AtomicBlock>> neighbors;
 };
 
-// The errors of AtomicData::Read, but for those about single structures.
+// Opens the inputs. Its errors are those of AtomicData::Read, except those about single structures.
 absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> paths, const AtomicDataOptions& options);
 
-// A file of features or neighbors alone, its `species` counting the descriptor's.
+// Reads one file of features or neighbors, with `species` indexing the descriptor's species.
 absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
                                                              const ChebyshevOptions& descriptor,
                                                              const PreloadOptions& preload);

@@ -15,17 +15,17 @@
 namespace rutile {
 namespace {
 
-// Structures whose features are in memory together: enough to keep threads busy.
+// The number of atoms whose features are in memory at a time: enough to keep threads busy.
 constexpr int64_t kChunkAtoms = 1 << 13;
 
-// What a thread needs to compute features.
+// The scratch memory that one thread needs to compute features.
 template <typename T>
 struct Worker {
   PairMemory memory;
   std::unique_ptr<typename DescriptorDerivatives<T>::State> state;
 };
 
-// Computes the features of some structures at once.
+// Computes the features of several structures in parallel.
 template <typename T>
 class FeatureComputer {
  public:
@@ -38,7 +38,7 @@ class FeatureComputer {
     for (Worker<T>& worker : workers_) worker.state = derivatives_->MakeState();
   }
 
-  // rows[k]: where the features of structures[k] go.
+  // rows[k]: receives the features of structures[k].
   absl::Status Compute(absl::Span<const int64_t> structures, absl::Span<T* const> rows) {
     data_.Prefetch(structures);
     status_.assign(structures.size(), absl::OkStatus());

@@ -1,4 +1,4 @@
-// Where the features of structures come from: a file, memory, or their geometry each time they are asked for.
+// Provides the features of structures from a file, from memory, or computed from the geometry each time.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_FEATURE_SOURCE_H_
 #define RUTILE_LIB_POTENTIAL_DATA_FEATURE_SOURCE_H_
@@ -18,20 +18,20 @@ namespace rutile {
 
 class FeatureSource {
  public:
-  // Those in the data's files where there are some. Otherwise they are computed in `dtype` from the geometry: now and
-  // kept (`cached`: [A, F] numbers), or each time. Errors of AtomicData::FindPairs.
+  // Uses the features in the data's files if there are some. Otherwise computes them in `dtype` from the geometry:
+  // once, now, if `cached` ([A, F] numbers in memory), else in each ForEach. Errors of AtomicData::FindPairs.
   static absl::StatusOr<FeatureSource> Create(const AtomicData& data, AngularMethod method, DType dtype, bool cached,
                                               int num_threads);
 
   bool cached() const { return from_file_ || computed_.num_elements() > 0; }
   DType dtype() const { return dtype_; }  // F32 or F64
 
-  // [N, F], not scaled. CHECK-fails when they are not cached, or T is not the type of dtype().
+  // Returns features [N, F], not scaled. CHECK-fails when they are not cached, or T is not the type of dtype().
   template <typename T>
   absl::Span<const T> features(int64_t s) const;
 
-  // Calls body(s, features [N, F]) for each of the structures in their order, computing on num_threads what is not
-  // cached. Errors of AtomicData::FindPairs.
+  // Calls body(s, features [N, F]) for each of the structures in their order, and computes features that are not cached
+  // on num_threads. Errors of AtomicData::FindPairs.
   template <typename T>
   absl::Status ForEach(absl::Span<const int64_t> structures,
                        const std::function<void(int64_t s, absl::Span<const T> features)>& body) const;
@@ -46,7 +46,7 @@ class FeatureSource {
   DType dtype_ = DType::kF32;
   bool from_file_ = false;
   Tensor computed_;              // [A, F], or empty
-  std::vector<int64_t> offset_;  // [S + 1] its rows
+  std::vector<int64_t> offset_;  // [S + 1] rows of computed_
 };
 
 }  // namespace rutile

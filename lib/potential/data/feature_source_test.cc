@@ -55,7 +55,7 @@ TEST(FeatureSourceTest, FileMemoryAndGeometrySayTheSame) {
   const auto file = FeatureSource::Create(from_file, AngularMethod::kMoments, DType::kF32, false, 1);
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_TRUE(file->cached());
-  EXPECT_EQ(file->dtype(), DType::kF64);  // the file's
+  EXPECT_EQ(file->dtype(), DType::kF64);  // that of the file
   const std::vector<double> expected = All<double>(*file, from_file);
 
   const AtomicData data = Structures();
@@ -86,7 +86,7 @@ TEST(FeatureSourceTest, ErrorsOfNeighborsPass) {
   AtomicDataOptions options;
   options.descriptor = Descriptor();
   const absl::StatusOr<AtomicData> data = AtomicData::Read({path}, options);
-  if (!data.ok()) return;  // found earlier
+  if (!data.ok()) return;  // an error was found before
   EXPECT_FALSE(FeatureSource::Create(*data, AngularMethod::kMoments, DType::kF32, true, 1).ok());
 }
 

@@ -1,4 +1,4 @@
-// The geometry of a structure of the data, its neighbors found now where none are cached.
+// Returns the geometry of a structure of the data; neighbors that are not cached are found at once.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_GEOMETRY_H_
 #define RUTILE_LIB_POTENTIAL_DATA_GEOMETRY_H_
@@ -12,14 +12,15 @@
 
 namespace rutile {
 
-// Memory for pairs that are found now, to be reused.
+// Reusable memory for pairs that are found by GeometryOf.
 struct PairMemory {
   std::vector<int64_t> offset;
   std::vector<int32_t> j;
   std::vector<int16_t> shift;
 };
 
-// Valid as long as the data, and until the next use of `memory`. Errors of AtomicData::FindPairs.
+// Returns the geometry of structure s, valid as long as the data and until the next use of `memory`. Errors of
+// AtomicData::FindPairs.
 absl::StatusOr<StructureGeometry> GeometryOf(const AtomicData& data, int64_t s, PairMemory* memory);
 
 }  // namespace rutile

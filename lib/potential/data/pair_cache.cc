@@ -18,7 +18,8 @@
 namespace rutile {
 namespace {
 
-// Structures searched together for a file: enough for all threads, little enough to be a constant amount of memory.
+// The number of structures that are searched together for a file: enough for all threads, in a constant amount of
+// memory.
 constexpr int64_t kChunk = 64;
 
 template <typename T>
@@ -33,12 +34,12 @@ std::string CacheName(int64_t num_structures, const LoadStructure& load, const P
     load(s, &structure);
     hash.Add(structure.element, structure.position, structure.cell, structure.pbc);
   }
-  // Shortest decimals, which differ when the cutoffs do.
+  // %.17g is exact, so that different cutoffs have different keys.
   const std::string key = absl::StrFormat("%s %.17g %.17g", hash.HexDigest(), options.cutoff, options.triplet_cutoff);
   return absl::StrCat("neighbors-", Sha256Hex(key).substr(0, 16), ".safetensors");
 }
 
-// What one chunk's structures have, until it is written.
+// Neighbors of the structures of one chunk, until they are written.
 struct Found {
   Structure structure;
   NeighborList list;
@@ -95,7 +96,7 @@ absl::StatusOr<std::shared_ptr<const PairCache>> PairCache::Make(int64_t num_str
             return found;
           }
         }
-        // Copies are of the size needed; the list keeps its larger memory for the next structure.
+        // Copies have the size needed, while the list keeps its larger memory for the next structure.
         pairs.offset = list->offset;
         pairs.j = list->j;
         pairs.shift = list->shift;

@@ -1,4 +1,4 @@
-// Neighbors found once and kept: in memory, or in a file that later runs find again.
+// Finds the neighbors of all structures once and caches them, in memory or in a file that later runs reuse.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_PAIR_CACHE_H_
 #define RUTILE_LIB_POTENTIAL_DATA_PAIR_CACHE_H_
@@ -20,16 +20,16 @@
 
 namespace rutile {
 
-// Fills `structure` with structure s, whatever was in it. Called by several threads.
+// Overwrites `structure` with structure s. Several threads may call it at the same time.
 using LoadStructure = std::function<void(int64_t s, Structure* structure)>;
 
-// Finds pairs of one structure at a time for any number of threads, with scratch memory that is used again.
+// Finds the pairs of one structure at a time, from any number of threads, with scratch memory that is reused.
 class PairFinder {
  public:
   explicit PairFinder(double cutoff) : cutoff_(cutoff) {}
 
-  // Calls `use` with the structure's list, which it may take parts from. The neighbor search's errors, with the
-  // structure's name before them, and those of `use`.
+  // Calls `use` with the structure's list, from which it may move parts. Returns errors of the neighbor search,
+  // prefixed by the structure's name, and those of `use`.
   absl::Status Find(int64_t s, const LoadStructure& load,
                     const std::function<absl::Status(const Structure& structure, NeighborList* list)>& use);
 
@@ -48,20 +48,21 @@ class PairFinder {
 
 struct PairCacheOptions {
   double cutoff = 0;          // Angstrom
-  double triplet_cutoff = 0;  // Angstrom; 0: no triplets
+  double triplet_cutoff = 0;  // Angstrom; 0 for no triplets
   int64_t max_bytes = 0;
   int num_threads = 1;
 };
 
-// In memory: 10 bytes a pair, 4 bytes a triplet, 8 or 16 bytes an atom.
+// Pairs and triplets of structures in memory: 10 bytes a pair, 4 bytes a triplet, 8 or 16 bytes an atom.
 class PairCache {
  public:
-  // RESOURCE_EXHAUSTED: more than max_bytes would be needed; the errors of PairFinder. CANCELLED after a signal.
+  // Finds the pairs of all structures. RESOURCE_EXHAUSTED: more than max_bytes would be needed. CANCELLED: after a
+  // signal. Other errors are those of PairFinder.
   static absl::StatusOr<std::shared_ptr<const PairCache>> Make(int64_t num_structures, const LoadStructure& load,
                                                                const PairCacheOptions& options);
 
   PairView pairs(int64_t s) const;
-  TripletView triplets(int64_t s) const;  // empty without triplets
+  TripletView triplets(int64_t s) const;  // empty if triplets were not asked for
   int64_t num_bytes() const { return num_bytes_; }
 
  private:
@@ -75,8 +76,9 @@ class PairCache {
   int64_t num_bytes_ = 0;
 };
 
-// The file of kind atomistic.neighbors/1 in `directory` that holds these structures' neighbors, and is written if it
-// is not there. It is named by a hash of structures and cutoffs. max_bytes does not count: the file is not in memory.
+// Returns the path of the file of kind atomistic.neighbors/1 in `directory` that holds these structures' neighbors,
+// after writing it if it does not exist. It is named by a hash of structures and cutoffs. max_bytes is ignored: the
+// file is not in memory.
 absl::StatusOr<std::string> PairCacheFile(absl::string_view directory, int64_t num_structures,
                                           const LoadStructure& load, const PairCacheOptions& options);
 

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Structure s is a row of s % 5 + 1 atoms, 1 Angstrom apart; `bad` has two atoms at one place.
+// Loads structures: s is a row of s % 5 + 1 atoms, 1 Angstrom apart; `bad` has two atoms at one place.
 LoadStructure Rows(int64_t bad = -1) {
   return [bad](int64_t s, Structure* structure) {
     structure->name = "row" + std::to_string(s);
@@ -48,7 +48,7 @@ TEST(PairCacheTest, KeepsPairs) {
   EXPECT_EQ(pairs.j[9], 2);
   EXPECT_EQ((*cache)->pairs(0).num_pairs(), 0);
   EXPECT_THAT((*cache)->triplets(198).offset, IsEmpty());
-  // 40 times 1, 2, 3, 4, 5 atoms, which have 0, 2, 6, 10, 14 pairs.
+  // There are 40 rows each of 1, 2, 3, 4 and 5 atoms, which have 0, 2, 6, 10 and 14 pairs.
   EXPECT_EQ((*cache)->num_bytes(), 40 * (8 * (2 + 3 + 4 + 5 + 6) + 10 * (0 + 2 + 6 + 10 + 14)));
 }
 
@@ -59,7 +59,7 @@ TEST(PairCacheTest, KeepsTriplets) {
   ASSERT_TRUE(cache.ok());
   const TripletView triplets = (*cache)->triplets(3);
   EXPECT_THAT(triplets.offset, ElementsAre(0, 0, 1, 2, 2));
-  EXPECT_EQ(triplets.a[1], 1);  // of atom 2: 0, 1, 3
+  EXPECT_EQ(triplets.a[1], 1);  // pairs of atom 2: 0, 1, 3
   EXPECT_EQ(triplets.b[1], 2);
 }
 
@@ -120,7 +120,7 @@ TEST(PairFinderTest, ServesManyThreads) {
                         .Find(i, load,
                               [&](const Structure& structure, NeighborList* list) {
                                 count[t] += list->num_pairs();
-                                list->j.clear();  // may be taken away
+                                list->j.clear();  // `use` may change the list
                                 return absl::OkStatus();
                               })
                         .ok());

@@ -39,7 +39,7 @@ class RawSource : public PredictionSource {
   const std::unique_ptr<StructureReader> reader_;
 };
 
-// What files of features and of neighbors share: the structures.
+// The part that files of features and of neighbors share: their structures.
 class FileSource : public PredictionSource {
  public:
   absl::StatusOr<bool> Next(const std::function<bool(const std::string&)>& wants, SourceStructure* item) override {

@@ -1,4 +1,4 @@
-// Structures to predict, one after another, from whatever holds them: raw structures, features or neighbors.
+// Reads structures to predict, one after another, from raw structures, features or neighbors.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_
 #define RUTILE_LIB_POTENTIAL_DATA_PREDICTION_SOURCE_H_
@@ -18,9 +18,9 @@ namespace rutile {
 
 struct SourceStructure {
   Structure structure;
-  std::string config_type;              // "" where it has none
-  std::shared_ptr<const void> owner;    // keeps alive what pairs and spans point to, when the caller sets it
-  bool has_pairs = false;               // then:
+  std::string config_type;              // "" if it has none
+  std::shared_ptr<const void> owner;    // keeps alive the memory of pairs and spans, if the caller sets it
+  bool has_pairs = false;               // if true, `pairs` is set
   PairView pairs;                       // to at least the descriptor's cutoff
   absl::Span<const float> features32;   // [N, F], or empty
   absl::Span<const double> features64;  // [N, F], or empty
@@ -28,15 +28,17 @@ struct SourceStructure {
 
 class PredictionSource {
  public:
-  // path: a file of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too). INVALID_ARGUMENT:
-  // another kind of file, features of another descriptor, neighbors to a smaller cutoff than the descriptor's.
+  // Opens `path`: a file of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" for standard input).
+  // INVALID_ARGUMENT: another kind of file, features of another descriptor, neighbors to a smaller cutoff than the
+  // descriptor's.
   static absl::StatusOr<std::unique_ptr<PredictionSource>> Open(const std::string& path,
                                                                 const ChebyshevOptions& descriptor,
                                                                 const StructureReaderOptions& options);
   virtual ~PredictionSource() = default;
 
-  // Fills `item` with the next structure that is wanted: false at the end. `wants` is called once for each structure
-  // in the source, with its config type. What pairs and spans point to lives as long as the source.
+  // Fills `item` with the next structure for which `wants` returns true, or returns false at the end. `wants` is called
+  // once for each structure in the source, with its config type. The memory of pairs and spans lives as long as the
+  // source.
   virtual absl::StatusOr<bool> Next(const std::function<bool(const std::string& config_type)>& wants,
                                     SourceStructure* item) = 0;
 };

@@ -19,7 +19,7 @@ constexpr char kTio2[] = "data/tio2-pbe/tio2-pbe.extxyz";
 
 bool All(const std::string&) { return true; }
 
-// The structures of the data as neighbors to `cutoff`.
+// Writes the structures of the data with neighbors to `cutoff`, and returns the path.
 std::string NeighborPath(double cutoff) {
   const std::string path = ::testing::TempDir() + "/neighbors.safetensors";
   NeighborFileOptions options;

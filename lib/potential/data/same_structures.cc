@@ -14,7 +14,7 @@ absl::StatusOr<std::vector<std::string>> InputsOnce(absl::Span<const std::string
     if (!LooksLikeTensorFile(input)) continue;
     ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(input));
     const absl::StatusOr<FileKind> kind = GetFileKind(file);
-    if (!kind.ok()) continue;  // reported where it is read
+    if (!kind.ok()) continue;  // the error is reported when the file is read
     if (kind->name == "atomistic.features") features.push_back(input);
     if (kind->name == "atomistic.neighbors") neighbors.push_back(input);
   }

@@ -1,4 +1,4 @@
-// Files of features and of neighbors of the same structures, given together.
+// Chooses among files of features and of neighbors of the same structures that were given together.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_SAME_STRUCTURES_H_
 #define RUTILE_LIB_POTENTIAL_DATA_SAME_STRUCTURES_H_
@@ -12,9 +12,9 @@
 
 namespace rutile {
 
-// What to go through so that each structure comes once: `inputs`, unless there are files of both kinds; then those of
-// neighbors, from which forces follow, or, if forces are not wanted, those of features, whose energies need no more.
-// Errors of AtomicData::Read: the files do not hold the same structures, or features are of another descriptor.
+// Returns the files to read so that each structure comes once: `inputs`, unless there are files of both kinds. In that
+// case, returns those of neighbors if forces are wanted, else those of features, which suffice for energies. Errors are
+// those of AtomicData::Read: the files do not hold the same structures, or features are of another descriptor.
 absl::StatusOr<std::vector<std::string>> InputsOnce(absl::Span<const std::string> inputs,
                                                     const ChebyshevOptions& descriptor, bool forces);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// A std::vector<bool> has no bytes to point at.
+// Elements of a std::vector<bool> have no addresses.
 using Bools = absl::InlinedVector<bool, 8>;
 
 struct Columns {

@@ -1,4 +1,4 @@
-// Files of structures read into memory as columns.
+// Reads files of structures into memory as columns.
 
 #ifndef RUTILE_LIB_POTENTIAL_DATA_STRUCTURE_BLOCK_H_
 #define RUTILE_LIB_POTENTIAL_DATA_STRUCTURE_BLOCK_H_
@@ -16,14 +16,14 @@
 namespace rutile {
 
 struct StructureBlockOptions {
-  std::vector<uint8_t> species;  // atomic numbers: `species` of the block counts these
+  std::vector<uint8_t> species;  // atomic numbers, which `species` of the block indexes
   StructureReaderOptions reader;
   std::string config_key = "config_type";
-  std::string weight_key;  // key of a frame with its weight; "": none have one
+  std::string weight_key;  // key of a frame with its weight; "" for no weights
 };
 
-// INVALID_ARGUMENT: the reader's errors, an element that is not among the species, a weight that is no number from 0
-// on. A frame without the weight key weighs 1; the block has no weights when no frame has it.
+// Reads all frames. INVALID_ARGUMENT: the reader's errors, an element that is not among the species, a weight that is
+// not a number >= 0. A frame without the weight key weighs 1; the block has no weights when no frame has the key.
 absl::StatusOr<AtomicBlock> BlockFromStructures(LineReader lines, const StructureBlockOptions& options);
 
 }  // namespace rutile

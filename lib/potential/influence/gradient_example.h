@@ -1,4 +1,4 @@
-// What is differentiated for one example of influence: the same for the fast passes and for the reference.
+// Defines what is differentiated for one example of influence. The fast passes and the reference share it.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_EXAMPLE_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_EXAMPLE_H_
@@ -14,34 +14,34 @@
 
 namespace rutile {
 
-// By which the terms of a structure's loss count; 0: not at all, then its data is not needed.
+// The weights of the terms of a structure's loss. With weight 0, a term is left out and its data is not needed.
 struct TermWeights {
   double energy = 1, force = 0, stress = 0;
 };
 
-// A quantity of a structure, or of one of its atoms.
+// A scalar to differentiate: a quantity of a structure, or of one of its atoms.
 struct GradientExample {
   int64_t structure = 0;
   PotentialQuantity quantity = PotentialQuantity::kLoss;
-  int64_t atom = -1;  // of quantities of atoms
-  int component = 0;  // of kForceComponent
+  int64_t atom = -1;  // for quantities of atoms
+  int component = 0;  // for kForceComponent
 };
 
-// The gradient of one example, by definition. gradient: [P], overwritten. Products need no LibTorch, and are given the
-// reference that does (gradient_reference.h).
+// Computes the gradient of one example by its definition. gradient: [P], overwritten. Products themselves need no
+// LibTorch; callers that have it pass this function to them (gradient_reference.h).
 using GradientReference = absl::Status (*)(const Potential& potential, const LossOptions& loss,
                                            const TermWeights& weights, const AtomicData& data,
                                            const GradientExample& example, absl::Span<double> gradient);
 
-// What of a structure a quantity is made of.
+// The predictions that a quantity depends on.
 struct ExampleTerms {
   bool energy = false, force = false, stress = false;
   bool any() const { return energy || force || stress; }
-  // Else its features are enough.
+  // True if the structure's geometry is needed; otherwise its features suffice.
   bool derivatives() const { return force || stress; }
 };
 
-// Of a loss: the terms that have a weight and data.
+// Returns the terms of a quantity. Those of a loss are the terms that have a weight and data.
 inline ExampleTerms TermsOf(const AtomicData& data, const GradientExample& example, const TermWeights& weights) {
   const int64_t s = example.structure;
   switch (example.quantity) {
@@ -58,7 +58,7 @@ inline ExampleTerms TermsOf(const AtomicData& data, const GradientExample& examp
           weights.stress > 0 && data.has_stress(s)};
 }
 
-// Energy per atom less atomic energies, eV, of a structure that has one.
+// Returns the energy per atom less atomic energies, eV, of a structure that has an energy.
 inline double EnergyTarget(const Potential& potential, const AtomicData& data, int64_t s) {
   double energy = data.energy(s);
   for (const uint8_t species : data.species(s)) energy -= potential.atomic_energies[species];

@@ -27,7 +27,8 @@ GradientProjection<T>::GradientProjection(const ProjectionOptions& options, int6
   dense_ = PackedRows<T>(dim_, num_parameters);
   std::vector<T> column(num_parameters);
   for (int64_t d = 0; d < dim_; ++d) {
-    RandomStream stream(options.seed, kPurpose, 0, d);  // of one number: the first columns do not depend on dim
+    // one stream per column, so that the first columns do not depend on dim
+    RandomStream stream(options.seed, kPurpose, 0, d);
     for (T& value : column) {
       const double random = options.kind == ProjectionKind::kGaussian ? stream.Normal()
                             : stream.Next() >> 63 != 0                ? 1.0

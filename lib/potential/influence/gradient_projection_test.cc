@@ -48,8 +48,8 @@ TEST(ProjectionOptionsTest, Range) {
               HasSubstr("--projection_dim=0: expected a number from 1 to 1048576"));
 }
 
-// Means over seeds: products are right on average, and their deviation falls with the root of dim:
-// Var(<Ra, Rb>) = (|a|^2 |b|^2 + <a, b>^2 (- small terms)) / dim for all three kinds.
+// Averages over seeds: products are right on average, and their deviation falls with the root of dim, as Var(<Ra, Rb>)
+// = (|a|^2 |b|^2 + <a, b>^2 (- small terms)) / dim for all three kinds.
 TEST(GradientProjectionTest, ProductsAreRightOnAverage) {
   const std::vector<double> a = Random(300, 1);
   std::vector<double> b = Random(300, 2);

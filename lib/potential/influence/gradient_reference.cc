@@ -29,7 +29,7 @@ at::Tensor Reference(absl::Span<const double> values, at::IntArrayRef shape) {
   return ToTorch(Tensor::Of(values, shape.vec()));
 }
 
-// The quantity as a number with a graph.
+// Returns the quantity as a scalar with a graph.
 at::Tensor Quantity(const ReferencePrediction& predicted, const LossOptions& loss, const TermWeights& weights,
                     const Potential& potential, const AtomicData& data, const GradientExample& example) {
   const int64_t s = example.structure, n = data.num_atoms(s);

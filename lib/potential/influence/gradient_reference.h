@@ -1,5 +1,5 @@
-// The gradient of one structure or atom by the definition: LibTorch's autograd through the networks, twice where forces
-// or stress count. What GradientRows must agree with.
+// Computes the gradient of one structure or atom by the definition, with LibTorch's autograd through the networks,
+// twice if forces or stress count. GradientRows must agree with it.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_REFERENCE_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_REFERENCE_H_
@@ -17,12 +17,13 @@
 
 namespace rutile {
 
-// A GradientReference, in fp64 throughout. Errors of GradientRows::Compute.
+// Implements GradientReference, in fp64 throughout. Errors of GradientRows::Compute.
 absl::Status ReferenceExampleGradient(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
                                       const AtomicData& data, const GradientExample& example,
                                       absl::Span<double> gradient);
 
-// One structure as force_reference.h has batches. geometry: with its neighbors; else with the features of the data.
+// Returns a batch of one structure in the form of force_reference.h. geometry: with the structure's neighbors;
+// otherwise with the features of the data.
 absl::StatusOr<NamedTensors> ReferenceBatch(const Potential& potential, const AtomicData& data, int64_t structure,
                                             bool geometry);
 

@@ -22,7 +22,7 @@ std::vector<double> Reference(const Potential& potential, const LossOptions& los
   return gradient;
 }
 
-// A network without hidden layers is linear: dE/dW is the sum of standardized features, dE/db the atoms.
+// A network without hidden layers is linear: dE/dW is the sum of standardized features, and dE/db the number of atoms.
 TEST(ReferenceExampleGradientTest, EnergyOfALinearNetwork) {
   const Potential potential = AwkwardPotential({}, Activation::kLinear);
   const AtomicData data = AwkwardFeatures(DType::kF64);
@@ -43,7 +43,7 @@ TEST(ReferenceExampleGradientTest, EnergyOfALinearNetwork) {
   EXPECT_LT(RelativeDifference(gradient, expected), 1e-13);
 }
 
-// Backward through everything, descriptor included, of a loss that is written out here.
+// Compares with backward through everything, descriptor included, for a loss that is written out here.
 TEST(ReferenceExampleGradientTest, EqualsAutogradThroughEverything) {
   const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
   const AtomicData data = AwkwardStructures();
@@ -71,7 +71,8 @@ TEST(ReferenceExampleGradientTest, EqualsAutogradThroughEverything) {
   }
 }
 
-// Quantities add up: the error's slopes times the gradients of the predictions.
+// Quantities add up: the gradient of a squared error is the sum of the error's slopes times the gradients of the
+// predictions.
 TEST(ReferenceExampleGradientTest, SquaredErrorFollowsFromComponents) {
   const Potential potential = AwkwardPotential({5}, Activation::kTanh);
   const AtomicData data = AwkwardStructures();

@@ -42,7 +42,7 @@ void GradientRows::PlaceAtoms(const AtomicData& data, int64_t s) {
   structure_.assign(n, 0);
   row_.resize(n);
   x_.resize(n * formulas_.num_features);
-  // species_offset_[k] moves to the end of species k, and back.
+  // Assigning rows moves species_offset_[k] to the end of species k; it is moved back afterwards.
   for (int64_t i = 0; i < n; ++i) row_[i] = static_cast<int32_t>(species_offset_[species[i]]++);
   std::copy_backward(species_offset_.begin(), species_offset_.end() - 1, species_offset_.end());
   species_offset_[0] = 0;
@@ -150,7 +150,7 @@ void GradientRows::StressSlopes(const AtomicData& data, int64_t s, double* strai
       along[a][b] = weight * formulas_.stress_loss.Slope(predicted - reference[3 * a + b]);
     }
   }
-  // Symmetric as the predicted stress is, also where the reference is not.
+  // The result is symmetric as the predicted stress is, even if the reference stress is not.
   for (int a = 0; a < 3; ++a) {
     for (int b = 0; b < 3; ++b) strain[3 * a + b] = 0.5 * (along[a][b] + along[b][a]);
   }
@@ -158,7 +158,7 @@ void GradientRows::StressSlopes(const AtomicData& data, int64_t s, double* strai
 
 void GradientRows::StoreTangents(absl::Span<const uint8_t> species, const double* strain) {
   const int f = formulas_.num_features;
-  // Forces are minus the derivative by positions.
+  // Forces are minus the derivative by positions, so the direction changes its sign.
   for (double& each : direction_) each = -each;
   formulas_.derivatives->Jvp(state_.get(), direction_, {}, strain, absl::MakeSpan(features_));
   tangents_.resize(x_.size());

@@ -1,9 +1,9 @@
-// Gradients of single structures or atoms by all parameters of a potential: the passes of force training
-// (force_kernel.h), for one structure at a time.
+// Computes gradients of single structures or atoms by all parameters of a potential, with the passes of force training
+// (force_kernel.h) for one structure at a time.
 //
-// In fp64, whatever the products are made in: a trained potential's errors are small differences of large numbers. In
-// fp32 the energies' gradients lost 5e-4 of their size in the mean at 5 meV/atom, and some structures all but one
-// digit.
+// They are computed in fp64, whatever the products' type, because a trained potential's errors are small differences of
+// large numbers. In fp32, the energies' gradients lost 5e-4 of their size on average at 5 meV/atom, and some structures
+// lost all digits but one.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_ROWS_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_ROWS_H_
@@ -26,7 +26,7 @@
 
 namespace rutile {
 
-// What all threads read.
+// The model and the losses, which all threads share read-only.
 struct GradientFormulas {
   GradientFormulas(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
                    AngularMethod method);
@@ -41,32 +41,34 @@ struct GradientFormulas {
   std::vector<double> energy_slope;  // [species, F]: dE/dG = energy_slope dx, eV
 };
 
-// One thread at a time may use an object. Memory grows to the largest structure, from then on no call allocates.
+// Computes gradients in one thread. One thread at a time may use an object. Memory grows to that of the largest
+// structure, after which no call allocates.
 class GradientRows {
  public:
-  // formulas: not owned, outlives the object.
+  // formulas: not owned, must outlive the object.
   explicit GradientRows(const GradientFormulas& formulas);
   ~GradientRows();
 
-  // row: [P], overwritten with the gradient of the example. What several examples of one structure share is done once
-  // where they follow each other, so `data` stays where and as it is between calls. INVALID_ARGUMENT naming the
-  // structure: AtomicData::FindPairs, a stress that counts and no volume.
+  // Computes the gradient of an example. row: [P], overwritten. Work that consecutive examples of one structure share
+  // is done once, so `data` must neither move nor change between calls. INVALID_ARGUMENT naming the structure: errors
+  // of AtomicData::FindPairs, or a stress that counts but no volume.
   absl::Status Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row);
 
  private:
-  // Energy alone: from features where there are some.
+  // Prepares quantities that depend on the energy alone. Uses the features of the data if it has them.
   absl::Status PrepareEnergy(const AtomicData& data, int64_t s);
-  // Energy, its derivatives by features, and the forces.
+  // Prepares quantities that depend on derivatives: energy, its derivatives by features, and the forces.
   absl::Status PrepareDerivatives(const AtomicData& data, int64_t s, bool stress);
-  // Rows of atoms: those of one species next to each other.
+  // Assigns rows of the networks' input to atoms, sorted by species.
   void PlaceAtoms(const AtomicData& data, int64_t s);
   template <typename U>
   void Standardize(absl::Span<const uint8_t> species, const U* features);
   double EnergySlope(const AtomicData& data, const GradientExample& example) const;
-  // d quantity / d force of each atom, and d quantity / d strain gradient.
+  // ForceSlopes sets direction_ to d quantity / d force of each atom, or to 0 unless `counts`; StressSlopes sets d
+  // quantity / d strain gradient.
   void ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts);
   void StressSlopes(const AtomicData& data, int64_t s, double* strain) const;
-  // tangents_ = how the features change along -direction_ and strain, in the networks' units and order.
+  // Sets tangents_ to the change of the features along -direction_ and `strain`, in the networks' units and order.
   void StoreTangents(absl::Span<const uint8_t> species, const double* strain);
   AtomRows<double> Rows() const { return {x_, species_offset_, structure_}; }
 
@@ -74,17 +76,17 @@ class GradientRows {
   NetworkKernel<double> kernel_;
   const std::unique_ptr<DescriptorDerivatives<double>::State> state_;
   PairMemory pairs_;
-  // Whose derivatives are ready; null: none.
+  // The structure whose derivatives are ready; null if there is none.
   const AtomicData* ready_data_ = nullptr;
   int64_t ready_structure_ = -1;
   bool ready_stress_ = false;
 
   std::vector<int64_t> species_offset_;    // [species + 1]
-  std::vector<int32_t> structure_;         // [N] 0
-  std::vector<int32_t> row_;               // [N] of each atom
-  std::vector<double> x_, x_gradient_;     // [N, F] by row
-  std::vector<double> features_;           // [N, F] by atom
-  std::vector<double> tangents_;           // [N, F] by row
+  std::vector<int32_t> structure_;         // [N] zeros
+  std::vector<int32_t> row_;               // [N] row of each atom
+  std::vector<double> x_, x_gradient_;     // [N, F] in the order of rows
+  std::vector<double> features_;           // [N, F] in the order of atoms
+  std::vector<double> tangents_;           // [N, F] in the order of rows
   std::vector<double> force_, direction_;  // [3N]
   double strain_gradient_[9];
   double volume_ = 0;

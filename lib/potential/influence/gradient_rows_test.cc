@@ -15,7 +15,7 @@ namespace {
 LossOptions Loss(LossKind kind) {
   LossOptions loss;
   loss.kind = kind;
-  loss.energy_delta = 0.2;  // some errors are beyond
+  loss.energy_delta = 0.2;  // some errors are larger
   loss.force_delta = 0.5;
   loss.stress_delta = 0.05;
   return loss;
@@ -47,7 +47,7 @@ struct Case {
 
 class GradientRowsTest : public ::testing::TestWithParam<Case> {};
 
-// To rounding, over all structures and sources of features.
+// Compares with the reference to rounding, for all structures of the data.
 void ExpectReference(const Case& c, const AtomicData& data) {
   const Potential potential = AwkwardPotential(c.hidden, c.activation);
   const LossOptions loss = Loss(c.kind);
@@ -75,12 +75,12 @@ INSTANTIATE_TEST_SUITE_P(Cases, GradientRowsTest,
 TEST(GradientRowsTest, OtherQuantities) {
   const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
   const TermWeights weights{1, 1, 1};
-  const LossOptions loss = Loss(LossKind::kHuber);  // not of a force's square
+  const LossOptions loss = Loss(LossKind::kHuber);  // does not apply to the square of a force's error
   const GradientFormulas formulas(potential, loss, weights, AngularMethod::kMoments);
   for (const AtomicData& data : {AwkwardStructures(), AwkwardFeatures(DType::kF64)}) {
     GradientRows rows(formulas);
     for (int64_t s = 0; s < data.num_structures(); ++s) {
-      // Examples of one structure follow each other, in all orders.
+      // Examples of one structure follow each other in all orders, so that shared work is reused.
       std::vector<GradientExample> examples = {{s, PotentialQuantity::kEnergy}};
       for (const int64_t atom : {int64_t{0}, data.num_atoms(s) - 1}) {
         for (int c = 0; c < 3; ++c) examples.push_back({s, PotentialQuantity::kForceComponent, atom, c});
@@ -96,7 +96,7 @@ TEST(GradientRowsTest, OtherQuantities) {
   }
 }
 
-// Neighbors that are cached, and the plain sum over triplets.
+// Cached neighbors and the direct sum over triplets give the same gradients.
 TEST(GradientRowsTest, PairsAndMethodDoNotMatter) {
   const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
   const LossOptions loss;
@@ -114,7 +114,7 @@ TEST(GradientRowsTest, PairsAndMethodDoNotMatter) {
   }
 }
 
-// A structure that has nothing, or no weight, or none of what counts.
+// Gradients are zero for structures without labels, with weight 0, or without a label that counts.
 TEST(GradientRowsTest, NothingToLearnIsZero) {
   const Potential potential = AwkwardPotential({5}, Activation::kTanh);
   const AtomicData data = AwkwardStructures();
@@ -128,7 +128,8 @@ TEST(GradientRowsTest, NothingToLearnIsZero) {
   EXPECT_EQ(Row(&energy_rows, potential, data, {3}), zero);
 }
 
-// Readers of structures drop such a stress; a file of tensors can hold it.
+// Readers of structures drop the stress of a cell that is not periodic in all directions, but a file of tensors can
+// contain it.
 TEST(GradientRowsTest, StressOfASlabDoesNotCount) {
   const Potential potential = AwkwardPotential({5}, Activation::kTanh);
   AwkwardFeatures(DType::kF64);

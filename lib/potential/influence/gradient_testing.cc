@@ -23,13 +23,13 @@ std::string TempPath(absl::string_view name) {
 }
 
 struct Frame {
-  std::string elements;  // T, O or H for each atom
-  double length;         // of the cubic cell, Angstrom; 0: no cell
+  std::string elements;  // T (for Ti), O or H for each atom
+  double length;         // edge of the cubic cell, Angstrom; 0: no cell
   bool energy = true, forces = true, stress = false;
   double weight = 1;
 };
 
-// Atoms on the points of a grid, moved by some tenths of an Angstrom.
+// Returns a frame with atoms on the points of a grid, displaced by some tenths of an Angstrom.
 std::string Text(const Frame& frame, uint64_t seed) {
   const int n = static_cast<int>(frame.elements.size());
   RandomStream random(seed, "awkward structures");

@@ -1,4 +1,4 @@
-// Structures and a potential for tests of influence: as different as structures can be.
+// Structures and a potential for tests of influence. The structures are as different as possible.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_TESTING_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GRADIENT_TESTING_H_
@@ -16,24 +16,24 @@
 
 namespace rutile {
 
-// Ti, O and H with a short cutoff.
+// Returns a descriptor of Ti, O and H with a short cutoff.
 ChebyshevOptions AwkwardDescriptor();
 
 // Writes `kNumAwkward` structures to a file under TEST_TMPDIR and returns its path. In this order: one atom alone; one
-// atom in its own images; two species with all labels; without an energy; without forces; with neither; more atoms of
-// one species than a vector has lanes; weight 0.25; weight 0; as number 2.
+// atom in its own images; two species with all labels; one without an energy; without forces; with neither; with more
+// atoms of one species than a vector has lanes; with weight 0.25; with weight 0; a copy of number 2.
 inline constexpr int64_t kNumAwkward = 10;
 std::string WriteAwkwardStructures();
 
-// They, read again: their weights too.
+// Reads the awkward structures, with their weights.
 AtomicData AwkwardStructures();
-// The same from a file of features, computed in F64 (or F32), without neighbors.
+// Reads the awkward structures from a file of features, computed in F64 or F32, without neighbors.
 AtomicData AwkwardFeatures(DType dtype);
 
-// Random parameters; standard scales that are not 1; atomic energies. F64.
+// Returns a potential with random parameters, scales other than 1, and atomic energies, in F64.
 Potential AwkwardPotential(const std::vector<int>& hidden, Activation activation);
 
-// The largest |a - b| over the largest |b|; |a| where b is all zero.
+// Returns the largest |a - b| divided by the largest |b|, or the largest |a| if b is zero.
 double RelativeDifference(absl::Span<const double> a, absl::Span<const double> b);
 
 }  // namespace rutile

@@ -20,15 +20,15 @@
 namespace rutile {
 namespace {
 
-// Rows that a thread makes before it multiplies them: a few groups of the product's, and no more than some MB, so that
-// they are still in the cache.
+// The number of rows that a thread makes before it multiplies them: several row groups of the product, but at most a
+// few MB, so that they are still in the cache.
 constexpr int64_t kMinRows = 8, kMaxRows = 64, kRowBytes = int64_t{1} << 22;
-// A tile has several such chunks of rows for each thread.
+// The number of such chunks of rows that a tile has for each thread.
 constexpr int64_t kChunks = 4;
-// Rows that are added up at a time.
+// The number of rows that HoldWeightedTests makes at a time.
 constexpr int64_t kSumRows = 32;
 
-// Neighboring columns in one range.
+// Returns the columns of a part, with adjacent slices merged into one range.
 std::vector<ColumnRange> RangesOf(const std::vector<ParameterSlice>& slices, const ProductPart& part) {
   std::vector<ColumnRange> ranges;
   for (const int slice : part.slices) {
@@ -93,7 +93,8 @@ class PotentialProducts : public GradientProducts {
     held_ = PackedRows<T>();
     test_norms_.clear();
     if (projection_ == nullptr) return;
-    // Before the projection: 0 for what does not count, else the root of the preconditioner, on both sides.
+    // Factors before the projection: the root of the preconditioner, as it acts on both sides of a product, or 0 for
+    // columns outside the part.
     factor_.assign(num_parameters_, 0.0);
     for (const ColumnRange& range : parts_[0]) {
       for (int64_t p = range.begin; p < range.end; ++p) {
@@ -110,7 +111,7 @@ class PotentialProducts : public GradientProducts {
 
   absl::Status SetTests(absl::Span<const int64_t> tests) override {
     const auto h = static_cast<int64_t>(tests.size());
-    held_ = PackedRows<T>();  // first, so that there is never memory for both
+    held_ = PackedRows<T>();  // freed first, so that there is never memory for both
     held_ = PackedRows<T>(h, num_columns());
     test_norms_.assign(num_parts() * h, 0.0);
     return ForRows(
@@ -188,7 +189,7 @@ class PotentialProducts : public GradientProducts {
   }
 
  private:
-  // What one thread needs.
+  // The scratch memory of one thread.
   struct Worker {
     explicit Worker(const PotentialProducts& owner)
         : gradients(owner.formulas_), gradient(owner.num_parameters_), rows(owner.max_rows_ * owner.num_parameters_) {
@@ -201,7 +202,7 @@ class PotentialProducts : public GradientProducts {
   };
 
   int64_t num_parts() const { return static_cast<int64_t>(parts_.size()); }
-  // Of all parts, one after another: the columns of what is held.
+  // The number of columns of a test's packed row: those of all parts, one part after another.
   int64_t num_columns() const {
     int64_t columns = 0;
     for (const std::vector<ColumnRange>& ranges : parts_) {
@@ -209,7 +210,7 @@ class PotentialProducts : public GradientProducts {
     }
     return columns;
   }
-  // Numbers in a row, projected or not.
+  // The number of elements in a row, projected or not.
   int64_t row_size() const { return projection_ == nullptr ? num_parameters_ : projection_->dim(); }
 
   GradientExample TestExample(int64_t test) const {
@@ -217,8 +218,8 @@ class PotentialProducts : public GradientProducts {
     return {tests_[test].structure, options_.test.quantity, tests_[test].atom, options_.test.component};
   }
 
-  // Calls use(first, count, rows [count, row_size()]) for all n examples, `grain` after each other by one thread,
-  // max_rows_ at most at once. The first error; rows of examples with errors may be anything.
+  // Calls use(first, count, rows [count, row_size()]) for all n examples. One thread takes `grain` consecutive
+  // examples, at most max_rows_ at once. Returns the first error; the rows of examples with errors are unspecified.
   template <typename Example, typename Use>
   absl::Status ForRows(int64_t n, int64_t grain, const AtomicData& data, const Example& example, const Use& use) {
     std::vector<absl::Status> status(n);
@@ -251,7 +252,7 @@ class PotentialProducts : public GradientProducts {
     return absl::OkStatus();
   }
 
-  // squares[part, first + k] of rows k; n: rows in all.
+  // Sets squares[part, first + k] for each row k. n: the number of rows in all calls together.
   void AddSquares(int64_t first, int64_t count, const T* rows, int64_t n, double* squares) const {
     const bool weighted = projection_ == nullptr && !preconditioner_.empty();
     for (int64_t part = 0; part < num_parts(); ++part) {
@@ -269,7 +270,7 @@ class PotentialProducts : public GradientProducts {
     }
   }
 
-  // Puts rows, which are changed, where those of tests first, first + 1 ... are held.
+  // Packs the gradients of tests first, first + 1, ... into held_, and their norms into test_norms_. Changes `rows`.
   void Hold(int64_t first, int64_t count, T* rows) {
     AddSquares(first, count, rows, held_.rows(), test_norms_.data());
     for (int64_t k = 0; k < count; ++k) {
@@ -301,12 +302,12 @@ class PotentialProducts : public GradientProducts {
   const std::vector<ParameterSlice> slices_;
   const GradientFormulas formulas_;
   const std::vector<double> preconditioner_;                 // [P], or empty
-  std::unique_ptr<const GradientProjection<T>> projection_;  // or null
-  std::vector<double> factor_;                               // [P], with a projection
+  std::unique_ptr<const GradientProjection<T>> projection_;  // may be null
+  std::vector<double> factor_;                               // [P], set with a projection
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::vector<ColumnRange>> parts_;  // columns of rows, projected or not
-  PackedRows<T> held_;                           // [tests, num_columns()], with the preconditioner
+  PackedRows<T> held_;                           // [tests, num_columns()], multiplied by the preconditioner
   std::vector<double> test_norms_;               // [parts, tests]
 };
 

@@ -1,17 +1,28 @@
-// Influence for interatomic potentials: products of the gradients of single structures, or atoms, at one checkpoint.
+// Computes influence for interatomic potentials: products of the gradients of single structures, or atoms, at one
+// checkpoint.
 //
-// Networks of potentials are small, so gradients are formed: rows of P numbers for a tile of structures, each by the
-// passes of force training (the force part by dual numbers, no second-derivative graph: tangent_blocks.h), then one
-// product of matrices with the rows of the tests that are held (TracIn: G. Pruthi et al., NeurIPS 2020).
+// The networks of potentials are small, so gradients are formed: rows of P numbers for a tile of structures, each by
+// the passes of force training (the force part by dual numbers, without a second-derivative graph:
+// network_fused_tangent.h). A matrix product then multiplies these rows with those of the tests (TracIn: G. Pruthi et
+// al., NeurIPS 2020).
 //
-// What is differentiated for a training structure of N atoms, with the weights w of WeightedCheckpoint::loss_weight and
-// the structure's own weight W:
+// For a training structure of N atoms, with the weights w of WeightedCheckpoint::loss_weight and the structure's own
+// weight W, the function that is differentiated is
 //
 //   W [ w_0 l(error of E / N)  +  w_1 sum over 3N components l(error of F)  +  w_2 sum over 9 l(error of stress) ]
 //
-// l is the square, or Huber's function where that was trained. For a loss made of roots of means, the weights of a
+// Here l is the square, or Huber's function if the run used it. For a loss made of roots of means, the weights of a
 // checkpoint are the derivatives of the loss by the sums of squares, so that this is the example's share of its
-// gradient. Terms that a structure has no data for are left out; all its forces count, whatever training sampled.
+// gradient. Terms that a structure has no data for are left out; all of its forces count, whatever sample training
+// used.
+//
+// Example:
+//
+//   ASSIGN_OR_RETURN(const auto products, MakePotentialProducts(potential, train, test, point, options));
+//   RETURN_IF_ERROR(products->SetTests({0, 1}));
+//   ProductTile tile;
+//   RETURN_IF_ERROR(products->Products({7, 8, 9}, /*squares=*/false, &tile));
+//   const double product = tile.product[1 * 2 + 0];  // of training structure 8 and test 0
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_POTENTIAL_PRODUCTS_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_POTENTIAL_PRODUCTS_H_
@@ -33,32 +44,34 @@
 namespace rutile {
 
 struct PotentialProductsOptions {
-  // As in the run: its kind and deltas, and which terms there are: the energy, then force and stress where their weight
-  // is positive. By how much they count is WeightedCheckpoint::loss_weight's to say, of one number for each of these
-  // terms; where that is empty each counts once, and the energy not at all if its weight is 0.
+  // The loss of the run: its kind, its deltas, and its terms, which are the energy, then force and stress if their
+  // weights are positive. WeightedCheckpoint::loss_weight has one weight for each of these terms; if it is empty, all
+  // weights are 1, except that the energy has 0 if its weight here is 0.
   LossOptions loss;
   PotentialTestOptions test;
-  // Of the rows that are multiplied, F32 or F64. Gradients are computed in fp64 and then rounded.
+  // The type of the rows that are multiplied, F32 or F64. Gradients are computed in fp64 and then rounded to it.
   DType precision = DType::kF32;
   AngularMethod angular = AngularMethod::kMoments;
-  ProjectionOptions projection;  // of the gradients; then there is one part
+  ProjectionOptions projection;  // applied to the gradients; requires a single part
   int num_threads = 1;
 };
 
 // INVALID_ARGUMENT naming option, value and range.
 absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& options);
 
-// Training examples are the structures of `train`, test examples those of PotentialTests(test, options.test). Both have
-// been read with the potential's descriptor. potential: as read from a model file of the run, whose own parameters do
-// not count. Features of files are used where no forces or stress count, as in training; else a structure's geometry
-// is, whose neighbors are found where none are cached. Data stays in its files: little is kept of a structure.
+// Makes products of training examples, the structures of `train`, with test examples, those of PotentialTests(test,
+// options.test). Both data sets must have been read with the potential's descriptor. potential: from a model file of
+// the run; its own parameters are replaced by those of `point`. Features in the data are used if neither forces nor
+// stress count, as in training. Otherwise the structure's geometry is used, after finding neighbors if none are cached.
+// Data stays in its files, and little memory is used for a structure.
 //
 // slices() are those of the run's checkpoints ("network.Ti.0.weight"), none of them a buffer. With a projection,
-// SetParts takes one part. Products: INVALID_ARGUMENT naming a structure whose neighbors cannot be found, or that has
-// a stress and no volume. reference: what ReferenceTrainGradient and ReferenceTestGradient ask; null: they are
-// UNIMPLEMENTED.
+// SetParts takes one part. Products returns INVALID_ARGUMENT naming a structure whose neighbors cannot be found, or
+// that has a stress but no volume. reference: computes ReferenceTrainGradient and ReferenceTestGradient; if null, these
+// are UNIMPLEMENTED.
 //
-// INVALID_ARGUMENT: CheckPotentialProductsOptions, PotentialTests, another descriptor, a point that does not fit.
+// INVALID_ARGUMENT: errors of CheckPotentialProductsOptions and PotentialTests, another descriptor, a checkpoint that
+// does not fit the model.
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Potential& potential,
                                                                         const AtomicData& train, const AtomicData& test,
                                                                         const WeightedCheckpoint& point,

@@ -24,7 +24,7 @@ std::vector<int64_t> Range(int64_t begin, int64_t end) {
   return range;
 }
 
-// Energies, forces and stress.
+// Returns options for energies, forces and stress.
 PotentialProductsOptions Options(DType precision = DType::kF64) {
   PotentialProductsOptions options;
   options.loss.force_weight = 0.1;
@@ -35,7 +35,7 @@ PotentialProductsOptions Options(DType precision = DType::kF64) {
 
 Potential Model() { return AwkwardPotential({5, 4}, Activation::kTanh); }
 
-// Of parameters that are not the model's.
+// Returns a checkpoint with other parameters than the model's.
 WeightedCheckpoint Point(bool preconditioner = false) {
   WeightedCheckpoint point;
   std::vector<double> values = Model().parameters.ToDoubles();
@@ -59,7 +59,7 @@ std::unique_ptr<GradientProducts> Make(const PotentialProductsOptions& options,
   return *std::move(products);
 }
 
-// Of all, one part after another: [parts, B, H]; training data in tiles of `tile`.
+// Returns the products of all tests, one part after another: [parts, B, H]. Training data goes in tiles of `tile`.
 ProductTile All(GradientProducts* products, const std::vector<int64_t>& train, int parts = 1, int64_t tile = 1000) {
   const int64_t b = train.size(), h = products->num_held();
   ProductTile all;
@@ -84,7 +84,7 @@ void Hold(GradientProducts* products, const std::vector<int64_t>& tests) {
   EXPECT_EQ(products->num_held(), tests.size());
 }
 
-// Gradients by the definition, one backward pass each.
+// Computes gradients by the definition, with one backward pass each.
 std::vector<std::vector<double>> ReferenceRows(GradientProducts* products, bool train) {
   const int64_t n = train ? products->num_train() : products->num_tests();
   int64_t size = 0;
@@ -155,7 +155,7 @@ TEST(PotentialProductsTest, ErrorOfTheForceOnAnAtom) {
               HasSubstr("has no forces"));
 }
 
-// Gradients do not lose the digits of an error that is small beside the energy, as those of a trained potential are.
+// Gradients keep their digits even if the error is small beside the energy, as for a trained potential.
 TEST(PotentialProductsTest, SmallErrorsKeepTheirDigits) {
   const AtomicData data = AwkwardStructures();
   const int64_t s = 4;  // without forces
@@ -168,7 +168,7 @@ TEST(PotentialProductsTest, SmallErrorsKeepTheirDigits) {
     auto products = *MakePotentialProducts(potential, data, data, point, options);
     Hold(products.get(), {s});
     const ProductTile tile = All(products.get(), {s});
-    // 2 error / N times the gradient of the energy.
+    // The gradient of the loss is 2 error / N times that of the energy.
     const double error = 0.5 * tile.product[0] / products->TestNorms()[0] * static_cast<double>(data.num_atoms(s));
     return std::pair(tile.train_square[0], error);
   };
@@ -187,7 +187,7 @@ TEST(PotentialProductsTest, WithoutAReferenceThereIsNone) {
   EXPECT_EQ(products->ReferenceTrainGradient(0, absl::MakeSpan(gradient)).code(), absl::StatusCode::kUnimplemented);
 }
 
-// Rows of several MB: few of them at a time.
+// If a row takes several MB, only a few rows are made at a time.
 TEST(PotentialProductsTest, LargeNetworks) {
   const Potential potential = AwkwardPotential({400, 300}, Activation::kTanh);
   const AtomicData data = AwkwardStructures();
@@ -212,7 +212,8 @@ TEST(PotentialProductsTest, LargeNetworks) {
   }
 }
 
-// Weights of the point: each term once where it says nothing, in the order of the terms that there are.
+// The checkpoint gives a weight for each term, in the order of the terms in the loss; without weights each term counts
+// once.
 TEST(PotentialProductsTest, TermsCountAsThePointSays) {
   const auto squares = [](double energy, double force, double stress, std::vector<double> loss_weight) {
     PotentialProductsOptions options = Options();
@@ -257,7 +258,7 @@ TEST(PotentialProductsTest, SymmetricPositiveAndSelfIsTheDiagonal) {
     }
     EXPECT_GE(sum, -1e-12 * scale);
   }
-  // A structure that comes twice.
+  // The last structure is a copy of number 2.
   for (int64_t j = 0; j < kNumAwkward; ++j) EXPECT_EQ(at(2, j), at(kNumAwkward - 1, j));
 }
 
@@ -270,7 +271,8 @@ TEST(PotentialProductsTest, PartsSumToTheWhole) {
     Hold(products.get(), Range(0, kNumAwkward));
     const ProductTile whole = All(products.get(), Range(0, kNumAwkward));
     const std::vector<double> whole_held = products->TestNorms();
-    // Weights, biases of the first layers, and what is left: out of order, with gaps.
+    // Parts for weights, for biases of the first layers, and for the rest, in an order other than that of the slices
+    // and with gaps.
     std::vector<ProductPart> parts = {{"weights", {}}, {"first", {7, 1, 13}}, {"rest", {}}};
     for (int s = 0; s < num_slices; s += 2) parts[0].slices.push_back(s);
     for (int s = 3; s < num_slices; s += 2) {
@@ -302,7 +304,7 @@ TEST(PotentialProductsTest, PartsSumToTheWhole) {
   }
 }
 
-// Tiles, threads, the order of examples, and which others are held: equal bits.
+// Tiles, threads, the order of examples and the choice of other tests do not change a bit.
 TEST(PotentialProductsTest, TilesAndThreadsDoNotMatter) {
   for (const DType precision : {DType::kF32, DType::kF64}) {
     PotentialProductsOptions options = Options(precision);
@@ -334,7 +336,7 @@ TEST(PotentialProductsTest, WeightedTestsAreTheSum) {
     PotentialProductsOptions options = Options();
     options.num_threads = 2;
     options.test.quantity = PotentialQuantity::kForceComponent;
-    options.test.atom = kAllAtoms;  // more than are added up at a time
+    options.test.atom = kAllAtoms;  // more than HoldWeightedTests makes at a time
     const std::unique_ptr<GradientProducts> products = Make(options, Point(preconditioner));
     const int64_t n = products->num_tests();
     ASSERT_GT(n, 32);
@@ -367,7 +369,7 @@ TEST(PotentialProductsTest, NoTestsAreNeededForSquares) {
   EXPECT_TRUE(tile.train_square.empty());
 }
 
-// A product of vectors of many numbers, each with an error of |g| |g'| / sqrt(dim).
+// A projected product has an error of about |g| |g'| / sqrt(dim).
 TEST(PotentialProductsTest, ProjectionsAreCloseAndKeepParts) {
   const std::unique_ptr<GradientProducts> exact = Make(Options(), Point(true));
   exact->SetParts({{"hidden", {0, 1, 6, 7, 12, 13}}});

@@ -16,10 +16,10 @@
 namespace rutile {
 namespace {
 
-// Lists are four to a line, in columns: some of aenet's readers count columns.
+// Numbers per line of a list, in columns: some of aenet's readers count columns.
 constexpr int kPerLine = 4;
 constexpr int kNumSetupParameters = 4;
-constexpr int kMaxEnvironment = 2;  // species that one of aenet's symmetry functions can name
+constexpr int kMaxEnvironment = 2;  // species that a symmetry function of aenet can name
 
 template <typename T, class Append>
 void AppendList(const std::vector<T>& values, const Append& append, std::string* out) {
@@ -34,7 +34,8 @@ void AppendIntegers(const std::vector<int64_t>& values, std::string* out) {
       values, [out](int64_t value) { absl::StrAppendFormat(out, " %17d", value); }, out);
 }
 
-// 17 digits after the point: every double comes back as it was, but what needs three digits of exponent is 0.
+// Prints 17 digits after the point, so that every double is read back exactly, except that numbers whose exponent needs
+// three digits become 0.
 void AppendNumbers(const std::vector<double>& values, std::string* out) {
   const auto append = [out](double value) {
     absl::StrAppendFormat(out, " %24.17E", std::abs(value) < 1e-99 ? 0.0 : value);
@@ -62,7 +63,7 @@ absl::StatusOr<int64_t> ActivationCode(Activation activation) {
                                                  "these"));
 }
 
-// A layer as aenet has it: inputs in columns, the bias the last of them.
+// One layer.
 struct Layer {
   int inputs, outputs;
   std::vector<double> weight;  // [outputs, inputs]
@@ -82,14 +83,14 @@ std::vector<Layer> LayersOf(const Potential& potential, int species) {
   return layers;
 }
 
-// What stp_eval leaves of a feature: the mean of it and of its square.
+// The statistics of features that aenet's stp_eval stores: means of features and of their squares.
 struct Statistics {
   std::vector<double> mean, square, min, max;  // [F]
 };
 
-// Moves into the first layer what aenet's form of the statistics cannot say.
+// Returns the statistics in aenet's form, and moves into the first layer what that form cannot express.
 Statistics Standardize(const Potential& potential, int species, Layer* first) {
-  // Of a variance this small beside the squared mean, aenet's difference keeps nine digits.
+  // Down to a variance of this share of the squared mean, aenet's difference keeps nine digits.
   constexpr double kSmallVariance = 1e-7;
   const int n = potential.shape.num_features;
   const FeatureScaling& scaling = potential.feature_scaling;
@@ -100,7 +101,7 @@ Statistics Standardize(const Potential& potential, int species, Layer* first) {
     const bool has_range = !potential.feature_range.min.empty();
     const double min = has_range ? potential.feature_range.min[at] : mean;
     const double max = has_range ? potential.feature_range.max[at] : mean;
-    statistics.min.push_back(std::isfinite(min) ? min : mean);  // of a species that training lacked
+    statistics.min.push_back(std::isfinite(min) ? min : mean);  // infinite for a species without training atoms
     statistics.max.push_back(std::isfinite(max) ? max : mean);
     const double variance = scale > 0 ? 1 / (scale * scale) : 0;
     if (variance > kSmallVariance * mean * mean && variance > 1e-18) {
@@ -145,7 +146,7 @@ void AppendSetup(const ChebyshevOptions& descriptor, int species, const Statisti
   for (const uint8_t element : descriptor.species) absl::StrAppend(out, ElementSymbol(element), "\n");
   absl::StrAppendFormat(out, "%.17g\n%.17g\nChebyshev\n%d\n%d\n", descriptor.min_cutoff, descriptor.cutoff(), n,
                         kNumSetupParameters);
-  AppendIntegers(std::vector<int64_t>(n, 0), out);  // kinds of symmetry functions, which this is not
+  AppendIntegers(std::vector<int64_t>(n, 0), out);  // kinds of symmetry functions, not used by Chebyshev
   std::vector<double> parameters(n * kNumSetupParameters, 0.0);
   parameters[0] = descriptor.rad_cutoff;
   parameters[1] = descriptor.rad_order;
@@ -153,7 +154,7 @@ void AppendSetup(const ChebyshevOptions& descriptor, int species, const Statisti
   parameters[3] = descriptor.ang_order;
   AppendNumbers(parameters, out);
   AppendIntegers(std::vector<int64_t>(n * kMaxEnvironment, 0), out);
-  absl::StrAppend(out, "1\n");  // evaluations that the statistics are of: not known
+  absl::StrAppend(out, "1\n");  // number of evaluations behind the statistics, which is not known
   for (const std::vector<double>* list : {&statistics.min, &statistics.max, &statistics.mean, &statistics.square}) {
     AppendNumbers(*list, out);
   }
@@ -165,8 +166,8 @@ void AppendTrainingSet(const Potential& potential, std::string* out) {
                         static_cast<int>(potential.descriptor.species.size()));
   for (const uint8_t element : potential.descriptor.species) absl::StrAppend(out, ElementSymbol(element), "\n");
   AppendNumbers(potential.atomic_energies, out);
-  absl::StrAppend(out, "0\n0\n");  // atoms and structures: not known
-  // Energies per atom that scale and shift map to -1 and 1.
+  absl::StrAppend(out, "0\n0\n");  // numbers of atoms and structures, which are not known
+  // The least and largest energy per atom, which scale and shift map to -1 and 1, and the mean.
   absl::StrAppendFormat(out, "%.17g %.17g %.17g\n", scaling.shift - 1 / scaling.scale,
                         scaling.shift + 1 / scaling.scale, scaling.shift);
 }

@@ -1,5 +1,5 @@
-// Potentials as aenet reads them (aenet 2.0, *.nn.ascii, one file for each species): for molecular dynamics in the
-// programs that aenet is part of. Its nnASCII2bin.x makes the binary form.
+// Writes potentials in aenet's format (aenet 2.0, *.nn.ascii, one file for each species), for molecular dynamics in the
+// programs that include aenet. aenet's nnASCII2bin.x converts them to its binary form.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_AENET_FILE_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_AENET_FILE_H_
@@ -13,19 +13,19 @@
 
 namespace rutile {
 
-// The file of one species: its network, its descriptor with the statistics that standardize features, and the scale of
-// energies. aenet's energy of an atom is the network's output / scale + shift + atomic energy, as Potential's: total
-// energies in eV agree to rounding, whatever the units of the training data were.
+// Returns the text of one species' file: its network, its descriptor with the statistics that standardize features, and
+// the scale of energies. aenet's energy of an atom is the network's output / scale + shift + atomic energy, as in
+// Potential; total energies in eV agree to rounding, whatever the units of the training data were.
 //
 // aenet computes a feature's deviation as sqrt(E[x^2] - E[x]^2). Where that would lose digits, and where a feature was
-// constant in training, mean and deviation go into the weights instead, and the file says 0 and 1 for them.
+// constant in training, mean and deviation are moved into the weights, and the file says 0 and 1 for them.
 //
 // INVALID_ARGUMENT: an activation that aenet lacks (silu), an angular cutoff above the radial one. CHECK-fails on a
-// species that is not there.
+// species that does not exist.
 absl::StatusOr<std::string> AenetText(const Potential& potential, int species);
 
-// Writes directory/Ti.nn.ascii and so on, each whole or not at all; none if one cannot be written down. The directory
-// is made when it is not there.
+// Writes directory/Ti.nn.ascii and so on, each file atomically, and no file if one species cannot be expressed. Creates
+// the directory if it does not exist.
 absl::Status WriteAenetPotentials(absl::string_view directory, const Potential& potential);
 
 }  // namespace rutile

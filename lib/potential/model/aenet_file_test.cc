@@ -23,13 +23,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// aenet's readers, as they read: load_Network_ASCII, load_Setup_ASCII and load_TrnSet_Info_ASCII, and what aenet then
-// computes (ff_eval, stp_normalize, aenet_atomic_energy_and_forces).
+// Reads the file as aenet's load_Network_ASCII, load_Setup_ASCII and load_TrnSet_Info_ASCII do, and computes what aenet
+// then computes (ff_eval, stp_normalize, aenet_atomic_energy_and_forces).
 class AenetNetwork {
  public:
   explicit AenetNetwork(const std::string& text) : in_(text) {
     num_layers_ = Integer();
-    Integer();  // most nodes
+    Integer();  // the largest number of nodes
     const int64_t num_weights = Integer();
     num_values_ = Integer();
     nodes_ = Integers(num_layers_);
@@ -73,7 +73,7 @@ class AenetNetwork {
     }
     for (int64_t l = 0; l + 1 < num_layers_; ++l) {
       double* const in = &values[value_index_[l]];
-      in[nodes_[l]] = 1;  // meets the bias
+      in[nodes_[l]] = 1;  // multiplies the bias
       for (int64_t o = 0; o < nodes_[l + 1]; ++o) {
         double sum = 0;
         for (int64_t i = 0; i <= nodes_[l]; ++i) sum += weights_[weight_index_[l] + i * nodes_[l + 1] + o] * in[i];
@@ -102,7 +102,7 @@ class AenetNetwork {
   }
   int64_t Integer() { return std::stoll(Line()); }
   double Number() { return std::stod(Line()); }
-  // Four to a line, `width` columns and one before each.
+  // Reads a list with four numbers on a line, each in `width` columns after one blank.
   std::vector<std::string> Fields(int64_t count, size_t width) {
     std::vector<std::string> fields;
     for (int64_t i = 0; i < count; ++i) {
@@ -149,8 +149,9 @@ Potential Example(std::vector<uint8_t> species, std::vector<int> hidden, Activat
     p.feature_scaling.scale.push_back(std::exp(2 * random.Normal()));
     p.atomic_energies.resize(num_species, -100.0 - i);
   }
-  p.feature_scaling.scale[1] = 0;                                          // constant in training
-  p.feature_scaling.scale[2] = 1e7 / std::abs(p.feature_scaling.mean[2]);  // nearly so: E[x^2] - E[x]^2 has few digits
+  p.feature_scaling.scale[1] = 0;  // constant in training
+  // nearly constant: E[x^2] - E[x]^2 has few digits
+  p.feature_scaling.scale[2] = 1e7 / std::abs(p.feature_scaling.mean[2]);
   p.energy_scaling = {1.25, -8.5};
   p.parameters = Tensor::Of(InitialNetworkParameters(p.shape, 1));
   return p;

@@ -45,7 +45,7 @@ double AtomNetworks<T>::Energies(absl::Span<const U> features, absl::Span<const 
   const int64_t num_atoms = static_cast<int64_t>(species.size());
   CHECK_EQ(features.size(), num_atoms * num_features_);
   CHECK(atom_energies.empty() || atom_energies.size() == num_atoms);
-  // The kernel wants atoms of one species next to each other: a counting sort.
+  // The kernel needs atoms sorted by species, which a counting sort does.
   offset_.assign(num_species_ + 1, 0);
   for (const uint8_t s : species) ++offset_[s + 1];
   for (int s = 0; s < num_species_; ++s) offset_[s + 1] += offset_[s];

@@ -1,5 +1,5 @@
-// The networks of a potential with everything that a model file puts around them: from features as computed to energies
-// in eV, and to their slopes by the features.
+// Evaluates a potential from features as computed, without scaling by the caller, to energies in eV and their
+// derivatives by the features.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_ATOM_NETWORKS_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_ATOM_NETWORKS_H_
@@ -13,19 +13,21 @@
 
 namespace rutile {
 
-// T is float or double: the type of the arithmetic, whatever the type of the potential's parameters. One thread at a
-// time may use an object; memory grows to the largest structure seen and is kept.
+// The networks of a potential with the scalings of its model file. T, float or double, is the type of the arithmetic,
+// whatever the type of the potential's parameters. One thread at a time may use an object; memory grows to that of the
+// largest structure and is reused.
 template <typename T>
 class AtomNetworks {
  public:
   explicit AtomNetworks(const Potential& potential);
 
-  // features: [N, F] not scaled, of type float or double; species: [N]. Returns the total energy in eV, atomic energies
-  // included. atom_energies: [N] eV, overwritten, or empty.
+  // Returns the total energy in eV, atomic energies included. features: [N, F] not scaled, of type float or double;
+  // species: [N]. atom_energies: [N] eV, overwritten, or empty.
   template <typename U>
   double Energies(absl::Span<const U> features, absl::Span<const uint8_t> species, absl::Span<double> atom_energies);
 
-  // After Energies, of the same features: dE/dG in eV, [N, F], overwritten. CHECK-fails on another size.
+  // Computes dE/dG in eV, [N, F], overwritten, for the features of the last call of Energies. CHECK-fails on another
+  // size.
   void Slopes(absl::Span<T> slopes);
 
  private:
@@ -35,11 +37,11 @@ class AtomNetworks {
   std::vector<T> slope_scale_;                                // [species, F]: dx/dG / energy scale
   std::vector<T> parameters_;
   NetworkKernel<T> kernel_;
-  std::vector<int64_t> offset_, next_;  // rows of each species
-  std::vector<int64_t> row_;            // [N] of each atom
+  std::vector<int64_t> offset_, next_;  // [species + 1] first row of each species; next free row
+  std::vector<int64_t> row_;            // [N] row of each atom
   std::vector<uint8_t> species_;        // [N]
-  std::vector<T> x_, x_gradients_;      // [N, F] in the order of rows
-  std::vector<T> outputs_;              // [N] likewise
+  std::vector<T> x_, x_gradients_;      // [N, F] sorted by species
+  std::vector<T> outputs_;              // [N] sorted by species
   std::vector<int32_t> structure_;      // [N] zeros
 };
 

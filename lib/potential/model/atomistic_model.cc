@@ -23,7 +23,7 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   const ProfileScope scope(Stage::kScale);
   if (train.empty()) return absl::InvalidArgumentError("no structure to train on");
   for (const int64_t s : train) CHECK(data.has_energy(s)) << data.name(s);
-  std::vector<int64_t> counted;  // what has weight 0 decides nothing
+  std::vector<int64_t> counted;  // structures of weight 0 must not influence anything
   std::copy_if(train.begin(), train.end(), std::back_inserter(counted), [&](int64_t s) { return data.weight(s) > 0; });
   if (counted.empty()) {
     return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
@@ -111,7 +111,7 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
 std::vector<ParameterSlice> AtomisticModel::parameter_slices() const { return NetworkSlices(descriptor_, shape_); }
 
 std::vector<bool> AtomisticModel::FrozenNetworks(const std::vector<bool>& slices) const {
-  const int per_species = 2 * shape_.num_layers();  // in the order of parameter_slices
+  const int per_species = 2 * shape_.num_layers();  // slices per network, in the order of parameter_slices
   std::vector<bool> networks(slices.empty() ? 0 : shape_.num_species, true);
   for (size_t s = 0; s < slices.size(); ++s) {
     if (!slices[s]) networks[s / per_species] = false;

@@ -1,4 +1,4 @@
-// All of a potential but its parameters: what is fixed from the training set before the first step.
+// Holds everything of a potential except its parameters: what the training set fixes before the first step.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_ATOMISTIC_MODEL_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_ATOMISTIC_MODEL_H_
@@ -25,10 +25,10 @@ namespace rutile {
 
 class AtomisticModel {
  public:
-  // Statistics, scales and atomic energies come from `train` alone (indices of structures, each with an energy), by
-  // their weights: 2 is the structure twice, 0 exactly none.
-  // INVALID_ARGUMENT: nothing to train on, or all of weight 0; a hidden layer without nodes; an element of the
-  // descriptor without an atomic energy when some are given; CheckLabelRange's.
+  // Computes statistics, scales and atomic energies from `train` alone (indices of structures, each with an energy). A
+  // weight of 2 counts as the structure twice, and 0 as exactly no structure. INVALID_ARGUMENT: nothing to train on, or
+  // all of weight 0; a hidden layer without nodes; an element of the descriptor without an atomic energy when some are
+  // given; the errors of CheckLabelRange.
   static absl::StatusOr<AtomisticModel> Create(const AtomicData& data, const FeatureSource& features,
                                                const AtomisticTaskOptions& options, absl::Span<const int64_t> train);
 
@@ -37,18 +37,20 @@ class AtomisticModel {
   const FeatureScaling& feature_scaling() const { return feature_scaling_; }
   const FeatureRange& feature_range() const { return feature_range_; }
   const EnergyScaling& energy_scaling() const { return energy_scaling_; }
-  // Energies are to be scaled and have nothing to be scaled by: EnergiesAreEqual.
+  // True if energies should be scaled but are all equal (EnergiesAreEqual), so that there is nothing to scale by.
   bool energies_are_equal() const { return energies_are_equal_; }
   const std::vector<double>& atomic_energies() const { return atomic_energies_; }  // [species] eV
   bool atomic_energies_fitted() const { return atomic_energies_fitted_; }
   DType precision() const { return precision_; }
 
-  // [structures of the data] energy per atom less the atomic energies, eV; NaN where there is none.
+  // Returns [structures of the data] energy per atom less the atomic energies, eV; NaN for structures without an
+  // energy.
   const std::vector<double>& targets() const { return targets_; }
 
-  // What every task that trains the model has to say of its parameters (task.h).
+  // The parameter slices of every task that trains this model (lib/task/task.h).
   std::vector<ParameterSlice> parameter_slices() const;
-  // Of each species whether its whole network rests, from Task::SetFrozen's slices; empty of empty.
+  // Returns [species] whether the whole network is frozen, for the slices of Task::SetFrozen; empty if `slices` is
+  // empty.
   std::vector<bool> FrozenNetworks(const std::vector<bool>& slices) const;
   Tensor InitialParameters(uint64_t seed) const;
   Potential WithParameters(const Tensor& parameters) const;

@@ -59,7 +59,7 @@ TEST(AtomisticModelTest, DependsOnTheTrainingStructuresAlone) {
   EXPECT_FALSE(model.atomic_energies_fitted());
 }
 
-// A network rests when all of its slices do.
+// A network is frozen when all of its slices are.
 TEST(AtomisticModelTest, KnowsWhichNetworksRest) {
   Fixture setup;
   const AtomisticModel model = *setup.Create(Range(0, 50));
@@ -94,7 +94,7 @@ void ExpectSame(const AtomisticModel& a, const AtomisticModel& b) {
   EXPECT_EQ(a.feature_range().max, b.feature_range().max);
 }
 
-// What is fixed before the first step knows weights, too: 0 is no structure, to the bit, 2 is the structure twice.
+// Weights count in the model too: weight 0 is no structure, to the bit, and 2 is the structure twice.
 TEST(AtomisticModelTest, WeightsAreNumbersOfStructures) {
   Fixture plain, without({}, {{"anat*", 0}}), heavy({}, {{"anat*", 2}}), even({}, {{"*", 1}});
   const std::vector<int64_t> train = Range(0, 403);

@@ -20,7 +20,7 @@ Extrapolation::Extrapolation(const FeatureRange& range, const FeatureScaling& sc
   CHECK_EQ(high_.size(), scaling.scale.size());
   for (size_t k = 0; k < low_.size(); ++k) {
     if (!(low_[k] <= high_[k])) {
-      // Nothing is within.
+      // An empty interval, so that every value is outside.
       low_[k] = kInfinity;
       high_[k] = -kInfinity;
     } else if (scaling.scale[k] == 0) {

@@ -1,4 +1,4 @@
-// Which atoms have features that training has not seen: a network says nothing reliable of them.
+// Finds atoms whose features lie outside the range of the training data, where a network's prediction is not reliable.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_EXTRAPOLATION_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_EXTRAPOLATION_H_
@@ -11,16 +11,16 @@
 
 namespace rutile {
 
-// Immutable.
+// Immutable, and so thread-safe.
 class Extrapolation {
  public:
-  // A feature is outside when it lies beyond [min, max] of the atom's species by more than 1e-5 of the range and 1e-5
-  // of the larger bound: rounding of fp32 features, computed another way, does not count. Features of scale 0, which no
-  // network sees, do not count either. A species without range (min > max: training had no atom of it) is outside.
+  // A feature is outside if it lies beyond [min, max] of the atom's species by more than 1e-5 of the range and 1e-5 of
+  // the larger bound, so that the rounding of fp32 features does not count. Features of scale 0 do not count either, as
+  // no network sees them. Atoms of a species without range (min > max: training had no such atom) are outside.
   Extrapolation(const FeatureRange& range, const FeatureScaling& scaling);
 
-  // features: [N, F] not scaled, float or double; species: [N]. outside: [N], set to 1 where a feature is outside, else
-  // left alone.
+  // Sets outside[i] = 1 for atoms with a feature outside, and leaves the other elements of `outside` [N] as they are.
+  // features: [N, F] not scaled, float or double; species: [N].
   template <typename T>
   void Mark(absl::Span<const T> features, absl::Span<const uint8_t> species, absl::Span<uint8_t> outside) const;
 

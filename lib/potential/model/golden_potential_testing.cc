@@ -54,7 +54,7 @@ ChebyshevOptions ReadOptions(const Json& json) {
 GoldenNetworks ReadNetworks(const Json& json, const Json& species_order) {
   GoldenNetworks networks;
   for (const Json& symbol : species_order) {
-    // Some cases have no network for a species without atoms: never used, so any values do.
+    // Some cases have no network for a species without atoms. Any values do, as they are never used.
     const std::string name = symbol;
     const Json& layers = json.contains(name) ? json.at(name) : json.front();
     networks.hidden.clear();
@@ -69,7 +69,7 @@ GoldenNetworks ReadNetworks(const Json& json, const Json& species_order) {
   return networks;
 }
 
-// aenet's XSF of a periodic structure with total energy and forces, as the files here have it.
+// Reads aenet's XSF of a periodic structure with total energy and forces, in the form that the files here have.
 Structure ReadXsf(const std::string& name) {
   const std::string path = absl::StrCat(kFolder, name);
   std::ifstream file(path);

@@ -34,7 +34,7 @@ TEST(GoldenPotentialTest, CasesAreConsistent) {
 TEST(GoldenPotentialTest, WeightsFollowTheFormulaOfTheReadme) {
   const GoldenCase golden = ReadGoldenCase("water_isolated");
   const int64_t per_species = golden.networks.parameters.size() / 2;
-  // Second species, first layer (30 inputs, 7 outputs): W row-major, then b.
+  // The first layer of the second species has 30 inputs and 7 outputs: W row-major, then b.
   for (int64_t k = 0; k < 7 * 30 + 7; ++k) {
     EXPECT_DOUBLE_EQ(golden.networks.parameters[per_species + k], std::sin(0.37 * (k + 1) + 0.7) / std::sqrt(30.0));
   }

@@ -10,10 +10,10 @@
 namespace rutile {
 namespace {
 
-// Squares, added up over many components, stay below 3.4e38 and 1.8e308.
+// Up to these limits, squares summed over many components stay below 3.4e38 and 1.8e308.
 double Limit(DType precision) { return precision == DType::kF32 ? 1e17 : 1e150; }
 
-// NaN is beyond anything.
+// Compares magnitudes; NaN is larger than any value.
 bool IsLarger(double value, double than) { return !(std::abs(value) <= than); }
 
 absl::Status TooLarge(const AtomicData& data, int64_t s, absl::string_view what, double value, absl::string_view unit,

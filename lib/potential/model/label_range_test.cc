@@ -28,7 +28,7 @@ TEST(FindFitOutlierTest, NamesTheFarthest) {
   EXPECT_EQ(found->beyond, 2);
 }
 
-// Energies of two references, half and half: no structure stands out.
+// If energies have two references, half and half, no structure stands out.
 TEST(FindFitOutlierTest, TwoReferences) {
   const std::optional<FitOutlier> found = FindFitOutlier({400, -400, 400, -400}, {0, 1, 2, 3});
   ASSERT_TRUE(found.has_value());
@@ -69,7 +69,7 @@ TEST(CheckLabelRangeTest, NamesTheStructure) {
   EXPECT_EQ(error({1e18, -2e18}, 0, 0, DType::kF64), "");
   EXPECT_THAT(error({1e151, 0}, 0, 0, DType::kF64), HasSubstr(data.name(0)));
   EXPECT_THAT(error({0, kNan}, 0, 0, DType::kF64), HasSubstr(data.name(1)));
-  // What is not learned does no harm.
+  // Labels that are not learned may be large.
   EXPECT_THAT(error({0, 1}, 0.5, 0, DType::kF32),
               AllOf(HasSubstr(data.name(1) + ": a force component is 1e+25"), HasSubstr("--max_forces")));
   EXPECT_THAT(error({0, 1}, 0, 0.5, DType::kF32), HasSubstr(data.name(0) + ": a stress component is 1e+25"));

@@ -14,7 +14,7 @@ Loss CombineLossTerms(LossKind kind, absl::Span<const double> weights, const Ter
       if (kind == LossKind::kRmse) {
         const double root = std::sqrt(mean);
         loss.value += weights[t] * root;
-        slope = root > 0 ? 0.5 / (root * sums.count[t]) : 0;  // no slope where there is no error
+        slope = root > 0 ? 0.5 / (root * sums.count[t]) : 0;  // without an error, the root's slope is taken as 0
       } else {
         loss.value += weights[t] * mean;
         slope = 1 / sums.count[t];

@@ -1,4 +1,4 @@
-// From errors to the loss, and back to its slopes.
+// Computes the loss from errors, and its derivatives by them.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_LOSS_FUNCTION_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_LOSS_FUNCTION_H_
@@ -13,7 +13,7 @@
 
 namespace rutile {
 
-// The loss of one error and its derivative: e^2, or Huber's function.
+// The loss of one error and its derivative: the square, or Huber's function.
 class ErrorLoss {
  public:
   ErrorLoss(LossKind kind, double delta) : huber_(kind == LossKind::kHuber), delta_(delta) {}
@@ -28,7 +28,7 @@ class ErrorLoss {
   double delta_;
 };
 
-// The loss of LossOptions from the sums of its terms, whose weights are given in the order of the sums.
+// Returns the loss of LossOptions from the sums of its terms. weights: one for each term, in the order of the sums.
 Loss CombineLossTerms(LossKind kind, absl::Span<const double> weights, const TermSums& sums);
 
 }  // namespace rutile

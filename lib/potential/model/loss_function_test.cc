@@ -18,7 +18,7 @@ TEST(LossFunctionTest, HuberJoinsSmoothly) {
   }
 }
 
-// aenet-python: L = (1 - alpha) RMSE_E + alpha RMSE_F, and the energies' part alone for a batch without forces.
+// As in aenet-python, L = (1 - alpha) RMSE_E + alpha RMSE_F, and the energy term alone for a batch without forces.
 TEST(LossFunctionTest, MixesRootsOfMeans) {
   TermSums sums(2);
   sums.sum = {8, 48};

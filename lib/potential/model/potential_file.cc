@@ -60,7 +60,7 @@ absl::Status CopyParameters(const TensorFile& file, const std::string& name, con
   return absl::OkStatus();
 }
 
-// Bounds may be infinite (a species that training did not have) but not NaN.
+// Reads the feature range. Bounds may be infinite (for a species without training atoms) but not NaN.
 absl::Status ReadRange(const TensorFile& file, const NetworkShape& shape, FeatureRange* range) {
   const std::vector<int64_t> by_feature = {shape.num_species, shape.num_features};
   const Tensor* const min = file.tensors.Find("feature_min");

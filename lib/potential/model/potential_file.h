@@ -1,4 +1,12 @@
-// Files of kind potential/1: a trained potential, whole. Predicting needs nothing else.
+// Reads and writes files of kind potential/1: a trained potential with everything that predicting needs.
+//
+// Example:
+//
+//   ASSIGN_OR_RETURN(const Potential potential, ReadPotential("potential.safetensors"));
+//   AtomNetworks<double> networks(potential);
+//   const double energy = networks.Energies(features, species, /*atom_energies=*/{});  // eV
+//   networks.Slopes(absl::MakeSpan(slopes));                                           // dE/dG, from which forces
+//   follow
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_POTENTIAL_FILE_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_POTENTIAL_FILE_H_
@@ -19,31 +27,33 @@
 
 namespace rutile {
 
-// E = sum over atoms of [network((G - mean) * scale) / energy_scaling.scale + energy_scaling.shift + atomic energy],
-// eV.
+// A potential. Its energy in eV is the sum over atoms of network((G - mean) * scale) / energy_scaling.scale +
+// energy_scaling.shift + atomic energy.
 struct Potential {
   ChebyshevOptions descriptor;
   NetworkShape shape;
   FeatureScaling feature_scaling;
-  FeatureRange feature_range;  // of the training atoms; empty when the file does not say
+  FeatureRange feature_range;  // of the training atoms; empty if the file has none
   EnergyScaling energy_scaling;
   std::vector<double> atomic_energies;  // [species] eV
   Tensor parameters;                    // flat [shape.num_parameters()], F32 or F64, in the order of NetworkShape
-  Metadata metadata;                    // of the file: provenance, epoch, validation loss
+  Metadata metadata;                    // from the file: provenance, epoch, validation loss
 };
 
 const Schema& PotentialSchema();
 
-// "network.Ti.0.weight" and "network.Ti.0.bias".
+// Return tensor names such as "network.Ti.0.weight" and "network.Ti.0.bias".
 std::string WeightName(const ChebyshevOptions& descriptor, int species, int layer);
 std::string BiasName(const ChebyshevOptions& descriptor, int species, int layer);
-// All of them, with their places in the flat parameters: species by species, layer by layer, weights before biases.
+// Returns the names of all weights and biases, with their places in the flat parameters: species by species, layer by
+// layer, weights before biases.
 std::vector<ParameterSlice> NetworkSlices(const ChebyshevOptions& descriptor, const NetworkShape& shape);
 
-// Atomic; potential.metadata joins the file's own keys. CHECK-fails when sizes disagree.
+// Writes the file atomically; potential.metadata is added to the keys that the kind itself has. CHECK-fails when sizes
+// disagree.
 absl::Status WritePotential(absl::string_view path, const Potential& potential);
 
-// NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule.
+// Reads the file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule.
 absl::StatusOr<Potential> ReadPotential(absl::string_view path);
 
 }  // namespace rutile

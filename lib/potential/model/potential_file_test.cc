@@ -26,7 +26,7 @@ Potential Example(DType dtype) {
   p.feature_scaling = {2, features, std::vector<double>(2 * features, 0.5), std::vector<double>(2 * features, 2.0)};
   p.feature_range.min.assign(2 * features, -1.5);
   p.feature_range.max.assign(2 * features, 3.5);
-  p.feature_range.min[1] = std::numeric_limits<double>::infinity();  // as of a species that training did not have
+  p.feature_range.min[1] = std::numeric_limits<double>::infinity();  // as for a species without training atoms
   p.feature_range.max[1] = -p.feature_range.min[1];
   p.energy_scaling = {1.25, -8.5};
   p.atomic_energies = {-3, -2};
@@ -69,7 +69,7 @@ TEST(PotentialFileTest, MayNotKnowTheRangeOfFeatures) {
   EXPECT_TRUE(read->feature_range.min.empty());
 }
 
-// A file that was changed after it was written, tensor by tensor.
+// Changes a file after it was written, tensor by tensor.
 class BrokenPotentialTest : public ::testing::Test {
  protected:
   void SetUp() override {

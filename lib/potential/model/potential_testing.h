@@ -1,4 +1,4 @@
-// Potentials for tests.
+// Makes potentials for tests.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_POTENTIAL_TESTING_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_POTENTIAL_TESTING_H_
@@ -10,11 +10,11 @@
 
 namespace rutile {
 
-// The fixed potential of a golden case, in fp64: atomic energies 0.
+// Returns the fixed potential of a golden case, in fp64, with atomic energies 0.
 Potential GoldenPotential(const GoldenCase& golden);
 
-// A small potential of Ti and O in fp64 with a radial cutoff of 4 and an angular one of 3 Angstrom, random weights and
-// no training range.
+// Returns a small potential of Ti and O in fp64, with a radial cutoff of 4 and an angular one of 3 Angstrom, random
+// weights and no feature range.
 Potential SmallTiO2Potential(uint64_t seed);
 
 }  // namespace rutile

@@ -11,14 +11,15 @@ namespace rutile {
 namespace {
 
 constexpr double kVarianceFloor = 1e-12;
-constexpr double kConstant = 1e-8;        // of the feature's size
-constexpr double kConstantSingle = 1e-6;  // sixteen times the precision of a float; of features below 1, of 1: they
-                                          // are sums of larger terms that cancel
-constexpr double kRank = 1e-10;           // of the largest eigenvalue
-constexpr double kEqual = 1e-9;           // of an energy per atom; what the least eigenvalue leaves is 1e-11 of it
+constexpr double kConstant = 1e-8;  // relative to the feature's size
+// sixteen times the precision of a float, relative to the feature's size or to 1 if that is larger: small features are
+// sums of larger terms that cancel
+constexpr double kConstantSingle = 1e-6;
+constexpr double kRank = 1e-10;  // relative to the largest eigenvalue
+constexpr double kEqual = 1e-9;  // relative to an energy per atom; the least eigenvalue leaves 1e-11 of it
 
-// Eigenvalues and vectors (columns of v) of the symmetric n x n matrix a, by Jacobi rotations: n is a number of
-// species.
+// Computes eigenvalues and eigenvectors (columns of v) of the symmetric n x n matrix a by Jacobi rotations, which suit
+// the small n, a number of species.
 void JacobiEigen(int n, std::vector<double>* a, std::vector<double>* v) {
   v->assign(n * n, 0.0);
   for (int i = 0; i < n; ++i) (*v)[i * n + i] = 1;
@@ -85,7 +86,7 @@ FeatureStatistics::FeatureStatistics(FeatureScalingKind kind, int num_species, i
 
 template <typename T>
 void FeatureStatistics::AddAtom(uint8_t species, const T* features, double weight) {
-  if (weight == 0) return;  // also of NaN features, and of one that would be the shift
+  if (weight == 0) return;  // before NaN features are added, or an ignored atom sets the shift
   if (std::is_same<T, float>::value) is_single_ = true;
   const int group = kind_ == FeatureScalingKind::kPerSpecies ? species : 0;
   double* const shift = &shift_[group * num_features_];
@@ -162,7 +163,7 @@ std::vector<double> FitAtomicEnergies(absl::Span<const double> energies, absl::S
   std::vector<double> normal(n * n, 0.0), right(n, 0.0), x(n);
   for (int64_t s = 0; s < structures; ++s) {
     const double weight = weights.empty() ? 1 : weights[s];
-    if (weight == 0) continue;  // 0 times an energy that is not finite is not 0
+    if (weight == 0) continue;  // skipped, because 0 times an energy that is not finite is not 0
     double atoms = 0;
     for (int i = 0; i < n; ++i) atoms += static_cast<double>(counts[s * n + i]);
     for (int i = 0; i < n; ++i) x[i] = static_cast<double>(counts[s * n + i]) / atoms;
@@ -177,7 +178,7 @@ std::vector<double> FitAtomicEnergies(absl::Span<const double> energies, absl::S
   double largest = 0;
   for (int i = 0; i < n; ++i) largest = std::max(largest, normal[i * n + i]);
   std::vector<double> fitted(n, 0.0);
-  for (int k = 0; k < n; ++k) {  // pseudo-inverse: directions that the data does not see stay 0
+  for (int k = 0; k < n; ++k) {  // pseudo-inverse: directions without data stay 0
     const double eigenvalue = normal[k * n + k];
     if (eigenvalue <= kRank * largest) continue;
     double projection = 0;

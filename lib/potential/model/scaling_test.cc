@@ -50,7 +50,7 @@ TEST(FeatureStatisticsTest, ASpeciesWithoutAtomsIsSwitchedOff) {
   EXPECT_EQ(scaling.scale[1], 0);
 }
 
-// A spread of 1e-10 of the size is constant, 1e-6 is not.
+// A spread of 1e-10 of the size counts as constant, 1e-6 does not.
 TEST(FeatureStatisticsTest, RoundingIsNoSpread) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 100; ++i) rows.push_back({1000 * (1 + 1e-10 * (i % 2)), 1000 * (1 + 1e-6 * (i % 2)), 0});
@@ -60,7 +60,7 @@ TEST(FeatureStatisticsTest, RoundingIsNoSpread) {
   EXPECT_NEAR(1 / scaling.scale[1], 5e-4, 1e-8);
 }
 
-// Of floats a spread of a few units in the last place is rounding, too, as is 1e-6 about 0; 1e-5 is not.
+// For floats, a spread of a few units in the last place is rounding, as is 1e-6 about 0; 1e-5 is not.
 TEST(FeatureStatisticsTest, RoundingOfFloatsIsNoSpread) {
   FeatureStatistics statistics(FeatureScalingKind::kPooled, 1, 4);
   for (int i = 0; i < 100; ++i) {
@@ -69,7 +69,7 @@ TEST(FeatureStatisticsTest, RoundingOfFloatsIsNoSpread) {
     statistics.Add(0, absl::MakeConstSpan(row));
   }
   EXPECT_THAT(statistics.Result().ConstantFeatures(0), ElementsAre(0, 2));
-  EXPECT_NEAR(statistics.Result().Magnification(), 1e5, 2e3);  // of the second: 16 / 1.6e-4
+  EXPECT_NEAR(statistics.Result().Magnification(), 1e5, 2e3);  // of the second feature: 16 / 1.6e-4
 }
 
 TEST(FeatureStatisticsTest, SinglePrecisionAddsInDouble) {
@@ -82,7 +82,7 @@ TEST(FeatureStatisticsTest, SinglePrecisionAddsInDouble) {
   EXPECT_NEAR(statistics.Result().scale[0], 1 / std::sqrt(2.0), 1e-11);
 }
 
-// By species even where the scaling is not; a species that training has not seen has an empty range.
+// Ranges are per species even where the scaling is not; a species without training atoms has an empty range.
 TEST(FeatureStatisticsTest, RangesAreOfEachSpecies) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<std::vector<double>> rows = {{1, 5}, {-3, 7}, {10, 1}, {14, 1}};
@@ -106,8 +106,8 @@ TEST(FeatureStatisticsTest, RangesOfSinglePrecisionAreExactAndPassOverNaN) {
   EXPECT_EQ(statistics.Range().max[0], double{0.3f});
 }
 
-// To the bit as if an atom of weight 0 was not there, be it the first, which features are shifted by, or not a number;
-// weight 2 is the atom twice.
+// An atom of weight 0 changes no bit, even if it is the first, which features are shifted by, or NaN; weight 2 is the
+// atom twice.
 TEST(FeatureStatisticsTest, WeightsAreNumbersOfAtoms) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<std::vector<double>> rows = {{1.1, 5}, {3.3, 7}, {10.7, 1.9}, {14, 1}};
@@ -145,24 +145,25 @@ TEST(ScaleEnergiesTest, MapsToMinusOneToOne) {
   EXPECT_EQ(ScaleEnergies({}, 0).scale, 1);
 }
 
-// What differs by rounding is not blown up to [-1, 1]: networks would have to learn forces of 1e-14.
+// Differences of rounding are not scaled up to [-1, 1], as networks would have to learn forces of 1e-14.
 TEST(ScaleEnergiesTest, EqualButForRounding) {
   const EnergyScaling rounding = ScaleEnergies({0, 1e-15, -4.7e-15}, 8);
   EXPECT_EQ(rounding.scale, 1);
   EXPECT_NEAR(rounding.shift, 0, 5e-15);
   EXPECT_FALSE(EnergiesAreEqual({-8, -8 + 2e-8}, 8));
   EXPECT_NEAR(ScaleEnergies({-8, -8 + 2e-8}, 8).scale, 1e8, 10);  // 8 and 2e-8 leave eight digits
-  // All-electron energies have fewer digits; small ones are compared with 1 eV.
+  // All-electron energies have fewer digits; small energies are compared with 1 eV.
   EXPECT_TRUE(EnergiesAreEqual({0, 2e-8}, 1e5));
   EXPECT_TRUE(EnergiesAreEqual({0, 0.9e-9}, 1e-3));
   EXPECT_FALSE(EnergiesAreEqual({0, 1.1e-9}, 1e-3));
 }
 
-// Atomic energies that fit exactly, of as many structures as compositions, of multiples of one, with weights.
+// Atomic energies fit exactly if there are as many structures as compositions, or only multiples of one structure, with
+// or without weights.
 TEST(ScaleEnergiesTest, ExactFitsLeaveEqualEnergies) {
   struct Data {
     std::vector<double> energies;
-    std::vector<int64_t> counts;  // of two species
+    std::vector<int64_t> counts;  // [structures, 2 species]
     std::vector<double> weights;
   };
   const double cell = -26.123456789;
@@ -217,7 +218,7 @@ TEST(FitAtomicEnergiesTest, FindsTheEnergiesThatMadeTheData) {
   for (int k = 0; k < 3; ++k) EXPECT_NEAR(fit[k], truth[k], 1e-9);
 }
 
-// Every structure is a multiple of TiO2: Ti and O cannot be told apart, but the energy of TiO2 can.
+// Every structure is a multiple of TiO2, so that the energy of TiO2 is determined, but not those of Ti and O.
 TEST(FitAtomicEnergiesTest, CollinearCompositionsGiveTheLeastNorm) {
   const std::vector<double> fit = FitAtomicEnergies({-80, -160, -239.4}, {2, 4, 4, 8, 6, 12}, 2);
   EXPECT_NEAR(fit[1], 2 * fit[0], 1e-9);             // along (1, 2)
@@ -231,7 +232,7 @@ TEST(FitAtomicEnergiesTest, SpeciesThatDoNotOccurStayZero) {
   EXPECT_EQ(fit[2], 0);
 }
 
-// Energies per atom, not total ones: the large cell pulls as much as the small one.
+// The fit is to energies per atom, so that a large cell counts as much as a small one.
 TEST(FitAtomicEnergiesTest, LargeCellsCountAsSmallOnes) {
   EXPECT_THAT(FitAtomicEnergies({-4, -600}, {1, 100}, 1), ElementsAre(DoubleNear(-5, 1e-12)));
 }
@@ -245,7 +246,7 @@ TEST(FitAtomicEnergiesTest, WeightsAreNumbersOfStructures) {
   const std::vector<double> weighted = FitAtomicEnergies(energies, counts, 2, {1, 2, 1, 1});
   EXPECT_THAT(weighted, ElementsAre(DoubleNear(twice[0], 1e-12), DoubleNear(twice[1], 1e-12)));
   EXPECT_GT(std::abs(weighted[0] - plain[0]), 1e-3);
-  // Nothing of weight 0 gets in, whatever it is.
+  // A structure of weight 0 has no influence, whatever its energy.
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(FitAtomicEnergies({nan, -80.3, -161, -33, -7, 1e300}, {1, 1, 2, 4, 4, 9, 3, 1, 1, 0, 5, 5}, 2,
                               {0, 1, 1, 1, 1, 0}),

@@ -9,7 +9,7 @@
 namespace rutile {
 namespace {
 
-// The fewest decimals that give the number back.
+// Prints the fewest decimals that give the number back.
 std::string Exactly(double value) {
   char text[32];
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
@@ -105,7 +105,7 @@ std::map<std::string, std::string> ResumeConfigOf(const AtomisticTaskOptions& op
     config["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
   }
   if (options.mixed_precision) config["precision"] = "bf16-mixed";
-  // The others give the default's bits.
+  // All other presets compute the bits of the default.
   if (options.compile.preset == CompilePreset::kMaxAutotune) {
     config["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
   }

@@ -38,7 +38,7 @@ TEST(ResumeConfigOfTest, NamesWhatDecides) {
   EXPECT_THAT(config, Contains(Pair("force_sample_unit", "atom")));
 }
 
-// Threads, caches and the way of summing angles change no number beyond rounding.
+// Threads, caches and the angular method change no number beyond rounding.
 TEST(ResumeConfigOfTest, LeavesOutHowTheWorkIsDone) {
   AtomisticTaskOptions options, other;
   other.angular = AngularMethod::kTriplets;
@@ -94,7 +94,7 @@ TEST(CompileOptionsTest, BatchSize) {
   EXPECT_EQ(CheckCompileOptions(options).message(), "batch_size=0: expected at least 1");
 }
 
-// Runs of before the presets, and those of presets with the default's bits, can be resumed by one another.
+// Runs from before there were presets, and runs whose presets compute the default's bits, can resume each other.
 TEST(CompileOptionsTest, OnlyMaxAutotuneChangesTheConfig) {
   AtomisticTaskOptions options;
   const auto before = ResumeConfigOf(options);

@@ -39,7 +39,7 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
   return absl::OkStatus();
 }
 
-// One species' network, in fp64, from the scaling of `from` to that of `to`.
+// Converts one species' network, in fp64, from the scaling of `from` to that of `to`.
 class Network {
  public:
   Network(const Potential& from, int from_species, const Potential& to, int to_species)
@@ -49,7 +49,7 @@ class Network {
     values_.assign(begin, begin + shape_.parameters_per_species());
   }
 
-  // How many features are constant now that the networks used.
+  // Adapts the first layer. Returns how many features that the network used are constant in the new set.
   int RescaleFeatures() {
     const int64_t f = shape_.num_features, out = shape_.layer_outputs(0);
     double* const bias = &values_[Offset(shape_.bias_offset(to_species_, 0))];

@@ -1,8 +1,8 @@
-// A potential's networks under another potential's scaling: where fine-tuning starts.
+// Moves a potential's networks under another potential's scaling, as the start of fine-tuning.
 //
 // An atom's energy is network((G - mean) * scale) / energy_scale + energy_shift + atomic_energy. The statistics of the
-// new training set replace mean, scale, shift and atomic energies; the first and the last layer take the difference,
-// which is exact:
+// new training set replace mean, scale, shift and atomic energies, and the first and the last layer absorb the
+// difference, which is exact:
 //
 //   W' = W * scale / scale',                 b' = b + sum_k W_k (mean'_k - mean_k) scale_k
 //   w' = w * energy_scale' / energy_scale,   c' = (c / energy_scale + shift + e - shift' - e') * energy_scale'
@@ -22,16 +22,16 @@
 namespace rutile {
 
 struct Transfer {
-  Tensor parameters;                  // [P] of `to`, of its type
-  std::vector<std::string> taken;     // species whose networks are those of `from`: "Ti"
-  std::vector<std::string> begun;     // those that keep the parameters of `to`
-  std::vector<std::string> messages;  // what is not as it was, for people
+  Tensor parameters;                  // [P] for `to`, of its type
+  std::vector<std::string> taken;     // species whose networks come from `from`, such as "Ti"
+  std::vector<std::string> begun;     // species that keep the parameters of `to`
+  std::vector<std::string> messages;  // changes that people should know of
 };
 
-// The networks of species that both have, under the scaling of `to`; the others as in `to`. Then both predict the same
-// energies and forces of the training structures of `to`, to rounding, where their species are the same.
-// INVALID_ARGUMENT: descriptors that differ in more than species, one species against several, other hidden layers or
-// activation, no species that both have.
+// Returns the networks of species that both potentials have, under the scaling of `to`, and those of `to` for the other
+// species. Then both predict the same energies and forces, to rounding, for training structures of `to` whose species
+// are in both. INVALID_ARGUMENT: descriptors that differ in more than species, one species against several, other
+// hidden layers or activation, no species in common.
 absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potential& to);
 
 }  // namespace rutile

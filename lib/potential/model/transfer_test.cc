@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// With random parameters and scaling.
+// Makes a potential with random parameters and scaling.
 Potential Make(std::vector<uint8_t> species, uint64_t seed, DType dtype = DType::kF64) {
   Potential potential;
   potential.descriptor.species = std::move(species);
@@ -50,7 +50,7 @@ Potential Make(std::vector<uint8_t> species, uint64_t seed, DType dtype = DType:
   return potential;
 }
 
-// The formula of potential_file.h, written out.
+// Computes an atom's energy by the formula of potential_file.h.
 double AtomEnergy(const Potential& p, const Tensor& parameters, int species, const std::vector<double>& features) {
   const int f = p.shape.num_features;
   const std::vector<double> values = parameters.ToDoubles();
@@ -109,10 +109,10 @@ TEST(TransferTest, SpeciesByNameAndInEitherType) {
   EXPECT_NE(transfer->parameters.data(), to.parameters.data());
 }
 
-// Features without a scale are at their mean in every training structure.
+// Features of scale 0 are at their mean in every training structure.
 TEST(TransferTest, ConstantFeatures) {
   Potential from = Make({8}, 1), to = Make({8}, 2);
-  from.feature_scaling.scale[1] = 0;  // the model does not look at it
+  from.feature_scaling.scale[1] = 0;  // the network of `from` does not use it
   to.feature_scaling.scale[2] = to.feature_scaling.scale[3] = 0;
   const Transfer transfer = TransferParameters(from, to).value();
   EXPECT_THAT(transfer.messages, ElementsAre(HasSubstr("2 features of O do not vary in the training set")));

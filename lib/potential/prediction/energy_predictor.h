@@ -1,4 +1,5 @@
-// Energies of structures from a trained potential and their features: ForcePredictor where nothing else is wanted.
+// Predicts energies of structures from a trained potential and their features, where ForcePredictor would do more than
+// is wanted.
 
 #ifndef RUTILE_LIB_POTENTIAL_PREDICTION_ENERGY_PREDICTOR_H_
 #define RUTILE_LIB_POTENTIAL_PREDICTION_ENERGY_PREDICTOR_H_
@@ -11,13 +12,13 @@
 
 namespace rutile {
 
-// Computes in the type of the potential's parameters. One thread at a time may use an object.
+// Predicts with one potential, in the type of its parameters. One thread at a time may use an object.
 class EnergyPredictor {
  public:
   explicit EnergyPredictor(const Potential& potential) : predictor_(absl::MakeConstSpan(&potential, 1)) {}
 
-  // Total energy in eV, atomic energies included. features: [N, F] as computed, not scaled, float or double; species:
-  // [N].
+  // Returns the total energy in eV, atomic energies included. features: [N, F] as computed, not scaled, float or
+  // double; species: [N].
   template <typename Features>
   double Predict(const Features& features, absl::Span<const uint8_t> species) {
     predictor_.PredictFromFeatures(features, species, &prediction_);

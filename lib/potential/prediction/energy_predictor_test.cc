@@ -36,7 +36,7 @@ TEST(EnergyPredictorTest, AtomicEnergiesAndOrderOfAtoms) {
   EnergyPredictor referenced(potential);
   const double energy = plain.Predict(golden.features, golden.species);
   EXPECT_NEAR(referenced.Predict(golden.features, golden.species), energy - 4 * 3 - 8 * 2, 1e-10);
-  // Atoms in reverse: the same energy.
+  // With the atoms in reverse order, the energy is the same.
   const int features = golden.descriptor.num_features();
   std::vector<double> reversed_features;
   std::vector<uint8_t> reversed_species(golden.species.rbegin(), golden.species.rend());

@@ -16,8 +16,8 @@
 namespace rutile {
 namespace {
 
-// Small, since the second derivative of the cutoff function jumps where a pair crosses the cutoff; differences are
-// taken atom by atom, so that the size of the total energy costs no digits.
+// The step is small, since the second derivative of the cutoff function jumps where a pair crosses the cutoff.
+// Differences are taken atom by atom, so that the size of the total energy costs no digits.
 constexpr double kStep = 3e-5;
 constexpr double kTolerance = 1e-5;
 constexpr char kAxes[] = "xyz";
@@ -28,7 +28,7 @@ std::vector<Potential> InDoublePrecision(absl::Span<const Potential> models) {
   return result;
 }
 
-// r -> (1 + strain e_a e_b^T) r, of atoms and cell.
+// Applies r -> (1 + strain e_a e_b^T) r to atoms and cell.
 void Strain(int a, int b, double strain, Structure* structure) {
   for (size_t i = 0; i < structure->position.size(); i += 3) {
     structure->position[i + a] += strain * structure->position[i + b];
@@ -55,7 +55,7 @@ struct ForceCheck::State {
     return absl::OkStatus();
   }
 
-  // d energy / dt at t = 0 of what move(t, &structure) makes of the structure.
+  // Returns d energy / dt at t = 0, where move(t, &structure) changes the structure.
   template <typename Move>
   absl::StatusOr<double> Derivative(const Structure& structure, const Move& move) {
     double derivative = 0;

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(ForceCheckTest, RealPotentialsPass) {
   for (const char* name : {"tio2_rutile_multi_image", "water_isolated", "slab_pbc_TTF", "single_atom_isolated"}) {
     const GoldenCase golden = ReadGoldenCase(name);
-    // Parameters of fp32 are converted: what is checked is the code, not the rounding.
+    // Parameters in fp32 are converted, because the check is of the code and not of rounding.
     const std::vector<Potential> models(2, WithPrecision(GoldenPotential(golden), DType::kF32));
     ForceCheck check(models);
     Structure structure = golden.structure;

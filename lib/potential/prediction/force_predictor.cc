@@ -90,7 +90,8 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   }
 
  private:
-  // sigma = (1/V) dE/d(strain); the energy of a rotated structure is the same, so only rounding is made symmetric.
+  // Returns sigma = (1/V) dE/d(strain). It is made symmetric, which only changes rounding, as the energy does not
+  // change under rotation.
   static Matrix3 Stress(const Matrix3& strain_gradient, double volume) {
     Matrix3 stress;
     for (int a = 0; a < 3; ++a) {
@@ -101,7 +102,8 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     return stress;
   }
 
-  // strain_gradient: the mean over members is added, unless null. With forces, after derivatives_->Features.
+  // Predicts energies and, with forces, derivatives after derivatives_->Features. strain_gradient: the mean over
+  // members is added, unless null.
   template <typename U>
   void PredictAll(absl::Span<const U> features, absl::Span<const uint8_t> species, bool forces,
                   Matrix3* strain_gradient, AtomicPrediction* prediction) {
@@ -162,7 +164,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   const std::unique_ptr<const DescriptorDerivatives<T>> derivatives_;
   const std::unique_ptr<typename DescriptorDerivatives<T>::State> state_;
   std::deque<AtomNetworks<T>> networks_;      // [members]
-  std::vector<Extrapolation> extrapolation_;  // of the members that know their training range
+  std::vector<Extrapolation> extrapolation_;  // of those members that have a training range
   std::vector<double> energies_;              // [members]
   std::vector<std::vector<T>> forces_;        // [members][3N]
   std::vector<T> features_, slopes_;          // [N, F]

@@ -1,4 +1,12 @@
-// Energies, forces and stress of structures from trained potentials: one, or a committee.
+// Predicts energies, forces and stress of structures from a trained potential or a committee of them.
+//
+// Example, with the geometry of a structure (descriptor_derivatives.h):
+//
+//   ASSIGN_OR_RETURN(const Potential potential, ReadPotential("potential.safetensors"));
+//   ForcePredictor predictor(absl::MakeConstSpan(&potential, 1));
+//   AtomicPrediction prediction;
+//   predictor.Predict(geometry, structure.pbc, /*forces=*/true, &prediction);
+//   LOG(INFO) << prediction.energy << " eV, force on atom 0 along x: " << prediction.force[0] << " eV/Angstrom";
 
 #ifndef RUTILE_LIB_POTENTIAL_PREDICTION_FORCE_PREDICTOR_H_
 #define RUTILE_LIB_POTENTIAL_PREDICTION_FORCE_PREDICTOR_H_
@@ -17,44 +25,46 @@
 
 namespace rutile {
 
-// What is said of one structure of N atoms. Of a committee: means over its members, and their spread, the standard
-// deviation (divided by the number of members; of forces the root of the mean square length of F_member - F_mean).
+// The prediction for one structure of N atoms. For a committee, values are means over its members, and spreads are
+// standard deviations (divided by the number of members; for forces, the root of the mean square length of F_member -
+// F_mean).
 struct AtomicPrediction {
   double energy = 0;                 // eV, total, atomic energies included
   double energy_spread = 0;          // eV, total; 0 for one model
   std::vector<double> atom_energy;   // [N] eV, atomic energies included
-  std::vector<double> force;         // [3N] eV/Angstrom, or empty: not asked for
-  std::vector<double> force_spread;  // [N] eV/Angstrom, or empty: not asked for, or one model
-  std::optional<Matrix3> stress;  // eV/Angstrom^3, symmetric, positive in tension; with forces, in 3-D periodic cells
-  std::vector<uint8_t> outside;   // [N] 1: a feature lies outside what training has seen. Empty: no model says
+  std::vector<double> force;         // [3N] eV/Angstrom; empty if not asked for
+  std::vector<double> force_spread;  // [N] eV/Angstrom; empty if not asked for, or for one model
+  // eV/Angstrom^3, symmetric, positive in tension; set with forces in 3-D periodic cells
+  std::optional<Matrix3> stress;
+  std::vector<uint8_t> outside;  // [N] 1 if a feature lies outside the training range; empty if no model has a range
 };
 
-// OK when the models can form a committee: INVALID_ARGUMENT naming the first that differs from model 0 in its
-// descriptor. names: of the files, for the message.
+// OK if the models can form a committee. INVALID_ARGUMENT naming the first model whose descriptor differs from that of
+// model 0. names: those of the files, for the message.
 absl::Status CheckCommittee(absl::Span<const Potential> models, absl::Span<const std::string> names);
 
-// The type that a committee computes in: F32 when all models have such parameters, else F64.
+// Returns the type that a committee computes in: F32 if all models have such parameters, else F64.
 DType CommitteePrecision(absl::Span<const Potential> models);
 
-// The same potential with parameters of another type (F32 or F64).
+// Returns the potential with parameters of another type (F32 or F64).
 Potential WithPrecision(const Potential& potential, DType dtype);
 
-// Computes in CommitteePrecision. One thread at a time may use an object; memory grows to the largest structure seen
-// and is kept.
+// Predicts with one potential or a committee, in CommitteePrecision. One thread at a time may use an object; memory
+// grows to that of the largest structure and is reused.
 class ForcePredictor {
  public:
-  // At least one model; CHECK-fails when they cannot form a committee. `models` are not referred to later.
+  // models: at least one; CHECK-fails if they cannot form a committee. They are copied.
   explicit ForcePredictor(absl::Span<const Potential> models);
   ~ForcePredictor();
 
-  // Neighbors up to here are needed, Angstrom.
+  // The radius in Angstrom within which neighbors are needed.
   double cutoff() const;
 
-  // All that geometry tells; forces and stress only when they are wanted.
+  // Predicts everything from the geometry; forces and stress only if `forces`.
   void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                AtomicPrediction* prediction);
 
-  // What features tell: no forces. features: [N, F] as computed, not scaled; species: [N].
+  // Predicts from features, without forces. features: [N, F] as computed, not scaled; species: [N].
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction);
   void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,

@@ -39,7 +39,7 @@ AtomicPrediction Predict(const Potential& potential, const Structure& structure,
   return Predict(&predictor, structure, species);
 }
 
-// r -> (1 + strain) r, and the cell likewise: rows are vectors.
+// Applies r -> (1 + strain) r to atoms and cell, whose rows are vectors.
 Structure Strained(Structure structure, int a, int b, double strain) {
   for (size_t i = 0; i < structure.position.size(); i += 3) {
     structure.position[i + a] += strain * structure.position[i + b];
@@ -175,7 +175,7 @@ TEST(ForcePredictorTest, MarksAtomsThatAnyMemberHasNotSeen) {
   const GoldenCase golden = ReadGoldenCase("tio2_columbite_12atoms");
   std::vector<Potential> members(2, GoldenPotential(golden));
   const int features = golden.descriptor.num_features();
-  // The first has seen just these atoms, the second less of atom 0's first feature than it has.
+  // The range of the first model contains these atoms exactly; that of the second excludes the first feature of atom 0.
   FeatureStatistics statistics(FeatureScalingKind::kPooled, 2, features);
   for (size_t i = 0; i < golden.species.size(); ++i) {
     statistics.Add(golden.species[i], absl::MakeConstSpan(golden.features).subspan(i * features, features));

@@ -17,7 +17,7 @@
 namespace rutile {
 namespace {
 
-// What one thread needs.
+// The scratch memory of one thread.
 struct Worker {
   explicit Worker(const Potential& potential) : predictor(absl::MakeConstSpan(&potential, 1)) {}
   ForcePredictor predictor;

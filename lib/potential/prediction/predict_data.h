@@ -1,4 +1,4 @@
-// What a potential says of structures of its training data.
+// Predicts structures of a training data set.
 
 #ifndef RUTILE_LIB_POTENTIAL_PREDICTION_PREDICT_DATA_H_
 #define RUTILE_LIB_POTENTIAL_PREDICTION_PREDICT_DATA_H_
@@ -14,9 +14,10 @@
 
 namespace rutile {
 
-// In the order of `structures` (indices). With forces: of all atoms, and the stress in 3-D periodic cells. Features of
-// the data are used where they are and no forces are wanted. The result does not depend on num_threads. CHECK-fails
-// when the potential has another descriptor than the data. Errors of AtomicData::FindPairs; CANCELLED after a signal.
+// Returns predictions in the order of `structures` (indices). With forces, predicts forces of all atoms, and the stress
+// in 3-D periodic cells. The features of the data are used if it has some and no forces are wanted. The result does not
+// depend on num_threads. CHECK-fails when the potential has another descriptor than the data. Errors of
+// AtomicData::FindPairs; CANCELLED after a signal.
 absl::StatusOr<std::vector<StructurePrediction>> PredictData(const Potential& potential, const AtomicData& data,
                                                              absl::Span<const int64_t> structures, bool forces,
                                                              int num_threads);

@@ -27,7 +27,7 @@ AtomicData Read(const std::string& path, const ChebyshevOptions& descriptor) {
   return *std::move(data);
 }
 
-// The order asked for, with repetitions.
+// Predictions come in the order asked for, with repetitions.
 const std::vector<int64_t> kStructures = {400, 7, 7, 0};
 
 TEST(PredictDataTest, SaysWhatEvaluateSays) {

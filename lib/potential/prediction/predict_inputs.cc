@@ -26,19 +26,19 @@
 namespace rutile {
 namespace {
 
-// Atoms handled together: enough to keep threads busy, little enough to be a constant amount of memory.
+// The number of atoms that are handled together: enough to keep threads busy, in a constant amount of memory.
 constexpr int64_t kChunkAtoms = 1 << 13;
 
-// Structures that were read, and what is predicted for them. Items keep their memory from one use to the next.
+// Structures that were read, and their predictions. Items keep their memory from one chunk to the next.
 struct Chunk {
   std::deque<SourceStructure> items;
-  int64_t count = 0;  // of items in use
+  int64_t count = 0;  // number of items in use
   bool last = false;
   std::vector<StructurePrediction> predictions;
   std::vector<absl::Status> status;
 };
 
-// Goes through the inputs, leaving out what the options leave out.
+// Reads the inputs in chunks, without the structures that the options leave out.
 class ChunkReader {
  public:
   ChunkReader(const ChebyshevOptions& descriptor, absl::Span<const std::string> inputs, const PredictOptions& options)
@@ -68,7 +68,7 @@ class ChunkReader {
     return absl::OkStatus();
   }
 
-  // After the last chunk.
+  // Checks after the last chunk that the options selected structures.
   absl::Status CheckSelection() const {
     if (!frames_.empty() && (frames_.front() < 0 || frames_.back() >= number_)) {
       const int64_t bad = frames_.front() < 0 ? frames_.front() : frames_.back();
@@ -113,11 +113,11 @@ class ChunkReader {
   std::vector<int64_t> frames_;
   std::shared_ptr<PredictionSource> source_;
   size_t next_input_ = 0;
-  int64_t number_ = 0;  // of the next structure, counted over all inputs
-  int64_t chosen_ = 0;  // by --frames and --config_type, of all shards
+  int64_t number_ = 0;  // of the next structure, over all inputs
+  int64_t chosen_ = 0;  // number chosen by --frames and --config_type, in all shards
 };
 
-// What one thread needs.
+// The scratch memory of one thread.
 struct Worker {
   explicit Worker(absl::Span<const Potential> models) : predictor(models), search(predictor.cutoff()) {}
   ForcePredictor predictor;

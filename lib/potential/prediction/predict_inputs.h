@@ -1,4 +1,4 @@
-// What models say of everything in some files, beside what the files say: structures stream through.
+// Predicts all structures in some files, beside the labels that the files have. Structures are streamed.
 
 #ifndef RUTILE_LIB_POTENTIAL_PREDICTION_PREDICT_INPUTS_H_
 #define RUTILE_LIB_POTENTIAL_PREDICTION_PREDICT_INPUTS_H_
@@ -21,22 +21,24 @@ namespace rutile {
 struct PredictOptions {
   StructureReaderOptions reader;
   int num_threads = 1;
-  bool forces = true;                          // and stress, where the cell is periodic
-  std::optional<std::vector<int64_t>> frames;  // only these, counted from 0 over all inputs
-  std::string config_type;                     // glob: only these; empty: all
-  int shard = 1, num_shards = 1;               // every num_shards-th of what is chosen so, from the shard-th on
-  std::function<void(int64_t structures)> on_progress;  // so many more are done; may be empty
+  bool forces = true;                          // and stress, in 3-D periodic cells
+  std::optional<std::vector<int64_t>> frames;  // if set, predicts these alone, counted from 0 over all inputs
+  std::string config_type;                     // glob of the structures to predict; empty for all
+  // predicts every num_shards-th of the structures chosen so far, from the shard-th on (1-based)
+  int shard = 1, num_shards = 1;
+  // called with the number of structures done since the last call; may be empty
+  std::function<void(int64_t structures)> on_progress;
   // Called for each chosen structure in the order of the inputs, from one thread; may be empty.
   std::function<absl::Status(const Structure& structure)> on_structure;
 };
 
-// One model, or a committee with one descriptor (CheckCommittee). In the order of the inputs: files of kind
-// atomistic.features/1 or atomistic.neighbors/1, or structures ("-" too). Features and neighbors together are of the
-// same structures, which come once (InputsOnce). Without forces, the features in a file are used as they are; else they
-// are computed from its positions, whose neighbors are found where the file has none. The result does not depend on
-// num_threads. INVALID_ARGUMENT: errors of PredictionSource::Open, an element that the model does not know, atoms on
-// top of each other, a frame beyond the end, nothing selected, fewer of
-// it than shards.
+// Returns predictions by one model, or by a committee with one descriptor (CheckCommittee), in the order of the inputs.
+// Inputs are files of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" for standard input). If
+// features and neighbors are given together, they must be of the same structures, which are predicted once
+// (InputsOnce). Without forces, the features in a file are used as they are. Otherwise they are computed from
+// positions, after finding neighbors if the file has none. The result does not depend on num_threads. INVALID_ARGUMENT:
+// errors of PredictionSource::Open, an element that the model does not know, atoms on top of each other, a frame beyond
+// the end, no structure selected, fewer selected structures than shards.
 absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
                                                                absl::Span<const std::string> inputs,
                                                                const PredictOptions& options);

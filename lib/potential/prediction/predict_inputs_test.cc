@@ -40,7 +40,7 @@ std::string NeighborPath(double cutoff) {
   const std::string path = ::testing::TempDir() + "/neighbors.safetensors";
   NeighborFileOptions options;
   options.cutoff = cutoff;
-  options.species = {8, 22};  // not the model's order
+  options.species = {8, 22};  // in another order than the model's
   NeighborWriter writer = *NeighborWriter::Create(path, options);
   NeighborSearch search(cutoff);
   NeighborList list;
@@ -68,7 +68,7 @@ TEST(PredictInputsTest, FeaturesAndNeighborsTogetherAreTheSameStructures) {
       EXPECT_EQ((*found)[s].predicted_force, (*expected)[s].predicted_force);
     }
   }
-  // Of other structures.
+  // The neighbors are of other structures.
   EXPECT_FALSE(Predict(model, {features, features, neighbors}).ok());
 }
 
@@ -102,7 +102,7 @@ TEST(PredictInputsTest, AllKindsOfDataAndNumbersOfThreadsGiveTheSame) {
   EXPECT_EQ((*expected)[0].predicted_force.size(), 18u);
 }
 
-// A cache with longer pairs than the descriptor sees.
+// The file has pairs beyond the descriptor's cutoff.
 TEST(PredictInputsTest, NeighborsMayReachFartherThanNeeded) {
   const Potential model = SmallTiO2Potential(3);
   PredictOptions options;
@@ -155,7 +155,7 @@ TEST(PredictInputsTest, CountsAtomsOutsideTheTrainingRange) {
   PredictOptions options;
   options.frames = {0};
   EXPECT_EQ((*Predict(model, {kTio2}, options))[0].atoms_outside, 0);
-  model.feature_range.max[0] = -1e3;  // the first feature of Ti, which Ti2O4 has two of
+  model.feature_range.max[0] = -1e3;  // the first feature of Ti, which two atoms of Ti2O4 have
   EXPECT_EQ((*Predict(model, {kTio2}, options))[0].atoms_outside, 2);
 }
 
@@ -186,7 +186,7 @@ TEST(PredictInputsTest, ChoosesByFrameAndConfigType) {
   for (const StructurePrediction& p : *rutile) EXPECT_EQ(p.config_type, "rutile");
 }
 
-// Every third of what frames and config type leave, whatever the kind of input.
+// A shard has every third of the structures that frames and config type select, for every kind of input.
 TEST(PredictInputsTest, ShardsAreDealtOut) {
   const Potential model = SmallTiO2Potential(3);
   PredictOptions options;
