@@ -7,8 +7,9 @@ check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
   a target includes a header of a library that is not in its deps, or has a library in its deps that it does not include;
   a library includes a private header (one in srcs) of another library, or a test one of another package;
   a source or header of a package is in no target;
+  a library of lib/ with sources is in the deps of no test;
   a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
-  libraries include each other in a circle, or a package one that it may not see (see SEAM below).
+  packages include each other in a circle, or one that they may not see (SEAM).
 
 --fix     writes the deps instead of complaining about them.
 --layers  prints the layers of packages that follow from deps: a package stands above all that it uses.
@@ -38,31 +39,36 @@ EXTERNAL = [
     ("torch/", "@libtorch"), ("ATen/", "@libtorch"), ("c10/", "@libtorch"),
 ]  # yapf: disable
 # Labels that the macros add by themselves.
-IMPLIED = {"cc_tests": {"@googletest//:gtest_main", "@googletest//:gmock"}, "cc_benchmarks": {"@benchmark//:benchmark_main"},
-           "cc_fuzz_target": set()}
+IMPLIED = {"cc_tests": {"@googletest//:gtest_main", "@googletest//:gmock"}, "cc_benchmarks": {"@benchmark//:benchmark_main"}}
 # The domains and the trainer meet in tools/ alone: none of these includes another.
 SEAM = ["lib/potential", "lib/kge", "lib/train", "lib/influence"]
 WITHOUT_LIBTORCH = ["cache-neighbors", "evaluate", "featurize", "profile", "tracin"]
-SEES_PRIVATE = ["cc_test", "cc_tests", "cc_fuzz_target"]  # their rules switch layering_check off
-RULES = ["cc_library", "cc_binary", "cc_test", "cc_tests", "cc_benchmarks", "cc_fuzz_target"]
+TESTS = ["cc_tests", "cc_fuzz_target"]  # see private headers of their package
+RULES = TESTS + ["cc_library", "cc_binary", "cc_benchmarks"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
 class Target:
     """A cc_* rule of a BUILD file, or a call of one of our macros."""
 
-    def __init__(self, package, rule, args):
-        self.package, self.rule, self.args = package, rule, args
-        names = args.get("names", []) + args.get("medium", []) + args.get("large", [])
-        self.name = args.get("name") or "%s(%s …)" % (rule, names[0])
-        if rule == "cc_fuzz_target":
-            names = [self.name]
-        self.label = "//%s:%s" % (package, args["name"]) if "name" in args else None
-        paths = lambda key: [os.path.normpath(os.path.join(package, f)) for f in args.get(key, []) if not f.startswith((":", "//"))]
-        self.public = set(paths("hdrs") + paths("textual_hdrs"))
-        self.files = sorted(self.public | set(paths("srcs")) | {os.path.join(package, n + ".cc") for n in names})
-        self.is_test = rule != "cc_library"
-        self.deps = {normal(d, package) for d in args.get("deps", []) if isinstance(d, str)}
+    def __init__(self, package, rule, args, line, block):
+        self.package, self.rule, self.line, self.block = package, rule, line, block
+        sources = [args["name"]] if rule == "cc_fuzz_target" else args.get("names", []) + args.get("medium", []) + args.get("large", [])
+        self.name = args.get("name") or "%s(%s ...)" % (rule, sources[0])
+        self.label = "//%s:%s" % (package, self.name)
+        self.is_library = rule == "cc_library"
+        # lib/testing has default_testonly.
+        self.is_for_tests = rule in TESTS or bool(args.get("testonly")) or package == "lib/testing"
+        paths = lambda key: {os.path.join(package, f) for f in args.get(key, []) if not f.startswith((":", "//"))}
+        self.public = paths("hdrs") | paths("textual_hdrs")
+        self.files = sorted(self.public | paths("srcs") | {os.path.join(package, n + ".cc") for n in sources})
+        self.deps = {normal(d, package) for d in args.get("deps", [])}
+        self.keep = {normal(d, package) for d in re.findall(r'"([^"]+)",\s*# keep', block)}
+        self.needed = set()  # found by find_needed
+        self.problems = []
+
+    def complain(self, message):
+        self.problems.append("%s/BUILD:%d: %s: %s" % (self.package, self.line, self.name, message))
 
 
 def normal(label, package):
@@ -82,177 +88,144 @@ def short(label, package):
     return path if name and path.rsplit("/", 1)[-1] == name and not label.startswith("@") else label
 
 
-def glob(package):
-    def expand(patterns, exclude=(), **_):
-        import fnmatch
-        found = []
-        for directory, dirs, names in os.walk(package):
-            dirs[:] = [d for d in dirs if not os.path.exists(os.path.join(directory, d, "BUILD"))]
-            for name in names:
-                path = os.path.relpath(os.path.join(directory, name), package)
-                depth = lambda p: p.count("/")
-                fits = lambda p: fnmatch.fnmatch(path, p) and ("**" in p or depth(path) == depth(p))
-                if any(map(fits, patterns)) and not any(map(fits, exclude)):
-                    found.append(path)
-        return sorted(found)
-    return expand
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def read_targets(package):
-    """The targets of a BUILD file, which is Python but for what it loads."""
+    """The targets of a BUILD file. Each call of a rule is Python by itself."""
+    text = read(os.path.join(package, "BUILD"))
     targets = []
-
-    class Scope(dict):
-        def __missing__(self, rule):
-            def call(*_, **args):
-                if rule in RULES:
-                    targets.append(Target(package, rule, args))
-            return call
-
-    scope = Scope(load=lambda *_, **__: None, glob=glob(package), select=lambda _: [])
-    path = os.path.join(package, "BUILD")
-    with open(path, encoding="utf-8") as file:
-        exec(compile(file.read(), path, "exec"), scope)  # pylint: disable=exec-used
+    for match in re.finditer(r"^(%s)\(\n(?:.*\n)*?\)\n" % "|".join(RULES), text, re.M):
+        args = eval(match.group(0), {match.group(1): dict, "select": lambda _: []})  # pylint: disable=eval-used
+        targets.append(Target(package, match.group(1), args, text.count("\n", 0, match.start()) + 1, match.group(0)))
     return targets
 
 
-def deps_lines(label_list, keep, package):
-    rank = lambda l: (0 if l.startswith(":") else 1 if l.startswith("//") else 2, l)
-    lines = ['        "%s",%s' % (l, "  # keep" if l in keep else "") for l in sorted(label_list, key=rank)]
-    return "    deps = [\n%s\n    ],\n" % "\n".join(lines)
+def find_needed(target, owners):
+    """Sets target.needed from the includes of its files."""
+    for file in target.files:
+        for include in INCLUDE.findall(read(file)) if file.endswith((".h", ".cc")) and os.path.exists(file) else []:
+            if include in target.files:
+                continue
+            homes = [o for o in owners[include] if o.is_library]
+            if homes:
+                # A header may be in two libraries.
+                home = next((h for h in reversed(homes) if h.label in target.deps), homes[0])
+                target.needed.add(home.label)
+                check_may_see(target, file, include, home)
+                continue
+            external = next((e for e in EXTERNAL if include.startswith(e[0])), None)
+            if external and external[1]:
+                target.needed.add(external[1])
+            elif not external and include.startswith(("lib/", "tools/", "benchmarks/")):
+                target.complain("%s includes %s, which no library has" % (file, include))
+    target.needed -= IMPLIED.get(target.rule, set())
 
 
-def find_block(text, target):
-    """Where the call of a target stands in a BUILD file."""
-    first = (target.args.get("names") or target.args.get("medium") or target.args.get("large") or [target.name])[0]
-    for match in re.finditer(r"^%s\(\n(?:.*\n)*?\)\n" % target.rule, text, re.M):
-        if '"%s"' % first in match.group(0) and (target.label is None or 'name = "%s"' % first in match.group(0)):
-            return match
-    return None
+def check_may_see(target, file, include, home):
+    if include not in home.public and not (target.rule in TESTS and home.package == target.package):
+        target.complain("%s includes %s, which is private to %s" % (file, include, home.label))
+    side = lambda package: next((s for s in SEAM if package == s or package.startswith(s + "/")), None)
+    if side(target.package) and side(home.package) and side(target.package) != side(home.package):
+        target.complain("%s includes %s: the domains and the trainer meet in tools/ alone" % (file, include))
 
 
-def write_deps(target, needed):
-    path = os.path.join(target.package, "BUILD")
-    text = open(path, encoding="utf-8").read()
-    match = find_block(text, target)
-    block = match.group(0)
-    keep = set(re.findall(r'"([^"]+)",\s*# keep', block))
-    written = deps_lines({short(l, target.package) for l in needed} | keep, keep, target.package)
-    old = re.compile(r"^    deps = \[[^\]]*\],\n", re.M)
-    if old.search(block):
-        block = old.sub(lambda _: written if needed or keep else "", block, count=1)
-    elif needed:
+def check_deps(target):
+    for label in sorted(target.needed - target.deps):
+        target.complain("deps lack %s" % short(label, target.package))
+    for label in sorted(target.deps - target.needed - target.keep):
+        target.complain("deps name %s, of which nothing is included" % short(label, target.package))
+
+
+def write_deps(target):
+    """Writes what is needed, and what is marked to be kept, into the BUILD file."""
+    rank = lambda label: (0 if label.startswith(":") else 1 if label.startswith("//") else 2, label)
+    keep = {short(label, target.package) for label in target.keep}
+    labels = sorted({short(label, target.package) for label in target.needed} | keep, key=rank)
+    lines = "".join('        "%s",%s\n' % (label, "  # keep" if label in keep else "") for label in labels)
+    written = "    deps = [\n%s    ],\n" % lines if labels else ""
+    block, found = re.subn(r"^    deps = \[[^\]]*\],\n", lambda _: written, target.block, count=1, flags=re.M)
+    if not found:
         block = block[:-2] + written + ")\n"
+    path = os.path.join(target.package, "BUILD")
+    text = read(path).replace(target.block, block)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(text[:match.start()] + block + text[match.end():])
+        file.write(text)
 
 
-def layers(targets, needed):
-    """Layers of packages, the lowest first; tests do not count."""
+def check_tested(targets):
+    named = set().union(*(t.deps for t in targets if t.rule in TESTS))
+    for target in targets:
+        sources = any(f.endswith(".cc") for f in target.files)
+        if target.is_library and target.package.startswith("lib/") and sources and not target.is_for_tests and target.label not in named:
+            target.complain("no test names this library in its deps")
+
+
+def check_without_libtorch(targets):
+    by_label = {t.label: t for t in targets}
+    for tool in WITHOUT_LIBTORCH:
+        program = by_label["//tools/%s:%s" % (tool, tool)]
+        seen, paths = set(), [(program.label,)]
+        while paths:
+            path = paths.pop()
+            if path[-1].startswith("@libtorch"):
+                program.complain("links LibTorch: %s" % " -> ".join(path))
+                break
+            if path[-1] not in seen and path[-1] in by_label:
+                paths += [path + (label,) for label in sorted(by_label[path[-1]].needed | by_label[path[-1]].keep)]
+            seen.add(path[-1])
+
+
+def layers(targets):
+    """Layers of packages, the lowest first, from libraries that are not for tests alone; and a circle, if there is one."""
     uses = collections.defaultdict(set)
     for target in targets:
-        if not target.is_test and not target.args.get("testonly"):
-            uses[target.package] |= {d[2:].split(":")[0] for d in needed[target] if d.startswith("//")} - {target.package}
-    level = {}
-
-    def height(package, path=()):
-        if package in path:
-            raise SystemExit("packages in a circle: %s" % " -> ".join(path[path.index(package):] + (package,)))
-        if package not in level:
-            level[package] = max([height(p, path + (package,)) + 1 for p in uses.get(package, ())] or [0])
-        return level[package]
-
-    for package in list(uses):
-        height(package)
-    rows = collections.defaultdict(list)
-    for package, number in level.items():
-        rows[number].append(package)
-    return [sorted(rows[n]) for n in sorted(rows)]
+        if target.is_library and not target.is_for_tests:
+            uses[target.package] |= {d[2:].split(":")[0] for d in target.needed if d.startswith("//")} - {target.package}
+    rows, placed = [], set()
+    while len(placed) < len(uses):
+        row = sorted(p for p in uses if p not in placed and uses[p] & set(uses) <= placed)
+        if not row:  # whoever is left uses another that is left: following them ends in a circle
+            path = [min(set(uses) - placed)]
+            while path[-1] not in path[:-1]:
+                path.append(min(uses[path[-1]] & set(uses) - placed))
+            return rows, path[path.index(path[-1]):]
+        rows.append(row)
+        placed |= set(row)
+    return rows, []
 
 
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-    fix = "--fix" in sys.argv[1:]
-    tracked = [f for f in subprocess.check_output(["git", "ls-files", "lib", "tools", "benchmarks", "third_party"], text=True).split("\n")
-               if f and os.path.exists(f)]
-    packages = sorted(os.path.dirname(f) for f in tracked if os.path.basename(f) == "BUILD" and not f.startswith("third_party/"))
-    targets = [t for p in packages for t in read_targets(p)]
-    problems = []
+    tracked = subprocess.check_output(["git", "ls-files", "lib", "tools", "benchmarks"], text=True).split("\n")
+    tracked = [f for f in tracked if f and os.path.exists(f)]
+    targets = [t for f in tracked if os.path.basename(f) == "BUILD" for t in read_targets(os.path.dirname(f))]
     owners = collections.defaultdict(list)
     for target in targets:
         for file in target.files:
             owners[file].append(target)
-
-    def complain(target, message):
-        path = os.path.join(target.package, "BUILD")
-        text = open(path, encoding="utf-8").read()
-        match = find_block(text, target)
-        line = text.count("\n", 0, match.start()) + 1 if match else 1
-        problems.append("%s:%d: %s: %s" % (path, line, target.name, message))
-
-    for file in tracked:
-        if file.endswith((".h", ".cc")) and not file.startswith("third_party") and not owners[file]:
-            problems.append("%s:1: is in no target of its package's BUILD file" % file)
-    needed = {}
     for target in targets:
-        needed[target] = set()
-        for file in target.files:
-            if not os.path.exists(file) or not file.endswith((".h", ".cc")):
-                continue
-            for include in INCLUDE.findall(open(file, encoding="utf-8").read()):
-                if include in target.files:
-                    continue
-                homes = [o for o in owners.get(include, []) if o.rule == "cc_library"]
-                if homes:
-                    home = next((h for h in reversed(homes) if h.label in target.deps), homes[0])  # a header may be in two libraries
-                    needed[target].add(home.label)
-                    private = include not in home.public
-                    if private and not (target.rule in SEES_PRIVATE and home.package == target.package):
-                        complain(target, "%s includes %s, which is private to %s" % (file, include, home.label))
-                    for a in SEAM:
-                        if target.package.startswith(a) and any(home.package.startswith(b) for b in SEAM if b != a):
-                            complain(target, "%s includes %s: the domains and the trainer meet in tools/ alone" % (file, include))
-                    continue
-                external = [label for prefix, label in EXTERNAL if include.startswith(prefix)]
-                if external:
-                    needed[target].update(external[:1] if external[0] else [])
-                elif include.startswith(("lib/", "tools/", "benchmarks/")) and "precompiled.h" not in include:
-                    complain(target, "%s includes %s, which no library has" % (file, include))
-        needed[target] -= IMPLIED.get(target.rule, set())
-        if target.rule == "cc_test" and "@googletest//:gtest_main" in target.deps:
-            needed[target] = needed[target] - {"@googletest//:gmock"} | {"@googletest//:gtest_main"}
-        text = open(os.path.join(target.package, "BUILD"), encoding="utf-8").read()
-        match = find_block(text, target)
-        keep = {normal(l, target.package) for l in re.findall(r'"([^"]+)",\s*# keep', match.group(0))} if match else set()
-        if needed[target] | keep == target.deps:
-            continue
-        if fix:
-            write_deps(target, needed[target] - keep)
-            continue
-        for label in sorted(needed[target] - target.deps):
-            complain(target, "deps lack %s" % short(label, target.package))
-        for label in sorted(target.deps - needed[target] - keep):
-            complain(target, "deps name %s, of which nothing is included" % short(label, target.package))
-    by_label = {t.label: t for t in targets if t.label}
-    for tool in WITHOUT_LIBTORCH:
-        seen, paths = set(), [("//tools/%s:%s" % (tool, tool),)]
-        while paths:
-            path = paths.pop()
-            target = by_label.get(path[-1])
-            if target is None or path[-1] in seen:
-                continue
-            seen.add(path[-1])
-            for label in sorted(needed[target] | target.deps):
-                if label.startswith("@libtorch"):
-                    complain(by_label[path[0]], "links LibTorch: %s" % " -> ".join(path + (label,)))
-                paths.append(path + (label,))
-    rows = layers(targets, needed)
+        find_needed(target, owners)
+        if "--fix" in sys.argv[1:] and target.needed | target.keep != target.deps:
+            write_deps(target)
+        else:
+            check_deps(target)
+    check_tested(targets)
+    check_without_libtorch(targets)
+    rows, circle = layers(targets)
+    problems = ["%s:1: is in no target of its package's BUILD file" % f for f in tracked if f.endswith((".h", ".cc")) and not owners[f]]
+    if circle:
+        problems.append("%s/BUILD:1: packages include each other: %s" % (circle[0], " -> ".join(circle)))
+    for target in targets:
+        problems += target.problems
     if "--layers" in sys.argv[1:]:
         for number, row in enumerate(rows):
             print("%d  %s" % (number, "  ".join(row)))
     for problem in problems:
         print(problem)
-    if problems and not fix:
+    if problems:
         print("mend deps with tools/dev/build_deps.py --fix; the rest by hand")
     return 1 if problems else 0
 
