@@ -1,8 +1,9 @@
-// Numbers for people, with so many decimals.
+// Numbers as text: with a given number of decimals for people, or with all digits that count.
 
 #ifndef RUTILE_LIB_BASE_DECIMAL_H_
 #define RUTILE_LIB_BASE_DECIMAL_H_
 
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -15,6 +16,12 @@ namespace rutile {
 inline std::string Decimal(double value, int decimals) {
   if (std::isnan(value)) return "nan";
   return std::abs(value) < 1e9 ? absl::StrFormat("%.*f", decimals, value) : absl::StrFormat("%.6g", value);
+}
+
+// The shortest text that reads back as the same double: "0.1", "1e-05", "nan".
+inline std::string ExactDecimal(double value) {
+  char text[32];  // of which at most 24 are needed
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
 }  // namespace rutile

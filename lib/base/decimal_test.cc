@@ -23,5 +23,15 @@ TEST(DecimalTest, NotFinite) {
   EXPECT_EQ(Decimal(-std::numeric_limits<double>::infinity(), 4), "-inf");
 }
 
+TEST(ExactDecimalTest, ReadsBackAsTheSameNumber) {
+  EXPECT_EQ(ExactDecimal(0.1), "0.1");
+  EXPECT_EQ(ExactDecimal(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(ExactDecimal(1e-5), "1e-05");
+  EXPECT_EQ(ExactDecimal(-3), "-3");
+  EXPECT_EQ(ExactDecimal(std::numeric_limits<double>::max()), "1.7976931348623157e+308");
+  EXPECT_EQ(ExactDecimal(-std::numeric_limits<double>::denorm_min()), "-5e-324");
+  EXPECT_EQ(ExactDecimal(std::numeric_limits<double>::infinity()), "inf");
+}
+
 }  // namespace
 }  // namespace rutile

@@ -1,11 +1,11 @@
 #include "lib/kge/model/kge_options_text.h"
 
-#include <charconv>
 #include <cstdint>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/decimal.h"
 #include "lib/base/status_macros.h"
 
 namespace rutile {
@@ -34,11 +34,6 @@ constexpr Rate kRates[] = {
     {"label_smoothing", &KgeOptions::label_smoothing, false},
 };
 
-std::string Exactly(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
-}
-
 absl::StatusOr<std::string> Find(const std::map<std::string, std::string>& text, const char* name) {
   const auto found = text.find(name);
   if (found != text.end()) return found->second;
@@ -63,7 +58,7 @@ std::map<std::string, std::string> DescribeKgeOptions(const KgeOptions& options)
     if (conve || !size.of_conve) text[size.name] = absl::StrCat(options.*size.value);
   }
   for (const Rate& rate : kRates) {
-    if (conve || !rate.of_conve) text[rate.name] = Exactly(options.*rate.value);
+    if (conve || !rate.of_conve) text[rate.name] = ExactDecimal(options.*rate.value);
   }
   return text;
 }

@@ -1,21 +1,11 @@
 #include "lib/potential/model/task_options.h"
 
-#include <charconv>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/decimal.h"
 
 namespace rutile {
-namespace {
-
-// Prints the fewest decimals that give the number back.
-std::string Exactly(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
-}
-
-}  // namespace
 
 absl::string_view LossKindName(LossKind kind) {
   switch (kind) {
@@ -83,22 +73,22 @@ std::map<std::string, std::string> ResumeConfigOf(const AtomisticTaskOptions& op
   if (!options.atomic_energies.empty()) {
     config["atomic_energies"] =
         absl::StrJoin(options.atomic_energies, ",", [](std::string* out, const std::pair<const uint8_t, double>& item) {
-          absl::StrAppend(out, int{item.first}, "=", Exactly(item.second));
+          absl::StrAppend(out, int{item.first}, "=", ExactDecimal(item.second));
         });
   }
   const LossOptions& loss = options.loss;
   config["loss"] = std::string(LossKindName(loss.kind));
-  config["energy_weight"] = Exactly(loss.energy_weight);
-  config["force_weight"] = Exactly(loss.force_weight);
-  config["stress_weight"] = Exactly(loss.stress_weight);
+  config["energy_weight"] = ExactDecimal(loss.energy_weight);
+  config["force_weight"] = ExactDecimal(loss.force_weight);
+  config["stress_weight"] = ExactDecimal(loss.stress_weight);
   if (loss.kind == LossKind::kHuber) {
-    config["huber_delta"] = Exactly(loss.energy_delta);
-    config["huber_delta_force"] = Exactly(loss.force_delta);
-    config["huber_delta_stress"] = Exactly(loss.stress_delta);
+    config["huber_delta"] = ExactDecimal(loss.energy_delta);
+    config["huber_delta_force"] = ExactDecimal(loss.force_delta);
+    config["huber_delta_stress"] = ExactDecimal(loss.stress_delta);
   }
   const ForceSamplingOptions& sampling = options.force_sampling;
   if (loss.force_weight > 0 && sampling.fraction < 1) {
-    config["force_fraction"] = Exactly(sampling.fraction);
+    config["force_fraction"] = ExactDecimal(sampling.fraction);
     config["force_sample_unit"] = sampling.unit == ForceSampleUnit::kAtom ? "atom" : "structure";
     config["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
     config["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);

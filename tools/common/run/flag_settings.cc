@@ -3,20 +3,16 @@
 #include <gflags/gflags.h>
 
 #include <string>
-#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/common/run/tool_flags.h"
 
 namespace rutile {
 
 FlagSettings::FlagSettings() {
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  for (const gflags::CommandLineFlagInfo& flag : flags) {
-    if (!absl::StartsWith(flag.filename, "tools/")) continue;
+  for (const gflags::CommandLineFlagInfo& flag : ToolFlags()) {
     settings_[flag.name] = {flag.current_value, FlagOrigin(flag.name), flag.current_value,
                             FlagGiven(flag.name.c_str())};
   }

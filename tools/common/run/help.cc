@@ -3,7 +3,8 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,8 +13,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "lib/base/decimal.h"
 #include "lib/base/logging.h"
+#include "tools/common/run/tool_flags.h"
 
 namespace rutile {
 namespace {
@@ -21,59 +23,39 @@ namespace {
 constexpr size_t kWidth = 100;
 constexpr size_t kNameWidth = 34;  // of a flag with its default in the short form
 
-// Source files that define flags, and the headings of their flags, in the order of help. Files that are not here (a
-// tool's own) come first.
+// Headings of help in their order, and the source files whose flags stand under them.
 constexpr std::pair<absl::string_view, absl::string_view> kGroups[] = {
-    {"structure_flags", "Structures"},
-    {"selection_flags", "Structures"},
-    {"structure_stream_flags", "Structures"},
-    {"data_flags", "Data"},
-    {"split_flags", "Data"},
-    {"descriptor_flags", "Descriptor"},
-    {"angular_flag", "Descriptor"},
-    {"potential_flags", "Potential"},
-    {"kge_flags", "Embeddings of a knowledge graph"},
-    {"init_flags", "Starting from another model"},
-    {"loss_flags", "Loss"},
-    {"trainer_flags", "Training"},
-    {"optimizer_flags", "Optimizer"},
-    {"schedule_flags", "Learning rate"},
-    {"ema_flags", "Averages of parameters"},
-    {"limit_flags", "Limits and early stopping"},
-    {"validation_flags", "Validation"},
-    {"bucket_flags", "Batches"},
-    {"checkpoint_flags", "Checkpoints and resuming"},
-    {"log_flags", "Logs"},
-    {"train_plot", "Logs"},
-    {"potential_outcome", "Logs"},
-    {"precision_flags", "Precision and speed"},
-    {"compile_flags", "Precision and speed"},
-    {"memory_flags", "Precision and speed"},
-    {"operator_flags", "Precision and speed"},
-    {"thread_flags", "Processors"},
-    {"process_flags", "Processors"},
-    {"run_member", "Processors"},
-    {"profile_run", "Profile"},
+    {"Structures", "structure_flags selection_flags structure_stream_flags"},
+    {"Data", "data_flags split_flags"},
+    {"Descriptor", "descriptor_flags angular_flag"},
+    {"Potential", "potential_flags"},
+    {"Embeddings of a knowledge graph", "kge_flags"},
+    {"Starting from another model", "init_flags"},
+    {"Loss", "loss_flags"},
+    {"Training", "trainer_flags"},
+    {"Optimizer", "optimizer_flags"},
+    {"Learning rate", "schedule_flags"},
+    {"Averages of parameters", "ema_flags"},
+    {"Limits and early stopping", "limit_flags"},
+    {"Validation", "validation_flags"},
+    {"Batches", "bucket_flags"},
+    {"Checkpoints and resuming", "checkpoint_flags"},
+    {"Logs", "log_flags train_plot potential_outcome"},
+    {"Precision and speed", "precision_flags compile_flags memory_flags operator_flags"},
+    {"Processors", "thread_flags process_flags run_member"},
+    {"Profile", "profile_run"},
 };
 
-std::string Stem(absl::string_view path) {
-  path = path.substr(path.rfind('/') + 1);
-  return std::string(path.substr(0, path.rfind('.')));
-}
-
-// Place of a file's group in the order of help, and its heading.
-std::pair<int, std::string> GroupOf(absl::string_view path, absl::string_view fallback) {
-  const std::string stem = Stem(path);
-  int place = 0;
-  for (const auto& [file, heading] : kGroups) {
-    ++place;
-    if (stem != file) continue;
-    // Files of one heading are one group, which stands where the first of them is.
-    int first = 0;
-    while (kGroups[first].second != heading) ++first;
-    return {first + 1, std::string(heading)};
+// Place of a file's group in the order of help, and its heading. Files that kGroups does not have, a tool's own, come
+// first.
+std::pair<size_t, std::string> GroupOf(absl::string_view path) {
+  absl::string_view stem = path.substr(path.rfind('/') + 1);
+  stem = stem.substr(0, stem.rfind('.'));
+  for (size_t i = 0; i < std::size(kGroups); ++i) {
+    const std::vector<absl::string_view> files = absl::StrSplit(kGroups[i].second, ' ');
+    if (std::find(files.begin(), files.end(), stem) != files.end()) return {i + 1, std::string(kGroups[i].first)};
   }
-  return {0, std::string(fallback)};
+  return {0, "This tool"};
 }
 
 std::string Wrapped(absl::string_view text, absl::string_view indent) {
@@ -119,13 +101,18 @@ std::string Heading(absl::string_view group, std::string* last) {
   return absl::StrCat("\n", group, "\n");
 }
 
-std::string Full(absl::Span<const HelpFlag* const> flags) {
+std::string Full(absl::Span<const HelpFlag> flags) {
   std::string text, group;
-  for (const HelpFlag* flag : flags) {
-    absl::StrAppend(&text, Heading(flag->group, &group), "  ", WithDefault(*flag), " (", flag->type, ")\n",
-                    Wrapped(flag->help, "      "));
+  for (const HelpFlag& flag : flags) {
+    absl::StrAppend(&text, Heading(flag.group, &group), "  ", WithDefault(flag), " (", flag.type, ")\n",
+                    Wrapped(flag.help, "      "));
   }
   return text;
+}
+
+bool IsAbout(const HelpFlag& flag, absl::string_view word) {
+  const std::string text = absl::AsciiStrToLower(absl::StrCat(flag.name, "\n", flag.group, "\n", flag.help));
+  return absl::StrContains(text, absl::AsciiStrToLower(word));
 }
 
 constexpr char kOfEveryTool[] =
@@ -138,36 +125,26 @@ constexpr char kOfEveryTool[] =
 
 std::string PlainNumber(absl::string_view text) {
   double value;
-  if (!absl::SimpleAtod(text, &value)) return std::string(text);
-  char buffer[32];
-  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  CHECK(end.ec == std::errc());
-  return std::string(buffer, end.ptr);
+  return absl::SimpleAtod(text, &value) ? ExactDecimal(value) : std::string(text);
 }
 
-std::vector<HelpFlag> ToolFlags() {
-  std::vector<gflags::CommandLineFlagInfo> all;
-  gflags::GetAllFlags(&all);
-  std::vector<std::pair<int, HelpFlag>> ours;
-  for (const gflags::CommandLineFlagInfo& flag : all) {
-    if (!absl::StartsWith(flag.filename, "tools/")) continue;
-    auto [place, group] = GroupOf(flag.filename, "This tool");
-    const bool number = flag.type == "double";
-    ours.emplace_back(place,
-                      HelpFlag{flag.name, flag.type, number ? PlainNumber(flag.default_value) : flag.default_value,
-                               flag.description, group});
+std::vector<HelpFlag> HelpFlags() {
+  std::vector<std::pair<size_t, HelpFlag>> sorted;
+  for (const gflags::CommandLineFlagInfo& flag : ToolFlags()) {
+    const auto [place, group] = GroupOf(flag.filename);
+    const std::string value = flag.type == "double" ? PlainNumber(flag.default_value) : flag.default_value;
+    sorted.emplace_back(place, HelpFlag{flag.name, flag.type, value, flag.description, group});
   }
-  std::sort(ours.begin(), ours.end(), [](const auto& a, const auto& b) {
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tie(a.first, a.second.name) < std::tie(b.first, b.second.name);
   });
   std::vector<HelpFlag> flags;
-  for (auto& [place, flag] : ours) flags.push_back(std::move(flag));
+  for (auto& [place, flag] : sorted) flags.push_back(std::move(flag));
   return flags;
 }
 
 absl::StatusOr<std::string> HelpText(absl::string_view tool, absl::Span<const HelpFlag> flags,
                                      absl::Span<const char* const> essential, absl::string_view topic) {
-  std::vector<const HelpFlag*> shown;
   if (topic.empty() && !essential.empty()) {
     std::string text = absl::StrCat("\nThe flags that most runs need, with their defaults. --help=all prints all ",
                                     flags.size(), " flags,\n--help=WORD those about a word.\n");
@@ -179,16 +156,10 @@ absl::StatusOr<std::string> HelpText(absl::string_view tool, absl::Span<const He
     }
     return text;
   }
-  if (topic.empty() || topic == "all") {
-    for (const HelpFlag& flag : flags) shown.push_back(&flag);
-    return absl::StrCat(Full(shown), kOfEveryTool);
-  }
+  if (topic.empty() || topic == "all") return absl::StrCat(Full(flags), kOfEveryTool);
+  std::vector<HelpFlag> shown;
   for (const HelpFlag& flag : flags) {
-    for (const std::string* text : {&flag.name, &flag.group, &flag.help}) {
-      if (!absl::StrContains(absl::AsciiStrToLower(*text), absl::AsciiStrToLower(topic))) continue;
-      shown.push_back(&flag);
-      break;
-    }
+    if (IsAbout(flag, topic)) shown.push_back(flag);
   }
   if (shown.empty()) {
     return absl::InvalidArgumentError(

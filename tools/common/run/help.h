@@ -1,6 +1,6 @@
 // What --help prints: the flags that most runs need, all of them, or those about a word.
 //
-// Flags are grouped by the file that defines them, under a heading that HelpGroups() has for it.
+// Flags are grouped by the file that defines them, under a heading.
 
 #ifndef RUTILE_TOOLS_COMMON_RUN_HELP_H_
 #define RUTILE_TOOLS_COMMON_RUN_HELP_H_
@@ -23,9 +23,8 @@ struct HelpFlag {
   std::string group;  // "Schedule"
 };
 
-// The flags that are defined under tools/, in the order of their groups and then of their names. What gflags, glog and
-// LibTorch register is not for users.
-std::vector<HelpFlag> ToolFlags();
+// The tool's flags (tool_flags.h) in the order of their groups, then of their names.
+std::vector<HelpFlag> HelpFlags();
 
 // The flags that help shows for `topic`:
 //   ""      the essential ones with one line each, in the order given; all of them if none is essential

@@ -9,7 +9,6 @@
 #include <exception>
 #include <iostream>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -28,6 +27,7 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/help.h"
 #include "tools/common/run/profile_run.h"
+#include "tools/common/run/tool_flags.h"
 
 namespace rutile {
 namespace {
@@ -36,51 +36,38 @@ const char* tool_name = "rutile";
 int message_rank = 0;
 bool quiet = false;  // true: print nothing but errors
 
-bool IsOurs(const gflags::CommandLineFlagInfo& flag) { return absl::StartsWith(flag.filename, "tools/"); }
-
-std::vector<gflags::CommandLineFlagInfo> AllFlags() {
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);  // sorted by file, then name
-  return flags;
-}
-
-// Returns the names of the tool's flags and of those of gflags that every tool has. Other flags that LibTorch, glog and
-// gflags register are excluded.
+// Returns the names of the tool's flags and of those of gflags that every tool has.
 std::vector<std::string> FlagNames() {
   std::vector<std::string> names = {"flagfile", "help", "version"};
-  for (const auto& flag : AllFlags()) {
-    if (IsOurs(flag)) names.push_back(flag.name);
-  }
+  for (const auto& flag : ToolFlags()) names.push_back(flag.name);
   return names;
 }
 
 // Returns the tool's text flags with their values.
 std::vector<std::pair<std::string, std::string>> TextFlags() {
   std::vector<std::pair<std::string, std::string>> flags;
-  for (const auto& flag : AllFlags()) {
-    if (IsOurs(flag) && flag.type == "string") flags.emplace_back(flag.name, flag.current_value);
+  for (const auto& flag : ToolFlags()) {
+    if (flag.type == "string") flags.emplace_back(flag.name, flag.current_value);
   }
   return flags;
 }
 
-// Takes the topic off an argument for help: "all" of "--help=all", "" of "--help" and "-h". Flags end at "--".
-std::optional<std::string> TakeHelpTopic(std::vector<std::string>* arguments) {
+// Takes the topic off the first argument for help, "all" of "--help=all", and returns it; "" if there is none. Flags
+// end at "--".
+std::string TakeHelpTopic(std::vector<std::string>* arguments) {
   for (std::string& argument : *arguments) {
     if (argument == "--") break;
     absl::string_view topic = argument;
-    if (argument == "-h" || argument == "--help" || argument == "-help")
-      topic = "";
-    else if (!absl::ConsumePrefix(&topic, "--help=") && !absl::ConsumePrefix(&topic, "-help="))
-      continue;
+    if (!absl::ConsumePrefix(&topic, "--help=") && !absl::ConsumePrefix(&topic, "-help=")) continue;
     const std::string taken(topic);
     argument = "--help";
     return taken;
   }
-  return std::nullopt;
+  return "";
 }
 
 absl::Status PrintHelp(const ToolInfo& info, absl::string_view topic) {
-  ASSIGN_OR_RETURN(const std::string flags, HelpText(info.name, ToolFlags(), info.essential, topic));
+  ASSIGN_OR_RETURN(const std::string flags, HelpText(info.name, HelpFlags(), info.essential, topic));
   std::cout << info.name << " - " << info.summary << "\n\nUsage: " << info.synopsis << "\n" << flags;
   return absl::OkStatus();
 }
@@ -208,7 +195,8 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   FLAGS_logtostderr = true;
   gflags::SetVersionString(kVersion);
   std::vector<std::string> given(argv + 1, argv + argc);
-  const std::optional<std::string> help_topic = TakeHelpTopic(&given);
+  if (!given.empty() && given[0] == "-h") given[0] = "--help";
+  const std::string help_topic = TakeHelpTopic(&given);
   const absl::StatusOr<std::vector<Argument>> arguments = ExpandFlagFiles(given);
   if (!arguments.ok()) {
     PrintMessage(arguments.status().message());
@@ -236,7 +224,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return ExitOfText();
   }
   if (FlagIsSet("help")) {
-    if (const absl::Status status = PrintHelp(info, help_topic.value_or("")); !status.ok()) {
+    if (const absl::Status status = PrintHelp(info, help_topic); !status.ok()) {
       PrintMessage(status.message());
       return 1;
     }
