@@ -102,7 +102,7 @@ TEST(ParseTensorHeaderTest, NamesComeOnce) {
   EXPECT_EQ(Message("{" + x + "," + x + "}"), "tensor \"x\": the name comes twice");
   EXPECT_EQ(Message(R"({"__metadata__":{},"__metadata__":{}})"), "tensor \"__metadata__\": the name comes twice");
   EXPECT_EQ(Message(R"({"__metadata__":{"a":"1","a":"1"}})"), "metadata \"a\" comes twice");
-  // The same name in another spelling.
+  // An escape spells the same name in another way.
   EXPECT_EQ(Message("{" + x + R"(,"\u0078":{}})"), "tensor \"x\": the name comes twice");
 }
 

@@ -5,9 +5,10 @@
 #   OUT            a directory that does not exist yet
 #   INSTRUCTIONS   the program benchmarks/instructions; without it no instructions are counted
 #
-#   OUT/help/      --help of each tool
+#   OUT/help/      --help and --help=all of each tool
 #   OUT/sha256     checksums of everything that both tutorials and the resumed runs of testdata/compat write
 #   OUT/symbols/   names that each program defines, sorted, without addresses
+#   OUT/files/     the logs, messages, config.json and flags.txt among them, to see what differs
 #   OUT/counts     instructions of each kernel under callgrind, to the unit
 #
 # Nothing in the record depends on time or place: logs are taken without their columns of seconds, and inputs and outputs
@@ -26,7 +27,7 @@ programs="cache-neighbors featurize train evaluate tracin tracin-verify profile"
 mkdir "$out/help" "$out/symbols"
 for program in $programs; do
   nm -C --defined-only "$bin/$program" | sed -E 's/^[0-9a-f]+ . //' | sort -u > "$out/symbols/$program"
-  [ "$program" = tracin-verify ] || "$bin/$program" --help > "$out/help/$program"
+  [ "$program" = tracin-verify ] || { "$bin/$program" --help && "$bin/$program" --help=all; } > "$out/help/$program"
 done
 
 scratch=$(mktemp -d)
@@ -58,7 +59,7 @@ find . -name log.tsv | while read -r file; do
     { for (i in skip) $i = "-"; print }' "$file" > "$file.new" && mv "$file.new" "$file"
 done
 find tio2 elements compat -type f | sort | xargs sha256sum > "$out/sha256"
-rm -rf "$out/files" && mkdir "$out/files"
+mkdir "$out/files"
 find . -name config.json -o -name log.tsv -o -name flags.txt -o -name '*.err' | tar cf - -T - | tar xf - -C "$out/files"
 
 if [ -n "$instructions" ]; then
