@@ -18,26 +18,19 @@ FLAG = re.compile(r"^  --(\w+)(=(\S*|\".*\") \((\w+)\))?$")
 
 def read_help(tool):
     """[(group, [(name, default or None, type, text)])] of `TOOL --help=all`, the summary and the usage lines."""
-    text = subprocess.check_output([tool, "--help=all"], text=True)
-    lines = text.split("\n")
-    summary = lines[0].split(" - ", 1)[1]
-    groups, usage = [], []
-    for i, line in enumerate(lines):
-        if line.startswith("Usage: "):
-            usage = [line[7:]]
-            for more in lines[i + 1:]:
-                if not more.startswith("       "):
-                    break
-                usage.append(more.strip())
-        flag = FLAG.match(line)
-        if flag:
-            groups[-1][1].append((flag.group(1), flag.group(3), flag.group(4), []))
-        elif line.startswith("      ") and groups and groups[-1][1]:
-            groups[-1][1][-1][3].append(line.strip())
-        elif line and not line.startswith(" ") and i > 0 and not line.startswith("Usage: "):
-            groups.append((line, []))
-    groups = [(g, [(n, d, t, " ".join(text)) for n, d, t, text in flags]) for g, flags in groups if flags]
-    return groups, summary, usage
+    summary, usage, *blocks = subprocess.check_output([tool, "--help=all"], text=True).strip().split("\n\n")
+    groups = []
+    for block in blocks:
+        heading, *lines = block.split("\n")
+        flags = []
+        for line in lines:
+            flag = FLAG.match(line)
+            if flag:
+                flags.append((flag.group(1), flag.group(3), flag.group(4), []))
+            else:
+                flags[-1][3].append(line.strip())
+        groups.append((heading, [(name, default, kind, " ".join(text)) for name, default, kind, text in flags]))
+    return groups, summary.split(" - ", 1)[1], [line[len("Usage: "):] for line in usage.split("\n")]
 
 
 def form(name, default, kind):
