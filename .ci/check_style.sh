@@ -8,6 +8,7 @@ set -u -o pipefail
 export LC_ALL=C
 cd "${1:-$(dirname "$0")/..}" || exit 2
 readonly SELF='.ci/check_style*.sh'  # these name what they forbid
+readonly BRITISH=.ci/british_spelling.txt
 
 git rev-parse --is-inside-work-tree > /dev/null || exit 2
 command -v clang-format-14 > /dev/null || { echo 'check_style.sh: clang-format-14 is missing: apt-get install clang-format-14' >&2; exit 2; }
@@ -48,8 +49,35 @@ forbid 'status_macros.h is for .cc files' "${INCLUDE}lib/base/status_macros\.h" 
 forbid 'includes give the full path from the root' "^[[:space:]]*#[[:space:]]*include[[:space:]]*\"[^/\"]*\"" '*.h' '*.cc'
 forbid 'finish it or open an issue' '(^|[^A-Za-z])(TODO|FIXME)([^A-Za-z]|$)' ':!'"$SELF" '*'
 forbid 'a path of somebody'"'"'s machine' '(^|[^A-Za-z0-9_.~-])/(root|home|work)/' ':!'"$SELF" '*'
+forbid 'more than 120 columns' '^.{121}' 'tools/*.sh'
 limit_lines 500 '*.h' '*.cc' '*.py' '*.sh' '*.bzl' '.ci/run'
 limit_lines 150 'tools/*_main.cc'
+
+# American spelling, in code, comments, messages and documents. Inputs of tests, data and figures are as they are.
+if [ -f "$BRITISH" ]; then
+  # What any rule might match, then word by word: a $ of the list is the end of a word.
+  any=$(awk '!/^(#|allow|$)/ { gsub(/[$]/, "", $1); printf "%s%s", separator, $1; separator = "|" }' "$BRITISH") ||
+    exit 2
+  files '*' ':!LICENSE' ':!*.svg' ':!testdata/*.json' ':!testdata/*.txt' ':!testdata/*.stp' ":!$BRITISH" ":!$SELF" |
+    xargs -0 -r grep -HnoIiE "[a-z_]*($any)[a-z_]*" -- /dev/null |
+    awk -F: -v list="$BRITISH" '
+      BEGIN {
+        while ((getline line < list) > 0) {
+          fields = split(line, field, / +/)
+          if (fields < 2 || line ~ /^#/) continue
+          if (field[1] == "allow") { path[++allowed] = field[2]; word[allowed] = "^(" field[3] ")$" }
+          else { british[++rules] = field[1]; american[rules] = field[2] }
+        }
+      }
+      {
+        for (i = 1; i <= allowed; ++i) if ($1 ~ path[i] && $3 ~ word[i]) next
+        for (i = 1; i <= rules; ++i) {
+          if (tolower($3) !~ british[i]) continue
+          print $1 ":" $2 ": American spelling: " $3 " has \"" american[i] "\""
+          next
+        }
+      }' >> "$violations"
+fi
 
 # Include guards follow from the path: lib/base/file.h has RUTILE_LIB_BASE_FILE_H_. Highway reads x-inl.h once for each
 # instruction set, so those define and undefine theirs in turn.

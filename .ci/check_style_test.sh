@@ -42,6 +42,7 @@ END
 printf 'cc_library(\n    name = "bad",\n)\n' > lib/x/BUILD
 yes '' | head -501 > lib/x/long.py
 yes '// line' | head -151 > tools/t/t_main.cc
+printf '#!/bin/sh\n%0121d\n%0120d\n' 0 0 > tools/t/wide.sh
 printf '/root/x is tracked but not there\n' > gone.md
 git add -A && rm gone.md
 "$script" . > "$dir/out" && fail "violations, but exit status 0"
@@ -61,6 +62,36 @@ expect 'lib/x/bad.cc:7: clang-format-14 would change'
 expect 'lib/x/BUILD:1: load cc_library from'
 expect 'lib/x/long.py:501: more than 500 lines'
 expect 'tools/t/t_main.cc:151: more than 150 lines'
+expect 'tools/t/wide.sh:2: more than 120 columns'
+grep -q 'wide.sh:3' "$dir/out" && fail '120 columns are refused'
+
+# Spelling; the list is the repository's own.
+make_repository
+mkdir .ci
+cp "$(dirname "$script")/british_spelling.txt" .ci
+cat > words.md << 'END'
+An optimistic minimum of centralized specialists, cancelled by kCancelled.
+The neighbours of NumCentres(optimised_, normalisation) analyse it.
+"normalisation", lightgrey, grey; symmetric, parameters, concentrate, programmed.
+END
+echo neighbour > LICENSE
+git add -A
+"$script" . > "$dir/out" && fail "British spelling, but exit status 0"
+expect 'words.md:1: American spelling: cancelled has "cancel-"'
+expect 'words.md:2: American spelling: neighbours has "neighbor"'
+expect 'words.md:2: American spelling: NumCentres has "center"'
+expect 'words.md:2: American spelling: optimised_ has "optimiz-"'
+expect 'words.md:2: American spelling: normalisation has "normaliz-"'
+expect 'words.md:2: American spelling: analyse has "analyze"'
+expect 'words.md:3: American spelling: normalisation has "normaliz-"'
+expect 'words.md:3: American spelling: grey has "gray"'
+[ "$(wc -l < "$dir/out")" = 8 ] || fail "other words than these: $(cat "$dir/out")"
+mkdir docs
+rm words.md
+echo '"normalisation" is a key' > docs/formats.md
+printf 'int normalisation;\n' > influence_description.cc
+git add -A
+"$script" . > "$dir/out" || fail "a key of files: $(cat "$dir/out")"
 
 [ $failed = 0 ] && echo "check_style_test: passed"
 exit $failed

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh machine to a trained potential, and to embeddings of a knowledge graph: installs what is missing, builds the
-# tools into bin/, runs cache-neighbors | train | evaluate on the DFT data in data/tio2-pbe, with forces, and featurize |
-# train | evaluate on the periodic table in data/elements. What is up to date is not done again.
+# From a fresh machine to a trained potential, and to embeddings of a knowledge graph: installs what is missing, builds
+# the tools into bin/, runs cache-neighbors | train | evaluate on the DFT data in data/tio2-pbe, with forces, and
+# featurize | train | evaluate on the periodic table in data/elements. What is up to date is not done again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/bootstrap.sh build

@@ -6,7 +6,8 @@ tools/bootstrap.sh test || exit 1
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-bazel test --keep_going --test_summary=short --noshow_progress "$@" -- //... 2>&1 | tee "$log" | grep -vE '^(INFO|Loading|Analyzing):? '
+bazel test --keep_going --test_summary=short --noshow_progress "$@" -- //... 2>&1 | tee "$log" |
+  grep -vE '^(INFO|Loading|Analyzing):? '
 status=${PIPESTATUS[0]}
 
 passed=$(grep -cE '^//.* PASSED' "$log")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ASE's neighbour lists against rutile's; --help says what is compared."""
+"""ASE's neighbor lists against rutile's; --help says what is compared."""
 
 import rivals
 

@@ -4,7 +4,7 @@
 The same structures, cutoff and about the same purpose: features of atoms for a potential of Ti and O. rutile:
 Chebyshev, moments, radial order 10 and angular order 3 with one cutoff for both, 30 features, fp64. ACSF: 1 + 9 G2 and
 4 G4 functions, 32 features of two elements (G4 is a sum over triplets as aenet's angular sum is). SOAP: 6 radial
-functions, l up to 3 (gto), 312 features. rutile reads text, finds neighbours and writes a file; dscribe is given ASE's
+functions, l up to 3 (gto), 312 features. rutile reads text, finds neighbors and writes a file; dscribe is given ASE's
 Atoms and its results stay in memory. data/tio2-pbe (403 structures, 2484 atoms), and cells of 216 atoms that are
 generated.
 """

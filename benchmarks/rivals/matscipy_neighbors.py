@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""matscipy's neighbour lists against rutile's; --help says what is compared."""
+"""matscipy's neighbor lists against rutile's; --help says what is compared."""
 
 import rivals
 

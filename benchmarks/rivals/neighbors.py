@@ -1,4 +1,4 @@
-"""Neighbour lists: the same cells and cutoff for rutile's cache-neighbors and a rival's function."""
+"""Neighbor lists: the same cells and cutoff for rutile's cache-neighbors and a rival's function."""
 
 import itertools
 import pathlib
@@ -18,7 +18,7 @@ distances and vectors, which stay in memory. So rutile does more than the rival.
 def compare(name, versions, make_finder, share=1.0):
     """make_finder(cutoff) gives a function of (numbers, positions, cell) that returns the number of pairs. share: of the
     cells that a slow rival is given; its time is scaled."""
-    arguments = rivals.parse_arguments(f'Neighbour lists of {name} and rutile.' + HELP)
+    arguments = rivals.parse_arguments(f'Neighbor lists of {name} and rutile.' + HELP)
     table = rivals.Table('nanoseconds per pair', versions)
     with tempfile.TemporaryDirectory() as scratch:
         for case, points, cutoff, count in CASES:

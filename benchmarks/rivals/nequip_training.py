@@ -4,7 +4,7 @@ is of another class of accuracy, learns from fewer data, and costs some orders o
 
 data/tio2-pbe (403 structures, 2484 atoms, energies and forces), a cutoff of 4 Angstrom, batches of 8 structures, squared
 errors of energies per atom and of forces, Adam, fp32, one thread. NequIP: its usual small network (--layers=2, --l_max=1,
-16 features with both parities), eager, its own neighbour lists, made before; what is timed are its steps: forces, loss,
+16 features with both parities), eager, its own neighbor lists, made before; what is timed are its steps: forces, loss,
 gradients, Adam. rutile: Chebyshev descriptor 4.0/5 and 3.0/3, 16-16; an epoch is the difference of a long and a short
 run. Quoted are microseconds for each atom of a training step.
 """
@@ -31,7 +31,7 @@ CUTOFF, BATCH = 4.0, 8
 
 
 def batches():
-    """Batches of NequIP's tensors with neighbours, of the structures in their order."""
+    """Batches of NequIP's tensors with neighbors, of the structures in their order."""
     steps = (ChemicalSpeciesToAtomTypeMapper(model_type_names=['Ti', 'O'],
                                              chemical_species_to_atom_type_map={'Ti': 'Ti', 'O': 'O'}),
              NeighborListTransform(r_max=CUTOFF))
@@ -58,7 +58,7 @@ def main():
                            avg_num_neighbors=pairs / atoms)
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    print(f'# NequIP: {sum(p.numel() for p in model.parameters())} parameters, {pairs / atoms:.1f} neighbours per atom')
+    print(f'# NequIP: {sum(p.numel() for p in model.parameters())} parameters, {pairs / atoms:.1f} neighbors per atom')
 
     def train(first, count):
         """Atoms of `count` steps."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training on energies: PyTorch, eager, in Python, against rutile's train.
 
-data/tio2-pbe (403 structures, 2484 atoms), 30 Chebyshev features made by featurize and standardised, a network of two
+data/tio2-pbe (403 structures, 2484 atoms), 30 Chebyshev features made by featurize and standardized, a network of two
 hidden layers for each species, tanh, batches of 32 structures, the root mean square error of the energy per atom, Adam,
 fp32, one thread. PyTorch's loop is what a careful user writes: atoms of a batch are gathered with index tensors that
 were made before, each species' atoms go through their network at once, index_add sums them. An epoch of rutile is the

@@ -104,7 +104,7 @@ class Table:
     def measure(self, case, rounds, rutile, rival):
         """rutile() and rival() give CPU seconds for the unit of work."""
         own, other = [], []
-        for turn in range(rounds):  # in turns: what drifts does not favour a side
+        for turn in range(rounds):  # in turns: what drifts does not favor a side
             for times, measured in ((own, rutile), (other, rival))[::1 if turn % 2 == 0 else -1]:
                 times.append(measured())
         ratios = [b / a for a, b in zip(own, other)]

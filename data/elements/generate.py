@@ -49,7 +49,7 @@ def compounds(row, column):
         yield formula, types.split("+") if types else []
 
 
-def neighbours(rows):
+def neighbors(rows):
     """(element, relation, element) of the places beside and below each element in the table.
 
     Lanthanoids and actinoids are rows of their own, under which actinoids stand; what joins those rows to the others is
@@ -84,7 +84,7 @@ def electrons(row, rows):
 
 
 def make_triples(rows):
-    triples = list(neighbours(rows))
+    triples = list(neighbors(rows))
     for row in rows:
         symbol = row["symbol"]
         triples += electrons(row, rows)

@@ -1,13 +1,17 @@
 #include "lib/structure/extxyz_columns.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Structure Room(int n) {
   Structure structure;
@@ -73,12 +77,15 @@ TEST(ExtxyzColumnsTest, DiagnoseNamesTheColumn) {
   ExtxyzColumns columns;
   ASSERT_TRUE(columns.Set("species:S:1:pos:R:3", "").ok());
   Structure structure = Room(1);
-  for (const auto& [row, reason] :
-       {std::pair("H 1 2", "3 columns in row 1, expected 4"), std::pair("H 1 2 3 4", "5 columns"),
-        std::pair("H 1 2,0 3", "column 3 (pos): '2,0' is not a number in row 1"),
-        std::pair("h 1 2 3", "column 1: 'h' is not an element in row 1")}) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"H 1 2", {"row 1", "3 columns", "4"}},
+      {"H 1 2 3 4", {"row 1", "5 columns", "4"}},
+      {"H 1 2,0 3", {"row 1", "column 3", "pos", "'2,0'", "number"}},
+      {"h 1 2 3", {"row 1", "column 1", "'h'", "element"}},
+  };
+  for (const auto& [row, facts] : cases) {
     EXPECT_FALSE(columns.ParseRow(row, 0, &structure));
-    EXPECT_THAT(columns.Diagnose(row, "row 1"), HasSubstr(reason));
+    EXPECT_THAT(columns.Diagnose(row, "row 1"), ErrorNames(facts));
   }
 }
 

@@ -13,12 +13,12 @@
 #include "lib/base/file.h"
 #include "lib/structure/read_text.h"
 #include "lib/structure/structure.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr char kFolder[] = "testdata/structure/";
@@ -188,8 +188,7 @@ TEST(StructureReaderTest, WhatIsNoStructureFile) {
 TEST(StructureReaderTest, PathErrors) {
   EXPECT_EQ(StructureReader::Open("no/such/file").status().code(), absl::StatusCode::kNotFound);
   const auto folder = StructureReader::Open("testdata/structure");
-  EXPECT_EQ(folder.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(folder.status().message()), HasSubstr("is a directory"));
+  EXPECT_THAT(folder, ErrorNames(absl::StatusCode::kInvalidArgument, {"testdata/structure", "directory"}));
 }
 
 // Each sample, cut off at each byte, gives an error or fewer frames, and never a crash.

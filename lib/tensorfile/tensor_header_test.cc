@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -53,8 +54,8 @@ TEST(ParseTensorHeaderTest, NotJson) {
                 AnyOf(HasSubstr("not valid JSON"), HasSubstr("expected an object"), HasSubstr("has no dtype")))
         << bad;
   }
-  EXPECT_THAT(Message("{\"\xff\":1}"), HasSubstr("text that is not UTF-8"));
-  EXPECT_THAT(Message("{\"\xc0\x80\":1}"), HasSubstr("text that is not UTF-8"));
+  EXPECT_THAT(Message("{\"\xff\":1}"), ErrorNames({"not UTF-8"}));
+  EXPECT_THAT(Message("{\"\xc0\x80\":1}"), ErrorNames({"not UTF-8"}));
 }
 
 TEST(ParseTensorHeaderTest, NamesTheTensorAndTheRule) {
@@ -89,12 +90,12 @@ TEST(ParseTensorHeaderTest, NamesTheTensorAndTheRule) {
 }
 
 TEST(ParseTensorHeaderTest, NestingIsLimited) {
-  EXPECT_THAT(Message(R"({"x":{"shape":[[1]]}})"), HasSubstr("nested too deep at \"x\""));
-  EXPECT_THAT(Message(R"({"x":{"shape":[{}]}})"), HasSubstr("nested too deep at \"x\""));
-  EXPECT_THAT(Message(R"({"x":{"y":{}}})"), HasSubstr("unknown key \"y\""));
-  EXPECT_THAT(Message(R"({"x":{"dtype":{}}})"), HasSubstr("nested too deep at \"x\""));
-  EXPECT_THAT(Message(R"({"__metadata__":{"a":{}}})"), HasSubstr("nested too deep at \"__metadata__\""));
-  EXPECT_THAT(Message("{\"x\":" + std::string(1000000, '[')), HasSubstr("tensor \"x\": is an array"));
+  EXPECT_THAT(Message(R"({"x":{"shape":[[1]]}})"), ErrorNames({"nested too deep", "\"x\""}));
+  EXPECT_THAT(Message(R"({"x":{"shape":[{}]}})"), ErrorNames({"nested too deep", "\"x\""}));
+  EXPECT_THAT(Message(R"({"x":{"y":{}}})"), ErrorNames({"tensor \"x\"", "unknown key \"y\""}));
+  EXPECT_THAT(Message(R"({"x":{"dtype":{}}})"), ErrorNames({"nested too deep", "\"x\""}));
+  EXPECT_THAT(Message(R"({"__metadata__":{"a":{}}})"), ErrorNames({"nested too deep", "\"__metadata__\""}));
+  EXPECT_THAT(Message("{\"x\":" + std::string(1000000, '[')), ErrorNames({"tensor \"x\"", "array"}));
 }
 
 TEST(ParseTensorHeaderTest, NamesComeOnce) {
@@ -127,7 +128,8 @@ TEST(ParseTensorHeaderTest, SizesMatchOffsets) {
   EXPECT_EQ(Message(entry("[4611686018427387904]", "[0,0]")),
             "tensor \"feature\": the size of F32 [4611686018427387904] overflows");
   // The tensor is empty, but the product of any of its dimensions must not overflow.
-  EXPECT_THAT(Message(entry("[0,4294967296,4294967296]", "[0,0]")), HasSubstr("overflows"));
+  EXPECT_THAT(Message(entry("[0,4294967296,4294967296]", "[0,0]")),
+              ErrorNames({"tensor \"feature\"", "[0,4294967296,4294967296]", "overflows"}));
   EXPECT_TRUE(ParseTensorHeader(entry("[0,4294967296]", "[5,5]")).ok());
   EXPECT_TRUE(ParseTensorHeader(entry("[]", "[0,4]")).ok());
 }
@@ -157,12 +159,12 @@ TEST(FormatTensorHeaderTest, Refuses) {
   EXPECT_EQ(FormatTensorHeader(header).status().message(),
             "tensor \"__metadata__\": the name is reserved for metadata");
   header.entries = {{"\xff", DType::kF32, {0}}};
-  EXPECT_THAT(std::string(FormatTensorHeader(header).status().message()), HasSubstr("not UTF-8"));
+  EXPECT_THAT(FormatTensorHeader(header), ErrorNames({"not UTF-8"}));
   header.entries.clear();
   header.metadata = {{"a", "\xff"}};
   EXPECT_EQ(FormatTensorHeader(header).status().message(), "metadata \"a\" is not UTF-8");
   header.metadata = {{"a", std::string(kMaxTensorHeader, 'x')}};
-  EXPECT_THAT(std::string(FormatTensorHeader(header).status().message()), HasSubstr("at most 100000000 are allowed"));
+  EXPECT_THAT(FormatTensorHeader(header), ErrorNames({"at most 100000000"}));
 }
 
 TEST(LayOutTensorsTest, WidestFirstOtherwiseAsGiven) {

@@ -19,12 +19,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Makes a file with any header, right or wrong.
@@ -89,8 +89,8 @@ TEST(ParseTensorFileTest, EveryTruncationIsAnError) {
     EXPECT_THAT(std::string(file.status().message()), StartsWith("x.safetensors: ")) << size;
   }
   EXPECT_EQ(Message(whole.substr(0, 0)), "the file is empty, expected a safetensors file");
-  EXPECT_THAT(Message(whole.substr(0, 5)), HasSubstr("cut off: 5 bytes"));
-  EXPECT_THAT(Message(whole.substr(0, 20)), HasSubstr("cut off: the header has "));
+  EXPECT_THAT(Message(whole.substr(0, 5)), ErrorNames({"cut off", "5 bytes"}));
+  EXPECT_THAT(Message(whole.substr(0, 20)), ErrorNames({"cut off", "header"}));
   EXPECT_EQ(Message(whole.substr(0, whole.size() - 1)),
             "tensor \"b\": bytes 16..20 lie outside the file's data of 19 bytes; the file was cut off");
 }
@@ -111,10 +111,10 @@ TEST(ParseTensorFileTest, EveryChangedByteIsReadOrAnError) {
 
 TEST(ParseTensorFileTest, NotATensorFile) {
   EXPECT_EQ(Message("CRYSTAL\nPRIMVEC\n"), "this is text, expected a safetensors file");
-  EXPECT_THAT(Message(File("{}", "", 100000001)), HasSubstr("say 100000001, at most 100000000 are allowed"));
+  EXPECT_THAT(Message(File("{}", "", 100000001)), ErrorNames({"100000001", "at most 100000000"}));
   EXPECT_THAT(Message("\x7f"
                       "ELF\x02\x01\x01\x03 and more"),
-              HasSubstr("not a safetensors file"));
+              ErrorNames({"not a safetensors file"}));
   EXPECT_EQ(Message(File("[]", "")), "not a safetensors file: the header does not start with '{' at byte 8");
   EXPECT_EQ(Message(File(" {}", "")), "not a safetensors file: the header does not start with '{' at byte 8");
   EXPECT_EQ(Message(File("{}", "", 0)), "not a safetensors file: a header of 0 bytes");
@@ -138,7 +138,8 @@ TEST(ParseTensorFileTest, TensorsCoverTheDataOnce) {
             "tensor \"b\": bytes 0..16 overlap those of \"a\", 0..16");
   EXPECT_EQ(Message(File("{" + Entry("a", "F32", "[5]", 0, 20) + "}", data)),
             "tensor \"a\": bytes 0..20 lie outside the file's data of 16 bytes; the file was cut off");
-  EXPECT_THAT(Message(File("{" + Entry("a", "U8", "[0]", INT64_MAX, INT64_MAX) + "}", "")), HasSubstr("lie outside"));
+  EXPECT_THAT(Message(File("{" + Entry("a", "U8", "[0]", INT64_MAX, INT64_MAX) + "}", "")),
+              ErrorNames({"tensor \"a\"", absl::StrCat(INT64_MAX), "outside"}));
 }
 
 TEST(ParseTensorFileTest, BooleansAreZeroOrOne) {

@@ -11,9 +11,9 @@ golden=$PWD/testdata/potential
 cd "$TEST_TMPDIR" || exit 1
 
 $cache --cutoff=6 --threads=1 --output=one.safetensors "$tio2" 2> log || fail "plain run: $(cat log)"
-grep -q '403 structures, 2484 atoms, 215542 pairs within 6 Angstrom, 86.8 neighbors per atom; 403 with energy, 403 with forces, 403 with stress; ' log ||
-  fail "statistics: $(cat log)"
-grep -q ' 2.4 MB' log || fail "size: $(cat log)"
+expect_line '403 structures, 2484 atoms, 215542 pairs within 6 Angstrom, 86.8 neighbors per atom; ' log
+expect_line 'per atom; 403 with energy, 403 with forces, 403 with stress; ' log
+expect_line ' 2.4 MB' log
 
 # The data are the same for two threads, from standard input, through a pipe, and in shards.
 $cache --cutoff=6 --threads=2 --output=two.safetensors "$tio2" 2> /dev/null || fail "two threads"
@@ -32,9 +32,9 @@ for flags in "--species=Ti,O" "--species=O,Ti --rad_cutoff=5 --ang_cutoff=3 --pr
 done
 # Shards together equal the whole; structures and neighbors can be mixed.
 $featurize --species=Ti,O --output=all.safetensors part-0000?-of-00002.safetensors 2> log || fail "shards: $(cat log)"
-grep -q '403 structures, 2484 atoms, 86.8 neighbors' log || fail "shards: $(cat log)"
+expect_line '403 structures, 2484 atoms, 86.8 neighbors' log
 $featurize --species=Ti,O --output=mixed.safetensors one.safetensors "$tio2" 2> log || fail "mixed: $(cat log)"
-grep -q '806 structures' log || fail "mixed: $(cat log)"
+expect_line '806 structures' log
 # Cells thinner than the cutoff, atoms outside, no cell at all.
 printf '3\n\nO 0 0 0\nH 0.9 0 0\nH 0 0.9 0\n' > water.xyz
 $cache --cutoff=9 --output=small.safetensors "$golden"/*.xsf water.xyz 2> /dev/null || fail "small cells"
@@ -47,8 +47,9 @@ done
 
 # A recorded descriptor needs no flags, accepts flags that agree, and refuses others.
 descriptor="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_cutoff=3"
-$cache $descriptor --triplets --vectors=fp64 --output=recorded.safetensors "$tio2" 2> log || fail "descriptor: $(cat log)"
-grep -q 'triplets within 3' log || fail "triplets: $(cat log)"
+$cache $descriptor --triplets --vectors=fp64 --output=recorded.safetensors "$tio2" 2> log ||
+  fail "descriptor: $(cat log)"
+expect_line 'triplets within 3' log
 $info recorded.safetensors | grep -q pair_vector || fail "no vectors"
 $featurize $descriptor --output=raw.safetensors "$tio2" 2> /dev/null || fail "featurize $descriptor"
 for flags in "" "--rad_cutoff=5" "$descriptor"; do
@@ -56,23 +57,27 @@ for flags in "" "--rad_cutoff=5" "$descriptor"; do
   $diff raw.safetensors cached.safetensors || fail "recorded, $flags: differs"
 done
 # The same holds for several angular cutoffs; triplets use the largest.
-$cache --species=Ti,O --rad_cutoff=5 --ang_cutoff=3,2.2 --ang_order=3,2 --triplets --output=near.safetensors "$tio2" 2> log || fail "two angular cutoffs: $(cat log)"
-grep -q 'triplets within 3' log || fail "triplets: $(cat log)"
+$cache --species=Ti,O --rad_cutoff=5 --ang_cutoff=3,2.2 --ang_order=3,2 --triplets --output=near.safetensors "$tio2" \
+  2> log || fail "two angular cutoffs: $(cat log)"
+expect_line 'triplets within 3' log
 for flags in "" "--ang_cutoff=3.0,2.20" "--ang_order=3,2"; do
-  $featurize $flags --output=cached.safetensors near.safetensors 2> log || fail "two angular cutoffs, $flags: $(cat log)"
+  $featurize $flags --output=cached.safetensors near.safetensors 2> log ||
+    fail "two angular cutoffs, $flags: $(cat log)"
 done
-expect_error 1 '--ang_cutoff=3: near.safetensors was made for --ang_cutoff=3,2.2' $featurize --output=x.safetensors --ang_cutoff=3 near.safetensors
+expect_error 1 '--ang_cutoff=3: near.safetensors was made for --ang_cutoff=3,2.2' \
+  $featurize --output=x.safetensors --ang_cutoff=3 near.safetensors
 # Other records are kept as well: groups, weights, atomic energies; filters work on them.
 sed 's/^\(Lattice.*\)/\1 w=0.25/; s/^\(.*\) \(Lattice=.*\)/\1 w=0.25 \2/' "$tio2" > weighted.xyz
-grep -q 'w=0.25' weighted.xyz || fail "no weights in: $(sed -n 2p weighted.xyz)"
+expect_line 'w=0.25' weighted.xyz
 $cache --cutoff=5 --weight_key=w --atomic_energies=Ti=-1,O=-2 --output=w.safetensors weighted.xyz 2> /dev/null ||
   fail "weights"
-$featurize --species=Ti,O --rad_cutoff=5 --output=wf.safetensors w.safetensors 2> log || fail "recorded weights: $(cat log)"
+$featurize --species=Ti,O --rad_cutoff=5 --output=wf.safetensors w.safetensors 2> log ||
+  fail "recorded weights: $(cat log)"
 $info wf.safetensors | grep -q '^  weight  *F64' || fail "no weights: $($info wf.safetensors)"
 $info wf.safetensors | grep -q atomic_energies || fail "no atomic energies"
 $featurize --species=Ti,O --rad_cutoff=5 --max_forces=5 --output=filtered.safetensors one.safetensors 2> log ||
   fail "filter: $(cat log)"
-grep -q '; 0 left out' log && fail "nothing left out: $(cat log)"
+expect_no_line '; 0 left out' log
 
 # Bad input: one line that holds the pattern, exit status 1, no output.
 bad() {

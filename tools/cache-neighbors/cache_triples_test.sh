@@ -13,19 +13,20 @@ cd "$TEST_TMPDIR" || exit 1
 $featurize --output=triples.safetensors "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" 2> /dev/null || fail "featurize"
 $cache --output=known.safetensors triples.safetensors 2> log || fail "known tails: $(cat log)"
 # 13 triples, in both directions.
-grep -q 'cache-neighbors: [0-9]* (head, relation), 26 known tails' log || fail "known tails: $(cat log)"
+expect_line 'cache-neighbors: [0-9]* (head, relation), 26 known tails' log
 $info known.safetensors | grep -q 'kg.known/1' || fail "kind"
 $info known.safetensors | grep -q 'triples_sha256' || fail "no hash"
-$featurize --noinverse_relations --output=plain.safetensors "$kg/train.txt" 2> /dev/null || fail "featurize, no inverses"
+$featurize --noinverse_relations --output=plain.safetensors "$kg/train.txt" 2> /dev/null ||
+  fail "featurize, no inverses"
 $cache --output=- plain.safetensors 2> log > piped.safetensors || fail "standard output: $(cat log)"
-grep -q ' 9 known tails' log || fail "no inverses: $(cat log)"
+expect_line ' 9 known tails' log
 
 # Nine hops reach everything: the same triples, without those that no training triple reaches.
 printf '# who\nanna\n' > who.txt
 $cache --hops=1 --entities=who.txt --output=one.safetensors triples.safetensors 2> log || fail "one hop: $(cat log)"
-grep -q '4 of 8 entities (1 + 3 by hop), 4 relations; triples: train 6, valid 0, test 1' log || fail "one hop: $(cat log)"
+expect_line '4 of 8 entities (1 + 3 by hop), 4 relations; triples: train 6, valid 0, test 1' log
 $cache --hops=9 --entities=who.txt --output=all.safetensors triples.safetensors 2> log || fail "all: $(cat log)"
-grep -q '5 of 8 entities' log || fail "all: $(cat log)"
+expect_line '5 of 8 entities' log
 $cache --output=known-one.safetensors one.safetensors 2> log || fail "known tails of a part: $(cat log)"
 
 # Bad input: one line that holds the pattern, exit status 1, no output.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# --timing and RUTILE_PROFILE_DIR of every tool: tables, and records that add up, also of tools that fail or are stopped.
+# --timing and RUTILE_PROFILE_DIR of every tool: tables, and records that add up, also of tools that fail or are
+# stopped.
 set -uo pipefail
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
@@ -15,7 +16,8 @@ cd "$TEST_TMPDIR" || exit 1
 stages() {
   grep -q '^timing: [0-9.]* s wall' log || fail "no table: $(cat log)"
   for stage in "$@"; do grep -q "^ *$stage  *[0-9.]* %" log || fail "no stage $stage: $(cat log)"; done
-  awk '/^main/ { main = 1 } main && $1 == "sum" { exit !($2 > 97 && $2 < 103) }' log || fail "does not add up: $(cat log)"
+  awk '/^main/ { main = 1 } main && $1 == "sum" { exit !($2 > 97 && $2 < 103) }' log ||
+    fail "does not add up: $(cat log)"
 }
 
 $featurize --timing --species=Ti,O --output=f.safetensors "$tio2" 2> log || fail "featurize: $(cat log)"
@@ -25,16 +27,19 @@ awk '$1 == "search" && $6 ~ /^[0-9.]+$/ { found = 1 } END { exit !found }' log |
 grep -q 'features.*Gflop/s\|features.*Mflop/s' log || fail "no rate: $(cat log)"
 $cache --timing --species=Ti,O --output=n.safetensors "$tio2" 2> log || fail "cache-neighbors: $(cat log)"
 stages read parse search write
-$train --timing --max_epochs=2 --num_workers=0 --output_dir=energy f.safetensors > out 2> log || fail "train: $(cat log)"
+$train --timing --max_epochs=2 --num_workers=0 --output_dir=energy f.safetensors > out 2> log ||
+  fail "train: $(cat log)"
 stages read setup make_batch step forward backward optimizer validation checkpoint
 grep -q 'timing\|share' out && fail "the table is on standard output: $(cat out)"
-$train --timing --max_epochs=1 --num_workers=1 --force_weight=0.1 --output_dir=force n.safetensors > out 2> log || fail "forces: $(cat log)"
+$train --timing --max_epochs=1 --num_workers=1 --force_weight=0.1 --output_dir=force n.safetensors > out 2> log ||
+  fail "forces: $(cat log)"
 stages wait_for_data descriptor network vjp jvp tangents optimizer
 grep -q '^loader' log || fail "no thread of the loader: $(cat log)"
 $evaluate --timing --output_dir=eval energy/best.safetensors "$tio2" > out 2> log || fail "evaluate: $(cat log)"
 stages read search predict metrics report
 
-$featurize --timing --output=g.safetensors "$elements/train.txt" "$elements/valid.txt" "$elements/test.txt" 2> log || fail "triples: $(cat log)"
+$featurize --timing --output=g.safetensors "$elements/train.txt" "$elements/valid.txt" "$elements/test.txt" 2> log ||
+  fail "triples: $(cat log)"
 stages graph write
 $cache --timing --output=known.safetensors g.safetensors 2> log || fail "known tails: $(cat log)"
 stages read graph write
@@ -74,7 +79,8 @@ grep -q 'other=[0-9]\.' checked || fail "too much time is in no stage: $(cat che
 
 # Operators of LibTorch, where it does the work; the flag needs a profile.
 export RUTILE_PROFILE_DIR=$TEST_TMPDIR/operators
-$train --operators --timing --compile_mode=none --max_epochs=1 --output_dir=eager f.safetensors > out 2> log || fail "operators: $(cat log)"
+$train --operators --timing --compile_mode=none --max_epochs=1 --output_dir=eager f.safetensors > out 2> log ||
+  fail "operators: $(cat log)"
 grep -q 'aten::' log || fail "no operators: $(cat log)"
 $check operators/*.json | grep -q 'operators=[1-9]' || fail "no operators in the record"
 unset RUTILE_PROFILE_DIR
@@ -82,6 +88,7 @@ expect_error 1 'operators has no effect without --timing' $train --operators --o
 
 # What cannot be written is a warning: the work is done.
 : > file
-RUTILE_PROFILE_DIR=$TEST_TMPDIR/file $featurize --species=Ti,O --output=f2.safetensors "$tio2" 2> log || fail "a bad directory fails the tool"
+RUTILE_PROFILE_DIR=$TEST_TMPDIR/file $featurize --species=Ti,O --output=f2.safetensors "$tio2" 2> log ||
+  fail "a bad directory fails the tool"
 grep -q 'warning: no profile was written: .*file' log || fail "no warning: $(cat log)"
 finish

@@ -8,6 +8,29 @@ finish() {
   ls ./*.tmp.* 2> /dev/null && fail "temporary files are left"
   [ $failures = 0 ]
 }
+# expect_line PATTERN FILE: a line of the file matches; expect_no_line: none does; expect_text: a line holds this text.
+expect_line() {
+  grep -q -e "$1" -- "$2" || fail "no line '$1' in $2: $(cat "$2")"
+}
+expect_no_line() {
+  if grep -q -e "$1" -- "$2"; then fail "a line '$1' in $2: $(cat "$2")"; fi
+}
+expect_text() {
+  grep -qF -e "$1" -- "$2" || fail "no text '$1' in $2: $(cat "$2")"
+}
+# succeeds COMMAND...: with status 0. Its standard output is in the file stdout, its standard error in the file log.
+succeeds() {
+  "$@" > stdout 2> log || fail "status $? of: $*: $(cat log)"
+}
+# refuses PATTERN COMMAND...: status 1, and the last line of standard error, in the file err, says why.
+refuses() {
+  local pattern=$1 status
+  shift
+  "$@" > stdout 2> err
+  status=$?
+  [ $status = 1 ] || fail "status $status of: $*: $(cat err)"
+  tail -n 1 err | grep -q -e "$pattern" || fail "no '$pattern' in the last line of: $*: $(cat err)"
+}
 # expect_error STATUS PATTERN COMMAND...: one line on standard error that holds the pattern, nothing on standard output.
 expect_error() {
   local expected=$1 pattern=$2 status

@@ -5,12 +5,13 @@ script=$PWD/tools/data/wordnet_graph.py
 cd "$TEST_TMPDIR"
 mkdir -p wordnet
 
-# The format is wndb(5): offset, file, type, words in hexadecimal, words with ids, pointers, gloss. Word 10 is hexadecimal,
-# a license line begins with blanks, and a gloss may hold anything.
-cat > wordnet/data.noun <<'DATA'
+# The format is wndb(5): offset, file, type, words in hexadecimal, words with ids, pointers, gloss. Word 10 is
+# hexadecimal, a license line begins with blanks, and a gloss may hold anything.
+cat > wordnet/data.noun << DATA
   1 A license, which is no synset.
 00000100 03 n 01 thing 0 003 ~ 00000200 n 0000 ~ 00000300 n 0000 ~ 00000400 n 0000 | all there is
-00000200 03 n 10 crystal 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 k 0 l 0 m 0 n 0 o 0 p 0 004 @ 00000100 n 0000 %s 00000300 n 0000 -c 00000500 n 0000 + 00000700 v 0101 | "a solid | with order"
+00000200 03 n 10 crystal 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 k 0 l 0 m 0 n 0 o 0 p 0 \
+004 @ 00000100 n 0000 %s 00000300 n 0000 -c 00000500 n 0000 + 00000700 v 0101 | "a solid | with order"
 00000300 03 n 02 atom 0 particle 0 003 @ 00000100 n 0000 #s 00000200 n 0000 ! 00000400 n 0101 | small
 00000400 03 n 01 void 0 002 @ 00000100 n 0000 ! 00000300 n 0101 | nothing
 00000500 03 n 01 twin 0 003 @ 00000200 n 0000 ;c 00000200 n 0000 = 00000800 a 0000 | grown together

@@ -11,8 +11,8 @@
 #   OUT/files/     the logs, messages, config.json and flags.txt among them, to see what differs
 #   OUT/counts     instructions of each kernel under callgrind, to the unit
 #
-# Nothing in the record depends on time or place: logs are taken without their columns of seconds, and inputs and outputs
-# lie at paths that are relative to one scratch directory.
+# Nothing in the record depends on time or place: logs are taken without their columns of seconds, and inputs and
+# outputs lie at paths that are relative to one scratch directory.
 set -euo pipefail
 export LC_ALL=C
 [ $# = 2 ] || [ $# = 3 ] || { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 1; }
@@ -64,7 +64,8 @@ find . -name config.json -o -name log.tsv -o -name flags.txt -o -name '*.err' | 
 
 if [ -n "$instructions" ]; then
   for kernel in $("$instructions"); do
-    count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=MeasuredCalls "$instructions" "$kernel" 2>&1 |
+    count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=MeasuredCalls "$instructions" \
+      "$kernel" 2>&1 |
       sed -n 's/^==[0-9]*== Collected : \([0-9]*\).*/\1/p')
     printf '%s\t%s\n' "$kernel" "${count:-none}"
   done > "$out/counts"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# links_test.sh DOCUMENT...: each link to another of these documents, or within one, that has an #anchor finds a heading of
-# that name (as GitHub names them), and each link into docs/ itself a document. Other files are not here to be looked for.
+# links_test.sh DOCUMENT...: each link to another of these documents, or within one, that has an #anchor finds a heading
+# of that name (as GitHub names them), and each link into docs/ itself a document. Other files are not here to be looked
+# for.
 set -uo pipefail
 documents=("$@")
 
@@ -11,7 +12,8 @@ anchors() {
 }
 failures=0
 for document in "${documents[@]}"; do
-  links=$(awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:')
+  links=$(awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//' |
+    grep -vE '^[a-z]+:')
   for link in $links; do
     file=${link%%#*} anchor=
     [[ $link != *#* ]] || anchor=${link#*#}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# reference_test.sh REFERENCE PAGE TRAIN-README TRAIN TOOL...: the page of train's flags is what train says; every tool has a
-# manual page that names all its flags and that man formats without a warning; bash completes flags.
+# reference_test.sh REFERENCE PAGE TRAIN-README TRAIN TOOL...: the page of train's flags is what train says; every tool
+# has a manual page that names all its flags and that man formats without a warning; bash completes flags.
 set -uo pipefail
 reference=$1 page=$2 readme=$3 train=$4
 shift 4
@@ -9,7 +9,8 @@ fail() { echo "$*"; failed=1; }
 
 python3 "$reference" flags "$train" > "$TEST_TMPDIR/flags.md" || fail "no page of flags"
 diff "$TEST_TMPDIR/flags.md" "$page" ||
-  fail "run: bazel build //tools/train && tools/docs/reference.py flags bazel-bin/tools/train/train > docs/flags-train.md"
+  fail "run: bazel build //tools/train && tools/docs/reference.py flags bazel-bin/tools/train/train" \
+    "> docs/flags-train.md"
 
 python3 "$reference" man "$train" "$readme" > "$TEST_TMPDIR/train.1" || fail "no manual page"
 [ "$(head -c 4 "$TEST_TMPDIR/train.1")" = ".TH " ] || fail "a manual page begins with .TH"
@@ -29,5 +30,5 @@ completed=$(bash -c '
   . "$1"; COMP_WORDS=(train --lr_sch); COMP_CWORD=1; _rutile train; echo "${COMPREPLY[*]}"
   COMP_WORDS=(train --overw); _rutile train; echo "${COMPREPLY[*]}"
   COMP_WORDS=(train file); COMPREPLY=(); _rutile train; echo "${COMPREPLY[*]}"' - "$TEST_TMPDIR/rutile.bash")
-[ "$completed" = $'--lr_scheduler=\n--overwrite\n' ] || [ "$completed" = $'--lr_scheduler=\n--overwrite' ] || fail "completed: $completed"
+[ "${completed%$'\n'}" = $'--lr_scheduler=\n--overwrite' ] || fail "completed: $completed"
 exit $failed

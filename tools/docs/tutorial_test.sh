@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tutorial_test.sh TOOL...: each tutorial's Makefile makes a report, then nothing, then again what depends on what changed.
+# tutorial_test.sh TOOL...: each tutorial's Makefile makes a report, then nothing, then again what depends on what
+# changed.
 set -euo pipefail
 mkdir -p "$TEST_TMPDIR/bin"
 for tool in "$@"; do ln -s "$PWD/$tool" "$TEST_TMPDIR/bin/"; done
@@ -24,7 +25,8 @@ grep -q '^featurize ' log
 if grep -q '^cache-neighbors ' log; then exit 1; fi
 grep -q 'energy .*meV/atom' out/energies/summary.txt
 
-graph() { make -C tutorial-elements DATA=../elements OUT=../graph TRAINING="--max_epochs=$1 --seed=1 --threads=1" "${@:2}"; }
+graph() { make -C tutorial-elements DATA=../elements OUT=../graph TRAINING="--max_epochs=$1 --seed=1 --threads=1" \
+  "${@:2}"; }
 graph 60
 grep -q 'Ti *element_below *Zr' graph/summary.txt || { cat graph/summary.txt; exit 1; }
 [ "$(grep -cE '^  (both|tail|head) ' graph/summary.txt)" = 3 ]

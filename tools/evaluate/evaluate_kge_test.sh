@@ -9,107 +9,145 @@ model=$PWD/lib/kge/model/untrained_model
 cd "$TEST_TMPDIR" || exit 1
 
 # 30 people in a ring like the next and the next but one; every tenth statement is in the test set.
-awk 'BEGIN { for (i = 0; i < 30; ++i) { printf "p%02d\tlikes\tp%02d\n", i, (i + 1) % 30; printf "p%02d\tknows\tp%02d\n", i, (i + 2) % 30;
-  printf "p%02d\tknows\tp%02d\n", i, (i + 7) % 30 } }' > all.txt
+awk 'BEGIN {
+  for (i = 0; i < 30; ++i) {
+    printf "p%02d\tlikes\tp%02d\n", i, (i + 1) % 30
+    printf "p%02d\tknows\tp%02d\n", i, (i + 2) % 30
+    printf "p%02d\tknows\tp%02d\n", i, (i + 7) % 30
+  }
+}' > all.txt
 awk 'NR % 10 != 0 && NR % 11 != 0' all.txt > train.txt
 awk 'NR % 11 == 0 && NR % 10 != 0' all.txt > valid.txt
 awk 'NR % 10 == 0' all.txt > test.txt
 $featurize --output=g.safetensors train.txt valid.txt test.txt 2> log || fail "featurize: $(cat log)"
-$featurize --inverse_relations=false --output=plain.safetensors train.txt valid.txt test.txt 2> log || fail "featurize: $(cat log)"
+$featurize --inverse_relations=false --output=plain.safetensors train.txt valid.txt test.txt 2> log ||
+  fail "featurize: $(cat log)"
 $model g.safetensors m.safetensors conve dettmers 24 6 1 1-N || fail "model"
 $model g.safetensors softmax.safetensors complex dettmers 8 2 1 1vsAll || fail "softmax model"
 $model plain.safetensors tails.safetensors distmult dettmers 8 2 0 1-N || fail "model without inverses"
 
 # value DIRECTION COLUMN FILE: the value for all triples.
-value() { awk -F'\t' -v d="$1" -v c="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) at = i } $1 == "all" && $3 == d { print $at }' "$3"; }
+value() { awk -F'\t' -v d="$1" -v c="$2" \
+  'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) at = i } $1 == "all" && $3 == d { print $at }' "$3"; }
 tests=$(wc -l < test.txt)
-$evaluate --threads=1 m.safetensors g.safetensors > one.tsv 2> log || fail "evaluate: $(cat log)"
-[ "$(head -n 1 one.tsv)" = "$(printf 'grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\thits@3\thits@5\thits@10\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan')" ] || fail "header: $(cat one.tsv)"
-[ "$(value both count one.tsv)" = $((2 * tests)) ] && [ "$(value tail count one.tsv)" = "$tests" ] || fail "counts: $(cat one.tsv)"
+succeeds $evaluate --threads=1 m.safetensors g.safetensors && mv stdout one.tsv
+columns='grouping group direction count mr mrr hits@1 hits@3 hits@5 hits@10'
+columns+=' mrr_optimistic mrr_pessimistic adjusted_mr nan'
+[ "$(head -n 1 one.tsv)" = "$(tr ' ' '\t' <<< "$columns")" ] || fail "header: $(cat one.tsv)"
+[ "$(value both count one.tsv)" = $((2 * tests)) ] || fail "counts: $(cat one.tsv)"
+[ "$(value tail count one.tsv)" = "$tests" ] || fail "counts: $(cat one.tsv)"
 [ ! -s log ] || fail "messages: $(cat log)"
 $evaluate --threads=2 m.safetensors g.safetensors > two.tsv || fail "two threads"
 cmp one.tsv two.tsv || fail "threads differ"
 $cache --output=known.safetensors g.safetensors 2> log || fail "cache-neighbors: $(cat log)"
-$evaluate m.safetensors g.safetensors known.safetensors > indexed.tsv 2> log || fail "known tails: $(cat log)"
+succeeds $evaluate m.safetensors g.safetensors known.safetensors && mv stdout indexed.tsv
 cmp one.tsv indexed.tsv || fail "a given index changes ranks"
 
 # The filter decides which entities compete with the target: the fewer are left out, the worse the rank.
 $evaluate --filter=train m.safetensors g.safetensors > filter.tsv 2> log || fail "filter"
-awk -v a="$(value both mr one.tsv)" -v b="$(value both mr filter.tsv)" 'BEGIN { exit !(a < b) }' || fail "--filter=train ranks no worse: $(cat one.tsv filter.tsv)"
-grep -q 'filter train$' filter.tsv && grep -q 'warning: --filter=train' log || fail "--filter=train is not marked: $(cat filter.tsv log)"
-[ "$($evaluate --split=valid m.safetensors g.safetensors | awk '$2 == "tail" { print $3 }' FS='\t' | wc -l)" = 0 ] || fail "split"
-[ "$(value tail count <($evaluate --split=valid m.safetensors g.safetensors))" = "$(wc -l < valid.txt)" ] || fail "--split=valid"
+awk -v a="$(value both mr one.tsv)" -v b="$(value both mr filter.tsv)" 'BEGIN { exit !(a < b) }' ||
+  fail "--filter=train ranks no worse: $(cat one.tsv filter.tsv)"
+expect_line 'filter train$' filter.tsv
+expect_line 'warning: --filter=train' log
+[ "$($evaluate --split=valid m.safetensors g.safetensors | awk '$2 == "tail" { print $3 }' FS='\t' | wc -l)" = 0 ] ||
+  fail "split"
+[ "$(value tail count <($evaluate --split=valid m.safetensors g.safetensors))" = "$(wc -l < valid.txt)" ] ||
+  fail "--split=valid"
 [ "$(value tail 'hits@30' <($evaluate --hits_at=1,30 m.safetensors g.safetensors))" = 1.000000 ] || fail "--hits_at"
 
 # Unusual conventions are marked as such.
-$evaluate --ranking_convention=tiepin m.safetensors g.safetensors > tiepin.tsv 2> log || fail "tiepin: $(cat log)"
-grep -q 'known wrong convention' log && grep -q 'wrong, for comparison: tiepin' tiepin.tsv || fail "tiepin is not marked: $(cat log tiepin.tsv)"
+succeeds $evaluate --ranking_convention=tiepin m.safetensors g.safetensors && mv stdout tiepin.tsv
+expect_line 'known wrong convention' log
+expect_line 'wrong, for comparison: tiepin' tiepin.tsv
 [ -z "$(value head mrr tiepin.tsv)" ] || fail "tiepin ranks heads"
-$evaluate --ranking_convention=original m.safetensors g.safetensors > original.tsv 2> log || fail "original: $(cat log)"
-grep -q 'wrong, for comparison: original' original.tsv || fail "original is not marked"
+succeeds $evaluate --ranking_convention=original m.safetensors g.safetensors && mv stdout original.tsv
+expect_line 'wrong, for comparison: original' original.tsv
 
 # Without inverses only tails are ranked, which is reported; heads are ranked by scoring all heads.
-$evaluate tails.safetensors plain.safetensors > tails.tsv 2> log || fail "tails: $(cat log)"
-[ -z "$(value both mrr tails.tsv)" ] && grep -q 'tails alone are ranked' log || fail "tails alone: $(cat tails.tsv log)"
-$evaluate --direction=both tails.safetensors plain.safetensors > heads.tsv 2> log || fail "heads: $(cat log)"
-[ "$(value head count heads.tsv)" = "$tests" ] && [ "$(value tail mrr heads.tsv)" = "$(value tail mrr tails.tsv)" ] || fail "heads: $(cat heads.tsv)"
+succeeds $evaluate tails.safetensors plain.safetensors && mv stdout tails.tsv
+[ -z "$(value both mrr tails.tsv)" ] || fail "tails alone: $(cat tails.tsv log)"
+expect_line 'tails alone are ranked' log
+succeeds $evaluate --direction=both tails.safetensors plain.safetensors && mv stdout heads.tsv
+[ "$(value head count heads.tsv)" = "$tests" ] || fail "heads: $(cat heads.tsv)"
+[ "$(value tail mrr heads.tsv)" = "$(value tail mrr tails.tsv)" ] || fail "heads: $(cat heads.tsv)"
 
-$evaluate --per_relation --output_dir=out m.safetensors g.safetensors > table 2> log || fail "output_dir: $(cat log)"
+succeeds $evaluate --per_relation --output_dir=out m.safetensors g.safetensors && mv stdout table
 for file in metrics.tsv ranks.tsv report.html; do [ -s out/$file ] || fail "no out/$file"; done
 cmp table out/metrics.tsv || fail "metrics.tsv is not what was printed"
-grep -q '^relation	likes	both' table && grep -q '^category	1-1	tail' table || fail "groups: $(cat table)"
+expect_line '^relation	likes	both' table
+expect_line '^category	1-1	tail' table
 [ "$(wc -l < out/ranks.tsv)" = $((tests + 1)) ] || fail "ranks.tsv"
 # The mean of ranks.tsv is the MR of the table.
-awk -F'\t' -v mr="$(value tail mr table)" 'NR > 1 { sum += $4 } END { d = sum / (NR - 1) - mr; exit !(d < 0.001 && d > -0.001) }' out/ranks.tsv || fail "mean rank: $(head -n 3 out/ranks.tsv)"
+awk -F'\t' -v mr="$(value tail mr table)" \
+  'NR > 1 { sum += $4 } END { d = sum / (NR - 1) - mr; exit !(d < 0.001 && d > -0.001) }' out/ranks.tsv ||
+  fail "mean rank: $(head -n 3 out/ranks.tsv)"
 grep -qE '(src|href)="[^#d]' out/report.html && fail "report.html refers to other files"
 
 # Parts named together, in any order, give the result of one run; heads through inverses and by scoring all.
 for run in "m g auto" "tails plain both"; do
   set -- $run
   rm -rf parts whole merged
-  $evaluate --direction=$3 --per_relation --output_dir=whole $1.safetensors $2.safetensors > whole.tsv 2> log || fail "whole: $(cat log)"
+  succeeds $evaluate --direction=$3 --per_relation --output_dir=whole $1.safetensors $2.safetensors &&
+    mv stdout whole.tsv
   for i in 1 2 3; do
-    $evaluate --shard=$i/3 --direction=$3 --output_dir=parts $1.safetensors $2.safetensors > part.tsv 2> log || fail "shard $i: $(cat log)"
+    succeeds $evaluate --shard=$i/3 --direction=$3 --output_dir=parts $1.safetensors $2.safetensors &&
+      mv stdout part.tsv
     [ ! -s part.tsv ] || fail "a part prints a table"
   done
-  grep -q 'wrote parts/ranks-00003-of-00003.safetensors: 3 triples' log || fail "a part says: $(cat log)"
-  $evaluate --per_relation --output_dir=merged $1.safetensors $2.safetensors parts/ranks-00003* parts/ranks-0000[12]* > merged.tsv 2> log || fail "merge: $(cat log)"
-  cmp whole.tsv merged.tsv && cmp whole/ranks.tsv merged/ranks.tsv || fail "parts give other ranks than the whole"
-  $evaluate --per_relation $1.safetensors $2.safetensors whole/ranks.safetensors 2> /dev/null | cmp - whole.tsv || fail "ranks read back"
+  expect_line 'wrote parts/ranks-00003-of-00003.safetensors: 3 triples' log
+  succeeds $evaluate --per_relation --output_dir=merged $1.safetensors $2.safetensors parts/ranks-00003* \
+    parts/ranks-0000[12]* && mv stdout merged.tsv
+  cmp whole.tsv merged.tsv || fail "parts give other ranks than the whole"
+  cmp whole/ranks.tsv merged/ranks.tsv || fail "parts give other ranks than the whole"
+  $evaluate --per_relation $1.safetensors $2.safetensors whole/ranks.safetensors 2> /dev/null | cmp - whole.tsv ||
+    fail "ranks read back"
 done
-[ "$(value tail 'hits@30' <($evaluate --hits_at=1,30 tails.safetensors plain.safetensors parts/*.safetensors))" = 1.000000 ] || fail "other hits of the same ranks"
-expect_error 1 'ranks-00002-of-00003.safetensors is missing' $evaluate tails.safetensors plain.safetensors parts/ranks-0000[13]*
+[ "$(value tail 'hits@30' <($evaluate --hits_at=1,30 tails.safetensors plain.safetensors parts/*.safetensors))" = \
+  1.000000 ] || fail "other hits of the same ranks"
+expect_error 1 'ranks-00002-of-00003.safetensors is missing' \
+  $evaluate tails.safetensors plain.safetensors parts/ranks-0000[13]*
 expect_error 1 'shard 1/3 of' $evaluate tails.safetensors plain.safetensors parts/ranks-00002*
 expect_error 1 'was not made from the model' $evaluate softmax.safetensors g.safetensors out/ranks.safetensors
-expect_error 1 'out/ranks.safetensors: is a whole result' $evaluate m.safetensors g.safetensors out/ranks.safetensors parts/ranks-00002*
+expect_error 1 'out/ranks.safetensors: is a whole result' \
+  $evaluate m.safetensors g.safetensors out/ranks.safetensors parts/ranks-00002*
 expect_error 1 'other triples' $evaluate m.safetensors g.safetensors parts/ranks-*
 expect_error 1 'split has no effect on ranks' $evaluate --split=valid tails.safetensors plain.safetensors parts/ranks-*
 expect_error 1 'shard=1/2 writes a part' $evaluate --shard=1/2 m.safetensors g.safetensors
-expect_error 1 'min_mrr has no effect with --shard' $evaluate --shard=1/2 --min_mrr=0.1 --output_dir=x m.safetensors g.safetensors
-expect_error 1 'shard has no effect with --queries' $evaluate --shard=1/2 --queries=all.txt --output_dir=x m.safetensors g.safetensors
+expect_error 1 'min_mrr has no effect with --shard' \
+  $evaluate --shard=1/2 --min_mrr=0.1 --output_dir=x m.safetensors g.safetensors
+expect_error 1 'shard has no effect with --queries' \
+  $evaluate --shard=1/2 --queries=all.txt --output_dir=x m.safetensors g.safetensors
 expect_error 1 'has none: make at most 9' $evaluate --shard=1/10 --output_dir=x m.safetensors g.safetensors
 
 # Answers.
 printf 'p03\tlikes\t?\n?\tknows\tp09\n' > queries.tsv
-$evaluate --queries=queries.tsv --top_k=30 --probabilities m.safetensors g.safetensors > answers.tsv 2> log || fail "queries: $(cat log)"
+succeeds $evaluate --queries=queries.tsv --top_k=30 --probabilities m.safetensors g.safetensors && mv stdout answers.tsv
 [ "$(wc -l < answers.tsv)" = 61 ] || fail "answers: $(cat answers.tsv)"
-[ "$(awk -F'\t' '$1 == 1 && $6 == "p04" { print $9 }' answers.tsv)" = "$(grep -l 'p03	likes	p04' train.txt valid.txt test.txt | sed 's/.txt//')" ] || fail "known: $(cat answers.tsv)"
-[ "$(awk -F'\t' '$2 == "head" && $9 != "" { print $4 }' answers.tsv | sort | paste -sd ,)" = p02,p07 ] || fail "known heads: $(cat answers.tsv)"
-awk -F'\t' 'NR > 2 && $1 == last && $7 > score { exit 1 } { last = $1; score = $7 }' answers.tsv || fail "order: $(cat answers.tsv)"
-$evaluate --queries=- --known=drop --top_k=30 m.safetensors g.safetensors < queries.tsv > dropped.tsv || fail "standard input"
+[ "$(awk -F'\t' '$1 == 1 && $6 == "p04" { print $9 }' answers.tsv)" = \
+  "$(grep -l 'p03	likes	p04' train.txt valid.txt test.txt | sed 's/.txt//')" ] || fail "known: $(cat answers.tsv)"
+[ "$(awk -F'\t' '$2 == "head" && $9 != "" { print $4 }' answers.tsv | sort | paste -sd ,)" = p02,p07 ] ||
+  fail "known heads: $(cat answers.tsv)"
+awk -F'\t' 'NR > 2 && $1 == last && $7 > score { exit 1 } { last = $1; score = $7 }' answers.tsv ||
+  fail "order: $(cat answers.tsv)"
+$evaluate --queries=- --known=drop --top_k=30 m.safetensors g.safetensors < queries.tsv > dropped.tsv ||
+  fail "standard input"
 [ "$(wc -l < dropped.tsv)" = 58 ] || fail "known=drop: $(cat dropped.tsv)"
-$evaluate --queries=queries.tsv --top_k=30 --probabilities softmax.safetensors g.safetensors > softmax.tsv || fail "softmax"
-awk -F'\t' 'NR > 1 { sum += $8 } END { exit !(sum > 1.999 && sum < 2.001) }' softmax.tsv || fail "probabilities of a softmax do not add up to 1: $(cat softmax.tsv)"
+$evaluate --queries=queries.tsv --top_k=30 --probabilities softmax.safetensors g.safetensors > softmax.tsv ||
+  fail "softmax"
+awk -F'\t' 'NR > 1 { sum += $8 } END { exit !(sum > 1.999 && sum < 2.001) }' softmax.tsv ||
+  fail "probabilities of a softmax do not add up to 1: $(cat softmax.tsv)"
 $evaluate --queries=queries.tsv tails.safetensors plain.safetensors > plain.tsv || fail "answers without inverses"
 [ "$(wc -l < plain.tsv)" = 21 ] || fail "answers without inverses: $(cat plain.tsv)"
 
 $evaluate --export_embeddings=e.tsv m.safetensors 2> log || fail "embeddings: $(cat log)"
-[ "$(wc -l < e.tsv)" = 35 ] && [ "$(awk -F'\t' 'NF != 28' e.tsv | wc -l)" = 0 ] || fail "e.tsv: $(head -n 2 e.tsv)"
+[ "$(wc -l < e.tsv)" = 35 ] || fail "e.tsv: $(head -n 2 e.tsv)"
+[ "$(awk -F'\t' 'NF != 28' e.tsv | wc -l)" = 0 ] || fail "e.tsv: $(head -n 2 e.tsv)"
 $evaluate --export_embeddings=e.safetensors m.safetensors 2> log || fail "embeddings: $(cat log)"
 
 $evaluate --min_mrr=0.0001 m.safetensors g.safetensors > /dev/null 2>&1 || fail "a limit that is met"
 $evaluate --min_mrr=0.99 m.safetensors g.safetensors > /dev/null 2> err
-[ $? = 2 ] && grep -q 'is below --min_mrr=0.99' err || fail "a limit that is not met: $(cat err)"
+[ $? = 2 ] || fail "a limit that is not met: $(cat err)"
+expect_line 'is below --min_mrr=0.99' err
 
 expect_error 1 'needs MODEL' $evaluate m.safetensors
 expect_error 1 'test.txt: is a knowledge graph as text' $evaluate m.safetensors test.txt
@@ -122,18 +160,23 @@ expect_error 1 '--min_mrr=2' $evaluate --min_mrr=2 m.safetensors g.safetensors
 expect_error 1 '--known=none' $evaluate --queries=queries.tsv --known=none m.safetensors g.safetensors
 expect_error 1 '--top_k=0' $evaluate --queries=queries.tsv --top_k=0 m.safetensors g.safetensors
 expect_error 1 '--top_k has no effect without --queries' $evaluate --top_k=3 m.safetensors g.safetensors
-expect_error 1 '--min_mrr has no effect with --queries' $evaluate --queries=queries.tsv --min_mrr=0.1 m.safetensors g.safetensors
-expect_error 1 '--max_force_rmse has no effect with a knowledge-graph model' $evaluate --max_force_rmse=1 m.safetensors g.safetensors
+expect_error 1 '--min_mrr has no effect with --queries' \
+  $evaluate --queries=queries.tsv --min_mrr=0.1 m.safetensors g.safetensors
+expect_error 1 '--max_force_rmse has no effect with a knowledge-graph model' \
+  $evaluate --max_force_rmse=1 m.safetensors g.safetensors
 expect_error 1 'none.safetensors: No such file' $evaluate --split=valid none.safetensors g.safetensors
 expect_error 1 '--filter=train+valid' $evaluate --ranking_convention=tiepin --filter=all m.safetensors g.safetensors
-expect_error 1 'leave out --direction=both' $evaluate --ranking_convention=original --direction=both tails.safetensors plain.safetensors
-expect_error 1 'output_model has no effect with a model of ours' $evaluate --output_model=o.safetensors m.safetensors g.safetensors
+expect_error 1 'leave out --direction=both' \
+  $evaluate --ranking_convention=original --direction=both tails.safetensors plain.safetensors
+expect_error 1 'output_model has no effect with a model of ours' \
+  $evaluate --output_model=o.safetensors m.safetensors g.safetensors
 expect_error 1 '.tsv or .safetensors' $evaluate --export_embeddings=e.csv m.safetensors
 expect_error 1 'would take the place of an input' $evaluate --export_embeddings=m.safetensors m.safetensors
 expect_error 1 'g.safetensors: is a file of triples, expected a model before it' $evaluate g.safetensors m.safetensors
 printf 'p99\tlikes\t?\n' > unknown.tsv
 expect_error 1 'unknown.tsv:1: no entity is called "p99"' $evaluate --queries=unknown.tsv m.safetensors g.safetensors
-$featurize --output=untested.safetensors train.txt valid.txt 2> /dev/null || $featurize --train=train.txt --output=untested.safetensors 2> /dev/null
+$featurize --output=untested.safetensors train.txt valid.txt 2> /dev/null || $featurize --train=train.txt \
+  --output=untested.safetensors 2> /dev/null
 expect_error 1 'no test triples' $evaluate m.safetensors untested.safetensors
 head -c 3000 m.safetensors > cut.safetensors
 expect_error 1 'cut.safetensors' $evaluate cut.safetensors g.safetensors

@@ -10,7 +10,7 @@ cd "$TEST_TMPDIR" || exit 1
 
 flags="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3 --ang_cutoff=3"
 $featurize $flags --threads=1 --output=one.safetensors "$tio2" 2> log || fail "plain run: $(cat log)"
-grep -q '403 structures, 2484 atoms' log || fail "statistics: $(cat log)"
+expect_line '403 structures, 2484 atoms' log
 
 # The data bytes are the same for two threads, from standard input and through a pipe.
 $featurize $flags --threads=2 --output=two.safetensors "$tio2" 2> /dev/null || fail "two threads"
@@ -29,7 +29,8 @@ $diff --rtol=2e-4 --atol=2e-4 one.safetensors m.safetensors > /dev/null; [ $? -l
 # Several angular cutoffs: smaller ones add columns at the end; moments and triplets agree; files of neighbors work too.
 near="--species=Ti,O --rad_order=8 --rad_cutoff=5 --ang_order=3,2 --ang_cutoff=3,2.2 --precision=fp64"
 $featurize $near --output=near.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs"
-$featurize $near --angular=triplets --output=neart.safetensors "$tio2" 2> /dev/null || fail "two angular cutoffs, triplets"
+$featurize $near --angular=triplets --output=neart.safetensors "$tio2" 2> /dev/null ||
+  fail "two angular cutoffs, triplets"
 $diff --rtol=1e-11 --atol=1e-10 near.safetensors neart.safetensors || fail "two angular cutoffs: triplets differ"
 grep -aq '\\"nearer\\":\[{\\"ang_order\\":2,\\"ang_cutoff\\":2.2}\]' near.safetensors || fail "nearer is not recorded"
 
@@ -39,7 +40,8 @@ $featurize $flags --output=dir.safetensors xsf 2> /dev/null || fail "directory"
 $featurize $flags --output=glob.safetensors 'xsf/*.xsf' 2> /dev/null || fail "glob"
 ls xsf/*.xsf > list
 $featurize $flags --output=list.safetensors list:list 2> /dev/null || fail "list"
-$diff dir.safetensors glob.safetensors && $diff dir.safetensors list.safetensors || fail "inputs of three forms differ"
+$diff dir.safetensors glob.safetensors || fail "inputs of three forms differ"
+$diff dir.safetensors list.safetensors || fail "inputs of three forms differ"
 
 # Bad input: one line that holds the pattern, exit status 1, no output.
 bad() {
@@ -55,17 +57,17 @@ xyz() { printf "$1" > bad.xyz; }
 bad 'none.xyz.*No such file' $f $out none.xyz
 printf '1\ngroup=a energy=-1\nO 0 0 0\n' > group.xyz
 $featurize $f $out --config_key=group group.xyz 2> log || fail "--config_key: $(cat log)"
-grep -q 'config_key' log && fail "said of a key that is there: $(cat log)"
+expect_no_line 'config_key' log
 $featurize $f $out --config_key=grp group.xyz 2> log || fail "--config_key: $(cat log)"
-grep -q 'warning: --config_key=grp: no structure has a value of that name' log || fail "--config_key: $(cat log)"
+expect_line 'warning: --config_key=grp: no structure has a value of that name' log
 # Of two energies the first of the usual names is taken, with a warning; a chosen one is taken without.
 for n in 1 2; do printf '1\nenergy=-1 REF_energy=-2 n=%s\nO 0 0 0\n' $n; done > twice.xyz
 $featurize $f $out twice.xyz 2> log || fail "two energies: $(cat log)"
-grep -qF 'featurize: warning: twice.xyz:2: energy=-1, but REF_energy=-2, in 2 of 2 frames, this first; the former is used, --energy_key=REF_energy chooses the latter' log ||
-  fail "two energies: $(cat log)"
+expect_text 'featurize: warning: twice.xyz:2: energy=-1, but REF_energy=-2, in 2 of 2 frames, this first; ' log
+expect_text 'this first; the former is used, --energy_key=REF_energy chooses the latter' log
 [ "$(grep -c 'REF_energy' log)" = 1 ] || fail "two energies, more than once: $(cat log)"
 $featurize $f $out --energy_key=REF_energy twice.xyz 2> log || fail "--energy_key: $(cat log)"
-grep -q ', but ' log && fail "said of an energy that was chosen: $(cat log)"
+expect_no_line ', but ' log
 : > empty.xyz
 bad 'empty.xyz' $f $out empty.xyz
 xyz '2\n\nO 0 0 0\nO 1 1\n'; bad 'bad.xyz:4' $f $out bad.xyz
@@ -97,16 +99,17 @@ bad 'no/such/dir' $f --output=no/such/dir/out.safetensors "$tio2"
 # On a full device there is an error, and the existing file stays.
 if [ -w /dev/full ]; then
   $featurize $f --output=/dev/full "$tio2" 2> err && fail "a full device"
-  grep -q 'No space left' err || fail "a full device: $(cat err)"
+  expect_line 'No space left' err
 fi
 # Unused species and unknown keys are warnings; labels are counted.
 xyz '1\nenergy=-1\nO 0 0 0\n'
 $featurize --species=Ti,O --force_key=dft_forces $out bad.xyz 2> err || fail "labels: $(cat err)"
-for words in 'force_key=dft_forces: no structure has forces' 'no atom is Ti' '; 1 with energy, 0 with forces, 0 with stress;'; do
-  grep -q -- "$words" err || fail "no '$words' in: $(cat err)"
+for words in 'force_key=dft_forces: no structure has forces' 'no atom is Ti' \
+  '; 1 with energy, 0 with forces, 0 with stress;'; do
+  expect_line "$words" err
 done
 # Atoms nearer than min_cutoff are a warning.
 xyz '2\n\nO 0 0 0\nO 0 0 0.3\n'
 $featurize $f $out bad.xyz 2> err || fail "near atoms: $(cat err)"
-grep -q 'warning: 1 structures have atoms nearer' err || fail "no warning of near atoms: $(cat err)"
+expect_line 'warning: 1 structures have atoms nearer' err
 finish

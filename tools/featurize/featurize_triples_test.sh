@@ -12,11 +12,10 @@ cd "$TEST_TMPDIR" || exit 1
 
 # Three files by position or name, in any order, gzipped, or as flags.
 $featurize --output=a.safetensors "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" 2> log || fail "plain: $(cat log)"
-grep -q '8 entities, 5 relations and their inverses; triples: train 9, valid 1, test 3; 0 lines left out' log ||
-  fail "summary: $(cat log)"
-grep -q "featurize: train .*train.txt, valid .*valid.txt, test .*test.txt" log || fail "which is which: $(cat log)"
-grep -q 'warning: test: 2 triples with an entity or relation that no training triple has, kept' log || fail "unseen: $(cat log)"
-grep -q 'warning: 1 relations are in no training triple: neighbour of$' log || fail "unseen relation: $(cat log)"
+expect_line '8 entities, 5 relations and their inverses; triples: train 9, valid 1, test 3; 0 lines left out' log
+expect_line "featurize: train .*train.txt, valid .*valid.txt, test .*test.txt" log
+expect_line 'warning: test: 2 triples with an entity or relation that no training triple has, kept' log
+expect_line 'warning: 1 relations are in no training triple: neighbour of$' log
 $info a.safetensors | grep -q 'kg.triples/1' || fail "kind"
 gzip -c "$kg/train.txt" > train.txt.gz
 for inputs in "$kg/test.txt $kg/train.txt $kg/valid.txt" "train.txt.gz $kg/valid.txt $kg/test.txt" \
@@ -31,7 +30,7 @@ $featurize --output=b.safetensors --train=<(cat "$kg/train.txt") --valid="$kg/va
 $diff a.safetensors b.safetensors || fail "a pipe differs"
 cp "$kg/train.txt" one; cp "$kg/valid.txt" two; cp "$kg/test.txt" three
 $featurize --output=b.safetensors one two three 2> log || fail "by position: $(cat log)"
-grep -q 'train one, valid two, test three' log || fail "by position: $(cat log)"
+expect_line 'train one, valid two, test three' log
 $diff a.safetensors b.safetensors || fail "by position differs"
 mkdir -p graph && cp "$kg/train.txt" "$kg/valid.txt" "$kg/test.txt" graph
 $featurize --output=- graph 2> log > b.safetensors || fail "directory, standard output: $(cat log)"
@@ -46,25 +45,27 @@ for ids in "--entity_to_id=$kg/node_dict.txt" "--entity_to_id=$kg/entities.dict"
   $featurize $ids $relations --output=b.safetensors $splits 2> log || fail "$ids: $(cat log)"
   $diff n.safetensors b.safetensors || fail "differs: $ids"
 done
-grep -q 'entity2id.txt: 8 names, a count and then name and index (as OpenKE writes)' log || fail "form: $(cat log)"
-$featurize --entity-to-id="$kg/node_dict.txt" --relation-to-id="$kg/rel_dict.txt" --output=b.safetensors $splits 2> log ||
-  fail "dashes: $(cat log)"
+expect_line 'entity2id.txt: 8 names, a count and then name and index (as OpenKE writes)' log
+$featurize --entity-to-id="$kg/node_dict.txt" --relation-to-id="$kg/rel_dict.txt" --output=b.safetensors $splits \
+  2> log || fail "dashes: $(cat log)"
 $diff n.safetensors b.safetensors || fail "dashes differ"
 $featurize --output=b.safetensors "$kg"/*2id.txt 2> log || fail "OpenKE: $(cat log)"
-grep -q 'train2id.txt: a count and then ids of head, tail and relation (as OpenKE writes)' log || fail "OpenKE: $(cat log)"
+expect_line 'train2id.txt: a count and then ids of head, tail and relation (as OpenKE writes)' log
 $diff n.safetensors b.safetensors || fail "OpenKE's files differ"
 # Readable names; no inverses.
 $featurize --entity_to_id="$kg/node_dict.txt" --node_name_dict="$kg/node_name_dict.txt" --noinverse_relations \
   --output=p.safetensors $splits 2> log || fail "names for people: $(cat log)"
-grep -q '1 entities have no name for people' log || fail "unlabeled: $(cat log)"
+expect_line '1 entities have no name for people' log
 $info p.safetensors | grep -q entity_labels || fail "no labels"
-grep -q '5 relations, no inverses' log || fail "no inverses: $(cat log)"
+expect_line '5 relations, no inverses' log
 
 # KGX: the edge map equals the one that Python writes, and reading it gives the same graph.
-$featurize --output=k.safetensors --edge_map_output=map.json "$kg/edges.jsonl" "$kg/nodes.jsonl" 2> log || fail "KGX: $(cat log)"
-grep -q ' 5 entities, 2 relations' log || fail "KGX: $(cat log)"
+$featurize --output=k.safetensors --edge_map_output=map.json "$kg/edges.jsonl" "$kg/nodes.jsonl" 2> log ||
+  fail "KGX: $(cat log)"
+expect_line ' 5 entities, 2 relations' log
 cmp map.json "$kg/edge_map.json" || fail "edge map"
-$featurize --output=b.safetensors "$kg/edges.jsonl" "$kg/nodes.jsonl" "$kg/edge_map.json" 2> log || fail "edge map: $(cat log)"
+$featurize --output=b.safetensors "$kg/edges.jsonl" "$kg/nodes.jsonl" "$kg/edge_map.json" 2> log ||
+  fail "edge map: $(cat log)"
 $diff k.safetensors b.safetensors || fail "an edge map that is read differs"
 $info k.safetensors | grep -q relation_labels || fail "no labels of relations"
 
@@ -76,13 +77,14 @@ $featurize --malformed=skip --output=o.safetensors $two 2> log || fail "odd: $(c
 for line in 'train: 1 lines that are no triple, left out; the first is t.txt:4' \
   'train: 1 repeated triples, left out; the first is t.txt:3' \
   'valid: 1 triples of an earlier split, left out (--leaked=keep keeps them); the first is v.txt:1' \
-  'valid: 1 triples with an entity or relation that no training triple has, kept (--unseen=drop leaves them out); the first is v.txt:2' \
+  'valid: 1 triples with an entity or relation that no training triple has, kept (--unseen=drop leaves them out);' \
+  'that no training triple has, kept (--unseen=drop leaves them out); the first is v.txt:2' \
   'triples: train 2, valid 2, test 0; 3 lines left out'; do
-  grep -qF "$line" log || fail "no '$line' in: $(cat log)"
+  expect_text "$line" log
 done
 $featurize --malformed=skip --leaked=keep --unseen=drop --output=o.safetensors $two 2> log || fail "odd: $(cat log)"
-grep -q 'triples: train 2, valid 2, test 0; 3 lines left out' log || fail "keep and drop: $(cat log)"
-grep -q 'warning: 1 entities of triples that are left out are in no training triple' log || fail "dropped entities: $(cat log)"
+expect_line 'triples: train 2, valid 2, test 0; 3 lines left out' log
+expect_line 'warning: 1 entities of triples that are left out are in no training triple' log
 
 # Bad input: one line that holds the pattern, exit status 1, no output.
 bad() {
@@ -142,12 +144,14 @@ status = pty.spawn(sys.argv[2:], read)
 open(sys.argv[1], "wb").write(said)
 sys.exit(os.waitstatus_to_exitcode(status) if hasattr(os, "waitstatus_to_exitcode") else status)
 PYTHON
-python3 on_terminal.py said "$featurize" --train=large.txt --output=large.safetensors > /dev/null || fail "on a terminal: $(cat said)"
+python3 on_terminal.py said "$featurize" --train=large.txt --output=large.safetensors > /dev/null ||
+  fail "on a terminal: $(cat said)"
 grep -aq 'featurize  [0-9][0-9]*  [0-9.]*/s  0:0' said || fail "no progress on a terminal: $(cat said)"
-python3 on_terminal.py said "$featurize" --train=large.txt --progress=false --output=large.safetensors > /dev/null || fail "on a terminal: $(cat said)"
+python3 on_terminal.py said "$featurize" --train=large.txt --progress=false --output=large.safetensors > /dev/null ||
+  fail "on a terminal: $(cat said)"
 grep -aq 'featurize  [0-9]' said && fail "progress that is not wanted: $(cat said)"
 "$featurize" --train=large.txt --output=large.safetensors 2> said || fail "large: $(cat said)"
-grep -q 'featurize  [0-9]' said && fail "progress in a file: $(cat said)"
+expect_no_line 'featurize  [0-9]' said
 rm large.txt large.safetensors
 # Flags of the other domain.
 bad '--species has no effect with a knowledge graph' --species=Ti,O $splits

@@ -13,21 +13,22 @@ touch data
 gain() { awk -F '\t' -v s="$1" '$1 == s { print $3 }' table; }
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.98 * b && a < 1.02 * b) }'; }
 
-$profile --tune --time_budget=20s --flagfile_output=tuned.flags -- train --learning_rate 0.01 --plot=false data > table 2> log || fail "tune: $(cat log)"
+succeeds $profile --tune --time_budget=20s --flagfile_output=tuned.flags -- train --learning_rate 0.01 --plot=false \
+  data && mv stdout table
 near "$(gain threads=1)" 1.25 || fail "threads=1: $(cat table)"
 near "$(gain batch_size=64)" 1.5 || fail "batch_size=64: $(cat table)"
-grep -q '^num_workers=1	refused	.*cached features need none' table || fail "a refusal: $(cat table)"
-grep -q '^suggested: --threads=1: 1.25 times' table || fail "suggestion: $(cat table)"
-grep -q '^also: --batch_size=64: 1.50 times, but .*--allow=course' table || fail "what is not allowed: $(cat table)"
+expect_line '^num_workers=1	refused	.*cached features need none' table
+expect_line '^suggested: --threads=1: 1.25 times' table
+expect_line '^also: --batch_size=64: 1.50 times, but .*--allow=course' table
 for line in --learning_rate=0.01 --plot=false --threads=1 data '#--batch_size=64'; do
   grep -qx -- "$line" tuned.flags || fail "no $line in: $(cat tuned.flags)"
 done
 # The recommended flags are taken by the next round, which finds nothing more.
-$profile --tune --time_budget=12s -- train --flagfile=tuned.flags > table 2> log || fail "tune of the flag file: $(cat log)"
-grep -q '^suggested: the flags as they are' table || fail "a second gain: $(cat table)"
-$profile --tune --time_budget=20s --allow=course -- train data > table 2> log || fail "tune: $(cat log)"
+succeeds $profile --tune --time_budget=12s -- train --flagfile=tuned.flags && mv stdout table
+expect_line '^suggested: the flags as they are' table
+succeeds $profile --tune --time_budget=20s --allow=course -- train data && mv stdout table
 grep -Eq '^suggested: --batch_size=64 --threads=1: 1.8[78] times' table || fail "both: $(cat table)"
-grep -q '^warning: batch_size=64' table || fail "no warning: $(cat table)"
+expect_line '^warning: batch_size=64' table
 [ -z "$(ls tmp)" ] || fail "trials leave: $(ls tmp)"
 
 # Stopped: the best so far, the status of the signal, nothing left.
@@ -36,21 +37,26 @@ sleep 6
 kill -INT $!
 wait $!
 [ $? = 130 ] || fail "status after SIGINT: $(cat log)"
-grep -q '^as_given	measured' table || fail "no table after SIGINT: $(cat table)"
+expect_line '^as_given	measured' table
 [ -z "$(ls tmp)" ] || fail "trials leave after SIGINT: $(ls tmp)"
 
-$profile --find_batch_size --time_budget=10s --memory_limit=200M --output_dir=batch -- train --batch_size=7 data > table 2> log || fail "find_batch_size: $(cat log)"
-grep -q '^largest that fits 200 MB: 64 tried; a batch of 128 took more than --memory_limit' table || fail "memory: $(cat table)"
-grep -q '^suggested: --batch_size=64' table || fail "knee: $(cat table)"
-grep -q 'knee: 64' batch/batch-size.svg && [ "$(wc -l < batch/batch-size.tsv)" = 6 ] || fail "files: $(ls batch)"
+succeeds $profile --find_batch_size --time_budget=10s --memory_limit=200M --output_dir=batch -- train --batch_size=7 \
+  data && mv stdout table
+expect_line '^largest that fits 200 MB: 64 tried; a batch of 128 took more than --memory_limit' table
+expect_line '^suggested: --batch_size=64' table
+expect_line 'knee: 64' batch/batch-size.svg
+[ "$(wc -l < batch/batch-size.tsv)" = 6 ] || fail "files: $(ls batch)"
 
-$profile --find_lr --output_dir=lr -- train --lr_scheduler=cosine --min_learning_rate=1e-5 data > table 2> log || fail "find_lr: $(cat log)"
+succeeds $profile --find_lr --output_dir=lr -- train --lr_scheduler=cosine --min_learning_rate=1e-5 data &&
+  mv stdout table
 rate=$(sed -n 's/^suggested: --learning_rate=\([^ ]*\) .*/\1/p' table)
 awk -v r="$rate" 'BEGIN { exit !(r > 3e-4 && r < 1e-2) }' || fail "suggestion: $(cat table)"
-grep -q 'steepest: ' lr/learning-rate.svg && [ "$(wc -l < lr/learning-rate.tsv)" = 101 ] || fail "files: $(ls lr)"
-$profile --find_lr --tsv --min_lr=1e-6 --max_lr=1e-1 --lr_steps=51 -- train data > table 2> log || fail "find_lr --tsv: $(cat log)"
+expect_line 'steepest: ' lr/learning-rate.svg
+[ "$(wc -l < lr/learning-rate.tsv)" = 101 ] || fail "files: $(ls lr)"
+succeeds $profile --find_lr --tsv --min_lr=1e-6 --max_lr=1e-1 --lr_steps=51 -- train data && mv stdout table
 [ "$(wc -l < table)" = 52 ] || fail "--lr_steps: $(cat table)"
-awk -F '\t' 'NR == 2 && $2 != "1e-06" { exit 1 } NR == 52 && ($2 < 0.0999 || $2 > 0.1001) { exit 1 }' table || fail "rates: $(cat table)"
+awk -F '\t' 'NR == 2 && $2 != "1e-06" { exit 1 } NR == 52 && ($2 < 0.0999 || $2 > 0.1001) { exit 1 }' table ||
+  fail "rates: $(cat table)"
 expect_error 2 'falls at no rate' $profile --find_lr --min_lr=0.05 --max_lr=0.2 -- train data
 expect_error 1 'lbfgs' $profile --find_lr -- train --optimizer=lbfgs data
 
@@ -63,9 +69,11 @@ FAKE_FAULT=silent expect_error 3 'logged no step' $profile --tune -- train data
 mkdir broken
 printf '#!/bin/sh\necho "libtorch.so: cannot open shared object file" >&2; exit 127\n' > broken/train
 chmod +x broken/train
-expect_error 1 'does not look like .*: exit status 127; it said: libtorch.so: cannot open' $profile --tune -- broken/train data
+expect_error 1 'does not look like .*: exit status 127; it said: libtorch.so: cannot open' $profile --tune -- \
+  broken/train data
 printf '#!/bin/sh\nkill -SEGV $$\n' > broken/train
-expect_error 1 'does not look like .*: signal 11, Segmentation fault; it said nothing' $profile --tune -- broken/train data
+expect_error 1 'does not look like .*: signal 11, Segmentation fault; it said nothing' $profile --tune -- broken/train \
+  data
 printf '#!/bin/sh\necho "  --species=\\"\\" (string)"\n' > broken/train
 expect_error 1 'does not look like .*: exit status 0, but no flag --output_dir' $profile --tune -- broken/train data
 expect_error 1 'no flag --no_such_flag' $profile --tune -- train --no_such_flag=1 data

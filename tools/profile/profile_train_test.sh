@@ -14,40 +14,49 @@ featurize --species=Ti,O --output=f.safetensors $tio2
 train --hidden=8,8 --max_epochs=200 --plot=false --output_dir=run f.safetensors
 END
 $profile --peaks=false --output_dir=report -- sh -e pipeline.sh > metrics 2> page || fail "pipeline: $(cat page)"
-grep -q '2 processes recorded' page || fail "not two processes: $(cat page)"
-grep -q 'more than 3 % off' page && fail "stages do not add up: $(cat page)"
+expect_line '2 processes recorded' page
+expect_no_line 'more than 3 % off' page
 head -n 1 metrics | grep -q 'energy_rmse' || fail "train's own output: $(cat metrics)"
 for stage in features optimizer validation; do
   cut -f 5 report/stages.tsv | grep -q "$stage" || fail "no stage $stage: $(cat report/stages.tsv)"
 done
 # One tool alone: with its start and its end, the stages of the main thread add up to the time of the command.
-$profile --peaks=false --output_dir=whole -- train --hidden=8,8 --max_epochs=50 --plot=false --output_dir=run2 f.safetensors > metrics 2> page || fail "one tool: $(cat page)"
+$profile --peaks=false --output_dir=whole -- train --hidden=8,8 --max_epochs=50 --plot=false --output_dir=run2 \
+  f.safetensors > metrics 2> page || fail "one tool: $(cat page)"
 awk -F '\t' 'NR == FNR { if ($4 == "main") sum += $7; if ($5 == "exit") exit_s = $7; next }
   / wall, .* recorded/ { split($0, word, " "); wall = word[1] / (word[2] == "ms" ? 1000 : 1) }
-  END { exit !(exit_s > 0 && sum > 0.97 * wall && sum < 1.03 * wall) }' whole/stages.tsv page || fail "not the whole run: $(cat page)"
-grep -q 'before and after' page && fail "something is outside of the record: $(cat page)"
-awk '$1 == "step" || $1 == "step/forward" { if ($6 !~ /^[0-9.]+$/) exit 1; n = 1 } END { exit !n }' page || fail "no allocations: $(cat page)"
+  END { exit !(exit_s > 0 && sum > 0.97 * wall && sum < 1.03 * wall) }' whole/stages.tsv page ||
+  fail "not the whole run: $(cat page)"
+expect_no_line 'before and after' page
+awk '$1 == "step" || $1 == "step/forward" { if ($6 !~ /^[0-9.]+$/) exit 1; n = 1 } END { exit !n }' page ||
+  fail "no allocations: $(cat page)"
 end() { awk -F '\t' '$5 == "exit" { print $7; n = 1 } END { exit !n }' "$1"; }
 $profile --peaks=false --tsv --records=whole/records > kept.tsv 2> page
 [ "$(end kept.tsv)" = "$(end whole/stages.tsv)" ] || fail "the record that is kept has no end: $(cat kept.tsv)"
 
-$profile --peaks=false --max_time=6s -- train --hidden=8,8 --max_epochs=100000000 --plot=false --output_dir=long f.safetensors > /dev/null 2> page || fail "cut: $(cat page)"
-grep -q 'cut short by --max_time' page || fail "not said that it was cut: $(cat page)"
-grep -q '^train (' page || fail "no record after SIGTERM: $(cat page)"
+$profile --peaks=false --max_time=6s -- train --hidden=8,8 --max_epochs=100000000 --plot=false --output_dir=long \
+  f.safetensors > /dev/null 2> page || fail "cut: $(cat page)"
+expect_line 'cut short by --max_time' page
+expect_line '^train (' page
 
-$profile --find_lr --lr_steps=60 --output_dir=lr -- train --hidden=8,8 f.safetensors > out 2> log || fail "find_lr: $(cat log)"
-grep -q '^suggested: --learning_rate=' out || fail "find_lr: $(cat out)"
-$profile --find_batch_size --time_budget=15s -- train --hidden=8,8 f.safetensors > out 2> log || fail "find_batch_size: $(cat log)"
-grep -q '^suggested: --batch_size=' out || fail "find_batch_size: $(cat out)"
+succeeds $profile --find_lr --lr_steps=60 --output_dir=lr -- train --hidden=8,8 f.safetensors && mv stdout out
+expect_line '^suggested: --learning_rate=' out
+succeeds $profile --find_batch_size --time_budget=15s -- train --hidden=8,8 f.safetensors && mv stdout out
+expect_line '^suggested: --batch_size=' out
 
-$profile --tune --time_budget=20s --allow=course --flagfile_output=tuned -- train --hidden=8,8 --max_epochs=3 --output_dir=tuned-run f.safetensors > out 2> log || fail "tune: $(cat log)"
-grep -q '^num_workers	left_out' out || fail "workers of cached features: $(cat out)"
+succeeds $profile --tune --time_budget=20s --allow=course --flagfile_output=tuned -- train --hidden=8,8 --max_epochs=3 \
+  --output_dir=tuned-run f.safetensors && mv stdout out
+expect_line '^num_workers	left_out' out
 [ -e tuned-run ] && fail "trials write to the run's directory"
 train --flagfile=tuned > /dev/null 2> log || fail "train --flagfile: $(cat log)"
 [ -s tuned-run/best.safetensors ] || fail "the tuned run wrote nothing"
 
-featurize --output=t.safetensors --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" 2> /dev/null
-$profile --tune --time_budget=15s -- train --embedding_dim=16 --embedding_height=4 --embedding_width=4 t.safetensors > out 2> log || fail "tune of triples: $(cat log)"
+featurize --output=t.safetensors --train="$elements/train.txt" --valid="$elements/valid.txt" \
+  --test="$elements/test.txt" 2> /dev/null
+succeeds $profile --tune --time_budget=15s -- train --embedding_dim=16 --embedding_height=4 --embedding_width=4 \
+  t.safetensors && mv stdout out
 # On a busy machine not all of it is tried in that time.
-grep -q '^as_given	measured' out && grep -q '^batch_size=512	' out && grep -q '^precision=bf16-mixed	.*costs accuracy\|^precision=bf16-mixed	[nrf]' out || fail "tune of triples: $(cat out)"
+expect_line '^as_given	measured' out
+expect_line '^batch_size=512	' out
+expect_line '^precision=bf16-mixed	.*costs accuracy\|^precision=bf16-mixed	[nrf]' out
 finish

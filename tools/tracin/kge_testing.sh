@@ -9,10 +9,11 @@ elements=$PWD/data/elements
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
-$featurize --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" --output=g.safetensors 2> log || fail "featurize: $(cat log)"
+$featurize --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" \
+  --output=g.safetensors 2> log || fail "featurize: $(cat log)"
 small="--embedding_dim=16 --embedding_height=4 --embedding_width=4 --output_channels=4 --plot=false --progress=false"
-$train $small --max_epochs=4 --keep_every_epochs=2 --output_dir=run g.safetensors > /dev/null 2> log || fail "train: $(cat log)"
-$train $small --max_epochs=1 --seed=5 --output_dir=other g.safetensors > /dev/null 2> log || fail "train: $(cat log)"
+succeeds $train $small --max_epochs=4 --keep_every_epochs=2 --output_dir=run g.safetensors
+succeeds $train $small --max_epochs=1 --seed=5 --output_dir=other g.safetensors
 head -n 4 "$elements/test.txt" > t.tsv
 points="run/checkpoints/epoch-00002.safetensors run/checkpoints/epoch-00004.safetensors"
 data="--train=g.safetensors --test=t.tsv"

@@ -5,15 +5,20 @@
 ok a.tsv $data $points
 
 # Sources of triples: the file's splits, text, pipes, ids.
-ok test.tsv --train=g.safetensors --test=g.safetensors --max_tests=4 $points && close a.tsv test.tsv || fail "--test=FILE.safetensors"
+ok test.tsv --train=g.safetensors --test=g.safetensors --max_tests=4 $points && close a.tsv test.tsv ||
+  fail "--test=FILE.safetensors"
 ok valid.tsv --train=g.safetensors --test=g.safetensors --test_split=valid --max_tests=1 $points
-[ "$(awk -F'\t' 'NR == 2 { print $2 "\t" $3 "\t" $4 }' valid.tsv)" = "$(head -n 1 "$elements/valid.txt")" ] || fail "--test_split: $(sed -n 2p valid.tsv)"
+[ "$(awk -F'\t' 'NR == 2 { print $2 "\t" $3 "\t" $4 }' valid.tsv)" = "$(head -n 1 "$elements/valid.txt")" ] ||
+  fail "--test_split: $(sed -n 2p valid.tsv)"
 ok text.tsv --train="$elements/train.txt" --test=t.tsv $points && close a.tsv text.tsv || fail "--train as text"
-$tracin $data $points < t.tsv > pipe.tsv 2> log && $tracin --train=g.safetensors --test=- $points < t.tsv > pipe.tsv 2> log && cmp a.tsv pipe.tsv || fail "a pipe: $(cat log)"
-$tracin --train=g.safetensors --test=<(cat t.tsv) $points > pipe.tsv 2> log && cmp a.tsv pipe.tsv || fail "a substitution: $(cat log)"
+$tracin $data $points < t.tsv > pipe.tsv 2> log && $tracin --train=g.safetensors --test=- $points < t.tsv > pipe.tsv \
+  2> log && cmp a.tsv pipe.tsv || fail "a pipe: $(cat log)"
+$tracin --train=g.safetensors --test=<(cat t.tsv) $points > pipe.tsv 2> log && cmp a.tsv pipe.tsv ||
+  fail "a substitution: $(cat log)"
 ok model.tsv $data --learning_rate=0.003 run/best.safetensors
 ok model2.tsv $data --model=run/last.safetensors $points && cmp a.tsv model2.tsv || fail "--model"
-$train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist g.safetensors > /dev/null 2> log || fail "distmult: $(cat log)"
+succeeds $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist \
+  g.safetensors
 ok dist.tsv $data --verify=3 --blocks dist/checkpoints/last.safetensors
 refuses 'has no layers, only embeddings' $data --use_last_layers_only dist/checkpoints/last.safetensors
 
@@ -22,20 +27,30 @@ ok out.tsv $data --output=i.safetensors $points && cmp a.tsv out.tsv || fail "--
 ok i2.safetensors $data --output=- $points
 $diff --rtol=0 i.safetensors i2.safetensors > log || fail "--output=-: $(cat log)"
 ok merged.tsv --merge i.safetensors
-[ "$(column score merged.tsv)" = "$(column score a.tsv)" ] && grep -q 'Ac bromide_structure' merged.tsv || fail "--merge of one: $(head -n 3 merged.tsv)"
+[ "$(column score merged.tsv)" = "$(column score a.tsv)" ] || fail "--merge of one: $(head -n 3 merged.tsv)"
+expect_line 'Ac bromide_structure' merged.tsv
 for i in 1 2 3; do ok /dev/null $data --shard=$i/3 --output=part$i.safetensors $points; done
-ok merged.tsv --merge $data --output=m.safetensors part2.safetensors part3.safetensors part1.safetensors && close a.tsv merged.tsv || fail "shards are not the whole"
+ok merged.tsv --merge $data --output=m.safetensors part2.safetensors part3.safetensors part1.safetensors &&
+  close a.tsv merged.tsv || fail "shards are not the whole"
 refuses 'shard 2 of 3 is missing' --merge part1.safetensors part3.safetensors
 refuses 'part1.safetensors' --merge part1.safetensors part1.safetensors part2.safetensors
 ok csv.tsv $data --mode=single --csv_output=c.csv --top_k=2 $points
-printf '%s\r\n' 'TestHead,TestHead_label,TestRel,TestRel_label,TestTail,TestTail_label,TrainHead,TrainHead_label,TrainRel,TrainRel_label,TrainTail,TrainTail_label,TracInScore,SelfInfluence' > header
+columns=TestHead,TestHead_label,TestRel,TestRel_label,TestTail,TestTail_label
+columns+=,TrainHead,TrainHead_label,TrainRel,TrainRel_label,TrainTail,TrainTail_label,TracInScore,SelfInfluence
+printf '%s\r\n' $columns > header
 head -n 1 c.csv | cmp - header || fail "CSV header: $(head -n 1 c.csv)"
-[ "$(wc -l < c.csv)" = 3 ] && [ "$(awk -F, 'NF != 14' c.csv)" = "" ] || fail "CSV: $(cat c.csv)"
-awk -F'\t' 'NR > 1 { print $2 "," $2 "," $3 "," $3 "," $4 "," $4 "," $7 "," $7 "," $8 "," $8 "," $9 "," $9 }' csv.tsv > names && cut -d, -f 1-12 c.csv | tail -n 2 | cmp - names || fail "CSV names: $(cat c.csv)"
-ok out.csv $data --mode=single --csv_output=- --top_k=2 $points && cmp c.csv out.csv || fail "--csv_output=-: $(cat out.csv)"
-ok out.json $data --json_output=- $points && python3 -c 'import json; json.load(open("out.json"))' || fail "--json_output=-"
+[ "$(wc -l < c.csv)" = 3 ] || fail "CSV: $(cat c.csv)"
+[ "$(awk -F, 'NF != 14' c.csv)" = "" ] || fail "CSV: $(cat c.csv)"
+awk -F'\t' 'NR > 1 { print $2 "," $2 "," $3 "," $3 "," $4 "," $4 "," $7 "," $7 "," $8 "," $8 "," $9 "," $9 }' csv.tsv \
+  > names && cut -d, -f 1-12 c.csv | tail -n 2 | cmp - names || fail "CSV names: $(cat c.csv)"
+ok out.csv $data --mode=single --csv_output=- --top_k=2 $points && cmp c.csv out.csv ||
+  fail "--csv_output=-: $(cat out.csv)"
+ok out.json $data --json_output=- $points && python3 -c 'import json; json.load(open("out.json"))' ||
+  fail "--json_output=-"
 ok /dev/null $data --max_tests=2 --csv_output=d.csv --json_output=d.json $points
-[ -s d_test_0.csv ] && [ -s d_test_1.csv ] && [ ! -e d.csv ] || fail "CSV of several tests: $(ls)"
+[ -s d_test_0.csv ] || fail "CSV of several tests: $(ls)"
+[ -s d_test_1.csv ] || fail "CSV of several tests: $(ls)"
+[ ! -e d.csv ] || fail "CSV of several tests: $(ls)"
 python3 - << 'END' || fail "JSON of a set"
 import json
 d = json.load(open("d.json"))
@@ -55,11 +70,14 @@ assert len(d["top_influences"]) == 2 and "train_head_label" in d["top_influences
 END
 rm per/tracin_test_1.json
 ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --skip_existing $points
-[ "$(column test skipped.tsv | sort -u)" = 1 ] && [ -s per/tracin_test_1.json ] || fail "--skip_existing: $(cat skipped.tsv)"
+[ "$(column test skipped.tsv | sort -u)" = 1 ] || fail "--skip_existing: $(cat skipped.tsv)"
+[ -s per/tracin_test_1.json ] || fail "--skip_existing: $(cat skipped.tsv)"
 ok skipped.tsv $data --json_output=per/x.json --output_per_triple --skip_existing $points
-grep -q 'all tests are there already' log && [ ! -s skipped.tsv ] || fail "--skip_existing of all: $(cat log)"
+expect_line 'all tests are there already' log
+[ ! -s skipped.tsv ] || fail "--skip_existing of all: $(cat log)"
 ok skipped.tsv $data --output=i.safetensors --skip_existing $points
-grep -q 'all output files are there' log && [ ! -s skipped.tsv ] || fail "--skip_existing of a file: $(cat log)"
+expect_line 'all output files are there' log
+[ ! -s skipped.tsv ] || fail "--skip_existing of a file: $(cat log)"
 ok /dev/null $data --mode=single --test_indices=1,2 --json_output=s.json $points
 ok /dev/null --self --train=g.safetensors --json_output=self.json $points
 python3 - << 'END' || fail "JSON lists"
@@ -71,17 +89,21 @@ assert len(d) == 10 and list(d[0]) == ["head", "relation", "tail", "self_influen
 assert d == sorted(d, key=lambda x: -x["self_influence"])
 END
 # Readable names.
-awk -F'\t' '{ print $1; print $3 }' "$elements/train.txt" "$elements/valid.txt" "$elements/test.txt" | sort -u > entities
+awk -F'\t' '{ print $1; print $3 }' "$elements/train.txt" "$elements/valid.txt" "$elements/test.txt" | sort -u \
+  > entities
 cp run/best.safetensors m.safetensors
 printf 'the first\t0\n' > names.txt
 ok labels.tsv $data --node_name_dict=names.txt --top_k=1 $points
 head -n 1 labels.tsv | grep -q 'test_tail_label' || fail "--node_name_dict: $(cat labels.tsv)"
 echo '{"{\"predicate\": \"bromide structure\", \"object_aspect_qualifier\": \"x\"}": "bromide_structure"}' > edges.json
 ok labels.tsv $data --edge_map=edges.json --test_indices=0 --top_k=1 --csv_output=e.csv $points
-grep -q ',bromide_structure,bromide structure,' e.csv || fail "--edge_map: $(cat e.csv)"
+expect_line ',bromide_structure,bromide structure,' e.csv
 
 # Stop and resume a computation on a graph that takes some seconds.
-awk 'BEGIN { srand(3); for (i = 0; i < 60000; ++i) printf "e%d\tr%d\te%d\n", int(rand() * 4000), int(rand() * 10), int(rand() * 4000) }' > big.txt
+awk 'BEGIN {
+  srand(3)
+  for (i = 0; i < 60000; ++i) printf "e%d\tr%d\te%d\n", int(rand() * 4000), int(rand() * 10), int(rand() * 4000)
+}' > big.txt
 head -n 200 big.txt > big-tests.txt
 $featurize --train=big.txt --output=big.safetensors 2> log || fail "featurize: $(cat log)"
 $untrained big.safetensors big-model.safetensors conve dettmers 32 8 1 1-N || fail "model"
@@ -98,14 +120,15 @@ for delay in 2 1 0.5 4 8; do
   [ $status = 130 ] && [ -s l.partial.safetensors ] && stopped=1 && break
 done
 [ -n "$stopped" ] || fail "no run was stopped: status $status, $(cat log)"
-[ ! -e l.safetensors ] && [ ! -s l.tsv ] || fail "a run that was stopped left results"
-grep -q 'with --resume goes on' log || fail "how to go on: $(cat log)"
+[ ! -e l.safetensors ] || fail "a run that was stopped left results"
+[ ! -s l.tsv ] || fail "a run that was stopped left results"
+expect_line 'with --resume goes on' log
 refuses 'top_k' $long --output=l.safetensors --resume --top_k=3 big-model.safetensors
 ok l.tsv $long --output=l.safetensors --resume big-model.safetensors
-grep -q 'goes on from l.partial.safetensors' log || fail "--resume: $(cat log)"
+expect_line 'goes on from l.partial.safetensors' log
 [ ! -e l.partial.safetensors ] || fail "what was done is still there"
 ok whole.tsv $long --output=whole.safetensors --resume big-model.safetensors
-grep -q 'there is no whole.partial.safetensors: starts anew' log || fail "--resume of nothing: $(cat log)"
+expect_line 'there is no whole.partial.safetensors: starts anew' log
 cmp l.tsv whole.tsv || fail "a resumed run differs"
 $diff --rtol=0 l.safetensors whole.safetensors > out || fail "a resumed file differs: $(cat out)"
 rm -f ./*.partial.safetensors

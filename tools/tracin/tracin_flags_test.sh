@@ -2,7 +2,8 @@
 # Bad input and flags of tracin on triples: each gives one line that names the problem.
 . tools/tracin/kge_testing.sh
 
-$train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist g.safetensors > /dev/null 2> log || fail "distmult: $(cat log)"
+succeeds $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist \
+  g.safetensors
 ok a.tsv $data --output=i.safetensors $points
 
 # Bad input, one line each.
@@ -13,13 +14,17 @@ refuses 'No such file\|no such file' $data none.safetensors
 refuses 'is of kind kg.triples/1, expected checkpoints' $data g.safetensors
 refuses 'a model file has no learning rate: give --learning_rate' $data run/best.safetensors
 refuses 'is of kind kge' $data --learning_rate=1 run/checkpoints/last.safetensors run/best.safetensors
-refuses 'epoch-00002.safetensors: is of step .* give each checkpoint once' $data run/checkpoints/epoch-00004.safetensors run/checkpoints/epoch-00002.safetensors
+refuses 'epoch-00002.safetensors: is of step .* give each checkpoint once' $data \
+  run/checkpoints/epoch-00004.safetensors run/checkpoints/epoch-00002.safetensors
 refuses 'give each checkpoint once' $data $points $points
-refuses 'of another run than .* another seed' $data run/checkpoints/epoch-00002.safetensors other/checkpoints/last.safetensors
+refuses 'of another run than .* another seed' $data run/checkpoints/epoch-00002.safetensors \
+  other/checkpoints/last.safetensors
 refuses 'of another model' $data run/checkpoints/epoch-00002.safetensors dist/checkpoints/last.safetensors
 refuses "expected a checkpoint; numbers of a flag have commas between" $data --test-indices 0 1 $points
-$train --kge_model=complex --embedding_dim=8 --plot=false --progress=false --max_epochs=2 --output_dir=comp g.safetensors > /dev/null 2> log || fail "complex: $(cat log)"
-refuses 'of another model than dist.*: kge_model is complex, there it is distmult' $data dist/checkpoints/last.safetensors comp/checkpoints/last.safetensors
+succeeds $train --kge_model=complex --embedding_dim=8 --plot=false --progress=false --max_epochs=2 --output_dir=comp \
+  g.safetensors
+refuses 'of another model than dist.*: kge_model is complex, there it is distmult' $data \
+  dist/checkpoints/last.safetensors comp/checkpoints/last.safetensors
 refuses 'of another model' $data --learning_rate=1 run/best.safetensors dist/best.safetensors
 cp run/best.safetensors copy.safetensors
 refuses 'has the content of run/best.safetensors' $data --learning_rate=1 run/best.safetensors copy.safetensors
@@ -34,12 +39,14 @@ refuses '--top_k=3000: there are 2497 training examples' $data --top_k=3000 $poi
 refuses '--test_indices: 9: there are 4 tests' $data --test_indices=9 $points
 refuses 'but 1 comes twice' $data --test_indices=1,1 $points
 head -n 100 "$elements/train.txt" > fewer.txt
-$featurize --train=fewer.txt --valid="$elements/valid.txt" --test="$elements/test.txt" --output=fewer.safetensors 2> /dev/null
+$featurize --train=fewer.txt --valid="$elements/valid.txt" --test="$elements/test.txt" --output=fewer.safetensors \
+  2> /dev/null
 refuses 'fewer.safetensors' --train=fewer.safetensors --test=t.tsv $points
 sed '$d' "$elements/train.txt" > changed.txt
-$featurize --train=changed.txt --valid="$elements/valid.txt" --test="$elements/test.txt" --output=changed.safetensors 2> log || fail "featurize: $(cat log)"
+$featurize --train=changed.txt --valid="$elements/valid.txt" --test="$elements/test.txt" --output=changed.safetensors \
+  2> log || fail "featurize: $(cat log)"
 ok changed.tsv --train=changed.safetensors --test=t.tsv $points
-grep -q 'warning: changed.safetensors: these are not the triples that .* was trained on' log || fail "changed data: $(cat log)"
+expect_line 'warning: changed.safetensors: these are not the triples that .* was trained on' log
 refuses 'they have changed since' --train=changed.safetensors --test=t.tsv --strict $points
 refuses '--strict compares .* which text does not allow' --train=changed.txt --test=t.tsv --strict $points
 printf '1 2\n' > w2
@@ -51,11 +58,12 @@ refuses 'no parameter is left' $data --exclude_params='*' $points
 refuses '--hops: no training example' $data --hops=0 --max_tests=1 $points
 
 # Values out of range, and flags without effect beside the others.
-for bad in --mode=all --rank=best --normalize=l2 --precondition=sgd --top_k=-1 --max_tests=-1 --sample_rate=0 --shard=3/2 --precision=fp8 \
-  --device=cuda --max_bytes=-1 --verify=-1 --learning_rate=0 --test_indices=x --loss=bce --hops=-2 --test_split=dev --test_direction=up \
-  --test_quantity=energy --blocks=all --stratify_by=color; do
+for bad in --mode=all --rank=best --normalize=l2 --precondition=sgd --top_k=-1 --max_tests=-1 --sample_rate=0 \
+  --shard=3/2 --precision=fp8 --device=cuda --max_bytes=-1 --verify=-1 --learning_rate=0 --test_indices=x --loss=bce \
+  --hops=-2 --test_split=dev --test_direction=up --test_quantity=energy --blocks=all --stratify_by=color; do
   extra=
-  case $bad in --stratify_by*) extra=--sample_rate=0.5 ;; --test_split*) extra=--test=g.safetensors ;; --shard*) extra=--output=x.safetensors ;; esac
+  case $bad in --stratify_by*) extra=--sample_rate=0.5 ;; --test_split*) extra=--test=g.safetensors ;; --shard*) \
+    extra=--output=x.safetensors ;; esac
   refuses "$(echo "$bad" | sed 's/=.*//').*expected\|$bad.*expected" $data $extra "$bad" $points
 done
 refuses '--test has no effect with --self' --self $data $points
@@ -67,7 +75,8 @@ refuses 'are the same' --max_test_triples=1 --max_tests=1 $data $points
 refuses '--stratify_by has no effect without --sample_rate' --stratify_by=head $data $points
 refuses '--num_last_layers has no effect without --use_last_layers_only' --num_last_layers=1 $data $points
 refuses '--params has no effect with --use_last_layers_only' --use_last_layers_only --params='*' $data $points
-refuses '--num_last_layers has no effect with --last_layer_names' --use_last_layers_only --last_layer_names='*' --num_last_layers=1 $data $points
+refuses '--num_last_layers has no effect with --last_layer_names' --use_last_layers_only --last_layer_names='*' \
+  --num_last_layers=1 $data $points
 refuses '--num_last_layers=9: expected 1 to 6' --use_last_layers_only --num_last_layers=9 $data $points
 refuses '--output_per_triple has no effect without --json_output' --output_per_triple $data $points
 refuses '--csv_output=-: standard output is for a single test, and there are 4' --csv_output=- $data $points
@@ -92,7 +101,8 @@ refuses 'a projection mixes the parameters' --projection_dim=10 --blocks $data $
 refuses '--projection_type has no effect without --projection_dim' --projection_type=sparse $data $points
 refuses '--projection_type=haar: expected' --projection_dim=10 --projection_type=haar $data $points
 refuses '--verify has no effect with --projection_dim' --projection_dim=10 --verify=2 $data $points
-refuses 'gradients of distmult with the loss triple are a few embedding rows' --projection_dim=10 $data dist/checkpoints/last.safetensors
+refuses 'gradients of distmult with the loss triple are a few embedding rows' --projection_dim=10 $data \
+  dist/checkpoints/last.safetensors
 refuses '--precision has no effect with --use_mixed_precision' --use_mixed_precision --precision=fp32 $data $points
 refuses '--top_k has no effect with --merge' --merge --top_k=3 i.safetensors
 refuses '--merge needs influence files' --merge
@@ -103,34 +113,39 @@ for names in "1-N 1n" "1-of-N 1ofn" "1vsAll ce" "KvsAll kvsall"; do
   ok short.tsv --loss=${names#* } $data dist/checkpoints/last.safetensors
   cmp long.tsv short.tsv || fail "--loss=$names differ"
   for name in $names; do
-    $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --kge_loss=$name --output_dir=loss-$name g.safetensors > /dev/null 2> log || fail "train --kge_loss=$name: $(cat log)"
-    grep -q "loss ${names% *}\$" log || fail "train --kge_loss=$name: $(cat log)"
+    succeeds $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 \
+      --kge_loss=$name --output_dir=loss-$name g.safetensors
+    expect_line "loss ${names% *}\$" log
   done
   $diff loss-${names% *}/last.safetensors loss-${names#* }/last.safetensors || fail "train --kge_loss=$names differ"
 done
 # If nothing would be rounded, bf16 is refused, or replaced by fp32 if that is allowed.
 for model in dist comp; do
-  refuses '--precision=bf16 has no effect: gradients of .* with the loss triple are a few embedding rows' --precision=bf16 $data $model/checkpoints/last.safetensors
+  refuses '--precision=bf16 has no effect: gradients of .* with the loss triple are a few embedding rows' \
+    --precision=bf16 $data $model/checkpoints/last.safetensors
   ok exact.tsv --precision=fp32 $data $model/checkpoints/last.safetensors
   ok mixed.tsv --use_mixed_precision $data $model/checkpoints/last.safetensors
   cmp exact.tsv mixed.tsv || fail "--use_mixed_precision of $model is not fp32"
-  grep -q -- '--use_mixed_precision: gradients of .*: fp32 is used\|no instructions' log || fail "--use_mixed_precision of $model: $(cat log)"
+  expect_line '--use_mixed_precision: gradients of .*: fp32 is used\|no instructions' log
   ok exact.tsv --loss=1n --precision=fp32 --top_k=0 $data $model/checkpoints/last.safetensors
   ok mixed.tsv --loss=1n --precision=bf16 --top_k=0 $data $model/checkpoints/last.safetensors
   cmp -s exact.tsv mixed.tsv && fail "--precision=bf16 of $model with --loss=1n changes nothing"
 done
 ok mixed.tsv --use_mixed_precision $data $points
-grep -q -- '--use_mixed_precision: ' log || fail "--use_mixed_precision says nothing: $(cat log)"
+expect_line '--use_mixed_precision: ' log
 # A softmax does not fix the zero of scores: the loss of the triples alone says little, and the tool warns of that.
-$train --kge_loss=KvsAll $small --max_epochs=1 --output_dir=soft g.safetensors > /dev/null 2> log || fail "train --loss=KvsAll: $(cat log)"
+succeeds $train --kge_loss=KvsAll $small --max_epochs=1 --output_dir=soft g.safetensors
 ok soft.tsv $data soft/checkpoints/last.safetensors
-grep -q 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log || fail "no warning of a softmax: $(cat log)"
-ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] || fail "--loss=trained warns: $(cat log)"
+expect_line 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log
+ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] ||
+  fail "--loss=trained warns: $(cat log)"
 ok soft.tsv $data $points && ! grep -q softmax log || fail "a warning of no softmax: $(cat log)"
 # Flags of other programs are recognized, also with dashes, and each message gives the reason.
-for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu --use_optimized_tracin \
-  --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x --model-path=x --num_threads=2 --disable-memory-cleanup -o; do
+for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu \
+  --use_optimized_tracin --use_gradient_checkpointing --batch-size=256 --embedding-dim=200 --entity-to-id=x \
+  --model-path=x --num_threads=2 --disable-memory-cleanup -o; do
   refuses "$(echo "$foreign" | sed 's/=.*//'): ..*" $data $foreign $points
 done
-ok dashes.tsv --train=g.safetensors --test=t.tsv --top-k=10 --max-test-triples=4 $points && cmp a.tsv dashes.tsv || fail "flags with dashes"
+ok dashes.tsv --train=g.safetensors --test=t.tsv --top-k=10 --max-test-triples=4 $points && cmp a.tsv dashes.tsv ||
+  fail "flags with dashes"
 finish

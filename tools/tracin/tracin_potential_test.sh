@@ -16,9 +16,10 @@ frames 2 > bad.extxyz
 $featurize --species=Ti,O --output=f.safetensors s.extxyz 2> log || fail "featurize: $(cat log)"
 $cache --species=Ti,O --rad_cutoff=6 --output=n.safetensors s.extxyz 2> log || fail "cache-neighbors: $(cat log)"
 short="--hidden=5,5 --max_epochs=4 --keep_every_epochs=2 --plot=false --progress=false --test_fraction=0.1"
-$train $short --force_weight=0.1 --output_dir=run f.safetensors n.safetensors > /dev/null 2> log || fail "train: $(cat log)"
-$train $short --hidden=6 --output_dir=energy f.safetensors > /dev/null 2> log || fail "train: $(cat log)"
-$train $short --force_weight=0.1 --stress_weight=0.1 --loss=huber --precision=fp64 --output_dir=huber n.safetensors > /dev/null 2> log || true
+succeeds $train $short --force_weight=0.1 --output_dir=run f.safetensors n.safetensors
+succeeds $train $short --hidden=6 --output_dir=energy f.safetensors
+$train $short --force_weight=0.1 --stress_weight=0.1 --loss=huber --precision=fp64 --output_dir=huber n.safetensors \
+  > /dev/null 2> log || true
 points="run/checkpoints/epoch-00002.safetensors run/checkpoints/epoch-00004.safetensors"
 data="--train=f.safetensors,n.safetensors --test=bad.extxyz"
 ok() {
@@ -36,8 +37,10 @@ close() {
 
 # The main use. Only structures that trained are listed.
 ok a.tsv $data --verify=4 run/checkpoints/*.safetensors
-[ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] && ! grep -q warning log || fail "--verify: $(cat log)"
-[ "$(head -n 1 a.tsv)" = "$(printf 'test\ttest_structure\ttest_config_type\ttest_atoms\tplace\ttrain\ttrain_structure\ttrain_config_type\ttrain_atoms\tscore[loss]')" ] || fail "header: $(head -n 1 a.tsv)"
+[ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] || fail "--verify: $(cat log)"
+expect_no_line warning log
+columns='test test_structure test_config_type test_atoms place train train_structure train_config_type train_atoms'
+[ "$(head -n 1 a.tsv)" = "$(tr ' ' '\t' <<< "$columns score[loss]")" ] || fail "header: $(head -n 1 a.tsv)"
 [ "$(wc -l < a.tsv)" = 21 ] || fail "2 tests with 10 each: $(cat a.tsv)"
 ok all.tsv $data --top_k=0 $points
 [ "$(column train all.tsv | sort -un)" = "$(sort -n run/train_frames.txt)" ] || fail "not the structures that trained"
@@ -51,44 +54,71 @@ ok b.tsv $data --threads=1 $points && close a.tsv b.tsv || fail "threads"
 # Whichever file holds the data, scores agree up to rounding; tests come as features, neighbors, or through a pipe.
 ok b.tsv --train=n.safetensors --test=bad.extxyz $points && close a.tsv b.tsv || fail "neighbors alone"
 $featurize --species=Ti,O --output=bad-f.safetensors bad.extxyz 2> log || fail "featurize: $(cat log)"
-ok b.tsv --train=f.safetensors,n.safetensors --test=bad-f.safetensors $points && close a.tsv b.tsv || fail "features as tests"
+ok b.tsv --train=f.safetensors,n.safetensors --test=bad-f.safetensors $points && close a.tsv b.tsv ||
+  fail "features as tests"
 $tracin --train=f.safetensors,n.safetensors --test=- $points < bad.extxyz > b.tsv 2> log || fail "a pipe: $(cat log)"
 [ "$(column train b.tsv)" = "$(column train a.tsv)" ] || fail "a pipe: other structures"
 # Data other than the run's files in their order give a warning.
 ok b.tsv --train=n.safetensors --test=bad.extxyz $points
-grep -q 'warning: n.safetensors: not the files, in that order, that .* was trained on' log || fail "other files: $(cat log)"
+expect_line 'warning: n.safetensors: not the files, in that order, that .* was trained on' log
 refuses 'not the files' --strict --train=n.safetensors --test=bad.extxyz $points
 ok b.tsv --strict $data $points
 frames 59 > fewer.extxyz
-refuses 'run/train_frames.txt: structure 59 of 59\|--train does not hold as many' --strict --train=fewer.extxyz --test=bad.extxyz $points
+refuses 'run/train_frames.txt: structure 59 of 59\|--train does not hold as many' --strict --train=fewer.extxyz \
+  --test=bad.extxyz $points
 
 # Quantities, blocks, self-influence and precisions are compared with one backward pass for each example.
-for flags in --test_quantity=energy "--test_quantity=atom-force --test_atom=0" "--test_quantity=force-component --test_component=z" \
-  --precision=fp64 --precondition=adam --normalize=cosine "--term_weights=1,0.01" "--params=network.Ti.*" "--use_last_layers_only --num_last_layers=1"; do
+for flags in --test_quantity=energy "--test_quantity=atom-force --test_atom=0" \
+  "--test_quantity=force-component --test_component=z" --precision=fp64 --precondition=adam --normalize=cosine \
+  "--term_weights=1,0.01" "--params=network.Ti.*" "--use_last_layers_only --num_last_layers=1"; do
   ok v.tsv $data --verify=3 $flags $points
-  grep -q 'verify: .*3 pairs agree' log || fail "$flags: $(cat log)"
+  expect_line 'verify: .*3 pairs agree' log
 done
 ok v.tsv --train=f.safetensors --test=f.safetensors --verify=3 energy/checkpoints/*.safetensors
-[ -e huber/checkpoints/last.safetensors ] && ok v.tsv --train=n.safetensors --test=bad.extxyz --verify=3 huber/checkpoints/epoch-00004.safetensors
-ok energy.tsv $data --test_quantity=energy --top_k=1 $points && grep -q 'score\[eV\]' energy.tsv || fail "units: $(head -n 1 energy.tsv)"
+[ -e huber/checkpoints/last.safetensors ] && ok v.tsv --train=n.safetensors --test=bad.extxyz --verify=3 \
+  huber/checkpoints/epoch-00004.safetensors
+ok energy.tsv $data --test_quantity=energy --top_k=1 $points && grep -q 'score\[eV\]' energy.tsv ||
+  fail "units: $(head -n 1 energy.tsv)"
 ok atoms.tsv $data --test_quantity=atom-force --top_k=1 $points
-[ "$(wc -l < atoms.tsv)" = 13 ] && [ "$(column test_atom atoms.tsv | head -n 6 | paste -sd ,)" = 0,1,2,3,4,5 ] || fail "each atom is a test: $(cat atoms.tsv)"
+[ "$(wc -l < atoms.tsv)" = 13 ] || fail "each atom is a test: $(cat atoms.tsv)"
+[ "$(column test_atom atoms.tsv | head -n 6 | paste -sd ,)" = 0,1,2,3,4,5 ] ||
+  fail "each atom is a test: $(cat atoms.tsv)"
 ok blocks.tsv $data --blocks --top_k=3 $points
-[ "$(head -n 1 blocks.tsv | cut -f 10-)" = "$(printf 'score[loss]\tTi\tO')" ] || fail "--blocks: $(head -n 1 blocks.tsv)"
-awk -F'\t' 'NR > 1 { d = $10 - $11 - $12; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1 }' blocks.tsv || fail "blocks do not add up"
+[ "$(head -n 1 blocks.tsv | cut -f 10-)" = "$(printf 'score[loss]\tTi\tO')" ] ||
+  fail "--blocks: $(head -n 1 blocks.tsv)"
+awk -F'\t' \
+  'NR > 1 { d = $10 - $11 - $12; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1 }' \
+  blocks.tsv || fail "blocks do not add up"
 ok layers.tsv $data --blocks=layers --top_k=1 $points
-[ "$(head -n 1 layers.tsv | cut -f 11-)" = "$(printf 'Ti.0\tTi.1\tTi.2\tO.0\tO.1\tO.2')" ] || fail "--blocks=layers: $(head -n 1 layers.tsv)"
+[ "$(head -n 1 layers.tsv | cut -f 11-)" = "$(printf 'Ti.0\tTi.1\tTi.2\tO.0\tO.1\tO.2')" ] ||
+  fail "--blocks=layers: $(head -n 1 layers.tsv)"
 ok self.tsv --self --top_k=0 --train=f.safetensors,n.safetensors $points
 [ "$(wc -l < self.tsv)" = $(($(wc -l < run/train_frames.txt) + 1)) ] || fail "--self: $(wc -l < self.tsv)"
 ok own.tsv --train=f.safetensors,n.safetensors --test=f.safetensors,n.safetensors --top_k=0 $points
-awk -F'\t' 'NR == FNR { if (FNR > 1) self[$2] = $6; next } FNR > 1 && $1 == $6 { d = $10 - self[$6]; if (d < 0) d = -d; if (!(d <= 1e-5 * $10)) exit 1; ++n }
+awk -F'\t' '
+  NR == FNR { if (FNR > 1) self[$2] = $6; next }
+  FNR > 1 && $1 == $6 { d = $10 - self[$6]; if (d < 0) d = -d; if (!(d <= 1e-5 * $10)) exit 1; ++n }
   END { exit n < 40 }' self.tsv own.tsv || fail "self-influence is not the diagonal"
-awk -F'\t' 'FNR > 1 { s[$1 " " $6] = $10 } END { for (p in s) { split(p, ij, " "); q = ij[2] " " ij[1]; if (!(q in s)) continue; d = s[p] - s[q]; if (d < 0) d = -d
-  if (!(d <= 1e-4 * (s[p] < 0 ? -s[p] : s[p]) + 1e-7)) { print p, s[p], s[q]; exit 1 } } }' own.tsv || fail "not symmetric"
+awk -F'\t' '
+  FNR > 1 { score[$1 " " $6] = $10 }
+  END {
+    for (pair in score) {
+      split(pair, ij, " ")
+      mirrored = ij[2] " " ij[1]
+      if (!(mirrored in score)) continue
+      d = score[pair] - score[mirrored]
+      if (d < 0) d = -d
+      size = score[pair] < 0 ? -score[pair] : score[pair]
+      if (!(d <= 1e-4 * size + 1e-7)) { print pair, score[pair], score[mirrored]; exit 1 }
+    }
+  }' own.tsv || fail "not symmetric"
 
 # Projections are close but not exact; they exclude blocks and --verify.
 ok p.tsv $data --projection_dim=4000 --projection_type=rademacher --top_k=0 $points
-awk -F'\t' 'NR == FNR { s[$1 " " $6] = $10; next } FNR > 1 { e += (s[$1 " " $6] - $10)^2; n += $10^2 } END { exit !(e > 0 && e < 0.05 * n) }' all.tsv p.tsv || fail "--projection_dim=4000 is far off"
+awk -F'\t' '
+  NR == FNR { score[$1 " " $6] = $10; next }
+  FNR > 1 { error += (score[$1 " " $6] - $10)^2; norm += $10^2 }
+  END { exit !(error > 0 && error < 0.05 * norm) }' all.tsv p.tsv || fail "--projection_dim=4000 is far off"
 refuses '--blocks and --projection_dim exclude' $data --blocks --projection_dim=10 $points
 refuses '--verify has no effect with --projection_dim' $data --verify=1 --projection_dim=10 $points
 refuses '--projection_type has no effect without' $data --projection_type=sparse $points
@@ -101,20 +131,25 @@ refuses 'of another model' $data --learning_rate=0.1 --term_weights=1 run/best.s
 mkdir alone && cp run/checkpoints/epoch-00004.safetensors alone
 refuses 'give --model' $data alone/epoch-00004.safetensors
 ok m.tsv $data --model=run/best.safetensors --train_frames=run/train_frames.txt alone/epoch-00004.safetensors
-ok e4.tsv $data run/checkpoints/epoch-00004.safetensors && cmp m.tsv e4.tsv || fail "--model and what is beside the checkpoint differ"
+ok e4.tsv $data run/checkpoints/epoch-00004.safetensors && cmp m.tsv e4.tsv ||
+  fail "--model and what is beside the checkpoint differ"
 ok strata.tsv $data --sample_rate=0.3 --stratify_by=config_type --top_k=0 $points
 for i in 1 2; do ok /dev/null $data --shard=$i/2 --output=part$i.safetensors $points; done
-ok merged.tsv --merge $data --model=run/best.safetensors part1.safetensors part2.safetensors && close a.tsv merged.tsv || fail "shards are not the whole"
+ok merged.tsv --merge $data --model=run/best.safetensors part1.safetensors part2.safetensors && close a.tsv merged.tsv \
+  || fail "shards are not the whole"
 ok i.tsv $data --output=i.safetensors $points && cmp a.tsv i.tsv || fail "--output"
 ok sum.tsv $data --aggregate --top_k=2 $points
 head -n 1 sum.tsv | grep -q '^test	test_name	place' || fail "--aggregate: $(cat sum.tsv)"
 
 # Bad input.
-sed 's/:forces:R:3//' bad.extxyz | awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' > noforce.extxyz
+sed 's/:forces:R:3//' bad.extxyz | awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' \
+  > noforce.extxyz
 refuses 'force' --train=f.safetensors,n.safetensors --test=noforce.extxyz --test_quantity=atom-force $points
 refuses 'atom' $data --test_quantity=atom-force --test_atom=99 $points
-sed 's/ energy=[^ ]*//; s/:forces:R:3//' bad.extxyz | awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' > nothing.extxyz
-refuses 'nothing.extxyz#0: has nothing that the run learned (energy, forces)' --train=f.safetensors,n.safetensors --test=nothing.extxyz $points
+sed 's/ energy=[^ ]*//; s/:forces:R:3//' bad.extxyz |
+  awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' > nothing.extxyz
+refuses 'nothing.extxyz#0: has nothing that the run learned (energy, forces)' --train=f.safetensors,n.safetensors \
+  --test=nothing.extxyz $points
 ok nothing.tsv --train=f.safetensors,n.safetensors --test=nothing.extxyz --test_quantity=energy --top_k=1 $points
 refuses '--test_atom has no effect without' $data --test_atom=1 $points
 refuses '--test_component has no effect without' $data --test_component=y $points

@@ -6,23 +6,29 @@ mkdir tmp
 
 # The bits equal those of one process and of merged shards, and no other files are left.
 ok a.tsv $data --output=one.safetensors $points
-ok b.tsv $data --num_processes=3 --output=three.safetensors $points && cmp a.tsv b.tsv || fail "three processes: $(cat log)"
+ok b.tsv $data --num_processes=3 --output=three.safetensors $points && cmp a.tsv b.tsv ||
+  fail "three processes: $(cat log)"
 $diff --rtol=0 one.safetensors three.safetensors > out || fail "the file of three processes differs: $(cat out)"
 for i in 1 2 3; do ok /dev/null $data --shard=$i/3 --output=shard$i.safetensors $points; done
-ok merged.tsv --merge $data shard1.safetensors shard2.safetensors shard3.safetensors && cmp b.tsv merged.tsv || fail "shards differ from processes"
+ok merged.tsv --merge $data shard1.safetensors shard2.safetensors shard3.safetensors && cmp b.tsv merged.tsv ||
+  fail "shards differ from processes"
 ok b.tsv $data --num_processes=2 $points && cmp a.tsv b.tsv || fail "without --output: $(cat log)"
 ok b.safetensors $data --num_processes=2 --output=- $points
 $diff --rtol=0 one.safetensors b.safetensors > out || fail "--output=-: $(cat out)"
 [ -z "$(ls tmp)$(ls | grep part-)" ] || fail "parts are left: $(ls . tmp)"
 ok one.tsv --self --train=g.safetensors --blocks $points
-ok two.tsv --self --train=g.safetensors --blocks --num_processes=2 --verify=2 $points && cmp one.tsv two.tsv || fail "--self"
+ok two.tsv --self --train=g.safetensors --blocks --num_processes=2 --verify=2 $points && cmp one.tsv two.tsv ||
+  fail "--self"
 [ "$(grep -c 'verify: .*2 pairs agree' log)" = 2 ] || fail "--verify is not said once for each checkpoint: $(cat log)"
 ok one.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation $points
-ok two.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation --num_processes=4 $points && cmp one.tsv two.tsv || fail "--aggregate of a sample"
+ok two.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation --num_processes=4 $points && cmp one.tsv two.tsv \
+  || fail "--aggregate of a sample"
 ok c.tsv $data --max_tests=2 --csv_output=c.csv --json_output=c.json $points
-ok d.tsv $data --max_tests=2 --csv_output=d.csv --json_output=d.json --num_processes=2 -- $points && cmp c_test_1.csv d_test_1.csv && cmp c.json d.json || fail "TiePin's files"
+ok d.tsv $data --max_tests=2 --csv_output=d.csv --json_output=d.json --num_processes=2 -- $points && cmp c_test_1.csv \
+  d_test_1.csv && cmp c.json d.json || fail "TiePin's files"
 # Only the parent prints, so warnings come once.
-$tracin $data --num_processes=2 run/checkpoints/*.safetensors > b.tsv 2> log && cmp a.tsv b.tsv || fail "a glob: $(cat log)"
+$tracin $data --num_processes=2 run/checkpoints/*.safetensors > b.tsv 2> log && cmp a.tsv b.tsv ||
+  fail "a glob: $(cat log)"
 [ "$(wc -l < log)" = 1 ] || fail "messages come from each process: $(cat log)"
 
 # Impossible combinations.
@@ -33,16 +39,23 @@ refuses 'standard input is a pipe, which only one' --train=g.safetensors --test=
 refuses 'is a pipe, which only one' --train=g.safetensors --test=<(cat t.tsv) --num_processes=2 $points
 
 # A failure of one process ends all, with its message; nothing is written.
-$tracin $data --num_processes=2 --output=n.safetensors --csv_output=n.csv --learning_rate=1e308 --top_k=1 $points > n.tsv 2> log
-[ $? = 1 ] && grep -q 'rank [01]: .*the score is -*inf' log && [ ! -s n.tsv ] || fail "scores that are not finite: $(cat log n.tsv)"
+$tracin $data --num_processes=2 --output=n.safetensors --csv_output=n.csv --learning_rate=1e308 --top_k=1 $points \
+  > n.tsv 2> log
+[ $? = 1 ] || fail "scores that are not finite: $(cat log n.tsv)"
+expect_line 'rank [01]: .*the score is -*inf' log
+[ ! -s n.tsv ] || fail "scores that are not finite: $(cat log n.tsv)"
 [ -z "$(ls | grep '^n_test\|^n\.safe\|^n\.part')" ] || fail "a run that failed left files: $(ls)"
 
 # Stop and resume a computation on a graph that takes some seconds.
-awk 'BEGIN { srand(3); for (i = 0; i < 60000; ++i) printf "e%d\tr%d\te%d\n", int(rand() * 4000), int(rand() * 10), int(rand() * 4000) }' > big.txt
+awk 'BEGIN {
+  srand(3)
+  for (i = 0; i < 60000; ++i) printf "e%d\tr%d\te%d\n", int(rand() * 4000), int(rand() * 10), int(rand() * 4000)
+}' > big.txt
 head -n 200 big.txt > big-tests.txt
 $featurize --train=big.txt --output=big.safetensors 2> log || fail "featurize: $(cat log)"
 $untrained big.safetensors big-model.safetensors conve dettmers 32 8 1 1-N || fail "model"
-long="--learning_rate=1 --loss=ce --train=big.safetensors --test=big-tests.txt --progress=false --num_processes=2 --output=l.safetensors"
+long="--learning_rate=1 --loss=ce --train=big.safetensors --test=big-tests.txt --progress=false"
+long+=" --num_processes=2 --output=l.safetensors"
 stopped=
 for delay in 4 3 2 1.5 1 0.6 0.4 0.2 6 9 15 25 40 60; do
   rm -f l.*safetensors
@@ -53,17 +66,21 @@ for delay in 4 3 2 1.5 1 0.6 0.4 0.2 6 9 15 25 40 60; do
   kill -TERM $pid 2> /dev/null
   wait $pid
   status=$?
-  [ $status = 143 ] && [ -s l.part-1-of-2.partial.safetensors ] && [ -s l.part-2-of-2.partial.safetensors ] && stopped=1 && break
+  [ $status = 143 ] && [ -s l.part-1-of-2.partial.safetensors ] && [ -s l.part-2-of-2.partial.safetensors ] \
+    && stopped=1 && break
 done
 [ -n "$stopped" ] || fail "no run was stopped: status $status, $(cat log)"
 for child in $children; do [ ! -e /proc/$child ] || fail "a process is left"; done
-[ ! -e l.safetensors ] && [ ! -s l.tsv ] || fail "a run that was stopped left results"
-grep -q 'what was done is in parts beside l.safetensors: the same command with --resume goes on' log || fail "how to go on: $(cat log)"
-refuses 'l.part-1-of-2.partial.safetensors: was left by another computation, which differs in top_k' $long --resume --top_k=3 big-model.safetensors
+[ ! -e l.safetensors ] || fail "a run that was stopped left results"
+[ ! -s l.tsv ] || fail "a run that was stopped left results"
+expect_line 'what was done is in parts beside l.safetensors: the same command with --resume goes on' log
+refuses 'l.part-1-of-2.partial.safetensors: was left by another computation, which differs in top_k' $long --resume \
+  --top_k=3 big-model.safetensors
 ok l.tsv $long --resume big-model.safetensors
-grep -q 'goes on from 2 parts beside l.safetensors, of 2' log || fail "--resume: $(cat log)"
+expect_line 'goes on from 2 parts beside l.safetensors, of 2' log
 [ -z "$(ls | grep part-)" ] || fail "parts are left: $(ls)"
-ok whole.tsv $long --output=whole.safetensors big-model.safetensors && cmp l.tsv whole.tsv || fail "a resumed run differs"
+ok whole.tsv $long --output=whole.safetensors big-model.safetensors && cmp l.tsv whole.tsv ||
+  fail "a resumed run differs"
 $diff --rtol=0 l.safetensors whole.safetensors > out || fail "a resumed file differs: $(cat out)"
 # Killing one process ends the other. A fast machine may finish before the signal, so try shorter delays.
 for delay in 1 0.5 0.2 0; do
@@ -81,8 +98,10 @@ for delay in 1 0.5 0.2 0; do
   status=$?
   [ $status != 0 ] && break
 done
-[ $status = 137 ] && grep -q 'rank 0 .*was ended by signal 9' log || fail "status $status of a run that lost a process: $(cat log)"
+[ $status = 137 ] || fail "status $status of a run that lost a process: $(cat log)"
+expect_line 'rank 0 .*was ended by signal 9' log
 for child in $children; do [ ! -e /proc/$child ] || fail "a process is left"; done
-[ ! -e l.safetensors ] && [ ! -s l.tsv ] || fail "a run that lost a process left results"
+[ ! -e l.safetensors ] || fail "a run that lost a process left results"
+[ ! -s l.tsv ] || fail "a run that lost a process left results"
 rm -f l.*safetensors
 finish

@@ -16,7 +16,8 @@ cp -L "$tracin" alone/tracin
 ok expected.tsv $data --precision=fp64 --loss=1n $points
 tracin=$PWD/alone/tracin
 ok alone.tsv $data --precision=fp64 --loss=1n $points && cmp alone.tsv expected.tsv || fail "alone"
-refuses '--verify needs LibTorch, .*/alone/tracin-verify does not exist; install tracin-verify in the same directory' $data --verify=1 $points
+refuses '--verify needs LibTorch, .*/alone/tracin-verify does not exist; install tracin-verify in the same directory' \
+  $data --verify=1 $points
 
 # The other binary is found through links, gets the parsed command in the same process, and its status is the tool's.
 mkdir links

@@ -10,6 +10,7 @@ for x, y in zip(a[1:], b[1:]):
         if "_s" in name or "time" in name: continue
         assert abs(float(u) - float(v)) <= 1e-8 * abs(float(u)), (name, u, v)
 PYTHON
-  [ "$(grep -vc ': goes on from' "$1.err")" = "$(grep -vc ': goes on from' "$2.err")" ] || fail "$2 says more than $1: $(cat "$2.err")"
+  [ "$(grep -vc ': goes on from' "$1.err")" = "$(grep -vc ': goes on from' "$2.err")" ] ||
+    fail "$2 says more than $1: $(cat "$2.err")"
   cmp "$1.out" "$2.out" || fail "$2 prints other errors than $1"
 }

@@ -25,11 +25,10 @@ for run in */*/run; do
   cd "${name%/*}" || exit 1
   flags=$(cat "${name#*/}/flags")
   for word in $flags; do [[ $word != *.safetensors ]] || data=$word; done
-  "$evaluate" "${name#*/}/run/best.safetensors" "$data" > stdout 2> log || fail "$name: evaluate: $(cat log)"
+  succeeds "$evaluate" "${name#*/}/run/best.safetensors" "$data"
   # Start a new run from its model, then resume the run itself.
-  "$train" --init_from="${name#*/}/run/last.safetensors" --max_epochs=1 --plot=false --output_dir=tuned "$data" > stdout 2> log ||
-    fail "$name: init_from: $(cat log)"
-  $train $flags --plot=false --resume --output_dir="${name#*/}/run" > stdout 2> log || fail "$name: resume: $(cat log)"
+  succeeds "$train" --init_from="${name#*/}/run/last.safetensors" --max_epochs=1 --plot=false --output_dir=tuned "$data"
+  succeeds $train $flags --plot=false --resume --output_dir="${name#*/}/run"
   same_logs "${name#*/}/run/log.tsv" "${name#*/}/finished.tsv" || fail "$name: another run than that of its version"
   rm -rf tuned
   cd ..

@@ -11,7 +11,8 @@ tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 cd "$TEST_TMPDIR" || exit 1
 
 $featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
-$cache --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=n.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors"
+$cache --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=n.safetensors "$tio2" 2> /dev/null ||
+  fail "cache-neighbors"
 energies="--hidden=8,8 --max_epochs=4 --batch_size=16 --seed=3"
 forces="--hidden=6 --max_epochs=2 --force_weight=0.1"
 $train $energies --output_dir=e f.safetensors > /dev/null 2>&1 || fail "energies"
@@ -26,14 +27,14 @@ if [ -w /dev/shm ]; then
   ls -A "$shm" > before
 fi
 for way in $ways; do
-  $train $energies --preload=$way --output_dir=e-$way f.safetensors > /dev/null 2> log || fail "energies, $way: $(cat log)"
-  $train $forces --preload=$way --output_dir=n-$way n.safetensors > /dev/null 2> log || fail "forces, $way: $(cat log)"
+  succeeds $train $energies --preload=$way --output_dir=e-$way f.safetensors
+  succeeds $train $forces --preload=$way --output_dir=n-$way n.safetensors
   $diff e/last.safetensors e-$way/last.safetensors || fail "energies differ, $way"
   $diff n/last.safetensors n-$way/last.safetensors || fail "forces differ, $way"
 done
 new_copies() { ls -A "$shm" | grep -vxFf before; }
 if [ "$ways" != ram ]; then
-  grep -q "$shm" log || fail "copies are not mentioned: $(cat log)"
+  expect_line "$shm" log
   [ "$(new_copies | wc -l)" = 2 ] || fail "copies of two files: $(new_copies)"
   $train $forces --preload=shm --output_dir=again n.safetensors > /dev/null 2>&1 || fail "a copy cannot be used again"
   [ "$(new_copies | wc -l)" = 2 ] || fail "copied again: $(new_copies)"
@@ -46,7 +47,7 @@ fi
 # Cached neighbors can be preloaded, too; structures have nothing to preload.
 structures="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 $tio2"
 $train $forces --cache_dir=kept --output_dir=k $structures > /dev/null 2>&1 || fail "cache_dir"
-$train $forces --cache_dir=kept --preload=ram --output_dir=k-ram $structures > /dev/null 2> log || fail "kept: $(cat log)"
+succeeds $train $forces --cache_dir=kept --preload=ram --output_dir=k-ram $structures
 $diff k/last.safetensors k-ram/last.safetensors || fail "kept neighbors differ"
 expect_error 1 'preload has no effect on structures' $train --preload=ram --output_dir=h $structures
 expect_error 1 'none, ram, shm' $train --preload=disk --output_dir=h f.safetensors
@@ -59,22 +60,27 @@ rm huge.safetensors
 # Warnings about files come in the order of the files, whichever is read first, and a few stand for many.
 mkdir two
 for k in $(seq 7); do
-  awk -v k="$k" 'BEGIN {for (i = 0; i < (k == 1 ? 3000 : 2); ++i) print "2\nenergy=-" k " REF_energy=-9\nO 0 0 0\nO 0 0 " 1 + i / 4000}' > two/$k.xyz
+  awk -v k="$k" 'BEGIN {
+    frames = k == 1 ? 3000 : 2
+    for (i = 0; i < frames; ++i) print "2\nenergy=-" k " REF_energy=-9\nO 0 0 0\nO 0 0 " 1 + i / 4000
+  }' > two/$k.xyz
 done
+printf 'two/%d.xyz:2: energy=-%d, but REF_energy=-9\n' 1 1 2 2 3 3 4 4 5 5 > expected
 for threads in 1 2; do
-  $train --species=O --hidden=4 --max_epochs=1 --threads=$threads --output_dir=two-$threads two/?.xyz > /dev/null 2> log || fail "two energies: $(cat log)"
-  [ "$(grep -o 'two/.*but REF_energy=-9' log | tr '\n' ';')" = "two/1.xyz:2: energy=-1, but REF_energy=-9;two/2.xyz:2: energy=-2, but REF_energy=-9;two/3.xyz:2: energy=-3, but REF_energy=-9;two/4.xyz:2: energy=-4, but REF_energy=-9;two/5.xyz:2: energy=-5, but REF_energy=-9;" ] ||
-    fail "two energies with $threads threads: $(cat log)"
-  grep -q 'there is more of this kind' log || fail "many files: $(cat log)"
+  succeeds $train --species=O --hidden=4 --max_epochs=1 --threads=$threads --output_dir=two-$threads two/?.xyz
+  grep -o 'two/.*but REF_energy=-9' log | cmp - expected || fail "two energies with $threads threads: $(cat log)"
+  expect_line 'there is more of this kind' log
 done
 # The same examples given twice would both train and validate.
 ln -s f.safetensors f-link.safetensors
 cp f.safetensors f-copy.safetensors
-expect_error 1 'f.safetensors is given twice: what is trained on would also be validated; give it once' $train --output_dir=h f.safetensors f.safetensors
-expect_error 1 'f.safetensors and f-link.safetensors are one file' $train --output_dir=h f.safetensors f-link.safetensors
+expect_error 1 'f.safetensors is given twice: what is trained on would also be validated; give it once' \
+  $train --output_dir=h f.safetensors f.safetensors
+expect_error 1 'f.safetensors and f-link.safetensors are one file' \
+  $train --output_dir=h f.safetensors f-link.safetensors
 [ ! -e h ] || fail "a run that was refused left something: $(ls -R h)"
-$train --hidden=4 --max_epochs=1 --output_dir=copied f-copy.safetensors f.safetensors > /dev/null 2> log || fail "a copy: $(cat log)"
-grep -q 'warning: f-copy.safetensors and f.safetensors have the same content' log || fail "a copy: $(cat log)"
+succeeds $train --hidden=4 --max_epochs=1 --output_dir=copied f-copy.safetensors f.safetensors
+expect_line 'warning: f-copy.safetensors and f.safetensors have the same content' log
 rm f-link.safetensors f-copy.safetensors
 
 # Shards form one set, complete and in order, however they are named; a missing one is reported.
@@ -82,10 +88,10 @@ mkdir shards
 for i in 1 2 3; do
   $featurize --species=Ti,O --shard=$i/3 --output=shards/f.safetensors "$tio2" 2> /dev/null || fail "shard $i"
 done
-$train $energies --output_dir=s shards > /dev/null 2> log || fail "shards: $(cat log)"
-$train $energies --output_dir=s-glob 'shards/f-*.safetensors' > /dev/null 2> log || fail "glob: $(cat log)"
-$train $energies --output_dir=s-named shards/f-00001-of-00003.safetensors shards/f-00002-of-00003.safetensors \
-  shards/f-00003-of-00003.safetensors > /dev/null 2> log || fail "named: $(cat log)"
+succeeds $train $energies --output_dir=s shards
+succeeds $train $energies --output_dir=s-glob 'shards/f-*.safetensors'
+succeeds $train $energies --output_dir=s-named shards/f-00001-of-00003.safetensors shards/f-00002-of-00003.safetensors \
+  shards/f-00003-of-00003.safetensors
 $diff s/last.safetensors s-glob/last.safetensors || fail "a glob is not the directory"
 $diff s/last.safetensors s-named/last.safetensors || fail "names are not the directory"
 [ "$(cat s/*_frames.txt | sort -n | uniq | wc -l)" = 403 ] || fail "shards are not the whole"
@@ -95,28 +101,27 @@ for inputs in shards 'shards/*' "shards/f-00001-of-00003.safetensors shards/f-00
   expect_error 1 'f-00002-of-00003.safetensors is missing' $train --output_dir=h $inputs
   set +f
 done
-$train $energies --output_dir=s-one shards/f-00003-of-00003.safetensors > /dev/null 2> log || fail "one shard: $(cat log)"
+succeeds $train $energies --output_dir=s-one shards/f-00003-of-00003.safetensors
 ls shards/* > list
-$train $energies --output_dir=s-list list:list > /dev/null 2> log || fail "listed shards: $(cat log)"
+succeeds $train $energies --output_dir=s-list list:list
 cp second.safetensors shards/f-00002-of-00002.safetensors
 expect_error 1 'two sets with one name' $train --output_dir=h shards
 
 # Bucketed batches make a different run, which is the same for any threads and workers, and when resumed.
 bucket="$energies --bucket_by_size --bucket_window=5"
-$train $bucket --output_dir=b f.safetensors > /dev/null 2> log || fail "buckets: $(cat log)"
-grep -q '"bucket_window": 5' b/config.json || fail "bucket_window is not in config.json"
+succeeds $train $bucket --output_dir=b f.safetensors
+expect_line '"bucket_window": 5' b/config.json
 $diff b/last.safetensors e/last.safetensors > /dev/null && fail "buckets change nothing"
 $train ${bucket/epochs=4/epochs=2} --output_dir=b-resumed f.safetensors > /dev/null 2>&1 || fail "first epochs"
-$train $bucket --threads=1 --output_dir=b-resumed --resume f.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+succeeds $train $bucket --threads=1 --output_dir=b-resumed --resume f.safetensors
 $diff b/last.safetensors b-resumed/last.safetensors || fail "a resumed run differs"
 $train $forces --bucket_by_size --output_dir=b-n n.safetensors > /dev/null 2>&1 || fail "buckets of forces"
 $train $forces --bucket_by_size --num_workers=2 --output_dir=b-workers n.safetensors > /dev/null 2>&1 || fail "workers"
 $diff b-n/last.safetensors b-workers/last.safetensors || fail "workers change the batches"
-$train $energies --bucket_by_size --sampling_policy=error_weighted --output_dir=b-weighted f.safetensors > /dev/null 2> log ||
-  fail "weighted: $(cat log)"
-$train $bucket --resume --output_dir=e f.safetensors > /dev/null 2> log && fail "resumed with other batches"
-grep -q 'bucket_window is 5, but the run to resume has not set' log || fail "resumed with other batches: $(cat log)"
-expect_error 1 'bucket_window has no effect without --bucket_by_size' $train --bucket_window=5 --output_dir=h f.safetensors
+succeeds $train $energies --bucket_by_size --sampling_policy=error_weighted --output_dir=b-weighted f.safetensors
+refuses 'bucket_window is 5, but the run to resume has not set' $train $bucket --resume --output_dir=e f.safetensors
+expect_error 1 'bucket_window has no effect without --bucket_by_size' \
+  $train --bucket_window=5 --output_dir=h f.safetensors
 expect_error 1 'bucket_window=0: expected 1' $train --bucket_by_size --bucket_window=0 --output_dir=h f.safetensors
 expect_error 1 'shuffle off' $train --bucket_by_size --noshuffle --output_dir=h f.safetensors
 expect_error 1 'lbfgs' $train --bucket_by_size --optimizer=lbfgs --output_dir=h f.safetensors
@@ -126,50 +131,56 @@ head -n 800 "$tio2" > some.xyz
 head -n "$(($(grep -n Lattice some.xyz | tail -n 1 | cut -d : -f 1) - 2))" some.xyz > whole.xyz
 count=$(grep -c Lattice whole.xyz)
 bad_frame() { # ENERGY: the first frame with another
-  head -n $(($(head -n 1 whole.xyz) + 2)) whole.xyz | sed "s/energy=[^ ]*/energy=$1/; s/config_type=[^ ]*/config_type=bad/"
+  head -n $(($(head -n 1 whole.xyz) + 2)) whole.xyz |
+    sed "s/energy=[^ ]*/energy=$1/; s/config_type=[^ ]*/config_type=bad/"
 }
 (cat whole.xyz && bad_frame 1000) > with.xyz
 printf '%s\n' 0 1 2 > validation.txt
-small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --hidden=4 --max_epochs=2 --batch_size=16 --validation_frames=validation.txt"
+small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --hidden=4 --max_epochs=2 --batch_size=16"
+small+=" --validation_frames=validation.txt"
 for flags in "" --force_weight=0.1; do
   rm -rf whole with
-  $train $small $flags --output_dir=whole whole.xyz > whole.tsv 2> log || fail "whole: $(cat log)"
-  grep -q 'off by more' log && fail "energies as they should be: $(cat log)"
-  $train $small $flags --config_weights=bad=0 --output_dir=with with.xyz > with.tsv 2> log || fail "weight 0: $(cat log)"
-  grep -q '1 training structures have weight 0 and are left out' log || fail "weight 0: $(cat log)"
-  grep -q 'off by more' log && fail "warned of what has weight 0: $(cat log)"
+  succeeds $train $small $flags --output_dir=whole whole.xyz && mv stdout whole.tsv
+  expect_no_line 'off by more' log
+  succeeds $train $small $flags --config_weights=bad=0 --output_dir=with with.xyz && mv stdout with.tsv
+  expect_line '1 training structures have weight 0 and are left out' log
+  expect_no_line 'off by more' log
   $diff whole/last.safetensors with/last.safetensors || fail "a structure of weight 0 changes the run"
   cmp whole.tsv with.tsv || fail "a structure of weight 0 changes the errors"
   cmp whole/train_frames.txt with/train_frames.txt || fail "a structure of weight 0 is in the training set"
 done
 for type in anatase rutile columbite fluorite; do printf '%s=0,' $type; done > weights
-expect_error 1 'every training structure has weight 0' $train $small --output_dir=h --config_weights="$(cat weights)bad=1" \
-  --validation_frames=<(seq "$count" "$count") with.xyz
+expect_error 1 'every training structure has weight 0' \
+  $train $small --output_dir=h --config_weights="$(cat weights)bad=1" --validation_frames=<(seq "$count" "$count") \
+  with.xyz
 # An outlier of weight 1 is reported by name, and is included in the errors, however large it is.
-$train $small --output_dir=warned with.xyz > /dev/null 2> log || fail "an outlier: $(cat log)"
+succeeds $train $small --output_dir=warned with.xyz
 grep "warning: with.xyz#$count: its energy, 1000.0000 eV, is 1[0-9][0-9].[0-9] eV per atom above the" log |
-  grep -q "1 of $((count - 2)) structures are off by more than 20, half of them by more than" || fail "an outlier: $(cat log)"
-$train $small --atomic_energies=Ti=-5,O=-5 --output_dir=given with.xyz > /dev/null 2> log || fail "given: $(cat log)"
-grep -q 'off by more' log && fail "nothing was fitted: $(cat log)"
+  grep -q "1 of $((count - 2)) structures are off by more than 20, half of them by more than" ||
+    fail "an outlier: $(cat log)"
+succeeds $train $small --atomic_energies=Ti=-5,O=-5 --output_dir=given with.xyz
+expect_no_line 'off by more' log
 (bad_frame 1e100 && cat whole.xyz) > first.xyz
-$train $small --output_dir=long first.xyz > long.tsv 2> log || fail "a long error: $(cat log)"
+succeeds $train $small --output_dir=long first.xyz && mv stdout long.tsv
 grep '^validation' long.tsv | grep -q '[0-9]e+10[0-9]' || fail "a long error: $(cat long.tsv)"
 (cat whole.xyz && bad_frame 1e14) > far.xyz
-$train $small --output_dir=far far.xyz > /dev/null 2> log || fail "far: $(cat log)"
-grep -q 'Ti [-0-9.]*e+[0-9]* eV' log || fail "a long atomic energy: $(cat log)"
+succeeds $train $small --output_dir=far far.xyz
+expect_line 'Ti [-0-9.]*e+[0-9]* eV' log
 # If atomic energies fit the energies exactly, only rounding is left to learn, and it is not scaled up.
 for _ in 1 2 3 4 5 6; do head -n $(($(head -n 1 whole.xyz) + 2)) whole.xyz; done > one.xyz
-$train $small --force_weight=0.1 --output_dir=one one.xyz > /dev/null 2> log || fail "one structure: $(cat log)"
-grep -q 'energies per atom of the 3 training structures, less fitted atomic energies, are equal but for rounding' log || fail "one structure: $(cat log)"
-$train $small --atomic_energies=Ti=-5,O=-5 --output_dir=one --overwrite one.xyz > /dev/null 2> log || fail "one structure, given: $(cat log)"
-grep -q 'structures, less atomic energies, are equal but for rounding' log || fail "one structure, given: $(cat log)"
-$train $small --noenergy_scaling --output_dir=one --overwrite one.xyz > /dev/null 2> log || fail "not scaled: $(cat log)"
-grep -q 'equal but for rounding' log && fail "warned of what was not asked for: $(cat log)"
+succeeds $train $small --force_weight=0.1 --output_dir=one one.xyz
+expect_line 'energies per atom of the 3 training structures, less fitted atomic energies, are equal but for rounding' \
+  log
+succeeds $train $small --atomic_energies=Ti=-5,O=-5 --output_dir=one --overwrite one.xyz
+expect_line 'structures, less atomic energies, are equal but for rounding' log
+succeeds $train $small --noenergy_scaling --output_dir=one --overwrite one.xyz
+expect_no_line 'equal but for rounding' log
 # An energy too large for the loss is reported as an error of the data, not as a bug.
 (cat whole.xyz && bad_frame 1e20) > huge.xyz
-expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" $train $small --output_dir=h huge.xyz
+expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV, is far from the atomic energies" \
+  $train $small --output_dir=h huge.xyz
 expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV" $train $small --force_weight=0.1 --output_dir=h huge.xyz
-$train $small --config_weights=bad=0 --overwrite --output_dir=with huge.xyz > /dev/null 2> log || fail "huge, weight 0: $(cat log)"
+succeeds $train $small --config_weights=bad=0 --overwrite --output_dir=with huge.xyz
 $diff whole/last.safetensors with/last.safetensors > /dev/null && fail "forces or not is the same"
 
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"

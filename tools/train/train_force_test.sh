@@ -16,7 +16,8 @@ $cache $descriptor --output=n.safetensors "$tio2" 2> /dev/null || fail "cache-ne
 $cache --cutoff=5 --output=wide.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff"
 $cache --cutoff=3.5 --output=short.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff"
 
-# run NAME FLAGS... INPUTS...: into the directory NAME. same: it has the parameters of the run `ref`, to rounding that training has amplified.
+# run NAME FLAGS... INPUTS...: into the directory NAME. same: it has the parameters of the run `ref`, to rounding that
+# training has amplified.
 run() {
   local name=$1
   shift
@@ -25,13 +26,14 @@ run() {
 }
 same() {
   run "$@"
-  $diff --rtol=1e-7 --atol=1e-9 ref/last.safetensors "$1/last.safetensors" > differences || fail "$*: $(cat differences)"
+  $diff --rtol=1e-7 --atol=1e-9 ref/last.safetensors "$1/last.safetensors" > differences ||
+    fail "$*: $(cat differences)"
 }
 
 force="--force_weight=0.1 --force_fraction=0.3"
 run ref $force $descriptor "$tio2"
-grep -q 'force_rmse\[eV/' ref.tsv || fail "no force errors in: $(cat ref.tsv)"
-grep -q 'kept in memory' ref.log || fail "neighbors were not kept: $(cat ref.log)"
+expect_line 'force_rmse\[eV/' ref.tsv
+expect_line 'kept in memory' ref.log
 same off $force $descriptor --cache_neighbors=false --cached_features=false "$tio2"
 same workers $force $descriptor --cache_neighbors=false --num_workers=2 --threads=2 "$tio2"
 same triplets $force $descriptor --angular=triplets "$tio2"
@@ -41,12 +43,13 @@ same again $force $descriptor --cache_dir=cache --cached_features=false "$tio2"
 [ "$(ls cache | wc -l)" = 1 ] || fail "cache: $(ls cache)"
 same neighbors $force n.safetensors
 same no_geometry $force --cache_geometry=false n.safetensors
-cmp neighbors/last.safetensors no_geometry/last.safetensors || $diff --rtol=0 --atol=0 neighbors/last.safetensors no_geometry/last.safetensors || fail "kept geometry changed bits"
+cmp neighbors/last.safetensors no_geometry/last.safetensors ||
+  $diff --rtol=0 --atol=0 neighbors/last.safetensors no_geometry/last.safetensors || fail "kept geometry changed bits"
 same wide $force $descriptor wide.safetensors
 same features $force f.safetensors
 same both $force f.safetensors n.safetensors
 same little $force $descriptor --cache_max_bytes=1000 "$tio2"
-grep -q 'each epoch' little.log || fail "not said that nothing fits: $(cat little.log)"
+expect_line 'each epoch' little.log
 # Standard input is inspected first, then read according to its kind.
 same pipe $force $descriptor - < "$tio2"
 same pipe_neighbors $force - < n.safetensors
@@ -55,7 +58,7 @@ same pipe_neighbors $force - < n.safetensors
 near="--species=Ti,O --rad_cutoff=4 --rad_order=5 --ang_cutoff=3,2.2 --ang_order=3,2"
 $cache $near --output=near.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors $near"
 run ref $force $near "$tio2"
-grep -q '"ang_cutoff": "3,2.2"' ref/config.json || fail "config.json: $(cat ref/config.json)"
+expect_line '"ang_cutoff": "3,2.2"' ref/config.json
 same near_off $force $near --cache_neighbors=false --cached_features=false "$tio2"
 same near_anew $force --cache_geometry=false near.safetensors
 same near_triplets $force --angular=triplets near.safetensors
@@ -67,24 +70,26 @@ same energies_off $descriptor --cached_features=false "$tio2"
 same energies_neighbors n.safetensors
 same energies_features f.safetensors
 same energies_workers --num_workers=2 f.safetensors
-grep -q 'num_workers=0' energies_workers.log || fail "nothing said of workers: $(cat energies_workers.log)"
+expect_line 'num_workers=0' energies_workers.log
 
 # Other options.
-for flags in "--force_weight=0.5 --loss=mse" "--force_weight=0.1 --loss=huber --huber_delta_force=0.3" "--force_weight=1" \
-  "--force_weight=3 --energy_weight=1" "--stress_weight=5" "--force_weight=0.1 --stress_weight=5 --precision=fp32" \
-  "$force --force_sampling=fixed" "$force --force_sample_unit=atom --force_min_structures_per_epoch=40" \
+for flags in "--force_weight=0.5 --loss=mse" "--force_weight=0.1 --loss=huber --huber_delta_force=0.3" \
+  "--force_weight=1" "--force_weight=3 --energy_weight=1" "--stress_weight=5" \
+  "--force_weight=0.1 --stress_weight=5 --precision=fp32" "$force --force_sampling=fixed" \
+  "$force --force_sample_unit=atom --force_min_structures_per_epoch=40" \
   "$force --force_resample_num_epochs=2 --force_scale_unbiased" "--force_weight=0.1 --max_forces=5" \
   "--force_weight=0.1 --config_weights=rutile=2,*=0.5" "--force_weight=0.1 --compile_mode=none --max_steps=2"; do
   run other $flags n.safetensors
 done
 run filtered --max_forces=5 n.safetensors
-grep -q 'are left out by --max_energy and --max_forces' filtered.log || fail "filter: $(cat filtered.log)"
+expect_line 'are left out by --max_energy and --max_forces' filtered.log
 
 # Small displacements, as of phonons, leave few digits of some features in fp32: this is reported, and not taken for a
 # wrong kernel. Equal structures vary by rounding only, which networks do not see.
 rutile() {
   awk -v step="$1" 'BEGIN { for (k = -5; k <= 5; ++k) {
-    printf "6\nLattice=\"4.6 0 0 0 4.6 0 0 0 2.96\" Properties=species:S:1:pos:R:3:forces:R:3 energy=%.6f\n", -50 + 1e-3 * k * k
+    printf "6\nLattice=\"4.6 0 0 0 4.6 0 0 0 2.96\" Properties=species:S:1:pos:R:3:forces:R:3 "
+    printf "energy=%.6f\n", -50 + 1e-3 * k * k
     printf "Ti %.8f 0 0 0 0 0\nTi 2.3 2.3 1.48 0 0 0\nO 1.403 1.403 0 0 0 0\n", step * k
     print "O -1.403 -1.403 0 0 0 0\nO 3.703 0.897 1.48 0 0 0\nO 0.897 3.703 1.48 0 0 0" } }'
 }
@@ -93,22 +98,22 @@ rutile 0 > equal.extxyz
 for name in displaced equal; do
   run $name --species=Ti,O --force_weight=0.3 --precision=fp32 $name.extxyz
 done
-grep -q 'warning: a feature varies by only .*e-0. of its size .* --precision=fp64' displaced.log || fail "not said: $(cat displaced.log)"
+expect_line 'warning: a feature varies by only .*e-0. of its size .* --precision=fp64' displaced.log
 for element in Ti O; do
-  grep -q "30 of 30 features do not vary over the training atoms of $element and are ignored" equal.log || fail "noise: $(cat equal.log)"
+  expect_line "30 of 30 features do not vary over the training atoms of $element and are ignored" equal.log
 done
 
 # Sampled forces are a function of seed and epoch, so a resumed run equals the uninterrupted one.
 run whole $force n.safetensors
 run part $force --max_epochs=2 n.safetensors
-$train --hidden=6 --max_epochs=3 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force n.safetensors \
-  > /dev/null 2> log || fail "resume: $(cat log)"
+succeeds $train --hidden=6 --max_epochs=3 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force \
+  n.safetensors
 $diff whole/last.safetensors part/last.safetensors || fail "a resumed run differs"
 for changed in '--loss=mse:loss is "mse", but the run to resume has "rmse"' \
   '--force_fraction=0.5:force_fraction is "0.5", but the run to resume has "0.3"'; do
   $train --hidden=6 --max_epochs=4 --precision=fp64 --test_fraction=0.1 --resume --output_dir=part $force \
     "${changed%%:*}" n.safetensors > /dev/null 2> log && fail "resumed with ${changed%%:*}"
-  grep -qF "${changed#*:}" log || fail "${changed%%:*}: $(cat log)"
+  expect_text "${changed#*:}" log
 done
 
 # A committee consists of whole runs with their own seeds, the first of which equals a run without a committee.
@@ -123,10 +128,12 @@ done
 [ "$(wc -l < alone/energies-test.tsv)" = 41 ] || fail "energies-test.tsv has $(wc -l < alone/energies-test.tsv) lines"
 [ ! -e alone/forces-test.tsv ] || fail "forces were not asked for"
 cmp <(cut -f 1-6 alone/energies-test.tsv) <(cut -f 1-6 team/member-00/energies-test.tsv) || fail "saved energies differ"
-[ "$(head -n 1 alone/energies-test.tsv | grep -c 'predicted_energy\[eV\]')" = 1 ] || fail "no units in energies-test.tsv"
+[ "$(head -n 1 alone/energies-test.tsv | grep -c 'predicted_energy\[eV\]')" = 1 ] ||
+  fail "no units in energies-test.tsv"
 
 # Bad input.
-sed 's/:forces:R:3//; s/ stress="[^"]*"//' "$tio2" | awk 'NF > 4 && /^[A-Z][a-z]* / { print $1, $2, $3, $4; next } { print }' > bare.extxyz
+sed 's/:forces:R:3//; s/ stress="[^"]*"//' "$tio2" |
+  awk 'NF > 4 && /^[A-Z][a-z]* / { print $1, $2, $3, $4; next } { print }' > bare.extxyz
 refuse() {
   local pattern=$1
   shift
@@ -135,8 +142,9 @@ refuse() {
 refuse 'none of the .* has forces' $descriptor --force_weight=0.1 bare.extxyz
 refuse 'has a stress' $descriptor --stress_weight=1 bare.extxyz
 awk '/Lattice/ && ++n % 2 { sub(/pbc="T T T"/, "pbc=\"T T F\"") } { print }' "$tio2" > half.extxyz
-$train $descriptor --hidden=4 --max_epochs=1 --stress_weight=1 --output_dir=half half.extxyz > log 2>&1 || fail "slabs: $(cat log)"
-grep -q 'the stress of 18[0-9] training structures does not count' log || fail "stress of slabs: $(cat log)"
+$train $descriptor --hidden=4 --max_epochs=1 --stress_weight=1 --output_dir=half half.extxyz > log 2>&1 ||
+  fail "slabs: $(cat log)"
+expect_line 'the stress of 18[0-9] training structures does not count' log
 refuse '3.5 Angstrom' $descriptor short.safetensors
 $cache $descriptor --max_forces=5 --output=fewer.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --max_forces"
 refuse 'same structures' f.safetensors fewer.safetensors
@@ -167,7 +175,8 @@ refuse 'rad_cutoff' --rad_cutoff=5 n.safetensors
 refuse 'species' "$tio2"
 refuse 'species' --species=Ti "$tio2"
 refuse 'alone' $descriptor "$tio2" f.safetensors
-refuse 'split_seed has no effect where neither' --split_seed=1 --validation_frames=ref/validation_frames.txt n.safetensors
+refuse 'split_seed has no effect where neither' --split_seed=1 --validation_frames=ref/validation_frames.txt \
+  n.safetensors
 refuse 'split_seed has no effect' --split_seed=1 --validation_fraction=0 n.safetensors
 refuse 'committee' --committee=0 n.safetensors
 refuse 'no structure is left' $descriptor --max_forces=0 --max_energy=-1000 "$tio2"
@@ -175,7 +184,8 @@ expect_error 1 'holds a run' $train --committee=2 --output_dir=team n.safetensor
 
 # Another kind of run in the directory is refused, and replaced if requested.
 mkdir -p less && cp -r team/member-01 less/member-02
-expect_error 1 'less/member-02 is left from a larger committee than --committee=2: give --overwrite' $train --committee=2 --output_dir=less n.safetensors
+expect_error 1 'less/member-02 is left from a larger committee than --committee=2: give --overwrite' \
+  $train --committee=2 --output_dir=less n.safetensors
 expect_error 1 'less/member-02 is of a committee' $train --output_dir=less n.safetensors
 expect_error 1 'force_weight' $train --committee=2 --overwrite --output_dir=less --force_weight=3 n.safetensors
 expect_error 1 'same structures' $train --overwrite --output_dir=less f.safetensors fewer.safetensors
@@ -183,8 +193,9 @@ expect_error 1 'same structures' $train --overwrite --output_dir=less f.safetens
 shrunk() { # shrunk WHAT-IS-THERE FLAGS...
   local there=$1
   shift
-  $train --hidden=4 --max_epochs=1 --overwrite --output_dir=less "$@" f.safetensors > /dev/null 2> log || fail "$*: $(cat log)"
-  [ "$(cd less && ls -d member-* best.safetensors train_frames.txt checkpoints 2> /dev/null | tr '\n' ' ')" = "$there " ] || fail "$*: $(ls less)"
+  succeeds $train --hidden=4 --max_epochs=1 --overwrite --output_dir=less "$@" f.safetensors
+  [ "$(cd less && ls -d member-* best.safetensors train_frames.txt checkpoints 2> /dev/null | tr '\n' ' ')" = \
+    "$there " ] || fail "$*: $(ls less)"
 }
 shrunk 'member-00 member-01' --committee=2
 shrunk 'best.safetensors checkpoints train_frames.txt'

@@ -26,52 +26,65 @@ awk 'BEGIN {
     }
   }
 }
-function fact(h, r, t) { ++n; print h "\t" r "\t" t > (n % 7 == 0 ? "valid.txt" : n % 11 == 0 ? "test.txt" : "train.txt") }'
-$featurize --train=train.txt --valid=valid.txt --test=test.txt --output=t.safetensors 2> log || fail "featurize: $(cat log)"
+function fact(head, relation, tail) {
+  ++n
+  print head "\t" relation "\t" tail > (n % 7 == 0 ? "valid.txt" : n % 11 == 0 ? "test.txt" : "train.txt")
+}'
+$featurize --train=train.txt --valid=valid.txt --test=test.txt --output=t.safetensors 2> log ||
+  fail "featurize: $(cat log)"
 
 small="--embedding_dim=32 --embedding_height=8 --embedding_width=4 --output_channels=8 --seed=1 --threads=1"
-metric() { awk -F'\t' -v set="$1" -v name="$2" 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == name) c = i} $1 == set {print $c}' "$3"; }
+metric() { awk -F'\t' -v set="$1" -v name="$2" \
+  'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == name) c = i} $1 == set {print $c}' "$3"; }
 at_least() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a >= b)}'; }
 
 # 108 entities; by chance the MRR would be 0.05.
-$train $small --max_epochs=150 --batch_size=32 --input_dropout=0 --feature_map_dropout=0 --output_dropout=0.1 --output_dir=a \
-  t.safetensors > metrics 2> log || fail "plain run: $(cat log)"
+succeeds $train $small --max_epochs=150 --batch_size=32 --input_dropout=0 --feature_map_dropout=0 --output_dropout=0.1 \
+  --output_dir=a t.safetensors && mv stdout metrics
 for file in best.safetensors last.safetensors log.tsv config.json flags.txt checkpoints/last.safetensors; do
   [ -s a/$file ] || fail "no a/$file"
 done
 [ -e a/train_frames.txt ] && fail "frames of triples"
 $info a/best.safetensors | grep -q 'kge/1' || fail "kind of best.safetensors"
 at_least "$(metric test mrr metrics)" 0.7 || fail "MRR of the test: $(cat metrics)"
-[ "$(awk -F'\t' 'NR == 2 {print $2}' metrics)" = "$((2 * $(wc -l < valid.txt)))" ] || fail "both directions: $(cat metrics)"
+[ "$(awk -F'\t' 'NR == 2 {print $2}' metrics)" = "$((2 * $(wc -l < valid.txt)))" ] ||
+  fail "both directions: $(cat metrics)"
 # The best model is that of the highest MRR.
-best=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR > 1 && $c > m {m = $c} END {printf "%.4f", m}' a/log.tsv)
+# val_mrr DIRECTORY: this column of a run's log, a row for each epoch.
+val_mrr() {
+  awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR > 1 {print $c}' "$1/log.tsv"
+}
+best=$(printf '%.4f' "$(val_mrr a | sort -g | tail -n 1)")
 [ "$(metric validation mrr metrics)" = "$best" ] || fail "best is $(metric validation mrr metrics), highest is $best"
 
 # Five epochs, then resumed to twelve, give the bits of the uninterrupted run; also with parts that have memory.
 rm -r a
-$train $small --max_epochs=12 --output_dir=a t.safetensors > /dev/null 2> log || fail "defaults: $(cat log)"
-grep -q '"batch_size": 128' a/config.json && grep -q '"kge_loss": "1-N"' a/config.json || fail "config.json"
+succeeds $train $small --max_epochs=12 --output_dir=a t.safetensors
+expect_line '"batch_size": 128' a/config.json
+expect_line '"kge_loss": "1-N"' a/config.json
 $train $small --threads=2 --max_epochs=5 --output_dir=b t.safetensors > /dev/null 2>&1 || fail "first part"
-$train $small --max_epochs=12 --output_dir=b --resume t.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+succeeds $train $small --max_epochs=12 --output_dir=b --resume t.safetensors
 $diff a/last.safetensors b/last.safetensors || fail "a resumed run differs"
 $diff a/best.safetensors b/best.safetensors || fail "the best of a resumed run differs"
 state="$small --ema --ema_decay=0.9 --accumulate_grad_batches=2 --lr_scheduler=cosine --save_top_k=2 --batch_size=32"
-$train $state --max_epochs=6 --lr_period=6 --output_dir=c t.safetensors > /dev/null 2> log || fail "states: $(cat log)"
+succeeds $train $state --max_epochs=6 --lr_period=6 --output_dir=c t.safetensors
 $train $state --max_epochs=3 --lr_period=6 --output_dir=d t.safetensors > /dev/null 2>&1 || fail "first part of states"
-$train $state --max_epochs=6 --lr_period=6 --output_dir=d --resume t.safetensors > /dev/null 2> log || fail "resume: $(cat log)"
+succeeds $train $state --max_epochs=6 --lr_period=6 --output_dir=d --resume t.safetensors
 $diff c/last.safetensors d/last.safetensors || fail "a resumed run with states differs"
-$train $small --max_epochs=12 --output_dropout=0.1 --output_dir=b --resume t.safetensors > /dev/null 2> log && fail "other options"
-grep -q 'output_dropout is "0.1", but the run to resume has "0.3"' log || fail "resumed with other options: $(cat log)"
+refuses 'output_dropout is "0.1", but the run to resume has "0.3"' \
+  $train $small --max_epochs=12 --output_dropout=0.1 --output_dir=b --resume t.safetensors
 # The recorded flags repeat the run; known tails from a file equal those computed.
-$train --flagfile=c/flags.txt --output_dir=e > /dev/null 2> log || fail "flagfile: $(cat log)"
+succeeds $train --flagfile=c/flags.txt --output_dir=e
 $diff c/last.safetensors e/last.safetensors || fail "the run made again differs"
 $cache --output=k.safetensors t.safetensors 2> log || fail "cache-neighbors: $(cat log)"
-$train $state --max_epochs=6 --lr_period=6 --output_dir=f t.safetensors k.safetensors > /dev/null 2> log || fail "known: $(cat log)"
+succeeds $train $state --max_epochs=6 --lr_period=6 --output_dir=f t.safetensors k.safetensors
 $diff c/last.safetensors f/last.safetensors || fail "known tails from a file make a difference"
 # Triples come through a pipe, alone and beside a file, whose role need not be named.
-cat t.safetensors | $train $state --max_epochs=6 --lr_period=6 --output_dir=p - > metrics 2> log || fail "pipe: $(cat log)"
+cat t.safetensors | $train $state --max_epochs=6 --lr_period=6 --output_dir=p - > metrics 2> log ||
+  fail "pipe: $(cat log)"
 $diff c/last.safetensors p/last.safetensors || fail "triples from a pipe make a difference"
-$train $state --max_epochs=6 --lr_period=6 --output_dir=p --overwrite - k.safetensors < t.safetensors > /dev/null 2> log || fail "stream: $(cat log)"
+$train $state --max_epochs=6 --lr_period=6 --output_dir=p --overwrite - k.safetensors < t.safetensors > /dev/null \
+  2> log || fail "stream: $(cat log)"
 $diff c/last.safetensors p/last.safetensors || fail "triples from a stream and known tails make a difference"
 expect_error 1 'needs the file of triples' $train --output_dir=z - < k.safetensors
 $featurize --train=train.txt --valid=valid.txt --output=other.safetensors 2> /dev/null || fail "other triples"
@@ -81,91 +94,112 @@ expect_error 1 'other triples' $train --output_dir=g other.safetensors k.safeten
 loss_of() { awk -F'\t' 'NR == 4 {print $4}' "$1/log.tsv"; }
 for flags in "--conve_variant=tiepin" "--conve_variant=libkge" "--kge_loss=1vsAll --precision=fp64" \
   "--kge_loss=KvsAll --label_smoothing=0.1 --label_smoothing_form=pykeen"; do
-  $train $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
-  $train $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
-  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' || fail "$flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
+  succeeds $train $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors
+  succeeds $train $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors
+  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
+    fail "$flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
 done
 for flags in --kge_model=complex "--kge_model=distmult --optimizer=lbfgs"; do
-  $train --threads=1 --embedding_dim=32 --max_epochs=2 --overwrite --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+  succeeds $train --threads=1 --embedding_dim=32 --max_epochs=2 --overwrite --output_dir=g $flags t.safetensors
 done
-for flags in "--optimizer=adagrad --learning_rate=0.1 --gradient_clip_val=1" "--parameter_groups=fc.* --alternate_groups=3" \
-  "--average_best=2 --num_workers=1 --monitor=val_loss" "--committee=2 --patience=2"; do
+for flags in "--optimizer=adagrad --learning_rate=0.1 --gradient_clip_val=1" \
+  "--parameter_groups=fc.* --alternate_groups=3" "--average_best=2 --num_workers=1 --monitor=val_loss" \
+  "--committee=2 --patience=2"; do
   rm -rf g
-  $train $small --max_epochs=3 --output_dir=g $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+  succeeds $train $small --max_epochs=3 --output_dir=g $flags t.safetensors
 done
 # Batches of few queries do not contain all relations; rows of the others do not move with --lazy_rows.
 for flags in "" --lazy_rows; do
-  $train $small --batch_size=2 --max_steps=20 --overwrite --output_dir="rows$flags" $flags t.safetensors > /dev/null 2> log || fail "$flags: $(cat log)"
+  succeeds $train $small --batch_size=2 --max_steps=20 --overwrite --output_dir="rows$flags" $flags t.safetensors
 done
 cmp -s rows/last.safetensors rows--lazy_rows/last.safetensors && fail "lazy rows move as all others do"
-$train $small --batch_size=2 --max_steps=40 --resume --output_dir=rows--lazy_rows t.safetensors > /dev/null 2> log && fail "resumed without lazy rows"
-grep -q 'lazy_rows is not set, but the run to resume has true' log || fail "resumed without lazy rows: $(cat log)"
+refuses 'lazy_rows is not set, but the run to resume has true' \
+  $train $small --batch_size=2 --max_steps=40 --resume --output_dir=rows--lazy_rows t.safetensors
 # bf16 runs in the kernel if the processor has it.
 if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
-  $train $small --max_epochs=3 --overwrite --precision=bf16-mixed --output_dir=g t.safetensors > /dev/null 2> log || fail "bf16: $(cat log)"
-  grep -q 'compile_mode=none' log && fail "bf16 leaves the kernel: $(cat log)"
+  succeeds $train $small --max_epochs=3 --overwrite --precision=bf16-mixed --output_dir=g t.safetensors
+  expect_no_line 'compile_mode=none' log
   $train $small --max_epochs=3 --overwrite --output_dir=h t.safetensors > /dev/null 2>&1
   # The loss is the same to the third digit, but not to the last bit.
-  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-3 * a && b - a < 1e-3 * a)}' || fail "bf16: loss $(loss_of g), in fp32 $(loss_of h)"
-  $train $small --resume --output_dir=g t.safetensors > /dev/null 2> log && fail "resumed in fp32"
-  grep -q 'precision is "fp32", but the run to resume has "bf16-mixed"' log || fail "resumed in fp32: $(cat log)"
+  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-3 * a && b - a < 1e-3 * a)}' ||
+    fail "bf16: loss $(loss_of g), in fp32 $(loss_of h)"
+  refuses 'precision is "fp32", but the run to resume has "bf16-mixed"' \
+    $train $small --resume --output_dir=g t.safetensors
 fi
 if grep -q 'amx_bf16' /proc/cpuinfo; then
-  $train $small --max_epochs=3 --overwrite --float32_matmul_precision=high --output_dir=g t.safetensors > /dev/null 2> log || fail "high: $(cat log)"
-  grep -q 'compile_mode=none' log && fail "high leaves the kernel: $(cat log)"
-  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-4 * a && b - a < 1e-4 * a)}' || fail "high: loss $(loss_of g), in fp32 $(loss_of h)"
-  grep -q '"float32_matmul_precision": "high"' g/config.json || fail "config.json: $(cat g/config.json)"
-  $train $small --resume --output_dir=g t.safetensors > /dev/null 2> log && fail "resumed with all bits"
-  grep -q 'float32_matmul_precision is not set, but the run to resume has "high"' log || fail "resumed with all bits: $(cat log)"
+  succeeds $train $small --max_epochs=3 --overwrite --float32_matmul_precision=high --output_dir=g t.safetensors
+  expect_no_line 'compile_mode=none' log
+  awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-4 * a && b - a < 1e-4 * a)}' ||
+    fail "high: loss $(loss_of g), in fp32 $(loss_of h)"
+  expect_line '"float32_matmul_precision": "high"' g/config.json
+  refuses 'float32_matmul_precision is not set, but the run to resume has "high"' \
+    $train $small --resume --output_dir=g t.safetensors
 else
-  expect_error 1 'needs a processor with AMX-BF16' $train $small --float32_matmul_precision=high --output_dir=i t.safetensors
+  expect_error 1 'needs a processor with AMX-BF16' \
+    $train $small --float32_matmul_precision=high --output_dir=i t.safetensors
 fi
-expect_error 1 'medium is called --precision=bf16-mixed' $train $small --float32_matmul_precision=medium --output_dir=i t.safetensors
-expect_error 1 'has no effect in fp64' $train $small --float32_matmul_precision=high --precision=fp64 --output_dir=i t.safetensors
+expect_error 1 'medium is called --precision=bf16-mixed' \
+  $train $small --float32_matmul_precision=medium --output_dir=i t.safetensors
+expect_error 1 'has no effect in fp64' \
+  $train $small --float32_matmul_precision=high --precision=fp64 --output_dir=i t.safetensors
 # Without inverses only tails are ranked; without validation triples the training loss decides.
-$featurize --train=train.txt --test=test.txt --inverse_relations=false --output=plain.safetensors 2> /dev/null || fail "plain"
-$train $small --max_epochs=2 --overwrite --output_dir=g plain.safetensors > metrics 2> log || fail "plain: $(cat log)"
+$featurize --train=train.txt --test=test.txt --inverse_relations=false --output=plain.safetensors 2> /dev/null ||
+  fail "plain"
+succeeds $train $small --max_epochs=2 --overwrite --output_dir=g plain.safetensors && mv stdout metrics
 [ "$(awk -F'\t' 'NR == 2 {print $1, $2}' metrics)" = "test $(wc -l < test.txt)" ] || fail "tails alone: $(cat metrics)"
-grep -q 'no validation triples' log || fail "no word of the missing set: $(cat log)"
+expect_line 'no validation triples' log
 
 # Defaults depend on the variant; two of dimension, height and width determine the third.
 config() { grep -o "\"$2\": \"[^\"]*\"" "$1/config.json" | head -n 1 | cut -d '"' -f 4; }
-$train --threads=1 --conve_variant=tiepin --output_channels=2 --max_steps=1 --overwrite --output_dir=g t.safetensors > /dev/null 2> log || fail "tiepin: $(cat log)"
+succeeds $train --threads=1 --conve_variant=tiepin --output_channels=2 --max_steps=1 --overwrite --output_dir=g \
+  t.safetensors
 for pair in embedding_height:10 embedding_width:20 kge_loss:1-of-N label_smoothing_form:standard label_smoothing:0.1; do
   [ "$(config g "${pair%:*}")" = "${pair#*:}" ] || fail "tiepin's ${pair%:*} is $(config g "${pair%:*}")"
 done
-grep -q '"learning_rate": 0.001' g/config.json && grep -q '"batch_size": 256' g/config.json || fail "tiepin's rate and batch"
-$train --threads=1 --embedding_dim=24 --embedding_height=6 --max_steps=1 --overwrite --output_dir=g t.safetensors > /dev/null 2> log || fail "inferred width: $(cat log)"
+expect_line '"learning_rate": 0.001' g/config.json
+expect_line '"batch_size": 256' g/config.json
+succeeds $train --threads=1 --embedding_dim=24 --embedding_height=6 --max_steps=1 --overwrite --output_dir=g \
+  t.safetensors
 [ "$(config g embedding_width)" = 4 ] || fail "the width is not inferred"
 
 expect_error 1 'what fits: 1 x 30' $train --embedding_dim=30 --embedding_height=8 --output_dir=z t.safetensors
 expect_error 1 'larger than the image' $train --kernel_height=41 --output_dir=z t.safetensors
 expect_error 1 'hidden has no effect on triples' $train --hidden=8 --output_dir=z t.safetensors
 # Start from a model: sizes come from it, rows are matched by name, and a larger graph starts with what was learned.
-$train --init_from=a/best.safetensors --learning_rate=1e-30 --max_epochs=1 --threads=1 --output_dir=tuned t.safetensors > /dev/null 2> log ||
-  fail "init_from: $(cat log)"
+succeeds $train --init_from=a/best.safetensors --learning_rate=1e-30 --max_epochs=1 --threads=1 --output_dir=tuned \
+  t.safetensors
 entities=$(cut -f 1,3 train.txt valid.txt test.txt | tr '\t' '\n' | sort -u | wc -l)
-grep -q "starts from a/best.safetensors: rows of $entities entities and 6 relations; from random numbers: 0 and 0" log || fail "what was taken: $(cat log)"
+expect_line "starts from a/best.safetensors: rows of $entities entities and 6 relations; from random numbers: 0 and 0" \
+  log
 [ "$(config tuned embedding_dim)" = 32 ] || fail "the model's sizes"
 $info tuned/last.safetensors | grep -q 'a/best.safetensors' || fail "init_from in the metadata"
-best=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR > 1 && $c > m {m = $c} END {print m}' a/log.tsv)
-tuned=$(awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "val_mrr") c = i} NR == 2 {print $c}' tuned/log.tsv)
+best=$(val_mrr a | sort -g | tail -n 1)
+tuned=$(val_mrr tuned | head -n 1)
 at_least "$tuned" "$(awk -v b="$best" 'BEGIN {print b / 2}')" || fail "the run starts at $tuned, the model has $best"
 (cat train.txt && printf 'g0\tparent\tbaby\n') > grown.txt
-$featurize --train=grown.txt --valid=valid.txt --test=test.txt --output=grown.safetensors 2> /dev/null || fail "grown graph"
-$train --init_from=a/best.safetensors --max_epochs=1 --threads=1 --output_dir=grown grown.safetensors > /dev/null 2> log || fail "grown: $(cat log)"
-grep -q "rows of $entities entities and 6 relations; from random numbers: 1 and 0" log || fail "what was taken: $(cat log)"
-expect_error 1 'the model of --init_from has 32' $train --init_from=a/best.safetensors --embedding_dim=16 --output_dir=z t.safetensors
-expect_error 1 'the model of --init_from has conve' $train --init_from=a/best.safetensors --kge_model=complex --output_dir=z t.safetensors
-expect_error 1 'init_from has no effect with --resume' $train --init_from=a/best.safetensors --resume --output_dir=tuned t.safetensors
-expect_error 1 'validation_fraction has no effect on triples' $train --validation_fraction=0.2 --output_dir=z t.safetensors
-expect_error 1 'kernel_height has no effect with --kge_model=distmult' $train --kge_model=distmult --kernel_height=2 --output_dir=z t.safetensors
-expect_error 1 'label_smoothing_form has no effect' $train --label_smoothing=0 --label_smoothing_form=pykeen --output_dir=z t.safetensors
+$featurize --train=grown.txt --valid=valid.txt --test=test.txt --output=grown.safetensors 2> /dev/null ||
+  fail "grown graph"
+succeeds $train --init_from=a/best.safetensors --max_epochs=1 --threads=1 --output_dir=grown grown.safetensors
+expect_line "rows of $entities entities and 6 relations; from random numbers: 1 and 0" log
+expect_error 1 'the model of --init_from has 32' \
+  $train --init_from=a/best.safetensors --embedding_dim=16 --output_dir=z t.safetensors
+expect_error 1 'the model of --init_from has conve' \
+  $train --init_from=a/best.safetensors --kge_model=complex --output_dir=z t.safetensors
+expect_error 1 'init_from has no effect with --resume' \
+  $train --init_from=a/best.safetensors --resume --output_dir=tuned t.safetensors
+expect_error 1 'validation_fraction has no effect on triples' \
+  $train --validation_fraction=0.2 --output_dir=z t.safetensors
+expect_error 1 'kernel_height has no effect with --kge_model=distmult' \
+  $train --kge_model=distmult --kernel_height=2 --output_dir=z t.safetensors
+expect_error 1 'label_smoothing_form has no effect' \
+  $train --label_smoothing=0 --label_smoothing_form=pykeen --output_dir=z t.safetensors
 expect_error 1 'optimizer=lbfgs does not train ConvE' $train --optimizer=lbfgs --output_dir=z t.safetensors
-expect_error 1 'schedule-free-adamw does not train ConvE' $train --optimizer=schedule-free-adamw --output_dir=z t.safetensors
+expect_error 1 'schedule-free-adamw does not train ConvE' \
+  $train --optimizer=schedule-free-adamw --output_dir=z t.safetensors
 expect_error 1 'batch_size=1 does not train ConvE' $train --batch_size=1 --output_dir=z t.safetensors
 expect_error 1 'bucket_by_size has no effect on triples' $train --bucket_by_size --output_dir=z t.safetensors
-expect_error 1 'sampling_policy=error_weighted is not for triples' $train --sampling_policy=error_weighted --output_dir=z t.safetensors
+expect_error 1 'sampling_policy=error_weighted is not for triples' \
+  $train --sampling_policy=error_weighted --output_dir=z t.safetensors
 expect_error 1 'gradient_checkpointing saves nothing' $train --gradient_checkpointing --output_dir=z t.safetensors
 expect_error 1 'kge_loss' $train --kge_loss=bce --output_dir=z t.safetensors
 expect_error 1 'needs the file of triples' $train --output_dir=z k.safetensors
@@ -174,6 +208,6 @@ expect_error 1 'expected a file of triples' $train --output_dir=z t.safetensors 
 expect_error 1 'train.txt: is a knowledge graph as text' $train --kge_model=complex --output_dir=z train.txt
 expect_error 1 'test: is featurize' $train --test=test.txt --output_dir=z t.safetensors
 $train --compile_mode=script --output_dir=z t.safetensors 2> log && fail "script"
-grep -q "no form in TorchScript" log || fail "script: $(cat log)"
+expect_line "no form in TorchScript" log
 [ -e z ] && fail "a refused run left files"
 finish

@@ -38,7 +38,8 @@ done
 addresses() {
   local node
   for node in 1 2; do
-    printf '127.0.0.1 localhost\n%s.1 node1\n%s.2 node2\n' "$1" "$1" | sed "s/.* node$node/127.0.1.1 node$node/" > hosts$node
+    printf '127.0.0.1 localhost\n%s.1 node1\n%s.2 node2\n' "$1" "$1" | sed "s/.* node$node/127.0.1.1 node$node/" \
+      > hosts$node
     on $node mount --bind hosts$node /etc/hosts
     on $node ip address add "$1.$node/24" dev eth0
   done
@@ -71,7 +72,8 @@ same one four
 for prefix in 10.9.9 192.168.9; do
   addresses $prefix
   together "torchrun-$prefix" RANK=@RANK WORLD_SIZE=4 LOCAL_WORLD_SIZE=2 MASTER_ADDR=node1
-  together "slurm-$prefix" SLURM_PROCID=@RANK SLURM_NTASKS=4 'SLURM_STEP_TASKS_PER_NODE=2(x2)' 'SLURM_STEP_NODELIST=node[1-2]'
+  together "slurm-$prefix" SLURM_PROCID=@RANK SLURM_NTASKS=4 'SLURM_STEP_TASKS_PER_NODE=2(x2)' \
+    'SLURM_STEP_NODELIST=node[1-2]'
   for name in "torchrun-$prefix" "slurm-$prefix"; do
     same one "$name"
     $diff four/last.safetensors "$name/last.safetensors" || fail "$name: other bits than four processes of one machine"

@@ -38,7 +38,8 @@ done
 same small1 small3
 same lbfgs1 lbfgs3
 for n in 1 2; do
-  run "forces$n" --num_processes=$n --force_weight=0.1 --force_fraction=0.5 --num_workers=1 || fail "forces: $(cat "forces$n.err")"
+  run "forces$n" --num_processes=$n --force_weight=0.1 --force_fraction=0.5 --num_workers=1 ||
+    fail "forces: $(cat "forces$n.err")"
 done
 same forces1 forces2
 
@@ -78,7 +79,7 @@ port=$((port + 1))
 rank 1 --output_dir=differs --seed=6 &
 rank 0 --output_dir=differs && fail "different seeds were not noticed"
 wait $! && fail "different seeds were not noticed by rank 1"
-grep -q 'rank 1 does not agree with rank 0' rank0.err || fail "different seeds: $(cat rank0.err)"
+expect_line 'rank 1 does not agree with rank 0' rank0.err
 port=$((port + 1))
 SECONDS=0
 rank 1 --output_dir=dies --max_epochs=100000 &
@@ -101,19 +102,21 @@ wait $!
 status=$?
 [ $status = 137 ] || fail "status $status where a process died early: $(cat early.err)"
 [ $SECONDS -lt 300 ] || fail "a process that died early was noticed after $SECONDS s"
-grep -q 'was ended by signal 9' early.err || fail "died early: $(cat early.err)"
+expect_line 'was ended by signal 9' early.err
 # On a slow machine both may have joined before the kill; then the connection reports it.
-grep -qE 'ended before all processes had joined|another process has gone' early.err || fail "died early: $(cat early.err)"
+grep -qE 'ended before all processes had joined|another process has gone' early.err ||
+  fail "died early: $(cat early.err)"
 port=$((port + 1))
 rank 0 --dist_timeout=1s --output_dir=alone && fail "one of two is enough"
-grep -q 'not all of 2 processes met at 127.0.0.1' rank0.err || fail "alone: $(cat rank0.err)"
+expect_line 'not all of 2 processes met at 127.0.0.1' rank0.err
 
 expect_error 1 'divides models of embeddings' "$train" --strategy=tensor_parallel --num_processes=2 set.extxyz
 expect_error 1 '--strategy=single is one process' "$train" --strategy=single --num_processes=2 set.extxyz
 expect_error 1 'needs several processes' "$train" --strategy=ddp set.extxyz
 expect_error 1 '--dist_timeout' "$train" --dist_timeout=5s set.extxyz
 expect_error 1 'WORLD_SIZE=x' env RANK=0 WORLD_SIZE=x "$train" set.extxyz
-expect_error 1 '--num_processes=3, but torchrun has started 2' env RANK=0 WORLD_SIZE=2 MASTER_ADDR=x "$train" --num_processes=3 set.extxyz
+expect_error 1 '--num_processes=3, but torchrun has started 2' env RANK=0 WORLD_SIZE=2 MASTER_ADDR=x "$train" \
+  --num_processes=3 set.extxyz
 run weighted --num_processes=2 --sampling_policy=error_weighted && fail "error_weighted with two processes"
-grep -q 'error_weighted needs the errors of all' weighted.err || fail "error_weighted: $(cat weighted.err)"
+expect_line 'error_weighted needs the errors of all' weighted.err
 finish

@@ -10,11 +10,11 @@ config() { python3 -c "import json, sys; c = json.load(open('$1/config.json')); 
 
 # config.json's flagfile, flags.txt, and a file with flags before and after it give the same bits.
 printf '# a file of flags\n--hidden=6,6\n  --noshuffle\n\nset one.extxyz\n' > settings
-$train --species=Ti,O --rad_cutoff=4 --flagfile=settings --max_epochs=3 --seed=5 --log_every_n_steps=4 --output_dir=a \
-  > metrics 2> log || fail "run: $(cat log)"
+succeeds $train --species=Ti,O --rad_cutoff=4 --flagfile=settings --max_epochs=3 --seed=5 --log_every_n_steps=4 \
+  --output_dir=a && mv stdout metrics
 [ -s a/flags.txt ] || fail "no flags.txt"
-$train --flagfile=<(config a "c['flagfile']") --output_dir=b > metrics_b 2> log || fail "flagfile of config.json: $(cat log)"
-$train --flagfile=a/flags.txt --overwrite --output_dir=c > /dev/null 2> log || fail "flags.txt: $(cat log)"
+succeeds $train --flagfile=<(config a "c['flagfile']") --output_dir=b && mv stdout metrics_b
+succeeds $train --flagfile=a/flags.txt --overwrite --output_dir=c
 for run in b c; do
   $diff a/best.safetensors $run/best.safetensors || fail "$run/best.safetensors differs"
   $diff a/last.safetensors $run/last.safetensors || fail "$run/last.safetensors differs"
@@ -23,21 +23,27 @@ done
 cmp metrics metrics_b || fail "metrics differ"
 # A resumed run leaves a file of flags that repeats it in one go.
 $train --flagfile=a/flags.txt --max_epochs=1 --output_dir=d > /dev/null 2>&1 || fail "first part"
-$train --flagfile=a/flags.txt --resume --output_dir=d > /dev/null 2> log || fail "resume: $(cat log)"
+succeeds $train --flagfile=a/flags.txt --resume --output_dir=d
 $diff a/last.safetensors d/last.safetensors || fail "the resumed run differs"
 grep -qE 'resume|overwrite' c/flags.txt d/flags.txt && fail "flags.txt is about the directory"
 for file in log steps; do  # but for times
-  cut -f 1-5 a/$file.tsv > rows_a && cut -f 1-5 d/$file.tsv | cmp - rows_a || fail "$file.tsv of the resumed run differs"
+  cut -f 1-5 a/$file.tsv > rows_a && cut -f 1-5 d/$file.tsv | cmp - rows_a ||
+    fail "$file.tsv of the resumed run differs"
   [ "$(wc -l < a/$file.jsonl)" = "$(wc -l < d/$file.jsonl)" ] || fail "$file.jsonl of the resumed run differs"
 done
 
 # config.json has every flag with its origin, versions and hardware, and all members of older versions.
-[ "$(config a "c['flags']['hidden']")" = "{'value': '6,6', 'origin': 'flagfile settings'}" ] || fail "$(config a "c['flags']['hidden']")"
-[ "$(config a "c['flags']['seed']['origin'], c['flags']['beta1']['origin']")" = "('command line', 'default')" ] || fail "origins"
-[ "$(config a "c['flags']['precision']['value'], c['flags']['shuffle']['value']")" = "('fp32', 'false')" ] || fail "effective values"
-[ "$(config a "len(c['flags'])")" = "$($train --help=all | grep -cE '^  --' | awk '{print $1 - 3}')" ] || fail "not every flag"
+[ "$(config a "c['flags']['hidden']")" = "{'value': '6,6', 'origin': 'flagfile settings'}" ] ||
+  fail "$(config a "c['flags']['hidden']")"
+[ "$(config a "c['flags']['seed']['origin'], c['flags']['beta1']['origin']")" = "('command line', 'default')" ] ||
+  fail "origins"
+[ "$(config a "c['flags']['precision']['value'], c['flags']['shuffle']['value']")" = "('fp32', 'false')" ] ||
+  fail "effective values"
+[ "$(config a "len(c['flags'])")" = "$($train --help=all | grep -cE '^  --' | awk '{print $1 - 3}')" ] ||
+  fail "not every flag"
 [ "$(config a "c['optimizer'], c['max_epochs'], 'provenance' in c")" = "('adam', 3, True)" ] || fail "older members"
-config a "c['versions']['rutile'], c['versions']['libtorch'], c['versions']['compiler'], c['versions']['kernel']" > /dev/null || fail "versions"
+config a "c['versions']['rutile'], c['versions']['libtorch'], c['versions']['compiler'], c['versions']['kernel']" \
+  > /dev/null || fail "versions"
 config a "c['hardware']['cpu'], c['hardware']['memory_bytes']" > /dev/null || fail "hardware"
 grep -q -- "$(id -un)@\|$TEST_TMPDIR" a/config.json a/flags.txt && fail "config.json names a user or a place"
 
@@ -56,27 +62,35 @@ PYTHON
 
 # The curve is drawn at the end, during training, or never; without gnuplot the run reports it once and goes on.
 if command -v gnuplot > /dev/null; then
-  grep -q '</svg>' a/learning-curve.svg || fail "no curve"
-  $train --flagfile=a/flags.txt --plot_every=1 --output_dir=e > /dev/null 2> log || fail "plot_every: $(cat log)"
-  grep -q '</svg>' e/learning-curve.svg || fail "no curve with --plot_every"
+  expect_line '</svg>' a/learning-curve.svg
+  succeeds $train --flagfile=a/flags.txt --plot_every=1 --output_dir=e
+  expect_line '</svg>' e/learning-curve.svg
   $diff a/last.safetensors e/last.safetensors || fail "--plot_every changes the run"
 fi
-PATH=/nowhere $train --flagfile=a/flags.txt --plot_every=1 --output_dir=f > /dev/null 2> log || fail "without gnuplot: $(cat log)"
+PATH=/nowhere $train --flagfile=a/flags.txt --plot_every=1 --output_dir=f > /dev/null 2> log ||
+  fail "without gnuplot: $(cat log)"
 [ "$(grep -c gnuplot log)" = 1 ] || fail "without gnuplot: $(cat log)"
-$train --flagfile=a/flags.txt --plot=false --logger=jsonl --log_every_n_steps=0 --output_dir=g > /dev/null 2> log || fail "jsonl: $(cat log)"
-[ -s g/log.jsonl ] && [ ! -e g/log.tsv ] && [ ! -e g/steps.jsonl ] && [ ! -e g/learning-curve.svg ] || fail "jsonl alone: $(ls g)"
-$train --flagfile=a/flags.txt --log_every_n_steps=0 --overwrite --output_dir=c > /dev/null 2> log || fail "overwrite: $(cat log)"
+succeeds $train --flagfile=a/flags.txt --plot=false --logger=jsonl --log_every_n_steps=0 --output_dir=g
+[ -s g/log.jsonl ] || fail "jsonl alone: $(ls g)"
+[ ! -e g/log.tsv ] || fail "jsonl alone: $(ls g)"
+[ ! -e g/steps.jsonl ] || fail "jsonl alone: $(ls g)"
+[ ! -e g/learning-curve.svg ] || fail "jsonl alone: $(ls g)"
+succeeds $train --flagfile=a/flags.txt --log_every_n_steps=0 --overwrite --output_dir=c
 [ ! -e c/steps.tsv ] || fail "--overwrite leaves the old run's steps"
-grep -q 'best epoch .* -> c/best.safetensors' log || fail "outcome: $(cat log)"
+expect_line 'best epoch .* -> c/best.safetensors' log
 
 base="--species=Ti,O --max_epochs=1"
 expect_error 1 'found "csv"' $train $base --logger=csv --output_dir=h 'set one.extxyz'
-expect_error 1 'log_every_n_steps has no effect with --logger=none' $train $base --logger=none --log_every_n_steps=5 --output_dir=h 'set one.extxyz'
+expect_error 1 'log_every_n_steps has no effect with --logger=none' \
+  $train $base --logger=none --log_every_n_steps=5 --output_dir=h 'set one.extxyz'
 expect_error 1 'log_every_n_steps=-1' $train $base --log_every_n_steps=-1 --output_dir=h 'set one.extxyz'
 expect_error 1 'plot_every=-1' $train $base --plot_every=-1 --output_dir=h 'set one.extxyz'
-expect_error 1 'plot_every has no effect with --plot=false' $train $base --plot=false --plot_every=2 --output_dir=h 'set one.extxyz'
-expect_error 1 'plot_every has no effect with --logger=jsonl' $train $base --logger=jsonl --plot_every=2 --output_dir=h 'set one.extxyz'
-expect_error 1 'logger has no effect with --barebones' $train $base --barebones --logger=tsv --output_dir=h 'set one.extxyz'
+expect_error 1 'plot_every has no effect with --plot=false' \
+  $train $base --plot=false --plot_every=2 --output_dir=h 'set one.extxyz'
+expect_error 1 'plot_every has no effect with --logger=jsonl' \
+  $train $base --logger=jsonl --plot_every=2 --output_dir=h 'set one.extxyz'
+expect_error 1 'logger has no effect with --barebones' \
+  $train $base --barebones --logger=tsv --output_dir=h 'set one.extxyz'
 expect_error 1 'plot has no effect with --fast_dev_run' $train --species=Ti,O --fast_dev_run=1 --plot 'set one.extxyz'
 printf -- '--species=Ti,O\n--hiden=4\n' > wrong
 expect_error 1 'wrong:2: no flag "--hiden=4"' $train --flagfile=wrong --output_dir=h 'set one.extxyz'

@@ -14,7 +14,7 @@ $featurize --species=Ti,O --output=f.safetensors "$tio2" 2> /dev/null || fail "f
 run() { # run DIRECTORY FLAGS...: trains anew
   local directory=$1
   shift
-  $train --hidden=6,6 --seed=3 --overwrite --output_dir="$directory" "$@" f.safetensors > stdout 2> log || fail "$*: $(cat log)"
+  succeeds $train --hidden=6,6 --seed=3 --overwrite --output_dir="$directory" "$@" f.safetensors
 }
 rows() { tail -n +2 "$1/log.tsv" | cut -f 1,2 | tr '\t\n' '/ '; }
 refused() { # refused PATTERN FLAGS...
@@ -27,7 +27,8 @@ refused() { # refused PATTERN FLAGS...
 # Accumulating 8 batches of 4 equals a batch of 32, up to rounding.
 run large --precision=fp64 --max_epochs=2 --batch_size=32
 run small --precision=fp64 --max_epochs=2 --batch_size=8 --accumulate_grad_batches=4
-$diff --rtol=1e-9 --atol=1e-12 large/last.safetensors small/last.safetensors > out || fail "accumulation: $(head -5 out)"
+$diff --rtol=1e-9 --atol=1e-12 large/last.safetensors small/last.safetensors > out ||
+  fail "accumulation: $(head -5 out)"
 
 # 363 structures train, in 12 steps an epoch.
 run v --max_epochs=2 --val_check_interval=0.5
@@ -35,32 +36,40 @@ run v --max_epochs=2 --val_check_interval=0.5
 run v --max_epochs=2 --val_check_interval=10
 [ "$(rows v)" = "1/10 1/12 2/20 2/24 2/24 " ] || fail "val_check_interval=10: $(rows v)"
 run v --max_epochs=4 --check_val_every_n_epoch=3
-[ "$(grep -c nan v/log.tsv)" = 4 ] && [ "$(rows v)" = "1/12 2/24 3/36 4/48 4/48 " ] || fail "check_val_every_n_epoch=3: $(cat v/log.tsv)"
+[ "$(grep -c nan v/log.tsv)" = 4 ] || fail "check_val_every_n_epoch=3: $(cat v/log.tsv)"
+[ "$(rows v)" = "1/12 2/24 3/36 4/48 4/48 " ] || fail "check_val_every_n_epoch=3: $(cat v/log.tsv)"
 run v --max_epochs=3 --limit_train_batches=5 --limit_val_batches=0.5 --monitor=val_energy_mae --keep_every_steps=7
 [ "$(rows v)" = "1/5 2/10 3/15 " ] || fail "limit_train_batches: $(rows v)"
 [ -s v/checkpoints/step-000000014.safetensors ] || fail "keep_every_steps: $(ls v/checkpoints)"
-run v --max_epochs=30 --overfit_batches=1 --batch_size=4 --learning_rate=0.01 --gradient_clip_val=1 --gradient_clip_algorithm=value
+run v --max_epochs=30 --overfit_batches=1 --batch_size=4 --learning_rate=0.01 --gradient_clip_val=1 \
+  --gradient_clip_algorithm=value
 run v --max_epochs=3 --overfit_batches=2 --batch_size=4 --validation_fraction=0 --save_energies
-grep -q '^train: 8 structures train and validate, 0 are kept for the test' log || fail "overfit_batches: $(cat log)"
-[ "$(cut -f 1,2 stdout | tr '\t\n' ': ')" = "set:structures train:8 " ] || fail "table of overfit_batches: $(cat stdout)"
-[ "$(wc -l < v/train_frames.txt)" = 8 ] && cmp v/train_frames.txt v/validation_frames.txt || fail "frames of overfit_batches"
+expect_line '^train: 8 structures train and validate, 0 are kept for the test' log
+[ "$(cut -f 1,2 stdout | tr '\t\n' ': ')" = "set:structures train:8 " ] ||
+  fail "table of overfit_batches: $(cat stdout)"
+[ "$(wc -l < v/train_frames.txt)" = 8 ] || fail "frames of overfit_batches"
+cmp v/train_frames.txt v/validation_frames.txt || fail "frames of overfit_batches"
 [ "$(wc -l < v/energies-train.tsv)" = 9 ] || fail "energies of overfit_batches"
 run v --max_epochs=50 --patience=1 --min_delta=1e9 --min_epochs=4
 [ "$(rows v | wc -w)" = 4 ] || fail "min_epochs: $(rows v)"
 run v --max_epochs=50 --stopping_threshold=1e9
 [ "$(rows v | wc -w)" = 1 ] || fail "stopping_threshold: $(rows v)"
-run v --max_epochs=4 --ema --ema_decay=0.9 --average_best=2 --save_top_k=2 --lr_scheduler=cosine --accumulate_grad_batches=2
-grep -q 'mean of the best 2' log && [ -s v/average.safetensors ] || fail "average_best: $(cat log)"
+run v --max_epochs=4 --ema --ema_decay=0.9 --average_best=2 --save_top_k=2 --lr_scheduler=cosine \
+  --accumulate_grad_batches=2
+expect_line 'mean of the best 2' log
+[ -s v/average.safetensors ] || fail "average_best: $(cat log)"
 $info v/checkpoints/last.safetensors | grep -q 'ema.network' || fail "ema is not in the checkpoint"
 [ "$(ls v/checkpoints/top-* | wc -l)" = 2 ] || fail "save_top_k: $(ls v/checkpoints)"
 run v --barebones --max_epochs=2
-[ -s v/best.safetensors ] && [ ! -e v/log.tsv ] || fail "barebones: $(ls v)"
-$train --hidden=6,6 --fast_dev_run=2 --test_fraction=0.1 f.safetensors > stdout 2> log || fail "fast_dev_run: $(cat log)"
-grep -q '^test' stdout && [ ! -e run ] || fail "fast_dev_run: $(cat stdout log)"
+[ -s v/best.safetensors ] || fail "barebones: $(ls v)"
+[ ! -e v/log.tsv ] || fail "barebones: $(ls v)"
+succeeds $train --hidden=6,6 --fast_dev_run=2 --test_fraction=0.1 f.safetensors
+expect_line '^test' stdout
+[ ! -e run ] || fail "fast_dev_run: $(cat stdout log)"
 
 # Bad values and pairs.
-$train --hidden=4 --fast_dev_run=1 --memory_cleanup f.safetensors > stdout 2> log || fail "memory_cleanup: $(cat log)"
-grep -q 'memory_cleanup has nothing to do' log || fail "memory_cleanup: $(cat log)"
+succeeds $train --hidden=4 --fast_dev_run=1 --memory_cleanup f.safetensors
+expect_line 'memory_cleanup has nothing to do' log
 refused 'gradient_checkpointing saves nothing' --gradient_checkpointing
 refused 'gradient_checkpointing saves nothing' --gradient_checkpointing --compile_mode=none
 refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
@@ -84,12 +93,18 @@ refused 'limit_train_batches is "1.5"' --limit_train_batches=1.5
 refused 'exclude each other' --overfit_batches=1 --limit_train_batches=3
 refused 'overfit_batches is 500, but the 363 training examples make 12 batches of 32' --overfit_batches=500
 refused 'shuffle has no effect with --overfit_batches' --overfit_batches=1 --noshuffle
-for flags in --monitor=val_mrr '--validation_fraction=0 --monitor=val_loss' '--ema --ema_decay_type=exp --max_epochs=-1' \
-  '--validation_fraction=0 --val_check_interval=5' '--lr_scheduler=cosine --learning_rate=.001 --min_learning_rate=5' \
-  '--max_epochs=2 --warmup_steps=25' '--max_epochs=2 --ema --ema_start_step=25'; do
-  $train --output_dir=refused $flags f.safetensors > stdout 2> err
-  [ $? = 1 ] && grep -qE 'to monitor.*the choices are|follows the length of the run|without a validation set|no more than the (learning_rate of 0.001|24 (steps )?of the run)' err && [ ! -e refused ] || fail "$flags: $(cat err)"
-done
+# late PATTERN FLAGS...: refused once the data are known, so after other lines.
+late() {
+  refuses "$1" $train --output_dir=refused "${@:2}" f.safetensors
+  [ ! -e refused ] || fail "${*:2} left something: $(ls refused)"
+}
+late 'to monitor.*the choices are' --monitor=val_mrr
+late 'without a validation set' --validation_fraction=0 --monitor=val_loss
+late 'follows the length of the run' --ema --ema_decay_type=exp --max_epochs=-1
+late 'without a validation set' --validation_fraction=0 --val_check_interval=5
+late 'no more than the learning_rate of 0.001' --lr_scheduler=cosine --learning_rate=.001 --min_learning_rate=5
+late 'no more than the 24 \(steps \)\?of the run' --max_epochs=2 --warmup_steps=25
+late 'no more than the 24 \(steps \)\?of the run' --max_epochs=2 --ema --ema_start_step=25
 refused 'min_epochs has no effect without early stopping' --min_epochs=3
 refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1
 refused 'max_epochs has no effect with --fast_dev_run' --fast_dev_run=1 --max_epochs=3
