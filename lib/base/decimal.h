@@ -24,6 +24,18 @@ inline std::string ExactDecimal(double value) {
   return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }
 
+// The shortest text that reads back as the same number, as a person writes it: "0.98", "1e-10", "10000", "1e20", "nan".
+inline std::string ShortestDecimal(double value) {
+  if (std::isnan(value)) return "nan";
+  std::string text = ExactDecimal(value);
+  // "1e+20" and "1e-08" have a sign and a digit that say nothing.
+  if (const size_t e = text.find('e'); e != std::string::npos) {
+    const size_t digit = text.find_first_not_of("+-0", e + 1);
+    text = text.substr(0, e + 1) + (text[e + 1] == '-' ? "-" : "") + text.substr(digit);
+  }
+  return text;
+}
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_BASE_DECIMAL_H_

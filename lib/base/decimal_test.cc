@@ -1,5 +1,6 @@
 #include "lib/base/decimal.h"
 
+#include <cstdlib>
 #include <limits>
 
 #include "gtest/gtest.h"
@@ -31,6 +32,30 @@ TEST(ExactDecimalTest, ReadsBackAsTheSameNumber) {
   EXPECT_EQ(ExactDecimal(std::numeric_limits<double>::max()), "1.7976931348623157e+308");
   EXPECT_EQ(ExactDecimal(-std::numeric_limits<double>::denorm_min()), "-5e-324");
   EXPECT_EQ(ExactDecimal(std::numeric_limits<double>::infinity()), "inf");
+}
+
+TEST(ShortestDecimalTest, AsAPersonWritesIt) {
+  EXPECT_EQ(ShortestDecimal(0.98), "0.98");
+  EXPECT_EQ(ShortestDecimal(-1), "-1");
+  EXPECT_EQ(ShortestDecimal(0), "0");
+  EXPECT_EQ(ShortestDecimal(10000), "10000");
+  EXPECT_EQ(ShortestDecimal(1e-8), "1e-8");
+  EXPECT_EQ(ShortestDecimal(-2.5e-10), "-2.5e-10");
+  EXPECT_EQ(ShortestDecimal(1e20), "1e20");
+  EXPECT_EQ(ShortestDecimal(1e300), "1e300");
+  EXPECT_EQ(ShortestDecimal(1.0 / 3), "0.3333333333333333");
+}
+
+TEST(ShortestDecimalTest, NotFinite) {
+  EXPECT_EQ(ShortestDecimal(-std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(ShortestDecimal(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(ShortestDecimal(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
+TEST(ShortestDecimalTest, ReadsBackExactly) {
+  for (const double value : {0.1, 1e-4, 1.0 / 3, 6.02214076e23, -1e-308, 5e-324, 1.7976931348623157e308, 123456789.0}) {
+    EXPECT_EQ(std::strtod(ShortestDecimal(value).c_str(), nullptr), value);
+  }
 }
 
 }  // namespace

@@ -3,47 +3,52 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/base/logging.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/ema_kernel.h"
 #include "lib/optimizer/state_tensor.h"
 
 namespace rutile {
-namespace {
-
-constexpr absl::string_view kNames[] = {"constant", "threshold", "exp"};  // in the order of EmaDecay
-
-absl::Status Refuse(absl::string_view option, double value, absl::string_view range) {
-  return absl::InvalidArgumentError(absl::StrCat("EMA: ", option, " is ", value, ", expected ", range));
+absl::Span<const Setting<EmaOptions>> EmaSettings() {
+  using O = EmaOptions;
+  static constexpr RunPart kEma = RunPart::kEma;
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>::Choice<&O::type, &kEmaDecayNames>(
+          "ema_decay_type",
+          "How the decay rises to --ema_decay: constant, threshold or exp. With constant, it is that value at once; "
+          "threshold is min(ema_decay, (1 + t) / (10 + t)) after t updates; exp rises with the share of the run that "
+          "is done, which needs a limit in epochs or steps.")
+          .ResettingIfItComesOrGoes(kEma),
+      Setting<O>(
+          "ema_decay", &O::decay,
+          "Share of the average that an update keeps. The parameters supply the rest; the first update is a copy.")
+          .In(AtLeast(0).Below(1))
+          .ResettingIfItComesOrGoes(kEma),
+      Setting<O>("ema_start_step", &O::start_step,
+                 "Number of optimizer steps before averaging starts. It must not exceed the steps of the run, unless "
+                 "with --resume.")
+          .In(AtLeast(0))
+          .ResettingIfItComesOrGoes(kEma),
+      Setting<O>("ema_update_every_n_steps", &O::update_every_n_steps,
+                 "Number of optimizer steps from one update of the average to the next.")
+          .In(AtLeast(1))
+          .ResettingIfItComesOrGoes(kEma),
+      Setting<O>("ema_beta", &O::beta,
+                 "Speed at which the decay rises with --ema_decay_type=exp. The decay is ema_decay (1 - exp(-ema_beta "
+                 "s / S)) after s of S steps.")
+          .In(Above(0))
+          .Needs("ema_decay_type", [](const O& options) { return options.type == EmaDecay::kExponential; })
+          .ResettingIfItComesOrGoes(kEma),
+  };
+  return kSettings;
 }
 
-}  // namespace
-
-absl::string_view EmaDecayName(EmaDecay type) { return kNames[static_cast<int>(type)]; }
-
-absl::StatusOr<EmaDecay> ParseEmaDecay(absl::string_view name) {
-  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
-  if (found != std::end(kNames)) return static_cast<EmaDecay>(found - std::begin(kNames));
-  return absl::InvalidArgumentError(
-      absl::StrCat("no EMA decay \"", name, "\"; the choices are ", absl::StrJoin(kNames, ", ")));
-}
-
-absl::Status CheckEmaOptions(const EmaOptions& options) {
-  if (!(options.decay >= 0 && options.decay < 1)) return Refuse("decay", options.decay, "0 <= decay < 1");
-  if (!(options.beta > 0 && std::isfinite(options.beta))) return Refuse("beta", options.beta, "a number above 0");
-  if (options.start_step < 0) return Refuse("start_step", static_cast<double>(options.start_step), "0 or more");
-  if (options.update_every_n_steps < 1) {
-    return Refuse("update_every_n_steps", static_cast<double>(options.update_every_n_steps), "1 or more");
-  }
-  return absl::OkStatus();
-}
+absl::Status CheckEmaOptions(const EmaOptions& options) { return CheckRanges(EmaSettings(), options); }
 
 double EmaDecayAt(const EmaOptions& options, int64_t updates, int64_t steps_before, int64_t run_steps) {
   switch (options.type) {

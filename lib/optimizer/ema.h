@@ -7,16 +7,18 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/enum_names.h"
+#include "lib/base/settings.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
 enum class EmaDecay { kConstant, kThreshold, kExponential };
 
-absl::string_view EmaDecayName(EmaDecay type);                   // "constant", "threshold", "exp"
-absl::StatusOr<EmaDecay> ParseEmaDecay(absl::string_view name);  // INVALID_ARGUMENT naming the choices
+inline constexpr absl::string_view kEmaDecayWords[] = {"constant", "threshold", "exp"};
+inline constexpr EnumNames<EmaDecay> kEmaDecayNames("no EMA decay", kEmaDecayWords);
 
 // average <- d average + (1 - d) parameters, with `decay` D and
 //   constant   d = D
@@ -30,6 +32,9 @@ struct EmaOptions {
   int64_t start_step = 0;            // there is no average before this many optimizer steps are done
   int64_t update_every_n_steps = 1;  // counted from the first update
 };
+
+// One row for each option: its flag, range, and what resuming demands.
+absl::Span<const Setting<EmaOptions>> EmaSettings();
 
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckEmaOptions(const EmaOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -113,7 +114,7 @@ TEST(EmaTest, ConstantParametersAreTheirOwnAverage) {
     Ema ema(options, DType::kF32, 1003, kRunSteps);
     for (int64_t step = 1; step <= kRunSteps; ++step) ema.Update(parameters, step);
     const auto average = ema.parameters()->values<float>();
-    EXPECT_TRUE(std::equal(average.begin(), average.end(), values.begin())) << EmaDecayName(type);
+    EXPECT_TRUE(std::equal(average.begin(), average.end(), values.begin())) << kEmaDecayNames.Name(type);
   }
 }
 
@@ -162,16 +163,26 @@ TEST(EmaTest, RefusesOptionsOutOfRange) {
     return std::string(CheckEmaOptions(options).message());
   };
   EXPECT_EQ(message([](EmaOptions*) {}), "");
-  EXPECT_EQ(message([](EmaOptions* o) { o->decay = 1; }), "EMA: decay is 1, expected 0 <= decay < 1");
+  EXPECT_EQ(message([](EmaOptions* o) { o->decay = 1; }), "ema_decay is 1, expected 0 <= ema_decay < 1");
   EXPECT_THAT(message([](EmaOptions* o) { o->decay = std::nan(""); }), HasSubstr("decay is nan"));
   EXPECT_THAT(message([](EmaOptions* o) { o->beta = 0; }), HasSubstr("beta is 0"));
   EXPECT_THAT(message([](EmaOptions* o) { o->start_step = -1; }), HasSubstr("start_step is -1"));
   EXPECT_THAT(message([](EmaOptions* o) { o->update_every_n_steps = 0; }), HasSubstr("update_every_n_steps is 0"));
 }
 
-TEST(EmaTest, Names) {
-  for (const char* name : {"constant", "threshold", "exp"}) EXPECT_EQ(EmaDecayName(ParseEmaDecay(name).value()), name);
-  EXPECT_THAT(std::string(ParseEmaDecay("linear").status().message()),
+TEST(EmaTest, SettingsAreThoseOfTheOptions) {
+  EmaOptions options;
+  for (const auto& [name, text] :
+       {std::pair("ema_decay_type", "exp"), std::pair("ema_decay", "0.9"), std::pair("ema_beta", "3"),
+        std::pair("ema_start_step", "5"), std::pair("ema_update_every_n_steps", "2")}) {
+    EXPECT_EQ(FindSetting(EmaSettings(), name)->Set(text, &options), absl::OkStatus());
+  }
+  EXPECT_EQ(options.type, EmaDecay::kExponential);
+  EXPECT_EQ(options.decay, 0.9);
+  EXPECT_EQ(options.beta, 3);
+  EXPECT_EQ(options.start_step, 5);
+  EXPECT_EQ(options.update_every_n_steps, 2);
+  EXPECT_THAT(std::string(FindSetting(EmaSettings(), "ema_decay_type")->Set("linear", &options).message()),
               HasSubstr("the choices are constant, threshold, exp"));
 }
 

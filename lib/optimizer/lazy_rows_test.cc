@@ -102,7 +102,8 @@ TEST(LazyRowsTest, WhatHasNoGradientStays) {
     const std::vector<ParameterSlice> slices = Slices(rows, width);
     for (const OptimizerOptions& options : AllOptions()) {
       for (const DType dtype : {DType::kF32, DType::kF64}) {
-        SCOPED_TRACE(testing::Message() << OptimizerName(options.kind) << " " << DTypeName(dtype) << " " << rows);
+        SCOPED_TRACE(testing::Message() << kOptimizerNames.Name(options.kind) << " " << DTypeName(dtype) << " "
+                                        << rows);
         const auto dense = MakeOptimizer(options, dtype, Size(slices));
         const auto lazy = Lazy(options, dtype, slices), threads = Lazy(options, dtype, slices);
         threads->SetThreads(&pool);

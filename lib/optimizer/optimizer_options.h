@@ -8,13 +8,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/enum_names.h"
+#include "lib/base/settings.h"
 
 namespace rutile {
 
 enum class OptimizerKind { kAdam, kAdamW, kSgd, kLbfgs, kRmsprop, kAdagrad, kScheduleFreeAdamW };
 
-// "adam", "adamw", "sgd", "lbfgs", "rmsprop", "adagrad", "schedule-free-adamw"
-absl::string_view OptimizerName(OptimizerKind kind);
+inline constexpr absl::string_view kOptimizerWords[] = {
+    "adam", "adamw", "sgd", "lbfgs", "rmsprop", "adagrad", "schedule-free-adamw"};
+inline constexpr EnumNames<OptimizerKind> kOptimizerNames("no optimizer", kOptimizerWords);
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
@@ -49,14 +53,17 @@ struct OptimizerOptions {
 
 // The defaults of that optimizer in PyTorch: learning rate 1e-3 (Adam, AdamW), 1e-2 (SGD, RMSprop, Adagrad), 1
 // (L-BFGS); weight decay 1e-2 for AdamW, else 0; epsilon 1e-10 for Adagrad. Of schedule-free AdamW those of its
-// authors' package: learning rate 2.5e-3. INVALID_ARGUMENT naming the choices.
-absl::StatusOr<OptimizerOptions> DefaultOptimizerOptions(absl::string_view name);
+// authors' package: learning rate 2.5e-3.
+OptimizerOptions DefaultOptimizerOptions(OptimizerKind kind);
+absl::StatusOr<OptimizerOptions> DefaultOptimizerOptions(
+    absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
-// Whether an optimizer looks at the option of that name: "momentum" is of sgd and rmsprop.
-bool UsesOption(OptimizerKind kind, absl::string_view option);
+// One row for each option: its flag, range, which optimizers use it, and what resuming demands.
+absl::Span<const Setting<OptimizerOptions>> OptimizerSettings();
 
-// Sets the option named so ("momentum", but for "optimizer") from text. INVALID_ARGUMENT: no such option, one that the
-// optimizer does not use, no number, or no true or false. Ranges are CheckOptimizerOptions' matter.
+// Sets the option named so ("momentum", but for "optimizer", and those of lbfgs alone) from text. INVALID_ARGUMENT: no
+// such option, one that the optimizer does not use, no number, or no true or false. Ranges are CheckOptimizerOptions'
+// matter.
 absl::Status SetOptimizerOption(absl::string_view option, absl::string_view text, OptimizerOptions* options);
 
 // INVALID_ARGUMENT naming the option, its value and its range.

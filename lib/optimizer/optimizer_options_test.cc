@@ -66,13 +66,23 @@ TEST(OptimizerOptionsTest, RefusesOptionsOutOfRange) {
 }
 
 TEST(OptimizerOptionsTest, SomeOptionsAreOfSomeOptimizers) {
-  EXPECT_TRUE(UsesOption(OptimizerKind::kRmsprop, "momentum"));
-  EXPECT_TRUE(UsesOption(OptimizerKind::kScheduleFreeAdamW, "beta1"));
-  EXPECT_TRUE(UsesOption(OptimizerKind::kLbfgs, "learning_rate"));
-  EXPECT_FALSE(UsesOption(OptimizerKind::kAdam, "momentum"));
-  EXPECT_FALSE(UsesOption(OptimizerKind::kSgd, "epsilon"));
-  EXPECT_FALSE(UsesOption(OptimizerKind::kLbfgs, "weight_decay"));
-  EXPECT_FALSE(UsesOption(OptimizerKind::kAdam, "no_such_option"));
+  const auto uses = [](OptimizerKind kind, const char* option) {
+    return FindSetting(OptimizerSettings(), option)->HasEffect(DefaultOptimizerOptions(kind));
+  };
+  EXPECT_TRUE(uses(OptimizerKind::kRmsprop, "momentum"));
+  EXPECT_TRUE(uses(OptimizerKind::kScheduleFreeAdamW, "beta1"));
+  EXPECT_TRUE(uses(OptimizerKind::kLbfgs, "learning_rate"));
+  EXPECT_TRUE(uses(OptimizerKind::kLbfgs, "history_size"));
+  EXPECT_FALSE(uses(OptimizerKind::kAdam, "momentum"));
+  EXPECT_FALSE(uses(OptimizerKind::kSgd, "epsilon"));
+  EXPECT_FALSE(uses(OptimizerKind::kLbfgs, "weight_decay"));
+}
+
+TEST(OptimizerOptionsTest, NamesAndKindsAreInverse) {
+  for (const absl::string_view name : kOptimizerNames.names()) {
+    EXPECT_EQ(kOptimizerNames.Name(DefaultOptimizerOptions(name)->kind), name);
+  }
+  EXPECT_EQ(kOptimizerNames.Name(OptimizerKind::kScheduleFreeAdamW), "schedule-free-adamw");
 }
 
 TEST(OptimizerOptionsTest, OptionsFromText) {
@@ -89,6 +99,7 @@ TEST(OptimizerOptionsTest, OptionsFromText) {
   EXPECT_THAT(message("speed", "1"),
               HasSubstr("no option \"speed\"; there are optimizer, learning_rate, weight_decay"));
   EXPECT_THAT(message("history_size", "1"), HasSubstr("no option"));
+  EXPECT_THAT(message("optimizer", "sgd"), HasSubstr("no option"));
   EXPECT_THAT(message("beta1", "0.5"), HasSubstr("beta1 has no effect with rmsprop: leave it out"));
   EXPECT_THAT(message("momentum", "much"), HasSubstr("momentum=much is no number"));
   EXPECT_THAT(message("centered", "maybe"), HasSubstr("centered=maybe, expected true or false"));

@@ -81,7 +81,7 @@ TEST(OptimizerTest, StateSurvives) {
   const int64_t n = 37;
   for (const OptimizerOptions& options : AllOptions()) {
     for (const DType dtype : {DType::kF32, DType::kF64}) {
-      SCOPED_TRACE(OptimizerName(options.kind));
+      SCOPED_TRACE(kOptimizerNames.Name(options.kind));
       const auto first = MakeOptimizer(options, dtype, n);
       Tensor parameters = RandomTensor(dtype, n, "p");
       for (int i = 0; i < 4; ++i) first->Step(0.01, RandomTensor(dtype, n, "g", i), &parameters);
@@ -115,7 +115,7 @@ TEST(OptimizerTest, RangesMoveAsIfAlone) {
   const int64_t n = 40;
   const std::vector<ParameterRange> ranges = {{3, 9, true}, {20, 17, true}};
   for (const OptimizerOptions& options : AllOptions()) {
-    SCOPED_TRACE(OptimizerName(options.kind));
+    SCOPED_TRACE(kOptimizerNames.Name(options.kind));
     const auto all = MakeOptimizer(options, DType::kF32, n);
     const auto some = MakeOptimizer(options, DType::kF32, ranges);
     Tensor whole = RandomTensor(DType::kF32, n, "p"), parts = RandomTensor(DType::kF32, n, "p");
@@ -141,7 +141,7 @@ TEST(OptimizerTest, RangesMoveAsIfAlone) {
 TEST(OptimizerTest, DecayIsOfRanges) {
   const int64_t n = 30;
   for (OptimizerOptions options : AllOptions()) {
-    SCOPED_TRACE(OptimizerName(options.kind));
+    SCOPED_TRACE(kOptimizerNames.Name(options.kind));
     const auto mixed = MakeOptimizer(options, DType::kF64, std::vector<ParameterRange>{{0, 12, true}, {12, 18, false}});
     const auto decaying = MakeOptimizer(options, DType::kF64, n);
     options.weight_decay = 0;
@@ -167,7 +167,7 @@ TEST(OptimizerTest, ScaledAndInParts) {
   const double scale = 1.0 / 3;
   const std::vector<ParameterRange> ranges = {{3, 9, true}, {20, 37, false}};
   for (const OptimizerOptions& options : AllOptions()) {
-    SCOPED_TRACE(OptimizerName(options.kind));
+    SCOPED_TRACE(kOptimizerNames.Name(options.kind));
     const auto plain = MakeOptimizer(options, DType::kF32, ranges),
                scaled = MakeOptimizer(options, DType::kF32, ranges),
                parts = MakeOptimizer(options, DType::kF32, ranges);
@@ -196,7 +196,7 @@ TEST(OptimizerTest, AnyThreadsMoveAlike) {
   const int64_t n = 150001;
   ThreadPool pool(3);
   for (const OptimizerOptions& options : AllOptions()) {
-    SCOPED_TRACE(OptimizerName(options.kind));
+    SCOPED_TRACE(kOptimizerNames.Name(options.kind));
     const std::vector<ParameterRange> ranges = {{7, 70000, true}, {100003, 49998, false}};
     const auto one = MakeOptimizer(options, DType::kF32, ranges), three = MakeOptimizer(options, DType::kF32, ranges);
     three->SetThreads(&pool);

@@ -15,18 +15,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 
 namespace rutile {
 namespace {
 
-using Setting = std::pair<absl::string_view, absl::string_view>;
+using GivenOption = std::pair<absl::string_view, absl::string_view>;
 
-absl::StatusOr<std::vector<Setting>> ParseSettings(absl::string_view text) {
-  std::vector<Setting> settings;
+absl::StatusOr<std::vector<GivenOption>> ParseSettings(absl::string_view text) {
+  std::vector<GivenOption> settings;
   std::set<absl::string_view> seen;
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
-    const Setting setting = absl::StrSplit(item, absl::MaxSplits('=', 1));
+    const GivenOption setting = absl::StrSplit(item, absl::MaxSplits('=', 1));
     if (setting.first.empty() || setting.second.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("\"", item, "\" is not of the form OPTION=VALUE"));
     }
@@ -42,7 +43,7 @@ absl::StatusOr<std::vector<Setting>> ParseSettings(absl::string_view text) {
 }
 
 absl::StatusOr<OptimizerOptions> GroupOptimizer(absl::string_view text, const OptimizerOptions& run) {
-  ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseSettings(text));
+  ASSIGN_OR_RETURN(const std::vector<GivenOption> settings, ParseSettings(text));
   OptimizerOptions options = run;
   for (const auto& [option, value] : settings) {
     if (option != "optimizer") continue;
@@ -81,18 +82,10 @@ bool Fits(const ParameterGroup& group, const ParameterSlice& slice) {
   return fnmatch(group.glob.c_str(), slice.name.c_str(), 0) == 0;
 }
 
-bool Same(const OptimizerOptions& a, const OptimizerOptions& b) {
-  return a.kind == b.kind && a.learning_rate == b.learning_rate && a.beta1 == b.beta1 && a.beta2 == b.beta2 &&
-         a.epsilon == b.epsilon && a.weight_decay == b.weight_decay && a.momentum == b.momentum &&
-         a.dampening == b.dampening && a.nesterov == b.nesterov && a.alpha == b.alpha && a.centered == b.centered &&
-         a.lr_decay == b.lr_decay && a.initial_accumulator == b.initial_accumulator &&
-         a.weight_step_power == b.weight_step_power && a.weight_lr_power == b.weight_lr_power;
-}
-
 // What moves all parameters in every step by its own rule.
 absl::Status CheckLazy(OptimizerKind kind) {
   if (kind != OptimizerKind::kLbfgs && kind != OptimizerKind::kScheduleFreeAdamW) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("lazy_rows does not go with ", OptimizerName(kind),
+  return absl::InvalidArgumentError(absl::StrCat("lazy_rows does not go with ", kOptimizerNames.Name(kind),
                                                  kind == OptimizerKind::kLbfgs
                                                      ? ", whose line search moves all parameters at once"
                                                      : ", whose average takes a share of every row in every step",
@@ -114,6 +107,32 @@ absl::StatusOr<std::vector<ParameterGroup>> ParseParameterGroups(absl::string_vi
   return groups;
 }
 
+absl::Span<const Setting<ParameterGroupOptions>> ParameterGroupSettings() {
+  using O = ParameterGroupOptions;
+  static constexpr RunPart kMoments = RunPart::kOptimizer;
+  // The record holds only what is not the default: runs of versions without groups can be resumed.
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>(
+          "alternate_groups", &O::alternate_steps,
+          "Number of steps after which the next group takes its turn. Groups move in the order of --parameter_groups, "
+          "the parameters without a group last, and the others are frozen. With 0, all move in each step.")
+          .In(AtLeast(0))
+          .RecordedIf([](const O& options) { return options.alternate_steps > 0; })
+          .Resetting(kMoments),
+      Setting<O>("weight_decay_biases", &O::decay_biases,
+                 "Apply weight decay to biases and norms, too. If false, parameters that are named *.bias or are no "
+                 "matrix do not decay; without weight decay the flag is refused.")
+          .RecordedIf([](const O& options) { return !options.decay_biases; })
+          .Resetting(kMoments),
+      Setting<O>("lazy_rows", &O::lazy_rows,
+                 "Leave rows of embedding tables without a gradient as they are. Their averages and weight decay wait, "
+                 "too, as with PyTorch's SparseAdam; otherwise such rows go on moving, as with torch.optim.Adam. The "
+                 "flag is refused with schedule-free-adamw.")
+          .RecordedIf([](const O& options) { return options.lazy_rows; }),
+  };
+  return kSettings;
+}
+
 absl::Status CheckParameterGroupOptions(const ParameterGroupOptions& options, const OptimizerOptions& run) {
   bool decays = run.weight_decay > 0, differs = false;
   if (options.lazy_rows) RETURN_IF_ERROR(CheckLazy(run.kind));
@@ -126,12 +145,9 @@ absl::Status CheckParameterGroupOptions(const ParameterGroupOptions& options, co
           "parameter groups do not go with lbfgs, whose line search moves all parameters at once; use adam");
     }
     decays = decays || group.optimizer.weight_decay > 0;
-    differs = differs || !Same(group.optimizer, run);
+    differs = differs || !SameSettings(OptimizerSettings(), group.optimizer, run);
   }
-  if (options.alternate_steps < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("alternate_groups is ", options.alternate_steps, ", expected 0 or more"));
-  }
+  RETURN_IF_ERROR(CheckRanges(ParameterGroupSettings(), options));
   if (options.alternate_steps > 0 && options.groups.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("alternate_groups is ", options.alternate_steps,
                                                    ", but there are no parameter groups to take turns"));

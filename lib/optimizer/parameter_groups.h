@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/settings.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/task/task.h"
 
@@ -28,6 +29,9 @@ struct ParameterGroupOptions {
   bool decay_biases = true;     // false: weight decay leaves biases and norms alone, in all groups
   bool lazy_rows = false;       // rows of tables move only with a gradient: lazy_rows.h
 };
+
+// One row for each option that is one value: all but the groups themselves, which ParseParameterGroups reads.
+absl::Span<const Setting<ParameterGroupOptions>> ParameterGroupSettings();
 
 // "network.Ti.*:lr_scale=0.1,weight_decay=0;network.O.*:optimizer=sgd,learning_rate=0.01": GLOB:OPTION=VALUE,... of
 // each group, those separated by ";". Options are those of SetOptimizerOption, optimizer=NAME, and lr_scale, which

@@ -9,6 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/enum_names.h"
+#include "lib/base/settings.h"
 
 namespace rutile {
 
@@ -25,16 +28,16 @@ enum class ScheduleKind {
   kPlateau,
 };
 
-// "constant", "step", "multistep", "exponential", "linear", "cosine", "cosine_restarts", "polynomial", "one_cycle",
-// "plateau".
-absl::string_view ScheduleName(ScheduleKind kind);
-absl::StatusOr<ScheduleKind> ParseScheduleKind(absl::string_view name);  // INVALID_ARGUMENT naming the choices
+inline constexpr absl::string_view kScheduleWords[] = {"constant",  "step",   "multistep",       "exponential",
+                                                       "linear",    "cosine", "cosine_restarts", "polynomial",
+                                                       "one_cycle", "plateau"};
+inline constexpr EnumNames<ScheduleKind> kScheduleNames("no lr schedule", kScheduleWords);
 
 // How one-cycle goes from one rate to the next.
 enum class Anneal { kCosine, kLinear };
 
-absl::string_view AnnealName(Anneal anneal);                 // "cos", "linear"
-absl::StatusOr<Anneal> ParseAnneal(absl::string_view name);  // INVALID_ARGUMENT naming the choices
+inline constexpr absl::string_view kAnnealWords[] = {"cos", "linear"};
+inline constexpr EnumNames<Anneal> kAnnealNames("one_cycle cannot anneal by", kAnnealWords);
 
 // t counts epochs from 0, or optimizer steps from 0 when per_step. lr is the optimizer's learning rate, min is
 // min_learning_rate (or lr, where that is lower), T is `period`.
@@ -89,6 +92,9 @@ struct ScheduleOptions {
   int64_t cooldown_from_step = -1;
   int64_t cooldown_from_epoch = -1;
 };
+
+// One row for each option: its flag, range, which schedules use it, and what resuming demands.
+absl::Span<const Setting<ScheduleOptions>> ScheduleSettings();
 
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckScheduleOptions(const ScheduleOptions& options);

@@ -22,12 +22,13 @@ ScheduleOptions OfKind(ScheduleKind kind) {
 TEST(ScheduleOptionsTest, Names) {
   for (const char* name : {"constant", "step", "multistep", "exponential", "linear", "cosine", "cosine_restarts",
                            "polynomial", "one_cycle", "plateau"}) {
-    EXPECT_EQ(ScheduleName(ParseScheduleKind(name).value()), name);
+    EXPECT_EQ(kScheduleNames.Name(kScheduleNames.Parse(name).value()), name);
   }
-  EXPECT_EQ(ScheduleName(ScheduleKind::kPlateau), "plateau");
-  EXPECT_THAT(std::string(ParseScheduleKind("cyclic").status().message()), HasSubstr("the choices are constant, step"));
-  for (const char* name : {"cos", "linear"}) EXPECT_EQ(AnnealName(ParseAnneal(name).value()), name);
-  EXPECT_THAT(std::string(ParseAnneal("cosine").status().message()), HasSubstr("the choices are cos, linear"));
+  EXPECT_EQ(kScheduleNames.Name(ScheduleKind::kPlateau), "plateau");
+  EXPECT_THAT(std::string(kScheduleNames.Parse("cyclic").status().message()),
+              HasSubstr("the choices are constant, step"));
+  for (const char* name : {"cos", "linear"}) EXPECT_EQ(kAnnealNames.Name(kAnnealNames.Parse(name).value()), name);
+  EXPECT_THAT(std::string(kAnnealNames.Parse("cosine").status().message()), HasSubstr("the choices are cos, linear"));
 }
 
 TEST(ScheduleOptionsTest, RefusesOptionsOutOfRange) {
@@ -39,14 +40,14 @@ TEST(ScheduleOptionsTest, RefusesOptionsOutOfRange) {
   using K = ScheduleKind;
   using O = ScheduleOptions;
   EXPECT_EQ(message(K::kConstant, [](O*) {}), "");
-  EXPECT_EQ(message(K::kStep, [](O*) {}), "lr schedule: period is 0, expected 1 or more");
+  EXPECT_EQ(message(K::kStep, [](O*) {}), "lr_period is 0, expected 1 or more");
   EXPECT_THAT(message(K::kCosineRestarts, [](O*) {}), HasSubstr("period is 0"));
   EXPECT_THAT(message(K::kCosine, [](O* o) { o->period = -1; }), HasSubstr("period is -1"));
   EXPECT_THAT(message(K::kCosineRestarts, [](O* o) { o->period = 5, o->period_mult = 0; }), HasSubstr("period_mult"));
   EXPECT_THAT(message(K::kMultistep, [](O*) {}), HasSubstr("needs milestones"));
   EXPECT_THAT(message(K::kMultistep, [](O* o) { o->milestones = {30, 20}; }), HasSubstr("30,20, expected rising"));
   EXPECT_THAT(message(K::kMultistep, [](O* o) { o->milestones = {0, 20}; }), HasSubstr("expected rising"));
-  EXPECT_THAT(message(K::kExponential, [](O* o) { o->factor = 10.5; }), HasSubstr("0 < factor <= 10"));
+  EXPECT_THAT(message(K::kExponential, [](O* o) { o->factor = 10.5; }), HasSubstr("0 < lr_factor <= 10"));
   EXPECT_THAT(message(K::kStep, [](O* o) { o->factor = 1.5; }), HasSubstr("factor is 1.5"));
   EXPECT_THAT(message(K::kPlateau, [](O* o) { o->factor = 1; }), HasSubstr("expected below 1"));
   EXPECT_THAT(message(K::kLinear, [](O* o) { o->start_factor = 1.1; }), HasSubstr("start_factor is 1.1"));

@@ -21,7 +21,7 @@ Json Cases() {
 
 ScheduleOptions Options(const Json& json) {
   ScheduleOptions options;
-  options.kind = ParseScheduleKind(json["kind"].get<std::string>()).value();
+  options.kind = kScheduleNames.Parse(json["kind"].get<std::string>()).value();
   options.per_step = true;
   options.factor = json.value("factor", options.factor);
   options.period = json.value("period", options.period);
@@ -33,7 +33,7 @@ ScheduleOptions Options(const Json& json) {
   options.pct_start = json.value("pct_start", options.pct_start);
   options.div_factor = json.value("div_factor", options.div_factor);
   options.final_div_factor = json.value("final_div_factor", options.final_div_factor);
-  options.anneal = ParseAnneal(json.value("anneal", "cos")).value();
+  options.anneal = kAnnealNames.Parse(json.value("anneal", "cos")).value();
   options.min_learning_rate = json.value("min_learning_rate", options.min_learning_rate);
   options.warmup_steps = json.value("warmup_steps", options.warmup_steps);
   options.warmup_start = json.value("warmup_start", options.warmup_start);

@@ -5,18 +5,23 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/ema.h"
+#include "lib/optimizer/optimizer_options.h"
+#include "lib/optimizer/parameter_groups.h"
+#include "lib/optimizer/schedule.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/files/log_format.h"
@@ -31,45 +36,73 @@ using Json = nlohmann::ordered_json;
 constexpr char kSpecies[] = "species";
 constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
 
+// Names of older versions that are no row of a table.
+constexpr const char* kOldNames[][2] = {{"ema_max_epochs", "max_epochs"},
+                                        {"ema_max_steps", "max_steps"},
+                                        {"gradient_clip_norm", "gradient_clip_val"},
+                                        {"gradient_clip_value", "gradient_clip_val"}};
+
 std::string Text(absl::string_view text) { return std::string(text); }
 
-void DescribeOptimizer(const OptimizerOptions& optimizer, Json* json) {
-  (*json)["optimizer"] = Text(OptimizerName(optimizer.kind));
-  (*json)["learning_rate"] = optimizer.learning_rate;
-  if (optimizer.kind == OptimizerKind::kLbfgs) {
-    (*json)["history_size"] = optimizer.history_size;
-    (*json)["tolerance_gradient"] = optimizer.tolerance_gradient;
-    (*json)["tolerance_change"] = optimizer.tolerance_change;
-    return;
-  }
-  (*json)["weight_decay"] = optimizer.weight_decay;
-  const auto describe = [&](const char* option, const auto& value) {
-    if (UsesOption(optimizer.kind, option)) (*json)[option] = value;
-  };
-  describe("beta1", optimizer.beta1);
-  describe("beta2", optimizer.beta2);
-  describe("epsilon", optimizer.epsilon);
-  describe("momentum", optimizer.momentum);
-  describe("dampening", optimizer.dampening);
-  describe("nesterov", optimizer.nesterov);
-  describe("alpha", optimizer.alpha);
-  describe("centered", optimizer.centered);
-  describe("lr_decay", optimizer.lr_decay);
-  describe("initial_accumulator", optimizer.initial_accumulator);
-  describe("weight_step_power", optimizer.weight_step_power);
-  describe("weight_lr_power", optimizer.weight_lr_power);
+Json ToJson(const SettingValue& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
-// Only what is not the default: runs of versions without groups can be resumed.
+template <typename Options>
+void Describe(absl::Span<const Setting<Options>> table, const Options& options, Json* json) {
+  for (const Setting<Options>& row : table) {
+    if (row.IsRecorded(options)) (*json)[row.name] = ToJson(row.Get(options));
+  }
+}
+
+// The row of that name, or nullptr: not all options have a row.
+const SettingInfo* FindRow(absl::string_view name) {
+  for (const SettingInfo* row : ResumeSettings()) {
+    if (row->name == name) return row;
+  }
+  return nullptr;
+}
+
+// The name that an option has today.
+absl::string_view NewName(absl::string_view name) {
+  for (const SettingInfo* row : ResumeSettings()) {
+    if (row->old_name.name != nullptr && row->old_name.name == name) return row->name;
+  }
+  for (const auto& [then, now] : kOldNames) {
+    if (then == name) return now;
+  }
+  return name;
+}
+
+// What an older version wrote of an option, as it is written today.
+Json NewValue(absl::string_view name, const Json& value) {
+  const SettingInfo* row = FindRow(name);
+  if (row == nullptr) return value;
+  for (const OldName::Value& old : row->old_name.values) {
+    if (value.dump() == old.then) return old.now;
+  }
+  return value;
+}
+
+// Gives all options of a run the names that they have today.
+void Rename(Json* config) {
+  Json renamed = Json::object();
+  for (const auto& item : config->items()) {
+    const std::string name(NewName(item.key()));
+    renamed[name] = name == item.key() ? item.value() : NewValue(name, item.value());
+    // Older versions had a name for each of the two ways to clip, and wrote the second after the first.
+    if (item.key() == "gradient_clip_value") renamed["gradient_clip_algorithm"] = "value";
+  }
+  *config = std::move(renamed);
+}
+
 void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
   for (const ParameterGroup& group : options.groups) {
     Json described = {{"parameters", group.glob}};
-    DescribeOptimizer(group.optimizer, &described);
+    Describe(OptimizerSettings(), group.optimizer, &described);
     (*json)["parameter_groups"].push_back(described);
   }
-  if (options.alternate_steps > 0) (*json)["alternate_groups"] = options.alternate_steps;
-  if (!options.decay_biases) (*json)["weight_decay_biases"] = false;
-  if (options.lazy_rows) (*json)["lazy_rows"] = true;
+  Describe(ParameterGroupSettings(), options, json);
 }
 
 void DescribeLimit(const char* name, const BatchLimit& limit, Json* json) {
@@ -89,8 +122,9 @@ void DescribeBatches(const TrainerOptions& options, Json* json) {
     (*json)["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
   }
   if (options.bucket_window > 0) (*json)["bucket_window"] = options.bucket_window;
-  (*json)["gradient_clip_norm"] = options.gradient_clip_norm;
-  if (options.gradient_clip_value > 0) (*json)["gradient_clip_value"] = options.gradient_clip_value;
+  const bool clips_values = options.gradient_clip_value > 0;
+  (*json)["gradient_clip_val"] = clips_values ? options.gradient_clip_value : options.gradient_clip_norm;
+  if (clips_values) (*json)["gradient_clip_algorithm"] = "value";
   if (options.accumulate_grad_batches > 1) (*json)["accumulate_grad_batches"] = options.accumulate_grad_batches;
   DescribeLimit("limit_train_batches", options.limit_train_batches, json);
   DescribeLimit("overfit_batches", options.overfit_batches, json);
@@ -98,16 +132,11 @@ void DescribeBatches(const TrainerOptions& options, Json* json) {
 
 void DescribeEma(const TrainerOptions& options, Json* json) {
   if (!options.ema.has_value()) return;
-  const EmaOptions& ema = *options.ema;
-  (*json)["ema_decay_type"] = Text(EmaDecayName(ema.type));
-  (*json)["ema_decay"] = ema.decay;
-  (*json)["ema_start_step"] = ema.start_step;
-  (*json)["ema_update_every_n_steps"] = ema.update_every_n_steps;
-  if (ema.type != EmaDecay::kExponential) return;
-  (*json)["ema_beta"] = ema.beta;
+  Describe(EmaSettings(), *options.ema, json);
+  if (options.ema->type != EmaDecay::kExponential) return;
   // Its decay depends on the length of the run.
-  (*json)["ema_max_epochs"] = options.stop.max_epochs;
-  (*json)["ema_max_steps"] = options.stop.max_steps;
+  (*json)["max_epochs"] = options.stop.max_epochs;
+  (*json)["max_steps"] = options.stop.max_steps;
 }
 
 // What is monitored, and when: it decides which model is best, and plateau's rate.
@@ -124,57 +153,6 @@ void DescribeValidation(const TrainerOptions& options, Json* json) {
   DescribeLimit("limit_val_batches", options.limit_val_batches, json);
 }
 
-// What older versions did not have, only where it is used: their runs can be resumed.
-void DescribeNewerSchedules(const ScheduleOptions& schedule, Json* json) {
-  switch (schedule.kind) {
-    case ScheduleKind::kMultistep:
-      (*json)["lr_milestones"] = absl::StrJoin(schedule.milestones, ",");
-      break;
-    case ScheduleKind::kLinear:
-      (*json)["lr_start_factor"] = schedule.start_factor;
-      (*json)["lr_end_factor"] = schedule.end_factor;
-      break;
-    case ScheduleKind::kCosineRestarts:
-      (*json)["lr_period_mult"] = schedule.period_mult;
-      break;
-    case ScheduleKind::kPolynomial:
-      (*json)["lr_power"] = schedule.power;
-      break;
-    case ScheduleKind::kOneCycle:
-      (*json)["lr_pct_start"] = schedule.pct_start;
-      (*json)["lr_div_factor"] = schedule.div_factor;
-      (*json)["lr_final_div_factor"] = schedule.final_div_factor;
-      (*json)["lr_anneal"] = Text(AnnealName(schedule.anneal));
-      break;
-    default:
-      break;
-  }
-  if (schedule.cooldown_steps > 0) {
-    (*json)["lr_cooldown_steps"] = schedule.cooldown_steps;
-    (*json)["lr_cooldown_from_step"] = schedule.cooldown_from_step;
-    (*json)["min_learning_rate"] = schedule.min_learning_rate;
-  }
-}
-
-void DescribeSchedule(const ScheduleOptions& schedule, Json* json) {
-  (*json)["lr_scheduler"] = Text(ScheduleName(schedule.kind));
-  if (schedule.kind != ScheduleKind::kConstant) {
-    (*json)["lr_per_step"] = schedule.per_step;
-    (*json)["lr_factor"] = schedule.factor;
-    (*json)["lr_period"] = schedule.period;
-    (*json)["min_learning_rate"] = schedule.min_learning_rate;
-  }
-  if (schedule.kind == ScheduleKind::kPlateau) {
-    (*json)["lr_patience"] = schedule.patience;
-    (*json)["lr_threshold"] = schedule.threshold;
-    (*json)["lr_cooldown"] = schedule.cooldown;
-    if (schedule.maximize) (*json)["lr_maximize"] = true;
-  }
-  DescribeNewerSchedules(schedule, json);
-  (*json)["warmup_steps"] = schedule.warmup_steps;
-  (*json)["warmup_start"] = schedule.warmup_start;
-}
-
 // The type of parameters is in the checkpoint's tensors. What differs from the default is written, so that runs of
 // versions without it can be resumed.
 void DescribePrecision(const EagerOptions& eager, Json* json) {
@@ -186,10 +164,10 @@ void DescribePrecision(const EagerOptions& eager, Json* json) {
 
 Json ResumeConfig(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   Json json = {{"seed", options.seed}};
-  DescribeOptimizer(options.optimizer, &json);
+  Describe(OptimizerSettings(), options.optimizer, &json);
   DescribeGroups(options.groups, &json);
   DescribeBatches(options, &json);
-  DescribeSchedule(options.schedule, &json);
+  Describe(ScheduleSettings(), options.schedule, &json);
   DescribeEma(options, &json);
   DescribeValidation(options, &json);
   DescribePrecision(options.eager, &json);
@@ -217,8 +195,12 @@ void AddChanges(const Json& before, const Json& after, bool of_task, std::vector
 absl::Status ParseConfigs(absl::string_view then, absl::string_view now, Json* before, Json* after) {
   *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
   *after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
-  if (before->is_object() && after->is_object()) return absl::OkStatus();
-  return absl::FailedPreconditionError("the options of the run to resume cannot be read");
+  if (!before->is_object() || !after->is_object()) {
+    return absl::FailedPreconditionError("the options of the run to resume cannot be read");
+  }
+  Rename(before);
+  Rename(after);
+  return absl::OkStatus();
 }
 
 // Mixed precision is the trainer's where LibTorch computes, else the task's: one setting of one run.
@@ -233,11 +215,52 @@ bool Contains(absl::Span<const std::string> names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool Overrides(absl::Span<const std::string> overrides, absl::string_view name) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [name](const std::string& override) { return NewName(override) == name; });
+}
+
+// "batch_size is 64, but the run to resume has 32", with the reason where no flag has that name.
+std::string Explain(const ConfigChange& change) {
+  if (change.name == "data") return change.after;
+  const SettingInfo* row = FindRow(change.name);
+  const bool derived = row != nullptr && row->derived != nullptr;
+  return absl::StrCat(change.name, derived ? absl::StrCat(" (", row->derived, ")") : "", " is ", change.after,
+                      ", but the run to resume has ", change.before);
+}
+
 bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+void AddParts(const SettingInfo& row, bool comes_or_goes, ResetOnResume* parts) {
+  if (row.resets_if_it_comes_or_goes && !comes_or_goes) return;
+  parts->epoch |= row.Resets(RunPart::kEpoch);
+  parts->optimizer |= row.Resets(RunPart::kOptimizer);
+  parts->schedule |= row.Resets(RunPart::kSchedule);
+  parts->judgment |= row.Resets(RunPart::kBestModel);
+  parts->ema |= row.Resets(RunPart::kEma);
+  parts->average_best |= row.Resets(RunPart::kAverageBest);
+}
+
+template <typename Options>
+void AddRows(absl::Span<const Setting<Options>> table, std::vector<const SettingInfo*>* rows) {
+  for (const Setting<Options>& row : table) rows->push_back(&row);
+}
+
 }  // namespace
+
+absl::Span<const SettingInfo* const> ResumeSettings() {
+  static const auto* rows = [] {
+    auto* all = new std::vector<const SettingInfo*>();
+    AddRows(OptimizerSettings(), all);
+    AddRows(ParameterGroupSettings(), all);
+    AddRows(ScheduleSettings(), all);
+    AddRows(EmaSettings(), all);
+    return all;
+  }();
+  return *rows;
+}
 
 std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   return ResumeConfig(options, task).dump();
@@ -264,19 +287,19 @@ absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, 
   return changes;
 }
 
-bool MayChange(absl::string_view option) { return option == "learning_rate" || option == "min_learning_rate"; }
+bool MayChange(absl::string_view option) {
+  const SettingInfo* row = FindRow(option);
+  return row != nullptr && row->on_resume == OnResume::kMayChange;
+}
 
 absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
   if (Contains(overrides, "all")) return absl::OkStatus();
   std::vector<std::string> names;
   std::string text;
   for (const ConfigChange& change : changes) {
-    if (MayChange(change.name) || Contains(overrides, change.name)) continue;
+    if (MayChange(change.name) || Overrides(overrides, change.name)) continue;
     names.push_back(change.name);
-    absl::StrAppend(&text, names.size() > 1 ? "; " : "",
-                    change.name == "data" ? change.after
-                                          : absl::StrCat(change.name, " is ", change.after,
-                                                         ", but the run to resume has ", change.before));
+    absl::StrAppend(&text, names.size() > 1 ? "; " : "", Explain(change));
   }
   if (names.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or --override=", absl::StrJoin(names, ","),
@@ -295,7 +318,7 @@ absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl:
     }
   }
   for (const std::string& name : overrides) {
-    if (Contains(names, name)) continue;
+    if (Contains(names, NewName(name))) continue;
     return absl::InvalidArgumentError(absl::StrCat("override: \"", name,
                                                    "\" is no option of this run or the one to resume; there are ",
                                                    absl::StrJoin(names, ", ")));
@@ -315,16 +338,15 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
     const std::string& name = change.name;
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";
     if (MayChange(name)) continue;
+    if (const SettingInfo* row = FindRow(name); row != nullptr) {
+      AddParts(*row, comes_or_goes, &parts);
+      continue;
+    }
     if (IsOneOf(name, {"seed", "data", "batch_size", "shuffle", "sampling_policy", "bucket_window",
                        "accumulate_grad_batches", "limit_train_batches", "overfit_batches"})) {
       parts.epoch = true;
     }
-    if (IsOneOf(name, {"optimizer", "parameter_groups", "alternate_groups", "weight_decay_biases", "history_size",
-                       "momentum", "nesterov", "centered", "precision"})) {
-      parts.optimizer = true;
-    }
-    if (absl::StartsWith(name, "lr_") && name != "lr_decay") parts.schedule = true;
-    if (absl::StartsWith(name, "ema_") && comes_or_goes) parts.ema = true;
+    if (IsOneOf(name, {"parameter_groups", "precision"})) parts.optimizer = true;
     if (name == "average_best") parts.average_best = true;
     if (IsOneOf(name, {"data", "sampling_policy", "compile_preset"})) parts.task = true;
     // What measures a model: other examples, another figure, and all that the task says of itself.

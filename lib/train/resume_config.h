@@ -11,34 +11,41 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/settings.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/options/trainer_options.h"
 
 namespace rutile {
 
-// Of the options that decide the course of a run, the caller's and Task::Course among them, as JSON, for checkpoints.
+// Of the options that decide the course of a run, the caller's and Task::ResumeConfig among them, as JSON, for
+// checkpoints.
 std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task = {});
 
-// An option of the course that a run to resume had otherwise. "not set" is the default of what is written only where it
+// An option of the config that a run to resume had otherwise. "not set" is the default of what is written only where it
 // is used.
 struct ConfigChange {
-  std::string name;    // "batch_size"; the task's as in Task::Course
+  std::string name;    // "batch_size"; the task's as in Task::ResumeConfig
   std::string before;  // JSON
   std::string after;
   bool of_task = false;
 };
 
-// What differs between `then` and `now`, both from ResumeConfigJson. FAILED_PRECONDITION when one of them is no such
-// text.
+// The rows of all tables of settings that decide a run, those of the trainer's options. An option that has no
+// row yet, and those of tasks, are known to resume_config.cc by their names.
+absl::Span<const SettingInfo* const> ResumeSettings();
+
+// What differs between `then` and `now`, both from ResumeConfigJson, perhaps of an older version: options have the
+// names that they have today. FAILED_PRECONDITION when one of them is no such text.
 absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now);
 
-// The options that a resumed run may have otherwise without being told twice: learning_rate, min_learning_rate.
-// (Limits, logs, files, threads and how a step is computed are not part of the course.)
+// Whether a resumed run may have the option otherwise without being told twice, as its row says: learning_rate,
+// min_learning_rate. (Limits, logs, files, threads and how a step is computed are not part of it.)
 bool MayChange(absl::string_view option);
 
-// FAILED_PRECONDITION naming all that may not change and is not among `overrides` ("all": everything is).
+// FAILED_PRECONDITION naming all that may not change and is not among `overrides` ("all": everything is). An override
+// may have the name that an option had in an older version.
 absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides);
-// INVALID_ARGUMENT for an override that is no option of either course, nor "data" or "all".
+// INVALID_ARGUMENT for an override that is no option of either run, nor "data" or "all".
 absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides);
 // ConfigChanges, then CheckChanges without overrides.
 absl::Status CheckSameConfig(absl::string_view then, absl::string_view now);

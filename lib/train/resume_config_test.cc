@@ -8,9 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/schedule.h"
@@ -22,7 +24,6 @@ namespace rutile {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -85,7 +86,6 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
       HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
 }
 
-// What older versions did not have is written only where it is used, and then it counts.
 // LibTorch's mixed precision goes on with the kernels' own, and the reverse, as other runs do when --compile_mode
 // changes.
 TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
@@ -102,57 +102,12 @@ TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
   }
 }
 
-TEST(ResumeConfigTest, SchedulesWithTheirOwnOptions) {
-  TrainerOptions options;
-  EXPECT_THAT(ResumeConfigJson(options), Not(AnyOf(HasSubstr("cooldown"), HasSubstr("min_learning_rate"))));
-  const auto differs = [&](void (*change)(ScheduleOptions*)) {
-    TrainerOptions now = options;
-    change(&now.schedule);
-    return std::string(CheckSameConfig(ResumeConfigJson(options), ResumeConfigJson(now)).message());
-  };
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->cooldown_steps = 10, o->cooldown_from_step = 90; }),
-              HasSubstr("lr_cooldown_steps is 10, but the run to resume has not set"));
-  options.schedule.kind = ScheduleKind::kMultistep;
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->milestones = {3, 4}; }), HasSubstr("lr_milestones is \"3,4\""));
-  options.schedule.kind = ScheduleKind::kLinear;
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->end_factor = 0.5; }), HasSubstr("lr_end_factor is 0.5"));
-  options.schedule.kind = ScheduleKind::kCosineRestarts;
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->period_mult = 2; }), HasSubstr("lr_period_mult is 2"));
-  options.schedule.kind = ScheduleKind::kPolynomial;
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->power = 2; }), HasSubstr("lr_power is 2"));
-  options.schedule.kind = ScheduleKind::kOneCycle;
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->anneal = Anneal::kLinear; }), HasSubstr("lr_anneal is \"linear\""));
-  options.schedule.kind = ScheduleKind::kPlateau;
-  EXPECT_THAT(differs([](ScheduleOptions* o) { o->maximize = true; }), HasSubstr("lr_maximize is true"));
-}
-
-// Resuming with another number is refused, for each that the optimizer uses.
-TEST(ResumeConfigTest, EveryOptionOfTheOptimizerIsPartOfIt) {
-  const auto differs = [](const char* name, void (*change)(OptimizerOptions*)) {
-    TrainerOptions then;
-    then.optimizer = DefaultOptimizerOptions(name).value();
-    TrainerOptions now = then;
-    change(&now.optimizer);
-    return !CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).ok();
-  };
-  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->alpha = 0.9; }));
-  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->centered = true; }));
-  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->momentum = 0.9; }));
-  EXPECT_TRUE(differs("rmsprop", [](OptimizerOptions* o) { o->epsilon = 1e-3; }));
-  EXPECT_TRUE(differs("adagrad", [](OptimizerOptions* o) { o->lr_decay = 0.1; }));
-  EXPECT_TRUE(differs("adagrad", [](OptimizerOptions* o) { o->initial_accumulator = 0.1; }));
-  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->beta1 = 0.95; }));
-  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_lr_power = 1; }));
-  EXPECT_TRUE(differs("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_step_power = 1; }));
-  EXPECT_FALSE(differs("adam", [](OptimizerOptions* o) { o->momentum = 0.9; }));
-}
-
 // As older versions wrote it: a run of theirs can be resumed.
 TEST(ResumeConfigTest, DefaultsAddNothing) {
   TrainerOptions options;
   EXPECT_EQ(ResumeConfigJson(options),
             "{\"seed\":0,\"optimizer\":\"adam\",\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,"
-            "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_norm\":0.0,"
+            "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_val\":0.0,"
             "\"lr_scheduler\":\"constant\",\"warmup_steps\":0,\"warmup_start\":0.3333333333333333}");
 }
 
@@ -241,6 +196,85 @@ TEST(ResumeConfigTest, WhatBeginsAnew) {
   EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgment ");
   EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgment ");
   EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgment task ");
+}
+
+// A run of an older version, which had its own names for the length that exp's decay follows.
+TEST(ResumeConfigTest, OlderNamesOfTheLengthOfTheRun) {
+  TrainerOptions options;
+  options.ema = EmaOptions();
+  options.ema->type = EmaDecay::kExponential;
+  options.stop.max_epochs = 20;
+  const std::string now = ResumeConfigJson(options);
+  std::string then = absl::StrReplaceAll(now, {{"max_epochs", "ema_max_epochs"}, {"max_steps", "ema_max_steps"}});
+  ASSERT_NE(then, now);
+  EXPECT_EQ(CheckSameConfig(then, now), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(now, then), absl::OkStatus());
+  then = absl::StrReplaceAll(then, {{":20", ":10"}});
+  const absl::Status status = CheckSameConfig(then, now);
+  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("max_epochs is 20, but the run to resume has 10"),
+                                                   HasSubstr("--override=max_epochs"), Not(HasSubstr("ema_max"))));
+  const std::vector<ConfigChange> changes = ConfigChanges(then, now).value();
+  for (const char* name : {"max_epochs", "ema_max_epochs"}) {
+    EXPECT_EQ(CheckOverrides(then, now, {name}), absl::OkStatus());
+    EXPECT_EQ(CheckChanges(changes, {name}), absl::OkStatus());
+  }
+}
+
+// Each of the two ways to clip had a name of its own, which no flag has.
+TEST(ResumeConfigTest, OlderNamesOfClipping) {
+  TrainerOptions by_norm, by_value;
+  by_norm.gradient_clip_norm = 0.5;
+  by_value.gradient_clip_value = 0.25;
+  const std::string norm = ResumeConfigJson(by_norm), value = ResumeConfigJson(by_value);
+  const std::string old_norm = absl::StrReplaceAll(norm, {{"\"gradient_clip_val\":0.5", "\"gradient_clip_norm\":0.5"}});
+  const std::string old_value =
+      absl::StrReplaceAll(value, {{"\"gradient_clip_val\":0.25,\"gradient_clip_algorithm\":\"value\"",
+                                   "\"gradient_clip_norm\":0.0,\"gradient_clip_value\":0.25"}});
+  ASSERT_NE(old_norm, norm);
+  ASSERT_NE(old_value, value);
+  EXPECT_EQ(CheckSameConfig(old_norm, norm), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(old_value, value), absl::OkStatus());
+  EXPECT_EQ(
+      CheckSameConfig(old_norm, value).message(),
+      "gradient_clip_val is 0.25, but the run to resume has 0.5; gradient_clip_algorithm is \"value\", but the "
+      "run to resume has not set; give the same, or --override=gradient_clip_val,gradient_clip_algorithm to go on "
+      "all the same, or start a new run");
+  EXPECT_EQ(CheckOverrides(old_norm, norm, {"gradient_clip_norm"}), absl::OkStatus());
+}
+
+// The user is told of the flag that there is, whatever the version of the run to resume.
+TEST(ResumeConfigTest, OlderNamesOfSchedulesOptions) {
+  TrainerOptions options;
+  options.schedule.kind = ScheduleKind::kPlateau;
+  const std::string now = ResumeConfigJson(options);
+  EXPECT_THAT(now, AllOf(HasSubstr("\"lr_plateau_cooldown\":0"), HasSubstr("\"lr_interval\":\"epoch\"")));
+  std::string then = absl::StrReplaceAll(
+      now, {{"lr_plateau_cooldown", "lr_cooldown"}, {"\"lr_interval\":\"epoch\"", "\"lr_per_step\":false"}});
+  EXPECT_EQ(CheckSameConfig(then, now), absl::OkStatus());
+  options.schedule.cooldown = 5;
+  options.schedule.per_step = true;
+  const std::string changed = ResumeConfigJson(options);
+  EXPECT_EQ(
+      CheckSameConfig(then, changed).message(),
+      "lr_interval is \"step\", but the run to resume has \"epoch\"; lr_plateau_cooldown is 5, but the run to "
+      "resume has 0; give the same, or --override=lr_interval,lr_plateau_cooldown to go on all the same, or start "
+      "a new run");
+  const std::vector<ConfigChange> changes = ConfigChanges(then, changed).value();
+  EXPECT_EQ(CheckChanges(changes, {"lr_cooldown", "lr_per_step"}), absl::OkStatus());
+  EXPECT_TRUE(PartsToReset(changes).schedule);
+}
+
+// What no flag has the name of is told with the flags that it follows from.
+TEST(ResumeConfigTest, OptionsThatFollowFromOthers) {
+  TrainerOptions then;
+  then.schedule.cooldown_steps = 10;
+  then.schedule.cooldown_from_step = 90;
+  TrainerOptions now = then;
+  now.schedule.cooldown_from_step = 190;
+  EXPECT_THAT(
+      std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
+      HasSubstr("lr_cooldown_from_step (which follows from max_epochs, max_steps and lr_cooldown_steps) is 190, "
+                "but the run to resume has 90"));
 }
 
 TEST(ResumeConfigTest, LimitsAreNotPartOfTheConfig) {

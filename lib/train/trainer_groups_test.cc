@@ -69,7 +69,8 @@ TEST(TrainerGroupsTest, LossFalls) {
     const absl::StatusOr<TrainResult> first = TrainToy(run, NewRunDirectory());
     ASSERT_TRUE(first.ok()) << first.status();
     run.stop.max_epochs = 60;
-    EXPECT_LT(TrainToy(run, NewRunDirectory())->best_loss, 0.2 * first->best_loss) << OptimizerName(run.optimizer.kind);
+    EXPECT_LT(TrainToy(run, NewRunDirectory())->best_loss, 0.2 * first->best_loss)
+        << kOptimizerNames.Name(run.optimizer.kind);
   }
 }
 

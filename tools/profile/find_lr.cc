@@ -11,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/file.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/schedule.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/profile/pages/curve_svg.h"
 #include "tools/profile/search/lr_range.h"
@@ -68,11 +70,8 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
     return absl::InvalidArgumentError("--find_lr: lbfgs finds its step itself");
   }
   // The test's own schedule takes the place of the run's.
-  train.Remove({"learning_rate",  "lr_scheduler",  "lr_interval",         "lr_factor",          "lr_period",
-                "lr_period_mult", "lr_milestones", "lr_start_factor",     "lr_end_factor",      "lr_power",
-                "lr_pct_start",   "lr_div_factor", "lr_final_div_factor", "lr_anneal",          "min_learning_rate",
-                "lr_patience",    "lr_threshold",  "lr_plateau_cooldown", "lr_cooldown_epochs", "lr_cooldown_steps",
-                "warmup_steps",   "warmup_epochs", "warmup_start",        "ema_start_step"});
+  for (const SettingInfo& setting : ScheduleSettings()) train.Remove({setting.name});
+  train.Remove({"learning_rate", "ema_start_step"});
   ASSIGN_OR_RETURN(TrialRunner runner, TrialRunner::Create(std::move(train)));
   const double factor = std::pow(options.max_lr / options.min_lr, 1.0 / static_cast<double>(options.steps - 1));
   ASSIGN_OR_RETURN(const std::vector<StepRow> rows,

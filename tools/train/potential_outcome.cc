@@ -23,6 +23,7 @@
 #include "lib/potential/prediction/predict_data.h"
 #include "lib/structure/element.h"
 #include "lib/train/files/run_directory.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
 
 DECLARE_double(stress_weight);
@@ -35,6 +36,8 @@ DEFINE_bool(save_forces, false,
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 using Sets = std::array<std::pair<const char*, const std::vector<int64_t>*>, 3>;
 

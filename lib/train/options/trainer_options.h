@@ -104,7 +104,7 @@ struct TrainerOptions {
   // mixed and matmul decide the course, not device; script is the mode's. Plain with kCompile.
   EagerOptions eager;
   // What the caller made of the inputs and of the task, by the names of its flags, only where it is not the default
-  // (but "species", which has none): joins Task::Course.
+  // (but "species", which has none): joins Task::ResumeConfig.
   std::map<std::string, std::string> config;
 
   // These may change when a run is resumed.

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tools/common/run/flag_domain.h"
+
 DEFINE_string(angular, "moments",
               "How to evaluate the angular sum: moments or triplets. The results agree to rounding, but the cost of "
               "triplets grows with the square of the number of neighbors.");
@@ -11,6 +13,11 @@ DEFINE_validator(angular,
                  [](const char*, const std::string& value) { return value == "moments" || value == "triplets"; });
 
 namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+}  // namespace
 
 AngularMethod AngularMethodFromFlags() {
   return FLAGS_angular == "triplets" ? AngularMethod::kTriplets : AngularMethod::kMoments;

@@ -15,6 +15,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/stp_reader.h"
 #include "lib/structure/element.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(species, "",
@@ -36,6 +37,8 @@ DEFINE_string(fingerprints, "",
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 constexpr const char* kFlags[] = {"species", "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
 

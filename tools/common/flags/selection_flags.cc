@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(config_key, "config_type",
@@ -22,6 +23,8 @@ DEFINE_validator(max_forces, [](const char*, double value) { return value >= 0; 
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 std::optional<std::string> IfGiven(const char* name, const std::string& value) {
   if (!FlagGiven(name)) return std::nullopt;

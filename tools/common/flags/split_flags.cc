@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_double(validation_fraction, 0.1,
@@ -23,6 +24,11 @@ DEFINE_string(validation_key, "", "KEY:GLOB that selects the validation examples
 DEFINE_string(test_key, "", "KEY:GLOB that selects the test examples, as in config_type:test*.");
 
 namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+}  // namespace
 
 absl::StatusOr<SplitOptions> SplitOptionsFromFlags(
     const std::function<absl::StatusOr<std::vector<bool>>(absl::string_view, absl::string_view)>& mask) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
 
 DEFINE_string(energy_key, "",
@@ -28,6 +29,8 @@ DEFINE_validator(runner_units, [](const char*, const std::string& value) {
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 // A few files stand for all.
 constexpr int kWarnings = 5;

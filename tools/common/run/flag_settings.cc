@@ -13,8 +13,8 @@ namespace rutile {
 
 FlagSettings::FlagSettings() {
   for (const gflags::CommandLineFlagInfo& flag : ToolFlags()) {
-    settings_[flag.name] = {flag.current_value, FlagOrigin(flag.name), flag.current_value,
-                            FlagGiven(flag.name.c_str())};
+    const std::string value = FlagText(flag.type, flag.current_value);
+    settings_[flag.name] = {value, FlagOrigin(flag.name), value, FlagGiven(flag.name.c_str())};
   }
 }
 

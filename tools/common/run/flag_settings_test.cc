@@ -11,6 +11,7 @@
 DEFINE_double(cut_off, 6, "A number.");
 DEFINE_string(precision, "auto", "A choice.");
 DEFINE_double(threshold, std::numeric_limits<double>::quiet_NaN(), "Off by default.");
+DEFINE_double(decay, 0.98, "Not a sum of halves.");
 DEFINE_bool(shuffle, true, "Another.");
 
 namespace rutile {
@@ -25,6 +26,7 @@ TEST(FlagSettingsTest, ValuesAndOrigins) {
   EXPECT_EQ(settings.settings().at("shuffle").origin, "flagfile x");
   EXPECT_EQ(settings.settings().at("shuffle").value, "false");
   EXPECT_EQ(settings.settings().at("precision").origin, "default");
+  EXPECT_EQ(settings.settings().at("decay").value, "0.98");
   EXPECT_EQ(settings.settings().count("logtostderr"), 0) << "no flag of ours";
 
   EXPECT_FALSE(settings.settings().at("threshold").is_given);

@@ -2,12 +2,14 @@
 
 #include <gflags/gflags.h>
 
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lib/base/decimal.h"
 
 namespace rutile {
 namespace {
@@ -32,6 +34,10 @@ bool FlagGiven(const char* name) {
   const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name);
   // gflags takes a default of NaN, which is not equal to itself, for given.
   return Origins().has_value() ? Origins()->count(name) > 0 : !info.is_default;
+}
+
+std::string FlagText(const std::string& type, const std::string& value) {
+  return type == "double" ? ShortestDecimal(std::strtod(value.c_str(), nullptr)) : value;
 }
 
 absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names) {

@@ -20,6 +20,10 @@ bool FlagGiven(const char* name);
 std::string FlagOrigin(const std::string& name);
 void RecordFlagOrigins(std::map<std::string, std::string> origins);
 
+// A value of gflags' as a person writes it: "0.98" for the "0.97999999999999998" of a double. Other types stay as they
+// are.
+std::string FlagText(const std::string& type, const std::string& value);
+
 // INVALID_ARGUMENT for the first of `names` that is given: "--momentum has no effect with --optimizer=adam: leave it
 // out". `why`: "with --optimizer=adam". Nobody tunes a flag in vain.
 absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names);

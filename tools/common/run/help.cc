@@ -13,8 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/decimal.h"
 #include "lib/base/logging.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/tool_flags.h"
 
 namespace rutile {
@@ -123,17 +123,12 @@ constexpr char kOfEveryTool[] =
 
 }  // namespace
 
-std::string PlainNumber(absl::string_view text) {
-  double value;
-  return absl::SimpleAtod(text, &value) ? ExactDecimal(value) : std::string(text);
-}
-
 std::vector<HelpFlag> HelpFlags() {
   std::vector<std::pair<size_t, HelpFlag>> sorted;
   for (const gflags::CommandLineFlagInfo& flag : ToolFlags()) {
     const auto [place, group] = GroupOf(flag.filename);
-    const std::string value = flag.type == "double" ? PlainNumber(flag.default_value) : flag.default_value;
-    sorted.emplace_back(place, HelpFlag{flag.name, flag.type, value, flag.description, group});
+    sorted.emplace_back(
+        place, HelpFlag{flag.name, flag.type, FlagText(flag.type, flag.default_value), flag.description, group});
   }
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tie(a.first, a.second.name) < std::tie(b.first, b.second.name);

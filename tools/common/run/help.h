@@ -34,9 +34,6 @@ std::vector<HelpFlag> HelpFlags();
 absl::StatusOr<std::string> HelpText(absl::string_view tool, absl::Span<const HelpFlag> flags,
                                      absl::Span<const char* const> essential, absl::string_view topic);
 
-// A number as a person writes it: the shortest text that reads back as the same double. Other text as it is.
-std::string PlainNumber(absl::string_view text);
-
 }  // namespace rutile
 
 #endif  // RUTILE_TOOLS_COMMON_RUN_HELP_H_

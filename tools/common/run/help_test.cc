@@ -61,14 +61,5 @@ TEST(HelpTextDeathTest, EssentialFlagsExist) {
   EXPECT_DEATH((void)HelpText("tool", Flags(), {"sede"}, ""), "sede is no flag of tool");
 }
 
-TEST(PlainNumberTest, PrintsWhatAPersonWrites) {
-  EXPECT_EQ(PlainNumber("0.97999999999999998"), "0.98");
-  EXPECT_EQ(PlainNumber("0.10000000000000001"), "0.1");
-  EXPECT_EQ(PlainNumber("1"), "1");
-  EXPECT_EQ(PlainNumber("1e-08"), "1e-08");
-  EXPECT_EQ(PlainNumber("inf"), "inf");
-  EXPECT_EQ(PlainNumber("a word"), "a word");
-}
-
 }  // namespace
 }  // namespace rutile

@@ -9,6 +9,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/network/kernel_tuner.h"
 #include "lib/task/sampling_policy.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(compile_preset, "default",
@@ -20,6 +21,11 @@ DEFINE_string(compile_cache_dir, "",
               "$XDG_CACHE_HOME, else in ~/.cache. A damaged entry is replaced.");
 
 namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+}  // namespace
 
 absl::StatusOr<CompileOptions> CompileOptionsFromFlags(const TrainerOptions& trainer) {
   CompileOptions options;

@@ -23,6 +23,7 @@
 #include "tools/common/flags/selection_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
@@ -54,6 +55,8 @@ DEFINE_string(preload, "none",
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::StatusOr<std::vector<std::pair<std::string, double>>> ParseConfigWeights() {
   std::vector<std::pair<std::string, double>> weights;

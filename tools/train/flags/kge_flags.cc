@@ -13,6 +13,7 @@
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/task/sampling_policy.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DECLARE_string(strategy);
@@ -59,6 +60,8 @@ DEFINE_string(
 
 namespace rutile {
 namespace {
+
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 std::string KgeModelFlag(const KgeOptions& options) {
   return absl::StrCat("--kge_model=", KgeModelName(options.model));
@@ -214,7 +217,7 @@ absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation,
         "--compile_mode=script: embeddings have no form in TorchScript; use compile or none");
   }
   if (model.model != KgeModel::kConvE) return absl::OkStatus();
-  const std::string name = absl::StrCat("--optimizer=", OptimizerName(optimizer));
+  const std::string name = absl::StrCat("--optimizer=", kOptimizerNames.Name(optimizer));
   if (optimizer == OptimizerKind::kLbfgs) {
     return absl::InvalidArgumentError(
         absl::StrCat(name,
@@ -246,68 +249,13 @@ absl::Status RefuseKgeFlags() {
         "--strategy=tensor_parallel divides models of embeddings, for triples: on structures use ddp, which deals them "
         "out");
   }
-  return RefuseFlags(
-      "on structures, features and neighbors: it is for triples",
-      {"kge_model", "conve_variant", "embedding_dim", "embedding_height", "embedding_width", "output_channels",
-       "kernel_height", "kernel_width", "input_dropout", "feature_map_dropout", "output_dropout", "kge_loss",
-       "label_smoothing", "label_smoothing_form", "lazy_rows", "sync_batchnorm"});
+  const absl::string_view why = "on structures, features and neighbors: it is for triples";
+  RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kEmbeddings, why));
+  return RefuseFlags(why, {"lazy_rows", "sync_batchnorm"});
 }
 
 absl::Status RefusePotentialFlags() {
-  return RefuseFlags("on triples: it is for potentials", {"hidden",
-                                                          "activation",
-                                                          "feature_scaling",
-                                                          "energy_scaling",
-                                                          "atomic_energies",
-                                                          "angular",
-                                                          "loss",
-                                                          "force_weight",
-                                                          "energy_weight",
-                                                          "stress_weight",
-                                                          "huber_delta",
-                                                          "huber_delta_force",
-                                                          "huber_delta_stress",
-                                                          "force_scale_unbiased",
-                                                          "force_fraction",
-                                                          "force_sampling",
-                                                          "force_resample_num_epochs",
-                                                          "force_min_structures_per_epoch",
-                                                          "force_sample_unit",
-                                                          "config_weights",
-                                                          "cached_features",
-                                                          "cache_neighbors",
-                                                          "cache_triplets",
-                                                          "cache_geometry",
-                                                          "cache_max_bytes",
-                                                          "cache_dir",
-                                                          "preload",
-                                                          "compile_preset",
-                                                          "compile_cache_dir",
-                                                          "save_energies",
-                                                          "save_forces",
-                                                          "species",
-                                                          "rad_order",
-                                                          "rad_cutoff",
-                                                          "ang_order",
-                                                          "ang_cutoff",
-                                                          "min_cutoff",
-                                                          "fingerprints",
-                                                          "config_key",
-                                                          "weight_key",
-                                                          "max_energy",
-                                                          "max_forces",
-                                                          "validation_fraction",
-                                                          "test_fraction",
-                                                          "split_seed",
-                                                          "validation_frames",
-                                                          "test_frames",
-                                                          "validation_key",
-                                                          "test_key",
-                                                          "energy_key",
-                                                          "force_key",
-                                                          "stress_key",
-                                                          "virial_key",
-                                                          "runner_units"});
+  return RefuseFlagsFor(FlagDomain::kPotentials, "on triples: it is for potentials");
 }
 
 }  // namespace rutile

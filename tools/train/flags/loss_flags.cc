@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(loss, "rmse", "Loss of the errors of each quantity: rmse (as in aenet), mse or huber.");
@@ -39,6 +40,8 @@ DEFINE_string(force_sample_unit, "structure", "Unit that --force_fraction draws:
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::Status CheckAbove0(const char* name, double value) {
   if (value > 0 && std::isfinite(value)) return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "tools/common/flags/angular_flag.h"
 #include "tools/common/flags/atomic_energies.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/train/flags/loss_flags.h"
 
 DEFINE_string(hidden, "15,15", "Nodes of each hidden layer, separated by commas. If empty, the model is linear.");
@@ -30,6 +31,8 @@ DEFINE_string(atomic_energies, "",
 namespace rutile {
 
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::StatusOr<FeatureScalingKind> ParseFeatureScaling() {
   for (const FeatureScalingKind kind :

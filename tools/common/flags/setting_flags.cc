@@ -1,0 +1,43 @@
+#include "tools/common/flags/setting_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "lib/base/logging.h"
+#include "tools/common/run/given_flags.h"
+
+namespace rutile {
+
+void RegisterSettingFlag(const SettingInfo& info, const SettingValue& default_value, const char* filename) {
+  // gflags keeps both values, and never gives them back.
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        gflags::FlagRegisterer(info.name, info.help, filename, new T(value), new T(value));
+      },
+      default_value);
+}
+
+std::string SettingFlagText(const SettingInfo& info) {
+  std::string text;
+  CHECK(gflags::GetCommandLineOption(info.name, &text)) << "no flag " << info.name;
+  return text;
+}
+
+absl::Status BadSettingFlag(const SettingInfo& info, absl::string_view text, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("--", info.name, "=", text, ": ", what));
+}
+
+absl::Status RefuseSettingFlag(const SettingInfo& info, absl::string_view decider) {
+  const std::string why = info.decided_by_value
+                              ? absl::StrCat("with --", info.decided_by, "=", decider)
+                              : absl::StrCat("without --", absl::StrReplaceAll(info.decided_by, {{",", " or --"}}));
+  return RefuseFlags(why, {info.name});
+}
+
+}  // namespace rutile
