@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/file.h"
+#include "lib/base/file_magic.h"
 #include "lib/base/status_macros.h"
 
 namespace rutile {
@@ -31,6 +32,7 @@ constexpr size_t kBuffer = size_t{1} << 20;
 constexpr size_t kMaxLine = size_t{1} << 28;  // longer "lines" are no text; a small gzip file can make them
 constexpr int64_t kSmall = 1 << 16;           // bytes; smaller files cost less to read than to map
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
+constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 class FdSource : public ByteSource {
  public:
@@ -175,7 +177,7 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
       }
       if (size < bytes->size()) {
         reader.StartInMemory(absl::string_view(bytes->data(), size), bytes);
-        return reader;
+        return Checked(std::move(reader));
       }
       // The file has grown since fstat; it is read as a stream below.
     }
@@ -184,7 +186,7 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
       // Advice fails for an empty file, which is not mapped; that does not matter.
       ::madvise(const_cast<char*>(file.data().data()), file.data().size(), MADV_SEQUENTIAL);
       reader.StartInMemory(file.data(), file.owner());
-      return reader;
+      return Checked(std::move(reader));
     }
     fd = ::open(reader.path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return ErrnoStatus(errno, reader.path_);
@@ -201,7 +203,12 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
   source = std::make_unique<JoinedSource>(std::move(front), std::move(source));
   if (is_gzip) source = std::make_unique<GzipSource>("", std::move(source), reader.path_);
   reader.source_ = std::move(source);
-  reader.SkipByteOrderMark();
+  reader.StartText();
+  return Checked(std::move(reader));
+}
+
+absl::StatusOr<LineReader> LineReader::Checked(LineReader reader) {
+  RETURN_IF_ERROR(reader.refusal_);
   return reader;
 }
 
@@ -220,11 +227,20 @@ void LineReader::StartInMemory(absl::string_view bytes, std::shared_ptr<const vo
     cursor_ = bytes.data();
     end_ = cursor_ + bytes.size();
   }
-  SkipByteOrderMark();
+  StartText();
 }
 
-void LineReader::SkipByteOrderMark() {
-  if (absl::StartsWith(Prefix(3), "\xEF\xBB\xBF")) cursor_ += 3;
+void LineReader::StartText() {
+  absl::string_view beginning = Prefix(kByteOrderMark.size());
+  if (MayBeCompressed(beginning)) beginning = Prefix(kCompressionMagic);
+  refusal_ = RefuseCompressed(path_, beginning);
+  if (!refusal_.ok()) {
+    status_ = refusal_;
+    source_ = nullptr;
+    cursor_ = end_;
+  } else if (absl::StartsWith(beginning, kByteOrderMark)) {
+    cursor_ += kByteOrderMark.size();
+  }
 }
 
 absl::string_view LineReader::Prefix(size_t n) {

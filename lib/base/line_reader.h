@@ -27,14 +27,15 @@ class ByteSource;
 //   RETURN_IF_ERROR(reader.status());
 //
 // Lines end in \n or \r\n; the last line may lack an end. A UTF-8 byte order mark at the start is skipped. gzip is
-// recognized by its first bytes, and may have several members. A reader takes 1 MiB of memory, or twice the longest
-// line, plus mapped pages, which the kernel may drop.
+// recognized by its first bytes, and may have several members. Files of other compressions and archives are refused by
+// their first bytes, with the command that makes text of them (file_magic.h). A reader takes 1 MiB of memory, or twice
+// the longest line, plus mapped pages, which the kernel may drop.
 class LineReader {
  public:
-  // Opens a file; "-" is standard input. Fails with NOT_FOUND, PERMISSION_DENIED, or INVALID_ARGUMENT for a directory;
-  // the message starts with the path. An empty file is no error.
+  // Opens a file; "-" is standard input. Fails with NOT_FOUND, PERMISSION_DENIED, or INVALID_ARGUMENT for a directory
+  // or a compressed file that is not gzip; the message starts with the path. An empty file is no error.
   static absl::StatusOr<LineReader> Open(absl::string_view path);
-  // Reads from bytes in memory; `path` is for messages.
+  // Reads from bytes in memory; `path` is for messages. What Open refuses has no lines here, and status() says why.
   static LineReader FromBytes(absl::string_view path, std::string bytes);
 
   LineReader(LineReader&&) noexcept;
@@ -86,7 +87,9 @@ class LineReader {
   bool Refill();
   // Starts reading from bytes that are all in memory, gzip or not.
   void StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner);
-  void SkipByteOrderMark();
+  // Skips a byte order mark, or refuses bytes that are no text.
+  void StartText();
+  static absl::StatusOr<LineReader> Checked(LineReader reader);
 
   std::string path_;
   std::shared_ptr<const void> owner_;   // keeps the mapped or given bytes alive
@@ -98,6 +101,7 @@ class LineReader {
   const char* end_ = nullptr;
   int64_t line_number_ = 0;
   absl::Status status_;
+  absl::Status refusal_;  // not OK if the first bytes are those of a compressed file that is not read
 };
 
 }  // namespace rutile

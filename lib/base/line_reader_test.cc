@@ -8,8 +8,11 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
@@ -199,6 +202,36 @@ TEST(LineReaderTest, OpenErrors) {
   auto empty = LineReader::Open(WriteTemporary("empty", ""));
   ASSERT_TRUE(empty.ok());
   EXPECT_THAT(Lines(&*empty), IsEmpty());
+}
+
+// Files, memory and pipes of other compressions give their command instead of their bytes.
+TEST(LineReaderTest, OtherCompressionsAreRefused) {
+  const std::string xz("\xfd\x37zXZ\0\x00\x04", 8), bz2 = "BZh91AY&SY\x12\x34";
+  for (const auto& [bytes, command] : {std::make_pair(xz, "xz -dc"), std::make_pair(bz2, "bzip2 -dc")}) {
+    const std::string path = WriteTemporary("compressed", bytes);
+    const auto opened = LineReader::Open(path);
+    EXPECT_EQ(opened.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(opened.status().message()), HasSubstr(absl::StrCat(command, " ", path)));
+    // Compressed twice, or in memory.
+    for (const std::string& inner : {bytes, Gzip(bytes)}) {
+      LineReader reader = LineReader::FromBytes("m", inner);
+      EXPECT_THAT(Lines(&reader), IsEmpty());
+      EXPECT_THAT(std::string(reader.status().message()), HasSubstr(command));
+    }
+    const std::string fifo = ::testing::TempDir() + "/compressed_fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    std::thread writer([&, bytes = bytes] {
+      const int fd = ::open(fifo.c_str(), O_WRONLY);
+      EXPECT_EQ(::write(fd, bytes.data(), 2), 2);  // the magic comes in pieces
+      EXPECT_EQ(::write(fd, bytes.data() + 2, bytes.size() - 2), static_cast<ssize_t>(bytes.size() - 2));
+      ::close(fd);
+    });
+    EXPECT_EQ(LineReader::Open(fifo).status().code(), absl::StatusCode::kInvalidArgument);
+    writer.join();
+    ::unlink(fifo.c_str());
+  }
+  const std::string tar = Gzip(std::string(257, 'a') + "ustar" + std::string(250, 'b'));
+  EXPECT_THAT(std::string(LineReader::FromBytes("a.tar.gz", tar).status().message()), HasSubstr("tar -xf a.tar.gz"));
 }
 
 }  // namespace
