@@ -311,6 +311,16 @@ TEST(BuildGraphTest, OptionsThatContradict) {
   options = Options("a\tr\tb\n");
   options.malformed = Handling::kKeep;
   EXPECT_THAT(Error(options), HasSubstr("malformed cannot be kept"));
+  options = Options("a\tr\tb\n");
+  options.edge_map = "map";
+  options.negated = Handling::kKeep;
+  EXPECT_THAT(Error(options), HasSubstr("--negated=relation beside --edge_map"));
+  options.negated = Handling::kDrop;
+  options.qualifiers.emplace();
+  EXPECT_THAT(Error(options), HasSubstr("--qualifiers and --edge_map"));
+  options = Options("a\tr\tb\n");
+  options.table.columns = {"1"};
+  EXPECT_THAT(Error(options), HasSubstr("--columns=1"));
 }
 
 }  // namespace

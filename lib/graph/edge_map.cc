@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "lib/base/file.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -19,8 +21,10 @@ namespace {
 constexpr absl::string_view kPredicate = "predicate";
 constexpr absl::string_view kQualifier = "_qualifier";
 
+// Ends at the last value that is not "", so that a field that is added later changes no key.
 void MakeKey(absl::Span<const std::string> values, std::string* key) {
   key->clear();
+  while (!values.empty() && values.back().empty()) values.remove_suffix(1);
   for (const std::string& value : values) absl::StrAppend(key, value, absl::string_view("\0", 1));
 }
 
@@ -32,6 +36,13 @@ std::string Quote(const std::string& text) {
 bool IsFlat(const std::string& text) { return text.find_first_of("\t\n\r") == std::string::npos; }
 
 }  // namespace
+
+bool ParseNegated(absl::string_view text, bool* negated) {
+  const std::string lower = absl::AsciiStrToLower(text);
+  *negated = lower == "true" || lower == "t" || lower == "yes" || lower == "y" || lower == "1";
+  return *negated || lower.empty() || lower == "false" || lower == "f" || lower == "no" || lower == "n" ||
+         lower == "0" || lower == "none" || lower == "null";
+}
 
 EdgeMap::EdgeMap()
     : fields_{"object_aspect_qualifier", "object_direction_qualifier", std::string(kPredicate),
@@ -71,11 +82,21 @@ absl::StatusOr<EdgeMap> EdgeMap::Parse(absl::string_view text, absl::string_view
     entries.emplace_back();
     entries.back().second = name.get<std::string>();
     for (const auto& [field, value] : parts.items()) {
-      if (!value.is_string() || !IsFlat(value.get_ref<const std::string&>())) {
+      // Python writes json.dumps(edge["negated"]) as true, and scripts for RTX-KG2 copy its "True".
+      const bool is_boolean = value.is_boolean() && field != kPredicate;
+      if (!is_boolean && (!value.is_string() || !IsFlat(value.get_ref<const std::string&>()))) {
         return error(absl::StrCat(Quote(field), " in the key ", Quote(key), " is not a text in a line"));
       }
+      std::string text = is_boolean ? (value.get<bool>() ? "true" : "false") : value.get<std::string>();
+      if (field == kNegatedField) {
+        bool negated = false;
+        if (!ParseNegated(text, &negated)) {
+          return error(absl::StrCat("\"negated\" in the key ", Quote(key), " is neither true nor false"));
+        }
+        text = negated ? "true" : "";
+      }
       fields.insert(field);
-      entries.back().first[field] = value.get<std::string>();
+      entries.back().first[field] = std::move(text);
     }
   }
   if (fields.count(std::string(kPredicate)) == 0) return error("no key has a predicate");
@@ -93,6 +114,38 @@ absl::StatusOr<EdgeMap> EdgeMap::Parse(absl::string_view text, absl::string_view
     map.entries_.push_back(std::move(entry));
   }
   return map;
+}
+
+int EdgeMap::FieldIndex(absl::string_view name) const {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (fields_[i] == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int EdgeMap::AddField(absl::string_view name) {
+  CHECK(grows_) << name;
+  CHECK(FieldIndex(name) < 0) << name;
+  fields_.emplace_back(name);
+  return static_cast<int>(fields_.size()) - 1;
+}
+
+absl::string_view EdgeMap::Value(const Entry& entry, int field) {
+  return field < static_cast<int>(entry.values.size()) ? absl::string_view(entry.values[field]) : "";
+}
+
+int64_t EdgeMap::NumValues(int field) const {
+  std::set<absl::string_view> values;
+  for (const Entry& entry : entries_) values.insert(Value(entry, field));
+  values.erase("");
+  return static_cast<int64_t>(values.size());
+}
+
+std::vector<int> EdgeMap::SortedFields() const {
+  std::vector<int> order(fields_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return fields_[a] < fields_[b]; });
+  return order;
 }
 
 absl::string_view EdgeMap::Find(absl::Span<const std::string> values) {
@@ -114,16 +167,19 @@ std::string EdgeMap::Describe(absl::Span<const std::string> values) const {
 }
 
 absl::flat_hash_map<std::string, std::string> EdgeMap::Labels() const {
+  const std::vector<int> order = SortedFields();
   absl::flat_hash_map<std::string, std::string> labels;
   for (const Entry& entry : entries_) {
     std::string predicate, qualifiers;
-    for (size_t i = 0; i < fields_.size(); ++i) {
+    for (const int i : order) {
+      const absl::string_view value = Value(entry, i);
+      if (value.empty()) continue;
       if (fields_[i] == kPredicate) {
-        predicate = entry.values[i];
-      } else if (!entry.values[i].empty()) {
-        absl::StrAppend(&qualifiers, qualifiers.empty() ? "" : ", ", absl::StripSuffix(fields_[i], kQualifier), " ",
-                        entry.values[i]);
+        predicate = std::string(value);
+        continue;
       }
+      absl::StrAppend(&qualifiers, qualifiers.empty() ? "" : ", ", absl::StripSuffix(fields_[i], kQualifier));
+      if (fields_[i] != kNegatedField) absl::StrAppend(&qualifiers, " ", value);
     }
     labels.emplace(entry.name, qualifiers.empty() ? predicate : absl::StrCat(predicate, " (", qualifiers, ")"));
   }
@@ -131,11 +187,12 @@ absl::flat_hash_map<std::string, std::string> EdgeMap::Labels() const {
 }
 
 std::string EdgeMap::ToJson() const {
+  const std::vector<int> order = SortedFields();
   std::string json = "{";
   for (const Entry& entry : entries_) {
     std::string key = "{";
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      absl::StrAppend(&key, i == 0 ? "" : ", ", Quote(fields_[i]), ": ", Quote(entry.values[i]));
+    for (const int i : order) {
+      absl::StrAppend(&key, key.size() == 1 ? "" : ", ", Quote(fields_[i]), ": ", Quote(std::string(Value(entry, i))));
     }
     absl::StrAppend(&json, json.size() == 1 ? "\n  " : ",\n  ", Quote(key + "}"), ": ", Quote(entry.name));
   }

@@ -4,6 +4,7 @@
 // edge_map.json, as scripts for the ROBOKOP graph write it, is one object whose keys are themselves JSON, with sorted
 // keys, and "" for a qualifier that the edge lacks:
 //   {"{\"object_aspect_qualifier\": \"\", ..., \"predicate\": \"biolink:treats\", ...}": "predicate:0", ...}
+// A key may also name "negated", as true or "True" for statements that are denied.
 
 #ifndef RUTILE_LIB_GRAPH_EDGE_MAP_H_
 #define RUTILE_LIB_GRAPH_EDGE_MAP_H_
@@ -21,8 +22,8 @@ namespace rutile {
 // A map from the fields of an edge to the name of its relation.
 class EdgeMap {
  public:
-  // Makes a growing map: an edge with new fields gets the next number. The fields are the predicate and the aspect and
-  // direction qualifiers of subject and object.
+  // Makes a growing map: an edge with new values gets the next number. The fields are the predicate, the aspect and
+  // direction qualifiers of subject and object, and those that AddField adds.
   EdgeMap();
   // Reads a map that does not grow. Its fields are those that any of its keys names; the order of a key's fields, its
   // spaces, and fields with "" do not matter. INVALID_ARGUMENT: no JSON object of that form, a repeated key, a name
@@ -30,8 +31,14 @@ class EdgeMap {
   static absl::StatusOr<EdgeMap> Read(absl::string_view path);
   static absl::StatusOr<EdgeMap> Parse(absl::string_view json, absl::string_view path);
 
-  // The fields that determine a relation, sorted.
+  // The fields that determine a relation: sorted, and then those that were added.
   const std::vector<std::string>& fields() const { return fields_; }
+  // Returns the position of a field in fields(), or -1.
+  int FieldIndex(absl::string_view name) const;
+  // Adds a field, which all entries so far lack, and returns its position. CHECK-fails for a map that does not grow.
+  int AddField(absl::string_view name);
+  // Returns the number of different values of the field, "" not counted.
+  int64_t NumValues(int field) const;
   // Returns the name of the relation with these values of fields() ("" for none), valid until the next call; "" if a
   // map that does not grow has no such relation.
   absl::string_view Find(absl::Span<const std::string> values);
@@ -40,24 +47,36 @@ class EdgeMap {
 
   bool grows() const { return grows_; }
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
-  // Returns labels by relation name: "biolink:affects (object_aspect activity, object_direction increased)". If several
-  // entries have one name, the first counts.
+  // Returns labels by relation name: "biolink:affects (object_aspect activity, object_direction increased)", and
+  // "biolink:treats (negated)". If several entries have one name, the first counts.
   absl::flat_hash_map<std::string, std::string> Labels() const;
-  // Returns the text of edge_map.json, entries in the order in which they were read or found, with a line end.
+  // Returns the text of edge_map.json, entries in the order in which they were read or found, with a line end. Every
+  // key has all fields, sorted.
   std::string ToJson() const;
 
  private:
   struct Entry {
-    std::vector<std::string> values;  // in the order of fields_
+    std::vector<std::string> values;  // in the order of fields_; shorter if fields were added later
     std::string name;
   };
+
+  // Returns the positions of fields, sorted by name.
+  std::vector<int> SortedFields() const;
+  static absl::string_view Value(const Entry& entry, int field);
 
   bool grows_ = true;
   std::vector<std::string> fields_;
   std::vector<Entry> entries_;
-  absl::flat_hash_map<std::string, size_t> index_;  // index of the entry by its values, each ended by \0
+  absl::flat_hash_map<std::string, size_t>
+      index_;  // index of the entry by its values, each ended by \0; none for "" at the end
   std::string key_;
 };
+
+// The field of an edge that denies its statement, in KGX.
+inline constexpr char kNegatedField[] = "negated";
+
+// Sets `negated` to the truth value of a text such as "True", "false" or ""; false for another text.
+bool ParseNegated(absl::string_view text, bool* negated);
 
 }  // namespace rutile
 

@@ -64,6 +64,43 @@ TEST(EdgeMapTest, KeysAreCompared) {
   EXPECT_EQ(map->Labels().at("y"), "p (species 9606)");
 }
 
+// Fields that are added later change no name, and the text has all fields in all keys.
+TEST(EdgeMapTest, AddedFields) {
+  EdgeMap map;
+  EXPECT_EQ(map.Find({"", "", "p", "", ""}), "predicate:0");
+  const int field = map.AddField("a_qualifier");
+  EXPECT_EQ(map.FieldIndex("a_qualifier"), field);
+  EXPECT_EQ(map.FieldIndex("b_qualifier"), -1);
+  EXPECT_EQ(map.Find({"", "", "p", "", "", "x"}), "predicate:1");
+  EXPECT_EQ(map.Find({"", "", "p", "", "", ""}), "predicate:0");
+  EXPECT_EQ(map.NumValues(field), 1);
+  EXPECT_EQ(map.Labels().at("predicate:1"), "p (a x)");
+  EXPECT_EQ(map.Describe({"", "", "p", "", "", "x"}), "predicate=p a_qualifier=x");
+  EXPECT_THAT(map.ToJson(), HasSubstr(R"("{\"a_qualifier\": \"\", \"object_aspect_qualifier\")"));
+  auto again = EdgeMap::Parse(map.ToJson(), "m");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->ToJson(), map.ToJson());
+  EXPECT_EQ(again->size(), 2);
+}
+
+TEST(EdgeMapTest, Booleans) {
+  auto map = EdgeMap::Parse(
+      R"json({"{\"predicate\":\"p\",\"negated\":true}":"n","{\"predicate\":\"p\",\"negated\":false}":"p","{\"predicate\":\"p\",\"direct\":false}":"d"})json",
+      "m");
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_THAT(map->fields(), ElementsAre("direct", "negated", "predicate"));
+  EXPECT_EQ(map->Find({"", "true", "p"}), "n");
+  EXPECT_EQ(map->Find({"", "", "p"}), "p");
+  EXPECT_EQ(map->Find({"false", "", "p"}), "d");
+  EXPECT_EQ(map->Labels().at("n"), "p (negated)");
+  bool negated = true;
+  EXPECT_TRUE(ParseNegated("False", &negated));
+  EXPECT_FALSE(negated);
+  EXPECT_TRUE(ParseNegated("TRUE", &negated));
+  EXPECT_TRUE(negated);
+  EXPECT_FALSE(ParseNegated("perhaps", &negated));
+}
+
 TEST(EdgeMapTest, Unicode) {
   EdgeMap map;
   map.Find({"", "", "é\"\\", "", ""});
@@ -85,6 +122,8 @@ TEST(EdgeMapTest, Errors) {
   expect("[1]", "no JSON object");
   expect(R"({"biolink:treats":"predicate:0"})", "the key \"biolink:treats\" is no JSON object");
   expect(R"({"{\"predicate\":\"p\"}":0})", "the name of \"{\\\"predicate\\\":\\\"p\\\"}\" is not a text");
+  expect(R"({"{\"predicate\":true}":"x"})", "\"predicate\" in the key");
+  expect(R"({"{\"predicate\":\"p\",\"negated\":\"perhaps\"}":"x"})", "\"negated\" in the key");
   expect(R"({"{\"predicate\":\"p\"}":"a\tb"})", "the name of");
   expect(R"({"{\"predicate\":\"p\"}":""})", "the name of");
   expect(R"({"{\"predicate\":1}":"x"})", "\"predicate\" in the key");

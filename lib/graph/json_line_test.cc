@@ -49,5 +49,23 @@ TEST(JsonLineTest, DepthIsNoHarm) {
   EXPECT_THAT(values, ElementsAre("found"));
 }
 
+TEST(JsonLineTest, OtherFields) {
+  const std::vector<std::string> fields = {"a"};
+  std::vector<std::string> values;
+  std::vector<JsonField> others;
+  const auto wants = [](absl::string_view name) { return name[0] == 'x'; };
+  const std::string json =
+      R"({"x1":"t","y":"no","x2":true,"a":"v","x3":-5,"x4":2.50,"x5":null,"x6":[1,{"x7":2}],"x8":{"x9":"n"}})";
+  ASSERT_TRUE(ParseJsonTexts(json, fields, wants, &values, &others).ok());
+  EXPECT_EQ(values[0], "v");
+  std::string all;
+  for (const JsonField& field : others) all += field.name + "=" + field.value + (field.is_nested ? "*;" : ";");
+  EXPECT_EQ(all, "x1=t;x2=true;x3=-5;x4=2.50;x6=*;x8=*;");
+  EXPECT_FALSE(ParseJsonTexts(R"({"x1":"t","x1":"u"})", fields, wants, &values, &others).ok());
+  std::string many = "{\"a\":\"v\"";
+  for (int i = 0; i < 300; ++i) many += ",\"x" + std::to_string(i) + "\":1";
+  EXPECT_FALSE(ParseJsonTexts(many + "}", fields, wants, &values, &others).ok());
+}
+
 }  // namespace
 }  // namespace rutile

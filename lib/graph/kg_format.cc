@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/n_triples.h"
 
 namespace rutile {
 namespace {
@@ -26,6 +27,37 @@ std::vector<absl::string_view> FirstLines(absl::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+// True if the first line that is no comment is a statement of N-Triples.
+bool IsNTriples(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const absl::string_view line = absl::StripAsciiWhitespace(text.substr(0, end));
+    if (!line.empty() && !IsNTriplesComment(line)) return IsNTriplesLine(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+bool Has(const std::vector<absl::string_view>& fields, absl::string_view name) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](absl::string_view field) { return absl::StripPrefix(field, "#") == name; });
+}
+
+// True for lines with the same number of fields, three or more, with commas between, none of them empty or with a blank
+// in it. Comments of structures are sentences, or differ from the next lines.
+bool IsCommaTable(const std::vector<absl::string_view>& lines) {
+  size_t common = 0;
+  for (const absl::string_view line : lines) {
+    const std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
+    if (fields.size() < 3 || (common != 0 && fields.size() != common)) return false;
+    common = fields.size();
+    for (const absl::string_view field : fields) {
+      if (field.empty() || field.find_first_of(" \t=") != absl::string_view::npos) return false;
+    }
+  }
+  return common > 0;
 }
 
 KgFormat OfCountedLine(absl::string_view line) {
@@ -45,6 +77,7 @@ bool IsCount(absl::string_view text) {
 
 KgFormat DetectKgFormat(absl::string_view beginning) {
   // A tensor file begins with the length of its header, whose first byte may be that of "{".
+  beginning = beginning.substr(0, kKgPrefix);
   if (absl::StrContains(beginning, absl::string_view("\0", 1))) return KgFormat::kOther;
   const std::vector<absl::string_view> lines = FirstLines(beginning);
   if (lines.empty()) return KgFormat::kOther;
@@ -58,7 +91,15 @@ KgFormat DetectKgFormat(absl::string_view beginning) {
     const KgFormat format = OfCountedLine(lines[1]);
     return lines.size() == 2 || OfCountedLine(lines[2]) == format ? format : KgFormat::kOther;
   }
+  if (IsNTriples(beginning)) return KgFormat::kNTriples;
   const std::vector<absl::string_view> fields = absl::StrSplit(lines[0], '\t');
+  if (fields.size() >= 3 && Has(fields, "subject") && Has(fields, "predicate") && Has(fields, "object")) {
+    return fields.size() == 3 ? KgFormat::kTriples : KgFormat::kTable;
+  }
+  if (fields.size() >= 2 && Has(fields, "id") && (Has(fields, "name") || Has(fields, "category"))) {
+    return KgFormat::kKgxNodes;
+  }
+  if (fields.size() == 1) return IsCommaTable(lines) ? KgFormat::kTable : KgFormat::kOther;
   for (const absl::string_view field : fields) {
     if (field.empty()) return KgFormat::kOther;
   }

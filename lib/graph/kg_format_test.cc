@@ -22,6 +22,13 @@ TEST(KgFormatTest, ByContent) {
   EXPECT_EQ(DetectKgFormat("2\n/m/1 0\n/m/2 1\n"), KgFormat::kIds);
   EXPECT_EQ(DetectKgFormat("{\"id\":\"e\",\"subject\":\"a\"}\n"), KgFormat::kKgxEdges);
   EXPECT_EQ(DetectKgFormat("{\"id\":\"a\",\"name\":\"A\"}\n"), KgFormat::kKgxNodes);
+  EXPECT_EQ(DetectKgFormat("# c\n# d\n# e\n# f\n<a> <r> <b> .\n"), KgFormat::kNTriples);
+  EXPECT_EQ(DetectKgFormat("_:a <r> \"text\" .\n"), KgFormat::kNTriples);
+  EXPECT_EQ(DetectKgFormat("a,r,b\nb,r,c\n"), KgFormat::kTable);
+  EXPECT_EQ(DetectKgFormat("relation,x_id,y_id,n\np,1,2,3\n"), KgFormat::kTable);
+  EXPECT_EQ(DetectKgFormat("id\tsubject\tpredicate\tobject\n"), KgFormat::kTable);
+  EXPECT_EQ(DetectKgFormat("subject\tpredicate\tobject\n"), KgFormat::kTriples);
+  EXPECT_EQ(DetectKgFormat("id\tname\tcategory\na\tA\tc\n"), KgFormat::kKgxNodes);
   EXPECT_EQ(DetectKgFormat("{\n  \"{\\\"predicate\\\": \\\"x\\\"}\": \"predicate:0\"\n}"), KgFormat::kEdgeMap);
 }
 
@@ -41,6 +48,10 @@ TEST(KgFormatTest, StructuresAreOther) {
            "CRYSTAL\nPRIMVEC\n1\t0\t0\n",
            "begin\nlattice 1 0 0\n",
            "12\n",
+           "a, b, c\n",
+           "a,r,b\nb,r\n",
+           "# total energy = -1 eV, 2, 3\nCRYSTAL\n",
+           "<?xml version=\"1.0\"?>\n",
        }) {
     EXPECT_EQ(DetectKgFormat(text), KgFormat::kOther) << text;
   }

@@ -14,11 +14,22 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  rutile::EdgeMap grown;
-  auto reader = rutile::TripleReader::FromBytes("fuzz", bytes, &grown);
-  if (reader.ok()) {
+  // The first byte also chooses what a user may say of tables.
+  for (const bool is_default : {true, false}) {
+    rutile::EdgeMap grown;
+    rutile::TripleReaderOptions options;
+    if (!is_default && size > 0) {
+      options.table.separator = std::vector<std::string>{"", ",", " ", "::"}[data[0] % 4];
+      if (data[0] % 3 > 0) options.table.columns = {"2", "1", "3"};
+      options.table.header = data[0] % 5 > 2 ? rutile::TableOptions::Header::kYes : rutile::TableOptions::Header::kNo;
+      options.edges.negated_relations = data[0] % 2 > 0;
+    }
+    auto reader = rutile::TripleReader::FromBytes("fuzz", bytes, &grown, options);
+    if (!reader.ok()) continue;
+    reader->Peek();
     rutile::TextTriple triple;
     for (rutile::TripleReader::Item item; (item = reader->Next(&triple)) != rutile::TripleReader::kEnd;) {
+      if (item == rutile::TripleReader::kNegated) continue;
       if (item == rutile::TripleReader::kMalformed) {
         CHECK(!reader->problem().empty());
         continue;

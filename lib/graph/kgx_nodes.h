@@ -1,4 +1,5 @@
-// Reads labels (names for people) from KGX nodes: lines of {"id": "CHEBI:15377", "name": "water", ...}.
+// Reads labels (names for people) from KGX nodes: lines of {"id": "CHEBI:15377", "name": "water", ...}, or nodes.tsv,
+// whose header names the columns "id" and "name".
 
 #ifndef RUTILE_LIB_GRAPH_KGX_NODES_H_
 #define RUTILE_LIB_GRAPH_KGX_NODES_H_

@@ -35,5 +35,18 @@ TEST(KgxNodesTest, NamesOfEntities) {
   EXPECT_EQ(ReadKgxNodes("none", entities, Handling::kDrop, &labels, &malformed).code(), absl::StatusCode::kNotFound);
 }
 
+TEST(KgxNodesTest, Tables) {
+  const std::string path = ::testing::TempDir() + "/nodes.tsv";
+  ASSERT_TRUE(WriteFileAtomically(path, "category\t#id\tname\nc\tA\twater\r\n\nc\tB\nc\t\tx\nc\tC\t\n").ok());
+  Vocabulary entities;
+  for (const char* name : {"A", "B", "C"}) entities.Add(name);
+  std::vector<std::string> labels = {"A", "B", "C"};
+  Finding malformed;
+  ASSERT_TRUE(ReadKgxNodes(path, entities, Handling::kDrop, &labels, &malformed).ok());
+  EXPECT_THAT(labels, ElementsAre("water", "B", "C"));
+  EXPECT_EQ(malformed.count, 2);
+  EXPECT_THAT(malformed.first, HasSubstr("nodes.tsv:4: 2 fields in \"c\\tB\", expected 3"));
+}
+
 }  // namespace
 }  // namespace rutile

@@ -48,6 +48,10 @@ absl::StatusOr<std::vector<Triple>> ReadNamedTriples(absl::string_view path, con
     if (item == TripleReader::kMalformed) {
       return absl::InvalidArgumentError(absl::StrCat(reader.Place(), ": ", reader.problem()));
     }
+    if (item == TripleReader::kNegated) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(reader.Place(), ": the statement is negated, expected triples that hold; leave it out"));
+    }
     const absl::StatusOr<Triple> triple = parse(text);
     if (!triple.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(reader.Place(), ": ", triple.status().message()));

@@ -13,17 +13,20 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Returns "a|r|b" for a triple, "t:3: problem" for a malformed line, and the status if it is not OK.
-std::vector<std::string> ReadAll(std::string bytes, EdgeMap* edges = nullptr) {
+std::vector<std::string> ReadAll(std::string bytes, EdgeMap* edges = nullptr, const TripleReaderOptions& options = {}) {
   EdgeMap map;
-  auto reader = TripleReader::FromBytes("t", std::move(bytes), edges == nullptr ? &map : edges);
+  auto reader = TripleReader::FromBytes("t", std::move(bytes), edges == nullptr ? &map : edges, options);
   if (!reader.ok()) return {std::string(reader.status().message())};
   std::vector<std::string> items;
   TextTriple triple;
   for (TripleReader::Item item; (item = reader->Next(&triple)) != TripleReader::kEnd;) {
     if (item == TripleReader::kMalformed) {
       items.push_back(absl::StrCat(reader->Place(), ": ", reader->problem()));
+    } else if (item == TripleReader::kNegated) {
+      items.push_back(absl::StrCat(reader->Place(), ": negated"));
     } else if (reader->unknown_relation()) {
       items.push_back(absl::StrCat(reader->Place(), "? ", reader->problem()));
     } else {
@@ -53,9 +56,11 @@ TEST(TripleReaderTest, MalformedNames) {
                           HasSubstr("t:7: an empty field"), HasSubstr("t:8: an empty field"),
                           "t:9: text that is not UTF-8, expected names in UTF-8", "d|r|e"));
   // Only the first line can be a header.
-  EXPECT_THAT(ReadAll("Head\tRelation\tTail\na\tr\tb\nhead\trelation\ttail\n"),
-              ElementsAre("t:1: names of columns, \"Head\\tRelation\\tTail\", expected triples from the first line on",
-                          "a|r|b", "head|relation|tail"));
+  EXPECT_THAT(
+      ReadAll("Head\tRelation\tTail\na\tr\tb\nhead\trelation\ttail\n"),
+      ElementsAre(
+          HasSubstr("t:1: names of columns, \"Head\\tRelation\\tTail\", expected triples from the first line on"),
+          "a|r|b", "head|relation|tail"));
   // Long lines are cut in messages, between characters.
   EXPECT_THAT(ReadAll("a\tr\tb\n" + std::string(59, 'x') + "éé\n"),
               ElementsAre("a|r|b", HasSubstr(absl::StrCat("1 fields in \"", std::string(59, 'x'), "\"..., expected"))));
@@ -100,10 +105,83 @@ TEST(TripleReaderTest, KgxEdges) {
               ElementsAre("CHEBI:1|treats|MONDO:1", "t:2? the edge map has no predicate=biolink:affects"));
 }
 
+TEST(TripleReaderTest, Tables) {
+  EXPECT_THAT(ReadAll("a,r,b\n\"b, c\",r,c\n"), ElementsAre("a|r|b", "b, c|r|c"));
+  EXPECT_THAT(ReadAll("a r b\nb  r c\n"), ElementsAre("a|r|b", "b|r|c"));
+  EXPECT_THAT(ReadAll("\"a\"\t\"r\"\t\"b\"\n\"b\"\t\"r\"\t\"\"\"c\"\"\"\n"), ElementsAre("a|r|b", "b|r|\"c\""));
+  EXPECT_THAT(ReadAll("a,r,b\nb\t,r,c d\n\"x,r,y\n"),
+              ElementsAre(HasSubstr("t:1: 1 fields"), HasSubstr("t:2: 2 fields"), HasSubstr("t:3: 1 fields")));
+  TripleReaderOptions options;
+  options.table.separator = ",";
+  EXPECT_THAT(ReadAll("a,r,b\n\"b\tb\",r,c\n\"x,r,y\nx,y\n,r,b\n", nullptr, options),
+              ElementsAre("a|r|b", HasSubstr("t:2: a tab in the name \"b\\tb\""), HasSubstr("t:3: a quotation mark"),
+                          HasSubstr("t:4: 2 fields in \"x,y\""), HasSubstr("t:5: an empty field")));
+  options = TripleReaderOptions();
+  options.table.columns = {"3", "2", "4"};
+  EXPECT_THAT(ReadAll("/a/1\t/r/IsA\t/c/a\t/c/b\t{}\n/a/2\t/r/IsA\t/c/a\n", nullptr, options),
+              ElementsAre("/c/a|/r/IsA|/c/b", HasSubstr("t:2: 3 fields in")));
+  options.table.columns = {"x", "rel", "y"};
+  EXPECT_THAT(ReadAll("rel,x,y\r\np,1,2\r\n", nullptr, options), ElementsAre("1|p|2"));
+  EXPECT_THAT(ReadAll("\nrel,x,z\np,1,2\n", nullptr, options), ElementsAre(HasSubstr("t:1: no column \"y\"")));
+  // A line that is cut strangely from the first on is never read beyond its end.
+  options.table.columns = {"1", "2", "4"};
+  options.table.separator = ",";
+  EXPECT_THAT(ReadAll("a,b,c,d,\"e\nx,y,z\n", nullptr, options),
+              ElementsAre(HasSubstr("t:1: a quotation mark"), HasSubstr("t:2: 3 fields")));
+  options = TripleReaderOptions();
+  options.table.header = TableOptions::Header::kNo;
+  EXPECT_THAT(ReadAll("head\trelation\ttail\n", nullptr, options), ElementsAre("head|relation|tail"));
+}
+
+TEST(TripleReaderTest, HintsAreInTheFirstLineAlone) {
+  const auto items = ReadAll("a\tr\tb\t0.93\nb\tr\tc\t0.2\n");
+  ASSERT_EQ(items.size(), 2);
+  EXPECT_THAT(items[0], HasSubstr("--columns=1,2,3"));
+  EXPECT_THAT(items[1], Not(HasSubstr("--columns")));
+  EXPECT_THAT(ReadAll("a::r::b\n"), ElementsAre(HasSubstr("--separator")));
+  // Bytes that are no text are not shown.
+  EXPECT_THAT(ReadAll("\xff\xfe\x01\n"), ElementsAre("t:1: text that is not UTF-8, expected names in UTF-8"));
+}
+
+TEST(TripleReaderTest, KgxTable) {
+  const std::string table =
+      "id\tsubject\tpredicate\tobject\tnegated\tspecies_context_qualifier\nu1\ta\tp\tb\t\t\nu2\ta\tp\tc\tTrue\t\n"
+      "u3\ta\tp\tb\tfalse\t9606\nu4\ta\t\tb\t\t\n";
+  EdgeMap grown;
+  EXPECT_THAT(ReadAll(table, &grown),
+              ElementsAre("a|predicate:0|b", "t:3: negated", "a|predicate:1|b", "t:5: an edge without \"predicate\""));
+  EXPECT_EQ(grown.Labels().at("predicate:1"), "p (species_context 9606)");
+}
+
+TEST(TripleReaderTest, NTriples) {
+  EXPECT_THAT(ReadAll("# a\n\n<a> <r> <b> .\n# b\n<a> <r> \"x\" .\n<a> <r>\n<a> <r> <\xff> .\n"),
+              ElementsAre("a|r|b", "a|r|\"x\"", HasSubstr("t:6: \"<a> <r>\": no object"),
+                          HasSubstr("t:7: text that is not UTF-8")));
+}
+
+TEST(TripleReaderTest, PeekShowsWhatNextReturns) {
+  EdgeMap map;
+  TripleReaderOptions options;
+  options.table.columns = {"3", "2", "1"};
+  auto reader = TripleReader::FromBytes("t", "a\tr\tb\nx\nb\tr\tc\n", &map, options);
+  ASSERT_TRUE(reader.ok());
+  const auto peeked = reader->Peek();
+  ASSERT_EQ(peeked.size(), 2);
+  EXPECT_EQ(peeked[1].head, "c");
+  EXPECT_EQ(peeked[1].tail, "b");
+  TextTriple triple;
+  EXPECT_EQ(reader->Next(&triple), TripleReader::kTriple);
+  EXPECT_EQ(triple.head, "b");
+}
+
 TEST(TripleReaderTest, OtherFiles) {
   EXPECT_THAT(ReadAll("a\t0\nb\t1\n"), ElementsAre(HasSubstr("t: is a file of names and indices, expected triples")));
   EXPECT_THAT(ReadAll("{\"id\":\"a\"}\n"), ElementsAre(HasSubstr("t: is a file of KGX nodes, expected triples")));
   EXPECT_THAT(ReadAll("{}\n"), ElementsAre(HasSubstr("t: is an edge map, expected triples")));
+  EXPECT_THAT(ReadAll("{\"nodes\": [], \"edges\": []}\n"), ElementsAre(HasSubstr("t: is JSON as one object")));
+  EXPECT_THAT(ReadAll("[{\"subject\":\"a\"}]\n"), ElementsAre(HasSubstr("t: is JSON as a list")));
+  EXPECT_THAT(ReadAll("@prefix ex: <http://x/> .\nex:a ex:r ex:b .\n"), ElementsAre(HasSubstr("rapper -i turtle")));
+  EXPECT_THAT(ReadAll("<?xml version=\"1.0\"?>\n"), ElementsAre(HasSubstr("rapper -i rdfxml")));
   EdgeMap map;
   EXPECT_EQ(TripleReader::Open("none.txt", &map).status().code(), absl::StatusCode::kNotFound);
 }

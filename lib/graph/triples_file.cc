@@ -119,6 +119,8 @@ const Schema& TriplesSchema() {
           {"num_relations", true, "R"},
           {"inverse_relations", true,
            "`true`: models learn R more relations, the inverse of r as R + r, to predict heads; else `false`"},
+          {"split", false,
+           "JSON {\"shares\": [train, valid, test], \"seed\": n} if featurize made the splits (`--split`)"},
       }};
   return schema;
 }

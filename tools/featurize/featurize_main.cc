@@ -17,6 +17,7 @@
 #include "tools/common/flags/structure_stream_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/featurize/featurize_triples.h"
+#include "tools/featurize/triples_flags.h"
 
 DEFINE_string(precision, "fp32", "fp32 or fp64: the type in which features are computed and stored.");
 DEFINE_validator(precision, [](const char*, const std::string& value) { return value == "fp32" || value == "fp64"; });
@@ -25,7 +26,8 @@ namespace rutile {
 namespace {
 
 absl::Status RunFeaturize(const ToolRun& run) {
-  if (IsKnowledgeGraph(run)) return FeaturizeTriples(run);
+  ASSIGN_OR_RETURN(const bool is_knowledge_graph, IsKnowledgeGraph(run));
+  if (is_knowledge_graph) return FeaturizeTriples(run);
   if (run.args.empty()) return absl::InvalidArgumentError("needs structures or triples to read; see featurize --help");
   RETURN_IF_ERROR(RefuseTriplesFlags());
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
@@ -38,7 +40,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
   } else if (!DescriptorFlagsGiven()) {
     return absl::InvalidArgumentError(
         "needs --species for structures, their elements, as in --species=Ti,O; for a knowledge graph whose first line "
-        "is not head TAB relation TAB tail, or comes from standard input, --train=FILE");
+        "is not head TAB relation TAB tail, or comes from standard input, --train=FILE, and --separator and --columns "
+        "if the lines are cut otherwise");
   } else {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags());
   }

@@ -9,14 +9,12 @@
 
 namespace rutile {
 
-// Decides by the flags --train, --valid and --test, or by the content of the first input. False if inputs cannot be
-// found; the code that reads structures reports the reason.
-bool IsKnowledgeGraph(const ToolRun& run);
+// Decides by flags such as --train and --columns, or by the content of the first inputs. False if inputs cannot be
+// found; the code that reads structures reports the reason. INVALID_ARGUMENT for a file that is no text, such as one
+// compressed by xz.
+absl::StatusOr<bool> IsKnowledgeGraph(const ToolRun& run);
 
 absl::Status FeaturizeTriples(const ToolRun& run);
-
-// INVALID_ARGUMENT ("with structures") for a flag of knowledge graphs that is given.
-absl::Status RefuseTriplesFlags();
 
 }  // namespace rutile
 

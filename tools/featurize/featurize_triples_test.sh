@@ -111,8 +111,8 @@ bad 'give splits as --train' $splits one
 bad 'none.txt.*No such file' --train=none.txt
 printf 'subject\tpredicate\tobject\na\tr\tb\n' > header.tsv
 bad 'header.tsv:1: names of columns' --train=header.tsv
-printf 'a,r,b\n' > train.csv
-bad 'needs --species for structures.*for a knowledge graph' train.csv
+printf 'words\n' > words.txt
+bad 'needs --species for structures.*for a knowledge graph.*--separator' words.txt
 printf 'a\t0\nb\t0\n' > twice.txt
 bad 'twice.txt:2: index 0 is used twice' --entity_to_id=twice.txt $splits
 printf 'a\t0\nb\t2\n' > hole.txt

@@ -1,11 +1,15 @@
 #include "tools/featurize/triples_inputs.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/kg_format.h"
@@ -44,6 +48,42 @@ int SplitOfName(absl::string_view path) {
   return split;
 }
 
+const char* const kSplitNames[] = {"train", "valid", "test"};
+
+std::vector<absl::string_view> Folders(absl::string_view path) {
+  const size_t end = path.find_last_of('/');
+  if (end == absl::string_view::npos) return {};
+  return absl::StrSplit(path.substr(0, end), '/');
+}
+
+// Returns the split that a folder is named after, or -1. Words within a name do not count, as in featurize_test.
+int SplitOfFolder(absl::string_view folder) {
+  const std::string lower = absl::AsciiStrToLower(folder);
+  for (const auto& [name, number] : kSplitWords) {
+    if (lower == name) return number;
+  }
+  return -1;
+}
+
+// Returns the split that each file's folders indicate, the nearest first, or -1. Folders that all files share, such as
+// the one of a project called test, say nothing.
+std::vector<int> SplitsOfFolders(const std::vector<std::string>& paths) {
+  std::vector<std::vector<absl::string_view>> folders;
+  for (const std::string& path : paths) folders.push_back(Folders(path));
+  size_t num_shared = 0;
+  const auto is_shared = [&](const std::vector<absl::string_view>& one) {
+    return num_shared < one.size() && one[num_shared] == folders[0][num_shared];
+  };
+  while (num_shared < folders[0].size() && std::all_of(folders.begin(), folders.end(), is_shared)) ++num_shared;
+  std::vector<int> splits;
+  for (const std::vector<absl::string_view>& one : folders) {
+    int split = -1;
+    for (size_t i = one.size(); split < 0 && i > num_shared; --i) split = SplitOfFolder(one[i - 1]);
+    splits.push_back(split);
+  }
+  return splits;
+}
+
 absl::Status Set(const char* flag, const std::string& path, std::string* option) {
   if (option->empty()) {
     *option = path;
@@ -65,10 +105,20 @@ absl::Status SetIds(const std::string& path, BuildGraphOptions* options) {
 
 absl::Status AssignSplits(const std::vector<std::string>& paths, BuildGraphOptions* options) {
   std::vector<std::string>* const splits[] = {&options->train, &options->valid, &options->test};
+  if (paths.empty()) return absl::InvalidArgumentError("no file of training triples among the inputs; give --train");
+  const std::vector<int> folders = SplitsOfFolders(paths);
+  // A single folder of such a name may be that of a project; several are meant.
+  const bool folders_are_splits = std::set<int>(folders.begin(), folders.end()).size() >
+                                  (std::count(folders.begin(), folders.end(), -1) > 0 ? 2 : 1);
   std::vector<int> named;
   int num_named = 0;
-  for (const std::string& path : paths) {
-    named.push_back(SplitOfName(path));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const int name = SplitOfName(paths[i]), folder = folders[i];
+    if (name >= 0 && folder >= 0 && name != folder && folders_are_splits) {
+      return absl::InvalidArgumentError(absl::StrCat(paths[i], ": its name says ", kSplitNames[name], ", its folder ",
+                                                     kSplitNames[folder], "; give --train, --valid and --test"));
+    }
+    named.push_back(name >= 0 ? name : folder);
     num_named += named.back() >= 0;
   }
   if (num_named != 0 && num_named != static_cast<int>(paths.size())) {
@@ -95,6 +145,8 @@ absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraph
     ASSIGN_OR_RETURN(const KgFormat format, DetectKgFormatOfFile(path));
     switch (format) {
       case KgFormat::kTriples:
+      case KgFormat::kTable:
+      case KgFormat::kNTriples:
       case KgFormat::kCountedTriples:
       case KgFormat::kKgxEdges:
         triples.push_back(path);
@@ -109,10 +161,13 @@ absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraph
         RETURN_IF_ERROR(Set("edge_map", path, &options->edge_map));
         break;
       case KgFormat::kOther:
-        // Trust a name that indicates triples; reading then reports what is wrong in the first line.
-        if (SplitOfName(path) < 0) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(path, ": is no file of triples, ids or KGX, unlike other inputs; leave it out"));
+        // Trust a name that indicates triples, and flags that say how to cut lines; reading then reports what is wrong
+        // in the first line.
+        if (SplitOfName(path) < 0 && options->table.is_default()) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              path,
+              ": is no file of triples, ids or KGX, unlike other inputs; leave it out, or say with --separator "
+              "and --columns how its lines are cut"));
         }
         triples.push_back(path);
         break;

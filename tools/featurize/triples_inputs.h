@@ -13,8 +13,9 @@
 namespace rutile {
 
 // Adds files to options. The content of a file decides its role. The split follows from a word in the file's name
-// (train, training, valid, validation, val, dev, test or testing) if all files of triples have one, else from the
-// position: train, valid, test. Files of ids belong to entities or relations by their names ("entity2id.txt",
+// (train, training, valid, validation, val, dev, test or testing), or from a folder of such a name that not all files
+// share, if all files of triples have one; else from the position: train, valid, test. Names that disagree with folders
+// of several splits are an error. Files of ids belong to entities or relations by their names ("entity2id.txt",
 // "rel_dict.txt", "node_name_dict.txt"). If none of this decides, INVALID_ARGUMENT says which flag to use.
 absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraphOptions* options);
 

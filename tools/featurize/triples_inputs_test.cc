@@ -65,13 +65,64 @@ TEST(TriplesInputsTest, PositionDecides) {
   EXPECT_THAT(options.valid, IsEmpty());
 }
 
-// The name of a file's directory does not count.
-TEST(TriplesInputsTest, DirectoriesDoNotCount) {
+std::string InFolder(const std::string& folder, const std::string& name) {
+  EXPECT_TRUE(MakeDirectories(absl::StrCat(::testing::TempDir(), "/", folder)).ok());
+  return Triples(absl::StrCat(folder, "/", name));
+}
+
+// Where names say nothing, folders decide, the nearest first, in whatever order a glob gives them.
+TEST(TriplesInputsTest, FoldersDecide) {
+  BuildGraphOptions options;
+  ASSERT_TRUE(
+      AssignTriplesInputs({InFolder("test", "triples.txt"), InFolder("train", "triples.txt"),
+                           InFolder("train/more", "triples.txt"), InFolder("my-valid/train2/dev", "triples.txt")},
+                          &options)
+          .ok());
+  EXPECT_THAT(options.train, ElementsAre(EndsWith("/train/triples.txt"), EndsWith("/train/more/triples.txt")));
+  EXPECT_THAT(options.valid, ElementsAre(EndsWith("/dev/triples.txt")));
+  EXPECT_THAT(options.test, ElementsAre(EndsWith("/test/triples.txt")));
+  // A file may have its split in its own name, if folders agree.
+  options = BuildGraphOptions();
+  ASSERT_TRUE(AssignTriplesInputs({InFolder("test", "x"), InFolder("other", "train.txt")}, &options).ok());
+  EXPECT_THAT(options.test, ElementsAre(EndsWith("/test/x")));
+  EXPECT_THAT(Error({InFolder("train", "test.txt"), InFolder("test", "train.txt")}),
+              HasSubstr("train/test.txt: its name says test, its folder train; give --train"));
+  EXPECT_THAT(Error({InFolder("test", "x"), InFolder("other", "x")}), HasSubstr("other/x: its name has no split"));
+  // A name that only contains the word is no split, and one folder alone does not contradict names.
+  options = BuildGraphOptions();
+  ASSERT_TRUE(AssignTriplesInputs({InFolder("my_test", "a"), InFolder("my_train", "b")}, &options).ok());
+  EXPECT_THAT(options.train, ElementsAre(EndsWith("my_test/a")));
+  options = BuildGraphOptions();
+  ASSERT_TRUE(AssignTriplesInputs({Triples("train.txt"), InFolder("test", "valid.txt")}, &options).ok());
+  EXPECT_THAT(options.valid, ElementsAre(EndsWith("test/valid.txt")));
+}
+
+// A folder that all files share does not count: whose project is called test does not test alone.
+TEST(TriplesInputsTest, SharedFoldersDoNotCount) {
   const std::string directory = absl::StrCat(::testing::TempDir(), "/train");
   ASSERT_TRUE(MakeDirectories(directory).ok());
   BuildGraphOptions options;
+  ASSERT_TRUE(AssignTriplesInputs({InFolder("test", "train.txt"), InFolder("test", "valid.txt")}, &options).ok());
+  EXPECT_THAT(options.valid, ElementsAre(EndsWith("test/valid.txt")));
+  options = BuildGraphOptions();
   ASSERT_TRUE(AssignTriplesInputs({Triples("train/x"), Triples("train/y")}, &options).ok());
   EXPECT_THAT(options.valid, ElementsAre(EndsWith("train/y")));
+}
+
+// Tables and N-Triples are triples; other files are if flags say how to cut them.
+TEST(TriplesInputsTest, TablesByContentOrFlag) {
+  BuildGraphOptions options;
+  ASSERT_TRUE(AssignTriplesInputs({Write("a.csv", "a,r,b\nb,r,c\n"), Write("s.nt", "<a> <r> <b> .\n"),
+                                   Write("edges.tsv", "id\tsubject\tpredicate\tobject\n1\ta\tr\tb\n"),
+                                   Write("nodes.tsv", "id\tname\na\tA\n")},
+                                  &options)
+                  .ok());
+  EXPECT_THAT(options.train, ElementsAre(EndsWith("a.csv")));
+  EXPECT_THAT(options.test, ElementsAre(EndsWith("edges.tsv")));
+  EXPECT_THAT(options.nodes, EndsWith("nodes.tsv"));
+  options = BuildGraphOptions();
+  options.table.separator = "::";
+  EXPECT_TRUE(AssignTriplesInputs({Write("odd", "a::r::b\n")}, &options).ok());
 }
 
 // A file whose name indicates triples is read as such, so that the error in its first line is reported.
