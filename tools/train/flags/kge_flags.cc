@@ -255,6 +255,8 @@ absl::Status RefuseKgeFlags() {
 }
 
 absl::Status RefusePotentialFlags() {
+  RETURN_IF_ERROR(RefuseFlags("on triples, which featurize splits (--split=0.8,0.1,0.1)",
+                              {"validation_fraction", "test_fraction", "split_seed"}));
   return RefuseFlagsFor(FlagDomain::kPotentials, "on triples: it is for potentials");
 }
 
