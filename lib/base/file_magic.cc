@@ -45,6 +45,7 @@ constexpr Archive kArchives[] = {
     {string_view("PK\3\4", 4), "a zip archive (Excel's .xlsx is one, too)",
      "extract it first, as by \"unzip FILE\", or export the table as text with tabs between"},
     {string_view("7z\xbc\xaf\x27\x1c", 6), "a 7z archive", "extract it first, as by \"7z x FILE\""},
+    {string_view("\x89HDF", 4), "an HDF5 file", "convert it to text first"},
     {string_view("PAR1", 4), "a Parquet table",
      "write it as text first, as by Python's pandas.read_parquet(\"FILE\").to_csv(\"t.tsv\", sep=\"\\t\", "
      "index=False)"},

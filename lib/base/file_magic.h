@@ -17,9 +17,9 @@ inline constexpr size_t kCompressionMagic = 10;
 // never needs more than its first byte, unless that is one of "(", 7, B, L and P.
 bool MayBeCompressed(absl::string_view bytes);
 
-// INVALID_ARGUMENT if a file begins as xz, zstd, bzip2, lz4, lzip or compress write, or as a zip, 7z, tar or Parquet
-// file. The message names the path and the command that makes text of it, and contains no bytes of the file. An archive
-// of tar is recognized from its first 262 bytes. gzip is not refused: LineReader reads it.
+// INVALID_ARGUMENT if a file begins as xz, zstd, bzip2, lz4, lzip or compress write, or as a zip, 7z, tar, HDF5 or
+// Parquet file. The message names the path and the command that makes text of it, and contains no bytes of the file. An
+// archive of tar is recognized from its first 262 bytes. gzip is not refused: LineReader reads it.
 absl::Status RefuseCompressed(absl::string_view path, absl::string_view bytes);
 
 }  // namespace rutile

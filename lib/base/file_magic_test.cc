@@ -27,6 +27,7 @@ TEST(FileMagicTest, CompressedFilesAreRefusedWithTheCommand) {
       {Bytes("\x1f\x9d\x90", 3), {"compress", "gzip -dc"}},
       {Bytes("PK\3\4", 4), {"zip", "unzip"}},
       {Bytes("7z\xbc\xaf\x27\x1c", 6), {"7z x"}},
+      {Bytes("\x89HDF", 4), {"HDF5", "convert"}},
       {Bytes("PAR1", 4), {"Parquet", "read_parquet"}},
       {std::string(257, 'x') + "ustar\0", {"tar -xf d/e.jsonl.xz"}},
   };

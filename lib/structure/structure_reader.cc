@@ -20,26 +20,6 @@ constexpr absl::string_view kExpected =
     "expected structures as XSF, extended XYZ (the first line is the number of atoms) or RuNNer/n2p2 input.data "
     "(the first line is \"begin\")";
 
-struct Magic {
-  size_t offset;
-  absl::string_view bytes;
-  absl::string_view message;
-};
-
-// First bytes of files that users give by mistake.
-constexpr Magic kMagics[] = {
-    {0, "BZh", "compressed by bzip2; unpack it, or use gzip"},
-    {0,
-     absl::string_view("\xFD"
-                       "7zXZ",
-                       5),
-     "compressed by xz; unpack it, or use gzip"},
-    {0, "\x28\xB5\x2F\xFD", "compressed by zstd; unpack it, or use gzip"},
-    {0, "PK\x03\x04", "a zip archive; unpack it"},
-    {0, "\x89HDF", "an HDF5 file; convert it"},
-    {257, "ustar", "a tar archive; unpack it and give the files"},
-};
-
 // True if the file starts like safetensors: eight bytes of length, then JSON.
 bool LooksLikeTensorFile(absl::string_view prefix) {
   if (prefix.size() < 10 || prefix[8] != '{') return false;
@@ -89,12 +69,6 @@ absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader 
   if (prefix.empty()) return error("is empty", "");
   if (LooksLikeTensorFile(prefix)) {
     return error("is a tensor file (safetensors)", "; give the structures that it was made from");
-  }
-  for (const Magic& magic : kMagics) {
-    if (prefix.size() > magic.offset && absl::StartsWith(prefix.substr(magic.offset), magic.bytes)) {
-      return error(absl::StrCat("is ", magic.message.substr(0, magic.message.find(';'))),
-                   magic.message.substr(magic.message.find(';')));
-    }
   }
   if (absl::StrContains(prefix, absl::string_view("\0", 1))) return error("is not text (it has zero bytes)", "");
   const absl::string_view word = FirstWord(&lines);

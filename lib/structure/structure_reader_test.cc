@@ -167,14 +167,15 @@ TEST(StructureReaderTest, WhatIsNoStructureFile) {
        "ELF\x02\0\0\0"s,
        "f: is not text"},
       {"\x10\0\0\0\0\0\0\0{\"a\":1}        "s, "f: is a tensor file (safetensors)"},
-      {"BZh91AY", "f: is compressed by bzip2, expected structures"},
+      {"BZh91AY&SY", "f: is compressed with bzip2, expected text or gzip; decompress it first: \"bzip2 -dc f"},
       {"\xFD"
        "7zXZ\0"s,
-       "f: is compressed by xz"},
+       "f: is compressed with xz"},
       {"\x28\xB5\x2F\xFD"
        "abc",
-       "f: is compressed by zstd"},
+       "f: is compressed with zstd"},
       {"PK\x03\x04", "f: is a zip archive"},
+      {"\x89HDF\r\n\x1a\n", "f: is an HDF5 file"},
       {"a.xsf" + std::string(252, '\0') + "ustar", "f: is a tar archive"},
       {"\x1f\x8b", "f: the gzip data end too early"},
   };
