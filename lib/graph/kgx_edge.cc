@@ -18,6 +18,7 @@ namespace {
 constexpr absl::string_view kQualifierPart = "qualif";
 constexpr absl::string_view kBiolink = "biolink:";
 constexpr absl::string_view kPredicate = "predicate";
+constexpr absl::string_view kNegatedAttribute = "biolink:negated";
 constexpr size_t kNumEnds = 3;
 
 const std::vector<std::string>& EndFields() {
@@ -66,6 +67,7 @@ bool AddList(const std::string& name, const nlohmann::json& list, std::vector<Js
 
 bool IsKgxQualifier(absl::string_view name) {
   for (size_t i = 0; i + kQualifierPart.size() <= name.size(); ++i) {
+    if (name[i] != 'q' && name[i] != 'Q') continue;  // every key of every edge comes here
     if (absl::EqualsIgnoreCase(name.substr(i, kQualifierPart.size()), kQualifierPart)) return true;
   }
   return false;
@@ -79,7 +81,8 @@ KgxEdgeParser::Outcome KgxEdgeParser::Malformed(std::string problem) {
 KgxEdgeParser::Outcome KgxEdgeParser::ParseLine(absl::string_view line) {
   unused_.clear();
   const auto wants = [&](absl::string_view name) {
-    return name == kNegatedField || IsKgxQualifier(name) || edges_->FieldIndex(name) >= 0;
+    // The fields of a map that grows are the predicate and qualifiers.
+    return name == kNegatedField || IsKgxQualifier(name) || (!edges_->grows() && edges_->FieldIndex(name) >= 0);
   };
   if (const absl::Status parsed = ParseJsonTexts(line, EndFields(), wants, &ends_, &others_); !parsed.ok()) {
     return Malformed(std::string(parsed.message()));
@@ -87,7 +90,7 @@ KgxEdgeParser::Outcome KgxEdgeParser::ParseLine(absl::string_view line) {
   // TRAPI keeps these in lists of objects, which the fast parser passes over.
   const bool is_nested =
       std::any_of(others_.begin(), others_.end(), [](const JsonField& field) { return field.is_nested; });
-  if (is_nested || absl::StrContains(line, "\"biolink:negated\"")) {
+  if (is_nested || absl::StrContains(line, kNegatedAttribute)) {
     if (!AddNested(line)) return kMalformed;
   }
   return Finish();
@@ -131,7 +134,7 @@ bool KgxEdgeParser::AddNested(absl::string_view line) {
   }
   if (const auto attributes = edge.find("attributes"); attributes != edge.end() && attributes->is_array()) {
     for (const nlohmann::json& attribute : *attributes) {
-      if (!attribute.is_object() || FieldText(attribute, "attribute_type_id") != "biolink:negated") continue;
+      if (!attribute.is_object() || FieldText(attribute, "attribute_type_id") != kNegatedAttribute) continue;
       fields.push_back({kNegatedField, FieldText(attribute, "value")});
     }
   }

@@ -69,12 +69,14 @@ class Joined {
   absl::flat_hash_map<Pair, std::vector<int32_t>> relations_;
 };
 
-// The share of the pairs of a relation's heads and tails that it joins in training.
-std::vector<double> Densities(const KnowledgeGraph& graph) {
+// The share of the pairs of a relation's heads and tails that it joins in training; 0 for relations that are not
+// wanted.
+std::vector<double> Densities(const KnowledgeGraph& graph, const std::vector<char>& wanted) {
   const size_t n = graph.relations.size();
   std::vector<int64_t> count(n, 0), heads(n, 0), tails(n, 0);
   absl::flat_hash_set<Pair> head_seen, tail_seen;
   for (const Triple& triple : graph.train) {
+    if (!wanted[triple.relation]) continue;
     ++count[triple.relation];
     heads[triple.relation] += head_seen.insert({triple.relation, triple.head}).second;
     tails[triple.relation] += tail_seen.insert({triple.relation, triple.tail}).second;
@@ -93,7 +95,6 @@ std::array<LeakReport, 2> FindReverseLeaks(const KnowledgeGraph& graph) {
   if (graph.valid.empty() && graph.test.empty()) return reports;
   const std::array<const std::vector<Triple>*, 2> splits = {&graph.valid, &graph.test};
   const Joined joined(graph);
-  const std::vector<double> density = Densities(graph);
   // Candidates: relations that join the entities of a test in training. For those that may reach the share it is
   // counted.
   std::map<Kinship, double> share;
@@ -105,25 +106,37 @@ std::array<LeakReport, 2> FindReverseLeaks(const KnowledgeGraph& graph) {
     }
   }
   for (auto it = share.begin(); it != share.end();) {
-    const auto [relation, other, reversed] = it->first;
-    // A relation that joins too many pairs has counterparts by chance, so it never counts.
-    const bool may_count = it->second >= kLeastOfTests * static_cast<double>(num_tests[relation]);
+    const bool may_count = it->second >= kLeastOfTests * static_cast<double>(num_tests[std::get<0>(it->first)]);
     it->second = 0;
-    it = may_count && density[other] * kAboveChance <= 1 ? std::next(it) : share.erase(it);
+    it = may_count ? std::next(it) : share.erase(it);
+  }
+  const auto others = [&] {
+    std::vector<char> wanted(graph.relations.size(), 0);
+    for (const auto& [kinship, unused] : share) wanted[std::get<1>(kinship)] = 1;
+    return wanted;
+  };
+  const std::vector<double> density = Densities(graph, others());
+  // A relation that joins too many pairs has counterparts by chance, so it never counts.
+  for (auto it = share.begin(); it != share.end();) {
+    it = density[std::get<1>(it->first)] * kAboveChance > 1 ? share.erase(it) : std::next(it);
   }
   if (share.empty()) return reports;
-  std::vector<int64_t> num_triples(graph.relations.size(), 0);
-  absl::flat_hash_set<Triple, TripleHash> all;
-  all.reserve(graph.train.size() + graph.valid.size() + graph.test.size());
+  const std::vector<char> is_other = others();
+  absl::flat_hash_set<Triple, TripleHash> known;  // triples of those relations
   for (const std::vector<Triple>* split : {&graph.train, &graph.valid, &graph.test}) {
     for (const Triple& triple : *split) {
-      if (triple.head != triple.tail && all.insert(triple).second) ++num_triples[triple.relation];
+      if (is_other[triple.relation]) known.insert(triple);
     }
   }
-  for (const Triple& triple : all) {
-    for (auto it = share.lower_bound(Kinship{triple.relation, 0, false});
-         it != share.end() && std::get<0>(it->first) == triple.relation; ++it) {
-      it->second += all.contains(Counterpart(triple, std::get<1>(it->first), std::get<2>(it->first)));
+  std::vector<int64_t> num_triples(graph.relations.size(), 0);
+  for (const std::vector<Triple>* split : {&graph.train, &graph.valid, &graph.test}) {
+    for (const Triple& triple : *split) {
+      if (triple.head == triple.tail) continue;
+      ++num_triples[triple.relation];
+      for (auto it = share.lower_bound(Kinship{triple.relation, 0, false});
+           it != share.end() && std::get<0>(it->first) == triple.relation; ++it) {
+        it->second += known.contains(Counterpart(triple, std::get<1>(it->first), std::get<2>(it->first)));
+      }
     }
   }
   for (auto it = share.begin(); it != share.end();) {
