@@ -23,8 +23,8 @@ namespace rutile {
 //   inline constexpr EnumNames<Anneal> kAnnealNames("one_cycle cannot anneal by", kAnnealWords);
 //
 //   kAnnealNames.Name(Anneal::kLinear);           // "linear"
-//   kAnnealNames.Parse("cosine");  // INVALID_ARGUMENT: one_cycle cannot anneal by "cosine"; the choices are cos,
-//   linear
+//   // INVALID_ARGUMENT: one_cycle cannot anneal by "cosine"; the choices are cos, linear
+//   kAnnealNames.Parse("cosine");
 template <typename T>
 class EnumNames {
  public:

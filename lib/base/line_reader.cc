@@ -176,8 +176,8 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
         size += n;
       }
       if (size < bytes->size()) {
-        reader.StartInMemory(absl::string_view(bytes->data(), size), bytes);
-        return Checked(std::move(reader));
+        RETURN_IF_ERROR(reader.StartInMemory(absl::string_view(bytes->data(), size), bytes));
+        return reader;
       }
       // The file has grown since fstat; it is read as a stream below.
     }
@@ -185,8 +185,8 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
       ASSIGN_OR_RETURN(const FileContents file, FileContents::Open(path));
       // Advice fails for an empty file, which is not mapped; that does not matter.
       ::madvise(const_cast<char*>(file.data().data()), file.data().size(), MADV_SEQUENTIAL);
-      reader.StartInMemory(file.data(), file.owner());
-      return Checked(std::move(reader));
+      RETURN_IF_ERROR(reader.StartInMemory(file.data(), file.owner()));
+      return reader;
     }
     fd = ::open(reader.path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return ErrnoStatus(errno, reader.path_);
@@ -203,23 +203,18 @@ absl::StatusOr<LineReader> LineReader::Open(absl::string_view path) {
   source = std::make_unique<JoinedSource>(std::move(front), std::move(source));
   if (is_gzip) source = std::make_unique<GzipSource>("", std::move(source), reader.path_);
   reader.source_ = std::move(source);
-  reader.StartText();
-  return Checked(std::move(reader));
-}
-
-absl::StatusOr<LineReader> LineReader::Checked(LineReader reader) {
-  RETURN_IF_ERROR(reader.refusal_);
+  RETURN_IF_ERROR(reader.StartText());
   return reader;
 }
 
 LineReader LineReader::FromBytes(absl::string_view path, std::string bytes) {
   LineReader reader{std::string(path)};
   auto owned = std::make_shared<const std::string>(std::move(bytes));
-  reader.StartInMemory(*owned, owned);
+  reader.StartInMemory(*owned, owned).IgnoreError();  // status() has it
   return reader;
 }
 
-void LineReader::StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner) {
+absl::Status LineReader::StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner) {
   owner_ = std::move(owner);
   if (absl::StartsWith(bytes, kGzipMagic)) {
     source_ = std::make_unique<GzipSource>(bytes, nullptr, path_);
@@ -227,20 +222,21 @@ void LineReader::StartInMemory(absl::string_view bytes, std::shared_ptr<const vo
     cursor_ = bytes.data();
     end_ = cursor_ + bytes.size();
   }
-  StartText();
+  return StartText();
 }
 
-void LineReader::StartText() {
+absl::Status LineReader::StartText() {
   absl::string_view beginning = Prefix(kByteOrderMark.size());
   if (MayBeCompressed(beginning)) beginning = Prefix(kCompressionMagic);
-  refusal_ = RefuseCompressed(path_, beginning);
-  if (!refusal_.ok()) {
-    status_ = refusal_;
+  const absl::Status refusal = RefuseCompressed(path_, beginning);
+  if (!refusal.ok()) {
+    status_ = refusal;
     source_ = nullptr;
     cursor_ = end_;
   } else if (absl::StartsWith(beginning, kByteOrderMark)) {
     cursor_ += kByteOrderMark.size();
   }
+  return refusal;
 }
 
 absl::string_view LineReader::Prefix(size_t n) {

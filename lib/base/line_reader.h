@@ -85,11 +85,10 @@ class LineReader {
   bool NextSlow(absl::string_view* line);
   // Moves unread bytes to the front of the buffer and reads more behind them; false at the end and after an error.
   bool Refill();
-  // Starts reading from bytes that are all in memory, gzip or not.
-  void StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner);
-  // Skips a byte order mark, or refuses bytes that are no text.
-  void StartText();
-  static absl::StatusOr<LineReader> Checked(LineReader reader);
+  // Starts reading from bytes that are all in memory, gzip or not. Returns the error of StartText.
+  absl::Status StartInMemory(absl::string_view bytes, std::shared_ptr<const void> owner);
+  // Skips a byte order mark. INVALID_ARGUMENT, also as status(), if the bytes are compressed; then there are no lines.
+  absl::Status StartText();
 
   std::string path_;
   std::shared_ptr<const void> owner_;   // keeps the mapped or given bytes alive
@@ -101,7 +100,6 @@ class LineReader {
   const char* end_ = nullptr;
   int64_t line_number_ = 0;
   absl::Status status_;
-  absl::Status refusal_;  // not OK if the first bytes are those of a compressed file that is not read
 };
 
 }  // namespace rutile

@@ -44,8 +44,6 @@ class Range {
   bool Contains(double value) const;
   // "0 or more", "a number above 0", "0 to 1", "0 <= momentum < 1".
   std::string Words(absl::string_view name) const;
-  double low() const { return low_; }
-  double high() const { return high_; }
 
  private:
   friend constexpr Range AtLeast(double low);
@@ -116,7 +114,7 @@ struct SettingInfo {
 
 // INVALID_ARGUMENT: "momentum is 2, expected 0 <= momentum < 1".
 absl::Status CheckRange(const SettingInfo& info, const SettingValue& value);
-// The same with another range than the row's.
+// INVALID_ARGUMENT for a number that is not in `range`, whatever the row's own range is; the message is CheckRange's.
 absl::Status CheckInRange(const SettingInfo& info, const SettingValue& value, const Range& range);
 // Reads text as a value of the same type as `like`. INVALID_ARGUMENT: "momentum=much is no number".
 absl::StatusOr<SettingValue> ParseSettingValue(const SettingInfo& info, absl::string_view text,

@@ -7,7 +7,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -27,16 +26,12 @@
 namespace rutile {
 namespace {
 
-constexpr const char* kSplitNames[] = {"train", "valid", "test"};
 constexpr int kShownLeaks = 5;
 constexpr char kNegatedWhat[] = "a negated statement, which is no fact";
+constexpr char kNegatedRefusal[] =
+    "a negated statement, which is no fact; --negated=drop leaves it out, --negated=relation makes a relation "
+    "of its own of it";
 constexpr int64_t kItemsPerRound = 16384;  // about ten milliseconds
-
-struct TripleHash {
-  size_t operator()(const Triple& t) const {
-    return absl::Hash<std::tuple<int32_t, int32_t, int32_t>>()(std::make_tuple(t.head, t.relation, t.tail));
-  }
-};
 
 std::string Show(const TextTriple& triple) {
   return absl::StrCat(JsonQuote(triple.head), " ", JsonQuote(triple.relation), " ", JsonQuote(triple.tail));
@@ -72,6 +67,9 @@ class Builder {
     if (options_.sort_names) SortGraphNames(!entities_.fixed(), !relations_.fixed(), &graph());
     RETURN_IF_ERROR(Split());
     RETURN_IF_ERROR(HandleReversed());
+    report().splits[0].triples = static_cast<int64_t>(graph().train.size());
+    report().splits[1].triples = static_cast<int64_t>(graph().valid.size());
+    report().splits[2].triples = static_cast<int64_t>(graph().test.size());
     CountUnused();
     return std::move(result_);
   }
@@ -96,11 +94,11 @@ class Builder {
   absl::Status ReadSplit(int split, const std::vector<std::string>& paths, std::vector<Triple>* triples) {
     split_ = split;
     SplitReport& found = report().splits[split];
+    TripleReaderOptions reader_options;
+    reader_options.table = options_.table;
+    reader_options.edges.qualifiers = options_.qualifiers;
+    reader_options.edges.negated_relations = options_.negated == Handling::kKeep;
     for (const std::string& path : paths) {
-      TripleReaderOptions reader_options;
-      reader_options.table = options_.table;
-      reader_options.edges.qualifiers = options_.qualifiers;
-      reader_options.edges.negated_relations = options_.negated == Handling::kKeep;
       ASSIGN_OR_RETURN(TripleReader reader, TripleReader::Open(path, &result_.edge_map, reader_options));
       RETURN_IF_ERROR(NoteFormat(&reader));
       TextTriple text;
@@ -118,12 +116,7 @@ class Builder {
           continue;
         }
         if (item == TripleReader::kNegated) {
-          const std::string what =
-              options_.negated == Handling::kRefuse
-                  ? absl::StrCat(kNegatedWhat,
-                                 "; --negated=drop leaves it out, --negated=relation makes a relation of "
-                                 "its own of it")
-                  : kNegatedWhat;
+          const char* const what = options_.negated == Handling::kRefuse ? kNegatedRefusal : kNegatedWhat;
           RETURN_IF_ERROR(Handle(options_.negated, reader, what, &found.negated).status());
           continue;
         }
@@ -150,7 +143,6 @@ class Builder {
                                                      "for the ", kSplitNames[split],
                                                      " split, expected at least one; give another file or none"));
     }
-    found.triples = static_cast<int64_t>(triples->size());
     return absl::OkStatus();
   }
 
@@ -338,9 +330,6 @@ class Builder {
   absl::Status Split() {
     if (!options_.split.is_wanted()) return absl::OkStatus();
     ASSIGN_OR_RETURN(report().split, SplitTraining(options_.split, &graph()));
-    report().splits[0].triples = static_cast<int64_t>(graph().train.size());
-    report().splits[1].triples = static_cast<int64_t>(graph().valid.size());
-    report().splits[2].triples = static_cast<int64_t>(graph().test.size());
     return absl::OkStatus();
   }
 
@@ -365,7 +354,6 @@ class Builder {
                            " are in train, reversed or under another name; --reversed=keep keeps them"));
         }
       }
-      report().splits[i + 1].triples = static_cast<int64_t>(splits[i]->size());
       report().splits[i + 1].reversed = std::move(leaks[i]);
     }
     return absl::OkStatus();
@@ -424,7 +412,7 @@ class Builder {
 
   const BuildGraphOptions& options_;
   GraphNames entities_, relations_;
-  absl::flat_hash_map<Triple, uint8_t, TripleHash> triples_;  // to a bit for each split that has it
+  absl::flat_hash_map<Triple, uint8_t> triples_;  // to a bit for each split that has it
   std::vector<FirstLine> first_lines_;
   bool judges_columns_ = false;                             // true if content decided the columns of a table
   bool has_entity_ids_ = false, has_relation_ids_ = false;  // what the fields of the current file are

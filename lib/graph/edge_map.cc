@@ -18,7 +18,6 @@
 namespace rutile {
 namespace {
 
-constexpr absl::string_view kPredicate = "predicate";
 constexpr absl::string_view kQualifier = "_qualifier";
 
 // Ends at the last value that is not "", so that a field that is added later changes no key.
@@ -33,9 +32,9 @@ std::string Quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
 }
 
-bool IsFlat(const std::string& text) { return text.find_first_of("\t\n\r") == std::string::npos; }
-
 }  // namespace
+
+bool IsFlat(absl::string_view text) { return text.find_first_of("\t\n\r") == absl::string_view::npos; }
 
 bool ParseNegated(absl::string_view text, bool* negated) {
   const std::string lower = absl::AsciiStrToLower(text);

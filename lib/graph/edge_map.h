@@ -72,8 +72,12 @@ class EdgeMap {
   std::string key_;
 };
 
-// The field of an edge that denies its statement, in KGX.
+// The field of an edge that names its relation, and the one that denies its statement, in KGX.
+inline constexpr char kPredicate[] = "predicate";
 inline constexpr char kNegatedField[] = "negated";
+
+// True for text without tabs and line ends, so that a line of a table can hold it.
+bool IsFlat(absl::string_view text);
 
 // Sets `negated` to the truth value of a text such as "True", "false" or ""; false for another text.
 bool ParseNegated(absl::string_view text, bool* negated);

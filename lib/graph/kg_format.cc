@@ -76,8 +76,8 @@ bool IsCount(absl::string_view text) {
 }
 
 KgFormat DetectKgFormat(absl::string_view beginning) {
-  // A tensor file begins with the length of its header, whose first byte may be that of "{".
   beginning = beginning.substr(0, kKgPrefix);
+  // A tensor file begins with the length of its header, whose first byte may be that of "{".
   if (absl::StrContains(beginning, absl::string_view("\0", 1))) return KgFormat::kOther;
   const std::vector<absl::string_view> lines = FirstLines(beginning);
   if (lines.empty()) return KgFormat::kOther;

@@ -17,7 +17,6 @@ namespace {
 
 constexpr absl::string_view kQualifierPart = "qualif";
 constexpr absl::string_view kBiolink = "biolink:";
-constexpr absl::string_view kPredicate = "predicate";
 constexpr absl::string_view kNegatedAttribute = "biolink:negated";
 constexpr size_t kNumEnds = 3;
 
@@ -25,8 +24,6 @@ const std::vector<std::string>& EndFields() {
   static const auto& fields = *new std::vector<std::string>{"subject", "object", "predicate"};
   return fields;
 }
-
-bool IsFlat(absl::string_view text) { return text.find_first_of("\t\n\r") == absl::string_view::npos; }
 
 // Returns the text of a value that is none of a list or an object; nullopt for these.
 std::optional<std::string> ScalarText(const nlohmann::json& value) {

@@ -26,6 +26,9 @@ struct KnowledgeGraph {
   int64_t num_query_relations() const { return inverse_relations ? 2 * num_relations() : num_relations(); }
 };
 
+// What files, flags and messages call the splits, in their order.
+inline constexpr const char* kSplitNames[] = {"train", "valid", "test"};
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_GRAPH_KNOWLEDGE_GRAPH_H_

@@ -10,7 +10,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "lib/tensorfile/tensor_header.h"
 
@@ -20,12 +19,6 @@ namespace {
 constexpr double kNearlyAlways = 0.8;
 constexpr double kAboveChance = 2;
 constexpr double kLeastOfTests = 0.25;  // share of a relation's tests; what is nearly always there reaches it easily
-
-struct TripleHash {
-  size_t operator()(const Triple& t) const {
-    return absl::Hash<std::tuple<int32_t, int32_t, int32_t>>()(std::make_tuple(t.head, t.relation, t.tail));
-  }
-};
 
 using Pair = std::pair<int32_t, int32_t>;            // of entities
 using Kinship = std::tuple<int32_t, int32_t, bool>;  // r, r', whether heads and tails change places
@@ -122,7 +115,7 @@ std::array<LeakReport, 2> FindReverseLeaks(const KnowledgeGraph& graph) {
   }
   if (share.empty()) return reports;
   const std::vector<char> is_other = others();
-  absl::flat_hash_set<Triple, TripleHash> known;  // triples of those relations
+  absl::flat_hash_set<Triple> known;  // triples of those relations
   for (const std::vector<Triple>* split : {&graph.train, &graph.valid, &graph.test}) {
     for (const Triple& triple : *split) {
       if (is_other[triple.relation]) known.insert(triple);
@@ -152,7 +145,7 @@ std::array<LeakReport, 2> FindReverseLeaks(const KnowledgeGraph& graph) {
     std::map<Kinship, int64_t> counts;
     for (size_t row = 0; row < splits[i]->size(); ++row) {
       const Triple& triple = (*splits[i])[row];
-      // Of several pairs, the one with the largest share is named.
+      // If several pairs explain the triple, the one with the largest share is named.
       const std::pair<const Kinship, double>* best = nullptr;
       joined.ForEach(triple, [&](int32_t other, bool reversed) {
         const auto found = share.find(Kinship{triple.relation, other, reversed});

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <tuple>
+#include <utility>
 
 namespace rutile {
 
@@ -21,6 +22,11 @@ inline bool operator==(const Triple& a, const Triple& b) {
 }
 inline bool operator<(const Triple& a, const Triple& b) {
   return std::tie(a.head, a.relation, a.tail) < std::tie(b.head, b.relation, b.tail);
+}
+// Lets Abseil's hash tables hold triples.
+template <typename H>
+H AbslHashValue(H state, const Triple& triple) {
+  return H::combine(std::move(state), triple.head, triple.relation, triple.tail);
 }
 
 }  // namespace rutile

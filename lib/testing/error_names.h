@@ -56,7 +56,7 @@ class ErrorFacts {
 // Matches an absl::Status or absl::StatusOr with this code, whose message names each of the facts, in any order.
 ::testing::PolymorphicMatcher<ErrorFacts> ErrorNames(absl::StatusCode code, std::vector<std::string> facts);
 
-// The same for an error with whatever code, and for the text of a message.
+// Matches an error with any code, or the text of a message, that names each of the facts, in any order.
 ::testing::PolymorphicMatcher<ErrorFacts> ErrorNames(std::vector<std::string> facts);
 
 }  // namespace rutile

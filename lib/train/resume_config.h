@@ -17,7 +17,7 @@
 
 namespace rutile {
 
-// Of the options that decide the course of a run, the caller's and Task::ResumeConfig among them, as JSON, for
+// Returns the options that decide the course of a run, the caller's and Task::ResumeConfig among them, as JSON, for
 // checkpoints.
 std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task = {});
 
@@ -30,8 +30,8 @@ struct ConfigChange {
   bool of_task = false;
 };
 
-// The rows of all tables of settings that decide a run, those of the trainer's options. An option that has no
-// row yet, and those of tasks, are known to resume_config.cc by their names.
+// The rows of all tables of settings that decide a run, those of the trainer's options. An option that has no row yet,
+// and those of tasks, are known to resume_config.cc by their names.
 absl::Span<const SettingInfo* const> ResumeSettings();
 
 // What differs between `then` and `now`, both from ResumeConfigJson, perhaps of an older version: options have the

@@ -81,11 +81,7 @@ expect_no_line '; 0 left out' log
 
 # Bad input: one line that holds the pattern, exit status 1, no output.
 bad() {
-  local pattern=$1 tool=$2
-  shift 2
-  rm -f out.safetensors
-  expect_error 1 "$pattern" "$tool" --output=out.safetensors "$@"
-  [ ! -e out.safetensors ] || fail "output left by: $*"
+  makes_nothing out.safetensors "$1" "$2" --output=out.safetensors "${@:3}"
 }
 bad 'needs --cutoff' $cache "$tio2"
 bad 'cutoff' $cache --cutoff=0 "$tio2"

@@ -31,11 +31,7 @@ $cache --output=known-one.safetensors one.safetensors 2> log || fail "known tail
 
 # Bad input: one line that holds the pattern, exit status 1, no output.
 bad() {
-  local pattern=$1
-  shift
-  rm -f out.safetensors
-  expect_error 1 "$pattern" "$cache" --output=out.safetensors "$@"
-  [ ! -e out.safetensors ] || fail "output left by: $*"
+  makes_nothing out.safetensors "$1" "$cache" --output=out.safetensors "${@:2}"
 }
 bad '--hops needs --entities' --hops=1 triples.safetensors
 bad '--entities needs --hops' --entities=who.txt triples.safetensors

@@ -46,4 +46,9 @@ holds expect_error 2 'too large' program 2 'x: too large' 'x: warning: odd'
 notices expect_error 2 'too large' program 1 'x: too large'
 notices expect_error 2 'too small' program 2 'x: too large'
 notices expect_error 2 'too large' program 2 'x: too large' 'x: starts'
+
+holds makes_nothing gone 'too large' program 1 'x: too large'
+notices makes_nothing gone 'too large' program 2 'x: too large'
+leaves() { touch kept; program 1 'x: too large'; }
+notices makes_nothing kept 'too large' leaves
 [ $wrong = 0 ]

@@ -42,3 +42,11 @@ expect_error() {
   grep -q -- "$pattern" err || fail "no '$pattern' in: $(cat err)"
   [ ! -s stdout ] || fail "standard output of: $*: $(cat stdout)"
 }
+# makes_nothing FILE PATTERN COMMAND...: status 1, as by expect_error, and the file is not there afterward.
+makes_nothing() {
+  local file=$1
+  shift
+  rm -f "$file"
+  expect_error 1 "$@"
+  [ ! -e "$file" ] || fail "output left by: ${*:2}"
+}

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/featurize/triples_inputs.h"
 
@@ -76,7 +77,7 @@ DEFINE_string(unseen, "keep",
 namespace rutile {
 namespace {
 
-constexpr const char* kTableFlags[] = {"separator", "columns", "header", "quotes", "triples_hold"};
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 // Returns the value that the flag's text names.
 template <typename T>
@@ -214,9 +215,8 @@ absl::StatusOr<BuildGraphOptions> BuildGraphOptionsFromFlags(const ToolRun& run)
 
 absl::Status RefuseUnusedTriplesFlags(const BuildGraphReport& report) {
   if (report.num_tables == 0) {
-    for (const char* flag : kTableFlags) {
-      RETURN_IF_ERROR(RefuseFlags("on files that are no tables of names or ids", {flag}));
-    }
+    RETURN_IF_ERROR(RefuseFlags("on files that are no tables of names or ids",
+                                {"separator", "columns", "header", "quotes", "triples_hold"}));
   }
   if (report.num_edge_files == 0) RETURN_IF_ERROR(RefuseFlags("without KGX edges", {"qualifiers"}));
   if (report.num_negatable_files == 0) {
@@ -226,35 +226,7 @@ absl::Status RefuseUnusedTriplesFlags(const BuildGraphReport& report) {
   return absl::OkStatus();
 }
 
-absl::Status RefuseTriplesFlags() {
-  return RefuseFlags("with structures", {"train",
-                                         "valid",
-                                         "test",
-                                         "split",
-                                         "seed",
-                                         "separator",
-                                         "columns",
-                                         "header",
-                                         "quotes",
-                                         "triples_hold",
-                                         "entity_to_id",
-                                         "relation_to_id",
-                                         "vocabulary_order",
-                                         "node_name_dict",
-                                         "nodes",
-                                         "edge_map",
-                                         "edge_map_output",
-                                         "qualifiers",
-                                         "inverse_relations",
-                                         "negated",
-                                         "literals",
-                                         "malformed",
-                                         "unknown_names",
-                                         "duplicates",
-                                         "leaked",
-                                         "reversed",
-                                         "unseen"});
-}
+absl::Status RefuseTriplesFlags() { return RefuseFlagsFor(FlagDomain::kEmbeddings, "with structures"); }
 
 std::string EdgeMapOutputFromFlags() { return FLAGS_edge_map_output; }
 

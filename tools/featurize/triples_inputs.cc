@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/kg_format.h"
+#include "lib/graph/knowledge_graph.h"
 
 namespace rutile {
 namespace {
@@ -47,8 +48,6 @@ int SplitOfName(absl::string_view path) {
   }
   return split;
 }
-
-const char* const kSplitNames[] = {"train", "valid", "test"};
 
 std::vector<absl::string_view> Folders(absl::string_view path) {
   const size_t end = path.find_last_of('/');

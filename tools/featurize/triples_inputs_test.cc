@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/graph/graph_testing.h"
 
 namespace rutile {
 namespace {
@@ -17,13 +18,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string Write(const std::string& name, const std::string& text) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
-  EXPECT_TRUE(WriteFileAtomically(path, text).ok());
-  return path;
-}
-
-std::string Triples(const std::string& name) { return Write(name, "a\tr\tb\n"); }
+std::string Triples(const std::string& name) { return WriteText(name, "a\tr\tb\n"); }
 
 std::string Error(const std::vector<std::string>& paths) {
   BuildGraphOptions options;
@@ -34,9 +29,11 @@ std::string Error(const std::vector<std::string>& paths) {
 
 TEST(TriplesInputsTest, NamesDecide) {
   BuildGraphOptions options;
-  const std::string entities = Write("entity2id.txt", "2\na\t0\nb\t1\n"), relations = Write("rel_dict.txt", "r\t0\n");
-  const std::string names = Write("node_name_dict.txt", "A\t0\n"), map = Write("edge_map.json", "{\n \"{}\": \"r\"}");
-  const std::string nodes = Write("n.jsonl", "{\"id\":\"a\"}\n");
+  const std::string entities = WriteText("entity2id.txt", "2\na\t0\nb\t1\n"),
+                    relations = WriteText("rel_dict.txt", "r\t0\n");
+  const std::string names = WriteText("node_name_dict.txt", "A\t0\n"),
+                    map = WriteText("edge_map.json", "{\n \"{}\": \"r\"}");
+  const std::string nodes = WriteText("n.jsonl", "{\"id\":\"a\"}\n");
   ASSERT_TRUE(AssignTriplesInputs({entities, Triples("Test.tsv"), relations, Triples("dev.txt"),
                                    Triples("robo_train.txt"), names, Triples("train2id.txt"), map, nodes},
                                   &options)
@@ -112,9 +109,9 @@ TEST(TriplesInputsTest, SharedFoldersDoNotCount) {
 // Tables and N-Triples are triples; other files are if flags say how to cut them.
 TEST(TriplesInputsTest, TablesByContentOrFlag) {
   BuildGraphOptions options;
-  ASSERT_TRUE(AssignTriplesInputs({Write("a.csv", "a,r,b\nb,r,c\n"), Write("s.nt", "<a> <r> <b> .\n"),
-                                   Write("edges.tsv", "id\tsubject\tpredicate\tobject\n1\ta\tr\tb\n"),
-                                   Write("nodes.tsv", "id\tname\na\tA\n")},
+  ASSERT_TRUE(AssignTriplesInputs({WriteText("a.csv", "a,r,b\nb,r,c\n"), WriteText("s.nt", "<a> <r> <b> .\n"),
+                                   WriteText("edges.tsv", "id\tsubject\tpredicate\tobject\n1\ta\tr\tb\n"),
+                                   WriteText("nodes.tsv", "id\tname\na\tA\n")},
                                   &options)
                   .ok());
   EXPECT_THAT(options.train, ElementsAre(EndsWith("a.csv")));
@@ -122,13 +119,13 @@ TEST(TriplesInputsTest, TablesByContentOrFlag) {
   EXPECT_THAT(options.nodes, EndsWith("nodes.tsv"));
   options = BuildGraphOptions();
   options.table.separator = "::";
-  EXPECT_TRUE(AssignTriplesInputs({Write("odd", "a::r::b\n")}, &options).ok());
+  EXPECT_TRUE(AssignTriplesInputs({WriteText("odd", "a::r::b\n")}, &options).ok());
 }
 
 // A file whose name indicates triples is read as such, so that the error in its first line is reported.
 TEST(TriplesInputsTest, MalformedFirstLine) {
   BuildGraphOptions options;
-  EXPECT_TRUE(AssignTriplesInputs({Write("train.txt", "a b c\n"), Triples("valid.txt")}, &options).ok());
+  EXPECT_TRUE(AssignTriplesInputs({WriteText("train.txt", "a b c\n"), Triples("valid.txt")}, &options).ok());
 }
 
 TEST(TriplesInputsTest, Undecided) {
@@ -136,11 +133,11 @@ TEST(TriplesInputsTest, Undecided) {
   EXPECT_THAT(Error({Triples("train_test.txt"), Triples("train.txt")}), HasSubstr("train_test.txt: its name has no"));
   EXPECT_THAT(Error({Triples("a"), Triples("b"), Triples("c"), Triples("d")}), HasSubstr("4 files of triples"));
   EXPECT_THAT(Error({Triples("test.txt")}), HasSubstr("no file of training triples"));
-  EXPECT_THAT(Error({Triples("a"), Write("dict.txt", "a\t0\n")}),
+  EXPECT_THAT(Error({Triples("a"), WriteText("dict.txt", "a\t0\n")}),
               HasSubstr("dict.txt: names and indices, but of what?"));
-  EXPECT_THAT(Error({Write("node_dict", "a\t0\n"), Write("entities", "a\t0\n")}),
+  EXPECT_THAT(Error({WriteText("node_dict", "a\t0\n"), WriteText("entities", "a\t0\n")}),
               HasSubstr("entities: --entity_to_id is "));
-  EXPECT_THAT(Error({Triples("a"), Write("README", "words\n")}),
+  EXPECT_THAT(Error({Triples("a"), WriteText("README", "words\n")}),
               HasSubstr("README: is no file of triples, ids or KGX"));
 }
 

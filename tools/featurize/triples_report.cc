@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "lib/graph/knowledge_graph.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
 namespace {
 
-constexpr const char* kSplitNames[] = {"train", "valid", "test"};
 constexpr int kShownPairs = 5;
 constexpr double kManyReversed = 0.01;
 

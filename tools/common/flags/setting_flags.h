@@ -59,7 +59,7 @@ class SettingFlags {
     return true;
   }
 
-  // Of the flags, in the order of the table.
+  // Returns the names of the flags, in the order of the table.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const Setting<Options>& row : table_) {
