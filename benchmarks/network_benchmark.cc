@@ -79,7 +79,7 @@ enum Form { kChosen, kBlocks, kMatrices, kBf16 };
 template <typename T>
 void SetForm(Form form, NetworkKernel<T>* kernel) {
   KernelPlan plan;
-  if (form == kBlocks) plan.form = NetworkAlgorithm::kFused;
+  if (form == kBlocks) plan.algorithm = NetworkAlgorithm::kFused;
   if (form == kMatrices) plan = {kWideAtoms, GradientForm::kAuto, NetworkAlgorithm::kGemm};
   kernel->SetPlan(plan);
   if (form == kBf16) kernel->SetRounding(true);

@@ -37,20 +37,20 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CHECK_EQ(features.size(), num_atoms * num_features());
     OwnState* const own = Own(state);
     own->is_listed = tables_.method == AngularMethod::kTriplets && !geometry.triplets.offset.empty();
-    LaneFeatures(LaneTables(*own), geometry, own, features.data());
+    InterleavedFeatures(TablesFor(*own), geometry, own, features.data());
     if (own->is_listed) ListedFeatures(tables_, geometry, &own->listed, features.data());
   }
 
-  std::unique_ptr<const typename DescriptorDerivatives<T>::Kept> Keep(const State& state) const override {
+  std::unique_ptr<const typename DescriptorDerivatives<T>::Snapshot> TakeSnapshot(const State& state) const override {
     const auto* const own = dynamic_cast<const OwnState*>(&state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
     if (own->is_listed) return nullptr;
     return std::make_unique<GeometrySnapshot<T>>(*own, tables_.spins.size(), NumMoments(tables_));
   }
 
-  void Resume(const typename DescriptorDerivatives<T>::Kept& kept, State* state) const override {
+  void Restore(const typename DescriptorDerivatives<T>::Snapshot& snapshot, State* state) const override {
     OwnState* const own = Own(state);
-    const auto* const lanes = dynamic_cast<const GeometrySnapshot<T>*>(&kept);
+    const auto* const lanes = dynamic_cast<const GeometrySnapshot<T>*>(&snapshot);
     CHECK(lanes != nullptr) << "it is not of Keep";
     own->is_listed = false;
     own->lanes = lanes->lanes();
@@ -65,7 +65,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CheckProduct(*own, sampled, strain_gradient != nullptr);
     CHECK_EQ(slopes.size(), own->num_atoms * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
-    LaneVjp(LaneTables(*own), own, slopes.data(), sampled, force.data(), strain_gradient);
+    InterleavedVjp(TablesFor(*own), own, slopes.data(), sampled, force.data(), strain_gradient);
     if (own->is_listed) ListedVjp(tables_, &own->listed, slopes.data(), sampled, force.data(), strain_gradient);
   }
 
@@ -75,7 +75,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CheckProduct(*own, sampled, strain != nullptr);
     CHECK_EQ(direction.size(), 3 * own->num_atoms);
     CHECK_EQ(tangents.size(), own->num_atoms * num_features());
-    LaneJvp(LaneTables(*own), own, direction.data(), sampled, strain, tangents.data());
+    InterleavedJvp(TablesFor(*own), own, direction.data(), sampled, strain, tangents.data());
     if (own->is_listed) ListedJvp(tables_, &own->listed, direction.data(), sampled, strain, tangents.data());
   }
 
@@ -96,7 +96,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CHECK(sampled.empty() || !strain) << "a strain needs all atoms";
   }
 
-  const ChebyshevTables<T>& LaneTables(const OwnState& state) const {
+  const ChebyshevTables<T>& TablesFor(const OwnState& state) const {
     return state.is_listed ? radial_tables_ : tables_;
   }
 

@@ -122,7 +122,7 @@ TEST_P(StateTest, ResumesWhatWasKept) {
   struct Case {
     Case(const Structure& structure, const std::vector<uint8_t>& species) : sample(structure, species, 6) {}
     SampleGeometry sample;
-    std::unique_ptr<const DescriptorDerivatives<float>::Kept> kept;
+    std::unique_ptr<const DescriptorDerivatives<float>::Snapshot> kept;
   };
   std::deque<Case> cases;
   const auto maker = derivatives->MakeState();
@@ -132,7 +132,7 @@ TEST_P(StateTest, ResumesWhatWasKept) {
     cases.emplace_back(RandomStructure(n, n == 0 ? 0 : 2.3 * std::cbrt(n + 1), n), species);
     std::vector<float> features(n * f);
     derivatives->Features(cases.back().sample.Get(), maker.get(), absl::MakeSpan(features));
-    cases.back().kept = derivatives->Keep(*maker);
+    cases.back().kept = derivatives->TakeSnapshot(*maker);
     ASSERT_NE(cases.back().kept, nullptr);
     EXPECT_GT(cases.back().kept->bytes(), 20 * n);
   }
@@ -149,7 +149,7 @@ TEST_P(StateTest, ResumesWhatWasKept) {
       const Products<float> fresh =
           ComputeProducts(*derivatives, cases[k].sample.Get(), slopes, direction, strain, sampled);
       Products<float> found = fresh;
-      derivatives->Resume(*cases[k].kept, state.get());
+      derivatives->Restore(*cases[k].kept, state.get());
       double strain_gradient[9];
       derivatives->Vjp(state.get(), std::vector<float>(slopes.begin(), slopes.end()), sampled,
                        absl::MakeSpan(found.force), strain.empty() ? nullptr : strain_gradient);

@@ -40,9 +40,9 @@ class DescriptorDerivatives {
 
   // A compact copy of a State without its scratch memory, for structures that come again with the same atoms in the
   // same places. Immutable, and refers to nothing else.
-  class Kept {
+  class Snapshot {
    public:
-    virtual ~Kept() = default;
+    virtual ~Snapshot() = default;
     virtual int64_t bytes() const = 0;
   };
 
@@ -58,10 +58,10 @@ class DescriptorDerivatives {
 
   // Returns a copy of the state after Features, or null if the implementation has no such copy: with listed triplets,
   // and in the references.
-  virtual std::unique_ptr<const Kept> Keep(const State& state) const = 0;
-  // Replaces Features for the structure that `kept` was made from; Vjp and Jvp then compute the same bits. The state
-  // refers to `kept` until it is used for another structure.
-  virtual void Resume(const Kept& kept, State* state) const = 0;
+  virtual std::unique_ptr<const Snapshot> TakeSnapshot(const State& state) const = 0;
+  // Replaces Features for the structure that `snapshot` was made from; Vjp and Jvp then compute the same bits. The
+  // state refers to `snapshot` until it is used for another structure.
+  virtual void Restore(const Snapshot& snapshot, State* state) const = 0;
 
   // Computes forces, after Features and any number of times. slopes: [N * F] dE/dG. sampled: [N], or empty for all
   // atoms; where it is 0, the force is not needed and its value is unspecified. force: [3N] -dE/dr, in eV/Angstrom if

@@ -117,7 +117,7 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
  public:
   using Part = DescriptorDerivatives<T>;
   using State = typename Part::State;
-  using Kept = typename Part::Kept;
+  using Snapshot = typename Part::Snapshot;
 
   DerivativesOfSets(const ChebyshevOptions& options, std::vector<std::unique_ptr<const Part>> parts)
       : options_(options), columns_(ColumnsOf(options)), parts_(std::move(parts)) {
@@ -146,21 +146,21 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
     }
   }
 
-  std::unique_ptr<const Kept> Keep(const State& state) const override {
+  std::unique_ptr<const Snapshot> TakeSnapshot(const State& state) const override {
     const auto* const own = dynamic_cast<const OwnState*>(&state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
-    auto kept = std::make_unique<OwnKept>();
+    auto snapshot = std::make_unique<OwnSnapshot>();
     for (size_t k = 0; k < parts_.size(); ++k) {
-      kept->parts.push_back(parts_[k]->Keep(*own->parts[k]));
-      if (kept->parts.back() == nullptr) return nullptr;
+      snapshot->parts.push_back(parts_[k]->TakeSnapshot(*own->parts[k]));
+      if (snapshot->parts.back() == nullptr) return nullptr;
     }
-    return kept;
+    return snapshot;
   }
 
-  void Resume(const Kept& kept, State* state) const override {
-    const auto* const from = dynamic_cast<const OwnKept*>(&kept);
+  void Restore(const Snapshot& snapshot, State* state) const override {
+    const auto* const from = dynamic_cast<const OwnSnapshot*>(&snapshot);
     CHECK(from != nullptr) << "it is not of Keep";
-    for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->Resume(*from->parts[k], Own(state)->parts[k].get());
+    for (size_t k = 0; k < parts_.size(); ++k) parts_[k]->Restore(*from->parts[k], Own(state)->parts[k].get());
   }
 
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> sampled, absl::Span<T> force,
@@ -199,13 +199,13 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
     std::vector<std::unique_ptr<State>> parts;
     std::vector<T> rows, force;
   };
-  struct OwnKept : Kept {
+  struct OwnSnapshot : Snapshot {
     int64_t bytes() const override {
       auto sum = static_cast<int64_t>(sizeof(*this) + parts.size() * sizeof(parts[0]));
       for (const auto& part : parts) sum += part->bytes();
       return sum;
     }
-    std::vector<std::unique_ptr<const Kept>> parts;
+    std::vector<std::unique_ptr<const Snapshot>> parts;
   };
 
   static OwnState* Own(State* state) {

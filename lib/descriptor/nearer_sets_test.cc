@@ -140,11 +140,11 @@ TEST(NearerSetsTest, SampledAndKept) {
     const Products<float> all = ComputeProducts(*derivatives, sample.Get(), slopes, direction, {});
     Products<float> found = all;
     derivatives->Features(sample.Get(), state.get(), absl::MakeSpan(found.features));
-    const auto kept = derivatives->Keep(*state);
+    const auto kept = derivatives->TakeSnapshot(*state);
     ASSERT_NE(kept, nullptr);
     EXPECT_GT(kept->bytes(), 60 * n);
     for (const bool resumed : {false, true}) {
-      if (resumed) derivatives->Resume(*kept, state.get());
+      if (resumed) derivatives->Restore(*kept, state.get());
       derivatives->Vjp(state.get(), std::vector<float>(slopes.begin(), slopes.end()), sampled,
                        absl::MakeSpan(found.force), nullptr);
       derivatives->Jvp(state.get(), std::vector<float>(direction.begin(), direction.end()), sampled, nullptr,
@@ -170,7 +170,7 @@ TEST(NearerSetsTest, NothingIsKeptOfListedTriplets) {
   const auto state = derivatives->MakeState();
   std::vector<float> features(8 * derivatives->num_features());
   derivatives->Features(sample.GetWithTriplets(4, options.min_cutoff), state.get(), absl::MakeSpan(features));
-  EXPECT_EQ(derivatives->Keep(*state), nullptr);
+  EXPECT_EQ(derivatives->TakeSnapshot(*state), nullptr);
 }
 
 }  // namespace

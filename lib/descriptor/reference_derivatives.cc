@@ -70,11 +70,12 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
     }
   }
 
-  std::unique_ptr<const typename DescriptorDerivatives<T>::Kept> Keep(const State& /*state*/) const override {
+  std::unique_ptr<const typename DescriptorDerivatives<T>::Snapshot> TakeSnapshot(
+      const State& /*state*/) const override {
     return nullptr;
   }
-  void Resume(const typename DescriptorDerivatives<T>::Kept& /*kept*/, State* /*state*/) const override {
-    LOG(FATAL) << "nothing is kept";
+  void Restore(const typename DescriptorDerivatives<T>::Snapshot& /*snapshot*/, State* /*state*/) const override {
+    LOG(FATAL) << "there is no snapshot to restore";
   }
 
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t>, absl::Span<T> force,

@@ -29,17 +29,18 @@ DenseProducts::DenseProducts(int64_t num_train, int64_t num_tests, int checkpoin
       parts_({{"all", {0, 1, 3}}}) {}
 
 absl::Status DenseProducts::SetTests(absl::Span<const int64_t> which) {
-  held_.clear();
+  set_tests_.clear();
   for (const int64_t test : which) {
-    held_.insert(held_.end(), tests.begin() + test * kNumParameters, tests.begin() + (test + 1) * kNumParameters);
+    set_tests_.insert(set_tests_.end(), tests.begin() + test * kNumParameters,
+                      tests.begin() + (test + 1) * kNumParameters);
   }
   return absl::OkStatus();
 }
 
-absl::Status DenseProducts::HoldWeightedTests(absl::Span<const double> weights) {
-  held_.assign(kNumParameters, 0);
+absl::Status DenseProducts::SetWeightedTests(absl::Span<const double> weights) {
+  set_tests_.assign(kNumParameters, 0);
   for (size_t j = 0; j < weights.size(); ++j) {
-    for (int64_t p = 0; p < kNumParameters; ++p) held_[p] += weights[j] * tests[j * kNumParameters + p];
+    for (int64_t p = 0; p < kNumParameters; ++p) set_tests_[p] += weights[j] * tests[j * kNumParameters + p];
   }
   return absl::OkStatus();
 }
@@ -57,7 +58,8 @@ double DenseProducts::Product(const ProductPart& part, const double* a, const do
 std::vector<double> DenseProducts::TestNorms() {
   std::vector<double> squares;
   for (const ProductPart& part : parts_) {
-    for (size_t h = 0; h < held_.size(); h += kNumParameters) squares.push_back(Product(part, &held_[h], &held_[h]));
+    for (size_t h = 0; h < set_tests_.size(); h += kNumParameters)
+      squares.push_back(Product(part, &set_tests_[h], &set_tests_[h]));
   }
   return squares;
 }
@@ -70,7 +72,8 @@ absl::Status DenseProducts::Products(absl::Span<const int64_t> examples, bool sq
     for (const int64_t example : examples) {
       if (example < 0 || example >= num_train()) return absl::InvalidArgumentError(absl::StrCat("no ", example));
       const double* row = &train[example * kNumParameters];
-      for (size_t h = 0; h < held_.size(); h += kNumParameters) tile->product.push_back(Product(part, row, &held_[h]));
+      for (size_t h = 0; h < set_tests_.size(); h += kNumParameters)
+        tile->product.push_back(Product(part, row, &set_tests_[h]));
       if (squares) tile->train_square.push_back(Product(part, row, row));
     }
   }

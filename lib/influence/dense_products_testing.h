@@ -34,8 +34,8 @@ class DenseProducts : public GradientProducts {
   int64_t tile_size() const override { return tile; }
   int64_t bytes_per_test() const override { return test_bytes; }
   absl::Status SetTests(absl::Span<const int64_t> tests) override;
-  absl::Status HoldWeightedTests(absl::Span<const double> weights) override;
-  int64_t num_held() const override { return static_cast<int64_t>(held_.size()) / kNumParameters; }
+  absl::Status SetWeightedTests(absl::Span<const double> weights) override;
+  int64_t num_set_tests() const override { return static_cast<int64_t>(set_tests_.size()) / kNumParameters; }
   std::vector<double> TestNorms() override;
   absl::Status Products(absl::Span<const int64_t> examples, bool squares, ProductTile* tile) override;
   absl::Status ReferenceTrainGradient(int64_t example, absl::Span<double> gradient) override;
@@ -46,7 +46,7 @@ class DenseProducts : public GradientProducts {
 
   std::vector<ParameterSlice> slices_;
   std::vector<ProductPart> parts_;
-  std::vector<double> held_;  // [H, P]
+  std::vector<double> set_tests_;  // [H, P]
 };
 
 }  // namespace rutile

@@ -35,12 +35,12 @@ absl::Status LazyProducts::SetTests(absl::Span<const int64_t> tests) {
   return products_->SetTests(tests);
 }
 
-absl::Status LazyProducts::HoldWeightedTests(absl::Span<const double> weights) {
+absl::Status LazyProducts::SetWeightedTests(absl::Span<const double> weights) {
   RETURN_IF_ERROR(Reopen());
-  return products_->HoldWeightedTests(weights);
+  return products_->SetWeightedTests(weights);
 }
 
-int64_t LazyProducts::num_held() const { return products_ == nullptr ? 0 : products_->num_held(); }
+int64_t LazyProducts::num_set_tests() const { return products_ == nullptr ? 0 : products_->num_set_tests(); }
 
 std::vector<double> LazyProducts::TestNorms() {
   CHECK(products_ != nullptr) << "released";

@@ -30,8 +30,8 @@ class LazyProducts final : public GradientProducts {
   int64_t bytes_per_test() const override { return bytes_per_test_; }
   void SetParts(const std::vector<ProductPart>& parts) override;
   absl::Status SetTests(absl::Span<const int64_t> tests) override;
-  absl::Status HoldWeightedTests(absl::Span<const double> weights) override;
-  int64_t num_held() const override;
+  absl::Status SetWeightedTests(absl::Span<const double> weights) override;
+  int64_t num_set_tests() const override;
   // These CHECK-fail between Release and the next SetTests.
   std::vector<double> TestNorms() override;
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override;

@@ -157,7 +157,7 @@ TEST(LazyProductsTest, ErrorsOfOpeningArePassedOn) {
   EXPECT_EQ(lazy->num_tests(), 2);
   lazy->Release();
   EXPECT_EQ(lazy->num_train(), 3);
-  EXPECT_EQ(lazy->num_held(), 0);
+  EXPECT_EQ(lazy->num_set_tests(), 0);
   EXPECT_THAT(std::string(lazy->SetTests({0}).message()), HasSubstr("gone since"));
 }
 

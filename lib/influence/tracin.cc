@@ -56,7 +56,7 @@ class Computation {
   }
 
  private:
-  struct Point {
+  struct Checkpoint {
     GradientProducts* products;
     double rate;
     int number;                       // among the given checkpoints, from 1 on
@@ -78,12 +78,12 @@ class Computation {
         if (!slices[s].buffer) parts[0].slices.push_back(static_cast<int>(s));
       }
     }
-    for (Point& point : checkpoints_) point.products->SetParts(parts);
+    for (Checkpoint& checkpoint : checkpoints_) checkpoint.products->SetParts(parts);
   }
 
   absl::Status SetPasses() {
     std::vector<const GradientProducts*> products;
-    for (const Point& point : checkpoints_) products.push_back(point.products);
+    for (const Checkpoint& checkpoint : checkpoints_) products.push_back(checkpoint.products);
     ASSIGN_OR_RETURN(const TracInPasses passes, ChoosePasses(products, train_.size(), num_tests(), options_));
     tile_size_ = passes.tile_size;
     tests_per_pass_ = passes.tests_per_pass;
@@ -94,15 +94,15 @@ class Computation {
 
   bool in_turns() const { return at_once_ < static_cast<int64_t>(checkpoints_.size()); }
   // Returns the checkpoints of the turn that begins with checkpoint `first`.
-  absl::Span<Point> Turn(int64_t first) { return absl::MakeSpan(checkpoints_).subspan(first, at_once_); }
-  int64_t num_turns() const { return (static_cast<int64_t>(checkpoints_.size()) + at_once_ - 1) / at_once_; }
+  absl::Span<Checkpoint> Group(int64_t first) { return absl::MakeSpan(checkpoints_).subspan(first, at_once_); }
+  int64_t num_groups() const { return (static_cast<int64_t>(checkpoints_.size()) + at_once_ - 1) / at_once_; }
 
   absl::Status RunPass() {
     const int64_t first = pass_ * tests_per_pass_;
-    held_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
+    tests_in_pass_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
     if (goes_through_training() && lists_.empty()) MakeLists();
-    test_self_.assign(held_.size(), 0);
-    test_self_part_.assign(held_.size() * parts_, 0);
+    test_self_.assign(tests_in_pass_.size(), 0);
+    test_self_part_.assign(tests_in_pass_.size() * parts_, 0);
     RETURN_IF_ERROR(in_turns() ? RunInTurns() : RunTogether());
     if (options_.test_self) {
       result_.test_self.insert(result_.test_self.end(), test_self_.begin(), test_self_.end());
@@ -110,8 +110,8 @@ class Computation {
         result_.test_self_part.insert(result_.test_self_part.end(), test_self_part_.begin(), test_self_part_.end());
       }
     }
-    for (const int64_t test : held_) result_.tests.push_back(test);
-    for (size_t h = 0; h < held_.size(); ++h) {
+    for (const int64_t test : tests_in_pass_) result_.tests.push_back(test);
+    for (size_t h = 0; h < tests_in_pass_.size(); ++h) {
       if (options_.scores) lists_[h].AppendSorted(&result_.train, &result_.score, &result_.part_score);
       result_.offset.push_back(static_cast<int64_t>(result_.train.size()));
     }
@@ -121,7 +121,7 @@ class Computation {
 
   // Runs a pass tile by tile, with all checkpoints in memory.
   absl::Status RunTogether() {
-    RETURN_IF_ERROR(Hold(absl::MakeSpan(checkpoints_), /*add_self=*/true));
+    RETURN_IF_ERROR(SetTests(absl::MakeSpan(checkpoints_), /*add_self=*/true));
     while (goes_through_training() && position_ < static_cast<int64_t>(train_.size())) {
       RETURN_IF_ERROR(RunTile());
       RETURN_IF_ERROR(AfterTile(Progress(position_)));
@@ -147,26 +147,26 @@ class Computation {
     const int64_t n = static_cast<int64_t>(examples.size());
     const bool self = options_.train_self && pass_ == 0;
     std::vector<double> train_self(self ? n : 0), train_self_part(self ? n * parts_ : 0);
-    BlockSums sums(options_.scores ? n : 0, held_.size(), parts_, kept_parts_ > 0);
-    for (int64_t turn = 0; turn < num_turns(); ++turn) {
-      const absl::Span<Point> points = Turn(turn * at_once_);
-      RETURN_IF_ERROR(Hold(points, add_self));
+    BlockSums sums(options_.scores ? n : 0, tests_in_pass_.size(), parts_, kept_parts_ > 0);
+    for (int64_t turn = 0; turn < num_groups(); ++turn) {
+      const absl::Span<Checkpoint> group = Group(turn * at_once_);
+      RETURN_IF_ERROR(SetTests(group, add_self));
       for (int64_t at = 0; at < n; at += tile_size_) {
         const absl::Span<const int64_t> tile = examples.subspan(at, tile_size_);
-        RETURN_IF_ERROR(FillTiles(points, tile));
+        RETURN_IF_ERROR(FillTiles(group, tile));
         if (self) {
-          RETURN_IF_ERROR(AddTrainSelf(points, tile, &train_self[at], &train_self_part[at * parts_]));
+          RETURN_IF_ERROR(AddTrainSelf(group, tile, &train_self[at], &train_self_part[at * parts_]));
         }
         if (options_.scores) {
-          SetTerms(points, tile.size());
+          SetTerms(group, tile.size());
           sums.Add(terms_, turn == 0, at, tile.size());
         }
-        const int64_t done = position_ + (turn * n + at) / num_turns();
+        const int64_t done = position_ + (turn * n + at) / num_groups();
         if (const absl::Status status = Progress(done); !status.ok()) return AfterTile(status);
       }
-      for (Point& point : points) {
-        point.products->Release();
-        point.tile = {};
+      for (Checkpoint& checkpoint : group) {
+        checkpoint.products->Release();
+        checkpoint.tile = {};
       }
     }
     if (self) KeepTrainSelf(train_self, train_self_part);
@@ -180,26 +180,26 @@ class Computation {
   }
 
   // Sets the tests of this pass at these checkpoints. add_self: add to the tests' self-influence.
-  absl::Status Hold(absl::Span<Point> points, bool add_self) {
-    const int64_t num_held = static_cast<int64_t>(held_.size());
+  absl::Status SetTests(absl::Span<Checkpoint> group, bool add_self) {
+    const int64_t num_in_pass = static_cast<int64_t>(tests_in_pass_.size());
     const bool cosine = options_.scores && options_.normalization == InfluenceNormalization::kCosine;
     add_self = add_self && options_.test_self;
-    for (Point& point : points) {
-      const bool weighted = num_held > 0 && !options_.test_weight.empty();
+    for (Checkpoint& checkpoint : group) {
+      const bool weighted = num_in_pass > 0 && !options_.test_weight.empty();
       const ProfileScope scope(Stage::kGradients);  // gradients of the tests
-      RETURN_IF_ERROR(weighted ? point.products->HoldWeightedTests(options_.test_weight)
-                               : point.products->SetTests(held_));
+      RETURN_IF_ERROR(weighted ? checkpoint.products->SetWeightedTests(options_.test_weight)
+                               : checkpoint.products->SetTests(tests_in_pass_));
       if (cosine || options_.test_self) {
-        const std::vector<double> squares = point.products->TestNorms();
-        CHECK_EQ(squares.size(), parts_ * num_held);
-        if (cosine) SetScale(squares, num_held, &point.test_scale);
-        for (int64_t h = 0; add_self && h < num_held; ++h) {
-          RETURN_IF_ERROR(AddSelf(point, squares, num_held, h, absl::StrCat("test ", held_[h]), &test_self_[h],
-                                  &test_self_part_[h * parts_]));
+        const std::vector<double> squares = checkpoint.products->TestNorms();
+        CHECK_EQ(squares.size(), parts_ * num_in_pass);
+        if (cosine) SetScale(squares, num_in_pass, &checkpoint.test_scale);
+        for (int64_t h = 0; add_self && h < num_in_pass; ++h) {
+          RETURN_IF_ERROR(AddSelf(checkpoint, squares, num_in_pass, h, absl::StrCat("test ", tests_in_pass_[h]),
+                                  &test_self_[h], &test_self_part_[h * parts_]));
         }
       }
       if (!options_.scores && options_.test_self && goes_through_training()) {
-        RETURN_IF_ERROR(point.products->SetTests({}));
+        RETURN_IF_ERROR(checkpoint.products->SetTests({}));
       }
     }
     return absl::OkStatus();
@@ -215,64 +215,65 @@ class Computation {
   }
 
   // Adds the checkpoint's part of the self-influence of the i-th of n examples to *self and self_part [parts].
-  absl::Status AddSelf(const Point& point, const std::vector<double>& squares, int64_t n, int64_t i,
+  absl::Status AddSelf(const Checkpoint& checkpoint, const std::vector<double>& squares, int64_t n, int64_t i,
                        absl::string_view name, double* self, double* self_part) const {
     double sum = 0;
     for (int64_t p = 0; p < parts_; ++p) {
       sum += squares[p * n + i];
-      self_part[p] += point.rate * squares[p * n + i];
+      self_part[p] += checkpoint.rate * squares[p * n + i];
     }
-    *self += point.rate * sum;
+    *self += checkpoint.rate * sum;
     if (std::isfinite(sum)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(name, ": the square of its gradient is ", sum, " at checkpoint ",
-                                                   point.number, "; is it a state that diverged?"));
+                                                   checkpoint.number, "; is it a state that diverged?"));
   }
 
   void MakeLists() {
     if (!options_.scores) return;
-    for (size_t h = 0; h < held_.size(); ++h) lists_.emplace_back(options_.ranking, options_.top_k, kept_parts_);
+    for (size_t h = 0; h < tests_in_pass_.size(); ++h)
+      lists_.emplace_back(options_.ranking, options_.top_k, kept_parts_);
   }
 
   absl::Status RunTile() {
     const absl::Span<const int64_t> examples = train_.subspan(position_, tile_size_);
     const int64_t n = static_cast<int64_t>(examples.size());
-    const absl::Span<Point> points = absl::MakeSpan(checkpoints_);
-    RETURN_IF_ERROR(FillTiles(points, examples));
+    const absl::Span<Checkpoint> group = absl::MakeSpan(checkpoints_);
+    RETURN_IF_ERROR(FillTiles(group, examples));
     if (options_.train_self && pass_ == 0) {
       std::vector<double> self(n), self_part(n * parts_);
-      RETURN_IF_ERROR(AddTrainSelf(points, examples, self.data(), self_part.data()));
+      RETURN_IF_ERROR(AddTrainSelf(group, examples, self.data(), self_part.data()));
       KeepTrainSelf(self, self_part);
     }
     if (options_.scores) {
       const ProfileScope scope(Stage::kRank);
-      SetTerms(points, n);
+      SetTerms(group, n);
       RETURN_IF_ERROR(AddScores(examples));
     }
     position_ += n;
     return absl::OkStatus();
   }
 
-  absl::Status FillTiles(absl::Span<Point> points, absl::Span<const int64_t> examples) {
+  absl::Status FillTiles(absl::Span<Checkpoint> group, absl::Span<const int64_t> examples) {
     const int64_t n = static_cast<int64_t>(examples.size());
-    for (Point& point : points) {
-      RETURN_IF_ERROR(point.products->Products(examples, needs_squares(), &point.tile));
-      if (options_.scores) CHECK_EQ(point.tile.product.size(), parts_ * n * held_.size());
-      if (needs_squares()) CHECK_EQ(point.tile.train_square.size(), parts_ * n);
+    for (Checkpoint& checkpoint : group) {
+      RETURN_IF_ERROR(checkpoint.products->Products(examples, needs_squares(), &checkpoint.tile));
+      if (options_.scores) CHECK_EQ(checkpoint.tile.product.size(), parts_ * n * tests_in_pass_.size());
+      if (needs_squares()) CHECK_EQ(checkpoint.tile.train_square.size(), parts_ * n);
       if (options_.scores && options_.normalization != InfluenceNormalization::kNone) {
-        SetScale(point.tile.train_square, n, &point.train_scale);
+        SetScale(checkpoint.tile.train_square, n, &checkpoint.train_scale);
       }
     }
     return absl::OkStatus();
   }
 
   // Adds the self-influence of a tile's examples to self [n] and self_part [n, parts].
-  absl::Status AddTrainSelf(absl::Span<const Point> points, absl::Span<const int64_t> examples, double* self,
+  absl::Status AddTrainSelf(absl::Span<const Checkpoint> group, absl::Span<const int64_t> examples, double* self,
                             double* self_part) {
     const int64_t n = static_cast<int64_t>(examples.size());
-    for (const Point& point : points) {
+    for (const Checkpoint& checkpoint : group) {
       for (int64_t b = 0; b < n; ++b) {
-        RETURN_IF_ERROR(AddSelf(point, point.tile.train_square, n, b, absl::StrCat("training example ", examples[b]),
-                                self + b, self_part + b * parts_));
+        RETURN_IF_ERROR(AddSelf(checkpoint, checkpoint.tile.train_square, n, b,
+                                absl::StrCat("training example ", examples[b]), self + b, self_part + b * parts_));
       }
     }
     return absl::OkStatus();
@@ -285,50 +286,50 @@ class Computation {
   }
 
   // Sets terms_ to the products of the n examples in the checkpoints' tiles.
-  void SetTerms(absl::Span<const Point> points, int64_t n) {
-    const int64_t num_held = static_cast<int64_t>(held_.size());
+  void SetTerms(absl::Span<const Checkpoint> group, int64_t n) {
+    const int64_t num_in_pass = static_cast<int64_t>(tests_in_pass_.size());
     terms_.clear();
-    for (const Point& point : points) {
+    for (const Checkpoint& checkpoint : group) {
       for (int64_t p = 0; p < parts_; ++p) {
-        terms_.push_back({point.tile.product.data() + p * n * num_held, point.rate,
-                          point.train_scale.empty() ? nullptr : point.train_scale.data(),
-                          point.test_scale.empty() ? nullptr : point.test_scale.data()});
+        terms_.push_back({checkpoint.tile.product.data() + p * n * num_in_pass, checkpoint.rate,
+                          checkpoint.train_scale.empty() ? nullptr : checkpoint.train_scale.data(),
+                          checkpoint.test_scale.empty() ? nullptr : checkpoint.test_scale.data()});
       }
     }
   }
 
   // Adds the scores of the examples, which terms_ add up to, to the lists.
   absl::Status AddScores(absl::Span<const int64_t> examples) {
-    const int64_t num_held = static_cast<int64_t>(held_.size());
-    const int64_t pieces = (num_held + kTestsPerPiece - 1) / kTestsPerPiece;
+    const int64_t num_in_pass = static_cast<int64_t>(tests_in_pass_.size());
+    const int64_t pieces = (num_in_pass + kTestsPerPiece - 1) / kTestsPerPiece;
     std::vector<absl::Status> status(pieces);
     pool_.For(pieces, 1, [&](int64_t piece, int64_t, int) {
       const int64_t first = piece * kTestsPerPiece;
-      status[piece] = AddScoresOf(examples, first, std::min(num_held, first + kTestsPerPiece));
+      status[piece] = AddScoresOf(examples, first, std::min(num_in_pass, first + kTestsPerPiece));
     });
     for (const absl::Status& one : status) RETURN_IF_ERROR(one);
     return absl::OkStatus();
   }
 
   absl::Status AddScoresOf(absl::Span<const int64_t> examples, int64_t first, int64_t last) {
-    const int64_t num_held = static_cast<int64_t>(held_.size());
+    const int64_t num_in_pass = static_cast<int64_t>(tests_in_pass_.size());
     std::vector<ScoreBounds> bounds;
     for (int64_t h = first; h < last; ++h) bounds.push_back({lists_[h].low(), lists_[h].high()});
     int64_t at_b = 0, at_h = 0;
     const std::function<double(int64_t)> part = [&](int64_t p) {
       if (sums_ != nullptr) return sums_->Part(p, at_b, at_h);
       double sum = 0;
-      for (size_t term = p; term < terms_.size(); term += parts_) sum += terms_[term].At(num_held, at_b, at_h);
+      for (size_t term = p; term < terms_.size(); term += parts_) sum += terms_[term].At(num_in_pass, at_b, at_h);
       return sum;
     };
     absl::Status status;
-    FindScores(terms_, examples.size(), num_held, first, last, absl::MakeSpan(bounds),
+    FindScores(terms_, examples.size(), num_in_pass, first, last, absl::MakeSpan(bounds),
                [&](int64_t b, int64_t h, double score) {
                  if (!std::isfinite(score)) {
                    status = NotFinite(examples[b], b, h, score);
                    return false;
                  }
-                 if (allowed_ && !allowed_(held_[h], examples[b])) return true;
+                 if (allowed_ && !allowed_(tests_in_pass_[h], examples[b])) return true;
                  at_b = b;
                  at_h = h;
                  lists_[h].Add(score, examples[b], part);
@@ -340,13 +341,13 @@ class Computation {
 
   // Returns the error of a score that is not finite, naming the checkpoint of the first such product.
   absl::Status NotFinite(int64_t train, int64_t b, int64_t h, double score) const {
-    const int64_t num_held = static_cast<int64_t>(held_.size());
+    const int64_t num_in_pass = static_cast<int64_t>(tests_in_pass_.size());
     std::string where;
     for (size_t t = 0; sums_ == nullptr && t < terms_.size() && where.empty(); ++t) {
-      const Point& point = checkpoints_[t / parts_];
-      if (!std::isfinite(terms_[t].At(num_held, b, h))) where = absl::StrCat(" at checkpoint ", point.number);
+      const Checkpoint& checkpoint = checkpoints_[t / parts_];
+      if (!std::isfinite(terms_[t].At(num_in_pass, b, h))) where = absl::StrCat(" at checkpoint ", checkpoint.number);
     }
-    const std::string test = held_[h] < 0 ? "the weighted tests" : absl::StrCat("test ", held_[h]);
+    const std::string test = tests_in_pass_[h] < 0 ? "the weighted tests" : absl::StrCat("test ", tests_in_pass_[h]);
     return absl::InvalidArgumentError(absl::StrCat("training example ", train, " and ", test, ": the score is ", score,
                                                    where, "; is it a state that diverged?"));
   }
@@ -389,9 +390,9 @@ class Computation {
     }
     sha.Update(text);
     std::vector<double> rates;
-    for (const Point& point : checkpoints_) {
-      rates.push_back(point.number);
-      rates.push_back(point.rate);
+    for (const Checkpoint& checkpoint : checkpoints_) {
+      rates.push_back(checkpoint.number);
+      rates.push_back(checkpoint.rate);
     }
     add_numbers(rates);
     add_numbers(train_);
@@ -411,9 +412,9 @@ class Computation {
     done.train_order.assign(train_.begin(), train_.begin() + result_.train_self.size());
     Influence& open = progress.open;
     open.part_names = result_.part_names;
-    open.tests.assign(held_.begin(), held_.end());
+    open.tests.assign(tests_in_pass_.begin(), tests_in_pass_.end());
     open.offset = {0};
-    for (size_t h = 0; h < held_.size(); ++h) {
+    for (size_t h = 0; h < tests_in_pass_.size(); ++h) {
       if (options_.scores) lists_[h].AppendSorted(&open.train, &open.score, &open.part_score);
       open.offset.push_back(static_cast<int64_t>(open.train.size()));
     }
@@ -429,8 +430,9 @@ class Computation {
     const int64_t n = static_cast<int64_t>(train_.size()), first = pass_ * tests_per_pass_;
     bool fits = pass_ >= 0 && (pass_ == 0 || first < num_tests()) && position_ >= 0 && position_ <= n &&
                 (position_ == n || position_ % (in_turns() ? block_size_ : tile_size_) == 0);
-    if (fits) held_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
-    fits = fits && static_cast<int64_t>(done.tests.size()) == first && absl::MakeConstSpan(open.tests) == held_ &&
+    if (fits) tests_in_pass_ = absl::MakeConstSpan(tests_).subspan(first, tests_per_pass_);
+    fits = fits && static_cast<int64_t>(done.tests.size()) == first &&
+           absl::MakeConstSpan(open.tests) == tests_in_pass_ &&
            done.train_self.size() == (options_.train_self ? (pass_ > 0 ? n : position_) : 0) &&
            done.train_self_part.size() == done.train_self.size() * kept_parts_ &&
            done.test_self.size() == (options_.test_self ? first : 0) &&
@@ -454,14 +456,14 @@ class Computation {
   const TracInOptions& options_;
   const InfluenceHooks& hooks_;
   ThreadPool pool_;
-  std::vector<Point> checkpoints_;  // those with a rate above 0
-  std::vector<int64_t> tests_;      // {-1}: the weighted sum
+  std::vector<Checkpoint> checkpoints_;  // those with a rate above 0
+  std::vector<int64_t> tests_;           // {-1}: the weighted sum
   int64_t parts_ = 1, kept_parts_ = 0;
   int64_t tile_size_ = 1, tests_per_pass_ = 1;
   int64_t at_once_ = 1, block_size_ = 1;  // for checkpoints that take turns
 
   int64_t pass_ = 0, position_ = 0;                 // position: training examples done in this pass
-  absl::Span<const int64_t> held_;                  // tests of this pass
+  absl::Span<const int64_t> tests_in_pass_;         // tests of this pass
   std::vector<TopScores> lists_;                    // [H] list of each test
   std::vector<double> test_self_, test_self_part_;  // [H], [H, parts]
   std::vector<ScoreTerm> terms_;                    // [checkpoints, parts] of the tile, or the total of a block

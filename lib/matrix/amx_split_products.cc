@@ -42,19 +42,19 @@ int64_t StepsOf(int64_t depth) { return (depth + kNumbers - 1) / kNumbers; }
 
 }  // namespace
 
-AmxSplitProducts::AmxSplitProducts(const float* held, int64_t n, int64_t depth, int64_t stride) : n_(n), depth_(depth) {
+AmxSplitProducts::AmxSplitProducts(const float* b, int64_t n, int64_t depth, int64_t stride) : n_(n), depth_(depth) {
   CHECK(IsPossible());
   const int64_t steps = StepsOf(depth), columns = TilesOf(n);
-  const Right right = {held_.Take(Right::Words(columns, 2, steps)), columns, 2, steps};
+  const Right right = {b_.Take(Right::Words(columns, 2, steps)), columns, 2, steps};
   for (int64_t j = 0; j < n; ++j) {
-    for (int64_t l = 0; l < depth; ++l) right.Put(j, l / kNumbers, l % kNumbers, held[j * stride + l]);
+    for (int64_t l = 0; l < depth; ++l) right.Put(j, l / kNumbers, l % kNumbers, b[j * stride + l]);
   }
 }
 
 void AmxSplitProducts::Add(const float* a, int64_t rows, int64_t a_stride, float* out, int64_t out_stride,
                            AlignedWords* memory) const {
   const int64_t all_steps = StepsOf(depth_), columns = TilesOf(n_), stride = columns * kLines;
-  const Right right = {held_.data(), columns, 2, all_steps};
+  const Right right = {b_.data(), columns, 2, all_steps};
   const int64_t most = RoundUp(std::min(kRows, rows), kLines);
   uint32_t* const left = memory->Take(most * (kLeftWords + stride));
   float* const sums = reinterpret_cast<float*>(left + most * kLeftWords);

@@ -1,11 +1,11 @@
 // Multiplies rows with a stored matrix on AMX, nearly as accurately as fp32: each factor is two numbers of bfloat16.
 //
-//   out[i, j] = sum over l of a[i, l] held[j, l]
+//   out[i, j] = sum over l of a[i, l] b[j, l]
 //
-// The error is at most 2^-15 of each |a held| (amx_split_tiles.h). A row has the same bits whatever other rows are
+// The error is at most 2^-15 of each |a b| (amx_split_tiles.h). A row has the same bits whatever other rows are
 // multiplied.
 //
-//   const AmxSplitProducts products(held, n, depth, /*stride=*/depth);
+//   const AmxSplitProducts products(b, n, depth, /*stride=*/depth);
 //   products.Add(a, rows, /*a_stride=*/depth, out, /*out_stride=*/n, &memory);
 
 #ifndef RUTILE_LIB_MATRIX_AMX_SPLIT_PRODUCTS_H_
@@ -23,8 +23,8 @@ class AmxSplitProducts {
   // True if this machine has AMX and the process may use it.
   static bool IsPossible();
 
-  // Copies held [n, depth], rows `stride` apart. CHECK-fails if IsPossible() is false.
-  AmxSplitProducts(const float* held, int64_t n, int64_t depth, int64_t stride);
+  // Copies b [n, depth], rows `stride` apart. CHECK-fails if IsPossible() is false.
+  AmxSplitProducts(const float* b, int64_t n, int64_t depth, int64_t stride);
 
   // Adds the products to out [rows, n], rows out_stride apart. a: [rows, depth], rows a_stride apart. memory: scratch
   // memory of the calling thread.
@@ -32,7 +32,7 @@ class AmxSplitProducts {
 
  private:
   const int64_t n_, depth_;
-  AlignedWords held_;
+  AlignedWords b_;
 };
 
 }  // namespace rutile

@@ -27,16 +27,16 @@ TEST(AmxSplitProductsTest, AgreesWithSumsInDoublePrecision) {
   const int64_t sizes[][3] = {{1, 1, 1}, {15, 33, 17}, {16, 256, 32}, {33, 257, 100}, {513, 31, 16}, {3, 786, 47}};
   AlignedWords memory;
   for (const auto& [rows, depth, n] : sizes) {
-    const int64_t a_stride = depth + 3, held_stride = depth + 1, out_stride = n + 2;
-    std::vector<float> a = Normals(rows * a_stride, "a"), held = Normals(n * held_stride, "held");
+    const int64_t a_stride = depth + 3, b_stride = depth + 1, out_stride = n + 2;
+    std::vector<float> a = Normals(rows * a_stride, "a"), b = Normals(n * b_stride, "b");
     std::vector<float> out(rows * out_stride, 2.0f);
-    const AmxSplitProducts products(held.data(), n, depth, held_stride);
+    const AmxSplitProducts products(b.data(), n, depth, b_stride);
     products.Add(a.data(), rows, a_stride, out.data(), out_stride, &memory);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 2, sizes_sum = 2;
         for (int64_t l = 0; l < depth; ++l) {
-          const double term = static_cast<double>(a[i * a_stride + l]) * held[j * held_stride + l];
+          const double term = static_cast<double>(a[i * a_stride + l]) * b[j * b_stride + l];
           sum += term;
           sizes_sum += std::abs(term);
         }

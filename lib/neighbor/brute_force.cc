@@ -21,10 +21,10 @@ struct ShiftRange {
   int first, last;
 };
 
-ShiftRange Shifts(const SearchInput& frame, bool periodic, int64_t i, int64_t j, int k, double reach) {
+ShiftRange Shifts(const SearchInput& input, bool periodic, int64_t i, int64_t j, int k, double reach) {
   if (!periodic) return {0, 0};
-  const double apart = frame.fractional[3 * j + k] - frame.fractional[3 * i + k];
-  const double room = reach / frame.width[k] + 1e-3;
+  const double apart = input.fractional[3 * j + k] - input.fractional[3 * i + k];
+  const double room = reach / input.width[k] + 1e-3;
   return {static_cast<int>(std::ceil(-room - apart)), static_cast<int>(std::floor(room - apart))};
 }
 
@@ -41,20 +41,20 @@ void Clear(NeighborList* list) {
 }  // namespace
 
 absl::Status BruteForceNeighborList(const Structure& structure, double cutoff, NeighborList* list) {
-  SearchInput frame;
+  SearchInput input;
   const double reach = SearchRadius(cutoff);
-  RETURN_IF_ERROR(MakeSearchInput(structure, reach, &frame));
+  RETURN_IF_ERROR(MakeSearchInput(structure, reach, &input));
   Clear(list);
   const std::vector<double>& r = structure.position;
   for (int64_t i = 0; i < structure.size(); ++i) {
     for (int64_t j = 0; j < structure.size(); ++j) {
       std::array<ShiftRange, 3> s;
-      for (int k = 0; k < 3; ++k) s[k] = Shifts(frame, structure.pbc[k], i, j, k, reach);
+      for (int k = 0; k < 3; ++k) s[k] = Shifts(input, structure.pbc[k], i, j, k, reach);
       for (int sx = s[0].first; sx <= s[0].last; ++sx) {
         for (int sy = s[1].first; sy <= s[1].last; ++sy) {
           for (int sz = s[2].first; sz <= s[2].last; ++sz) {
             if (i == j && sx == 0 && sy == 0 && sz == 0) continue;
-            const Vector3 shift = ShiftVector(frame.cell, sx, sy, sz);
+            const Vector3 shift = ShiftVector(input.cell, sx, sy, sz);
             const double dx = (r[3 * j] - r[3 * i]) + shift[0];
             const double dy = (r[3 * j + 1] - r[3 * i + 1]) + shift[1];
             const double dz = (r[3 * j + 2] - r[3 * i + 2]) + shift[2];

@@ -26,14 +26,14 @@ int32_t CellOf(int32_t bin, int32_t bins) { return bin >= 0 ? bin / bins : -((-b
 
 }  // namespace
 
-void CellList::ChooseBins(const Structure& structure, const SearchInput& frame, double reach) {
+void CellList::ChooseBins(const Structure& structure, const SearchInput& input, double reach) {
   pbc_ = structure.pbc;
   std::array<double, 3> length, extent;  // Angstrom between planes; in fractional units
-  double volume = CellVolume(frame.cell);
+  double volume = CellVolume(input.cell);
   for (int k = 0; k < 3; ++k) {
-    origin_[k] = pbc_[k] ? std::floor(frame.lowest[k]) : frame.lowest[k];
-    extent[k] = pbc_[k] ? 1 : std::max(frame.highest[k] - frame.lowest[k], 1e-3);
-    length[k] = extent[k] * frame.width[k];
+    origin_[k] = pbc_[k] ? std::floor(input.lowest[k]) : input.lowest[k];
+    extent[k] = pbc_[k] ? 1 : std::max(input.highest[k] - input.lowest[k], 1e-3);
+    length[k] = extent[k] * input.width[k];
     volume *= extent[k];
   }
   // Bins have equal edges, which grow if there would be too many bins (a thin direction has at least one).
@@ -51,7 +51,7 @@ void CellList::ChooseBins(const Structure& structure, const SearchInput& frame, 
   }
 }
 
-void CellList::SortAtoms(const Structure& structure, const SearchInput& frame) {
+void CellList::SortAtoms(const Structure& structure, const SearchInput& input) {
   const int64_t n = structure.size();
   const int64_t num_bins = int64_t{1} * bins_[0] * bins_[1] * bins_[2];
   bin_of_.resize(n);
@@ -59,7 +59,7 @@ void CellList::SortAtoms(const Structure& structure, const SearchInput& frame) {
   for (int64_t i = 0; i < n; ++i) {
     int32_t bin = 0;
     for (int k = 0; k < 3; ++k) {
-      const double f = frame.fractional[3 * i + k] - origin_[k] + images_.wrap[3 * i + k];
+      const double f = input.fractional[3 * i + k] - origin_[k] + images_.wrap[3 * i + k];
       bin = bin * bins_[k] + std::clamp(static_cast<int32_t>(f * scale_[k]), 0, bins_[k] - 1);
     }
     bin_of_[i] = bin;
@@ -155,7 +155,7 @@ void CellList::SortGhosts() {
   CHECK_EQ(own, block_.num_atoms);
 }
 
-void CellList::CountAllPairs(const SearchInput& frame, double cutoff, NeighborList* list) {
+void CellList::CountAllPairs(const SearchInput& input, double cutoff, NeighborList* list) {
   const int64_t num_bins = static_cast<int64_t>(bin_begin_.size()) - 1;
   for (int64_t bin = 0; bin < num_bins; ++bin) {
     if (!MakeBlock(bin)) continue;
@@ -164,7 +164,7 @@ void CellList::CountAllPairs(const SearchInput& frame, double cutoff, NeighborLi
     for (int64_t q = 0; q < block_.num_atoms; ++q) {
       if (place_[q] < 0) {
         FindCandidates(images_, &block_, q, q + 1, &candidates_);
-        place_[q] = CountPairsExact(frame, images_, block_, candidates_, q, cutoff);
+        place_[q] = CountPairsExact(input, images_, block_, candidates_, q, cutoff);
       }
       list->offset[block_.atom[q] + 1] = place_[q];
     }
@@ -172,7 +172,7 @@ void CellList::CountAllPairs(const SearchInput& frame, double cutoff, NeighborLi
   for (int64_t i = 0; i < images_.num_atoms; ++i) list->offset[i + 1] += list->offset[i];
 }
 
-void CellList::WriteBlock(const SearchInput& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
+void CellList::WriteBlock(const SearchInput& input, double cutoff, const PairArrays& pairs, const NeighborList& list,
                           ClosePair* close) {
   const int64_t chunk = AtomsAtATime(block_);
   for (int64_t first = 0; first < block_.num_atoms; first += chunk) {
@@ -190,12 +190,12 @@ void CellList::WriteBlock(const SearchInput& frame, double cutoff, const PairArr
       while (end < last && all_are_pairs(end)) ++end;
       q = WritePairs(images_, block_, candidates_, q, end, cutoff, place_.data(), pairs);
       if (q == last) break;
-      WritePairsExact(frame, images_, block_, candidates_, q, cutoff, place_[q - first], pairs, close);
+      WritePairsExact(input, images_, block_, candidates_, q, cutoff, place_[q - first], pairs, close);
     }
   }
 }
 
-absl::Status CellList::Compute(const Structure& structure, const SearchInput& frame, double cutoff,
+absl::Status CellList::Compute(const Structure& structure, const SearchInput& input, double cutoff,
                                const NeighborOptions& options, NeighborList* list) {
   const int64_t num_atoms = structure.size();
   list->offset.assign(num_atoms + 1, 0);
@@ -205,10 +205,10 @@ absl::Status CellList::Compute(const Structure& structure, const SearchInput& fr
     return absl::OkStatus();
   }
   const double reach = SearchRadius(cutoff);
-  MakePeriodicImages(structure, frame, reach, /*wrap_all=*/true, &images_);
-  ChooseBins(structure, frame, reach);
-  SortAtoms(structure, frame);
-  CountAllPairs(frame, cutoff, list);
+  MakePeriodicImages(structure, input, reach, /*wrap_all=*/true, &images_);
+  ChooseBins(structure, input, reach);
+  SortAtoms(structure, input);
+  CountAllPairs(input, cutoff, list);
   ResizeList(list->offset[num_atoms], options, list);
 
   const PairArrays pairs = ArraysOf(options, list);
@@ -217,7 +217,7 @@ absl::Status CellList::Compute(const Structure& structure, const SearchInput& fr
   for (int64_t bin = 0; bin < num_bins; ++bin) {
     if (!MakeBlock(bin)) continue;
     SortGhosts();
-    WriteBlock(frame, cutoff, pairs, *list, &close);
+    WriteBlock(input, cutoff, pairs, *list, &close);
   }
   if (close.i >= 0) return TooNear(close.i, close.j, close.shift, close.squared_distance);
   return absl::OkStatus();

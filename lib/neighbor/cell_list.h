@@ -21,25 +21,25 @@ namespace rutile {
 // The O(N) search behind NeighborSearch (kCells). Reuses its memory from call to call.
 class CellList {
  public:
-  // Fills `list`. `frame` comes from MakeSearchInput.
-  absl::Status Compute(const Structure& structure, const SearchInput& frame, double cutoff,
+  // Fills `list`. `input` comes from MakeSearchInput.
+  absl::Status Compute(const Structure& structure, const SearchInput& input, double cutoff,
                        const NeighborOptions& options, NeighborList* list);
 
  private:
   // Divides the lattice cell, or the extent of the atoms along directions that are not periodic, into bins.
-  void ChooseBins(const Structure& structure, const SearchInput& frame, double reach);
+  void ChooseBins(const Structure& structure, const SearchInput& input, double reach);
   // Sorts the atoms by bin.
-  void SortAtoms(const Structure& structure, const SearchInput& frame);
+  void SortAtoms(const Structure& structure, const SearchInput& input);
   // Finds the bins within the search radius of bin (b[0], b[1], b[2]), as runs of atoms.
   void FindRuns(const std::array<int32_t, 3>& b);
   // Fills block_ with the atoms of a bin and with ghosts in the order of the runs. Returns false for an empty bin.
   bool MakeBlock(int64_t bin);
   // Sets list->offset. Blocks are not in the order of the atoms, so all offsets must be known before a pair is written.
-  void CountAllPairs(const SearchInput& frame, double cutoff, NeighborList* list);
+  void CountAllPairs(const SearchInput& input, double cutoff, NeighborList* list);
   // Sorts the ghosts of block_ by (j, image) and sets their remaining fields.
   void SortGhosts();
   // Writes the pairs of block_ into `pairs`.
-  void WriteBlock(const SearchInput& frame, double cutoff, const PairArrays& pairs, const NeighborList& list,
+  void WriteBlock(const SearchInput& input, double cutoff, const PairArrays& pairs, const NeighborList& list,
                   ClosePair* close);
 
   std::array<bool, 3> pbc_ = {};

@@ -16,7 +16,7 @@ struct Pair {
 
 // Calls use(pair, true if it is too near) for the candidates of atom q up to the cutoff, until use returns false.
 template <class Use>
-void ForEachPair(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+void ForEachPair(const SearchInput& input, const PeriodicImages& images, const GhostBlock& block,
                  const Candidates& candidates, int64_t q, double cutoff, const Use& use) {
   const int32_t i = block.atom[q];
   const double* ri = &images.position[4 * static_cast<size_t>(i)];
@@ -31,7 +31,7 @@ void ForEachPair(const SearchInput& frame, const PeriodicImages& images, const G
     const int32_t* t = &images.image[3 * static_cast<size_t>(block.image[ghost[k]])];
     for (int a = 0; a < 3; ++a) pair.shift[a] = static_cast<int16_t>(t[a] + wrap_j[a] - wrap_i[a]);
     if (pair.j == i && pair.shift[0] == 0 && pair.shift[1] == 0 && pair.shift[2] == 0) continue;
-    const Vector3 s = ShiftVector(frame.cell, pair.shift[0], pair.shift[1], pair.shift[2]);
+    const Vector3 s = ShiftVector(input.cell, pair.shift[0], pair.shift[1], pair.shift[2]);
     pair.dx = (rj[0] - ri[0]) + s[0];
     pair.dy = (rj[1] - ri[1]) + s[1];
     pair.dz = (rj[2] - ri[2]) + s[2];
@@ -43,12 +43,12 @@ void ForEachPair(const SearchInput& frame, const PeriodicImages& images, const G
 
 }  // namespace
 
-int64_t WritePairsExact(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+int64_t WritePairsExact(const SearchInput& input, const PeriodicImages& images, const GhostBlock& block,
                         const Candidates& candidates, int64_t q, double cutoff, int64_t place, const PairArrays& pairs,
                         ClosePair* close) {
   const int32_t i = block.atom[q];
   int64_t p = place;
-  ForEachPair(frame, images, block, candidates, q, cutoff, [&](const Pair& pair, bool too_near) {
+  ForEachPair(input, images, block, candidates, q, cutoff, [&](const Pair& pair, bool too_near) {
     if (too_near) {
       if (close->i < 0 || i < close->i) {
         close->i = i;
@@ -72,10 +72,10 @@ int64_t WritePairsExact(const SearchInput& frame, const PeriodicImages& images, 
   return p - place;
 }
 
-int64_t CountPairsExact(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+int64_t CountPairsExact(const SearchInput& input, const PeriodicImages& images, const GhostBlock& block,
                         const Candidates& candidates, int64_t q, double cutoff) {
   int64_t count = 0;
-  ForEachPair(frame, images, block, candidates, q, cutoff, [&](const Pair&, bool) {
+  ForEachPair(input, images, block, candidates, q, cutoff, [&](const Pair&, bool) {
     ++count;
     return true;
   });

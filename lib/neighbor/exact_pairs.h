@@ -24,12 +24,12 @@ struct ClosePair {
 // Writes the pairs of atom q of the block, from index `place` on, and returns their number; candidates beyond the
 // cutoff are left out. Stops at a pair that is too near and stores it in `close`, unless `close` already names one of
 // an earlier atom.
-int64_t WritePairsExact(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+int64_t WritePairsExact(const SearchInput& input, const PeriodicImages& images, const GhostBlock& block,
                         const Candidates& candidates, int64_t q, double cutoff, int64_t place, const PairArrays& pairs,
                         ClosePair* close);
 
 // Returns the number of pairs of atom q that WritePairsExact would write if none were too near.
-int64_t CountPairsExact(const SearchInput& frame, const PeriodicImages& images, const GhostBlock& block,
+int64_t CountPairsExact(const SearchInput& input, const PeriodicImages& images, const GhostBlock& block,
                         const Candidates& candidates, int64_t q, double cutoff);
 
 }  // namespace rutile

@@ -8,14 +8,14 @@
 
 namespace rutile {
 
-absl::Status ImageSearch::Compute(const Structure& structure, const SearchInput& frame, double cutoff,
+absl::Status ImageSearch::Compute(const Structure& structure, const SearchInput& input, double cutoff,
                                   const NeighborOptions& options, NeighborList* list) {
   const int64_t num_atoms = structure.size();
   list->offset.resize(num_atoms + 1);
   list->offset[0] = 0;
   list->nearest_squared = std::numeric_limits<double>::infinity();
   if (num_atoms > 0) {
-    MakePeriodicImages(structure, frame, SearchRadius(cutoff), /*wrap_all=*/false, &images_);
+    MakePeriodicImages(structure, input, SearchRadius(cutoff), /*wrap_all=*/false, &images_);
     FindAllGhosts(images_, &block_);
   }
   int64_t num_pairs = 0;
@@ -40,7 +40,7 @@ absl::Status ImageSearch::Compute(const Structure& structure, const SearchInput&
       const int64_t done = WritePairs(images_, block_, candidates_, q, last, cutoff, place_.data(), pairs);
       for (; q < done; ++q) list->offset[q + 1] = num_pairs += candidates_.count[q - first];
       if (q == last) break;
-      num_pairs += WritePairsExact(frame, images_, block_, candidates_, q, cutoff, num_pairs, pairs, &close);
+      num_pairs += WritePairsExact(input, images_, block_, candidates_, q, cutoff, num_pairs, pairs, &close);
       list->offset[++q] = num_pairs;
       if (close.i >= 0) return TooNear(close.i, close.j, close.shift, close.squared_distance);
     }

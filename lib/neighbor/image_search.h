@@ -19,8 +19,8 @@ namespace rutile {
 // The O(N^2) search behind NeighborSearch (kImages). Reuses its memory from call to call.
 class ImageSearch {
  public:
-  // Fills `list`. `frame` comes from MakeSearchInput.
-  absl::Status Compute(const Structure& structure, const SearchInput& frame, double cutoff,
+  // Fills `list`. `input` comes from MakeSearchInput.
+  absl::Status Compute(const Structure& structure, const SearchInput& input, double cutoff,
                        const NeighborOptions& options, NeighborList* list);
 
  private:

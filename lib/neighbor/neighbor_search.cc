@@ -21,7 +21,7 @@ constexpr int64_t kFewAtoms = 200;
 struct NeighborSearch::Scratch {
   double cutoff;
   NeighborOptions options;
-  SearchInput frame;
+  SearchInput input;
   ImageSearch images;
   CellList cells;
 };
@@ -37,11 +37,11 @@ NeighborSearch::NeighborSearch(NeighborSearch&&) noexcept = default;
 
 absl::Status NeighborSearch::Compute(const Structure& structure, NeighborList* list) {
   Scratch& s = *scratch_;
-  RETURN_IF_ERROR(MakeSearchInput(structure, SearchRadius(s.cutoff), &s.frame));
+  RETURN_IF_ERROR(MakeSearchInput(structure, SearchRadius(s.cutoff), &s.input));
   const bool cells = s.options.algorithm == NeighborAlgorithm::kCells ||
                      (s.options.algorithm == NeighborAlgorithm::kFastest && structure.size() > kFewAtoms);
-  if (cells) return s.cells.Compute(structure, s.frame, s.cutoff, s.options, list);
-  return s.images.Compute(structure, s.frame, s.cutoff, s.options, list);
+  if (cells) return s.cells.Compute(structure, s.input, s.cutoff, s.options, list);
+  return s.images.Compute(structure, s.input, s.cutoff, s.options, list);
 }
 
 }  // namespace rutile

@@ -32,12 +32,12 @@ struct Extent {
 double RowSum(const Matrix3& m, int k) { return std::abs(m[3 * k]) + std::abs(m[3 * k + 1]) + std::abs(m[3 * k + 2]); }
 
 // Sets images->wrap; returns the extent of the wrapped fractional coordinates, and that of the wraps.
-void Wrap(const Structure& structure, const SearchInput& frame, bool wrap_all, PeriodicImages* images,
+void Wrap(const Structure& structure, const SearchInput& input, bool wrap_all, PeriodicImages* images,
           std::array<double, 3>* span, std::array<int32_t, 3>* wrap_span) {
   const int64_t n = images->num_atoms;
   GrowTo(3 * n, &images->wrap);
   for (int k = 0; k < 3; ++k) {
-    const double as_given = frame.highest[k] - frame.lowest[k];
+    const double as_given = input.highest[k] - input.lowest[k];
     (*span)[k] = as_given;
     (*wrap_span)[k] = 0;
     int32_t* wrap = images->wrap.data() + k;
@@ -46,9 +46,9 @@ void Wrap(const Structure& structure, const SearchInput& frame, bool wrap_all, P
       continue;
     }
     // Wraps are relative to the cell of the lowest atom, so that they are small wherever the structure as a whole lies.
-    const double origin = std::floor(frame.lowest[k]);
+    const double origin = std::floor(input.lowest[k]);
     for (int64_t i = 0; i < n; ++i) {
-      const int32_t cells = static_cast<int32_t>(frame.fractional[3 * i + k] - origin);
+      const int32_t cells = static_cast<int32_t>(input.fractional[3 * i + k] - origin);
       wrap[3 * i] = -cells;
       (*wrap_span)[k] = std::max((*wrap_span)[k], cells);
     }
@@ -58,7 +58,7 @@ void Wrap(const Structure& structure, const SearchInput& frame, bool wrap_all, P
 
 // Computes wrapped float coordinates about the middle of the atoms; returns the largest of them and the largest double
 // on the way.
-void SetCoordinates(const Structure& structure, const SearchInput& frame, PeriodicImages* images, double* largest,
+void SetCoordinates(const Structure& structure, const SearchInput& input, PeriodicImages* images, double* largest,
                     double* largest_before) {
   const int64_t n = images->num_atoms;
   GrowTo(n + kPadding, &images->x);
@@ -69,7 +69,7 @@ void SetCoordinates(const Structure& structure, const SearchInput& frame, Period
     const double* r = &structure.position[3 * i];
     const int32_t* w = &images->wrap[3 * i];
     if ((w[0] | w[1] | w[2]) == 0) return Vector3{r[0], r[1], r[2]};
-    const Vector3 s = ShiftVector(frame.cell, w[0], w[1], w[2]);
+    const Vector3 s = ShiftVector(input.cell, w[0], w[1], w[2]);
     return Vector3{r[0] + s[0], r[1] + s[1], r[2] + s[2]};
   };
   const Vector3 first = wrapped(0);
@@ -99,7 +99,7 @@ void SetCoordinates(const Structure& structure, const SearchInput& frame, Period
   }
 }
 
-void SetImages(const SearchInput& frame, PeriodicImages* images) {
+void SetImages(const SearchInput& input, PeriodicImages* images) {
   const std::array<int32_t, 3>& most = images->most;
   const size_t total = images->num_images;
   GrowTo(total + kPadding, &images->ix);
@@ -110,7 +110,7 @@ void SetImages(const SearchInput& frame, PeriodicImages* images) {
   for (int32_t a = -most[0]; a <= most[0]; ++a) {
     for (int32_t b = -most[1]; b <= most[1]; ++b) {
       for (int32_t c = -most[2]; c <= most[2]; ++c, ++t) {
-        const Vector3 v = ShiftVector(frame.cell, a, b, c);
+        const Vector3 v = ShiftVector(input.cell, a, b, c);
         images->ix[t] = static_cast<float>(v[0]);
         images->iy[t] = static_cast<float>(v[1]);
         images->iz[t] = static_cast<float>(v[2]);
@@ -125,7 +125,7 @@ void SetImages(const SearchInput& frame, PeriodicImages* images) {
   std::fill_n(images->iz.begin() + total, kPadding, kFarAway);
 }
 
-void SetTable(const SearchInput& frame, const std::array<int32_t, 3>& wrap_span, PeriodicImages* images) {
+void SetTable(const SearchInput& input, const std::array<int32_t, 3>& wrap_span, PeriodicImages* images) {
   const int64_t n = images->num_atoms;
   std::array<int32_t, 3> most;  // largest shift along each lattice vector
   double rows = 1;
@@ -145,7 +145,7 @@ void SetTable(const SearchInput& frame, const std::array<int32_t, 3>& wrap_span,
   for (int32_t a = -most[0]; a <= most[0]; ++a) {
     for (int32_t b = -most[1]; b <= most[1]; ++b) {
       for (int32_t c = -most[2]; c <= most[2]; ++c, vector += 4, shift += 4) {
-        const Vector3 v = ShiftVector(frame.cell, a, b, c);
+        const Vector3 v = ShiftVector(input.cell, a, b, c);
         vector[0] = v[0];
         vector[1] = v[1];
         vector[2] = v[2];
@@ -166,27 +166,27 @@ void SetTable(const SearchInput& frame, const std::array<int32_t, 3>& wrap_span,
 
 }  // namespace
 
-void MakePeriodicImages(const Structure& structure, const SearchInput& frame, double reach, bool wrap_all,
+void MakePeriodicImages(const Structure& structure, const SearchInput& input, double reach, bool wrap_all,
                         PeriodicImages* images) {
   images->num_atoms = structure.size();
   if (images->num_atoms == 0) return;
   std::array<double, 3> span;
   std::array<int32_t, 3> wrap_span;
-  Wrap(structure, frame, wrap_all, images, &span, &wrap_span);
+  Wrap(structure, input, wrap_all, images, &span, &wrap_span);
   double largest, largest_before;
-  SetCoordinates(structure, frame, images, &largest, &largest_before);
+  SetCoordinates(structure, input, images, &largest, &largest_before);
 
   images->num_images = 1;
   for (int k = 0; k < 3; ++k) {
-    images->most[k] = structure.pbc[k] ? static_cast<int32_t>(span[k] + reach / frame.width[k] + 1e-3) : 0;
+    images->most[k] = structure.pbc[k] ? static_cast<int32_t>(span[k] + reach / input.width[k] + 1e-3) : 0;
     images->num_images *= 2 * images->most[k] + 1;
-    largest_before += wrap_span[k] * RowSum(frame.cell, k);
+    largest_before += wrap_span[k] * RowSum(input.cell, k);
   }
   images->home = images->num_images / 2;
   images->room = kFloatRoom * (largest + reach) + kDoubleRoom * largest_before;
   images->reach = static_cast<float>(reach + images->room);
-  SetImages(frame, images);
-  SetTable(frame, wrap_span, images);
+  SetImages(input, images);
+  SetTable(input, wrap_span, images);
 }
 
 }  // namespace rutile

@@ -52,7 +52,7 @@ struct PeriodicImages {
 
 // Fills `images`, reusing its memory. With wrap_all, every atom is moved into the cell; otherwise only along directions
 // in which the atoms span more than about one cell, which keeps the table small and molecules whole.
-void MakePeriodicImages(const Structure& structure, const SearchInput& frame, double reach, bool wrap_all,
+void MakePeriodicImages(const Structure& structure, const SearchInput& input, double reach, bool wrap_all,
                         PeriodicImages* images);
 
 }  // namespace rutile

@@ -55,16 +55,16 @@ absl::Status CheckImages(const Vector3& width, const std::array<bool, 3>& pbc, d
   return absl::OkStatus();
 }
 
-void FindExtremes(SearchInput* frame) {
-  frame->lowest = {0, 0, 0};
-  frame->highest = {0, 0, 0};
-  if (frame->fractional.empty()) return;
-  std::copy_n(frame->fractional.begin(), 3, frame->lowest.begin());
-  frame->highest = frame->lowest;
-  for (size_t i = 3; i < frame->fractional.size(); i += 3) {
+void FindExtremes(SearchInput* input) {
+  input->lowest = {0, 0, 0};
+  input->highest = {0, 0, 0};
+  if (input->fractional.empty()) return;
+  std::copy_n(input->fractional.begin(), 3, input->lowest.begin());
+  input->highest = input->lowest;
+  for (size_t i = 3; i < input->fractional.size(); i += 3) {
     for (int k = 0; k < 3; ++k) {
-      frame->lowest[k] = std::min(frame->lowest[k], frame->fractional[i + k]);
-      frame->highest[k] = std::max(frame->highest[k], frame->fractional[i + k]);
+      input->lowest[k] = std::min(input->lowest[k], input->fractional[i + k]);
+      input->highest[k] = std::max(input->highest[k], input->fractional[i + k]);
     }
   }
 }
@@ -77,15 +77,15 @@ int64_t AtomAt(const std::vector<double>& fractional, int k, double value) {
   return 0;
 }
 
-absl::Status CheckShifts(const SearchInput& frame, const std::array<bool, 3>& pbc, double reach) {
+absl::Status CheckShifts(const SearchInput& input, const std::array<bool, 3>& pbc, double reach) {
   for (int k = 0; k < 3; ++k) {
-    const double apart = frame.highest[k] - frame.lowest[k];
-    if (!pbc[k] || apart + reach / frame.width[k] + 2 < std::numeric_limits<int16_t>::max()) continue;
+    const double apart = input.highest[k] - input.lowest[k];
+    if (!pbc[k] || apart + reach / input.width[k] + 2 < std::numeric_limits<int16_t>::max()) continue;
     return absl::InvalidArgumentError(
         absl::StrFormat("atoms %d and %d are %.0f cells apart along lattice vector %d, and shifts go up to 32767; wrap "
                         "the positions into the cell",
-                        AtomAt(frame.fractional, k, frame.lowest[k]) + 1,
-                        AtomAt(frame.fractional, k, frame.highest[k]) + 1, apart, k + 1));
+                        AtomAt(input.fractional, k, input.lowest[k]) + 1,
+                        AtomAt(input.fractional, k, input.highest[k]) + 1, apart, k + 1));
   }
   return absl::OkStatus();
 }
@@ -94,24 +94,24 @@ absl::Status CheckShifts(const SearchInput& frame, const std::array<bool, 3>& pb
 
 double SearchRadius(double cutoff) { return std::max(cutoff, kSmallestDistance); }
 
-absl::Status MakeSearchInput(const Structure& structure, double reach, SearchInput* frame) {
+absl::Status MakeSearchInput(const Structure& structure, double reach, SearchInput* input) {
   const int64_t n = structure.size();
   CHECK_EQ(structure.position.size(), 3 * n);
   CHECK_LE(n, std::numeric_limits<int32_t>::max());
   if (!PositionsAreUsable(structure.position)) return BadPosition(structure.position);
-  ASSIGN_OR_RETURN(frame->cell, CompleteCell(structure.cell, structure.pbc));
-  frame->width = PlaneWidths(frame->cell);
-  RETURN_IF_ERROR(CheckImages(frame->width, structure.pbc, reach));
+  ASSIGN_OR_RETURN(input->cell, CompleteCell(structure.cell, structure.pbc));
+  input->width = PlaneWidths(input->cell);
+  RETURN_IF_ERROR(CheckImages(input->width, structure.pbc, reach));
 
-  const Matrix3 inverse = InverseCell(frame->cell);
-  frame->fractional.resize(3 * n);
+  const Matrix3 inverse = InverseCell(input->cell);
+  input->fractional.resize(3 * n);
   for (int64_t i = 0; i < n; ++i) {
     const double* r = &structure.position[3 * i];
-    double* f = &frame->fractional[3 * i];
+    double* f = &input->fractional[3 * i];
     for (int k = 0; k < 3; ++k) f[k] = r[0] * inverse[k] + r[1] * inverse[3 + k] + r[2] * inverse[6 + k];
   }
-  FindExtremes(frame);
-  return CheckShifts(*frame, structure.pbc, reach);
+  FindExtremes(input);
+  return CheckShifts(*input, structure.pbc, reach);
 }
 
 absl::Status TooNear(int64_t i, int64_t j, const int16_t shift[3], double squared_distance) {

@@ -21,10 +21,10 @@ struct SearchInput {
   Vector3 lowest, highest;         // extremes of `fractional`, 0 where there are no atoms
 };
 
-// Fills `frame`, reusing its memory; `reach` is the search radius in Angstrom. Errors are those of
+// Fills `input`, reusing its memory; `reach` is the search radius in Angstrom. Errors are those of
 // NeighborSearch::Compute, and also more than kMostImages images of the cell within reach, and shifts that do not fit
 // into int16.
-absl::Status MakeSearchInput(const Structure& structure, double reach, SearchInput* frame);
+absl::Status MakeSearchInput(const Structure& structure, double reach, SearchInput* input);
 
 // Largest number of images. A cell so small or so skewed that it needs more is a mistake, and would take minutes per
 // atom.

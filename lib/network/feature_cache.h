@@ -14,7 +14,7 @@
 
 namespace rutile {
 
-// Maps a batch, identified by its examples in their order, to its features in the form that NetworkKernel::Turn
+// Maps a batch, identified by its examples in their order, to its features in the form that NetworkKernel::Transpose
 // produces. T is float or double.
 template <typename T>
 class FeatureCache {

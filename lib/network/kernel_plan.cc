@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 
@@ -13,26 +14,26 @@ namespace {
 
 constexpr char kStateName[] = "kernel_plan";
 
-absl::string_view FormName(GradientForm form) {
+absl::string_view GradientFormName(GradientForm form) {
   switch (form) {
     case GradientForm::kAuto:
       return "by_width";
     case GradientForm::kLanes:
       return "lanes";
     case GradientForm::kTransposed:
-      return "turned";
+      return "transposed";
   }
   return "";
 }
 
-absl::string_view FormText(NetworkAlgorithm form) {
-  switch (form) {
+absl::string_view AlgorithmText(NetworkAlgorithm algorithm) {
+  switch (algorithm) {
     case NetworkAlgorithm::kAuto:
       return "";
     case NetworkAlgorithm::kFused:
-      return " form=blocks";
+      return " algorithm=fused";
     case NetworkAlgorithm::kGemm:
-      return " form=matrices";
+      return " algorithm=gemm";
   }
   return "";
 }
@@ -41,39 +42,44 @@ absl::string_view FormText(NetworkAlgorithm form) {
 
 bool IsValid(const KernelPlan& plan) {
   const auto is_of = [](auto value, auto last) { return static_cast<int>(value) >= 0 && value <= last; };
-  return is_of(plan.gradients, GradientForm::kTransposed) && is_of(plan.form, NetworkAlgorithm::kGemm) &&
+  return is_of(plan.gradients, GradientForm::kTransposed) && is_of(plan.algorithm, NetworkAlgorithm::kGemm) &&
          plan.block_atoms >= 1 &&
-         plan.block_atoms <= (plan.form == NetworkAlgorithm::kGemm ? kMostWideAtoms : kBlockAtoms);
+         plan.block_atoms <= (plan.algorithm == NetworkAlgorithm::kGemm ? kMostWideAtoms : kBlockAtoms);
 }
 
 std::string KernelPlanText(const KernelPlan& plan) {
-  return absl::StrCat("block_atoms=", plan.block_atoms, " gradients=", FormName(plan.gradients), FormText(plan.form));
+  return absl::StrCat("block_atoms=", plan.block_atoms, " gradients=", GradientFormName(plan.gradients),
+                      AlgorithmText(plan.algorithm));
 }
 
-absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text) {
+absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view given) {
+  // Plan caches and run records of versions up to 0.1 use other words.
+  const std::string text = absl::StrReplaceAll(
+      given, {{"=turned", "=transposed"}, {"form=blocks", "algorithm=fused"}, {"form=matrices", "algorithm=gemm"}});
   KernelPlan plan;
   absl::string_view rest = text;
   const size_t space = rest.find(' ');
   if (absl::ConsumePrefix(&rest, "block_atoms=") && space != absl::string_view::npos &&
-      absl::SimpleAtoi(text.substr(12, space - 12), &plan.block_atoms)) {
+      absl::SimpleAtoi(absl::string_view(text).substr(12, space - 12), &plan.block_atoms)) {
     for (const GradientForm gradients : {GradientForm::kAuto, GradientForm::kLanes, GradientForm::kTransposed}) {
-      for (const NetworkAlgorithm form : {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
+      for (const NetworkAlgorithm algorithm :
+           {NetworkAlgorithm::kAuto, NetworkAlgorithm::kFused, NetworkAlgorithm::kGemm}) {
         plan.gradients = gradients;
-        plan.form = form;
+        plan.algorithm = algorithm;
         if (IsValid(plan) && KernelPlanText(plan) == text) return plan;
       }
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is no plan of a kernel; expected block_atoms=1 .. ", kBlockAtoms,
-                   " and gradients=by_width, lanes or turned, then form=blocks, form=matrices (block_atoms=1 .. ",
-                   kMostWideAtoms, ") or nothing"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", given, "\" is no plan of a kernel; expected block_atoms=1 .. ", kBlockAtoms,
+      " and gradients=by_width, lanes or transposed, then algorithm=fused, algorithm=gemm (block_atoms=1 .. ",
+      kMostWideAtoms, ") or nothing"));
 }
 
 void SetKernelPlanState(const KernelPlan& plan, NamedTensors* state) {
   state->Set(kStateName,
              Tensor::Of<int64_t>(
-                 {plan.block_atoms, static_cast<int64_t>(plan.gradients), static_cast<int64_t>(plan.form)}, {3}));
+                 {plan.block_atoms, static_cast<int64_t>(plan.gradients), static_cast<int64_t>(plan.algorithm)}, {3}));
 }
 
 absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state) {
@@ -82,10 +88,10 @@ absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state) {
     const absl::Span<const int64_t> values = found->values<int64_t>();
     const bool small =
         std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0 && v <= kMostWideAtoms; });
-    // Plans that were written before there were forms ran all calls as kFused.
-    const int64_t form = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkAlgorithm::kFused);
+    // Plans that were written before there were algorithms ran all calls as kFused.
+    const int64_t algorithm = values.size() == 3 ? values[2] : static_cast<int64_t>(NetworkAlgorithm::kFused);
     const KernelPlan plan = {static_cast<int>(values[0]), static_cast<GradientForm>(values[1]),
-                             static_cast<NetworkAlgorithm>(form)};
+                             static_cast<NetworkAlgorithm>(algorithm)};
     if (small && IsValid(plan)) return plan;
   }
   return absl::InvalidArgumentError(

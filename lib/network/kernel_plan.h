@@ -21,30 +21,30 @@ enum class NetworkAlgorithm { kAuto, kFused, kGemm };
 inline constexpr int kMostWideAtoms = 512;
 
 struct KernelPlan {
-  // The most atoms in a block: 1 to kBlockAtoms, or to kMostWideAtoms with form = kGemm. Smaller blocks give threads
-  // more pieces of work and need less cache; larger ones add up gradients less often. Ignored where kAuto chooses
-  // kGemm.
+  // The most atoms in a block: 1 to kBlockAtoms, or to kMostWideAtoms with algorithm = kGemm. Smaller blocks give
+  // threads more pieces of work and need less cache; larger ones add up gradients less often. Ignored where kAuto
+  // chooses kGemm.
   int block_atoms = kBlockAtoms;
   GradientForm gradients = GradientForm::kAuto;  // used by kFused only
-  NetworkAlgorithm form = NetworkAlgorithm::kAuto;
+  NetworkAlgorithm algorithm = NetworkAlgorithm::kAuto;
 };
 
 inline bool operator==(const KernelPlan& a, const KernelPlan& b) {
-  return a.block_atoms == b.block_atoms && a.gradients == b.gradients && a.form == b.form;
+  return a.block_atoms == b.block_atoms && a.gradients == b.gradients && a.algorithm == b.algorithm;
 }
 
-// True if block_atoms is within the limits of the plan's form.
+// True if block_atoms is within the limits of the plan's algorithm.
 bool IsValid(const KernelPlan& plan);
 
-// Writes the plan as "block_atoms=64 gradients=turned", followed by " form=matrices" (kGemm) or " form=blocks" (kFused)
-// unless the form is kAuto.
+// Writes the plan as "block_atoms=64 gradients=transposed", followed by " algorithm=gemm" (kGemm) or " algorithm=fused"
+// (kFused) unless the algorithm is kAuto.
 std::string KernelPlanText(const KernelPlan& plan);
 // Parses the text that KernelPlanText writes. INVALID_ARGUMENT for any other text.
 absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text);
 
 // Stores a plan in a task's state and reads it back, so that a resumed run computes the same bits. SetKernelPlanState
 // appends to `state`. KernelPlanOfState returns INVALID_ARGUMENT if the plan is missing or not valid; it also reads
-// states that were written before plans had a form.
+// states that were written before plans had an algorithm.
 void SetKernelPlanState(const KernelPlan& plan, NamedTensors* state);
 absl::StatusOr<KernelPlan> KernelPlanOfState(const NamedTensors& state);
 

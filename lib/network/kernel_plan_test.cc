@@ -22,10 +22,13 @@ TEST(KernelPlanTest, TextGivesThePlanBack) {
     }
   }
   const KernelPlan wide = {512, GradientForm::kAuto, NetworkAlgorithm::kGemm};
-  EXPECT_EQ(KernelPlanText(wide), "block_atoms=512 gradients=by_width form=matrices");
+  EXPECT_EQ(KernelPlanText(wide), "block_atoms=512 gradients=by_width algorithm=gemm");
   EXPECT_TRUE(*ParseKernelPlan(KernelPlanText(wide)) == wide);
-  // Texts that were written before plans had a form are read.
-  EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=turned")->form == NetworkAlgorithm::kAuto);
+  // Texts that were written before plans had an algorithm are read, and those with the older words.
+  EXPECT_TRUE(ParseKernelPlan("block_atoms=64 gradients=transposed")->algorithm == NetworkAlgorithm::kAuto);
+  EXPECT_TRUE(*ParseKernelPlan("block_atoms=512 gradients=by_width form=matrices") == wide);
+  EXPECT_TRUE(*ParseKernelPlan("block_atoms=64 gradients=turned form=blocks") ==
+              KernelPlan({64, GradientForm::kTransposed, NetworkAlgorithm::kFused}));
 }
 
 TEST(KernelPlanTest, RefusesAnythingElse) {
@@ -34,8 +37,8 @@ TEST(KernelPlanTest, RefusesAnythingElse) {
         "block_atoms=064 gradients=lanes", "block_atoms=64 gradients=rows", "block_atoms=64 gradients=lanes ",
         "block_atoms=9999999999999 gradients=lanes", "gradients=lanes block_atoms=64",
         "block_atoms=64 gradients=lanes form=tiles", "block_atoms=64 gradients=lanes form=by_width",
-        "block_atoms=513 gradients=lanes form=matrices", "block_atoms=129 gradients=lanes form=blocks",
-        "block_atoms=64 form=blocks"}) {
+        "block_atoms=513 gradients=lanes algorithm=gemm", "block_atoms=129 gradients=lanes algorithm=fused",
+        "block_atoms=64 algorithm=fused"}) {
     EXPECT_FALSE(ParseKernelPlan(text).ok()) << text;
   }
   EXPECT_NE(ParseKernelPlan("x").status().message().find("expected block_atoms=1 .. 128"), std::string::npos);
@@ -49,7 +52,7 @@ TEST(KernelPlanTest, StateGivesThePlanBack) {
     SetKernelPlanState(plan, &state);
     EXPECT_TRUE(*KernelPlanOfState(state) == plan);
   }
-  // A checkpoint that was written before plans had a form resumes with the same bits.
+  // A checkpoint that was written before plans had an algorithm resumes with the same bits.
   state.Set("kernel_plan", Tensor::Of<int64_t>({32, 2}));
   EXPECT_TRUE((*KernelPlanOfState(state) == KernelPlan{32, GradientForm::kTransposed, NetworkAlgorithm::kFused}));
   for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{32},

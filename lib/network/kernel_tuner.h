@@ -43,8 +43,8 @@ absl::StatusOr<TunedKernel> TuneKernel(const NetworkShape& shape, ThreadPool* po
 // Returns $XDG_CACHE_HOME/rutile, else $HOME/.cache/rutile, or "" if neither variable is set.
 std::string DefaultCacheDirectory();
 
-// Describes the result to people: "block_atoms=64 gradients=turned, 1.08 times as fast as the default plan (found by an
-// earlier run)".
+// Describes the result to people: "block_atoms=64 gradients=transposed, 1.08 times as fast as the default plan (found
+// by an earlier run)".
 std::string Describe(const TunedKernel& tuned);
 
 }  // namespace rutile

@@ -84,7 +84,7 @@ TEST_F(KernelTunerTest, AnEntryIsForOneShapeBatchPrecisionOrderAndNumberOfThread
 TEST_F(KernelTunerTest, MixedPrecisionIsOfMatrices) {
   options_.rounding = true;
   const TunedKernel tuned = Tune();
-  EXPECT_TRUE(tuned.plan == KernelPlan() || tuned.plan.form == NetworkAlgorithm::kGemm);
+  EXPECT_TRUE(tuned.plan == KernelPlan() || tuned.plan.algorithm == NetworkAlgorithm::kGemm);
 }
 
 TEST_F(KernelTunerTest, ADamagedEntryIsMadeAnew) {
@@ -142,7 +142,7 @@ TEST(DefaultCacheDirectoryTest, FollowsTheEnvironment) {
 TEST(DescribeTest, SaysWhatWasChosenAndGained) {
   EXPECT_EQ(Describe(TunedKernel()), "the default plan is the fastest");
   EXPECT_EQ(Describe({{64, GradientForm::kTransposed}, 1.084, true}),
-            "block_atoms=64 gradients=turned, 1.08 times as fast as the default plan (found by an earlier run)");
+            "block_atoms=64 gradients=transposed, 1.08 times as fast as the default plan (found by an earlier run)");
 }
 
 }  // namespace

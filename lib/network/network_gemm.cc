@@ -136,7 +136,7 @@ void NetworkGemm<T>::AddOuter(int l, const MatrixView<T>& d_out, const MatrixVie
 }
 
 template <typename T>
-void NetworkGemm<T>::Turn(const T* x, const int64_t* row, int n, T* transposed) const {
+void NetworkGemm<T>::Transpose(const T* x, const int64_t* row, int n, T* transposed) const {
   const int64_t f = shape_.num_features;
   for (int64_t a = 0; a < n; ++a) std::copy_n(x + (row == nullptr ? a : row[a]) * f, f, transposed + a * stride_[0]);
 }
@@ -206,7 +206,7 @@ template <typename T>
 void NetworkGemm<T>::ForwardWithInputGradients(int species, const T* parameters, const T* x, int n, T* tile,
                                                T* x_gradients, int worker) {
   const int64_t f = shape_.num_features;
-  Turn(x, nullptr, n, tile);
+  Transpose(x, nullptr, n, tile);
   Activate(species, parameters, tile, n, /*second_order=*/true, tile, worker);
   const T* const last_weights = WeightsOf(parameters, num_hidden_);
   if (num_hidden_ == 0) {

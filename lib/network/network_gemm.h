@@ -57,7 +57,7 @@ class NetworkGemm {
   // These passes have the contracts of the functions of the same names in network_fused.h and network_fused_tangent.h.
   // parameters, gradients: those of the species. Tiles are 64-byte aligned; the padding of rows is unspecified. x: [n,
   // F] row-major, or its rows row[0 .. n).
-  void Turn(const T* x, const int64_t* row, int n, T* transposed) const;
+  void Transpose(const T* x, const int64_t* row, int n, T* transposed) const;
   void Forward(int species, const T* parameters, const T* transposed, int n, T* tile, int worker);
   // On entry the energies of the tile hold d loss/d energy. transposed: as in Forward. Does not destroy the tile.
   void Backward(int species, const T* parameters, const T* transposed, int n, const T* tile, T* gradients,

@@ -191,7 +191,7 @@ TYPED_TEST(NetworkGemmTest, RowsMayLieAnywhere) {
   std::vector<T> memory(kernel.TransposedSize(apart) + 16, std::numeric_limits<T>::quiet_NaN());
   const int64_t place = reinterpret_cast<uintptr_t>(memory.data()) % 64 / sizeof(T);
   T* const transposed = memory.data() + (place == 0 ? 0 : 64 / sizeof(T) - place);
-  kernel.Turn(apart, transposed);
+  kernel.Transpose(apart, transposed);
   apart.x = {};
   apart.transposed = transposed;
   std::vector<double> sums(5);

@@ -20,7 +20,7 @@ constexpr int64_t kUnit = 16, kWideUnit = 32;
 // Waking a pool's threads takes some microseconds: with fewer blocks than this one thread is faster.
 constexpr int64_t kMinBlocksForThreads = 2;
 
-// True if kGemm is the faster form for networks of this shape.
+// True if kGemm is the faster algorithm for networks of this shape.
 template <typename T>
 bool SuitsMatrices(const NetworkShape& shape) {
   if (shape.hidden.empty()) return false;
@@ -87,9 +87,9 @@ void NetworkKernel<T>::SetPlan(const KernelPlan& plan) {
   plan_ = plan;
   layout_.gradients = tangent_layout_.values.gradients = plan.gradients;
   kept_ = Kept::kNothing;
-  if (plan.form == NetworkAlgorithm::kGemm) {
+  if (plan.algorithm == NetworkAlgorithm::kGemm) {
     MakeWide(plan.block_atoms);
-  } else if (rounding_ || (plan.form == NetworkAlgorithm::kAuto && suits_matrices_)) {
+  } else if (rounding_ || (plan.algorithm == NetworkAlgorithm::kAuto && suits_matrices_)) {
     MakeWide(kWideAtoms);
   }
 }
@@ -99,14 +99,14 @@ void NetworkKernel<T>::SetRounding(bool on) {
   CHECK(!on || sizeof(T) == sizeof(float)) << "mixed precision is of fp32";
   if (on == rounding_) return;
   rounding_ = on;
-  MakeWide(plan_.form == NetworkAlgorithm::kGemm ? plan_.block_atoms : kWideAtoms);
+  MakeWide(plan_.algorithm == NetworkAlgorithm::kGemm ? plan_.block_atoms : kWideAtoms);
 }
 
 template <typename T>
 bool NetworkKernel<T>::IsWide(int64_t num_atoms) const {
-  if (rounding_ || plan_.form == NetworkAlgorithm::kGemm) return true;
+  if (rounding_ || plan_.algorithm == NetworkAlgorithm::kGemm) return true;
   const bool are_enough = sizeof(T) == sizeof(double) || num_atoms >= kFewAtoms;
-  return plan_.form == NetworkAlgorithm::kAuto && suits_matrices_ && are_enough;
+  return plan_.algorithm == NetworkAlgorithm::kAuto && suits_matrices_ && are_enough;
 }
 
 template <typename T>
@@ -135,7 +135,7 @@ void NetworkKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_orde
   pieces_.reserve(kMaxPieces);
   // Reserves memory for both forms: a call chooses one by the number of its atoms and the rounding.
   for (const bool wide : {false, true}) {
-    if (wide ? wide_ == nullptr : plan_.form == NetworkAlgorithm::kGemm) continue;
+    if (wide ? wide_ == nullptr : plan_.algorithm == NetworkAlgorithm::kGemm) continue;
     int64_t num_blocks = 0;
     for (const int64_t n : atoms) num_blocks += NumBlocks(n, wide);
     blocks_.reserve(num_blocks);
@@ -224,7 +224,7 @@ void NetworkKernel<T>::TransposeBlockOf(const Block& block, const AtomRows<T>& r
   const bool in_place = rows.row.empty();
   const T* const x = rows.x.data() + (in_place ? block.begin * shape_.num_features : 0);
   const int64_t* const row = in_place ? nullptr : rows.row.data() + block.begin;
-  if (is_wide_) return wide_->Turn(x, row, block.count, transposed);
+  if (is_wide_) return wide_->Transpose(x, row, block.count, transposed);
   TransposeBlock(shape_.num_features, x, row, block.count, transposed);
 }
 
@@ -362,7 +362,7 @@ int64_t NetworkKernel<T>::TransposedSize(const AtomRows<T>& rows) const {
 }
 
 template <typename T>
-void NetworkKernel<T>::Turn(const AtomRows<T>& rows, T* transposed) {
+void NetworkKernel<T>::Transpose(const AtomRows<T>& rows, T* transposed) {
   CutIntoBlocks(rows);
   const int64_t size = TransposedBlockSize(is_wide_);
   CHECK_LE(blocks_.size() * size, TransposedSize(rows));

@@ -56,7 +56,7 @@ struct AtomRows {
   // features need not be copied. Only Forward, Backward and Evaluate accept it; the passes with derivatives by x do
   // not.
   absl::Span<const int64_t> row = {};
-  // The output of Turn for x and row, or null. Evaluate reads it instead of them.
+  // The output of Transpose for x and row, or null. Evaluate reads it instead of them.
   const T* transposed = nullptr;
   int64_t num_atoms() const { return species_offset.back(); }
 };
@@ -80,7 +80,7 @@ class NetworkKernel {
   const KernelPlan& plan() const { return plan_; }
 
   // Turns on mixed precision from the next Forward on: factors of matrix products are rounded to bfloat16, sums stay
-  // fp32, and the form is kGemm whatever the plan says. Off by default. CHECK-fails for double.
+  // fp32, and the algorithm is kGemm whatever the plan says. Off by default. CHECK-fails for double.
   void SetRounding(bool on);
 
   // Allocates the memory of batches of at most atoms[s] atoms of each species s, so that Forward, Backward and Evaluate
@@ -97,11 +97,11 @@ class NetworkKernel {
   void Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
                 absl::Span<T> gradients);
 
-  // Turn stores the features of these rows in the form that the plan's blocks are computed in, for callers that
+  // Transpose stores the features of these rows in the form that the plan's blocks are computed in, for callers that
   // evaluate the same rows again and again: this is a third of the work of Evaluate. transposed:
   // [TransposedSize(rows)], 64-byte aligned, overwritten.
   int64_t TransposedSize(const AtomRows<T>& rows) const;
-  void Turn(const AtomRows<T>& rows, T* transposed);
+  void Transpose(const AtomRows<T>& rows, T* transposed);
 
   // Computes the sums as Forward does, but stores nothing for Backward. atom_energies: [A], overwritten; may be empty.
   void Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
@@ -204,7 +204,7 @@ class NetworkKernel {
   std::unique_ptr<NetworkGemm<T>> wide_;  // null until a block takes the GEMM path
   int wide_atoms_ = kWideAtoms;
   bool rounding_ = false;
-  bool is_wide_ = false;  // form of the last call
+  bool is_wide_ = false;  // the algorithm of the last call was kGemm
   int64_t worker_tile_size_ = 0;
   std::vector<bool> frozen_;  // [species], or empty
   std::vector<Block> blocks_;

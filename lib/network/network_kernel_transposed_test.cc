@@ -35,7 +35,7 @@ void ExpectTheSameBits(const NetworkShape& shape, const std::vector<int64_t>& at
   std::vector<T> memory(size + line, std::numeric_limits<T>::quiet_NaN());
   const int64_t place = reinterpret_cast<uintptr_t>(memory.data()) / sizeof(T) % line;
   T* const transposed = memory.data() + (line - place) % line;
-  kernel.Turn(rows, transposed);
+  kernel.Transpose(rows, transposed);
   std::vector<int64_t> row(e.num_atoms(), int64_t{1} << 60);  // garbage: Evaluate does not read it
   rows.row = row;
   rows.transposed = transposed;

@@ -217,13 +217,13 @@ HWY_INLINE void GradientTile(int n, const OuterProduct<T, Pairs>& product, int o
 #if HWY_TARGET != HWY_SCALAR
 // The number of elements of one row that are transposed together: 16 bytes.
 template <typename T>
-constexpr int kTurnColumns = 16 / sizeof(T);
+constexpr int kTransposeColumns = 16 / sizeof(T);
 
-// Loads kTurnColumns elements of each of the rows in[0], in[kTurnColumns], in[2 kTurnColumns], ..., one after the
-// other.
+// Loads kTransposeColumns elements of each of the rows in[0], in[kTransposeColumns], in[2 kTransposeColumns], ..., one
+// after the other.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadPieces(D d, const T* const* in, int64_t column) {
-  if constexpr (hn::MaxLanes(d) == kTurnColumns<T>) {
+  if constexpr (hn::MaxLanes(d) == kTransposeColumns<T>) {
     return hn::LoadU(d, in[0] + column);
   } else {
     const hn::Half<D> half;
@@ -232,10 +232,10 @@ HWY_INLINE hn::Vec<D> LoadPieces(D d, const T* const* in, int64_t column) {
   }
 }
 
-// Transposes kTurnColumns columns of as many rows as a vector has lanes; the rows may lie anywhere. The result is
-// kTurnColumns vectors, stored as rows of `out`, `to` elements apart. Shuffles stay within 16 bytes.
+// Transposes kTransposeColumns columns of as many rows as a vector has lanes; the rows may lie anywhere. The result is
+// kTransposeColumns vectors, stored as rows of `out`, `to` elements apart. Shuffles stay within 16 bytes.
 template <class D>
-HWY_INLINE void Turn(D d, const float* const* in, int64_t column, float* out, int64_t to) {
+HWY_INLINE void Transpose(D d, const float* const* in, int64_t column, float* out, int64_t to) {
   const hn::Repartition<double, D> dd;
   const auto a = LoadPieces(d, in, column), b = LoadPieces(d, in + 1, column);
   const auto c = LoadPieces(d, in + 2, column), e = LoadPieces(d, in + 3, column);
@@ -248,7 +248,7 @@ HWY_INLINE void Turn(D d, const float* const* in, int64_t column, float* out, in
 }
 
 template <class D>
-HWY_INLINE void Turn(D d, const double* const* in, int64_t column, double* out, int64_t to) {
+HWY_INLINE void Transpose(D d, const double* const* in, int64_t column, double* out, int64_t to) {
   const auto a = LoadPieces(d, in, column), b = LoadPieces(d, in + 1, column);
   hn::StoreU(hn::InterleaveLower(d, a, b), d, out);
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + to);
@@ -259,14 +259,14 @@ template <class D, typename T, class In>
 HWY_INLINE int TurnRows(D d, const In& in, int r, int rows, int columns, T* out, int64_t to) {
   constexpr int kRows = hn::MaxLanes(D());
   constexpr int64_t kLine = 64 / sizeof(T);
-  const int whole_columns = columns / kTurnColumns<T> * kTurnColumns<T>;
+  const int whole_columns = columns / kTransposeColumns<T> * kTransposeColumns<T>;
   for (; r + kRows <= rows; r += kRows) {
     const T* row[kRows];
     for (int k = 0; k < kRows; ++k) row[k] = in(r + k);
     for (int k = r + kRows; k < std::min(r + 2 * kRows, rows); ++k) {
       for (int64_t c = 0; c < columns; c += kLine) hwy::Prefetch(in(k) + c);
     }
-    for (int c = 0; c < whole_columns; c += kTurnColumns<T>) Turn(d, row, c, out + c * to + r, to);
+    for (int c = 0; c < whole_columns; c += kTransposeColumns<T>) Transpose(d, row, c, out + c * to + r, to);
     for (int c = whole_columns; c < columns; ++c) {
       for (int k = 0; k < kRows; ++k) out[c * to + r + k] = row[k][c];
     }
@@ -281,7 +281,7 @@ HWY_INLINE void TransposeRows(const In& in, int rows, int columns, T* out, int64
   int r = 0;
 #if HWY_TARGET != HWY_SCALAR
   r = TurnRows(hn::ScalableTag<T>(), in, r, rows, columns, out, to);
-  r = TurnRows(hn::FixedTag<T, kTurnColumns<T>>(), in, r, rows, columns, out, to);
+  r = TurnRows(hn::FixedTag<T, kTransposeColumns<T>>(), in, r, rows, columns, out, to);
 #endif
   for (; r < rows; ++r) {
     const T* const row = in(r);

@@ -75,8 +75,8 @@ class GradientProducts {
   virtual absl::Status SetTests(absl::Span<const int64_t> tests) = 0;
   // Sets a single test whose gradient is the sum over j of weights[j] grad l'(j), for the influence on all tests
   // together. weights: [num_tests()]. It takes memory for P numbers.
-  virtual absl::Status HoldWeightedTests(absl::Span<const double> weights) = 0;
-  virtual int64_t num_held() const = 0;
+  virtual absl::Status SetWeightedTests(absl::Span<const double> weights) = 0;
+  virtual int64_t num_set_tests() const = 0;
   // Returns |grad l'(j)|^2 of the tests that are set, with the preconditioner, [parts, H].
   virtual std::vector<double> TestNorms() = 0;
 
@@ -84,7 +84,7 @@ class GradientProducts {
   // are empty. squares: whether to fill train_square. INVALID_ARGUMENT naming a training example that cannot be read.
   virtual absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) = 0;
 
-  // Frees the memory of the checkpoint and the tests until the next call of SetTests or HoldWeightedTests, which loads
+  // Frees the memory of the checkpoint and the tests until the next call of SetTests or SetWeightedTests, which loads
   // it again. Does nothing if it cannot be loaded again.
   virtual void Release() {}
 

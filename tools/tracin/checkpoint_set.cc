@@ -30,7 +30,7 @@ absl::StatusOr<std::string> KindOf(const std::string& path) {
                                                  "potential/1) with --learning_rate"));
 }
 
-absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet* points) {
+absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet* checkpoint_set) {
   std::vector<CheckpointSummary> summaries;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(CheckpointSummary summary, ReadCheckpointSummary(path));
@@ -38,36 +38,38 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet
   }
   ASSIGN_OR_RETURN(CheckpointSeries series, OrderCheckpoints(std::move(summaries)));
   for (const std::string& message : series.messages) PrintMessage(message);
-  points->checkpoints = std::move(series.checkpoints);
-  for (const CheckpointSummary& checkpoint : points->checkpoints) points->paths.push_back(checkpoint.path);
-  points->is_kge = points->checkpoints[0].task.count("kge_model") > 0;
+  checkpoint_set->checkpoints = std::move(series.checkpoints);
+  for (const CheckpointSummary& checkpoint : checkpoint_set->checkpoints)
+    checkpoint_set->paths.push_back(checkpoint.path);
+  checkpoint_set->is_kge = checkpoint_set->checkpoints[0].task.count("kge_model") > 0;
   return absl::OkStatus();
 }
 
-absl::Status SetRates(const TracinFlags& flags, CheckpointSet* points) {
-  for (size_t p = 0; p < points->size(); ++p) {
-    const double own = points->are_models() ? 0 : points->checkpoints[p].learning_rate;
+absl::Status SetRates(const TracinFlags& flags, CheckpointSet* checkpoint_set) {
+  for (size_t p = 0; p < checkpoint_set->size(); ++p) {
+    const double own = checkpoint_set->are_models() ? 0 : checkpoint_set->checkpoints[p].learning_rate;
     const double rate = flags.learning_rate.value_or(own);
     if (!(std::isfinite(rate) && rate > 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(points->paths[p],
-                                                     points->are_models()
+      return absl::InvalidArgumentError(absl::StrCat(checkpoint_set->paths[p],
+                                                     checkpoint_set->are_models()
                                                          ? ": a model file has no learning rate"
                                                          : absl::StrCat(": the learning rate in it is ", own),
                                                      ": give --learning_rate"));
     }
-    points->rates.push_back(rate);
+    checkpoint_set->rates.push_back(rate);
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckDistinct(const CheckpointSet& points) {
-  for (size_t p = 0; p < points.size(); ++p) {
+absl::Status CheckDistinct(const CheckpointSet& checkpoint_set) {
+  for (size_t p = 0; p < checkpoint_set.size(); ++p) {
     for (size_t q = 0; q < p; ++q) {
-      if (points.sha256[p] != points.sha256[q]) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          points.paths[p], ": ",
-          points.paths[p] == points.paths[q] ? "is there twice" : absl::StrCat("has the content of ", points.paths[q]),
-          ": give each checkpoint once"));
+      if (checkpoint_set.sha256[p] != checkpoint_set.sha256[q]) continue;
+      return absl::InvalidArgumentError(absl::StrCat(checkpoint_set.paths[p], ": ",
+                                                     checkpoint_set.paths[p] == checkpoint_set.paths[q]
+                                                         ? "is there twice"
+                                                         : absl::StrCat("has the content of ", checkpoint_set.paths[q]),
+                                                     ": give each checkpoint once"));
     }
   }
   return absl::OkStatus();
@@ -75,7 +77,8 @@ absl::Status CheckDistinct(const CheckpointSet& points) {
 
 }  // namespace
 
-absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags) {
+absl::StatusOr<CheckpointSet> CheckpointsFromArguments(absl::Span<const std::string> arguments,
+                                                       const TracinFlags& flags) {
   if (arguments.empty()) {
     return absl::InvalidArgumentError("needs checkpoints of a run (run/checkpoints/*.safetensors); see tracin --help");
   }
@@ -100,25 +103,25 @@ absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> 
     }
     kind = this_kind;
   }
-  CheckpointSet points;
+  CheckpointSet checkpoint_set;
   if (kind == kCheckpoint) {
-    RETURN_IF_ERROR(SetCheckpoints(paths, &points));
+    RETURN_IF_ERROR(SetCheckpoints(paths, &checkpoint_set));
   } else {
-    points.paths = paths;
-    points.is_kge = kind == kKge;
+    checkpoint_set.paths = paths;
+    checkpoint_set.is_kge = kind == kKge;
     if (flags.adam) {
       return absl::InvalidArgumentError(absl::StrCat("--precondition=adam: ", paths[0],
                                                      " is a model file, which has no state of an optimizer: give ",
                                                      "checkpoints"));
     }
   }
-  RETURN_IF_ERROR(SetRates(flags, &points));
-  for (const std::string& path : points.paths) {
+  RETURN_IF_ERROR(SetRates(flags, &checkpoint_set));
+  for (const std::string& path : checkpoint_set.paths) {
     ASSIGN_OR_RETURN(std::string sha256, Sha256HexOfFile(path));
-    points.sha256.push_back(std::move(sha256));
+    checkpoint_set.sha256.push_back(std::move(sha256));
   }
-  RETURN_IF_ERROR(CheckDistinct(points));
-  return points;
+  RETURN_IF_ERROR(CheckDistinct(checkpoint_set));
+  return checkpoint_set;
 }
 
 std::string RunDirectoryOf(const std::string& checkpoint) {
@@ -132,10 +135,10 @@ std::string RunDirectoryOf(const std::string& checkpoint) {
   return above == 0 ? "/" : folder.substr(0, above);
 }
 
-std::string ModelPath(const CheckpointSet& points, const TracinFlags& flags) {
+std::string ModelPath(const CheckpointSet& checkpoint_set, const TracinFlags& flags) {
   if (!flags.model.empty()) return flags.model;
-  if (points.are_models()) return points.paths[0];
-  const std::string directory = RunDirectoryOf(points.paths[0]);
+  if (checkpoint_set.are_models()) return checkpoint_set.paths[0];
+  const std::string directory = RunDirectoryOf(checkpoint_set.paths[0]);
   if (directory.empty()) return "";
   const RunDirectory run(directory);
   for (const std::string& path : {run.best(), run.last()}) {
@@ -144,7 +147,7 @@ std::string ModelPath(const CheckpointSet& points, const TracinFlags& flags) {
   return "";
 }
 
-DType PointPrecision(const TracinFlags& flags, DType own) {
+DType CheckpointPrecision(const TracinFlags& flags, DType own) {
   switch (flags.precision) {
     case TracinPrecision::kAuto:
       return own;
@@ -157,12 +160,13 @@ DType PointPrecision(const TracinFlags& flags, DType own) {
   return own;
 }
 
-absl::StatusOr<WeightedCheckpoint> ReadPoint(const CheckpointSet& points, size_t point,
-                                             absl::Span<const ParameterSlice> slices, DType precision, bool adam) {
+absl::StatusOr<WeightedCheckpoint> ReadWeightedCheckpoint(const CheckpointSet& checkpoint_set, size_t index,
+                                                          absl::Span<const ParameterSlice> slices, DType precision,
+                                                          bool adam) {
   WeightedCheckpoint result;
-  ASSIGN_OR_RETURN(result.parameters, ReadCheckpointParameters(points.paths[point], slices, precision));
+  ASSIGN_OR_RETURN(result.parameters, ReadCheckpointParameters(checkpoint_set.paths[index], slices, precision));
   if (adam) {
-    ASSIGN_OR_RETURN(result.preconditioner, AdamPreconditioner(points.checkpoints[point], slices, precision));
+    ASSIGN_OR_RETURN(result.preconditioner, AdamPreconditioner(checkpoint_set.checkpoints[index], slices, precision));
   }
   return result;
 }

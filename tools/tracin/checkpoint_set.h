@@ -31,21 +31,23 @@ struct CheckpointSet {
 
 // Reads the checkpoint set and prints which checkpoints were left out. INVALID_ARGUMENT: no argument, a file of another
 // kind, mixed kinds, a file given twice, no learning rate; the errors of OrderCheckpoints.
-absl::StatusOr<CheckpointSet> PointsFromArguments(absl::Span<const std::string> arguments, const TracinFlags& flags);
+absl::StatusOr<CheckpointSet> CheckpointsFromArguments(absl::Span<const std::string> arguments,
+                                                       const TracinFlags& flags);
 
 // Returns the model file of the run: --model, else best or last in the run directory of the first checkpoint, or the
 // first model file. "" if there is none.
-std::string ModelPath(const CheckpointSet& points, const TracinFlags& flags);
+std::string ModelPath(const CheckpointSet& checkpoint_set, const TracinFlags& flags);
 
 // Returns "run" for "run/checkpoints/epoch-00002.safetensors", "." for "checkpoints/...", and "" for other paths.
 std::string RunDirectoryOf(const std::string& checkpoint);
 
 // Returns F32 or F64 by --precision, for parameters of type `own`.
-DType PointPrecision(const TracinFlags& flags, DType own);
+DType CheckpointPrecision(const TracinFlags& flags, DType own);
 
 // Reads the parameters and the preconditioner of a checkpoint (not of a model file). loss_weight is left empty.
-absl::StatusOr<WeightedCheckpoint> ReadPoint(const CheckpointSet& points, size_t point,
-                                             absl::Span<const ParameterSlice> slices, DType precision, bool adam);
+absl::StatusOr<WeightedCheckpoint> ReadWeightedCheckpoint(const CheckpointSet& checkpoint_set, size_t index,
+                                                          absl::Span<const ParameterSlice> slices, DType precision,
+                                                          bool adam);
 
 // Converts a tensor to `dtype` (F32 or F64).
 Tensor ConvertTensor(const Tensor& from, DType dtype);

@@ -59,8 +59,8 @@ class InfluenceDomain {
   // ---- products; not for --merge
   virtual std::vector<ParameterSlice> slices() const = 0;
   virtual ParameterPlace Place(const ParameterSlice& slice) const = 0;
-  // Returns the gradient products of checkpoint (or model) number `point`.
-  virtual absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const = 0;
+  // Returns the gradient products of checkpoint (or model) number `index`.
+  virtual absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const = 0;
   // Returns the memory in bytes that the products of a checkpoint use, excluding test gradients.
   virtual int64_t bytes_per_point() const = 0;
   // Returns the allowed error of a product in this precision, relative to the lengths of both gradients.

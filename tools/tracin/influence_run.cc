@@ -126,12 +126,13 @@ absl::Status ChooseTrain(const TracinFlags& flags, const InfluenceDomain& domain
   return absl::OkStatus();
 }
 
-void Describe(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain, Plan* plan) {
+void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const InfluenceDomain& domain,
+              Plan* plan) {
   InfluenceDescription& description = plan->description;
   domain.Describe(&description);
-  description.checkpoints = points.paths;
-  description.checkpoint_sha256 = points.sha256;
-  description.rates = points.rates;
+  description.checkpoints = checkpoint_set.paths;
+  description.checkpoint_sha256 = checkpoint_set.sha256;
+  description.rates = checkpoint_set.rates;
   description.normalization = flags.options.normalization;
   description.ranking = flags.options.ranking;
   description.top_k = flags.options.top_k;
@@ -155,7 +156,7 @@ void Describe(const TracinFlags& flags, const CheckpointSet& points, const Influ
   }
 }
 
-absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& points,
+absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& checkpoint_set,
                               const InfluenceDomain& domain) {
   Plan plan;
   ASSIGN_OR_RETURN(plan.parameters, ParametersFromFlags(domain.slices(), [&](const ParameterSlice& slice) {
@@ -177,41 +178,41 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
     plan.near = nullptr;  // training examples near no test are already left out
   }
   const int64_t fit = std::max<int64_t>(1, plan.options.memory_limit / std::max<int64_t>(1, domain.bytes_per_point()));
-  if (fit < static_cast<int64_t>(points.size())) {
+  if (fit < static_cast<int64_t>(checkpoint_set.size())) {
     plan.options.checkpoints_at_once = fit;
-    PrintMessage(absl::StrCat("memory for ", fit, " of ", points.size(),
+    PrintMessage(absl::StrCat("memory for ", fit, " of ", checkpoint_set.size(),
                               " checkpoints at a time: they take turns (--max_bytes=", plan.options.memory_limit, ")"));
   }
   RETURN_IF_ERROR(CheckTracInOptions(plan.options));
-  Describe(flags, points, domain, &plan);
+  Describe(flags, checkpoint_set, domain, &plan);
   return plan;
 }
 
-absl::StatusOr<std::unique_ptr<GradientProducts>> OpenPoint(const CheckpointSet& points, const InfluenceDomain& domain,
-                                                            size_t point) {
+absl::StatusOr<std::unique_ptr<GradientProducts>> OpenPoint(const CheckpointSet& checkpoint_set,
+                                                            const InfluenceDomain& domain, size_t index) {
   RETURN_IF_ERROR(CheckInterrupt());
-  absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(point);
-  if (made.ok() || absl::StartsWith(made.status().message(), points.paths[point])) return made;
-  return absl::Status(made.status().code(), absl::StrCat(points.paths[point], ": ", made.status().message()));
+  absl::StatusOr<std::unique_ptr<GradientProducts>> made = domain.Products(index);
+  if (made.ok() || absl::StartsWith(made.status().message(), checkpoint_set.paths[index])) return made;
+  return absl::Status(made.status().code(), absl::StrCat(checkpoint_set.paths[index], ": ", made.status().message()));
 }
 
-absl::Status Verify(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain,
+absl::Status Verify(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const InfluenceDomain& domain,
                     const Plan& plan) {
-  for (size_t p = 0; flags.verify > 0 && p < points.size(); ++p) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products, OpenPoint(points, domain, p));
+  for (size_t p = 0; flags.verify > 0 && p < checkpoint_set.size(); ++p) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products, OpenPoint(checkpoint_set, domain, p));
     Tensor preconditioner = Tensor::Zeros(DType::kF64, {0});
     if (flags.adam) {
-      ASSIGN_OR_RETURN(preconditioner, AdamPreconditioner(points.checkpoints[p], domain.slices(), DType::kF64));
+      ASSIGN_OR_RETURN(preconditioner, AdamPreconditioner(checkpoint_set.checkpoints[p], domain.slices(), DType::kF64));
     }
     products->SetParts(plan.options.parts);
     const absl::StatusOr<std::string> found =
         VerifyProducts(plan.train, plan.tests, plan.options.parts, preconditioner,
                        {flags.verify, flags.seed, domain.tolerance()}, products.get());
     if (absl::IsFailedPrecondition(found.status())) {
-      return absl::FailedPreconditionError(absl::StrCat(points.paths[p], ": ", found.status().message()));
+      return absl::FailedPreconditionError(absl::StrCat(checkpoint_set.paths[p], ": ", found.status().message()));
     }
     RETURN_IF_ERROR(found.status());
-    PrintMessage(absl::StrCat("verify: ", points.paths[p], ": ", *found));
+    PrintMessage(absl::StrCat("verify: ", checkpoint_set.paths[p], ": ", *found));
   }
   return absl::OkStatus();
 }
@@ -267,8 +268,9 @@ absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs,
 }
 
 // Returns the provenance for outputs of this run.
-absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flags, const CheckpointSet& points) {
-  std::vector<std::string> files = points.paths;
+absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flags,
+                                     const CheckpointSet& checkpoint_set) {
+  std::vector<std::string> files = checkpoint_set.paths;
   files.insert(files.end(), flags.train.begin(), flags.train.end());
   files.insert(files.end(), flags.test.begin(), flags.test.end());
   std::sort(files.begin(), files.end());
@@ -277,17 +279,18 @@ absl::StatusOr<Metadata> RunMetadata(const ToolRun& run, const TracinFlags& flag
 }
 
 // path: the output beside which a stopped computation is kept until the output is written; "": it is not kept.
-absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet& points, const InfluenceDomain& domain,
-                                  const Plan& plan, const std::string& path, const Metadata& metadata) {
+absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
+                                  const InfluenceDomain& domain, const Plan& plan, const std::string& path,
+                                  const Metadata& metadata) {
   std::vector<std::unique_ptr<GradientProducts>> products;
   std::vector<GradientProducts*> pointers;
   const int64_t at_once = plan.options.checkpoints_at_once;
-  for (size_t p = 0; p < points.size(); ++p) {
+  for (size_t p = 0; p < checkpoint_set.size(); ++p) {
     if (at_once == 0) {
-      ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, OpenPoint(points, domain, p));
+      ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, OpenPoint(checkpoint_set, domain, p));
       products.push_back(std::move(made));
     } else {
-      const auto open = [&points, &domain, p] { return OpenPoint(points, domain, p); };
+      const auto open = [&checkpoint_set, &domain, p] { return OpenPoint(checkpoint_set, domain, p); };
       ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> made, LazyProducts::Create(open));
       made->Release();
       products.push_back(std::move(made));
@@ -307,7 +310,7 @@ absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet&
   PartialRun partial(path, plan.description, metadata);
   RETURN_IF_ERROR(partial.Open(flags.resume, &hooks));
   absl::StatusOr<Influence> influence =
-      ComputeInfluence({pointers, points.rates, plan.train, plan.tests, plan.near}, plan.options, hooks);
+      ComputeInfluence({pointers, checkpoint_set.rates, plan.train, plan.tests, plan.near}, plan.options, hooks);
   if (progress.has_value()) progress->Finish();
   if (!influence.ok()) return partial.Stopped(influence.status());
   return influence;
@@ -331,13 +334,13 @@ absl::Status CheckPartsToResume(const ShardParts& parts, InfluenceDescription de
 }
 
 // Computes the part of a process that was started for a shard.
-absl::Status ComputePart(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& points,
+absl::Status ComputePart(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& checkpoint_set,
                          const InfluenceDomain& domain, const Plan& plan, const Metadata& metadata) {
   if (flags.resume && FileExists(flags.part)) return absl::OkStatus();  // CheckPartsToResume has verified it
   // Remove a part left from before, which would be taken for this run's.
   std::remove(flags.part.c_str());
   ASSIGN_OR_RETURN(const Influence influence,
-                   Compute(flags, points, domain, plan, outputs.has_file() ? flags.part : "", metadata));
+                   Compute(flags, checkpoint_set, domain, plan, outputs.has_file() ? flags.part : "", metadata));
   RETURN_IF_ERROR(WriteInfluence(flags.part, influence, plan.description, metadata));
   std::remove(PartialPath(flags.part).c_str());
   return absl::OkStatus();
@@ -386,25 +389,25 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
 }  // namespace
 
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
-                          const CheckpointSet& points, const InfluenceDomain& domain) {
+                          const CheckpointSet& checkpoint_set, const InfluenceDomain& domain) {
   if (AllExist(outputs)) {
     PrintMessage("--skip_existing: all output files are there already");
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, points, domain));
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, checkpoint_set, domain));
   if (flags.has_tests() && plan.tests.empty()) {
     PrintMessage("--skip_existing: the files of all tests are there already");
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(Verify(flags, points, domain, plan));
-  ASSIGN_OR_RETURN(const Metadata metadata, RunMetadata(run, flags, points));
-  if (!flags.part.empty()) return ComputePart(flags, outputs, points, domain, plan, metadata);
+  RETURN_IF_ERROR(Verify(flags, checkpoint_set, domain, plan));
+  ASSIGN_OR_RETURN(const Metadata metadata, RunMetadata(run, flags, checkpoint_set));
+  if (!flags.part.empty()) return ComputePart(flags, outputs, checkpoint_set, domain, plan, metadata);
   TracinResult result;
   result.single = flags.mode == TracinMode::kSingle;
   result.domain = &domain;
   if (flags.num_processes > 1) return ComputeInProcesses(run, flags, outputs, plan.description, metadata, &result);
   const std::string path = outputs.has_file() ? outputs.output : "";
-  ASSIGN_OR_RETURN(result.influence, Compute(flags, points, domain, plan, path, metadata));
+  ASSIGN_OR_RETURN(result.influence, Compute(flags, checkpoint_set, domain, plan, path, metadata));
   result.description = plan.description;
   RETURN_IF_ERROR(WriteResult(result, outputs, metadata));
   if (!path.empty()) std::remove(PartialPath(path).c_str());

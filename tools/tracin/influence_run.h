@@ -15,7 +15,7 @@ namespace rutile {
 // Computes and writes the results. FAILED_PRECONDITION: --verify found a difference. CANCELLED after a signal; partial
 // results are kept beside --output.
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
-                          const CheckpointSet& points, const InfluenceDomain& domain);
+                          const CheckpointSet& checkpoint_set, const InfluenceDomain& domain);
 
 // Merges the argument files into one result (--merge). domain: provides names; may be null.
 absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const InfluenceDomain* domain);

@@ -79,9 +79,9 @@ constexpr int64_t kWorkspaceBytes = int64_t{32} << 20, kErrorBytes = int64_t{96}
 
 class KgeDomain : public InfluenceDomain {
  public:
-  KgeDomain(const TracinFlags& flags, const CheckpointSet* points, KgeData data, const KgeShape& shape,
+  KgeDomain(const TracinFlags& flags, const CheckpointSet* checkpoint_set, KgeData data, const KgeShape& shape,
             KgeReference reference)
-      : flags_(flags), points_(points), data_(std::move(data)), shape_(shape), reference_(reference) {}
+      : flags_(flags), checkpoint_set_(checkpoint_set), data_(std::move(data)), shape_(shape), reference_(reference) {}
 
   absl::Status Start() {
     ASSIGN_OR_RETURN(options_.loss, LossFromFlags(shape_.options.loss));
@@ -183,13 +183,13 @@ class KgeDomain : public InfluenceDomain {
     return {"other", slice.name, -1};
   }
 
-  absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const override {
+  absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {
     WeightedCheckpoint at;
-    if (points_->are_models()) {
-      ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(points_->paths[point]));
+    if (checkpoint_set_->are_models()) {
+      ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(checkpoint_set_->paths[index]));
       at.parameters = ConvertTensor(model.parameters, precision_);
     } else {
-      ASSIGN_OR_RETURN(at, ReadPoint(*points_, point, shape_.Slices(), precision_, flags_.adam));
+      ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, shape_.Slices(), precision_, flags_.adam));
     }
     return MakeKgeProducts(shape_, at, {data_.train, data_.tests, NeedsKnownTails(options_.loss) ? &known_ : nullptr},
                            options_, &*pool_, reference_);
@@ -275,7 +275,7 @@ class KgeDomain : public InfluenceDomain {
   }
 
   const TracinFlags& flags_;
-  const CheckpointSet* const points_;
+  const CheckpointSet* const checkpoint_set_;
   const KgeData data_;
   const KgeShape shape_;
   const KgeReference reference_;
@@ -286,18 +286,18 @@ class KgeDomain : public InfluenceDomain {
 };
 
 // Returns the shape of the checkpoints' model, with the names of this graph.
-absl::StatusOr<KgeShape> ShapeOf(const CheckpointSet& points, const std::optional<TrainedKge>& model,
+absl::StatusOr<KgeShape> ShapeOf(const CheckpointSet& checkpoint_set, const std::optional<TrainedKge>& model,
                                  const KnowledgeGraph& graph) {
-  if (points.are_models()) return model->shape;
+  if (checkpoint_set.are_models()) return model->shape;
   KgeShape shape;
-  const absl::StatusOr<KgeOptions> options = ParseKgeOptions(points.checkpoints[0].task);
+  const absl::StatusOr<KgeOptions> options = ParseKgeOptions(checkpoint_set.checkpoints[0].task);
   if (!options.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(points.paths[0], ": config: ", options.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat(checkpoint_set.paths[0], ": config: ", options.status().message()));
   }
   shape.options = *options;
   shape.num_entities = graph.num_entities();
   shape.num_relations = graph.num_query_relations();
-  for (const CheckpointSummary& checkpoint : points.checkpoints) {
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
     const absl::Status status = CheckSameParameters(checkpoint, shape.Slices());
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(status.message(), ", with the ", graph.num_entities(),
@@ -307,15 +307,15 @@ absl::StatusOr<KgeShape> ShapeOf(const CheckpointSet& points, const std::optiona
   return shape;
 }
 
-absl::Status CheckModels(const CheckpointSet& points, const KgeShape& shape, const KnowledgeGraph& graph) {
-  for (const std::string& path : points.paths) {
+absl::Status CheckModels(const CheckpointSet& checkpoint_set, const KgeShape& shape, const KnowledgeGraph& graph) {
+  for (const std::string& path : checkpoint_set.paths) {
     ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(path));
     const std::map<std::string, std::string> here = DescribeKgeOptions(model.shape.options);
     for (const auto& [key, value] : DescribeKgeOptions(shape.options)) {
       const auto found = here.find(key);
       if (found != here.end() && found->second == value) continue;
-      return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", points.paths[0], ": ", key,
-                                                     " is ", found == here.end() ? "not there" : found->second,
+      return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", checkpoint_set.paths[0], ": ",
+                                                     key, " is ", found == here.end() ? "not there" : found->second,
                                                      ", there it is ", value));
     }
     if (const absl::Status status = CheckSameVocabulary(model, graph); !status.ok()) {
@@ -325,24 +325,25 @@ absl::Status CheckModels(const CheckpointSet& points, const KgeShape& shape, con
   return absl::OkStatus();
 }
 
-absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& points, const KgeData& data) {
-  if (points.are_models()) return absl::OkStatus();
+absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const KgeData& data) {
+  if (checkpoint_set.are_models()) return absl::OkStatus();
   if (data.triples_sha256.empty()) {  // from text: training triples alone
     if (!flags.strict) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(flags.train[0], ": --strict compares triples with those that ", points.paths[0],
+        absl::StrCat(flags.train[0], ": --strict compares triples with those that ", checkpoint_set.paths[0],
                      " was trained on, which text does not allow: give the triples.safetensors of the run"));
   }
-  const auto& config = points.checkpoints[0].task;
+  const auto& config = checkpoint_set.checkpoints[0].task;
   const auto found = config.find("triples_sha256");
   if (found == config.end() || found->second == data.triples_sha256) return absl::OkStatus();
-  return WarnOrRefuse(flags, absl::StrCat(flags.train[0], ": these are not the triples that ", points.paths[0],
+  return WarnOrRefuse(flags, absl::StrCat(flags.train[0], ": these are not the triples that ", checkpoint_set.paths[0],
                                           " was trained on: they have changed since"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const CheckpointSet* points,
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags,
+                                                               const CheckpointSet* checkpoint_set,
                                                                KgeReference reference) {
   if (!flags.has_tests()) {
     RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",
@@ -352,26 +353,26 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
     RETURN_IF_ERROR(RefuseFlags("with --self of triples, whose squares are exact and as fast", {"projection_dim"}));
   }
-  if (points == nullptr) RETURN_IF_ERROR(RefuseFlags("with --merge", {"loss"}));
+  if (checkpoint_set == nullptr) RETURN_IF_ERROR(RefuseFlags("with --merge", {"loss"}));
   if (FLAGS_hops < -1) {
     return absl::InvalidArgumentError(absl::StrCat("--hops=", FLAGS_hops, ": expected 0 or more, or -1 for all"));
   }
   std::optional<TrainedKge> model;
-  const std::string path = points != nullptr ? ModelPath(*points, flags) : flags.model;
+  const std::string path = checkpoint_set != nullptr ? ModelPath(*checkpoint_set, flags) : flags.model;
   if (!path.empty()) {
     ASSIGN_OR_RETURN(model, ReadKgeModel(path));
   }
   ASSIGN_OR_RETURN(KgeData data, ReadKgeData(flags.train, flags.test, model, path));
-  if (points == nullptr) {
+  if (checkpoint_set == nullptr) {
     return std::unique_ptr<InfluenceDomain>(
-        std::make_unique<KgeDomain>(flags, points, std::move(data), KgeShape(), reference));
+        std::make_unique<KgeDomain>(flags, checkpoint_set, std::move(data), KgeShape(), reference));
   }
-  ASSIGN_OR_RETURN(const KgeShape shape, ShapeOf(*points, model, data.graph));
-  if (points->are_models()) RETURN_IF_ERROR(CheckModels(*points, shape, data.graph));
-  RETURN_IF_ERROR(CheckSameTriples(flags, *points, data));
-  const DType own = points->are_models() ? model->parameters.dtype() : points->checkpoints[0].dtype;
-  auto domain = std::make_unique<KgeDomain>(flags, points, std::move(data), shape, reference);
-  domain->set_precision(PointPrecision(flags, own));
+  ASSIGN_OR_RETURN(const KgeShape shape, ShapeOf(*checkpoint_set, model, data.graph));
+  if (checkpoint_set->are_models()) RETURN_IF_ERROR(CheckModels(*checkpoint_set, shape, data.graph));
+  RETURN_IF_ERROR(CheckSameTriples(flags, *checkpoint_set, data));
+  const DType own = checkpoint_set->are_models() ? model->parameters.dtype() : checkpoint_set->checkpoints[0].dtype;
+  auto domain = std::make_unique<KgeDomain>(flags, checkpoint_set, std::move(data), shape, reference);
+  domain->set_precision(CheckpointPrecision(flags, own));
   RETURN_IF_ERROR(domain->Start());
   return std::unique_ptr<InfluenceDomain>(std::move(domain));
 }

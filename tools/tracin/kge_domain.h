@@ -15,10 +15,11 @@
 
 namespace rutile {
 
-// points: null for --merge; the domain then has names but no products. reference: null unless --verify.
+// checkpoint_set: null for --merge; the domain then has names but no products. reference: null unless --verify.
 // INVALID_ARGUMENT: files that do not belong together (names, sizes), triples of unknown names with file and line, and
 // with --strict triples that are not those of the run.
-absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags, const CheckpointSet* points,
+absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags,
+                                                               const CheckpointSet* checkpoint_set,
                                                                KgeReference reference);
 
 // INVALID_ARGUMENT if a flag that applies to triples is given; `why`: "with an interatomic potential".

@@ -15,7 +15,7 @@ small="--embedding_dim=16 --embedding_height=4 --embedding_width=4 --output_chan
 succeeds $train $small --max_epochs=4 --keep_every_epochs=2 --output_dir=run g.safetensors
 succeeds $train $small --max_epochs=1 --seed=5 --output_dir=other g.safetensors
 head -n 4 "$elements/test.txt" > t.tsv
-points="run/checkpoints/epoch-00002.safetensors run/checkpoints/epoch-00004.safetensors"
+saved="run/checkpoints/epoch-00002.safetensors run/checkpoints/epoch-00004.safetensors"
 data="--train=g.safetensors --test=t.tsv"
 ok() { # ok OUT ARGS...: runs, and leaves what it says in log
   local out=$1

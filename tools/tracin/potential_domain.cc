@@ -51,10 +51,10 @@ constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 
 class PotentialDomain : public InfluenceDomain {
  public:
-  PotentialDomain(const TracinFlags& flags, const CheckpointSet* points, Potential potential, AtomicData train,
+  PotentialDomain(const TracinFlags& flags, const CheckpointSet* checkpoint_set, Potential potential, AtomicData train,
                   AtomicData test, GradientReference reference)
       : flags_(flags),
-        points_(points),
+        checkpoint_set_(checkpoint_set),
         potential_(std::move(potential)),
         train_(std::move(train)),
         test_(std::move(test)),
@@ -92,15 +92,15 @@ class PotentialDomain : public InfluenceDomain {
     return place;
   }
 
-  absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t point) const override {
+  absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {
     WeightedCheckpoint at;
-    if (points_->are_models()) {
-      ASSIGN_OR_RETURN(const Potential model, ReadPotential(points_->paths[point]));
+    if (checkpoint_set_->are_models()) {
+      ASSIGN_OR_RETURN(const Potential model, ReadPotential(checkpoint_set_->paths[index]));
       at.parameters = ConvertTensor(model.parameters, options_.precision);
     } else {
-      ASSIGN_OR_RETURN(at, ReadPoint(*points_, point, slices_, options_.precision, flags_.adam));
+      ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, slices_, options_.precision, flags_.adam));
     }
-    at.loss_weight = weights_[point];
+    at.loss_weight = weights_[index];
     return MakePotentialProducts(potential_, train_, test_, at, options_, reference_);
   }
 
@@ -172,7 +172,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::Status CheckTests() const;
 
   const TracinFlags& flags_;
-  const CheckpointSet* const points_;
+  const CheckpointSet* const checkpoint_set_;
   const Potential potential_;
   AtomicData train_, test_;
   const GradientReference reference_;
@@ -180,7 +180,7 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<int64_t> examples_;
   std::vector<PotentialTest> tests_;
   std::vector<ParameterSlice> slices_;
-  std::vector<std::vector<double>> weights_;  // [points, terms]
+  std::vector<std::vector<double>> weights_;  // [checkpoints, terms]
   std::string train_sha256_, test_sha256_;
 };
 
@@ -188,7 +188,8 @@ class PotentialDomain : public InfluenceDomain {
 absl::Status PotentialDomain::ChooseExamples() {
   std::string path = FLAGS_train_frames;
   std::string directory;
-  if (points_ != nullptr && !points_->are_models()) directory = RunDirectoryOf(points_->paths[0]);
+  if (checkpoint_set_ != nullptr && !checkpoint_set_->are_models())
+    directory = RunDirectoryOf(checkpoint_set_->paths[0]);
   if (path == "auto") {
     path = directory.empty() ? "" : directory + "/train_frames.txt";
     if (path.empty() || !FileExists(path)) path = "all";
@@ -210,7 +211,7 @@ absl::Status PotentialDomain::ChooseExamples() {
     const std::string validation = directory + "/validation_frames.txt";
     if (FLAGS_train_frames == "auto" && FileExists(validation)) {
       ASSIGN_OR_RETURN(const std::vector<int64_t> others, ReadIndexFile(validation));
-      if (Fingerprint(n, examples_, others) != points_->checkpoints[0].data) {
+      if (Fingerprint(n, examples_, others) != checkpoint_set_->checkpoints[0].data) {
         RETURN_IF_ERROR(
             WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
                                               " is of another run: --train_frames says which "
@@ -232,17 +233,18 @@ absl::Status PotentialDomain::ChooseExamples() {
 absl::Status PotentialDomain::SetWeights() {
   ASSIGN_OR_RETURN(const std::vector<double> given, TermWeightsFromFlags());
   LossOptions& loss = options_.loss;
-  if (points_->are_models()) {
+  if (checkpoint_set_->are_models()) {
     if (given.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(points_->paths[0],
+      return absl::InvalidArgumentError(absl::StrCat(checkpoint_set_->paths[0],
                                                      ": a model file does not say what its errors counted in training: "
                                                      "give --term_weights, as in 1,0.1 for energy and force"));
     }
     loss.kind = LossKind::kMse;
   } else {
-    absl::StatusOr<LossOptions> trained = LossOfConfig(points_->checkpoints[0].task);
+    absl::StatusOr<LossOptions> trained = LossOfConfig(checkpoint_set_->checkpoints[0].task);
     if (!trained.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(points_->paths[0], ": config: ", trained.status().message()));
+      return absl::InvalidArgumentError(
+          absl::StrCat(checkpoint_set_->paths[0], ": config: ", trained.status().message()));
     }
     loss = *trained;
   }
@@ -250,11 +252,11 @@ absl::Status PotentialDomain::SetWeights() {
     loss.energy_weight = given[0];
     loss.force_weight = given.size() > 1 ? given[1] : 0;
     loss.stress_weight = given.size() > 2 ? given[2] : 0;
-    weights_.assign(points_->size(), TermsOf(loss, given));
+    weights_.assign(checkpoint_set_->size(), TermsOf(loss, given));
     return absl::OkStatus();
   }
   const auto size = static_cast<double>(examples_.size());
-  for (const CheckpointSummary& checkpoint : points_->checkpoints) {
+  for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
     std::vector<double> weights = checkpoint.loss_weight;
     const size_t terms = 1 + (loss.force_weight > 0) + (loss.stress_weight > 0);
     if (weights.size() != terms) {
@@ -274,7 +276,7 @@ absl::Status PotentialDomain::SetWeights() {
 }
 
 absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<std::string>& inputs) {
-  const std::string& then = points_->are_models() ? "" : points_->checkpoints[0].data_sha256;
+  const std::string& then = checkpoint_set_->are_models() ? "" : checkpoint_set_->checkpoints[0].data_sha256;
   ASSIGN_OR_RETURN(const Metadata train, OutputMetadata(run, InfluenceSchema().kind, inputs));
   const std::string now = DataSha256(train, inputs);
   train_sha256_ = Sha256Hex(absl::StrCat(now, "\n", absl::StrJoin(examples_, " ")));
@@ -282,13 +284,13 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
   test_sha256_ = DataSha256(test, flags_.test);
   if (then.empty() || now.empty() || then == now) return absl::OkStatus();
   return WarnOrRefuse(flags_, absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ",
-                                           points_->paths[0], " was trained on, or they have changed since"));
+                                           checkpoint_set_->paths[0], " was trained on, or they have changed since"));
 }
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
   ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags());
-  if (points_ == nullptr) {
+  if (checkpoint_set_ == nullptr) {
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
     }
@@ -297,21 +299,22 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(SetWeights());
   ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
   options_.num_threads = ThreadsFromFlags();
-  const DType own = points_->are_models() ? potential_.parameters.dtype() : points_->checkpoints[0].dtype;
-  options_.precision = PointPrecision(flags_, own);
+  const DType own =
+      checkpoint_set_->are_models() ? potential_.parameters.dtype() : checkpoint_set_->checkpoints[0].dtype;
+  options_.precision = CheckpointPrecision(flags_, own);
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options_));
   slices_ = NetworkSlices(potential_.descriptor, potential_.shape);
-  for (const CheckpointSummary& checkpoint : points_->checkpoints) {
+  for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
     RETURN_IF_ERROR(CheckSameParameters(checkpoint, slices_));
     const auto activation = checkpoint.task.find("activation");
     if (activation == checkpoint.task.end() || activation->second == ActivationName(potential_.shape.activation)) {
       continue;
     }
-    return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": of another model: its activation is ",
-                                                   activation->second, ", that of ", ModelPath(*points_, flags_), " ",
-                                                   ActivationName(potential_.shape.activation)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.path, ": of another model: its activation is ", activation->second, ", that of ",
+                     ModelPath(*checkpoint_set_, flags_), " ", ActivationName(potential_.shape.activation)));
   }
-  if (points_->are_models()) RETURN_IF_ERROR(CheckModels());
+  if (checkpoint_set_->are_models()) RETURN_IF_ERROR(CheckModels());
   RETURN_IF_ERROR(CacheNeighbors());
   if (flags_.has_tests()) {
     ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
@@ -354,7 +357,7 @@ absl::Status PotentialDomain::CacheNeighbors() {
 
 // Models given instead of checkpoints may differ in their parameters only.
 absl::Status PotentialDomain::CheckModels() const {
-  for (const std::string& path : points_->paths) {
+  for (const std::string& path : checkpoint_set_->paths) {
     ASSIGN_OR_RETURN(const Potential model, ReadPotential(path));
     if (model.descriptor == potential_.descriptor && model.shape.hidden == potential_.shape.hidden &&
         model.shape.activation == potential_.shape.activation &&
@@ -366,8 +369,8 @@ absl::Status PotentialDomain::CheckModels() const {
         model.atomic_energies == potential_.atomic_energies) {
       continue;
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": of another model than ", points_->paths[0], ": another descriptor, network or scaling"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", checkpoint_set_->paths[0],
+                                                   ": another descriptor, network or scaling"));
   }
   return absl::OkStatus();
 }
@@ -380,8 +383,8 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
   return AtomicData::Read(inputs, options);
 }
 
-absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* points) {
-  if (points == nullptr) {
+absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* checkpoint_set) {
+  if (checkpoint_set == nullptr) {
     RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames"}));
   }
   if (flags.mode == TracinMode::kSelf) {
@@ -397,16 +400,16 @@ absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* points) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
-                                                                     const CheckpointSet* points,
+                                                                     const CheckpointSet* checkpoint_set,
                                                                      GradientReference reference) {
-  RETURN_IF_ERROR(CheckFlags(flags, points));
-  const std::string path = points != nullptr ? ModelPath(*points, flags) : flags.model;
+  RETURN_IF_ERROR(CheckFlags(flags, checkpoint_set));
+  const std::string path = checkpoint_set != nullptr ? ModelPath(*checkpoint_set, flags) : flags.model;
   std::optional<Potential> potential;
   if (!path.empty()) {
     ASSIGN_OR_RETURN(potential, ReadPotential(path));
-  } else if (points != nullptr) {
+  } else if (checkpoint_set != nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(points->paths[0],
+        absl::StrCat(checkpoint_set->paths[0],
                      ": a checkpoint does not hold the descriptor and the scales of its potential, and there is no ",
                      "best.safetensors beside its folder: give --model"));
   }
@@ -415,8 +418,8 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
   if (!flags.test.empty()) {
     ASSIGN_OR_RETURN(test, ReadData(flags.test, potential));
   }
-  auto domain = std::make_unique<PotentialDomain>(flags, points, potential.value_or(Potential()), std::move(train),
-                                                  std::move(test), reference);
+  auto domain = std::make_unique<PotentialDomain>(flags, checkpoint_set, potential.value_or(Potential()),
+                                                  std::move(train), std::move(test), reference);
   RETURN_IF_ERROR(domain->Start(run));
   return std::unique_ptr<InfluenceDomain>(std::move(domain));
 }

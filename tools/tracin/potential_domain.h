@@ -16,11 +16,11 @@
 
 namespace rutile {
 
-// points: null for --merge; the domain then has names but no products. reference: null unless --verify.
+// checkpoint_set: null for --merge; the domain then has names but no products. reference: null unless --verify.
 // INVALID_ARGUMENT: no model file, data of another descriptor, tests without the requested quantity, and with --strict
 // data that are not those of the run.
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
-                                                                     const CheckpointSet* points,
+                                                                     const CheckpointSet* checkpoint_set,
                                                                      GradientReference reference);
 
 // INVALID_ARGUMENT if a flag that applies to structures is given; `why`: "with triples".

@@ -32,16 +32,16 @@ absl::StatusOr<bool> IsOfTriples(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, const TracinFlags& flags, bool is_kge,
-                                                            const CheckpointSet* points,
+                                                            const CheckpointSet* checkpoint_set,
                                                             const InfluenceReferences* references) {
   if (is_kge) {
     RETURN_IF_ERROR(RefusePotentialFlags("with triples"));
-    return MakeKgeDomain(flags, points, references == nullptr ? nullptr : references->kge);
+    return MakeKgeDomain(flags, checkpoint_set, references == nullptr ? nullptr : references->kge);
   }
   RETURN_IF_ERROR(RefuseKgeFlags("with structures"));
   RETURN_IF_ERROR(
       RefuseFlags("with structures: its columns are of triples", {"csv_output", "json_output", "output_per_triple"}));
-  return MakePotentialDomain(run, flags, points, references == nullptr ? nullptr : references->potential);
+  return MakePotentialDomain(run, flags, checkpoint_set, references == nullptr ? nullptr : references->potential);
 }
 
 absl::Status Merge(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs) {
@@ -73,13 +73,13 @@ absl::Status RunTracin(const ToolRun& run, const InfluenceReferences* references
   if (flags.mode == TracinMode::kMerge) return Merge(run, flags, outputs);
   if (flags.verify > 0 && references == nullptr)
     return ExecSiblingBinary(run, kVerifyProgram, "--verify needs LibTorch");
-  ASSIGN_OR_RETURN(const CheckpointSet points, PointsFromArguments(run.args, flags));
+  ASSIGN_OR_RETURN(const CheckpointSet checkpoint_set, CheckpointsFromArguments(run.args, flags));
   std::unique_ptr<InfluenceDomain> domain;
   {
     const ProfileScope scope(Stage::kSetup);
-    ASSIGN_OR_RETURN(domain, MakeDomain(run, flags, points.is_kge, &points, references));
+    ASSIGN_OR_RETURN(domain, MakeDomain(run, flags, checkpoint_set.is_kge, &checkpoint_set, references));
   }
-  return RunInfluence(run, flags, outputs, points, *domain);
+  return RunInfluence(run, flags, outputs, checkpoint_set, *domain);
 }
 
 int RunTracinTool(int argc, char** argv, absl::Status (*body)(const ToolRun& run)) {

@@ -2,39 +2,39 @@
 # Inputs and outputs of tracin on triples: text, pipes, shards, TiePin's formats, a run that is stopped.
 . tools/tracin/kge_testing.sh
 
-ok a.tsv $data $points
+ok a.tsv $data $saved
 
 # Sources of triples: the file's splits, text, pipes, ids.
-ok test.tsv --train=g.safetensors --test=g.safetensors --max_tests=4 $points && close a.tsv test.tsv ||
+ok test.tsv --train=g.safetensors --test=g.safetensors --max_tests=4 $saved && close a.tsv test.tsv ||
   fail "--test=FILE.safetensors"
-ok valid.tsv --train=g.safetensors --test=g.safetensors --test_split=valid --max_tests=1 $points
+ok valid.tsv --train=g.safetensors --test=g.safetensors --test_split=valid --max_tests=1 $saved
 [ "$(awk -F'\t' 'NR == 2 { print $2 "\t" $3 "\t" $4 }' valid.tsv)" = "$(head -n 1 "$elements/valid.txt")" ] ||
   fail "--test_split: $(sed -n 2p valid.tsv)"
-ok text.tsv --train="$elements/train.txt" --test=t.tsv $points && close a.tsv text.tsv || fail "--train as text"
-$tracin $data $points < t.tsv > pipe.tsv 2> log && $tracin --train=g.safetensors --test=- $points < t.tsv > pipe.tsv \
+ok text.tsv --train="$elements/train.txt" --test=t.tsv $saved && close a.tsv text.tsv || fail "--train as text"
+$tracin $data $saved < t.tsv > pipe.tsv 2> log && $tracin --train=g.safetensors --test=- $saved < t.tsv > pipe.tsv \
   2> log && cmp a.tsv pipe.tsv || fail "a pipe: $(cat log)"
-$tracin --train=g.safetensors --test=<(cat t.tsv) $points > pipe.tsv 2> log && cmp a.tsv pipe.tsv ||
+$tracin --train=g.safetensors --test=<(cat t.tsv) $saved > pipe.tsv 2> log && cmp a.tsv pipe.tsv ||
   fail "a substitution: $(cat log)"
 ok model.tsv $data --learning_rate=0.003 run/best.safetensors
-ok model2.tsv $data --model=run/last.safetensors $points && cmp a.tsv model2.tsv || fail "--model"
+ok model2.tsv $data --model=run/last.safetensors $saved && cmp a.tsv model2.tsv || fail "--model"
 succeeds $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --output_dir=dist \
   g.safetensors
 ok dist.tsv $data --verify=3 --blocks dist/checkpoints/last.safetensors
 refuses 'has no layers, only embeddings' $data --use_last_layers_only dist/checkpoints/last.safetensors
 
 # Files.
-ok out.tsv $data --output=i.safetensors $points && cmp a.tsv out.tsv || fail "--output changes the table"
-ok i2.safetensors $data --output=- $points
+ok out.tsv $data --output=i.safetensors $saved && cmp a.tsv out.tsv || fail "--output changes the table"
+ok i2.safetensors $data --output=- $saved
 $diff --rtol=0 i.safetensors i2.safetensors > log || fail "--output=-: $(cat log)"
 ok merged.tsv --merge i.safetensors
 [ "$(column score merged.tsv)" = "$(column score a.tsv)" ] || fail "--merge of one: $(head -n 3 merged.tsv)"
 expect_line 'Ac bromide_structure' merged.tsv
-for i in 1 2 3; do ok /dev/null $data --shard=$i/3 --output=part$i.safetensors $points; done
+for i in 1 2 3; do ok /dev/null $data --shard=$i/3 --output=part$i.safetensors $saved; done
 ok merged.tsv --merge $data --output=m.safetensors part2.safetensors part3.safetensors part1.safetensors &&
   close a.tsv merged.tsv || fail "shards are not the whole"
 refuses 'shard 2 of 3 is missing' --merge part1.safetensors part3.safetensors
 refuses 'part1.safetensors' --merge part1.safetensors part1.safetensors part2.safetensors
-ok csv.tsv $data --mode=single --csv_output=c.csv --top_k=2 $points
+ok csv.tsv $data --mode=single --csv_output=c.csv --top_k=2 $saved
 columns=TestHead,TestHead_label,TestRel,TestRel_label,TestTail,TestTail_label
 columns+=,TrainHead,TrainHead_label,TrainRel,TrainRel_label,TrainTail,TrainTail_label,TracInScore,SelfInfluence
 printf '%s\r\n' $columns > header
@@ -43,11 +43,11 @@ head -n 1 c.csv | cmp - header || fail "CSV header: $(head -n 1 c.csv)"
 [ "$(awk -F, 'NF != 14' c.csv)" = "" ] || fail "CSV: $(cat c.csv)"
 awk -F'\t' 'NR > 1 { print $2 "," $2 "," $3 "," $3 "," $4 "," $4 "," $7 "," $7 "," $8 "," $8 "," $9 "," $9 }' csv.tsv \
   > names && cut -d, -f 1-12 c.csv | tail -n 2 | cmp - names || fail "CSV names: $(cat c.csv)"
-ok out.csv $data --mode=single --csv_output=- --top_k=2 $points && cmp c.csv out.csv ||
+ok out.csv $data --mode=single --csv_output=- --top_k=2 $saved && cmp c.csv out.csv ||
   fail "--csv_output=-: $(cat out.csv)"
-ok out.json $data --json_output=- $points && python3 -c 'import json; json.load(open("out.json"))' ||
+ok out.json $data --json_output=- $saved && python3 -c 'import json; json.load(open("out.json"))' ||
   fail "--json_output=-"
-ok /dev/null $data --max_tests=2 --csv_output=d.csv --json_output=d.json $points
+ok /dev/null $data --max_tests=2 --csv_output=d.csv --json_output=d.json $saved
 [ -s d_test_0.csv ] || fail "CSV of several tests: $(ls)"
 [ -s d_test_1.csv ] || fail "CSV of several tests: $(ls)"
 [ ! -e d.csv ] || fail "CSV of several tests: $(ls)"
@@ -61,7 +61,7 @@ assert list(r) == ["test_head", "test_relation", "test_tail", "top_influences"],
 assert list(r["top_influences"][0]) == ["train_head", "train_relation", "train_tail", "influence"]
 END
 mkdir per
-ok /dev/null $data --top_k=2 --json_output=per/x.json --output_per_triple $points
+ok /dev/null $data --top_k=2 --json_output=per/x.json --output_per_triple $saved
 python3 - << 'END' || fail "JSON for each triple"
 import json
 d = json.load(open("per/tracin_test_3.json"))
@@ -69,17 +69,17 @@ assert d["test_index"] == 3 and d["test_tail_label"] and d["self_influence"] > 0
 assert len(d["top_influences"]) == 2 and "train_head_label" in d["top_influences"][0], d
 END
 rm per/tracin_test_1.json
-ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --skip_existing $points
+ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --skip_existing $saved
 [ "$(column test skipped.tsv | sort -u)" = 1 ] || fail "--skip_existing: $(cat skipped.tsv)"
 [ -s per/tracin_test_1.json ] || fail "--skip_existing: $(cat skipped.tsv)"
-ok skipped.tsv $data --json_output=per/x.json --output_per_triple --skip_existing $points
+ok skipped.tsv $data --json_output=per/x.json --output_per_triple --skip_existing $saved
 expect_line 'all tests are there already' log
 [ ! -s skipped.tsv ] || fail "--skip_existing of all: $(cat log)"
-ok skipped.tsv $data --output=i.safetensors --skip_existing $points
+ok skipped.tsv $data --output=i.safetensors --skip_existing $saved
 expect_line 'all output files are there' log
 [ ! -s skipped.tsv ] || fail "--skip_existing of a file: $(cat log)"
-ok /dev/null $data --mode=single --test_indices=1,2 --json_output=s.json $points
-ok /dev/null --self --train=g.safetensors --json_output=self.json $points
+ok /dev/null $data --mode=single --test_indices=1,2 --json_output=s.json $saved
+ok /dev/null --self --train=g.safetensors --json_output=self.json $saved
 python3 - << 'END' || fail "JSON lists"
 import json
 d = json.load(open("s.json"))
@@ -93,10 +93,10 @@ awk -F'\t' '{ print $1; print $3 }' "$elements/train.txt" "$elements/valid.txt" 
   > entities
 cp run/best.safetensors m.safetensors
 printf 'the first\t0\n' > names.txt
-ok labels.tsv $data --node_name_dict=names.txt --top_k=1 $points
+ok labels.tsv $data --node_name_dict=names.txt --top_k=1 $saved
 head -n 1 labels.tsv | grep -q 'test_tail_label' || fail "--node_name_dict: $(cat labels.tsv)"
 echo '{"{\"predicate\": \"bromide structure\", \"object_aspect_qualifier\": \"x\"}": "bromide_structure"}' > edges.json
-ok labels.tsv $data --edge_map=edges.json --test_indices=0 --top_k=1 --csv_output=e.csv $points
+ok labels.tsv $data --edge_map=edges.json --test_indices=0 --top_k=1 --csv_output=e.csv $saved
 expect_line ',bromide_structure,bromide structure,' e.csv
 
 # Stop and resume a computation on a graph that takes some seconds.

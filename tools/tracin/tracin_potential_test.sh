@@ -20,7 +20,7 @@ succeeds $train $short --force_weight=0.1 --output_dir=run f.safetensors n.safet
 succeeds $train $short --hidden=6 --output_dir=energy f.safetensors
 $train $short --force_weight=0.1 --stress_weight=0.1 --loss=huber --precision=fp64 --output_dir=huber n.safetensors \
   > /dev/null 2> log || true
-points="run/checkpoints/epoch-00002.safetensors run/checkpoints/epoch-00004.safetensors"
+saved="run/checkpoints/epoch-00002.safetensors run/checkpoints/epoch-00004.safetensors"
 data="--train=f.safetensors,n.safetensors --test=bad.extxyz"
 ok() {
   local out=$1
@@ -42,59 +42,59 @@ expect_no_line warning log
 columns='test test_structure test_config_type test_atoms place train train_structure train_config_type train_atoms'
 [ "$(head -n 1 a.tsv)" = "$(tr ' ' '\t' <<< "$columns score[loss]")" ] || fail "header: $(head -n 1 a.tsv)"
 [ "$(wc -l < a.tsv)" = 21 ] || fail "2 tests with 10 each: $(cat a.tsv)"
-ok all.tsv $data --top_k=0 $points
+ok all.tsv $data --top_k=0 $saved
 [ "$(column train all.tsv | sort -un)" = "$(sort -n run/train_frames.txt)" ] || fail "not the structures that trained"
-ok every.tsv $data --top_k=0 --train_frames=all $points
+ok every.tsv $data --top_k=0 --train_frames=all $saved
 [ "$(column train every.tsv | sort -un | wc -l)" = 60 ] || fail "--train_frames=all"
 head -n 7 run/train_frames.txt > few.txt
-ok few.tsv $data --top_k=0 --train_frames=few.txt $points
+ok few.tsv $data --top_k=0 --train_frames=few.txt $saved
 [ "$(column train few.tsv | sort -un)" = "$(sort -n few.txt)" ] || fail "--train_frames=FILE"
-ok b.tsv $data --threads=1 $points && close a.tsv b.tsv || fail "threads"
+ok b.tsv $data --threads=1 $saved && close a.tsv b.tsv || fail "threads"
 
 # Whichever file holds the data, scores agree up to rounding; tests come as features, neighbors, or through a pipe.
-ok b.tsv --train=n.safetensors --test=bad.extxyz $points && close a.tsv b.tsv || fail "neighbors alone"
+ok b.tsv --train=n.safetensors --test=bad.extxyz $saved && close a.tsv b.tsv || fail "neighbors alone"
 $featurize --species=Ti,O --output=bad-f.safetensors bad.extxyz 2> log || fail "featurize: $(cat log)"
-ok b.tsv --train=f.safetensors,n.safetensors --test=bad-f.safetensors $points && close a.tsv b.tsv ||
+ok b.tsv --train=f.safetensors,n.safetensors --test=bad-f.safetensors $saved && close a.tsv b.tsv ||
   fail "features as tests"
-$tracin --train=f.safetensors,n.safetensors --test=- $points < bad.extxyz > b.tsv 2> log || fail "a pipe: $(cat log)"
+$tracin --train=f.safetensors,n.safetensors --test=- $saved < bad.extxyz > b.tsv 2> log || fail "a pipe: $(cat log)"
 [ "$(column train b.tsv)" = "$(column train a.tsv)" ] || fail "a pipe: other structures"
 # Data other than the run's files in their order give a warning.
-ok b.tsv --train=n.safetensors --test=bad.extxyz $points
+ok b.tsv --train=n.safetensors --test=bad.extxyz $saved
 expect_line 'warning: n.safetensors: not the files, in that order, that .* was trained on' log
-refuses 'not the files' --strict --train=n.safetensors --test=bad.extxyz $points
-ok b.tsv --strict $data $points
+refuses 'not the files' --strict --train=n.safetensors --test=bad.extxyz $saved
+ok b.tsv --strict $data $saved
 frames 59 > fewer.extxyz
 refuses 'run/train_frames.txt: structure 59 of 59\|--train does not hold as many' --strict --train=fewer.extxyz \
-  --test=bad.extxyz $points
+  --test=bad.extxyz $saved
 
 # Quantities, blocks, self-influence and precisions are compared with one backward pass for each example.
 for flags in --test_quantity=energy "--test_quantity=atom-force --test_atom=0" \
   "--test_quantity=force-component --test_component=z" --precision=fp64 --precondition=adam --normalize=cosine \
   "--term_weights=1,0.01" "--params=network.Ti.*" "--use_last_layers_only --num_last_layers=1"; do
-  ok v.tsv $data --verify=3 $flags $points
+  ok v.tsv $data --verify=3 $flags $saved
   expect_line 'verify: .*3 pairs agree' log
 done
 ok v.tsv --train=f.safetensors --test=f.safetensors --verify=3 energy/checkpoints/*.safetensors
 [ -e huber/checkpoints/last.safetensors ] && ok v.tsv --train=n.safetensors --test=bad.extxyz --verify=3 \
   huber/checkpoints/epoch-00004.safetensors
-ok energy.tsv $data --test_quantity=energy --top_k=1 $points && grep -q 'score\[eV\]' energy.tsv ||
+ok energy.tsv $data --test_quantity=energy --top_k=1 $saved && grep -q 'score\[eV\]' energy.tsv ||
   fail "units: $(head -n 1 energy.tsv)"
-ok atoms.tsv $data --test_quantity=atom-force --top_k=1 $points
+ok atoms.tsv $data --test_quantity=atom-force --top_k=1 $saved
 [ "$(wc -l < atoms.tsv)" = 13 ] || fail "each atom is a test: $(cat atoms.tsv)"
 [ "$(column test_atom atoms.tsv | head -n 6 | paste -sd ,)" = 0,1,2,3,4,5 ] ||
   fail "each atom is a test: $(cat atoms.tsv)"
-ok blocks.tsv $data --blocks --top_k=3 $points
+ok blocks.tsv $data --blocks --top_k=3 $saved
 [ "$(head -n 1 blocks.tsv | cut -f 10-)" = "$(printf 'score[loss]\tTi\tO')" ] ||
   fail "--blocks: $(head -n 1 blocks.tsv)"
 awk -F'\t' \
   'NR > 1 { d = $10 - $11 - $12; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1 }' \
   blocks.tsv || fail "blocks do not add up"
-ok layers.tsv $data --blocks=layers --top_k=1 $points
+ok layers.tsv $data --blocks=layers --top_k=1 $saved
 [ "$(head -n 1 layers.tsv | cut -f 11-)" = "$(printf 'Ti.0\tTi.1\tTi.2\tO.0\tO.1\tO.2')" ] ||
   fail "--blocks=layers: $(head -n 1 layers.tsv)"
-ok self.tsv --self --top_k=0 --train=f.safetensors,n.safetensors $points
+ok self.tsv --self --top_k=0 --train=f.safetensors,n.safetensors $saved
 [ "$(wc -l < self.tsv)" = $(($(wc -l < run/train_frames.txt) + 1)) ] || fail "--self: $(wc -l < self.tsv)"
-ok own.tsv --train=f.safetensors,n.safetensors --test=f.safetensors,n.safetensors --top_k=0 $points
+ok own.tsv --train=f.safetensors,n.safetensors --test=f.safetensors,n.safetensors --top_k=0 $saved
 awk -F'\t' '
   NR == FNR { if (FNR > 1) self[$2] = $6; next }
   FNR > 1 && $1 == $6 { d = $10 - self[$6]; if (d < 0) d = -d; if (!(d <= 1e-5 * $10)) exit 1; ++n }
@@ -114,15 +114,15 @@ awk -F'\t' '
   }' own.tsv || fail "not symmetric"
 
 # Projections are close but not exact; they exclude blocks and --verify.
-ok p.tsv $data --projection_dim=4000 --projection_type=rademacher --top_k=0 $points
+ok p.tsv $data --projection_dim=4000 --projection_type=rademacher --top_k=0 $saved
 awk -F'\t' '
   NR == FNR { score[$1 " " $6] = $10; next }
   FNR > 1 { error += (score[$1 " " $6] - $10)^2; norm += $10^2 }
   END { exit !(error > 0 && error < 0.05 * norm) }' all.tsv p.tsv || fail "--projection_dim=4000 is far off"
-refuses '--blocks and --projection_dim exclude' $data --blocks --projection_dim=10 $points
-refuses '--verify has no effect with --projection_dim' $data --verify=1 --projection_dim=10 $points
-refuses '--projection_type has no effect without' $data --projection_type=sparse $points
-refuses '--projection_type=svd: expected' $data --projection_dim=5 --projection_type=svd $points
+refuses '--blocks and --projection_dim exclude' $data --blocks --projection_dim=10 $saved
+refuses '--verify has no effect with --projection_dim' $data --verify=1 --projection_dim=10 $saved
+refuses '--projection_type has no effect without' $data --projection_type=sparse $saved
+refuses '--projection_type=svd: expected' $data --projection_dim=5 --projection_type=svd $saved
 
 # Model files, weights, parts, shards.
 ok m.tsv $data --learning_rate=0.1 --term_weights=1,0.1 run/best.safetensors
@@ -133,41 +133,41 @@ refuses 'give --model' $data alone/epoch-00004.safetensors
 ok m.tsv $data --model=run/best.safetensors --train_frames=run/train_frames.txt alone/epoch-00004.safetensors
 ok e4.tsv $data run/checkpoints/epoch-00004.safetensors && cmp m.tsv e4.tsv ||
   fail "--model and what is beside the checkpoint differ"
-ok strata.tsv $data --sample_rate=0.3 --stratify_by=config_type --top_k=0 $points
-for i in 1 2; do ok /dev/null $data --shard=$i/2 --output=part$i.safetensors $points; done
+ok strata.tsv $data --sample_rate=0.3 --stratify_by=config_type --top_k=0 $saved
+for i in 1 2; do ok /dev/null $data --shard=$i/2 --output=part$i.safetensors $saved; done
 ok merged.tsv --merge $data --model=run/best.safetensors part1.safetensors part2.safetensors && close a.tsv merged.tsv \
   || fail "shards are not the whole"
-ok i.tsv $data --output=i.safetensors $points && cmp a.tsv i.tsv || fail "--output"
-ok sum.tsv $data --aggregate --top_k=2 $points
+ok i.tsv $data --output=i.safetensors $saved && cmp a.tsv i.tsv || fail "--output"
+ok sum.tsv $data --aggregate --top_k=2 $saved
 head -n 1 sum.tsv | grep -q '^test	test_name	place' || fail "--aggregate: $(cat sum.tsv)"
 
 # Bad input.
 sed 's/:forces:R:3//' bad.extxyz | awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' \
   > noforce.extxyz
-refuses 'force' --train=f.safetensors,n.safetensors --test=noforce.extxyz --test_quantity=atom-force $points
-refuses 'atom' $data --test_quantity=atom-force --test_atom=99 $points
+refuses 'force' --train=f.safetensors,n.safetensors --test=noforce.extxyz --test_quantity=atom-force $saved
+refuses 'atom' $data --test_quantity=atom-force --test_atom=99 $saved
 sed 's/ energy=[^ ]*//; s/:forces:R:3//' bad.extxyz |
   awk 'NF == 7 && $1 ~ /^(Ti|O)$/ { print $1, $2, $3, $4; next } { print }' > nothing.extxyz
 refuses 'nothing.extxyz#0: has nothing that the run learned (energy, forces)' --train=f.safetensors,n.safetensors \
-  --test=nothing.extxyz $points
-ok nothing.tsv --train=f.safetensors,n.safetensors --test=nothing.extxyz --test_quantity=energy --top_k=1 $points
-refuses '--test_atom has no effect without' $data --test_atom=1 $points
-refuses '--test_component has no effect without' $data --test_component=y $points
-refuses '--test_component=w: expected x, y or z' $data --test_quantity=force-component --test_component=w $points
-refuses '--test_quantity=score: expected' $data --test_quantity=score $points
-refuses '--term_weights=0: nothing counts' $data --term_weights=0 $points
-refuses '--term_weights=1,x: expected' $data --term_weights=1,x $points
-refuses '--top_k=500: there are' $data --top_k=500 $points
-refuses '--stratify_by=relation: expected config_type' $data --sample_rate=0.5 --stratify_by=relation $points
-refuses '--hops has no effect with structures' $data --hops=1 $points
-refuses '--csv_output has no effect with structures' $data --csv_output=x.csv $points
-refuses '--precision=bf16: ' $data --precision=bf16 $points
+  --test=nothing.extxyz $saved
+ok nothing.tsv --train=f.safetensors,n.safetensors --test=nothing.extxyz --test_quantity=energy --top_k=1 $saved
+refuses '--test_atom has no effect without' $data --test_atom=1 $saved
+refuses '--test_component has no effect without' $data --test_component=y $saved
+refuses '--test_component=w: expected x, y or z' $data --test_quantity=force-component --test_component=w $saved
+refuses '--test_quantity=score: expected' $data --test_quantity=score $saved
+refuses '--term_weights=0: nothing counts' $data --term_weights=0 $saved
+refuses '--term_weights=1,x: expected' $data --term_weights=1,x $saved
+refuses '--top_k=500: there are' $data --top_k=500 $saved
+refuses '--stratify_by=relation: expected config_type' $data --sample_rate=0.5 --stratify_by=relation $saved
+refuses '--hops has no effect with structures' $data --hops=1 $saved
+refuses '--csv_output has no effect with structures' $data --csv_output=x.csv $saved
+refuses '--precision=bf16: ' $data --precision=bf16 $saved
 printf '3\n3\n' > twice.txt
-refuses 'a structure is there twice' $data --train_frames=twice.txt $points
+refuses 'a structure is there twice' $data --train_frames=twice.txt $saved
 printf '3\n300\n' > far.txt
-refuses 'far.txt: structure 300 of 60' $data --train_frames=far.txt $points
+refuses 'far.txt: structure 300 of 60' $data --train_frames=far.txt $saved
 $featurize --species=Ti,O --rad_order=5 --output=g.safetensors s.extxyz 2> log || fail "featurize: $(cat log)"
-refuses 'descriptor' --train=g.safetensors --test=bad.extxyz $points
+refuses 'descriptor' --train=g.safetensors --test=bad.extxyz $saved
 sed 's/^Ti/Zr/' bad.extxyz > zr.extxyz
-refuses 'Zr' --train=f.safetensors,n.safetensors --test=zr.extxyz $points
+refuses 'Zr' --train=f.safetensors,n.safetensors --test=zr.extxyz $saved
 finish

@@ -5,26 +5,26 @@ export TMPDIR=$PWD/tmp
 mkdir tmp
 
 # The bits equal those of one process and of merged shards, and no other files are left.
-ok a.tsv $data --output=one.safetensors $points
-ok b.tsv $data --num_processes=3 --output=three.safetensors $points && cmp a.tsv b.tsv ||
+ok a.tsv $data --output=one.safetensors $saved
+ok b.tsv $data --num_processes=3 --output=three.safetensors $saved && cmp a.tsv b.tsv ||
   fail "three processes: $(cat log)"
 $diff --rtol=0 one.safetensors three.safetensors > out || fail "the file of three processes differs: $(cat out)"
-for i in 1 2 3; do ok /dev/null $data --shard=$i/3 --output=shard$i.safetensors $points; done
+for i in 1 2 3; do ok /dev/null $data --shard=$i/3 --output=shard$i.safetensors $saved; done
 ok merged.tsv --merge $data shard1.safetensors shard2.safetensors shard3.safetensors && cmp b.tsv merged.tsv ||
   fail "shards differ from processes"
-ok b.tsv $data --num_processes=2 $points && cmp a.tsv b.tsv || fail "without --output: $(cat log)"
-ok b.safetensors $data --num_processes=2 --output=- $points
+ok b.tsv $data --num_processes=2 $saved && cmp a.tsv b.tsv || fail "without --output: $(cat log)"
+ok b.safetensors $data --num_processes=2 --output=- $saved
 $diff --rtol=0 one.safetensors b.safetensors > out || fail "--output=-: $(cat out)"
 [ -z "$(ls tmp)$(ls | grep part-)" ] || fail "parts are left: $(ls . tmp)"
-ok one.tsv --self --train=g.safetensors --blocks $points
-ok two.tsv --self --train=g.safetensors --blocks --num_processes=2 --verify=2 $points && cmp one.tsv two.tsv ||
+ok one.tsv --self --train=g.safetensors --blocks $saved
+ok two.tsv --self --train=g.safetensors --blocks --num_processes=2 --verify=2 $saved && cmp one.tsv two.tsv ||
   fail "--self"
 [ "$(grep -c 'verify: .*2 pairs agree' log)" = 2 ] || fail "--verify is not said once for each checkpoint: $(cat log)"
-ok one.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation $points
-ok two.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation --num_processes=4 $points && cmp one.tsv two.tsv \
+ok one.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation $saved
+ok two.tsv $data --aggregate --sample_rate=0.2 --stratify_by=relation --num_processes=4 $saved && cmp one.tsv two.tsv \
   || fail "--aggregate of a sample"
-ok c.tsv $data --max_tests=2 --csv_output=c.csv --json_output=c.json $points
-ok d.tsv $data --max_tests=2 --csv_output=d.csv --json_output=d.json --num_processes=2 -- $points && cmp c_test_1.csv \
+ok c.tsv $data --max_tests=2 --csv_output=c.csv --json_output=c.json $saved
+ok d.tsv $data --max_tests=2 --csv_output=d.csv --json_output=d.json --num_processes=2 -- $saved && cmp c_test_1.csv \
   d_test_1.csv && cmp c.json d.json || fail "TiePin's files"
 # Only the parent prints, so warnings come once.
 $tracin $data --num_processes=2 run/checkpoints/*.safetensors > b.tsv 2> log && cmp a.tsv b.tsv ||
@@ -32,14 +32,14 @@ $tracin $data --num_processes=2 run/checkpoints/*.safetensors > b.tsv 2> log && 
 [ "$(wc -l < log)" = 1 ] || fail "messages come from each process: $(cat log)"
 
 # Impossible combinations.
-refuses '--shard has no effect with --num_processes' $data --num_processes=2 --shard=1/2 $points
+refuses '--shard has no effect with --num_processes' $data --num_processes=2 --shard=1/2 $saved
 refuses '--num_processes has no effect with --merge' --merge --num_processes=2 one.safetensors
-refuses '--num_processes=1000: there are 250 training examples' $data --num_processes=1000 --sample_rate=0.1 $points
-refuses 'standard input is a pipe, which only one' --train=g.safetensors --test=- --num_processes=2 $points < t.tsv
-refuses 'is a pipe, which only one' --train=g.safetensors --test=<(cat t.tsv) --num_processes=2 $points
+refuses '--num_processes=1000: there are 250 training examples' $data --num_processes=1000 --sample_rate=0.1 $saved
+refuses 'standard input is a pipe, which only one' --train=g.safetensors --test=- --num_processes=2 $saved < t.tsv
+refuses 'is a pipe, which only one' --train=g.safetensors --test=<(cat t.tsv) --num_processes=2 $saved
 
 # A failure of one process ends all, with its message; nothing is written.
-$tracin $data --num_processes=2 --output=n.safetensors --csv_output=n.csv --learning_rate=1e308 --top_k=1 $points \
+$tracin $data --num_processes=2 --output=n.safetensors --csv_output=n.csv --learning_rate=1e308 --top_k=1 $saved \
   > n.tsv 2> log
 [ $? = 1 ] || fail "scores that are not finite: $(cat log n.tsv)"
 expect_line 'rank [01]: .*the score is -*inf' log

@@ -13,11 +13,11 @@ $tracin --version > version && "$tracin-verify" --version | cmp - version || fai
 # Without the other binary everything but --verify works, which reports what is missing.
 mkdir alone
 cp -L "$tracin" alone/tracin
-ok expected.tsv $data --precision=fp64 --loss=1n $points
+ok expected.tsv $data --precision=fp64 --loss=1n $saved
 tracin=$PWD/alone/tracin
-ok alone.tsv $data --precision=fp64 --loss=1n $points && cmp alone.tsv expected.tsv || fail "alone"
+ok alone.tsv $data --precision=fp64 --loss=1n $saved && cmp alone.tsv expected.tsv || fail "alone"
 refuses '--verify needs LibTorch, .*/alone/tracin-verify does not exist; install tracin-verify in the same directory' \
-  $data --verify=1 $points
+  $data --verify=1 $saved
 
 # The other binary is found through links, gets the parsed command in the same process, and its status is the tool's.
 mkdir links
@@ -32,8 +32,8 @@ status=$?
 [ $status = 7 ] || fail "status $status: $(cat log)"
 [ "$(cat said)" = "$pid:$data --verify=1 --top_k=3 run/a b.safetensors" ] || fail "$pid: command: $(cat said)"
 # Errors in flags are reported without it.
-refuses '--top_k=-1: expected' $data --verify=1 --top_k=-1 $points
-refuses 'no such flag\|unknown flag' $data --verify=1 --nosuch $points
+refuses '--top_k=-1: expected' $data --verify=1 --top_k=-1 $saved
+refuses 'no such flag\|unknown flag' $data --verify=1 --nosuch $saved
 # A signal reaches it.
 WAIT=1 links/tracin $data --verify=1 x.safetensors > said 2> log &
 pid=$!

@@ -48,7 +48,7 @@ TEST(VerifyTest, RightProductsPass) {
   const absl::StatusOr<std::string> found = Verify({0, 2}, &products, None());
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(*found, HasSubstr("50 pairs agree"));
-  EXPECT_EQ(products.num_held(), 0);
+  EXPECT_EQ(products.num_set_tests(), 0);
   EXPECT_TRUE(Verify({}, &products, None()).ok());  // self-influence alone
 }
 

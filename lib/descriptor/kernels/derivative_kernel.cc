@@ -332,38 +332,38 @@ HWY_EXPORT(JvpDouble);
 }  // namespace
 
 template <>
-void LaneFeatures(const ChebyshevTables<float>& tables, const StructureGeometry& geometry,
-                  InterleavedNeighbors<float>* state, float* features) {
+void InterleavedFeatures(const ChebyshevTables<float>& tables, const StructureGeometry& geometry,
+                         InterleavedNeighbors<float>* state, float* features) {
   HWY_DYNAMIC_DISPATCH(FeaturesFloat)(tables, geometry, state, features);
 }
 
 template <>
-void LaneFeatures(const ChebyshevTables<double>& tables, const StructureGeometry& geometry,
-                  InterleavedNeighbors<double>* state, double* features) {
+void InterleavedFeatures(const ChebyshevTables<double>& tables, const StructureGeometry& geometry,
+                         InterleavedNeighbors<double>* state, double* features) {
   HWY_DYNAMIC_DISPATCH(FeaturesDouble)(tables, geometry, state, features);
 }
 
 template <>
-void LaneVjp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* slopes,
-             absl::Span<const uint8_t> sampled, float* force, double* strain_gradient) {
+void InterleavedVjp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* slopes,
+                    absl::Span<const uint8_t> sampled, float* force, double* strain_gradient) {
   HWY_DYNAMIC_DISPATCH(VjpFloat)(tables, state, slopes, sampled, force, strain_gradient);
 }
 
 template <>
-void LaneVjp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* slopes,
-             absl::Span<const uint8_t> sampled, double* force, double* strain_gradient) {
+void InterleavedVjp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* slopes,
+                    absl::Span<const uint8_t> sampled, double* force, double* strain_gradient) {
   HWY_DYNAMIC_DISPATCH(VjpDouble)(tables, state, slopes, sampled, force, strain_gradient);
 }
 
 template <>
-void LaneJvp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* direction,
-             absl::Span<const uint8_t> sampled, const double* strain, float* tangents) {
+void InterleavedJvp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* direction,
+                    absl::Span<const uint8_t> sampled, const double* strain, float* tangents) {
   HWY_DYNAMIC_DISPATCH(JvpFloat)(tables, state, direction, sampled, strain, tangents);
 }
 
 template <>
-void LaneJvp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* direction,
-             absl::Span<const uint8_t> sampled, const double* strain, double* tangents) {
+void InterleavedJvp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* direction,
+                    absl::Span<const uint8_t> sampled, const double* strain, double* tangents) {
   HWY_DYNAMIC_DISPATCH(JvpDouble)(tables, state, direction, sampled, strain, tangents);
 }
 

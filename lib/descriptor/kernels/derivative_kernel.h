@@ -17,14 +17,14 @@ namespace rutile {
 // These implement the methods of DescriptorDerivatives of the same names, without checks of lengths. A product must run
 // on the instruction set that Features ran on; otherwise it CHECK-fails.
 template <typename T>
-void LaneFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry, InterleavedNeighbors<T>* state,
-                  T* features);
+void InterleavedFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry,
+                         InterleavedNeighbors<T>* state, T* features);
 template <typename T>
-void LaneVjp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* slopes,
-             absl::Span<const uint8_t> sampled, T* force, double* strain_gradient);
+void InterleavedVjp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* slopes,
+                    absl::Span<const uint8_t> sampled, T* force, double* strain_gradient);
 template <typename T>
-void LaneJvp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* direction,
-             absl::Span<const uint8_t> sampled, const double* strain, T* tangents);
+void InterleavedJvp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* direction,
+                    absl::Span<const uint8_t> sampled, const double* strain, T* tangents);
 
 }  // namespace rutile
 

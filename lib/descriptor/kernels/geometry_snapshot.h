@@ -15,7 +15,7 @@ namespace rutile {
 
 // Takes 20 bytes (36 in fp64) per slot and lane, of which a tenth to a third is padding.
 template <typename T>
-class GeometrySnapshot : public DescriptorDerivatives<T>::Kept {
+class GeometrySnapshot : public DescriptorDerivatives<T>::Snapshot {
  public:
   // Copies state.all after Features. num_moments: NumMoments of the tables.
   GeometrySnapshot(const InterleavedNeighbors<T>& state, size_t num_species, int num_moments);

@@ -134,9 +134,9 @@ void ConveEvaluation<T>::Forward(absl::Span<const int32_t> head, absl::Span<cons
 }
 
 template <typename T>
-void ConveEvaluation<T>::HoldMaps(const T* maps, int64_t rows) {
+void ConveEvaluation<T>::SetTestMaps(const T* maps, int64_t rows) {
   CHECK(HasForwardWithoutMaps());
-  if constexpr (std::is_same_v<T, float>) amx_forward_->Hold(maps, rows);
+  if constexpr (std::is_same_v<T, float>) amx_forward_->SetMapRows(maps, rows);
 }
 
 template <typename T>
@@ -148,10 +148,10 @@ void ConveEvaluation<T>::ForwardWithoutMaps(absl::Span<const int32_t> head, absl
   T* const sums = Take<T>(&sum_memory_, size * d);
   if (static_cast<int64_t>(positive_.size()) < size * words) positive_.resize(size * words);
   if constexpr (std::is_same_v<T, float>) {
-    const int64_t held = amx_forward_->held_rows();
+    const int64_t num_maps = amx_forward_->num_map_rows();
     ForPieces(pool_, size, NumPieces(size, NumWorkers(pool_)), [&](int64_t begin, int64_t end, int worker) {
       amx_forward_->Run(images_ + begin * 2 * d, end - begin,
-                        {sums + begin * d, products == nullptr ? nullptr : products + begin * held,
+                        {sums + begin * d, products == nullptr ? nullptr : products + begin * num_maps,
                          positive_.data() + begin * words, squares == nullptr ? nullptr : squares + begin},
                         &amx_memory_[worker]);
     });

@@ -49,9 +49,9 @@ class ConveEvaluation {
   // True if there is a forward pass that computes squares and products of maps without storing the maps.
   bool HasForwardWithoutMaps() const { return amx_forward_.has_value(); }
   // Copies the maps [H, F] that ForwardWithoutMaps multiplies with.
-  void HoldMaps(const T* maps, int64_t rows);
-  int64_t held_maps() const { return HasForwardWithoutMaps() ? amx_forward_->held_rows() : 0; }
-  // Computes v [K, d], squares [K] of each key's maps, and products [K, H] of its maps with those of HoldMaps, whose
+  void SetTestMaps(const T* maps, int64_t rows);
+  int64_t num_test_maps() const { return HasForwardWithoutMaps() ? amx_forward_->num_map_rows() : 0; }
+  // Computes v [K, d], squares [K] of each key's maps, and products [K, H] of its maps with those of SetTestMaps, whose
   // factors are rounded; squares and products may be null. v differs from that of Forward by 1e-6 of the sizes of the
   // summed terms (amx_conve_forward.h).
   void ForwardWithoutMaps(absl::Span<const int32_t> head, absl::Span<const int32_t> relation, T* v, T* squares,

@@ -47,9 +47,9 @@ struct Passes {
     ConveEvaluation<float> evaluation(shape, parameters.data(), bf16, pool);
     without_maps = without_maps && evaluation.HasForwardWithoutMaps();
     if (without_maps) {
-      std::vector<float> held(2 * shape.num_features());
-      for (float& x : held) x = static_cast<float>(random.Normal());
-      evaluation.HoldMaps(held.data(), 2);
+      std::vector<float> maps_of_tests(2 * shape.num_features());
+      for (float& x : maps_of_tests) x = static_cast<float>(random.Normal());
+      evaluation.SetTestMaps(maps_of_tests.data(), 2);
       squares.resize(kHead.size());
       products.resize(kHead.size() * 2);
       evaluation.ForwardWithoutMaps(kHead, kRelation, v.data(), squares.data(), products.data());

@@ -90,7 +90,7 @@ void GradientFactorizer<T>::FillHidden(bool maps, GradientFactors<T>* factors) {
   factors->v = v;
   if (shape_.is_conve() && !maps && CanSkipMaps()) {
     T* const squares = Take<T>(&factors->map_square_memory, factors->keys);
-    T* const products = Take<T>(&factors->map_product_memory, factors->keys * conve_->held_maps());
+    T* const products = Take<T>(&factors->map_product_memory, factors->keys * conve_->num_test_maps());
     factors->map_squares = squares;
     factors->map_products = products;
     return conve_->ForwardWithoutMaps(factors->key_head, factors->key_relation, v, squares, products);

@@ -37,10 +37,10 @@ struct GradientFactors {
   std::vector<int32_t> key_head, key_relation;  // [K]
   const T* maps = nullptr;                      // [K, F]; or, without maps,
   const T* map_squares = nullptr;               // [K] their squares and
-  const T* map_products = nullptr;              // [K, H] their products with the maps of GradientFactorizer::HoldMaps
-  const T* v = nullptr;                         // [K, d]
-  const T* d_fc = nullptr;                      // [B, d]
-  const T* small = nullptr;                     // [B, Q]
+  const T* map_products = nullptr;  // [K, H] their products with the maps of GradientFactorizer::SetTestMaps
+  const T* v = nullptr;             // [K, d]
+  const T* d_fc = nullptr;          // [B, d]
+  const T* small = nullptr;         // [B, Q]
   const T *d_head = nullptr, *d_relation = nullptr;  // [B, d]
   const T* error = nullptr;                          // [B] d l / d score of the tail; or, for losses over entities,
   const T* errors = nullptr;                         // [B, N] d l / d scores of all entities
@@ -63,7 +63,7 @@ class GradientFactorizer {
   // True if maps need not be stored to get their squares and products. There must then be rows to multiply with.
   bool CanSkipMaps() const { return conve_.has_value() && conve_->HasForwardWithoutMaps(); }
   // Sets the maps [H, F] that are multiplied with, if CanSkipMaps().
-  void HoldMaps(const T* maps, int64_t rows) { conve_->HoldMaps(maps, rows); }
+  void SetTestMaps(const T* maps, int64_t rows) { conve_->SetTestMaps(maps, rows); }
 
   // Computes the factors of the inputs' gradients. score: of the score instead of the loss. maps: whether maps are
   // needed; if not, they are not stored if CanSkipMaps().

@@ -27,9 +27,9 @@ class KgePairProducts {
   // numbers may be nearly all of a gradient, are split into two bfloat16 numbers each.
   KgePairProducts(const KgeShape& shape, const KgePartPlan& plan, bool bf16, ThreadPool* pool);
 
-  // Sets the H tests `held`, which must outlive the calls of Multiply, as must the plan. Indexes the rows that they
-  // use; may remove the maps from `held`, which are then stored here in another order.
-  void Hold(GradientFactors<T>* held);
+  // Sets the H `tests`, which must outlive the calls of Multiply, as must the plan. Indexes the rows that they
+  // use; may remove the maps from `tests`, which are then stored here in another order.
+  void SetTests(GradientFactors<T>* tests);
 
   // Overwrites products [parts, B, H]. Either all losses have errors over entities or none; tests of scores have none.
   void Multiply(const GradientFactors<T>& factors, T* products);
@@ -42,12 +42,12 @@ class KgePairProducts {
     int64_t rows = 0, columns = 0;
     Tensor numbers;
   };
-  void HoldSmall(const GradientFactors<T>& held);
+  void SetSmall(const GradientFactors<T>& tests);
   static Packed Pack(const T* rows, int64_t n, int64_t columns, int64_t stride);
   void MultiplySmall(const GradientFactors<T>& factors, T* products);
   void MultiplyFc(const GradientFactors<T>& factors, T* products);
   // Returns products of `n` rows with packed rows, in rows `*stride` apart: [n, H or the tests' keys].
-  const T* MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& held, int64_t* stride);
+  const T* MultiplyPacked(const T* rows, int64_t n, int64_t row_stride, const Packed& packed, int64_t* stride);
   void MultiplyRelations(const GradientFactors<T>& factors, T* products) const;
   // For errors of single tails.
   void MatchEntities(const GradientFactors<T>& factors, T* products) const;
@@ -62,11 +62,11 @@ class KgePairProducts {
   const int64_t small_columns_;
   const bool bf16_;
   MatrixProducts<T> exact_, rounded_;
-  const GradientFactors<T>* held_ = nullptr;
-  Index by_head_, by_relation_, by_tail_;  // indices into held, ascending
-  std::vector<T> held_v_;                  // [H, d] v of examples, not of keys
-  Packed held_maps_, held_fc_;
-  std::vector<MatrixView<T>> held_small_;  // one for each of the plan's ranges of columns; or, with AMX,
+  const GradientFactors<T>* tests_ = nullptr;
+  Index by_head_, by_relation_, by_tail_;  // indices into tests, ascending
+  std::vector<T> tests_v_;                 // [H, d] v of examples, not of keys
+  Packed test_maps_, tests_fc_;
+  std::vector<MatrixView<T>> tests_small_;  // one for each of the plan's ranges of columns; or, with AMX,
   std::vector<AmxSplitProducts> amx_small_;
   std::vector<AlignedWords> amx_memory_;  // one for each thread
   Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;

@@ -69,7 +69,7 @@ class KgeProducts final : public GradientProducts {
   const std::vector<ParameterSlice>& slices() const override { return slices_; }
   void SetParts(const std::vector<ProductPart>& parts) override { parts_ = parts; }
   int64_t tile_size() const override { return kTile; }
-  int64_t num_held() const override { return num_held_; }
+  int64_t num_set_tests() const override { return num_set_tests_; }
   std::vector<double> TestNorms() override { return test_norms_; }
 
   int64_t bytes_per_test() const override {
@@ -83,37 +83,37 @@ class KgeProducts final : public GradientProducts {
 
   absl::Status SetTests(absl::Span<const int64_t> tests) override {
     SetPlan();
-    num_held_ = static_cast<int64_t>(tests.size());
-    test_norms_.assign(plan_->num_parts * num_held_, 0);
+    num_set_tests_ = static_cast<int64_t>(tests.size());
+    test_norms_.assign(plan_->num_parts * num_set_tests_, 0);
     if (metric_ == nullptr) {
-      factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), /*maps=*/true, &held_);
-      directions_->Squares(held_, nullptr, num_held_, test_norms_.data());
-      Shorten(&held_);
+      factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), /*maps=*/true, &tests_);
+      directions_->Squares(tests_, nullptr, num_set_tests_, test_norms_.data());
+      Shorten(&tests_);
       if (SkipsMaps()) {
-        const bool needed = plan_->fc_weight >= 0 && held_.maps != nullptr;
-        factorizer_.HoldMaps(held_.maps, needed ? held_.keys : 0);
+        const bool needed = plan_->fc_weight >= 0 && tests_.maps != nullptr;
+        factorizer_.SetTestMaps(tests_.maps, needed ? tests_.keys : 0);
       }
-      pairs_->Hold(&held_);
+      pairs_->SetTests(&tests_);
       return absl::OkStatus();
     }
-    held_directions_.assign(num_held_, Tensor());
-    for (int64_t j = 0; j < num_held_; ++j) {
-      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), /*maps=*/true, &held_);
-      directions_->Squares(held_, metric_, num_held_, test_norms_.data() + j);
-      held_directions_[j] = Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()});
-      T* const direction = held_directions_[j].template mutable_values<T>().data();
-      directions_->AddGradients(held_, {1.0}, direction);
+    test_directions_.assign(num_set_tests_, Tensor());
+    for (int64_t j = 0; j < num_set_tests_; ++j) {
+      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), /*maps=*/true, &tests_);
+      directions_->Squares(tests_, metric_, num_set_tests_, test_norms_.data() + j);
+      test_directions_[j] = Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()});
+      T* const direction = test_directions_[j].template mutable_values<T>().data();
+      directions_->AddGradients(tests_, {1.0}, direction);
       ApplyMetric(direction);
     }
     return absl::OkStatus();
   }
 
-  absl::Status HoldWeightedTests(absl::Span<const double> weights) override {
+  absl::Status SetWeightedTests(absl::Span<const double> weights) override {
     CHECK_EQ(static_cast<int64_t>(weights.size()), num_tests());
     SetPlan();
-    num_held_ = 1;
-    held_directions_ = {Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()})};
-    const absl::Span<T> direction = held_directions_[0].template mutable_values<T>();
+    num_set_tests_ = 1;
+    test_directions_ = {Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()})};
+    const absl::Span<T> direction = test_directions_[0].template mutable_values<T>();
     std::vector<int64_t> tests;
     std::vector<double> some;
     for (int64_t j = 0; j < num_tests(); ++j) {
@@ -122,10 +122,10 @@ class KgeProducts final : public GradientProducts {
     const size_t most = static_cast<size_t>(MaxExamples(/*maps=*/true));
     for (size_t first = 0; first < tests.size(); first += most) {
       const absl::Span<const int64_t> chunk = absl::MakeConstSpan(tests).subspan(first, most);
-      factorizer_.Factorize(TestInput(chunk), *plan_, IsScore(), /*maps=*/true, &held_);
+      factorizer_.Factorize(TestInput(chunk), *plan_, IsScore(), /*maps=*/true, &tests_);
       some.clear();
       for (const int64_t j : chunk) some.push_back(weights[j]);
-      directions_->AddGradients(held_, some, direction.data());
+      directions_->AddGradients(tests_, some, direction.data());
     }
     test_norms_.assign(plan_->num_parts, 0);
     const T* const metric = metric_;
@@ -144,7 +144,7 @@ class KgeProducts final : public GradientProducts {
 
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override {
     const int64_t size = static_cast<int64_t>(train.size());
-    tile->product.resize(plan_->num_parts * size * num_held_);
+    tile->product.resize(plan_->num_parts * size * num_set_tests_);
     tile->train_square.resize(squares ? plan_->num_parts * size : 0);
     std::vector<std::pair<Triple, int64_t>> sorted;  // with their places in `train`, so that what is compared is
                                                      // contiguous
@@ -197,7 +197,7 @@ class KgeProducts final : public GradientProducts {
 
   // True if training examples need nothing of their maps but squares and products.
   bool SkipsMaps() const {
-    return factorizer_.CanSkipMaps() && held_directions_.empty() && !map_projection_.has_value() && metric_ == nullptr;
+    return factorizer_.CanSkipMaps() && test_directions_.empty() && !map_projection_.has_value() && metric_ == nullptr;
   }
 
   int64_t MaxExamples(bool maps) const {
@@ -213,8 +213,8 @@ class KgeProducts final : public GradientProducts {
     plan_.emplace(shape_, parts_);
     directions_.emplace(shape_, *plan_, pool_);
     pairs_.emplace(shape_, *plan_, options_.bf16, pool_);
-    held_directions_.clear();
-    num_held_ = 0;
+    test_directions_.clear();
+    num_set_tests_ = 0;
     test_norms_.clear();
   }
 
@@ -285,17 +285,17 @@ class KgeProducts final : public GradientProducts {
       scope.Add(Counter::kFlop, size * GradientFlop());
       factorizer_.Factorize(input, *plan_, /*score=*/false, /*maps=*/!SkipsMaps(), &train_);
     }
-    if (num_held_ > 0 && held_directions_.empty()) Shorten(&train_);
+    if (num_set_tests_ > 0 && test_directions_.empty()) Shorten(&train_);
     const ProfileScope scope(Stage::kProducts);
     const int64_t depth = map_projection_.has_value() ? map_projection_->width()
                           : shape_.is_conve()         ? shape_.num_features()
                                                       : shape_.dim();
-    scope.Add(Counter::kFlop, 2 * size * num_held_ * depth);
-    T* const products = Take<T>(&products_, plan_->num_parts * size * std::max<int64_t>(num_held_, 1));
-    if (num_held_ > 0 && held_directions_.empty()) pairs_->Multiply(train_, products);
-    for (size_t j = 0; j < held_directions_.size(); ++j) {
-      directions_->Multiply(train_, held_directions_[j].template values<T>().data(), size * num_held_, num_held_,
-                            products + j);
+    scope.Add(Counter::kFlop, 2 * size * num_set_tests_ * depth);
+    T* const products = Take<T>(&products_, plan_->num_parts * size * std::max<int64_t>(num_set_tests_, 1));
+    if (num_set_tests_ > 0 && test_directions_.empty()) pairs_->Multiply(train_, products);
+    for (size_t j = 0; j < test_directions_.size(); ++j) {
+      directions_->Multiply(train_, test_directions_[j].template values<T>().data(), size * num_set_tests_,
+                            num_set_tests_, products + j);
     }
     if (!squares) return;
     squares_.resize(plan_->num_parts * size);
@@ -309,8 +309,8 @@ class KgeProducts final : public GradientProducts {
     const T* const products = products_.values<T>().data();
     for (int64_t part = 0; part < plan_->num_parts; ++part) {
       for (size_t i = 0; i < order.size(); ++i) {
-        const T* const from = products + (part * examples + place[i]) * num_held_;
-        std::copy_n(from, num_held_, tile->product.data() + (part * size + order[i]) * num_held_);
+        const T* const from = products + (part * examples + place[i]) * num_set_tests_;
+        std::copy_n(from, num_set_tests_, tile->product.data() + (part * size + order[i]) * num_set_tests_);
         if (squares) tile->train_square[part * size + order[i]] = squares_[part * examples + place[i]];
       }
     }
@@ -338,10 +338,10 @@ class KgeProducts final : public GradientProducts {
   std::optional<RowProjection<T>> map_projection_, error_projection_;
   std::optional<DirectionProducts<T>> directions_;
   std::optional<KgePairProducts<T>> pairs_;
-  int64_t num_held_ = 0;
+  int64_t num_set_tests_ = 0;
   std::vector<double> test_norms_;  // [parts, H]
-  GradientFactors<T> held_, train_;
-  std::vector<Tensor> held_directions_;  // [H] directions of P numbers, with a preconditioner or weighted tests
+  GradientFactors<T> tests_, train_;
+  std::vector<Tensor> test_directions_;  // [H] directions of P numbers, with a preconditioner or weighted tests
   Tensor products_;
   std::vector<double> squares_;
 };

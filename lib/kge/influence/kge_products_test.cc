@@ -159,7 +159,7 @@ void ExpectDefinition(const Problem& problem, int64_t step = 1000) {
   const std::vector<std::vector<double>> tests = Gradients(problem, products.get(), true);
   products->SetParts(parts);
   ASSERT_TRUE(products->SetTests(Numbers(products->num_tests())).ok());
-  const int64_t held = products->num_held();
+  const int64_t num_tests = products->num_set_tests();
   const std::vector<double> test_norms = products->TestNorms();
   const std::vector<int64_t> all = Numbers(products->num_train());
   for (size_t p = 0; p < parts.size(); ++p) {
@@ -167,8 +167,9 @@ void ExpectDefinition(const Problem& problem, int64_t step = 1000) {
     for (const auto& test : tests) largest = std::max(largest, Dot(problem, parts[p], test, test));
     for (const auto& example : train) largest = std::max(largest, Dot(problem, parts[p], example, example));
     const double tolerance = 1e-12 * largest;
-    for (int64_t j = 0; j < held; ++j) {
-      EXPECT_NEAR(test_norms[p * held + j], Dot(problem, parts[p], tests[j], tests[j]), tolerance) << parts[p].name;
+    for (int64_t j = 0; j < num_tests; ++j) {
+      EXPECT_NEAR(test_norms[p * num_tests + j], Dot(problem, parts[p], tests[j], tests[j]), tolerance)
+          << parts[p].name;
     }
     for (size_t first = 0; first < all.size(); first += step) {
       ProductTile tile;
@@ -179,8 +180,9 @@ void ExpectDefinition(const Problem& problem, int64_t step = 1000) {
         const std::vector<double>& example = train[some[b]];
         ASSERT_NEAR(tile.train_square[p * size + b], Dot(problem, parts[p], example, example), tolerance)
             << parts[p].name << " " << some[b];
-        for (int64_t j = 0; j < held; ++j) {
-          ASSERT_NEAR(tile.product[(p * size + b) * held + j], Dot(problem, parts[p], example, tests[j]), tolerance)
+        for (int64_t j = 0; j < num_tests; ++j) {
+          ASSERT_NEAR(tile.product[(p * size + b) * num_tests + j], Dot(problem, parts[p], example, tests[j]),
+                      tolerance)
               << parts[p].name << " " << some[b] << " with " << j;
         }
       }
@@ -234,8 +236,8 @@ TEST_P(KgeProductsTest, OfWeightedTests) {
       }
       const std::vector<ProductPart> parts = problem.Parts();
       products->SetParts(parts);
-      ASSERT_TRUE(products->HoldWeightedTests(weights).ok());
-      ASSERT_EQ(products->num_held(), 1);
+      ASSERT_TRUE(products->SetWeightedTests(weights).ok());
+      ASSERT_EQ(products->num_set_tests(), 1);
       ProductTile tile;
       ASSERT_TRUE(products->Products(Numbers(products->num_train()), /*squares=*/false, &tile).ok());
       EXPECT_TRUE(tile.train_square.empty());
@@ -251,7 +253,7 @@ TEST_P(KgeProductsTest, OfWeightedTests) {
   }
 }
 
-TEST_P(KgeProductsTest, DoNotDependOnTilesThreadsAndWhatElseIsHeld) {
+TEST_P(KgeProductsTest, DoNotDependOnTilesThreadsAndOtherTests) {
   Problem problem(GetParam());
   for (const KgeInfluenceLoss loss : {KgeInfluenceLoss::kTriple, KgeInfluenceLoss::kOneToN}) {
     problem.options.loss = loss;
@@ -262,15 +264,15 @@ TEST_P(KgeProductsTest, DoNotDependOnTilesThreadsAndWhatElseIsHeld) {
     ASSERT_TRUE(threaded->SetTests({4, 1}).ok());
     ProductTile whole, tile;
     ASSERT_TRUE(products->Products(all, true, &whole).ok());
-    const int64_t held = products->num_held();
+    const int64_t num_tests = products->num_set_tests();
     for (const int64_t step : {1, 7, 64}) {
       for (size_t first = 0; first < all.size(); first += step) {
         const absl::Span<const int64_t> some = absl::MakeConstSpan(all).subspan(first, step);
         ASSERT_TRUE(threaded->Products(some, true, &tile).ok());
         ASSERT_EQ(tile.product.size(), some.size() * 2);
         for (size_t b = 0; b < some.size(); ++b) {
-          EXPECT_NEAR(tile.product[b * 2], whole.product[some[b] * held + 4], 1e-12);
-          EXPECT_NEAR(tile.product[b * 2 + 1], whole.product[some[b] * held + 1], 1e-12);
+          EXPECT_NEAR(tile.product[b * 2], whole.product[some[b] * num_tests + 4], 1e-12);
+          EXPECT_NEAR(tile.product[b * 2 + 1], whole.product[some[b] * num_tests + 1], 1e-12);
           EXPECT_NEAR(tile.train_square[b], whole.train_square[some[b]], 1e-12 * (1 + tile.train_square[b]));
         }
       }
@@ -421,7 +423,7 @@ TEST(KgeProductsLabelsTest, TestTailsCountWhereTheyAreLabeled) {
   ExpectDefinition(problem);
 }
 
-TEST(KgeProductsEdgesTest, NothingHeldGivesSquaresAlone) {
+TEST(KgeProductsEdgesTest, WithoutTestsGivesSquaresAlone) {
   const Problem problem({KgeModel::kConvE, ConveVariant::kTiepin});
   const std::unique_ptr<GradientProducts> products = problem.Make();
   ProductTile tile;

@@ -128,7 +128,7 @@ TEST(KgeProjectionTest, ThreadsDoNotMatterAndSeedsDo) {
   }
 }
 
-TEST(KgeProjectionTest, AHeldTestTakesLess) {
+TEST(KgeProjectionTest, ASetTestTakesLess) {
   Problem problem;
   const int64_t exact = (*problem.Make())->bytes_per_test();
   problem.options.projection = {ProjectionKind::kSparse, 8, 0};

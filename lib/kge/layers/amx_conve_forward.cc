@@ -118,20 +118,20 @@ AmxConveForward::AmxConveForward(const ConvShape& conv, const float* weight, con
   PackRight(conv, fc, outputs, {fc_.Take(Right::Words(columns, 2, steps)), columns, 2, steps});
 }
 
-void AmxConveForward::Hold(const float* held, int64_t rows) {
-  held_rows_ = rows;
-  held_ = AlignedWords();
+void AmxConveForward::SetMapRows(const float* map_rows, int64_t rows) {
+  num_map_rows_ = rows;
+  map_rows_ = AlignedWords();
   if (rows == 0) return;
   const int64_t steps = AmxMapWords(conv_), columns = TilesOf(rows);
-  PackRight(conv_, held, rows, {held_.Take(Right::Words(columns, 1, steps)), columns, 1, steps});
+  PackRight(conv_, map_rows, rows, {map_rows_.Take(Right::Words(columns, 1, steps)), columns, 1, steps});
 }
 
 void AmxConveForward::RunSome(const float* images, int64_t examples, const Results& results,
                               AlignedWords* memory) const {
   const int64_t positions = conv_.map_size(), all_steps = blocks_ * positions, lines = RoundUp(examples, kLines);
   const Right fc = {fc_.data(), TilesOf(outputs_), 2, all_steps};
-  const Right held = {held_.data(), results.products == nullptr ? 0 : TilesOf(held_rows_), 1, all_steps};
-  const int64_t stride = (fc.columns + held.columns) * kLines;
+  const Right map_rows = {map_rows_.data(), results.products == nullptr ? 0 : TilesOf(num_map_rows_), 1, all_steps};
+  const int64_t stride = (fc.columns + map_rows.columns) * kLines;
   uint32_t* const left = memory->Take(lines * (kLeftWords + stride));
   float* const sums = reinterpret_cast<float*>(left + lines * kLeftWords);
   std::fill_n(sums, lines * stride, 0.0f);
@@ -151,12 +151,12 @@ void AmxConveForward::RunSome(const float* images, int64_t examples, const Resul
       }
     }
     AddProduct<2>(left, lines, fc, first, steps, sums, stride);
-    AddProduct<1>(left, lines, held, first, steps, sums + fc.columns * kLines, stride);
+    AddProduct<1>(left, lines, map_rows, first, steps, sums + fc.columns * kLines, stride);
   }
   for (int64_t e = 0; e < examples; ++e) {
     std::copy_n(sums + e * stride, outputs_, results.sums + e * outputs_);
-    if (held.columns == 0) continue;
-    std::copy_n(sums + e * stride + fc.columns * kLines, held_rows_, results.products + e * held_rows_);
+    if (map_rows.columns == 0) continue;
+    std::copy_n(sums + e * stride + fc.columns * kLines, num_map_rows_, results.products + e * num_map_rows_);
   }
 }
 
@@ -166,7 +166,7 @@ void AmxConveForward::Run(const float* images, int64_t examples, const Results& 
   for (int64_t e = 0; e < examples; e += most) {
     Results some = results;
     some.sums += e * outputs_;
-    if (some.products != nullptr) some.products += e * held_rows_;
+    if (some.products != nullptr) some.products += e * num_map_rows_;
     some.positive += e * AmxMapWords(conv_);
     if (some.squares != nullptr) some.squares += e;
     RunSome(images + e * conv_.image_size(), std::min(most, examples - e), some, memory);
@@ -179,7 +179,7 @@ AmxConveForward::AmxConveForward(const ConvShape& conv, const float*, const floa
     : conv_(conv), outputs_(outputs), blocks_(0) {
   CHECK(AmxConveFits(conv));
 }
-void AmxConveForward::Hold(const float*, int64_t) {}
+void AmxConveForward::SetMapRows(const float*, int64_t) {}
 void AmxConveForward::RunSome(const float*, int64_t, const Results&, AlignedWords*) const {}
 void AmxConveForward::Run(const float*, int64_t, const Results&, AlignedWords*) const {}
 #endif

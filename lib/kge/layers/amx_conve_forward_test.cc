@@ -25,7 +25,7 @@ std::vector<float> Normals(int64_t n, const std::string& name) {
 
 struct Case {
   ConvShape conv;
-  int64_t outputs, held, examples;
+  int64_t outputs, map_rows, examples;
 };
 
 // Sizes are below, at and above words of channels, groups of steps, tiles of examples and of outputs.
@@ -51,13 +51,13 @@ struct Outcome {
 Outcome RunLayers(const AmxConveForward& layers, const Case& sizes, const float* images, int64_t examples) {
   Outcome out;
   out.sums.resize(examples * sizes.outputs);
-  out.products.resize(examples * sizes.held);
+  out.products.resize(examples * sizes.map_rows);
   out.squares.resize(examples);
   out.positive.resize(examples * AmxMapWords(sizes.conv));
   AlignedWords memory;
   layers.Run(
       images, examples,
-      {out.sums.data(), sizes.held == 0 ? nullptr : out.products.data(), out.positive.data(), out.squares.data()},
+      {out.sums.data(), sizes.map_rows == 0 ? nullptr : out.products.data(), out.positive.data(), out.squares.data()},
       &memory);
   return out;
 }
@@ -68,9 +68,10 @@ TEST_P(AmxConveForwardTest, AgreesWithSumsInDoublePrecision) {
   const int64_t positions = conv.map_size(), features = conv.channels * positions;
   const std::vector<float> images = Normals(sizes.examples * conv.image_size(), "images");
   const std::vector<float> weight = Normals(conv.channels * conv.taps(), "weight"), bias = Normals(conv.channels, "b");
-  const std::vector<float> fc = Normals(sizes.outputs * features, "fc"), held = Normals(sizes.held * features, "held");
+  const std::vector<float> fc = Normals(sizes.outputs * features, "fc"),
+                           map_rows = Normals(sizes.map_rows * features, "map_rows");
   AmxConveForward layers(conv, weight.data(), bias.data(), fc.data(), sizes.outputs);
-  layers.Hold(held.data(), sizes.held);
+  layers.SetMapRows(map_rows.data(), sizes.map_rows);
   const Outcome out = RunLayers(layers, sizes, images.data(), sizes.examples);
   std::vector<float> scratch(ConvScratchSize(conv) + 16), map(features);
   float* const aligned = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
@@ -97,8 +98,8 @@ TEST_P(AmxConveForwardTest, AgreesWithSumsInDoublePrecision) {
     for (int64_t j = 0; j < sizes.outputs; ++j) {
       expect(out.sums[e * sizes.outputs + j], fc.data() + j * features, std::ldexp(8, -18));
     }
-    for (int64_t t = 0; t < sizes.held; ++t) {
-      expect(out.products[e * sizes.held + t], held.data() + t * features, std::ldexp(4, -8));
+    for (int64_t t = 0; t < sizes.map_rows; ++t) {
+      expect(out.products[e * sizes.map_rows + t], map_rows.data() + t * features, std::ldexp(4, -8));
     }
   }
 }
@@ -108,9 +109,9 @@ TEST_P(AmxConveForwardTest, AnExampleHasTheSameBitsAlone) {
   const int64_t features = sizes.conv.channels * sizes.conv.map_size(), image = sizes.conv.image_size();
   const std::vector<float> weight = Normals(sizes.conv.channels * sizes.conv.taps(), "weight");
   const std::vector<float> bias = Normals(sizes.conv.channels, "b"), fc = Normals(sizes.outputs * features, "fc");
-  const std::vector<float> held = Normals(sizes.held * features, "held");
+  const std::vector<float> map_rows = Normals(sizes.map_rows * features, "map_rows");
   AmxConveForward layers(sizes.conv, weight.data(), bias.data(), fc.data(), sizes.outputs);
-  layers.Hold(held.data(), sizes.held);
+  layers.SetMapRows(map_rows.data(), sizes.map_rows);
   std::vector<float> images = Normals(sizes.examples * image, "images");
   // A NaN in an example does not change the others.
   const int64_t last = sizes.examples - 1;
@@ -118,7 +119,8 @@ TEST_P(AmxConveForwardTest, AnExampleHasTheSameBitsAlone) {
   const Outcome together = RunLayers(layers, sizes, images.data(), sizes.examples);
   const Outcome alone = RunLayers(layers, sizes, images.data() + last * image, 1);
   for (int64_t j = 0; j < sizes.outputs; ++j) EXPECT_EQ(together.sums[last * sizes.outputs + j], alone.sums[j]);
-  for (int64_t t = 0; t < sizes.held; ++t) EXPECT_EQ(together.products[last * sizes.held + t], alone.products[t]);
+  for (int64_t t = 0; t < sizes.map_rows; ++t)
+    EXPECT_EQ(together.products[last * sizes.map_rows + t], alone.products[t]);
   EXPECT_EQ(together.squares[last], alone.squares[0]);
 }
 

@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
 }
 
 void KgeTask::SynchronizeNorms(BatchSum sum) {
-  meets_in_batches_ = shape_.is_conve();
+  synchronizes_batches_ = shape_.is_conve();
   kernel_.SetBatchSum(std::move(sum));
 }
 

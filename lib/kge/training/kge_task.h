@@ -64,7 +64,7 @@ class KgeTask : public Task {
   // From now on ConvE's batch norms use the batches of all processes, as one process with all examples would. All
   // processes must then call AccumulateGradients for each training batch.
   void SynchronizeNorms(BatchSum sum);
-  bool SynchronizesBatches() const override { return meets_in_batches_; }
+  bool SynchronizesBatches() const override { return synchronizes_batches_; }
 
   // Shards rows of embeddings, channels and columns of fc (kge_shard.h).
   absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override;
@@ -134,7 +134,7 @@ class KgeTask : public Task {
   ConveKernel kernel_;
   Tensor hidden_;  // [Q, d] hidden vectors of the ranked queries
   int64_t epoch_ = -1;
-  bool meets_in_batches_ = false;
+  bool synchronizes_batches_ = false;
   // Statistics of the batches since FinishStep. The eager path, which has only a const task, adds to it too; one
   // thread.
   mutable std::vector<BatchStatistics> seen_;

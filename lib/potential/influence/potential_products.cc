@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kMinRows = 8, kMaxRows = 64, kRowBytes = int64_t{1} << 22;
 // The number of such chunks of rows that a tile has for each thread.
 constexpr int64_t kChunks = 4;
-// The number of rows that HoldWeightedTests makes at a time.
+// The number of rows that SetWeightedTests makes at a time.
 constexpr int64_t kSumRows = 32;
 
 // Returns the columns of a part, with adjacent slices merged into one range.
@@ -119,7 +119,7 @@ class PotentialProducts : public GradientProducts {
         [&](int64_t begin, int64_t count, T* rows) { Hold(begin, count, rows); });
   }
 
-  absl::Status HoldWeightedTests(absl::Span<const double> weights) override {
+  absl::Status SetWeightedTests(absl::Span<const double> weights) override {
     CHECK_EQ(weights.size(), num_tests());
     held_ = PackedRows<T>();
     std::vector<double> sum(row_size(), 0.0);
@@ -149,11 +149,11 @@ class PotentialProducts : public GradientProducts {
     return absl::OkStatus();
   }
 
-  int64_t num_held() const override { return held_.rows(); }
+  int64_t num_set_tests() const override { return held_.rows(); }
   std::vector<double> TestNorms() override { return test_norms_; }
 
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override {
-    const auto b = static_cast<int64_t>(train.size()), h = num_held();
+    const auto b = static_cast<int64_t>(train.size()), h = num_set_tests();
     tile->product.assign(num_parts() * b * h, 0.0);
     tile->train_square.assign(squares ? num_parts() * b : 0, 0.0);
     if (h == 0 && !squares) return absl::OkStatus();

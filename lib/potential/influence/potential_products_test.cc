@@ -61,7 +61,7 @@ std::unique_ptr<GradientProducts> Make(const PotentialProductsOptions& options,
 
 // Returns the products of all tests, one part after another: [parts, B, H]. Training data goes in tiles of `tile`.
 ProductTile All(GradientProducts* products, const std::vector<int64_t>& train, int parts = 1, int64_t tile = 1000) {
-  const int64_t b = train.size(), h = products->num_held();
+  const int64_t b = train.size(), h = products->num_set_tests();
   ProductTile all;
   all.product.resize(parts * b * h);
   all.train_square.resize(parts * b);
@@ -81,7 +81,7 @@ ProductTile All(GradientProducts* products, const std::vector<int64_t>& train, i
 void Hold(GradientProducts* products, const std::vector<int64_t>& tests) {
   const absl::Status status = products->SetTests(tests);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(products->num_held(), tests.size());
+  EXPECT_EQ(products->num_set_tests(), tests.size());
 }
 
 // Computes gradients by the definition, with one backward pass each.
@@ -279,7 +279,7 @@ TEST(PotentialProductsTest, PartsSumToTheWhole) {
       if (s != 7 && s != 13) parts[2].slices.push_back(s);
     }
     products->SetParts(parts);
-    EXPECT_EQ(products->num_held(), 0);
+    EXPECT_EQ(products->num_set_tests(), 0);
     Hold(products.get(), Range(0, kNumAwkward));
     const ProductTile tile = All(products.get(), Range(0, kNumAwkward), 3);
     const std::vector<double> held = products->TestNorms();
@@ -336,7 +336,7 @@ TEST(PotentialProductsTest, WeightedTestsAreTheSum) {
     PotentialProductsOptions options = Options();
     options.num_threads = 2;
     options.test.quantity = PotentialQuantity::kForceComponent;
-    options.test.atom = kAllAtoms;  // more than HoldWeightedTests makes at a time
+    options.test.atom = kAllAtoms;  // more than SetWeightedTests makes at a time
     const std::unique_ptr<GradientProducts> products = Make(options, Point(preconditioner));
     const int64_t n = products->num_tests();
     ASSERT_GT(n, 32);
@@ -346,8 +346,8 @@ TEST(PotentialProductsTest, WeightedTestsAreTheSum) {
     RandomStream random(4, "weights");
     for (double& weight : weights) weight = random.Uniform(-1, 1);
     weights[5] = 0;
-    ASSERT_TRUE(products->HoldWeightedTests(weights).ok());
-    EXPECT_EQ(products->num_held(), 1);
+    ASSERT_TRUE(products->SetWeightedTests(weights).ok());
+    EXPECT_EQ(products->num_set_tests(), 1);
     const double size = std::sqrt(products->TestNorms()[0]);
     const ProductTile sum = All(products.get(), Range(0, kNumAwkward));
     for (int64_t i = 0; i < kNumAwkward; ++i) {

@@ -70,7 +70,7 @@ struct AtomisticTask::Native {
     const T* const kept = evaluated.Find(examples);
     if (kept != nullptr) return kept;
     T* const transposed = evaluated.Add(examples, kernel.TransposedSize(rows));
-    if (transposed != nullptr) kernel.Turn(rows, transposed);
+    if (transposed != nullptr) kernel.Transpose(rows, transposed);
     return transposed;
   }
 

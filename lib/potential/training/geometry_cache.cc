@@ -4,7 +4,7 @@ namespace rutile {
 
 template <typename T>
 int64_t GeometryCache<T>::Entry::bytes() const {
-  return static_cast<int64_t>(sizeof(*this) + x.capacity() * sizeof(T)) + kept->bytes();
+  return static_cast<int64_t>(sizeof(*this) + x.capacity() * sizeof(T)) + snapshot->bytes();
 }
 
 template <typename T>

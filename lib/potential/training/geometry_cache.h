@@ -19,7 +19,7 @@ template <typename T>
 class GeometryCache {
  public:
   struct Entry {
-    std::unique_ptr<const typename DescriptorDerivatives<T>::Kept> kept;
+    std::unique_ptr<const typename DescriptorDerivatives<T>::Snapshot> snapshot;
     std::vector<T> x;  // [atoms, F] standardized features
 
     int64_t bytes() const;

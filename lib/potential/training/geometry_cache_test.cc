@@ -8,9 +8,9 @@
 namespace rutile {
 namespace {
 
-class FakeKept : public DescriptorDerivatives<float>::Kept {
+class FakeSnapshot : public DescriptorDerivatives<float>::Snapshot {
  public:
-  explicit FakeKept(int64_t bytes) : bytes_(bytes) {}
+  explicit FakeSnapshot(int64_t bytes) : bytes_(bytes) {}
   int64_t bytes() const override { return bytes_; }
 
  private:
@@ -19,7 +19,7 @@ class FakeKept : public DescriptorDerivatives<float>::Kept {
 
 std::unique_ptr<const GeometryCache<float>::Entry> Fake(int64_t bytes) {
   auto entry = std::make_unique<GeometryCache<float>::Entry>();
-  entry->kept = std::make_unique<FakeKept>(bytes);
+  entry->snapshot = std::make_unique<FakeSnapshot>(bytes);
   entry->x = {1, 2, 3};
   return entry;
 }

@@ -120,7 +120,7 @@ template <typename T>
 bool StructureWorker<T>::ResumeFeatures(const ForceBatch<T>& batch, State* state, const Place& place) {
   const auto* const entry = cache_->Find(batch.example[place.s]);
   if (entry == nullptr) return false;
-  formulas_.derivatives->Resume(*entry->kept, state);
+  formulas_.derivatives->Restore(*entry->snapshot, state);
   const int f = formulas_.num_features;
   for (int64_t i = 0; i < place.atoms; ++i) std::copy_n(&entry->x[i * f], f, &x_[int64_t{place.row[i]} * f]);
   return true;
@@ -129,8 +129,8 @@ bool StructureWorker<T>::ResumeFeatures(const ForceBatch<T>& batch, State* state
 template <typename T>
 void StructureWorker<T>::KeepFeatures(const ForceBatch<T>& batch, const State& state, const Place& place) {
   auto entry = std::make_unique<typename GeometryCache<T>::Entry>();
-  entry->kept = formulas_.derivatives->Keep(state);
-  if (entry->kept == nullptr) return;
+  entry->snapshot = formulas_.derivatives->TakeSnapshot(state);
+  if (entry->snapshot == nullptr) return;
   const int f = formulas_.num_features;
   entry->x.resize(place.atoms * f);
   for (int64_t i = 0; i < place.atoms; ++i) std::copy_n(&x_[int64_t{place.row[i]} * f], f, &entry->x[i * f]);
