@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/graph/build_graph.h"
+#include "lib/graph/text/build_graph.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {

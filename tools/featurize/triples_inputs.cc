@@ -12,8 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/graph/kg_format.h"
 #include "lib/graph/knowledge_graph.h"
+#include "lib/graph/text/kg_format.h"
 
 namespace rutile {
 namespace {

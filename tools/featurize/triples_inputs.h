@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/graph/build_graph.h"
+#include "lib/graph/text/build_graph.h"
 
 namespace rutile {
 

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
-#include "lib/graph/graph_testing.h"
+#include "lib/graph/text/graph_testing.h"
 
 namespace rutile {
 namespace {

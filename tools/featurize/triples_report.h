@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "lib/graph/build_graph.h"
+#include "lib/graph/text/build_graph.h"
 
 namespace rutile {
 
