@@ -26,6 +26,7 @@
 #include "lib/optimizer/gradient_norm.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_options.h"
+#include "lib/task/gradient_delivery.h"
 #include "lib/tensorfile/named_tensors.h"
 // This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"
@@ -174,13 +175,12 @@ void Step(benchmark::State& state, KgeLoss loss, Update update, FactorRounding f
   for (auto _ : state) {
     double sum = 0;
     BatchStatistics statistics;
-    KgeGradientUse use;
-    use.overwrite = true;
+    GradientDelivery delivery = GradientDelivery::Overwrite();
     if (update == Update::kEarly) {
       early.Begin(optimizer.get(), kRate, weight, &parameters, &gradient, 0);
-      use.sink = &early;
+      delivery = GradientDelivery::Stream(&early);
     }
-    CHECK(kernel.AccumulateGradients(parameters, data.View(epoch++), &gradient, &sum, &statistics, use).ok());
+    CHECK(kernel.AccumulateGradients(parameters, data.View(epoch++), &gradient, &sum, &statistics, delivery).ok());
     if (update == Update::kEarly) {
       CHECK(std::isfinite(early.Norm()));
       early.Finish();

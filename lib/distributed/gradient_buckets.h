@@ -22,7 +22,8 @@ class GradientBuckets : public GradientObserver {
   // Chosen by measurement: docs/performance.md, "Several processes".
   static constexpr int64_t kBucketBytes = 4 << 20;
 
-  // early: Task::EarlyGradients(). communicator must outlive this object, and so must the gradients until Complete.
+  // early: GradientStream::EarlyGradients(). communicator must outlive this object, and so must the gradients until
+  // Complete.
   GradientBuckets(Communicator* communicator, DType dtype, int64_t size, std::vector<GradientRange> early,
                   int64_t bucket_bytes = kBucketBytes);
 

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/tensor_values.h"
+#include "lib/task/gradient_stream.h"
 
 namespace rutile {
 namespace {
@@ -19,8 +20,9 @@ GradientReducer::GradientReducer(Agreement* agreement, const Task& task)
     : agreement_(agreement), num_terms_(task.terms().size()) {
   const int64_t size = task.num_parameters();
   if (alone() || static_cast<int64_t>(num_terms_) * size <= kSmall) return;
+  const GradientStream* const stream = task.stream();
   buckets_.emplace(agreement_->communicator(), task.parameter_dtype(), size,
-                   num_terms_ == 1 ? task.EarlyGradients() : std::vector<GradientRange>());
+                   stream != nullptr ? stream->EarlyGradients() : std::vector<GradientRange>());
 }
 
 void GradientReducer::SetFrozen(const std::vector<ParameterSlice>& all, const std::vector<bool>& slices) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/matrix/amx_split_tiles.h"
 #include "lib/matrix/amx_tiles.h"
 #include "lib/matrix/bf16_machines.h"
@@ -20,7 +21,7 @@ using amx::kNumbers;
 using amx::kSteps;
 using amx::kWords;
 using amx::Right;
-using amx::RoundUp;
+using amx::StepsOf;
 using amx::TilesOf;
 
 // Number of rows at a time, which with their sums stay in the second-level cache.
@@ -38,8 +39,6 @@ RUTILE_PACK void PackLeft(const float* a, int64_t rows, int64_t stride, int64_t 
   }
 }
 
-int64_t StepsOf(int64_t depth) { return (depth + kNumbers - 1) / kNumbers; }
-
 }  // namespace
 
 AmxSplitProducts::AmxSplitProducts(const float* b, int64_t n, int64_t depth, int64_t stride) : n_(n), depth_(depth) {
@@ -52,7 +51,7 @@ AmxSplitProducts::AmxSplitProducts(const float* b, int64_t n, int64_t depth, int
 }
 
 void AmxSplitProducts::Add(const float* a, int64_t rows, int64_t a_stride, float* out, int64_t out_stride,
-                           AlignedWords* memory) const {
+                           AlignedBuffer<uint32_t>* memory) const {
   const int64_t all_steps = StepsOf(depth_), columns = TilesOf(n_), stride = columns * kLines;
   const Right right = {b_.data(), columns, 2, all_steps};
   const int64_t most = RoundUp(std::min(kRows, rows), kLines);
@@ -78,7 +77,7 @@ void AmxSplitProducts::Add(const float* a, int64_t rows, int64_t a_stride, float
 AmxSplitProducts::AmxSplitProducts(const float*, int64_t n, int64_t depth, int64_t) : n_(n), depth_(depth) {
   CHECK(IsPossible());
 }
-void AmxSplitProducts::Add(const float*, int64_t, int64_t, float*, int64_t, AlignedWords*) const {}
+void AmxSplitProducts::Add(const float*, int64_t, int64_t, float*, int64_t, AlignedBuffer<uint32_t>*) const {}
 #endif
 
 }  // namespace rutile

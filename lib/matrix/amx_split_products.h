@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "lib/matrix/aligned_words.h"
+#include "lib/base/aligned_buffer.h"
 
 namespace rutile {
 
@@ -28,11 +28,12 @@ class AmxSplitProducts {
 
   // Adds the products to out [rows, n], rows out_stride apart. a: [rows, depth], rows a_stride apart. memory: scratch
   // memory of the calling thread.
-  void Add(const float* a, int64_t rows, int64_t a_stride, float* out, int64_t out_stride, AlignedWords* memory) const;
+  void Add(const float* a, int64_t rows, int64_t a_stride, float* out, int64_t out_stride,
+           AlignedBuffer<uint32_t>* memory) const;
 
  private:
   const int64_t n_, depth_;
-  AlignedWords b_;
+  AlignedBuffer<uint32_t> b_;
 };
 
 }  // namespace rutile

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
-#include "lib/matrix/aligned_words.h"
 
 namespace rutile {
 namespace {
@@ -25,7 +25,7 @@ std::vector<float> Normals(int64_t n, const std::string& name) {
 TEST(AmxSplitProductsTest, AgreesWithSumsInDoublePrecision) {
   if (!AmxSplitProducts::IsPossible()) GTEST_SKIP() << "no AMX";
   const int64_t sizes[][3] = {{1, 1, 1}, {15, 33, 17}, {16, 256, 32}, {33, 257, 100}, {513, 31, 16}, {3, 786, 47}};
-  AlignedWords memory;
+  AlignedBuffer<uint32_t> memory;
   for (const auto& [rows, depth, n] : sizes) {
     const int64_t a_stride = depth + 3, b_stride = depth + 1, out_stride = n + 2;
     std::vector<float> a = Normals(rows * a_stride, "a"), b = Normals(n * b_stride, "b");

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "lib/matrix/amx_tiles.h"
-#include "lib/matrix/bf16_number.h"
 
 #if defined(__x86_64__)
 namespace rutile::amx {
@@ -18,8 +17,6 @@ namespace rutile::amx {
 constexpr int64_t kSteps = 8;
 // Words in a line of the left factor: [step][rounded, rest] of 32 numbers.
 constexpr int64_t kLeftWords = kSteps * 2 * kWords;
-
-inline int64_t TilesOf(int64_t n) { return (n + kLines - 1) / kLines; }
 
 // The right factor [depth, n], packed: for each group of steps, pair of columns of tiles, step, column and part there
 // is a tile [pair of numbers, column].
@@ -39,11 +36,9 @@ struct Right {
   void Put(int64_t j, int64_t step, int64_t number, float x) const {
     const int64_t column = j / kLines, even = column / 2 * 2, width = std::min<int64_t>(2, columns - even);
     const int64_t group = step / kSteps * kSteps, steps = std::min(kSteps, all_steps - group);
-    const uint32_t* const tile = At(group, steps, even) + ((step - group) * width + column - even) * parts * kTile;
-    uint16_t* const to =
-        reinterpret_cast<uint16_t*>(const_cast<uint32_t*>(tile)) + (number / 2 * kWords + j % kLines) * 2 + number % 2;
-    to[0] = RoundToBf16(x);
-    if (parts == 2) to[2 * kTile] = RoundToBf16(x - FromBf16(to[0]));
+    uint32_t* const pair = const_cast<uint32_t*>(At(group, steps, even));
+    uint32_t* const tile = pair + ((step - group) * width + column - even) * parts * kTile;
+    parts == 2 ? PutRight<2>(tile, number, j % kLines, x) : PutRight<1>(tile, number, j % kLines, x);
   }
 };
 

@@ -15,6 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/round_up.h"
+#include "lib/matrix/bf16_number.h"
+
 #define RUTILE_PACK __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define RUTILE_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16")))
 #define RUTILE_INLINE inline __attribute__((always_inline))
@@ -28,7 +31,18 @@ constexpr int64_t kLines = 16, kWords = 16, kNumbers = 32;
 constexpr int64_t kTile = kLines * kWords;                 // words
 constexpr int64_t kLineBytes = kWords * sizeof(uint32_t);  // of a line
 
-inline int64_t RoundUp(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
+// Returns how many tiles hold n lines, and how many steps of kNumbers a depth has.
+inline int64_t TilesOf(int64_t n) { return CeilDivide(n, kLines); }
+inline int64_t StepsOf(int64_t depth) { return CeilDivide(depth, kNumbers); }
+
+// Stores x in a tile of a right factor, [pair of numbers, column], as number `number` and column `column`. With two
+// parts, what rounding took off goes into the tile behind it.
+template <int kParts>
+inline void PutRight(uint32_t* tile, int64_t number, int64_t column, float x) {
+  uint16_t* const to = reinterpret_cast<uint16_t*>(tile) + (number / 2 * kWords + column) * 2 + number % 2;
+  to[0] = RoundToBf16(x);
+  if constexpr (kParts == 2) to[2 * kTile] = RoundToBf16(x - FromBf16(to[0]));
+}
 
 RUTILE_PACK RUTILE_INLINE __mmask16 Mask(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);

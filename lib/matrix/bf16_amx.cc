@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lib/base/amx_permission.h"
+#include "lib/base/round_up.h"
 #include "lib/matrix/amx_tiles.h"
 #include "lib/matrix/bf16_machines.h"
 #include "lib/matrix/bf16_part.h"
@@ -23,9 +24,10 @@ using amx::kTile;
 using amx::kWords;
 using amx::Mask;
 using amx::Rounded;
-using amx::RoundUp;
 using amx::SecondOf;
+using amx::StepsOf;
 using amx::TileConfiguration;
+using amx::TilesOf;
 using amx::Transpose;
 using bf16::Part;
 
@@ -106,7 +108,7 @@ RUTILE_PACK RUTILE_INLINE void PackTile(const Part& part, int64_t line, int64_t 
 // as tiles allow.
 template <bool kAlong, bool kRight, int kParts>
 RUTILE_PACK void PackTiles(const Part& part, uint32_t* packed) {
-  const int64_t steps = (part.depth + kNumbers - 1) / kNumbers;
+  const int64_t steps = StepsOf(part.depth);
   const auto pack = [&](int64_t line, int64_t number) RUTILE_PACK {
     uint32_t* const to = packed + (line / kLines * steps + number / kNumbers) * kParts * kTile;
     PackTile<kAlong, kRight, kParts>(part, line, number, to);
@@ -228,7 +230,7 @@ RUTILE_INLINE void RowOfTiles(const Block& block, int64_t row) {
 
 template <int kParts>
 void MultiplyBlock(const Block& block) {
-  const int64_t rows = (block.rows + kLines - 1) / kLines;
+  const int64_t rows = TilesOf(block.rows);
   int64_t row = 0;
   for (; row + 2 <= rows; row += 2) RowOfTiles<2, kParts>(block, row);
   if (row < rows) RowOfTiles<1, kParts>(block, row);
@@ -241,10 +243,7 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   const int64_t m = a.height(), n = b.width(), k = a.width();
   const int64_t most = kParts * RoundUp(std::min(kDepth, k), kNumbers) / 2;  // words in a line
   const int64_t left_size = RoundUp(std::min(kHeight, m), kLines) * most;
-  const size_t needed = left_size + RoundUp(std::min(kWidth, n), kLines) * most + kWords;
-  if (memory->size() < needed) memory->resize(needed);
-  uint32_t* const left =
-      reinterpret_cast<uint32_t*>(RoundUp(reinterpret_cast<intptr_t>(memory->data()), kWords * sizeof(uint32_t)));
+  uint32_t* const left = memory->Take(left_size + RoundUp(std::min(kWidth, n), kLines) * most);
   uint32_t* const right = left + left_size;
 
   const TileConfiguration configuration;
@@ -254,7 +253,7 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
   block.stride = problem.stride;
   for (int64_t first = 0; first < k; first += kDepth) {
     const int64_t depth = std::min(kDepth, k - first);
-    block.steps = RoundUp(depth, kNumbers) / kNumbers;
+    block.steps = StepsOf(depth);
     block.add = problem.add || first > 0;
     int64_t packed_row = -1;
     for (int64_t column = 0; column < n; column += kWidth) {
@@ -279,7 +278,7 @@ void Multiply(const Bf16Problem& problem, Bf16Memory* memory) {
 // body(first number, numbers, words before them).
 template <typename Body>
 void ForDepths(int64_t depth, int64_t lines, int parts, const Body& body) {
-  const int64_t tiles = RoundUp(lines, kLines) / kLines;
+  const int64_t tiles = TilesOf(lines);
   for (int64_t first = 0; first < depth; first += kDepth) {
     body(first, std::min(kDepth, depth - first), first / kNumbers * tiles * parts * kTile);
   }
@@ -306,7 +305,7 @@ void MultiplyAll(const Bf16PackedProblem& problem) {
   ForDepths(problem.depth, problem.rows, kParts, [&](int64_t first, int64_t count, int64_t words) {
     Block block;
     block.left = problem.left + words;
-    block.steps = RoundUp(count, kNumbers) / kNumbers;
+    block.steps = StepsOf(count);
     block.rows = problem.rows;
     block.add = problem.add || first > 0;
     block.stride = problem.stride;
@@ -317,7 +316,7 @@ void MultiplyAll(const Bf16PackedProblem& problem) {
       block.out = problem.out + column;
       MultiplyBlock<kParts>(block);
     }
-    right_words += RoundUp(problem.columns, kLines) / kLines * line;
+    right_words += TilesOf(problem.columns) * line;
   });
 }
 

@@ -5,8 +5,8 @@
 #define RUTILE_LIB_MATRIX_BF16_MACHINES_H_
 
 #include <cstdint>
-#include <vector>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/matrix/matrix_view.h"
 
 namespace rutile {
@@ -22,7 +22,7 @@ struct Bf16Problem {
 };
 
 // Memory for packed factors, which grows as needed and is never freed.
-using Bf16Memory = std::vector<uint32_t>;
+using Bf16Memory = AlignedBuffer<uint32_t>;
 
 // Works on any machine. This function and MultiplyBf16Avx512 handle one part only.
 void MultiplyBf16Portable(const Bf16Problem& problem, Bf16Memory* memory);

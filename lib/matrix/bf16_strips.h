@@ -40,8 +40,7 @@ inline __attribute__((always_inline)) void MultiplyAll(const Bf16Problem& proble
   const MatrixView<float>&a = problem.a, &b = problem.b;
   const int64_t m = a.height(), n = b.width(), k = a.width();
   alignas(64) uint32_t right[kPairs * kVecs * kLanes];
-  if (memory->size() < kHeight * kPairs) memory->resize(kHeight * kPairs);
-  uint32_t* const left = memory->data();
+  uint32_t* const left = memory->Take(kHeight * kPairs);
   Strip strip;
   strip.left = left;
   strip.right = right;

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lib/matrix/aligned_words.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/matrix/bf16_products.h"
 #include "lib/matrix/matrix_view.h"
 
@@ -30,7 +30,7 @@ template <typename T>
 struct PreparedFactor {
   MatrixView<T> matrix;  // must stay unchanged if nothing is packed
   int parts = 0;         // numbers of bfloat16 per number; 0: not packed
-  AlignedWords tiles;
+  AlignedBuffer<uint32_t> tiles;
 };
 
 // Prepares and multiplies factors. One thread at a time may use an object.

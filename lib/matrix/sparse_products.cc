@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "lib/base/round_up.h"
 #include "lib/base/simd.h"
 #include "lib/matrix/rows-inl.h"
 
@@ -112,7 +113,7 @@ int64_t TileVecs(int64_t columns) {
 template <typename T>
 int64_t PaddedColumns(int64_t columns) {
   const int64_t tile = TileVecs<T>(columns) * Lanes<T>();
-  return (columns + tile - 1) / tile * tile;
+  return RoundUp(columns, tile);
 }
 
 template <typename T>

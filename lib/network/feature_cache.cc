@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 
 namespace rutile {
 
@@ -10,25 +11,22 @@ template <typename T>
 const T* FeatureCache<T>::Find(absl::Span<const int64_t> examples) const {
   if (examples.empty()) return nullptr;
   const auto found = kept_.find(examples[0]);
-  return found == kept_.end() || found->second.examples != examples ? nullptr : found->second.features.get();
+  return found == kept_.end() || found->second.examples != examples ? nullptr : found->second.features.data();
 }
 
 template <typename T>
 T* FeatureCache<T>::Add(absl::Span<const int64_t> examples, int64_t size) {
   CHECK_GE(size, 0);
-  const int64_t line = 64 / static_cast<int64_t>(sizeof(T));
-  if (examples.empty() || size == 0 || size > (max_bytes_ - bytes_) / static_cast<int64_t>(sizeof(T)) - line) {
+  constexpr int64_t kLine = kBufferAlignment / static_cast<int64_t>(sizeof(T));
+  if (examples.empty() || size == 0 || size > (max_bytes_ - bytes_) / static_cast<int64_t>(sizeof(T)) - kLine) {
     return nullptr;
   }
-  const int64_t bytes = (size + line - 1) / line * 64;
   const auto [place, is_new] = kept_.try_emplace(examples[0]);
   if (!is_new) return nullptr;
-  T* const p = static_cast<T*>(std::aligned_alloc(64, bytes));
-  CHECK(p != nullptr) << "out of memory: " << bytes << " bytes for features";
   place->second.examples.assign(examples.begin(), examples.end());
-  place->second.features.reset(p);
-  bytes_ += bytes;
-  return p;
+  place->second.features = AlignedBuffer<T>(size);
+  bytes_ += CeilDivide(size, kLine) * kBufferAlignment;
+  return place->second.features.data();
 }
 
 template <typename T>

@@ -5,12 +5,11 @@
 #define RUTILE_LIB_NETWORK_FEATURE_CACHE_H_
 
 #include <cstdint>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/base/aligned_buffer.h"
 
 namespace rutile {
 
@@ -35,12 +34,9 @@ class FeatureCache {
   int64_t bytes() const { return bytes_; }
 
  private:
-  struct Free {
-    void operator()(T* p) const { std::free(p); }
-  };
   struct Kept {
     std::vector<int64_t> examples;
-    std::unique_ptr<T[], Free> features;
+    AlignedBuffer<T> features;
   };
 
   const int64_t max_bytes_;

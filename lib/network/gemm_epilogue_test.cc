@@ -1,14 +1,14 @@
 #include "lib/network/gemm_epilogue.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
+#include "lib/base/round_up.h"
 #include "lib/network/network_shape.h"
 #include "lib/testing/for_each_target.h"
 
@@ -43,14 +43,15 @@ Derivatives At(Activation activation, double z) {
 
 template <typename T>
 struct Matrix {
-  Matrix(int64_t size, const char* name) : data(static_cast<T*>(std::aligned_alloc(64, size * sizeof(T))), &std::free) {
+  Matrix(int64_t size, const char* name) : data(size) {
     RandomStream random(1, name);
-    for (int64_t i = 0; i < size; ++i) data.get()[i] = static_cast<T>(random.Normal());
+    for (int64_t i = 0; i < size; ++i) data[i] = static_cast<T>(random.Normal());
   }
-  T* get() const { return data.get(); }
-  T& operator[](int64_t i) { return data.get()[i]; }
+  T* get() { return data.data(); }
+  const T* get() const { return data.data(); }
+  T& operator[](int64_t i) { return data[i]; }
 
-  std::unique_ptr<T, decltype(&std::free)> data;
+  AlignedBuffer<T> data;
 };
 
 // Runs all functions on one layer, one after another, and compares each with its formula.
@@ -59,7 +60,7 @@ void CheckLayer(Activation activation, int64_t rows, int64_t width) {
   SCOPED_TRACE(absl::StrCat(ActivationName(activation), " ", rows, " x ", width));
   const double tolerance = sizeof(T) == 4 ? 3e-6 : 1e-14;  // for numbers of about 1
   constexpr int64_t kLine = 64 / sizeof(T);
-  const int64_t stride = (width + kLine - 1) / kLine * kLine, size = rows * stride;
+  const int64_t stride = RoundUp(width, kLine), size = rows * stride;
   const bool keeps = KeepsSlopes(activation);
   Matrix<T> values(size, "a"), slopes(size, "s"), deltas(size, "u"), curvatures(size, "c"), tangent(size, "t"),
       mu(size, "m"), product(size, "p");

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/simd.h"
 #include "lib/network/network_fused.h"
 #include "lib/network/network_shape.h"
@@ -36,13 +35,13 @@ TEST(TangentLayoutTest, CurvaturesAreKeptWhereTheValueDoesNotTell) {
   EXPECT_EQ(TangentLayout({1, 3, {}, Activation::kSilu}).num_rows, 5);
 }
 
-using Tile = std::unique_ptr<double, void (*)(void*)>;
+using Tile = AlignedBuffer<double>;
 
 // Fills a tile with NaN, as earlier blocks may leave it.
 Tile MakeTile(int rows) {
   const int64_t size = rows * TileStride<double>();
-  Tile tile(static_cast<double*>(std::aligned_alloc(64, size * sizeof(double))), std::free);
-  std::fill_n(tile.get(), size, std::numeric_limits<double>::quiet_NaN());
+  Tile tile(size);
+  std::fill_n(tile.data(), size, std::numeric_limits<double>::quiet_NaN());
   return tile;
 }
 
@@ -55,23 +54,23 @@ TEST(AddGradientsBlockTest, PaddingAddsNothingAndTheTileStays) {
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
-    const Tile tile = MakeTile(layout.num_rows), scratch = MakeTile(layout.num_scratch_rows);
+    Tile tile = MakeTile(layout.num_rows), scratch = MakeTile(layout.num_scratch_rows);
     std::vector<double> x_gradients(x.size());
-    ForwardWithInputGradientsBlock(layout, parameters.data(), x.data(), 5, tile.get(), scratch.get(),
+    ForwardWithInputGradientsBlock(layout, parameters.data(), x.data(), 5, tile.data(), scratch.data(),
                                    x_gradients.data());
     for (int a = 0; a < 5; ++a) {
-      EXPECT_NEAR(tile.get()[layout.values.result_row * TileStride<double>() + a], 0.25 * (1 + 3 * h), 1e-15);
+      EXPECT_NEAR(tile.data()[layout.values.result_row * TileStride<double>() + a], 0.25 * (1 + 3 * h), 1e-15);
     }
     for (const double g : x_gradients) EXPECT_NEAR(g, 3 * 0.25 * slope * 0.25, 1e-15);
     for (int repetition = 0; repetition < 2; ++repetition) {
-      const Tile fresh = MakeTile(layout.num_scratch_rows);
+      Tile fresh = MakeTile(layout.num_scratch_rows);
       std::vector<double> energy(parameters.size(), 0.0), tangent = energy;
-      AddGradientsBlock(layout, parameters.data(), 5, slopes.data(), nullptr, tile.get(), fresh.get(), energy.data());
+      AddGradientsBlock(layout, parameters.data(), 5, slopes.data(), nullptr, tile.data(), fresh.data(), energy.data());
       EXPECT_NEAR(energy[shape.weight_offset(0, 0)], 5 * 2 * 0.25 * slope * 0.5, 1e-14);
       EXPECT_NEAR(energy[shape.bias_offset(0, 0)], 5 * 2 * 0.25 * slope, 1e-14);
       EXPECT_NEAR(energy[shape.weight_offset(0, 1)], 5 * 2 * h, 1e-14);
       EXPECT_EQ(energy[shape.bias_offset(0, 1)], 5 * 2);
-      AddGradientsBlock(layout, parameters.data(), 5, nullptr, tangents.data(), tile.get(), fresh.get(),
+      AddGradientsBlock(layout, parameters.data(), 5, nullptr, tangents.data(), tile.data(), fresh.data(),
                         tangent.data());
       const double mu = -2 * h * slope * 0.25 * adot;
       EXPECT_NEAR(tangent[shape.weight_offset(0, 0)], 5 * (0.25 * slope * 3 + mu * 0.5), 1e-14);

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/simd.h"
 #include "lib/network/network_shape.h"
 
@@ -52,16 +51,15 @@ TEST(BackwardBlockTest, PaddingAddsNothing) {
   const int64_t size = layout.num_rows * TileStride<double>();
   for (const uint32_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
-    std::unique_ptr<double, void (*)(void*)> tile(static_cast<double*>(std::aligned_alloc(64, size * sizeof(double))),
-                                                  std::free);
-    std::fill_n(tile.get(), size, std::numeric_limits<double>::quiet_NaN());
-    ForwardBlock(layout, parameters.data(), x.data(), nullptr, 5, tile.get());
-    double* const result = tile.get() + layout.result_row * TileStride<double>();
+    AlignedBuffer<double> tile(size);
+    std::fill_n(tile.data(), size, std::numeric_limits<double>::quiet_NaN());
+    ForwardBlock(layout, parameters.data(), x.data(), nullptr, 5, tile.data());
+    double* const result = tile.data() + layout.result_row * TileStride<double>();
     const double hidden = std::tanh(0.25 + 2 * 0.25 * 0.5);
     for (int a = 0; a < 5; ++a) EXPECT_NEAR(result[a], 0.25 + 3 * 0.25 * hidden, 1e-15);
     std::fill_n(result, 5, 1.0);
     std::vector<double> gradients(parameters.size(), 0.0), x_gradients(x.size());
-    BackwardBlock(layout, parameters.data(), 5, tile.get(), gradients.data(), x_gradients.data());
+    BackwardBlock(layout, parameters.data(), 5, tile.data(), gradients.data(), x_gradients.data());
     const double slope = 0.25 * (1 - hidden * hidden);
     EXPECT_NEAR(gradients[shape.weight_offset(0, 0)], 5 * slope * 0.5, 1e-14);
     EXPECT_NEAR(gradients[shape.bias_offset(0, 0)], 5 * slope, 1e-14);
@@ -90,9 +88,8 @@ TEST(ForwardBlockTest, EveryWidth) {
       const float* const last = &parameters[shape.weight_offset(0, 1)];
       for (const GradientForm form : {GradientForm::kLanes, GradientForm::kTransposed}) {
         const BlockLayout layout(shape, form);
-        std::unique_ptr<float, void (*)(void*)> tile(
-            static_cast<float*>(std::aligned_alloc(64, layout.num_rows * kStride * sizeof(float))), std::free);
-        ForwardBlock(layout, parameters.data(), x.data(), nullptr, kAtoms, tile.get());
+        AlignedBuffer<float> tile(layout.num_rows * kStride);
+        ForwardBlock(layout, parameters.data(), x.data(), nullptr, kAtoms, tile.data());
         std::vector<float> sums(width * kFeatures), slopes(kFeatures);  // sums over atoms; slopes of one atom
         for (int o = 0; o < width; ++o) {
           for (int f = 0; f < kFeatures; ++f) slopes[f] += last[o] * weight[o * kFeatures + f];
@@ -102,12 +99,12 @@ TEST(ForwardBlockTest, EveryWidth) {
               value += weight[o * kFeatures + f] * x[a * kFeatures + f];
               sums[o * kFeatures + f] += last[o] * x[a * kFeatures + f];
             }
-            ASSERT_EQ(tile.get()[(kFeatures + o) * kStride + a], value) << width << " " << o << " " << a;
+            ASSERT_EQ(tile.data()[(kFeatures + o) * kStride + a], value) << width << " " << o << " " << a;
           }
         }
-        std::fill_n(tile.get() + layout.result_row * kStride, kAtoms, 1.0f);
+        std::fill_n(tile.data() + layout.result_row * kStride, kAtoms, 1.0f);
         std::vector<float> gradients(parameters.size()), x_gradients(x.size());
-        BackwardBlock(layout, parameters.data(), kAtoms, tile.get(), gradients.data(), x_gradients.data());
+        BackwardBlock(layout, parameters.data(), kAtoms, tile.data(), gradients.data(), x_gradients.data());
         for (int i = 0; i < width * kFeatures; ++i)
           EXPECT_EQ(gradients[shape.weight_offset(0, 0) + i], sums[i]) << width;
         for (int i = 0; i < kAtoms * kFeatures; ++i) EXPECT_EQ(x_gradients[i], slopes[i % kFeatures]) << width;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/matrix/prepared_products.h"
 #include "lib/network/gemm_epilogue.h"
 #include "lib/network/network_shape.h"
@@ -71,7 +72,7 @@ class NetworkGemm {
   struct Worker {
     PreparedProducts<T> products;
     PreparedFactor<T> left, right;
-    AlignedWords scratch;
+    AlignedBuffer<uint32_t> scratch;
   };
   // The matrices of hidden layer l in a tile.
   GemmEpilogue<T> Hidden(int l, int n, const T* tile) const;

@@ -1,10 +1,11 @@
 #include "lib/network/network_kernel.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/matrix/bf16_products.h"
 
 namespace rutile {
@@ -46,19 +47,6 @@ void AddUp(const int32_t* structure, const T* energies, int64_t count, absl::Spa
 }
 
 }  // namespace
-
-template <typename T>
-void NetworkKernel<T>::Free::operator()(T* p) const {
-  std::free(p);
-}
-
-template <typename T>
-typename NetworkKernel<T>::Buffer NetworkKernel<T>::NewBuffer(int64_t size) {
-  T* p = static_cast<T*>(std::aligned_alloc(64, (size * sizeof(T) + 63) / 64 * 64));
-  CHECK(p != nullptr) << "out of memory: " << size * sizeof(T) << " bytes for activations";
-  std::fill(p, p + size, T(0));
-  return Buffer(p);
-}
 
 template <typename T>
 NetworkKernel<T>::NetworkKernel(const NetworkShape& shape, ThreadPool* pool)
@@ -190,8 +178,8 @@ void NetworkKernel<T>::CutIntoBlocks(const AtomRows<T>& rows, bool second_order)
     CHECK_LE(begin, end);
     // Makes blocks of nearly equal size, so that threads finish together; all but the last are whole units of atoms.
     const int64_t count = NumBlocks(end - begin, is_wide_);
-    const int64_t even = count == 0 ? 0 : (end - begin + count - 1) / count;
-    const int64_t size = std::min((even + unit - 1) / unit * unit, most);
+    const int64_t even = count == 0 ? 0 : CeilDivide(end - begin, count);
+    const int64_t size = std::min(RoundUp(even, unit), most);
     for (int64_t at = begin; at < end; at += size) {
       blocks_.push_back({s, at, static_cast<int>(std::min(size, end - at))});
     }
@@ -250,16 +238,14 @@ template <typename T>
 void NetworkKernel<T>::KeepTiles(int64_t blocks, int64_t size) {
   kept_tile_size_ = size;
   const int64_t all = blocks * size;
-  if (all <= tiles_size_) return;
-  tiles_size_ = all + all / 4;
-  tiles_ = NewBuffer(tiles_size_);
+  if (all > tiles_.size()) tiles_ = AlignedBuffer<T>::Zeros(all + all / 4);
 }
 
 template <typename T>
 void NetworkKernel<T>::TakeWorkerTiles(int64_t size) {
   if (size <= worker_tile_size_) return;
   worker_tile_size_ = size;
-  worker_tiles_ = NewBuffer(num_workers() * size);
+  worker_tiles_ = AlignedBuffer<T>::Zeros(num_workers() * size);
 }
 
 template <typename T>

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/parallel_for.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_fused.h"
@@ -186,14 +187,8 @@ class NetworkKernel {
   // not frozen, with pieces in parallel, and adds the sums of the pieces to `gradients`.
   template <typename Body>
   void SumOverBlocks(absl::Span<T> gradients, const Body& body);
-  T* KeptTile(int64_t block) { return tiles_.get() + block * kept_tile_size_; }
-  T* WorkerTile(int worker) { return worker_tiles_.get() + worker * worker_tile_size_; }
-
-  struct Free {
-    void operator()(T* p) const;
-  };
-  using Buffer = std::unique_ptr<T[], Free>;
-  static Buffer NewBuffer(int64_t size);
+  T* KeptTile(int64_t block) { return tiles_.data() + block * kept_tile_size_; }
+  T* WorkerTile(int worker) { return worker_tiles_.data() + worker * worker_tile_size_; }
 
   const NetworkShape shape_;
   KernelPlan plan_;
@@ -211,10 +206,9 @@ class NetworkKernel {
   std::vector<int64_t> active_;  // blocks that add to gradients
   std::vector<Piece> pieces_;
   Kept kept_ = Kept::kNothing;
-  Buffer tiles_;
-  int64_t tiles_size_ = 0;
+  AlignedBuffer<T> tiles_;
   int64_t kept_tile_size_ = 0;
-  Buffer worker_tiles_;
+  AlignedBuffer<T> worker_tiles_;
   std::vector<T> gradient_buffers_;
   std::vector<T> atom_energies_;
 };

@@ -5,9 +5,9 @@
 #include "hwy/foreach_target.h"
 // The order matters: foreach_target.h includes this file again for each target.
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/base/simd.h"
 #include "lib/network/products-inl.h"
 
@@ -79,22 +79,13 @@ HWY_EXPORT(ProductsF32);
 HWY_EXPORT(ProductsF64);
 
 template <typename T>
-void PackedRows<T>::Free::operator()(T* p) const {
-  std::free(p);
-}
-
-template <typename T>
-PackedRows<T>::PackedRows(int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {
-  const int64_t size = (rows + kWidth - 1) / kWidth * kWidth * columns;
-  data_.reset(static_cast<T*>(std::aligned_alloc(64, std::max<int64_t>(size * sizeof(T), 64))));
-  CHECK(data_ != nullptr) << "out of memory: " << size * sizeof(T) << " bytes for rows of gradients";
-  std::fill_n(data_.get(), size, T(0));
-}
+PackedRows<T>::PackedRows(int64_t rows, int64_t columns)
+    : rows_(rows), columns_(columns), data_(AlignedBuffer<T>::Zeros(RoundUp(rows, kWidth) * columns)) {}
 
 template <typename T>
 void PackedRows<T>::Set(int64_t row, int64_t column, absl::Span<const T> values) {
   CHECK(row >= 0 && row < rows_ && column >= 0 && column + static_cast<int64_t>(values.size()) <= columns_);
-  T* out = data_.get() + (row / kWidth * columns_ + column) * kWidth + row % kWidth;
+  T* out = data_.data() + (row / kWidth * columns_ + column) * kWidth + row % kWidth;
   for (const T value : values) {
     *out = value;
     out += kWidth;

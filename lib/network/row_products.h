@@ -9,9 +9,9 @@
 #define RUTILE_LIB_NETWORK_ROW_PRODUCTS_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "absl/types/span.h"
+#include "lib/base/aligned_buffer.h"
 
 namespace rutile {
 
@@ -39,14 +39,11 @@ class PackedRows {
   // Sets a part of a row from `column` on. Different threads may set rows of different panels at the same time.
   void Set(int64_t row, int64_t column, absl::Span<const T> values);
   // Returns the panel from `column` on; each column has kWidth elements.
-  const T* panel(int64_t panel, int64_t column) const { return data_.get() + (panel * columns_ + column) * kWidth; }
+  const T* panel(int64_t panel, int64_t column) const { return data_.data() + (panel * columns_ + column) * kWidth; }
 
  private:
-  struct Free {
-    void operator()(T* p) const;
-  };
   int64_t rows_ = 0, columns_ = 0;
-  std::unique_ptr<T[], Free> data_;
+  AlignedBuffer<T> data_;
 };
 
 // Adds sum over k < columns of a[i, k] b[j, first_column + k] to sums[i, j], for i < rows and all rows j of b. a: rows

@@ -23,12 +23,11 @@ namespace rutile {
 // and Undo restores them bit for bit. The optimizer's averages are not restored: such a step ends the run, and no
 // checkpoint of it is written.
 //
-// Example, for a task that StreamsGradients:
+// Example, for a task with a GradientStream:
 //   FusedStep step;
 //   step.Begin(&optimizer, learning_rate, weight, &parameters, &gradient, bytes_per_number);
-//   task.SetSink(&step);
-//   absl::Status status = task.AccumulateGradients(parameters, batch, absl::MakeSpan(&gradient, 1), &sums);
-//   task.SetSink(nullptr);
+//   absl::Status status =
+//       task.stream()->StreamGradients(parameters, batch, GradientDelivery::Stream(&step), &gradient, &sums);
 //   if (status.ok() && std::isfinite(step.Norm())) {
 //     step.Finish();
 //   } else {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/round_up.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 
@@ -118,10 +119,6 @@ absl::Status CheckRamp(absl::string_view name, int64_t steps, int64_t epochs) {
 bool SpansRun(const ScheduleOptions& options) {
   return options.period == 0 && (options.kind == ScheduleKind::kLinear || options.kind == ScheduleKind::kCosine ||
                                  options.kind == ScheduleKind::kPolynomial || options.kind == ScheduleKind::kOneCycle);
-}
-
-int64_t RoundUp(int64_t steps, int64_t steps_per_epoch) {
-  return steps / steps_per_epoch + (steps % steps_per_epoch > 0 ? 1 : 0);
 }
 
 // Of positive numbers; what is too large stays at the largest number.
@@ -311,7 +308,7 @@ absl::StatusOr<ScheduleOptions> ResolveSchedule(ScheduleOptions options, int64_t
   }
   if (spans_run) {
     const int64_t steps = run_steps - options.cooldown_steps;
-    options.period = options.per_step ? steps : RoundUp(steps, steps_per_epoch);
+    options.period = options.per_step ? steps : CeilDivide(steps, steps_per_epoch);
   }
   return options;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -12,8 +13,7 @@ namespace {
 constexpr int64_t kLeastQueries = 32, kMostQueries = 128;
 
 int64_t QueriesPerPiece(int64_t queries, int threads) {
-  const int64_t share = (queries + threads - 1) / threads;
-  return std::clamp((share + kLeastQueries - 1) / kLeastQueries * kLeastQueries, kLeastQueries, kMostQueries);
+  return std::clamp(RoundUp(CeilDivide(queries, threads), kLeastQueries), kLeastQueries, kMostQueries);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/trace/scope.h"
 
@@ -36,7 +37,7 @@ void SweepScores(const ScoreTable<T>& table, absl::Span<const T> hidden, ThreadP
   const int64_t width = PanelWidth<T>();
   const int64_t tile = TileQueries<T>();
   const int64_t fitting = kPanelBytes / (static_cast<int64_t>(sizeof(T)) * dim) / width * width;
-  const int64_t block = std::max(width, std::min({fitting, kMaxBlock, (table.num + width - 1) / width * width}));
+  const int64_t block = std::max(width, std::min({fitting, kMaxBlock, RoundUp(table.num, width)}));
   std::vector<T> panels(block * dim), bias(block);
   std::vector<std::vector<T>> scratch(pool->num_threads());
 

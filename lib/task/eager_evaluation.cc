@@ -4,20 +4,30 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/eager_task.h"
 #include "lib/task/torch_guard.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
+namespace {
+
+const EagerTask& EagerTaskOf(const Task& task) {
+  CHECK(EvaluatesOnDevices(task));
+  return *task.eager();
+}
+
+}  // namespace
+
+bool EvaluatesOnDevices(const Task& task) { return task.eager() != nullptr && task.eager()->EvaluatesOnDevices(); }
 
 struct EagerEvaluation::Impl {
-  const Task& task;
+  const EagerTask& task;
   at::Tensor parameters;
   absl::Status status;
 };
 
 EagerEvaluation::EagerEvaluation(const Task& task, const Tensor& parameters, const std::string& device)
-    : impl_(new Impl{task, at::Tensor(), absl::OkStatus()}) {
-  CHECK(task.EvaluatesOnDevices());
+    : impl_(new Impl{EagerTaskOf(task), at::Tensor(), absl::OkStatus()}) {
   impl_->status = TorchGuard([&] { impl_->parameters = ToTorch(parameters).to(at::Device(device)); });
 }
 

@@ -12,11 +12,14 @@
 
 namespace rutile {
 
-// Evaluates batches with one copy of the parameters on a device, for tasks that have Task::EvaluateEager.
+// True if the task has an EagerTask that evaluates on devices.
+bool EvaluatesOnDevices(const Task& task);
+
+// Evaluates batches with one copy of the parameters on a device, for tasks that have EagerTask::EvaluateEager.
 class EagerEvaluation {
  public:
   // Copies the parameters to the device ("cuda:0"; "cpu", for tests), which this machine must have. Requires
-  // task.EvaluatesOnDevices(); the task must outlive this object.
+  // EvaluatesOnDevices(task); the task must outlive this object.
   EagerEvaluation(const Task& task, const Tensor& parameters, const std::string& device);
   ~EagerEvaluation();
 

@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/eager_task.h"
 #include "lib/testing/toy_task.h"
 
 namespace rutile {
@@ -15,10 +17,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class DeviceTask : public ToyTask {
+class DeviceTask : public ToyTask, public EagerTask {
  public:
   using ToyTask::ToyTask;
-  bool EvaluatesOnDevices() const override { return true; }
+  const EagerTask* eager() const override { return this; }
+  at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
+                         const EagerOptions& options) const override {
+    return ExampleLosses(parameters, batch);
+  }
+  bool EvaluatesOnDevices() const override { return evaluates; }
   void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                      absl::Span<double> metric_sums) const override {
     TORCH_CHECK(!fails, "out of ", "memory");
@@ -29,6 +36,7 @@ class DeviceTask : public ToyTask {
   }
 
   bool fails = false;
+  bool evaluates = true;
 };
 
 TEST(EagerEvaluationTest, AddsUpOnTheDevice) {
@@ -49,6 +57,15 @@ TEST(EagerEvaluationTest, AddsUpOnTheDevice) {
   const absl::Status status = evaluation.Add(batch, &sums, absl::MakeSpan(metrics));
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr("LibTorch: out of memory"));
+}
+
+TEST(EagerEvaluationTest, OnlyTasksThatEvaluateOnDevices) {
+  DeviceTask task(ToyTaskOptions{});
+  EXPECT_TRUE(EvaluatesOnDevices(task));
+  EXPECT_FALSE(EvaluatesOnDevices(ToyTask(ToyTaskOptions{})));
+  task.evaluates = false;
+  EXPECT_FALSE(EvaluatesOnDevices(task));
+  EXPECT_DEATH(EagerEvaluation(task, task.InitialParameters(3), "cpu"), "EvaluatesOnDevices");
 }
 
 TEST(EagerEvaluationTest, SaysThatTheDeviceIsNotThere) {

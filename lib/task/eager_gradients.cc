@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/eager_task.h"
 #include "lib/task/torch_facts.h"
 #include "lib/task/torch_guard.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -82,7 +83,10 @@ absl::Status CheckEager(const Task& task, const EagerOptions& options) {
         absl::StrCat("precision ", MixedPrecisionName(options.mixed), " goes with fp32 parameters, not with fp64"));
   }
   RETURN_IF_ERROR(CheckAgainstFacts(options, FindTorchFacts()));
-  return task.CheckEager(options);
+  if (task.eager() != nullptr) return task.eager()->CheckEager(options);
+  if (options.plain()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "this task has neither mixed precision nor script, and no other device than the CPU");
 }
 
 struct EagerGradients::Impl {
@@ -98,6 +102,13 @@ struct EagerGradients::Impl {
   std::vector<at::Tensor> gradients;  // staged: [T] of [P]; undefined before a batch adds to them
   at::Tensor sums;                    // staged: [T] fp64
   DeviceSums* processes = nullptr;    // staged: sums gradients over processes before they are fetched
+
+  // Returns the losses [B, T] as a function of `flat`.
+  at::Tensor Losses(const NamedTensors& batch) const {
+    if (task.eager() != nullptr) return task.eager()->EagerLosses(flat, batch, options);
+    CHECK(options.plain());
+    return task.ExampleLosses(flat, batch);
+  }
 
   // Sums a term's gradient, which is 0 if Add has left none, over processes.
   absl::Status SumOverProcesses(const Tensor& like, at::Tensor* gradient) const {
@@ -132,7 +143,7 @@ absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& b
     }
     std::vector<at::Tensor> inputs;
     for (const Leaf& leaf : impl_->leaves) inputs.push_back(leaf.values);
-    const at::Tensor losses = impl_->task.EagerLosses(impl_->flat, batch, impl_->options).to(at::kDouble);
+    const at::Tensor losses = impl_->Losses(batch).to(at::kDouble);
     CHECK(losses.dim() == 2 && losses.size(1) == num_terms) << losses.sizes();
     AddCounts(impl_->task.ExampleCounts(batch), losses.size(0), sums);
     if (impl_->staged) {

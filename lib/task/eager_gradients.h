@@ -15,7 +15,7 @@
 namespace rutile {
 
 // Returns INVALID_ARGUMENT if the options exclude each other, or are more than this machine and its LibTorch
-// (torch_facts.h) or the task (Task::CheckEager) can do.
+// (torch_facts.h) or the task (EagerTask::CheckEager) can do.
 absl::Status CheckEager(const Task& task, const EagerOptions& options);
 
 // Computes gradients by LibTorch with the precision, script and device of the options. With default options the results

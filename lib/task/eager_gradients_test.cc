@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/eager_task.h"
 #include "lib/task/reference_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
@@ -25,7 +26,7 @@ using ::testing::Pointwise;
 using ::testing::SizeIs;
 
 // A task that records what it is asked for.
-class SpyTask : public ToyTask {
+class SpyTask : public ToyTask, public EagerTask {
  public:
   using ToyTask::ToyTask;
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
@@ -34,7 +35,7 @@ class SpyTask : public ToyTask {
     leaves.push_back(parameters);
     return ExampleLosses(parameters, batch);
   }
-  absl::Status CheckEager(const EagerOptions& options) const override { return absl::OkStatus(); }
+  const EagerTask* eager() const override { return this; }
 
   bool fails = false;
   mutable std::vector<at::Tensor> leaves;

@@ -27,18 +27,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
-#include "lib/task/eager_options.h"
-#include "lib/task/exchange.h"
-#include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_sink.h"
+#include "lib/task/loss_terms.h"
 #include "lib/task/parameter_slice.h"
-#include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -48,26 +42,10 @@ class Tensor;  // headers stay free of LibTorch; only those who call the referen
 
 namespace rutile {
 
-// One term of the loss, as it is summed over examples: "energy" in (eV/atom)^2.
-struct LossTerm {
-  std::string name;
-  std::string unit;
-};
-
-// Sums of each term over examples, and how many values were summed (structures, force components, triples). They are
-// added over batches, accumulation windows and processes, and only then a loss is formed.
-struct TermSums {
-  std::vector<double> sum;    // [T]
-  std::vector<double> count;  // [T]
-  explicit TermSums(int num_terms = 0) : sum(num_terms, 0.0), count(num_terms, 0.0) {}
-  void Add(const TermSums& other);
-};
-
-// The loss of summed terms, with the factors that turn each term's gradient into a part of the loss's gradient.
-struct Loss {
-  double value = 0;
-  absl::InlinedVector<double, 4> weight;  // [T] d value / d sum[t], the counts held constant
-};
+class EagerTask;
+class ExampleSampling;
+class GradientStream;
+class ModelSharding;
 
 // A figure of merit for people: "energy_rmse", 8.1, "meV/atom".
 struct Metric {
@@ -78,8 +56,8 @@ struct Metric {
 };
 
 // What trainers, evaluation and tools know of a domain (potentials, knowledge graphs). The methods without a default
-// make a task; the others are capabilities that a task may add. One thread calls a task at a time, but for MakeBatch
-// and WriteModel, which say who else may call them.
+// make a task; what only some tasks can do is in interfaces of their own, the capabilities at the end. One thread calls
+// a task at a time, but for MakeBatch and WriteModel, which say who else may call them.
 class Task {
  public:
   virtual ~Task() = default;
@@ -105,12 +83,6 @@ class Task {
   // alone, because a run that is resumed inside an epoch calls it again. With training = false the batches that follow
   // are for evaluation and use all data. L-BFGS always trains with epoch 0, since its function must not change.
   virtual void StartEpoch(int64_t epoch, bool training) {}
-
-  // Returns how often each of `examples` shall be drawn relative to the others, for policies other than kUniform:
-  // finite weights >= 0 that are not all 0. It is called after StartEpoch; a task may start to remember errors when it
-  // is asked for kErrorWeighted. By default the task offers no policy: INVALID_ARGUMENT.
-  virtual absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                              absl::Span<const int64_t> examples);
 
   // Returns what the task has learned from training and a resumed run still needs (the last error of each example), as
   // tensors that own their memory. Checkpoints store it as task.NAME. What follows from seed and epoch does not belong
@@ -140,14 +112,6 @@ class Task {
   // differentiable in `parameters` (flat, a leaf or computed). A value that an example lacks (forces) adds 0 and is not
   // counted.
   virtual at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const = 0;
-  // Computes ExampleLosses on the parameters' device, with networks in the type or form that the options name
-  // (CheckEager has passed); losses and all that is not a network are computed as in ExampleLosses. By default it is
-  // ExampleLosses.
-  virtual at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                                 const EagerOptions& options) const;
-  // Returns INVALID_ARGUMENT naming the options that this task does not support; by default it supports plain ones
-  // only.
-  virtual absl::Status CheckEager(const EagerOptions& options) const;
   // Returns how many values each example adds to each term, [B, T], row-major.
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
 
@@ -157,47 +121,9 @@ class Task {
   virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                            absl::Span<Tensor> gradients, TermSums* sums);
 
-  // Returns the parts of the gradient that AccumulateGradients announces to observer(), if there is one, in the order
-  // in which it finishes them, which is the same for every batch and in every process. A batch may announce only the
-  // first of them, or none. Only tasks of one term may return parts; by default there are none.
-  virtual std::vector<GradientRange> EarlyGradients() const { return {}; }
-  // Sets the observer of the calls that follow; nullptr, the default, for none. It must live until it is replaced.
-  void SetObserver(GradientObserver* observer) { observer_ = observer; }
-  GradientObserver* observer() const { return observer_; }
-
-  // True if AccumulateGradients can overwrite gradients instead of adding to them, which saves passes over large ones.
-  // False by default.
-  virtual bool OverwritesGradients() const { return false; }
-  // If on, AccumulateGradients overwrites `gradients`, whose contents are unspecified before the call (also NaN), with
-  // what it would have added to zeros. Off by default. Only for tasks with OverwritesGradients().
-  void SetOverwriting(bool on) { overwriting_ = on; }
-  bool overwriting() const { return overwriting_; }
-
-  // True if AccumulateGradients can pass finished parts of gradients[0] to sink(), as many as it likes, when it
-  // overwrites gradients. Only for tasks of one term whose weight CombineTerms computes from counts alone, not from the
-  // sum. False by default.
-  virtual bool StreamsGradients() const { return false; }
-  // Sets the sink of the calls that follow, which overwrite gradients and have no observer; nullptr, the default, for
-  // none. It must live until it is replaced. Parts that the sink takes are never written to gradients[0].
-  void SetSink(GradientSink* sink) { sink_ = sink; }
-  GradientSink* sink() const { return sink_; }
-
   // Returns the task's threads, for passes over large parameters between its calls; nullptr, the default, for one
   // thread.
   virtual ThreadPool* Threads() { return nullptr; }
-
-  // Shards the model over processes: each updates some of the parameters, for batches that all of them see whole. From
-  // then on AccumulateGradients of training batches is called in all processes for the same batches, and communicates
-  // through `exchange`. It reads only parameters that this process owns or that are replicated (owned by no process).
-  // Sums are complete in each process. Gradients are complete where this process owns the parameters, one process's
-  // addend of a sum over all processes where they are replicated, and unspecified elsewhere. Returns what each process
-  // owns, by rank, ascending. `exchange` must live until the next call; nullptr, the default, makes the model whole
-  // again and returns nothing. Only for tasks of one term. By default a task cannot be sharded: INVALID_ARGUMENT.
-  virtual absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange);
-
-  // True if processes wait for each other in AccumulateGradients of training batches, so that a process whose share of
-  // a batch is empty must call it too, with a batch of no examples. False by default.
-  virtual bool SynchronizesBatches() const { return false; }
 
   // Freezes parameters, so that work on their gradients can be saved: `slices` has one flag for each of
   // parameter_slices(); if it is empty, none is frozen. Afterward AccumulateGradients leaves unspecified values, also
@@ -223,23 +149,27 @@ class Task {
   virtual absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                 absl::Span<double> metric_sums) = 0;
   virtual std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const = 0;
-  // True if the task has EvaluateEager, which evaluates where the parameters are, on a GPU. It adds what Evaluate adds,
-  // up to rounding, by LibTorch's operations in the parameters' type, and does not catch their exceptions. False by
-  // default.
-  virtual bool EvaluatesOnDevices() const { return false; }
-  virtual void EvaluateEager(const at::Tensor& parameters, const NamedTensors& batch, TermSums* sums,
-                             absl::Span<double> metric_sums) const;
 
   // ---- the model file (kind potential/1, kge/1): all that predicting needs.
   // Writes the model file. `extra` is added to the file's metadata (provenance, epoch, validation loss). Another thread
   // may call it during training, so it reads nothing that training changes.
   virtual absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const = 0;
 
+  // ---- capabilities: nullptr, the default, if the task does not have one. They are parts of the task and live as long
+  // as it does; a task always has the same ones.
+  // Overwrites a large gradient, and passes on finished parts of it (gradient_stream.h).
+  virtual GradientStream* stream() { return nullptr; }
+  const GradientStream* stream() const { return const_cast<Task*>(this)->stream(); }
+  // Computes training batches together with other processes (model_sharding.h).
+  virtual ModelSharding* sharding() { return nullptr; }
+  const ModelSharding* sharding() const { return const_cast<Task*>(this)->sharding(); }
+  // Weighs examples for sampling policies that are not uniform (example_sampling.h).
+  virtual ExampleSampling* sampling() { return nullptr; }
+  // Computes losses by LibTorch in other types, as TorchScript or on a GPU (eager_task.h).
+  virtual const EagerTask* eager() const { return nullptr; }
+
  private:
   std::vector<bool> frozen_;
-  GradientObserver* observer_ = nullptr;
-  GradientSink* sink_ = nullptr;
-  bool overwriting_ = false;
 };
 
 }  // namespace rutile

@@ -1,5 +1,8 @@
 #include "lib/task/task.h"
 
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -7,9 +10,13 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/task/example_sampling.h"
+#include "lib/task/loss_terms.h"
+#include "lib/task/model_sharding.h"
 #include "lib/task/reference_gradients.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"
 
 namespace rutile {
@@ -17,23 +24,7 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::Pointwise;
-
-TEST(TermSumsTest, Adds) {
-  TermSums sums(2), other(2);
-  other.sum = {1, 2};
-  other.count = {3, 4};
-  sums.Add(other);
-  sums.Add(other);
-  EXPECT_THAT(sums.sum, ElementsAre(2, 4));
-  EXPECT_THAT(sums.count, ElementsAre(6, 8));
-}
-
-TEST(TermSumsDeathTest, RejectsAnotherNumberOfTerms) {
-  TermSums sums(2);
-  EXPECT_DEATH(sums.Add(TermSums(1)), "2 vs. 1");
-}
 
 TEST(TaskTest, NumParametersIsTheEndOfTheLastSlice) {
   ToyTaskOptions options;
@@ -41,19 +32,64 @@ TEST(TaskTest, NumParametersIsTheEndOfTheLastSlice) {
   EXPECT_EQ(ToyTask(options).num_parameters(), 6);
 }
 
-// Checks the defaults of what a task need not have.
-TEST(TaskTest, DefaultsKeepNothingAndRefusePolicies) {
-  ToyTask toy(ToyTaskOptions{});
-  Task& task = toy;
-  EXPECT_TRUE(task.Task::State().empty());
-  EXPECT_TRUE(task.Task::SetState(NamedTensors()).ok());
+// A task of the methods that have no default.
+class PlainTask : public Task {
+ public:
+  int64_t num_examples() const override { return toy_.num_examples(); }
+  double ExampleCost(int64_t example) const override { return toy_.ExampleCost(example); }
+  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override {
+    return toy_.MakeBatch(examples, batch);
+  }
+  DType parameter_dtype() const override { return toy_.parameter_dtype(); }
+  std::vector<ParameterSlice> parameter_slices() const override { return toy_.parameter_slices(); }
+  Tensor InitialParameters(uint64_t seed) const override { return toy_.InitialParameters(seed); }
+  std::vector<LossTerm> terms() const override { return toy_.terms(); }
+  Loss CombineTerms(const TermSums& sums) const override { return toy_.CombineTerms(sums); }
+  at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override {
+    return toy_.ExampleLosses(parameters, batch);
+  }
+  std::vector<double> ExampleCounts(const NamedTensors& batch) const override { return toy_.ExampleCounts(batch); }
+  int num_metric_sums() const override { return toy_.num_metric_sums(); }
+  absl::Status Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                        absl::Span<double> metric_sums) override {
+    return toy_.Evaluate(parameters, batch, sums, metric_sums);
+  }
+  std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override { return toy_.Metrics(metric_sums); }
+  absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override {
+    return toy_.WriteModel(path, parameters, extra);
+  }
+
+ private:
+  ToyTask toy_{ToyTaskOptions{}};
+};
+
+TEST(TaskTest, ByDefaultNothingIsKept) {
+  PlainTask task;
+  EXPECT_TRUE(task.State().empty());
+  EXPECT_TRUE(task.SetState(NamedTensors()).ok());
   NamedTensors state;
   state.Set("last_error", Tensor::Scalar<double>(1));
-  EXPECT_EQ(task.Task::SetState(state).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(task.Task::SetState(state).message(), HasSubstr("'last_error'"));
-  const absl::Status status = task.Task::SamplingWeights(SamplingPolicy::kErrorWeighted, {0, 1}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("sampling_policy is error_weighted"));
+  EXPECT_THAT(task.SetState(state), ErrorNames(absl::StatusCode::kInvalidArgument, {"'last_error'"}));
+}
+
+TEST(TaskTest, ByDefaultThereAreNoCapabilities) {
+  PlainTask task;
+  const Task& constant = task;
+  EXPECT_EQ(task.stream(), nullptr);
+  EXPECT_EQ(constant.stream(), nullptr);
+  EXPECT_EQ(task.sharding(), nullptr);
+  EXPECT_EQ(constant.sharding(), nullptr);
+  EXPECT_FALSE(SynchronizesBatches(task));
+  EXPECT_EQ(task.sampling(), nullptr);
+  EXPECT_EQ(task.eager(), nullptr);
+  EXPECT_THAT(SamplingWeightsOf(task, SamplingPolicy::kErrorWeighted, {0, 1}),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"sampling_policy is error_weighted"}));
+}
+
+TEST(TaskTest, SamplingWeightsAreThoseOfTheCapability) {
+  ToyTask task(ToyTaskOptions{});
+  EXPECT_EQ(SamplingWeightsOf(task, SamplingPolicy::kEnergyWeighted, {0, 1, 2}).value(),
+            task.SamplingWeights(SamplingPolicy::kEnergyWeighted, {0, 1, 2}));
 }
 
 class GradientsTest : public ::testing::TestWithParam<DType> {

@@ -1,15 +1,14 @@
 #include "lib/tensorfile/named_tensors.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 
 namespace rutile {
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 struct DTypeInfo {
   const char* name;
@@ -60,15 +59,13 @@ Tensor Tensor::Zeros(DType dtype, std::vector<int64_t> shape) {
   int64_t size;
   CHECK(!__builtin_mul_overflow(NumElements(shape), ByteSize(dtype), &size)) << "a tensor of more than 2^63 bytes";
   tensor.shape_ = std::move(shape);
-  // aligned_alloc needs a multiple of the alignment, and even an empty tensor needs an address.
-  const size_t rounded = std::max(kAlignment, (static_cast<size_t>(size) + kAlignment - 1) / kAlignment * kAlignment);
-  void* const data = std::aligned_alloc(kAlignment, rounded);
-  CHECK(data != nullptr) << "out of memory: " << rounded << " bytes";
-  std::memset(data, 0, rounded);
-  tensor.owner_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });
-  tensor.data_ = data;
+  // Memory is whole cache lines, so that Reuse finds room for a few elements more.
+  const auto memory = std::make_shared<AlignedBuffer<char>>(
+      AlignedBuffer<char>::Zeros(std::max(kBufferAlignment, RoundUp(size, kBufferAlignment))));
+  tensor.data_ = memory->data();
+  tensor.owner_ = memory;
   tensor.writable_ = true;
-  tensor.capacity_ = static_cast<int64_t>(rounded);
+  tensor.capacity_ = memory->size();
   return tensor;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/round_up.h"
 #include "lib/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -249,7 +250,7 @@ absl::StatusOr<std::string> FormatTensorHeader(const TensorHeader& header) {
                     entry.begin, ",", entry.end, "]}");
   }
   json += '}';
-  json.resize((json.size() + 63) / 64 * 64, ' ');
+  json.resize(RoundUp(static_cast<int64_t>(json.size()), 64), ' ');
   uint64_t length = json.size() - sizeof(uint64_t);
   if (length > kMaxTensorHeader) {
     return absl::InvalidArgumentError(absl::StrCat("a header of ", length, " bytes (metadata and ",

@@ -11,7 +11,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
@@ -82,8 +81,7 @@ void ToyTask::StartEpoch(int64_t epoch, bool training) {
   training_ = training;
 }
 
-absl::StatusOr<std::vector<double>> ToyTask::SamplingWeights(SamplingPolicy policy,
-                                                             absl::Span<const int64_t> examples) {
+std::vector<double> ToyTask::SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples) {
   if (policy == SamplingPolicy::kErrorWeighted && last_error_.empty()) {
     last_error_.assign(options_.num_examples, std::numeric_limits<double>::quiet_NaN());
   }

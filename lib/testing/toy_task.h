@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lib/task/example_sampling.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -49,7 +49,7 @@ struct ToyTaskOptions {
 };
 
 // The task described above, which records and checks how trainers call it.
-class ToyTask : public Task {
+class ToyTask : public Task, public ExampleSampling {
  public:
   explicit ToyTask(const ToyTaskOptions& options);
 
@@ -59,8 +59,8 @@ class ToyTask : public Task {
 
   // CHECK-fails if a batch is being made.
   void StartEpoch(int64_t epoch, bool training) override;
-  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                      absl::Span<const int64_t> examples) override;
+  ExampleSampling* sampling() override { return this; }
+  std::vector<double> SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples) override;
   // Returns last_error f64 [N] after SamplingWeights was called for error_weighted, else nothing.
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;

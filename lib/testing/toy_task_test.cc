@@ -91,11 +91,11 @@ TEST(ToyTaskTest, RemembersTheErrorsOfTraining) {
   NamedTensors batch;
   ASSERT_TRUE(task.MakeBatch({2, 5}, &batch).ok());
   EXPECT_TRUE(task.State().empty());
-  EXPECT_THAT(task.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}).value(), ElementsAre(1, 1));
+  EXPECT_THAT(task.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}), ElementsAre(1, 1));
   std::vector<Tensor> gradients(2, Tensor::Zeros(DType::kF64, {4}));
   TermSums sums(2);
   ASSERT_TRUE(task.AccumulateGradients(task.InitialParameters(1), batch, absl::MakeSpan(gradients), &sums).ok());
-  const std::vector<double> weights = task.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}).value();
+  const std::vector<double> weights = task.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5});
   const std::vector<double> errors = task.State().At("last_error").ToDoubles();
   EXPECT_NEAR(errors[2] * errors[2] + errors[5] * errors[5], sums.sum[0], 1e-14);
   EXPECT_NEAR(weights[0] / weights[1], std::abs(errors[2] / errors[5]), 1e-12);
@@ -103,10 +103,10 @@ TEST(ToyTaskTest, RemembersTheErrorsOfTraining) {
 
   ToyTask other({});
   ASSERT_TRUE(other.SetState(task.State()).ok());
-  EXPECT_EQ(other.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}).value(), weights);
+  EXPECT_EQ(other.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}), weights);
   ASSERT_TRUE(other.SetState(NamedTensors()).ok());
   EXPECT_TRUE(other.State().empty());
-  EXPECT_THAT(other.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}).value(), ElementsAre(1, 1));
+  EXPECT_THAT(other.SamplingWeights(SamplingPolicy::kErrorWeighted, {2, 5}), ElementsAre(1, 1));
   NamedTensors wrong;
   wrong.Set("last_error", Tensor::Scalar<double>(1));
   EXPECT_FALSE(other.SetState(wrong).ok());

@@ -25,6 +25,7 @@
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/schedule.h"
 #include "lib/task/eager_gradients.h"
+#include "lib/task/example_sampling.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/checkpointed_state.h"
 #include "lib/train/epoch_log.h"
@@ -210,7 +211,7 @@ absl::Status Trainer::Start() {
   }
   RETURN_IF_ERROR(RestoreStates(Parts(), start, state_));
   if (options_.sampling_policy != SamplingPolicy::kUniform) {  // fails before an old run is removed
-    RETURN_IF_ERROR(task_.SamplingWeights(options_.sampling_policy, plan_.train).status());
+    RETURN_IF_ERROR(SamplingWeightsOf(task_, options_.sampling_policy, plan_.train).status());
   }
   // best.safetensors may be newer than the checkpoint, or missing.
   if (state_.best_epoch > 0) writer_.SetBestChanged();

@@ -15,6 +15,7 @@
 #include "lib/base/file.h"
 #include "lib/base/interrupt.h"
 #include "lib/optimizer/optimizer.h"
+#include "lib/task/example_sampling.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/task/task.h"
 #include "lib/testing/toy_task.h"
@@ -148,7 +149,7 @@ TEST(TrainerPolicyTest, CheckpointsInsideAnEpochHoldItsWeights) {
   ASSERT_TRUE(TrainToyTask({}, options, dir).ok());
   ToyTask task({});
   EXPECT_EQ(LastCheckpoint(dir).sampling_weight,
-            task.SamplingWeights(SamplingPolicy::kEnergyWeighted, ToySplit(task).train).value());
+            task.SamplingWeights(SamplingPolicy::kEnergyWeighted, ToySplit(task).train));
   options.mode = RunMode::kResume;
   options.stop.max_steps = 14;
   ASSERT_TRUE(TrainToyTask({}, options, dir).ok());
@@ -173,10 +174,7 @@ TEST(TrainerPolicyTest, ErrorsAreThoseOfTrainingExamples) {
 class PlainTask : public ToyTask {
  public:
   PlainTask() : ToyTask({}) {}
-  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                      absl::Span<const int64_t> examples) override {
-    return Task::SamplingWeights(policy, examples);
-  }
+  ExampleSampling* sampling() override { return nullptr; }
 };
 
 TEST(TrainerPolicyTest, TasksWithoutPoliciesRefuseBeforeARunIsRemoved) {

@@ -17,6 +17,9 @@
 #include "lib/base/interrupt.h"
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer_options.h"
+#include "lib/task/gradient_delivery.h"
+#include "lib/task/gradient_observer.h"
+#include "lib/task/gradient_stream.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
@@ -33,12 +36,12 @@ using ::testing::HasSubstr;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The first term of the toy task, which hands the weights' gradient to the sink before the bias's is known.
-class EarlyToy : public ToyTask {
+class EarlyToy : public ToyTask, public GradientStream {
  public:
   explicit EarlyToy(bool early) : ToyTask({}), early_(early) {}
 
-  bool OverwritesGradients() const override { return early_; }
-  bool StreamsGradients() const override { return early_; }
+  GradientStream* stream() override { return early_ ? this : nullptr; }
+  std::vector<GradientRange> EarlyGradients() const override { return {}; }
   std::vector<LossTerm> terms() const override { return {{"value", "V^2"}}; }
   Loss CombineTerms(const TermSums& sums) const override {
     Loss loss;
@@ -52,6 +55,10 @@ class EarlyToy : public ToyTask {
 
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override {
+    return StreamGradients(parameters, batch, GradientDelivery::Add(), &gradients[0], sums);
+  }
+  absl::Status StreamGradients(const Tensor& parameters, const NamedTensors& batch, const GradientDelivery& delivery,
+                               Tensor* gradient, TermSums* sums) override {
     const int64_t n = parameters.num_elements();
     std::vector<Tensor> terms(2);
     for (Tensor& term : terms) term = Tensor::Zeros(DType::kF64, {n});
@@ -59,17 +66,16 @@ class EarlyToy : public ToyTask {
     EXPECT_TRUE(ToyTask::AccumulateGradients(parameters, batch, absl::MakeSpan(terms), &of_terms).ok());
     sums->sum[0] += of_terms.sum[0];
     sums->count[0] += of_terms.count[0];
-    const absl::Span<double> made = terms[0].mutable_values<double>(), given = gradients[0].mutable_values<double>();
+    const absl::Span<double> made = terms[0].mutable_values<double>(), given = gradient->mutable_values<double>();
     if (++calls == nan_call) made[n - 1] = kNan;
-    const int64_t handed = sink() == nullptr ? 0 : n - 1;
-    if (sink() != nullptr) {
-      EXPECT_TRUE(overwriting());
-      sink()->Take(1, terms[0].Slice(1, {handed - 1}));
-      sink()->Take(0, terms[0].Slice(0, {1}));
+    const int64_t handed = delivery.sink() == nullptr ? 0 : n - 1;
+    if (delivery.sink() != nullptr) {
+      delivery.sink()->Take(1, terms[0].Slice(1, {handed - 1}));
+      delivery.sink()->Take(0, terms[0].Slice(0, {1}));
       ++handed_over;
     }
     if (calls == failing_call) return absl::InternalError("out of luck");
-    for (int64_t i = handed; i < n; ++i) given[i] = overwriting() ? made[i] : given[i] + made[i];
+    for (int64_t i = handed; i < n; ++i) given[i] = delivery.overwrites() ? made[i] : given[i] + made[i];
     return absl::OkStatus();
   }
 

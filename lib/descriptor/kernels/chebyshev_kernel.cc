@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "lib/descriptor/kernels/chebyshev_kernel.cc"
 #include <hwy/foreach_target.h>
 
+#include "lib/base/round_up.h"
 #include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_sums-inl.h"
 #include "lib/descriptor/kernels/compress-inl.h"
@@ -221,8 +222,6 @@ namespace {
 
 constexpr size_t kWidestVector = 16;  // floats in an AVX-512 register
 
-size_t RoundUp(size_t n) { return (n + kWidestVector - 1) / kWidestVector * kWidestVector; }
-
 HWY_EXPORT(ComputeDouble);
 HWY_EXPORT(ComputeFloat);
 
@@ -243,19 +242,19 @@ const double* Prepare(const ChebyshevTables<T>& tables, absl::Span<const uint8_t
 template <typename T>
 ChebyshevScratch<T>::ChebyshevScratch(const ChebyshevTables<T>& tables)
     : num_species_(tables.spins.size()),
-      radial_size_(RoundUp(tables.rad_order + 1) + kWidestVector),
-      angular_size_(RoundUp(tables.num_harmonics) + kWidestVector),
-      radial_(hwy::AllocateAligned<T>(2 * radial_size_)),
-      angular_(hwy::AllocateAligned<T>(2 * angular_size_)),
-      row_(hwy::AllocateAligned<T>(tables.num_features + 2 * kWidestVector)) {}
+      radial_size_(RoundUp(tables.rad_order + 1, kWidestVector) + kWidestVector),
+      angular_size_(RoundUp(tables.num_harmonics, kWidestVector) + kWidestVector),
+      radial_(2 * radial_size_),
+      angular_(2 * angular_size_),
+      row_(tables.num_features + 2 * kWidestVector) {}
 
 template <typename T>
 void ChebyshevScratch<T>::Reserve(size_t neighbors) {
   if (neighbors + 2 * kWidestVector <= capacity_) return;
   // Adds half, so that a growing neighborhood does not reallocate each time.
-  capacity_ = RoundUp(neighbors + neighbors / 2 + 2 * kWidestVector);
-  arrays_ = hwy::AllocateAligned<T>((5 * num_species_ + 4) * capacity_);
-  species_of_neighbor_ = hwy::AllocateAligned<double>(capacity_);
+  capacity_ = RoundUp(neighbors + neighbors / 2 + 2 * kWidestVector, kWidestVector);
+  arrays_ = AlignedBuffer<T>((5 * num_species_ + 4) * capacity_);
+  species_of_neighbor_ = AlignedBuffer<double>(capacity_);
 }
 
 template <typename T>

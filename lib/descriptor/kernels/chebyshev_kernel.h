@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "hwy/aligned_allocator.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/neighbor/neighbor_list.h"
 
@@ -33,25 +33,25 @@ class ChebyshevScratch {
   // Aligned arrays of `stride` elements, one behind the other. For each species they hold r^2 within rad_cutoff, and x,
   // y and z of r_ij within ang_cutoff.
   size_t stride() const { return capacity_; }
-  T* rad_square(int species) { return arrays_.get() + (4 * species) * capacity_; }
-  T* ang_vector(int species, int axis) { return arrays_.get() + (4 * species + 1 + axis) * capacity_; }
+  T* rad_square(int species) { return arrays_.data() + (4 * species) * capacity_; }
+  T* ang_vector(int species, int axis) { return arrays_.data() + (4 * species + 1 + axis) * capacity_; }
   // Four more arrays of scratch, then f_c for each species.
-  T* state(int k) { return arrays_.get() + (4 * num_species_ + k) * capacity_; }
+  T* state(int k) { return arrays_.data() + (4 * num_species_ + k) * capacity_; }
   T* cutoff(int species) { return state(4 + species); }
-  double* species_of_neighbor() { return species_of_neighbor_.get(); }
+  double* species_of_neighbor() { return species_of_neighbor_.data(); }
 
   // The sums of one atom with weight 1 and with typespins, and a row of features; each is padded to whole vectors.
-  T* radial(int weighted) { return radial_.get() + weighted * radial_size_; }
-  T* angular(int weighted) { return angular_.get() + weighted * angular_size_; }
-  T* row() { return row_.get(); }
+  T* radial(int weighted) { return radial_.data() + weighted * radial_size_; }
+  T* angular(int weighted) { return angular_.data() + weighted * angular_size_; }
+  T* row() { return row_.data(); }
   size_t radial_size() const { return radial_size_; }
   size_t angular_size() const { return angular_size_; }
 
  private:
   int num_species_;
   size_t capacity_ = 0, radial_size_, angular_size_;
-  hwy::AlignedFreeUniquePtr<T[]> arrays_, radial_, angular_, row_;
-  hwy::AlignedFreeUniquePtr<double[]> species_of_neighbor_;
+  AlignedBuffer<T> arrays_, radial_, angular_, row_;
+  AlignedBuffer<double> species_of_neighbor_;
   std::vector<double> species_of_atom_;
 };
 

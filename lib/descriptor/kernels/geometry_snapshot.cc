@@ -1,18 +1,18 @@
 #include "lib/descriptor/kernels/geometry_snapshot.h"
 
 #include <algorithm>
-#include <new>
+#include <cstdint>
+
+#include "lib/base/aligned_buffer.h"
+#include "lib/base/round_up.h"
 
 namespace rutile {
 namespace {
 
-// Arrays start at whole cache lines, as vectors are loaded from multiples of their size.
-constexpr std::align_val_t kLine{64};
-
+// Returns the bytes of an array in whole cache lines, as vectors are loaded from multiples of their size.
 template <typename Value>
 int64_t WholeLines(int64_t count) {
-  constexpr auto kBytes = static_cast<int64_t>(kLine);
-  return (count * static_cast<int64_t>(sizeof(Value)) + kBytes - 1) / kBytes * kBytes;
+  return RoundUp(count * static_cast<int64_t>(sizeof(Value)), kBufferAlignment);
 }
 
 // Copies arrays one behind the other.
@@ -35,21 +35,15 @@ class Packer {
 }  // namespace
 
 template <typename T>
-void GeometrySnapshot<T>::Free::operator()(char* memory) const {
-  ::operator delete(memory, kLine);
-}
-
-template <typename T>
 GeometrySnapshot<T>::GeometrySnapshot(const InterleavedNeighbors<T>& state, size_t num_species, int num_moments)
     : lanes_(state.lanes), num_atoms_(state.num_atoms) {
   const InterleavedView<T>& all = state.all;
   const int64_t groups = all.num_groups, blocks = groups * static_cast<int64_t>(num_species);
   const int64_t slots = blocks == 0 ? 0 : all.block[blocks - 1].begin + all.block[blocks - 1].slots;
   const int64_t atoms = groups * lanes_, elements = slots * lanes_, moments = atoms * num_moments;
-  size_ = WholeLines<int32_t>(atoms) + WholeLines<InterleavedBlock>(blocks) + 4 * WholeLines<T>(elements) +
-          WholeLines<int32_t>(elements) + WholeLines<T>(moments);
-  memory_.reset(static_cast<char*>(::operator new(size_, kLine)));
-  Packer packer(memory_.get());
+  memory_ = AlignedBuffer<char>(WholeLines<int32_t>(atoms) + WholeLines<InterleavedBlock>(blocks) +
+                                4 * WholeLines<T>(elements) + WholeLines<int32_t>(elements) + WholeLines<T>(moments));
+  Packer packer(memory_.data());
   view_.num_groups = groups;
   view_.atom = packer.Copy(all.atom, atoms);
   view_.block = packer.Copy(all.block, blocks);

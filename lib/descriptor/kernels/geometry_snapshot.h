@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
 
@@ -20,21 +20,16 @@ class GeometrySnapshot : public DescriptorDerivatives<T>::Snapshot {
   // Copies state.all after Features. num_moments: NumMoments of the tables.
   GeometrySnapshot(const InterleavedNeighbors<T>& state, size_t num_species, int num_moments);
 
-  int64_t bytes() const override { return static_cast<int64_t>(sizeof(*this)) + size_; }
+  int64_t bytes() const override { return static_cast<int64_t>(sizeof(*this)) + memory_.size(); }
 
   int lanes() const { return lanes_; }
   int64_t num_atoms() const { return num_atoms_; }
   const InterleavedView<T>& view() const { return view_; }
 
  private:
-  struct Free {
-    void operator()(char* memory) const;
-  };
-
   const int lanes_;
   const int64_t num_atoms_;
-  int64_t size_ = 0;  // bytes
-  std::unique_ptr<char[], Free> memory_;
+  AlignedBuffer<char> memory_;
   InterleavedView<T> view_;
 };
 

@@ -31,7 +31,7 @@ using LaneTag = hn::CappedTag<T, 32 / sizeof(T)>;
 template <typename T>
 class Arena {
  public:
-  Arena(AlignedVector<T>* buffer, size_t lanes, size_t vectors) : lanes_(lanes) {
+  Arena(AlignedBuffer<T>* buffer, size_t lanes, size_t vectors) : lanes_(lanes) {
     buffer->Resize(vectors * lanes);
     next_ = buffer->data();
     end_ = next_ + vectors * lanes;

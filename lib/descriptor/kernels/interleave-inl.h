@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/round_up.h"
 #include "lib/base/simd.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/compress-inl.h"
@@ -295,7 +296,7 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
   }
   std::sort(scratch->order.begin(), scratch->order.end());
   constexpr size_t kSlack = 16;  // whole vectors are stored at the end of a list
-  scratch->capacity = std::max<size_t>(scratch->capacity, (most + kSlack + 15) / 16 * 16);
+  scratch->capacity = std::max<size_t>(scratch->capacity, RoundUp(most + kSlack, 16));
   const size_t capacity = scratch->capacity, lane_stride = num_species * capacity;
   const size_t list_size = (lanes + 1) * lane_stride;
   scratch->x.Resize(list_size);

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
-#include "lib/descriptor/kernels/aligned_vector.h"
 
 namespace rutile {
 
@@ -44,9 +44,9 @@ struct NeighborBlocks {
   int64_t num_groups = 0;
   std::vector<int32_t> atom;
   std::vector<InterleavedBlock> block;
-  AlignedVector<T> x, y, z, r;
-  AlignedVector<int32_t> j;
-  AlignedVector<T> moments;
+  AlignedBuffer<T> x, y, z, r;
+  AlignedBuffer<int32_t> j;
+  AlignedBuffer<T> moments;
 
   InterleavedView<T> view() const {
     return {num_groups, atom.data(), block.data(), x.data(), y.data(), z.data(), r.data(), j.data(), moments.data()};
@@ -58,10 +58,10 @@ struct NeighborBlocks {
 template <typename T>
 struct SortScratch {
   size_t capacity = 0;
-  AlignedVector<T> x, y, z;
-  AlignedVector<int32_t> j;
+  AlignedBuffer<T> x, y, z;
+  AlignedBuffer<int32_t> j;
   std::vector<uint64_t> order;
-  AlignedVector<double> row4;  // [N, 4] x, y, z, species
+  AlignedBuffer<double> row4;  // [N, 4] x, y, z, species
 };
 
 template <typename T>
@@ -80,9 +80,9 @@ struct InterleavedNeighbors : DescriptorDerivatives<T>::State {
   std::vector<int64_t> kept_offset;  // [elements of all.atom * S + 1]
   std::vector<uint64_t> kept_order;
 
-  AlignedVector<T> vector4;  // [N + 1, 4] directions, or [N + 1, 4, 4] forces
-  AlignedVector<T> group;    // rows, coefficients and sums of one group
-  AlignedVector<T> slots;    // [4, slots, lanes] for one block
+  AlignedBuffer<T> vector4;  // [N + 1, 4] directions, or [N + 1, 4, 4] forces
+  AlignedBuffer<T> group;    // rows, coefficients and sums of one group
+  AlignedBuffer<T> slots;    // [4, slots, lanes] for one block
 };
 
 }  // namespace rutile

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
-#include "lib/descriptor/kernels/aligned_vector.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 
 namespace rutile {
@@ -25,8 +25,8 @@ struct TripletPart {
     int64_t begin, end;  // range of triplets
   };
   std::vector<Center> centers;   // centers that have triplets
-  AlignedVector<uint16_t> a, b;  // [triplets] neighbors, counted from the center's first near neighbor
-  AlignedVector<T> spin;         // product of the typespins of a and b
+  AlignedBuffer<uint16_t> a, b;  // [triplets] neighbors, counted from the center's first near neighbor
+  AlignedBuffer<T> spin;         // product of the typespins of a and b
 };
 
 // The results of ListedFeatures that the products use. Memory grows to that of the largest structure and is reused.
@@ -35,10 +35,10 @@ struct ListedState {
   int64_t num_atoms = 0;
   // Near neighbors, those within the angular cutoff: r_ij = r u.
   int64_t num_near = 0;
-  AlignedVector<int32_t> j;
-  AlignedVector<T> r, spin, slope;  // slope: df_c/dr
-  AlignedVector<T> unit4;           // [near, 4] u, f_c
-  AlignedVector<T> weight4;         // [near, 4] f_c u, f_c
+  AlignedBuffer<int32_t> j;
+  AlignedBuffer<T> r, spin, slope;  // slope: df_c/dr
+  AlignedBuffer<T> unit4;           // [near, 4] u, f_c
+  AlignedBuffer<T> weight4;         // [near, 4] f_c u, f_c
   TripletPart<T> all;
 
   // The triplets of `all` with at least one atom in `sampled`. They are selected when a product is first called for
@@ -47,8 +47,8 @@ struct ListedState {
   std::vector<uint8_t> sampled;
 
   std::vector<int32_t> number;  // index of each pair of one atom among its near neighbors, or -1
-  AlignedVector<T> sums;        // for one center: one vector per term
-  AlignedVector<T> near4;       // [near neighbors of a center, 4] sums of slopes, or tangents of unit4
+  AlignedBuffer<T> sums;        // for one center: one vector per term
+  AlignedBuffer<T> near4;       // [near neighbors of a center, 4] sums of slopes, or tangents of unit4
 };
 
 // Each function adds the angular part after the radial part is done. Rows of features and tangents must have been set

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_example_passes.h"
 #include "lib/kge/layers/conve_image.h"
 #include "lib/kge/layers/workspace.h"
@@ -38,7 +39,7 @@ ConveEvaluation<T>::ConveEvaluation(const KgeShape& shape, const T* parameters, 
       is_dense_(!bf16 && shape.dim() < kSparseDim),
       group_channels_(std::max<int64_t>(kGroup / conv_.map_size() / kChannels, 1) * kChannels),
       // Scratch memory is whole cache lines for a pass and the sums of a piece.
-      scratch_size_((ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1) + 15) / 16 * 16),
+      scratch_size_(RoundUp(ConvScratchSize(conv_) + kPiece * conv_.channels * (conv_.taps() + 1), 16)),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),
       bn2_(shape.dim(), shape.dim()),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/layers/amx_conve_backward.h"
@@ -18,7 +19,6 @@
 #include "lib/kge/layers/batch_norm.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/model/kge_shape.h"
-#include "lib/matrix/aligned_words.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/matrix/sparse_products.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -104,8 +104,8 @@ class ConveEvaluation {
   MatrixProducts<T> products_;  // used instead: with bf16 for the backward product, with few hidden numbers for both
   std::optional<AmxConveForward> amx_forward_;
   std::optional<AmxConveBackward> amx_backward_;
-  std::vector<uint32_t> positive_;        // signs of the maps that were not stored
-  std::vector<AlignedWords> amx_memory_;  // one for each thread
+  std::vector<uint32_t> positive_;                   // signs of the maps that were not stored
+  std::vector<AlignedBuffer<uint32_t>> amx_memory_;  // one for each thread
   Tensor scratch_, raw_memory_, image_memory_, fc_memory_, sum_memory_, d_image_memory_, d_map_memory_;
 };
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/parallel_for.h"
 #include "lib/kge/influence/gradient_factors.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/model/kge_shape.h"
-#include "lib/matrix/aligned_words.h"
 #include "lib/matrix/amx_split_products.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/matrix/matrix_view.h"
@@ -68,7 +68,7 @@ class KgePairProducts {
   Packed test_maps_, tests_fc_;
   std::vector<MatrixView<T>> tests_small_;  // one for each of the plan's ranges of columns; or, with AMX,
   std::vector<AmxSplitProducts> amx_small_;
-  std::vector<AlignedWords> amx_memory_;  // one for each thread
+  std::vector<AlignedBuffer<uint32_t>> amx_memory_;  // one for each thread
   Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/kge/layers/amx_conve_forward.h"
 #include "lib/matrix/amx_tiles.h"
 #include "lib/matrix/bf16_number.h"
@@ -19,7 +20,7 @@ using amx::kNumbers;
 using amx::kTile;
 using amx::kWords;
 using amx::Mask;
-using amx::RoundUp;
+using amx::StepsOf;
 
 // Examples computed at once: the lines of two tiles.
 constexpr int64_t kExamples = 2 * kLines;
@@ -41,15 +42,14 @@ uint16_t* Numbers(uint32_t* words) { return reinterpret_cast<uint16_t*>(words); 
 
 // Packs fc as [block of channels, position, step, half of the channels] tiles of [pair of inputs, channel].
 void PackFc(const ConvShape& conv, const float* fc, int64_t inputs, uint32_t* packed) {
-  const int64_t positions = conv.map_size(), steps = (inputs + kNumbers - 1) / kNumbers;
+  const int64_t positions = conv.map_size(), steps = StepsOf(inputs);
   for (int64_t j = 0; j < inputs; ++j) {
     for (int64_t c = 0; c < conv.channels; ++c) {
       const float* const row = fc + (j * conv.channels + c) * positions;
       const int64_t block = c / kAmxChannels, channel = c % kAmxChannels;
       uint32_t* tile = packed + ((block * positions * steps + j / kNumbers) * 2 + channel / kLines) * kTile;
-      const int64_t at = (j % kNumbers / 2 * kWords + channel % kLines) * 2 + j % 2;
       for (int64_t p = 0; p < positions; ++p, tile += 2 * steps * kTile) {
-        Numbers(tile)[at] = RoundToBf16(row[p]);
+        amx::PutRight<1>(tile, j % kNumbers, channel % kLines, row[p]);
       }
     }
   }
@@ -65,10 +65,7 @@ void PackWeight(const ConvShape& conv, const float* weight, uint32_t* packed) {
       for (int64_t x = 0; x < window; ++x) {
         uint32_t* const tile = packed + ((block * conv.kernel_height + i) * window + x) * kParts * kTile;
         for (int64_t j = 0; j < conv.kernel_width; ++j) {
-          const float w = weight[c * conv.taps() + i * conv.kernel_width + j];
-          uint16_t* const to = Numbers(tile) + (channel / 2 * kWords + x + j) * 2 + channel % 2;
-          to[0] = RoundToBf16(w);
-          to[2 * kTile] = RoundToBf16(w - FromBf16(to[0]));
+          amx::PutRight<kParts>(tile, channel, x + j, weight[c * conv.taps() + i * conv.kernel_width + j]);
         }
       }
     }
@@ -84,7 +81,7 @@ RUTILE_PACK RUTILE_INLINE void RoundRow(const float* from, int64_t n, uint32_t* 
 
 // Packs slopes as [block of examples, step, half of the examples] tiles of [example, 32 inputs].
 RUTILE_PACK void PackSlopes(const float* slopes, int64_t examples, int64_t inputs, uint32_t* packed) {
-  const int64_t steps = (inputs + kNumbers - 1) / kNumbers;
+  const int64_t steps = StepsOf(inputs);
   for (int64_t e = 0; e < examples; ++e) {
     for (int64_t s = 0; s < steps; ++s) {
       RoundRow(slopes + e * inputs + s * kNumbers, std::min(kNumbers, inputs - s * kNumbers),
@@ -97,11 +94,11 @@ RUTILE_PACK void PackSlopes(const float* slopes, int64_t examples, int64_t input
 
 // One call of Run, and its memory.
 struct AmxConveBackward::Pass {
-  Pass(const AmxConveBackward& layers, const Examples& all_examples, AlignedWords* memory)
+  Pass(const AmxConveBackward& layers, const Examples& all_examples, AlignedBuffer<uint32_t>* memory)
       : conv(layers.conv_),
         examples(all_examples),
         size(examples.end - examples.begin),
-        steps((layers.inputs_ + kNumbers - 1) / kNumbers),
+        steps(StepsOf(layers.inputs_)),
         first_key(size == 0 ? 0 : examples.key[examples.begin]),
         image_words(RoundUp(conv.image_size(), kNumbers) / 2 + kWords),
         patch_lines(conv.taps() + 1),
@@ -344,17 +341,14 @@ struct AmxConveBackward::Pass {
 };
 
 AmxConveBackward::AmxConveBackward(const ConvShape& conv, const float* weight, const float* fc, int64_t inputs)
-    : conv_(conv),
-      inputs_(inputs),
-      blocks_((conv.channels + kAmxChannels - 1) / kAmxChannels),
-      group_rows_(GroupRows(conv)) {
+    : conv_(conv), inputs_(inputs), blocks_(CeilDivide(conv.channels, kAmxChannels)), group_rows_(GroupRows(conv)) {
   CHECK(AmxConveFits(conv));
-  const int64_t steps = (inputs + kNumbers - 1) / kNumbers;
+  const int64_t steps = StepsOf(inputs);
   PackFc(conv, fc, inputs, fc_.Take(AmxMapWords(conv) * steps * 2 * kTile));
   PackWeight(conv, weight, weight_.Take(blocks_ * conv.kernel_height * Window(conv) * kParts * kTile));
 }
 
-void AmxConveBackward::Run(const Examples& examples, const Results& results, AlignedWords* memory) const {
+void AmxConveBackward::Run(const Examples& examples, const Results& results, AlignedBuffer<uint32_t>* memory) const {
   Pass pass(*this, examples, memory);
   PackSlopes(examples.slopes + examples.begin * inputs_, pass.size, inputs_, pass.slopes);
   pass.RoundImages();
@@ -389,7 +383,7 @@ AmxConveBackward::AmxConveBackward(const ConvShape& conv, const float*, const fl
     : conv_(conv), inputs_(inputs), blocks_(0), group_rows_(0) {
   CHECK(AmxConveFits(conv));
 }
-void AmxConveBackward::Run(const Examples&, const Results&, AlignedWords*) const {}
+void AmxConveBackward::Run(const Examples&, const Results&, AlignedBuffer<uint32_t>*) const {}
 #endif
 
 }  // namespace rutile

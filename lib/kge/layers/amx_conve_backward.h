@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/kge/layers/conv_shape.h"
-#include "lib/matrix/aligned_words.h"
 
 namespace rutile {
 
@@ -39,7 +39,7 @@ class AmxConveBackward {
     float* d_images;     // [end - begin, image]
   };
   // Computes the gradients. memory is scratch space of the calling thread.
-  void Run(const Examples& examples, const Results& results, AlignedWords* memory) const;
+  void Run(const Examples& examples, const Results& results, AlignedBuffer<uint32_t>* memory) const;
 
  private:
   struct Pass;
@@ -47,7 +47,7 @@ class AmxConveBackward {
   const ConvShape conv_;
   const int64_t inputs_, blocks_;  // of channels
   const int64_t group_rows_;       // of the map, at one time
-  AlignedWords fc_, weight_;
+  AlignedBuffer<uint32_t> fc_, weight_;
 };
 
 }  // namespace rutile

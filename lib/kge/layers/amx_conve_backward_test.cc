@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
 #include "lib/kge/layers/amx_conve_forward.h"
 #include "lib/kge/layers/conv_shape.h"
-#include "lib/matrix/aligned_words.h"
 
 namespace rutile {
 namespace {
@@ -66,7 +66,7 @@ Outcome RunLayers(const Problem& problem, int64_t begin, int64_t end) {
   out.weight_sums.resize((end - begin) * conv.channels * conv.taps());
   out.sums.resize((end - begin) * conv.channels);
   out.d_images.resize((end - begin) * conv.image_size(), 7.0f);
-  AlignedWords memory;
+  AlignedBuffer<uint32_t> memory;
   const AmxConveBackward layers(conv, problem.weight.data(), problem.fc.data(), problem.sizes.inputs);
   layers.Run({begin, end, problem.key.data(), problem.images.data(), problem.positive.data(), problem.slopes.data()},
              {out.weight_sums.data(), out.sums.data(), out.d_images.data()}, &memory);

@@ -1,9 +1,9 @@
 #include "lib/kge/layers/amx_conve_forward.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "lib/base/logging.h"
+#include "lib/base/round_up.h"
 #include "lib/matrix/amx_split_tiles.h"
 #include "lib/matrix/amx_tiles.h"
 #include "lib/matrix/bf16_machines.h"
@@ -19,7 +19,6 @@ using amx::kLines;
 using amx::kSteps;
 using amx::kWords;
 using amx::Right;
-using amx::RoundUp;
 using amx::TilesOf;
 
 // A step of the sums is a position with 32 channels.
@@ -104,7 +103,7 @@ bool AmxConveFits(const ConvShape& conv) { return HasBf16Amx() && conv.taps() <=
 
 AmxConveForward::AmxConveForward(const ConvShape& conv, const float* weight, const float* bias, const float* fc,
                                  int64_t outputs)
-    : conv_(conv), outputs_(outputs), blocks_((conv.channels + kAmxChannels - 1) / kAmxChannels) {
+    : conv_(conv), outputs_(outputs), blocks_(CeilDivide(conv.channels, kAmxChannels)) {
   CHECK(AmxConveFits(conv));
   const int64_t taps = conv.taps();
   weight_.resize(blocks_ * taps * kAmxChannels);
@@ -120,14 +119,14 @@ AmxConveForward::AmxConveForward(const ConvShape& conv, const float* weight, con
 
 void AmxConveForward::SetMapRows(const float* map_rows, int64_t rows) {
   num_map_rows_ = rows;
-  map_rows_ = AlignedWords();
+  map_rows_ = AlignedBuffer<uint32_t>();
   if (rows == 0) return;
   const int64_t steps = AmxMapWords(conv_), columns = TilesOf(rows);
   PackRight(conv_, map_rows, rows, {map_rows_.Take(Right::Words(columns, 1, steps)), columns, 1, steps});
 }
 
 void AmxConveForward::RunSome(const float* images, int64_t examples, const Results& results,
-                              AlignedWords* memory) const {
+                              AlignedBuffer<uint32_t>* memory) const {
   const int64_t positions = conv_.map_size(), all_steps = blocks_ * positions, lines = RoundUp(examples, kLines);
   const Right fc = {fc_.data(), TilesOf(outputs_), 2, all_steps};
   const Right map_rows = {map_rows_.data(), results.products == nullptr ? 0 : TilesOf(num_map_rows_), 1, all_steps};
@@ -160,7 +159,8 @@ void AmxConveForward::RunSome(const float* images, int64_t examples, const Resul
   }
 }
 
-void AmxConveForward::Run(const float* images, int64_t examples, const Results& results, AlignedWords* memory) const {
+void AmxConveForward::Run(const float* images, int64_t examples, const Results& results,
+                          AlignedBuffer<uint32_t>* memory) const {
   const int64_t pieces = std::max<int64_t>(1, (examples + kExamples - 1) / kExamples);
   const int64_t most = (examples + pieces - 1) / pieces;
   for (int64_t e = 0; e < examples; e += most) {
@@ -180,8 +180,8 @@ AmxConveForward::AmxConveForward(const ConvShape& conv, const float*, const floa
   CHECK(AmxConveFits(conv));
 }
 void AmxConveForward::SetMapRows(const float*, int64_t) {}
-void AmxConveForward::RunSome(const float*, int64_t, const Results&, AlignedWords*) const {}
-void AmxConveForward::Run(const float*, int64_t, const Results&, AlignedWords*) const {}
+void AmxConveForward::RunSome(const float*, int64_t, const Results&, AlignedBuffer<uint32_t>*) const {}
+void AmxConveForward::Run(const float*, int64_t, const Results&, AlignedBuffer<uint32_t>*) const {}
 #endif
 
 }  // namespace rutile

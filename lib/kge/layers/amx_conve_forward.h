@@ -16,16 +16,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/base/aligned_buffer.h"
+#include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_shape.h"
-#include "lib/matrix/aligned_words.h"
 
 namespace rutile {
 
 // The number of channels whose bits share one word; a map has [ceil(C / 32), P] words.
 constexpr int64_t kAmxChannels = 32;
-inline int64_t AmxMapWords(const ConvShape& conv) {
-  return (conv.channels + kAmxChannels - 1) / kAmxChannels * conv.map_size();
-}
+inline int64_t AmxMapWords(const ConvShape& conv) { return CeilDivide(conv.channels, kAmxChannels) * conv.map_size(); }
 
 // True if this machine has AMX, the process may use it, and the kernel has at most 15 taps, which is what the passes
 // support.
@@ -49,16 +48,16 @@ class AmxConveForward {
     float* squares;      // [examples] sum of the map's squares; null: not asked for
   };
   // Computes the results of images [examples, image]. memory is scratch space of the calling thread.
-  void Run(const float* images, int64_t examples, const Results& results, AlignedWords* memory) const;
+  void Run(const float* images, int64_t examples, const Results& results, AlignedBuffer<uint32_t>* memory) const;
 
  private:
-  void RunSome(const float* images, int64_t examples, const Results& results, AlignedWords* memory) const;
+  void RunSome(const float* images, int64_t examples, const Results& results, AlignedBuffer<uint32_t>* memory) const;
 
   const ConvShape conv_;
   const int64_t outputs_, blocks_;  // number of channel blocks
   int64_t num_map_rows_ = 0;
   std::vector<float> weight_, bias_;  // [blocks, K, 32], [blocks, 32], zeros beyond C
-  AlignedWords fc_, map_rows_;
+  AlignedBuffer<uint32_t> fc_, map_rows_;
 };
 
 }  // namespace rutile

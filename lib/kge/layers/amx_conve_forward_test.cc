@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/layers/conv_shape.h"
-#include "lib/matrix/aligned_words.h"
 
 namespace rutile {
 namespace {
@@ -54,7 +54,7 @@ Outcome RunLayers(const AmxConveForward& layers, const Case& sizes, const float*
   out.products.resize(examples * sizes.map_rows);
   out.squares.resize(examples);
   out.positive.resize(examples * AmxMapWords(sizes.conv));
-  AlignedWords memory;
+  AlignedBuffer<uint32_t> memory;
   layers.Run(
       images, examples,
       {out.sums.data(), sizes.map_rows == 0 ? nullptr : out.products.data(), out.positive.data(), out.squares.data()},
@@ -73,11 +73,11 @@ TEST_P(AmxConveForwardTest, AgreesWithSumsInDoublePrecision) {
   AmxConveForward layers(conv, weight.data(), bias.data(), fc.data(), sizes.outputs);
   layers.SetMapRows(map_rows.data(), sizes.map_rows);
   const Outcome out = RunLayers(layers, sizes, images.data(), sizes.examples);
-  std::vector<float> scratch(ConvScratchSize(conv) + 16), map(features);
-  float* const aligned = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
+  std::vector<float> map(features);
+  AlignedBuffer<float> scratch(ConvScratchSize(conv));
   for (int64_t e = 0; e<sizes.examples; e += sizes.examples> 100 ? 37 : 1) {
-    ConvForward<float>(conv, 1, images.data() + e * conv.image_size(), weight.data(), bias.data(), nullptr, aligned,
-                       map.data());
+    ConvForward<float>(conv, 1, images.data() + e * conv.image_size(), weight.data(), bias.data(), nullptr,
+                       scratch.data(), map.data());
     double square = 0;
     for (int64_t i = 0; i < features; ++i) {
       square += static_cast<double>(map[i]) * map[i];

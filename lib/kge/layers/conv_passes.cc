@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lib/base/round_up.h"
 #include "lib/base/simd.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/layers/conv_tiles-inl.h"
@@ -271,7 +272,7 @@ HWY_EXPORT(CorrectF64);
 
 int64_t ConvScratchSize(const ConvShape& shape) {
   constexpr int64_t kLanes = 16;  // the most numbers in a vector
-  const int64_t stride = (shape.map_size() + kLanes - 1) / kLanes * kLanes + kLanes;
+  const int64_t stride = RoundUp(shape.map_size(), kLanes) + kLanes;
   return (2 * shape.taps() + shape.channels) * stride + shape.channels * (shape.taps() + 1) * kLanes +
          shape.image_size() + 2 * kLanes;
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "lib/base/round_up.h"
 #include "lib/base/simd.h"
 #include "lib/kge/layers/conv_shape.h"
 #include "lib/matrix/rows-inl.h"
@@ -29,7 +30,7 @@ constexpr int kTaps = 3;
 template <typename T>
 int64_t PatchStride(const ConvShape& shape) {
   constexpr int64_t kLanes = MaxLanes<T>();
-  return (shape.map_size() + kLanes - 1) / kLanes * kLanes + kLanes;
+  return RoundUp(shape.map_size(), kLanes) + kLanes;
 }
 
 // One example's rows in scratch memory, which fit into the first or second-level cache.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/round_up.h"
 #include "lib/kge/layers/conve_image.h"
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/layers/workspace.h"
@@ -33,7 +34,7 @@ ConveLayers<T>::ConveLayers(const KgeShape& shape, ThreadPool* pool, FactorRound
       own_(conv_),
       pool_(pool),
       // Each thread's scratch memory is whole cache lines.
-      scratch_size_((ConvScratchSize(conv_) + 15) / 16 * 16),
+      scratch_size_(RoundUp(ConvScratchSize(conv_), 16)),
       products_(factors, pool),
       bn0_(2 * shape.dim(), 1),
       bn1_(conv_.channels, conv_.channels),

@@ -21,7 +21,7 @@ class ConveKernel::Impl {
  public:
   virtual ~Impl() = default;
   virtual void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                                   BatchStatistics* statistics, const KgeGradientUse& use) = 0;
+                                   BatchStatistics* statistics, const GradientDelivery& delivery) = 0;
   virtual void Hidden(const Tensor& parameters, absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                       Tensor* hidden) = 0;
   virtual void SetBatchSum(BatchSum sum) = 0;
@@ -48,7 +48,7 @@ class ConveKernel::ImplOf : public Impl {
   }
 
   void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                           BatchStatistics* statistics, const KgeGradientUse& use) override {
+                           BatchStatistics* statistics, const GradientDelivery& delivery) override {
     CHECK_EQ(parameters.num_elements(), at_.size);
     const T* const p = parameters.values<T>().data();
     T* g = nullptr;
@@ -77,13 +77,10 @@ class ConveKernel::ImplOf : public Impl {
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
     // Nothing is finished early if heads are much of the table.
     const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities;
-    GradientObserver* const observer = early ? use.observer : nullptr;
-    GradientSink* const sink = early && batch.size() > 0 ? use.sink : nullptr;
-    if (g != nullptr && use.overwrite) Overwrite(batch.size() == 0, g, &arrays);
-    if (sink != nullptr) {
-      CHECK(use.overwrite && observer == nullptr);
-      SplitAtHeads(batch, &arrays);
-    }
+    GradientObserver* const observer = early ? delivery.observer() : nullptr;
+    GradientSink* const sink = early && batch.size() > 0 ? delivery.sink() : nullptr;
+    if (g != nullptr && delivery.overwrites()) Overwrite(batch.size() == 0, g, &arrays);
+    if (sink != nullptr) SplitAtHeads(batch, &arrays);
     double loss = scores_.AddLosses(batch, arrays, sink != nullptr ? HandOverRows(sink, g) : TellRows(observer));
     if (shard != nullptr) shard->template Sum<T>(&d_v_, absl::MakeSpan(&loss, 1));
     *loss_sum += loss;
@@ -93,7 +90,8 @@ class ConveKernel::ImplOf : public Impl {
     if (observer != nullptr || shard != nullptr) d_rows.heads = TakeZeros(&d_heads_, batch.size() * shape_.dim());
     if (shard != nullptr) d_rows.relations = TakeZeros(&d_relations_, batch.size() * shape_.dim());
     if (conve_) {
-      conve_->Backward(p, batch, v, arrays.d_v, g, d_rows, observer, /*overwrite_fc=*/use.overwrite && !arrays.add);
+      conve_->Backward(p, batch, v, arrays.d_v, g, d_rows, observer,
+                       /*overwrite_fc=*/delivery.overwrites() && !arrays.add);
     } else {
       products_.Backward(p, batch, arrays.d_v, g, rows_, d_rows);
     }
@@ -271,8 +269,8 @@ ConveKernel::~ConveKernel() = default;
 
 absl::Status ConveKernel::AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient,
                                               double* loss_sum, BatchStatistics* statistics,
-                                              const KgeGradientUse& use) {
-  impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics, use);
+                                              const GradientDelivery& delivery) {
+  impl_->AccumulateGradients(parameters, batch, gradient, loss_sum, statistics, delivery);
   return impl_->status();
 }
 

@@ -25,18 +25,11 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/task/exchange.h"
+#include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_sink.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
-
-// What AccumulateGradients does with a gradient other than adding to it.
-struct KgeGradientUse {
-  GradientObserver* observer = nullptr;  // told when parts of ConveKernel::Early are finished
-  bool overwrite = false;                // overwrite instead of adding, as in Task::SetOverwriting
-  GradientSink* sink = nullptr;          // takes finished rows, as in Task::SetSink; needs overwrite, excludes observer
-};
 
 // Computes losses and gradients of any of the models (despite its name). An object is used by one thread at a time. Its
 // memory grows with the largest batch seen, by about F + 12 d numbers for each example beside blocks of fixed size, and
@@ -59,19 +52,20 @@ class ConveKernel {
   // training batches, if a gradient is asked for, is called in all of them with the same batch, without observer.
   // loss_sum and statistics are those of the whole model. Only parameters and gradients that this process owns or that
   // are replicated are read and written; the gradient of replicated ones is one process's addend of the sum, that of
-  // owned ones is complete. With `overwrite` the gradient that others own is unspecified. Not together with
+  // owned ones is complete. If it is overwritten, the gradient that others own is unspecified. Not together with
   // SetBatchSum. exchange must live until the next call; nullptr, the default, for a model in one process.
   void SetShard(Exchange* exchange);
 
   // Adds the sum of the batch's losses to loss_sum: binary cross-entropy is the mean over entities, softmax
   // cross-entropy has labels normalized to a sum of 1. Adds d loss_sum / d parameters to gradient [P], also if
-  // batch.training is false; gradient is null if only the loss is wanted. Overwrites statistics, which may be null,
-  // with those of the norms; they are empty if batch.training is false or a norm saw a single value. parameters and
-  // gradient are of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a sum over
-  // processes.
+  // batch.training is false, where `delivery` says; gradient is null if only the loss is wanted. Overwrites statistics,
+  // which may be null, with those of the norms; they are empty if batch.training is false or a norm saw a single value.
+  // parameters and gradient are of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a
+  // sum over processes.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
-                                   BatchStatistics* statistics, const KgeGradientUse& use = {});
-  // Returns the parts of the gradient that are finished before the rest, in this order: the table of entities block by
+                                   BatchStatistics* statistics,
+                                   const GradientDelivery& delivery = GradientDelivery::Add());
+  // Returns the parts of the gradient that are announced before the rest, in this order: the table of entities block by
   // block, to whose rows of heads GradientObserver::AddLater adds; then fc.
   static std::vector<GradientRange> Early(const KgeShape& shape);
 

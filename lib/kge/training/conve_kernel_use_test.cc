@@ -17,6 +17,7 @@
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/conve_kernel.h"
+#include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_sink.h"
 
 namespace rutile {
@@ -90,10 +91,10 @@ TEST_P(ConveKernelUseTest, OverwritesGradients) {
     const OwnedKgeBatch batch = RandomKgeBatch(shape_, size, 4, size);
     Outcome outcome;
     outcome.gradient = NansLike(parameters);
-    KgeGradientUse use;
-    use.overwrite = true;
-    ASSERT_TRUE(
-        kernel.AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr, use).ok());
+    ASSERT_TRUE(kernel
+                    .AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr,
+                                         GradientDelivery::Overwrite())
+                    .ok());
     const Outcome expected = FromKernel(shape_, parameters, batch.View(true));
     EXPECT_EQ(outcome.loss, expected.loss);
     const std::vector<double> found = outcome.gradient.ToDoubles(), wanted = expected.gradient.ToDoubles();
@@ -146,11 +147,10 @@ TEST_P(ConveKernelUseTest, HandsOverWhatItNeedsNoMore) {
     Outcome outcome;
     outcome.gradient = NansLike(parameters);
     SpoilingTaker sink(&parameters, &outcome.gradient);
-    KgeGradientUse use;
-    use.overwrite = true;
-    use.sink = &sink;
-    ASSERT_TRUE(
-        kernel.AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr, use).ok());
+    ASSERT_TRUE(kernel
+                    .AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr,
+                                         GradientDelivery::Stream(&sink))
+                    .ok());
     std::vector<double> found = outcome.gradient.ToDoubles();
     for (size_t i = 0; i < found.size(); ++i) {
       if (sink.was_taken[i]) found[i] = sink.taken[i];
@@ -189,13 +189,11 @@ TEST(ConveKernelUseBlocksTest, HandsOverBlockAfterBlock) {
       Outcome outcome;
       outcome.gradient = NansLike(parameters);
       SpoilingTaker sink(&parameters, &outcome.gradient);
-      KgeGradientUse use;
-      use.overwrite = true;
-      use.sink = &sink;
       ConveKernel kernel(shape, threads);
-      ASSERT_TRUE(
-          kernel.AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr, use)
-              .ok());
+      ASSERT_TRUE(kernel
+                      .AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss, nullptr,
+                                           GradientDelivery::Stream(&sink))
+                      .ok());
       std::vector<double> found = outcome.gradient.ToDoubles();
       for (size_t i = 0; i < found.size(); ++i) {
         if (sink.was_taken[i]) found[i] = sink.taken[i];

@@ -24,6 +24,7 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/conve_kernel.h"
 #include "lib/task/exchange.h"
+#include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"
 #include "lib/task/gradient_sink.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -57,9 +58,10 @@ class Keeper : public GradientSink {
   std::vector<std::pair<int64_t, double>> taken_;
 };
 
+enum class Deliver { kAdd, kOverwrite, kStream };
+
 struct How {
-  bool overwrite = false;
-  bool take = false;
+  Deliver deliver = Deliver::kAdd;
   int num_threads = 1;
 };
 
@@ -70,15 +72,16 @@ Outcome RunKernel(const KgeShape& shape, const std::vector<double>& values, cons
   ConveKernel kernel(shape, &pool);
   kernel.SetShard(exchange);
   const Tensor parameters = TensorOfDoubles(shape.options.precision, values);
-  Tensor gradient =
-      TensorOfDoubles(shape.options.precision, std::vector<double>(values.size(), how.overwrite ? kNan : 0));
+  Tensor gradient = TensorOfDoubles(shape.options.precision,
+                                    std::vector<double>(values.size(), how.deliver == Deliver::kAdd ? 0 : kNan));
   Outcome outcome;
   Keeper keeper;
-  KgeGradientUse use;
-  use.overwrite = how.overwrite;
-  if (how.take) use.sink = &keeper;
+  const GradientDelivery delivery = how.deliver == Deliver::kAdd         ? GradientDelivery::Add()
+                                    : how.deliver == Deliver::kOverwrite ? GradientDelivery::Overwrite()
+                                                                         : GradientDelivery::Stream(&keeper);
   for (const KgeBatch& batch : batches) {
-    EXPECT_TRUE(kernel.AccumulateGradients(parameters, batch, &gradient, &outcome.loss, &outcome.statistics, use).ok());
+    EXPECT_TRUE(
+        kernel.AccumulateGradients(parameters, batch, &gradient, &outcome.loss, &outcome.statistics, delivery).ok());
   }
   outcome.gradient = gradient.ToDoubles();
   keeper.PutInto(&outcome.gradient);
@@ -189,11 +192,10 @@ TEST_P(ConveShardTest, PartsAreTheWhole) {
 TEST_P(ConveShardTest, GradientsThatAreOverwrittenAndHandedOver) {
   const KgeShape shape = Shape();
   const OwnedKgeBatch batch = RandomKgeBatch(shape, 3, 3, 5);
-  for (const bool take : {false, true}) {
+  for (const Deliver deliver : {Deliver::kOverwrite, Deliver::kStream}) {
     for (const int num_threads : {1, 2}) {
       How how;
-      how.overwrite = true;
-      how.take = take;
+      how.deliver = deliver;
       how.num_threads = num_threads;
       ExpectShardsAreTheWhole(shape, {batch.View(/*training=*/true)}, how);
     }

@@ -70,9 +70,10 @@ void KgeTask::SynchronizeNorms(BatchSum sum) {
   kernel_.SetBatchSum(std::move(sum));
 }
 
-absl::StatusOr<std::vector<std::vector<GradientRange>>> KgeTask::ShardModel(Exchange* exchange) {
+std::vector<std::vector<GradientRange>> KgeTask::ShardModel(Exchange* exchange) {
+  CHECK(!synchronizes_batches_) << "batch norms are synchronized";
   kernel_.SetShard(exchange);
-  return exchange == nullptr ? std::vector<std::vector<GradientRange>>() : OwnedParameters(shape_, exchange->size());
+  return OwnedParameters(shape_, exchange->size());
 }
 
 absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
@@ -100,8 +101,8 @@ Loss KgeTask::CombineTerms(const TermSums& sums) const {
   return loss;
 }
 
-absl::Status KgeTask::CheckEager(const EagerOptions& eager) const {
-  if (!eager.script) return absl::OkStatus();
+absl::Status KgeTask::CheckEager(const EagerOptions& options) const {
+  if (!options.script) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "embedding models have no form in TorchScript: train with compile_mode compile or none");
 }
@@ -110,12 +111,11 @@ std::vector<double> KgeTask::ExampleCounts(const NamedTensors& batch) const {
   return std::vector<double>(batch.At("head").num_elements(), 1.0);
 }
 
-absl::Status KgeTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
-                                          absl::Span<Tensor> gradients, TermSums* sums) {
+absl::Status KgeTask::StreamGradients(const Tensor& parameters, const NamedTensors& batch,
+                                      const GradientDelivery& delivery, Tensor* gradient, TermSums* sums) {
   const KgeBatch view = ViewKgeBatch(batch);
   BatchStatistics statistics;
-  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, &gradients[0], &sums->sum[0], &statistics,
-                                              {observer(), overwriting(), sink()}));
+  RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, gradient, &sums->sum[0], &statistics, delivery));
   sums->count[0] += static_cast<double>(view.size());
   if (view.training) seen_.push_back(std::move(statistics));
   return absl::OkStatus();

@@ -41,15 +41,19 @@
 #include "lib/matrix/factor_rounding.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/eager_task.h"
 #include "lib/task/exchange.h"
+#include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"
+#include "lib/task/gradient_stream.h"
+#include "lib/task/model_sharding.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
 // Training and evaluation of one model on one graph, by ConveKernel.
-class KgeTask : public Task {
+class KgeTask : public Task, public GradientStream, public ModelSharding, public EagerTask {
  public:
   // known: the known tails of train, valid and test together; null: they are found here. num_threads: results do not
   // depend on it, except where LibTorch's matrix products do. factors: how the kernel rounds factors of matrix products
@@ -64,10 +68,12 @@ class KgeTask : public Task {
   // From now on ConvE's batch norms use the batches of all processes, as one process with all examples would. All
   // processes must then call AccumulateGradients for each training batch.
   void SynchronizeNorms(BatchSum sum);
+  ModelSharding* sharding() override { return this; }
   bool SynchronizesBatches() const override { return synchronizes_batches_; }
-
-  // Shards rows of embeddings, channels and columns of fc (kge_shard.h).
-  absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override;
+  // Shards rows of embeddings, channels and columns of fc (kge_shard.h). CHECK-fails after SynchronizeNorms: processes
+  // that see whole batches have nothing to synchronize.
+  std::vector<std::vector<GradientRange>> ShardModel(Exchange* exchange) override;
+  void MakeWhole() override { kernel_.SetShard(nullptr); }
 
   const KgeShape& shape() const { return shape_; }
   const KgeExamples& examples() const { return examples_; }
@@ -90,18 +96,22 @@ class KgeTask : public Task {
   std::vector<LossTerm> terms() const override;
   Loss CombineTerms(const TermSums& sums) const override;
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
+  const EagerTask* eager() const override { return this; }
   // Training batches move the running statistics, as those of AccumulateGradients do.
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                         const EagerOptions& eager) const override;
+                         const EagerOptions& options) const override;
   // Supports all but TorchScript.
-  absl::Status CheckEager(const EagerOptions& eager) const override;
+  absl::Status CheckEager(const EagerOptions& options) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Computed by ConveKernel with num_threads threads. One thread at a time may call this and Evaluate.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
-                                   TermSums* sums) override;
+                                   TermSums* sums) override {
+    return StreamGradients(parameters, batch, GradientDelivery::Add(), &gradients[0], sums);
+  }
+  GradientStream* stream() override { return this; }
   std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
-  bool OverwritesGradients() const override { return true; }
-  bool StreamsGradients() const override { return true; }
+  absl::Status StreamGradients(const Tensor& parameters, const NamedTensors& batch, const GradientDelivery& delivery,
+                               Tensor* gradient, TermSums* sums) override;
   void FinishStep(Tensor* parameters) override;
 
   int num_metric_sums() const override { return kNumMetricSums; }

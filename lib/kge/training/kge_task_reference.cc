@@ -30,9 +30,9 @@ at::Tensor KgeTask::ExampleLosses(const at::Tensor& parameters, const NamedTenso
 }
 
 at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                                const EagerOptions& eager) const {
+                                const EagerOptions& options) const {
   BatchStatistics statistics;
-  at::Tensor losses = Losses(shape_, parameters, batch, eager.mixed, &statistics);
+  at::Tensor losses = Losses(shape_, parameters, batch, options.mixed, &statistics);
   if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
   return losses;
 }

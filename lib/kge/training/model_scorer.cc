@@ -8,6 +8,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
+#include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/trace/scope.h"
@@ -95,7 +96,7 @@ class Model {
       fc_bias_.push_back(static_cast<T>(norm.gain * p_[at_.fc_bias + o] + norm.shift));
     }
     const int64_t width = PanelWidth<T>();
-    fc_bias_.resize((shape_.dim() + width - 1) / width * width);
+    fc_bias_.resize(RoundUp(shape_.dim(), width));
     fc_panels_.resize(fc_bias_.size() * features);
     PackPanels(weight.data(), shape_.dim(), features, fc_panels_.data());
   }

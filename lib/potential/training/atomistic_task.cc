@@ -62,30 +62,136 @@ int64_t NextNumber() {
 
 }  // namespace
 
+class AtomisticTask::Impl {
+ public:
+  virtual ~Impl() = default;
+  // Fills the task's rows_ with standardized features.
+  virtual absl::Status Standardize(const FeatureSource& features) = 0;
+  // Computes the error of the energy per atom of each structure, eV; valid until the next call. In training (`keep`)
+  // the forward pass stores what the backward pass needs.
+  virtual const std::vector<double>& Errors(const Tensor& parameters, const NamedTensors& batch, bool keep) = 0;
+  virtual void AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, Tensor* gradient,
+                                   TermSums* sums) = 0;
+  virtual absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const = 0;
+  virtual const KernelPlan& plan() const = 0;
+  // Reserves the memory of the largest batch, too.
+  virtual void SetPlan(const KernelPlan& plan) = 0;
+  virtual void SetFrozen(const std::vector<bool>& networks) = 0;
+};
+
 template <typename T>
-struct AtomisticTask::Native {
-  Native(const NetworkShape& shape, ThreadPool* pool) : kernel(shape, pool) {}
+class AtomisticTask::ImplOf : public Impl {
+ public:
+  // `task` must outlive this object, and have its examples and its pool.
+  explicit ImplOf(AtomisticTask* task) : task_(*task), kernel_(task->model_.shape(), task->pool_.get()) {}
+
+  absl::Status Standardize(const FeatureSource& features) override {
+    const std::vector<int64_t>& ends = task_.species_row_;
+    const std::vector<int64_t> shape = {ends.empty() ? 0 : ends.back(), task_.model_.shape().num_features};
+    task_.rows_ = Tensor::Zeros(task_.options_.precision, shape);
+    return features.dtype() == DType::kF64 ? StandardizeFrom<double>(features) : StandardizeFrom<float>(features);
+  }
+
+  const std::vector<double>& Errors(const Tensor& parameters, const NamedTensors& batch, bool keep) override {
+    const AtomisticModel& model = task_.model_;
+    const ProfileScope scope(Stage::kForward);
+    CountAtoms(scope, batch, model.shape(), sizeof(T), &NetworkCost::forward);
+    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+    const absl::Span<const double> target = batch.At("target").values<double>();
+    sums_.resize(target.size());
+    errors_.resize(target.size());
+    AtomRows<T> rows = Rows<T>(task_.rows_, batch);
+    if constexpr (std::is_same_v<T, float>) {
+      kernel_.SetRounding(keep && task_.options_.mixed_precision && task_.mixed_is_on_);
+    }
+    if (keep) {
+      kernel_.Forward(parameters.values<T>(), rows, absl::MakeSpan(sums_));
+    } else {
+      rows.transposed = Transposed(rows, batch.At("example").values<int64_t>());
+      kernel_.Evaluate(parameters.values<T>(), rows, absl::MakeSpan(sums_));
+    }
+    for (size_t e = 0; e < target.size(); ++e) {
+      errors_[e] = sums_[e] / (model.energy_scaling().scale * num_atoms[e]) + model.energy_scaling().shift - target[e];
+    }
+    return errors_;
+  }
+
+  void AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, Tensor* gradient,
+                           TermSums* sums) override {
+    const AtomisticModel& model = task_.model_;
+    Errors(parameters, batch, /*keep=*/true);
+    const ProfileScope scope(Stage::kBackward);
+    CountAtoms(scope, batch, model.shape(), sizeof(T), &NetworkCost::backward);
+    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+    const absl::Span<const double> weight = batch.At("weight").values<double>();
+    for (size_t e = 0; e < errors_.size(); ++e) {
+      const double error = errors_[e];
+      sums->sum[0] += weight[e] * task_.energy_loss_.Value(error);
+      sums->count[0] += weight[e];
+      sums_[e] = weight[e] * task_.energy_loss_.Slope(error) / (model.energy_scaling().scale * num_atoms[e]);
+    }
+    task_.errors_.Record(batch.At("example").values<int64_t>(), errors_);
+    kernel_.Backward(parameters.values<T>(), Rows<T>(task_.rows_, batch), sums_, gradient->mutable_values<T>());
+  }
+
+  absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const override {
+    return TuneKernel<T>(task_.model_.shape(), task_.pool_.get(), options);
+  }
+  const KernelPlan& plan() const override { return kernel_.plan(); }
+  void SetPlan(const KernelPlan& plan) override {
+    sums_.reserve(task_.largest_.structures);
+    errors_.reserve(task_.largest_.structures);
+    kernel_.SetPlan(plan);
+    if (task_.options_.mixed_precision) kernel_.SetRounding(true);
+    kernel_.Reserve(task_.largest_.species_atoms, /*second_order=*/false);
+    evaluated_.Clear();  // transposed for the blocks of the old plan
+  }
+  void SetFrozen(const std::vector<bool>& networks) override { kernel_.SetFrozen(networks); }
+
+ private:
+  // Source: the type of the features that are read.
+  template <typename Source>
+  absl::Status StandardizeFrom(const FeatureSource& features) {
+    const AtomicData& data = task_.data_;
+    const int64_t f = task_.model_.shape().num_features;
+    const int num_species = task_.model_.shape().num_species;
+    const FeatureScaling& scaling = task_.model_.feature_scaling();
+    T* const rows = task_.rows_.template mutable_values<T>().data();
+    std::vector<int64_t> all(data.num_structures()), next;
+    for (size_t s = 0; s < all.size(); ++s) all[s] = static_cast<int64_t>(s);
+    return features.ForEach<Source>(all, [&](int64_t s, absl::Span<const Source> values) {
+      const auto first = task_.species_row_.begin() + s * (num_species + 1);
+      next.assign(first, first + num_species);
+      const Source* from = values.data();
+      for (const uint8_t species : data.species(s)) {
+        const double* const mean = &scaling.mean[species * f];
+        const double* const scale = &scaling.scale[species * f];
+        T* const out = rows + next[species]++ * f;
+        for (int64_t k = 0; k < f; ++k) out[k] = static_cast<T>((from[k] - mean[k]) * scale[k]);
+        from += f;
+      }
+    });
+  }
+
   // Returns the transposed features of an evaluated batch, or null if the cache has no room for them.
   const T* Transposed(const AtomRows<T>& rows, absl::Span<const int64_t> examples) {
-    const T* const kept = evaluated.Find(examples);
+    const T* const kept = evaluated_.Find(examples);
     if (kept != nullptr) return kept;
-    T* const transposed = evaluated.Add(examples, kernel.TransposedSize(rows));
-    if (transposed != nullptr) kernel.Transpose(rows, transposed);
+    T* const transposed = evaluated_.Add(examples, kernel_.TransposedSize(rows));
+    if (transposed != nullptr) kernel_.Transpose(rows, transposed);
     return transposed;
   }
 
-  NetworkKernel<T> kernel;
-  FeatureCache<T> evaluated{kKeptBytes};
-  std::vector<double> sums;    // [B] sums of network outputs
-  std::vector<double> errors;  // [B] errors of the energy per atom, eV
+  AtomisticTask& task_;
+  NetworkKernel<T> kernel_;
+  FeatureCache<T> evaluated_{kKeptBytes};
+  std::vector<double> sums_;    // [B] sums of network outputs
+  std::vector<double> errors_;  // [B] errors of the energy per atom, eV
 };
 
 AtomisticTask::AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model)
-    : data_(data),
-      options_(options),
-      model_(std::move(model)),
+    : PotentialTask(data, options, std::move(model)),
       energy_loss_(options.loss.kind, options.loss.energy_delta),
-      example_errors_(data.num_structures()),
       number_(NextNumber()) {}
 
 AtomisticTask::~AtomisticTask() = default;
@@ -102,20 +208,18 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
   std::unique_ptr<AtomisticTask> task(new AtomisticTask(data, options, std::move(model)));
   task->FillExamples();
-  RETURN_IF_ERROR(task->Standardize(features));
   if (options.ThreadsOfSteps() > 1) task->pool_ = std::make_unique<ThreadPool>(options.ThreadsOfSteps());
   if (options.precision == DType::kF64) {
-    task->native64_ = std::make_unique<Native<double>>(task->model_.shape(), task->pool_.get());
-    RETURN_IF_ERROR(task->Prepare(task->native64_.get(), train));
+    task->impl_ = std::make_unique<ImplOf<double>>(task.get());
   } else {
-    task->native32_ = std::make_unique<Native<float>>(task->model_.shape(), task->pool_.get());
-    RETURN_IF_ERROR(task->Prepare(task->native32_.get(), train));
+    task->impl_ = std::make_unique<ImplOf<float>>(task.get());
   }
+  RETURN_IF_ERROR(task->impl_->Standardize(features));
+  RETURN_IF_ERROR(task->Prepare(train));
   return task;
 }
 
-template <typename T>
-absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t> train) {
+absl::Status AtomisticTask::Prepare(absl::Span<const int64_t> train) {
   const CompileOptions& compile = options_.compile;
   RETURN_IF_ERROR(CheckCompileOptions(compile));
   if (compile.preset == CompilePreset::kDefault) return absl::OkStatus();
@@ -126,8 +230,6 @@ absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t>
     for (int i = 0; i < num_species; ++i) species_count.push_back(static_cast<int32_t>(row[i + 1] - row[i]));
   }
   largest_ = FindLargestBatch(species_count, num_species, compile);
-  native->sums.reserve(largest_.structures);
-  native->errors.reserve(largest_.structures);
   KernelPlan plan;
   if (compile.preset == CompilePreset::kMaxAutotune) {
     TuneOptions tune;
@@ -138,7 +240,7 @@ absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t>
     for (const int64_t s : train.subspan(0, compile.batch_size)) {
       for (int i = 0; i < num_species; ++i) tune.atoms[i] += species_count[s * num_species + i];
     }
-    ASSIGN_OR_RETURN(const TunedKernel tuned, TuneKernel<T>(model_.shape(), pool_.get(), tune));
+    ASSIGN_OR_RETURN(const TunedKernel tuned, impl_->Tune(tune));
     plan = tuned.plan;
     compile_message_ = absl::StrCat("max-autotune: ", Describe(tuned));
   }
@@ -146,33 +248,11 @@ absl::Status AtomisticTask::Prepare(Native<T>* native, absl::Span<const int64_t>
   return absl::OkStatus();
 }
 
-void AtomisticTask::SetPlan(const KernelPlan& plan) {
-  const auto set = [&](auto* native) {
-    native->kernel.SetPlan(plan);
-    if (options_.mixed_precision) native->kernel.SetRounding(true);
-    native->kernel.Reserve(largest_.species_atoms, /*second_order=*/false);
-    native->evaluated.Clear();  // transposed for the blocks of the old plan
-  };
-  if (native64_ != nullptr) set(native64_.get());
-  if (native32_ != nullptr) set(native32_.get());
-}
+const KernelPlan& AtomisticTask::plan() const { return impl_->plan(); }
 
-NamedTensors AtomisticTask::State() const {
-  NamedTensors state = example_errors_.State();
-  if (options_.compile.preset == CompilePreset::kMaxAutotune) {
-    SetKernelPlanState(native64_ != nullptr ? native64_->kernel.plan() : native32_->kernel.plan(), &state);
-  }
-  return state;
-}
+void AtomisticTask::SetPlan(const KernelPlan& plan) { impl_->SetPlan(plan); }
 
-absl::Status AtomisticTask::SetState(const NamedTensors& state) {
-  if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return example_errors_.SetState(state);
-  ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
-  // If the state has nothing but the plan, there are no errors to restore.
-  RETURN_IF_ERROR(example_errors_.SetState(state.size() == 1 ? NamedTensors() : state));
-  SetPlan(plan);
-  return absl::OkStatus();
-}
+void AtomisticTask::FreezeNetworks(const std::vector<bool>& networks) { impl_->SetFrozen(networks); }
 
 void AtomisticTask::FillExamples() {
   const int64_t num_species = model_.shape().num_species;
@@ -187,39 +267,6 @@ void AtomisticTask::FillExamples() {
     for (int64_t i = 0; i < num_species; ++i) row[i + 1] += row[i];
     rows = row[num_species];
   }
-}
-
-template <typename Source, typename T>
-absl::Status AtomisticTask::StandardizeInto(const FeatureSource& features, T* rows) const {
-  const int64_t f = model_.shape().num_features;
-  const int num_species = model_.shape().num_species;
-  const FeatureScaling& scaling = model_.feature_scaling();
-  std::vector<int64_t> all(data_.num_structures()), next;
-  for (size_t s = 0; s < all.size(); ++s) all[s] = static_cast<int64_t>(s);
-  return features.ForEach<Source>(all, [&](int64_t s, absl::Span<const Source> values) {
-    const auto first = species_row_.begin() + s * (num_species + 1);
-    next.assign(first, first + num_species);
-    const Source* from = values.data();
-    for (const uint8_t species : data_.species(s)) {
-      const double* const mean = &scaling.mean[species * f];
-      const double* const scale = &scaling.scale[species * f];
-      T* const out = rows + next[species]++ * f;
-      for (int64_t k = 0; k < f; ++k) out[k] = static_cast<T>((from[k] - mean[k]) * scale[k]);
-      from += f;
-    }
-  });
-}
-
-absl::Status AtomisticTask::Standardize(const FeatureSource& features) {
-  rows_ =
-      Tensor::Zeros(options_.precision, {species_row_.empty() ? 0 : species_row_.back(), model_.shape().num_features});
-  const bool source64 = features.dtype() == DType::kF64;
-  if (options_.precision == DType::kF64) {
-    double* const rows = rows_.mutable_values<double>().data();
-    return source64 ? StandardizeInto<double>(features, rows) : StandardizeInto<float>(features, rows);
-  }
-  float* const rows = rows_.mutable_values<float>().data();
-  return source64 ? StandardizeInto<double>(features, rows) : StandardizeInto<float>(features, rows);
 }
 
 bool AtomisticTask::IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const {
@@ -278,11 +325,6 @@ void AtomisticTask::ReserveBatch(NamedTensors* batch) const {
   *Reuse<int64_t>(batch, "made_by", {1}) = -1;
 }
 
-absl::StatusOr<std::vector<double>> AtomisticTask::SamplingWeights(SamplingPolicy policy,
-                                                                   absl::Span<const int64_t> examples) {
-  return example_errors_.SamplingWeights(policy, examples, model_.targets());
-}
-
 Loss AtomisticTask::CombineTerms(const TermSums& sums) const {
   return CombineLossTerms(options_.loss.kind, absl::MakeConstSpan(&options_.loss.energy_weight, 1), sums);
 }
@@ -292,76 +334,15 @@ std::vector<double> AtomisticTask::ExampleCounts(const NamedTensors& batch) cons
   return {weight.begin(), weight.end()};
 }
 
-template <typename T>
-void AtomisticTask::Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const {
-  const ProfileScope scope(Stage::kForward);
-  CountAtoms(scope, batch, model_.shape(), sizeof(T), &NetworkCost::forward);
-  const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
-  const absl::Span<const double> target = batch.At("target").values<double>();
-  native->sums.resize(target.size());
-  native->errors.resize(target.size());
-  AtomRows<T> rows = Rows<T>(rows_, batch);
-  if constexpr (std::is_same_v<T, float>) {
-    native->kernel.SetRounding(keep && options_.mixed_precision && mixed_is_on_);
-  }
-  if (keep) {
-    native->kernel.Forward(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
-  } else {
-    rows.transposed = native->Transposed(rows, batch.At("example").values<int64_t>());
-    native->kernel.Evaluate(parameters.values<T>(), rows, absl::MakeSpan(native->sums));
-  }
-  for (size_t e = 0; e < target.size(); ++e) {
-    native->errors[e] =
-        native->sums[e] / (model_.energy_scaling().scale * num_atoms[e]) + model_.energy_scaling().shift - target[e];
-  }
-}
-
-template <typename T>
-void AtomisticTask::AccumulateNative(Native<T>* native, const Tensor& parameters, const NamedTensors& batch,
-                                     Tensor* gradient, TermSums* sums) {
-  Errors(native, parameters, batch, /*keep=*/true);
-  const ProfileScope scope(Stage::kBackward);
-  CountAtoms(scope, batch, model_.shape(), sizeof(T), &NetworkCost::backward);
-  const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
-  const absl::Span<const double> weight = batch.At("weight").values<double>();
-  for (size_t e = 0; e < native->errors.size(); ++e) {
-    const double error = native->errors[e];
-    sums->sum[0] += weight[e] * energy_loss_.Value(error);
-    sums->count[0] += weight[e];
-    native->sums[e] = weight[e] * energy_loss_.Slope(error) / (model_.energy_scaling().scale * num_atoms[e]);
-  }
-  example_errors_.Record(batch.At("example").values<int64_t>(), native->errors);
-  native->kernel.Backward(parameters.values<T>(), Rows<T>(rows_, batch), native->sums, gradient->mutable_values<T>());
-}
-
 absl::Status AtomisticTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                                 absl::Span<Tensor> gradients, TermSums* sums) {
-  if (native64_ != nullptr) {
-    AccumulateNative(native64_.get(), parameters, batch, &gradients[0], sums);
-  } else {
-    AccumulateNative(native32_.get(), parameters, batch, &gradients[0], sums);
-  }
+  impl_->AccumulateGradients(parameters, batch, &gradients[0], sums);
   return absl::OkStatus();
-}
-
-void AtomisticTask::SetFrozen(const std::vector<bool>& slices) {
-  Task::SetFrozen(slices);
-  const std::vector<bool> networks = model_.FrozenNetworks(slices);
-  if (native64_ != nullptr) {
-    native64_->kernel.SetFrozen(networks);
-  } else {
-    native32_->kernel.SetFrozen(networks);
-  }
 }
 
 absl::Status AtomisticTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                      absl::Span<double> metric_sums) {
-  if (native64_ != nullptr) {
-    Errors(native64_.get(), parameters, batch, /*keep=*/false);
-  } else {
-    Errors(native32_.get(), parameters, batch, /*keep=*/false);
-  }
-  const std::vector<double>& errors = native64_ != nullptr ? native64_->errors : native32_->errors;
+  const std::vector<double>& errors = impl_->Errors(parameters, batch, /*keep=*/false);
   const absl::Span<const double> weight = batch.At("weight").values<double>();
   for (size_t e = 0; e < errors.size(); ++e) {
     sums->sum[0] += weight[e] * energy_loss_.Value(errors[e]);

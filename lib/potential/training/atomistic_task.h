@@ -8,7 +8,6 @@
 #define RUTILE_LIB_POTENTIAL_TRAINING_ATOMISTIC_TASK_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,22 +15,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/loss_function.h"
 #include "lib/potential/model/task_options.h"
-#include "lib/potential/training/example_errors.h"
 #include "lib/potential/training/largest_batch.h"
+#include "lib/potential/training/potential_task.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-class AtomisticTask : public Task {
+class AtomisticTask : public PotentialTask {
  public:
   // Creates a task on `data`, which is copied (copies share its files). Statistics, scales and atomic energies come
   // from `train` alone: indices of structures, each with an energy. Errors are those of AtomisticModel::Create and
@@ -41,8 +39,6 @@ class AtomisticTask : public Task {
                                                                absl::Span<const int64_t> train);
   ~AtomisticTask() override;
 
-  int64_t num_examples() const override { return data_.num_structures(); }
-  double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
   // Makes a batch of these tensors: row i64 [A], the rows of the atoms among the task's own features, which are not
   // copied, sorted by species; species_offset i64 [species + 1], whose last element is A; structure i32 [A]; num_atoms
   // f64 [B]; target f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64
@@ -53,31 +49,16 @@ class AtomisticTask : public Task {
   // Reserves memory with every preset except `default`.
   void ReserveBatch(NamedTensors* batch) const override;
 
-  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                      absl::Span<const int64_t> examples) override;
-  // With preset max-autotune the state includes the kernel's plan, so that a resumed run computes the same bits.
-  NamedTensors State() const override;
-  absl::Status SetState(const NamedTensors& state) override;
-
-  std::map<std::string, std::string> ResumeConfig() const override { return ResumeConfigOf(options_); }
-
-  DType parameter_dtype() const override { return options_.precision; }
-  std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
-  Tensor InitialParameters(uint64_t seed) const override { return model_.InitialParameters(seed); }
-
   std::vector<LossTerm> terms() const override { return {{"energy", "(eV/atom)^2"}}; }
   Loss CombineTerms(const TermSums& sums) const override;
   std::string loss_unit() const override { return options_.loss.kind == LossKind::kRmse ? "eV/atom" : "(eV/atom)^2"; }
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                         const EagerOptions& eager) const override;
-  absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
+                         const EagerOptions& options) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Computes gradients by NetworkKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
-  // Leaves out networks all of whose slices are frozen.
-  void SetFrozen(const std::vector<bool>& slices) override;
   void SetMixedPrecision(bool on) override { mixed_is_on_ = on; }
 
   int num_metric_sums() const override { return 3; }
@@ -89,45 +70,24 @@ class AtomisticTask : public Task {
   std::vector<Metric> Metrics(
       absl::Span<const double> metric_sums) const override;  // energy_rmse, energy_mae: meV/atom
 
-  absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override {
-    return model_.Write(path, parameters, extra);
-  }
-
-  const AtomisticModel& model() const { return model_; }
-
-  // Describes to people what the preset did; "" if there is nothing to say.
-  const std::string& compile_message() const { return compile_message_; }
-
  private:
+  class Impl;  // what depends on the type of parameters
   template <typename T>
-  struct Native;  // the kernel and its scratch memory, for one type of parameters
+  class ImplOf;
 
   AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model);
   void FillExamples();
   // True if this task made the batch of these examples, as in repeated validations, so that MakeBatch has nothing to
   // do.
   bool IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const;
-  absl::Status Standardize(const FeatureSource& features);
-  template <typename Source, typename T>
-  absl::Status StandardizeInto(const FeatureSource& features, T* rows) const;
   // Does what the preset in options_.compile asks for.
-  template <typename T>
-  absl::Status Prepare(Native<T>* native, absl::Span<const int64_t> train);
+  absl::Status Prepare(absl::Span<const int64_t> train);
+  const KernelPlan& plan() const override;
   // Sets the plan and reserves the memory of the largest batch.
-  void SetPlan(const KernelPlan& plan);
-  // Computes the error of the energy per atom of each structure, eV. In training (`keep`) the forward pass stores what
-  // Backward needs.
-  template <typename T>
-  void Errors(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, bool keep) const;
-  template <typename T>
-  void AccumulateNative(Native<T>* native, const Tensor& parameters, const NamedTensors& batch, Tensor* gradient,
-                        TermSums* sums);
+  void SetPlan(const KernelPlan& plan) override;
+  void FreezeNetworks(const std::vector<bool>& networks) override;
 
-  const AtomicData data_;
-  const AtomisticTaskOptions options_;
-  const AtomisticModel model_;
   const ErrorLoss energy_loss_;
-  ExampleErrors example_errors_;
   const int64_t number_;  // identifies this task among those of the process
   // The numbers of one structure that batches are made of, side by side, so that making a batch costs few cache misses.
   struct Example {
@@ -137,12 +97,9 @@ class AtomisticTask : public Task {
   std::vector<Example> examples_;     // [S]
   Tensor rows_;                       // [A, F] standardized, in the parameters' type; by structure, then by species
   std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
-  std::unique_ptr<ThreadPool> pool_;
-  LargestBatch largest_;  // set with every preset except `default`
-  std::string compile_message_;
-  bool mixed_is_on_ = true;  // counts only with options_.mixed_precision
-  std::unique_ptr<Native<float>> native32_;
-  std::unique_ptr<Native<double>> native64_;
+  LargestBatch largest_;              // set with every preset except `default`
+  bool mixed_is_on_ = true;           // counts only with options_.mixed_precision
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace rutile

@@ -19,6 +19,7 @@
 #include "lib/potential/training/force_task.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/eager_task.h"
 #include "lib/task/gradient_comparison.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -115,7 +116,7 @@ TEST(EagerLossesDeviceTest, AllOfTheLossIsOnTheParametersDevice) {
   NamedTensors batch;
   ASSERT_TRUE(task->MakeBatch({7, 200, 3}, &batch).ok());
   const at::Tensor parameters = ToTorch(task->InitialParameters(5), at::Device("meta")).requires_grad_();
-  const at::Tensor losses = task->EagerLosses(parameters, batch, {});
+  const at::Tensor losses = task->eager()->EagerLosses(parameters, batch, {});
   EXPECT_TRUE(losses.is_meta());
   EXPECT_EQ(losses.size(0), 3);
 }

@@ -22,7 +22,8 @@ class ExampleErrors {
   // asked for.
   void Record(absl::Span<const int64_t> examples, absl::Span<const double> errors);
 
-  // Implements Task::SamplingWeights. energies: [examples of the data] per atom, less the atomic energies, eV.
+  // Implements ExampleSampling::SamplingWeights. energies: [examples of the data] per atom, less the atomic energies,
+  // eV.
   std::vector<double> SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples,
                                       absl::Span<const double> energies);
 

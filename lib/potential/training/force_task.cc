@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -10,6 +9,8 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/network/kernel_tuner.h"
+#include "lib/potential/training/force_kernel.h"
+#include "lib/potential/training/geometry_cache.h"
 #include "lib/structure/cell.h"
 #include "lib/trace/scope.h"
 
@@ -44,6 +45,79 @@ absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::
 
 }  // namespace
 
+class ForceTask::Impl {
+ public:
+  virtual ~Impl() = default;
+  virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
+  virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
+  // Does what ForceKernel::Run does.
+  virtual void Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
+                   BatchErrors* errors) = 0;
+  virtual absl::Span<const double> energy_errors() const = 0;  // [B] of the last Run
+  virtual absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const = 0;
+  virtual const KernelPlan& plan() const = 0;
+  virtual void SetPlan(const KernelPlan& plan) = 0;
+  virtual void SetFrozen(const std::vector<bool>& networks) = 0;
+  virtual void SetRounding(bool on) = 0;
+};
+
+template <typename T>
+class ForceTask::ImplOf : public Impl {
+ public:
+  // `task` must outlive this object, and have all its other members.
+  explicit ImplOf(const ForceTask& task)
+      : task_(task),
+        cache_(MakeCache(task)),
+        kernel_(task.model_, task.options_.loss, task.options_.angular, task.pool_.get(), cache_.get()) {}
+
+  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override {
+    return task_.maker_->Make<T>(examples, batch);
+  }
+
+  std::vector<double> ExampleCounts(const NamedTensors& batch) const override {
+    const ForceBatch<T> view(batch, task_.data_);
+    const double scale = ForceCountScale(task_.options_.loss, view);
+    std::vector<double> counts;
+    for (int64_t e = 0; e < view.num_structures(); ++e) {
+      counts.push_back(view.weight[e]);
+      if (task_.forces()) counts.push_back(view.weight[e] * 3 * static_cast<double>(view.num_sampled[e]) * scale);
+      if (task_.stress()) counts.push_back(view.has_stress[e] ? view.weight[e] * 9 : 0);
+    }
+    return counts;
+  }
+
+  void Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
+           BatchErrors* errors) override {
+    kernel_.Run(parameters.values<T>(), ForceBatch<T>(batch, task_.data_), gradients, sums, errors);
+  }
+  absl::Span<const double> energy_errors() const override { return kernel_.energy_errors(); }
+
+  absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const override {
+    return TuneKernel<T>(task_.model_.shape(), nullptr, options);
+  }
+  const KernelPlan& plan() const override { return kernel_.plan(); }
+  void SetPlan(const KernelPlan& plan) override { kernel_.SetPlan(plan); }
+  void SetFrozen(const std::vector<bool>& networks) override { kernel_.SetFrozen(networks); }
+  void SetRounding(bool on) override { kernel_.SetRounding(on); }
+
+ private:
+  static std::unique_ptr<GeometryCache<T>> MakeCache(const ForceTask& task) {
+    const AtomicData& data = task.data_;
+    const int64_t bytes = task.options_.geometry_bytes;
+    // Pairs that are found anew or read from a disk in each epoch exceed memory, so geometry is not cached then.
+    if (bytes <= 0 || !data.has_pairs() || data.exceeds_memory()) return nullptr;
+    return std::make_unique<GeometryCache<T>>(data.num_structures(), bytes);
+  }
+
+  const ForceTask& task_;
+  const std::unique_ptr<GeometryCache<T>> cache_;  // null if geometry is not cached
+  ForceKernel<T> kernel_;
+};
+
+ForceTask::ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features,
+                     AtomisticModel model)
+    : PotentialTask(data, options, std::move(model)), features_(std::move(features)) {}
+
 absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& data,
                                                              const AtomisticTaskOptions& options,
                                                              absl::Span<const int64_t> train) {
@@ -58,18 +132,10 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
   task->maker_ = std::make_unique<ForceBatchMaker>(task->data_, task->model_, task->features_, task->sampler_.get(),
                                                    task->stress());
   if (options.num_threads > 1) task->pool_ = std::make_unique<ThreadPool>(options.num_threads);
-  // Pairs that are found anew or read from a disk in each epoch exceed memory, so geometry is not cached then.
-  const bool keeps = options.geometry_bytes > 0 && data.has_pairs() && !data.exceeds_memory();
-  const auto make = [&](auto* cache, auto* kernel) {
-    using Cache = typename std::remove_pointer_t<decltype(cache)>::element_type;
-    using Kernel = typename std::remove_pointer_t<decltype(kernel)>::element_type;
-    if (keeps) *cache = std::make_unique<Cache>(data.num_structures(), options.geometry_bytes);
-    *kernel = std::make_unique<Kernel>(task->model_, options.loss, options.angular, task->pool_.get(), cache->get());
-  };
   if (options.precision == DType::kF64) {
-    make(&task->cache64_, &task->kernel64_);
+    task->impl_ = std::make_unique<ImplOf<double>>(*task);
   } else {
-    make(&task->cache32_, &task->kernel32_);
+    task->impl_ = std::make_unique<ImplOf<float>>(*task);
   }
   task->SetMixedPrecision(true);
   RETURN_IF_ERROR(task->Prepare(train));
@@ -95,12 +161,9 @@ absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
     for (const int64_t s : train.subspan(0, std::min(kTogether, compile.batch_size))) {
       for (const uint8_t species : data_.species(s)) ++tune.atoms[species];
     }
-    const absl::StatusOr<TunedKernel> tuned = options_.precision == DType::kF64
-                                                  ? TuneKernel<double>(model_.shape(), nullptr, tune)
-                                                  : TuneKernel<float>(model_.shape(), nullptr, tune);
-    RETURN_IF_ERROR(tuned.status());
-    SetPlan(tuned->plan);
-    compile_message_ = absl::StrCat("max-autotune: ", Describe(*tuned));
+    ASSIGN_OR_RETURN(const TunedKernel tuned, impl_->Tune(tune));
+    SetPlan(tuned.plan);
+    compile_message_ = absl::StrCat("max-autotune: ", Describe(tuned));
   }
   std::vector<int64_t> largest(train.begin(), train.end());
   const auto count = std::min<int64_t>(compile.batch_size, static_cast<int64_t>(largest.size()));
@@ -116,35 +179,21 @@ absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
     gradients.push_back(Tensor::Zeros(options_.precision, {model_.shape().num_parameters()}));
   }
   TermSums sums(static_cast<int>(gradients.size()));
-  return Run(InitialParameters(0), batch, absl::MakeSpan(gradients), &sums, nullptr);
-}
-
-void ForceTask::SetPlan(const KernelPlan& plan) {
-  if (kernel64_ != nullptr) kernel64_->SetPlan(plan);
-  if (kernel32_ != nullptr) kernel32_->SetPlan(plan);
-}
-
-NamedTensors ForceTask::State() const {
-  NamedTensors state = errors_.State();
-  if (options_.compile.preset == CompilePreset::kMaxAutotune) {
-    SetKernelPlanState(kernel64_ != nullptr ? kernel64_->plan() : kernel32_->plan(), &state);
-  }
-  return state;
-}
-
-absl::Status ForceTask::SetState(const NamedTensors& state) {
-  if (options_.compile.preset != CompilePreset::kMaxAutotune || state.empty()) return errors_.SetState(state);
-  ASSIGN_OR_RETURN(const KernelPlan plan, KernelPlanOfState(state));
-  // If the state has nothing but the plan, there are no errors to restore.
-  RETURN_IF_ERROR(errors_.SetState(state.size() == 1 ? NamedTensors() : state));
-  SetPlan(plan);
+  impl_->Run(InitialParameters(0), batch, absl::MakeSpan(gradients), &sums, nullptr);
   return absl::OkStatus();
 }
 
+const KernelPlan& ForceTask::plan() const { return impl_->plan(); }
+
+void ForceTask::SetPlan(const KernelPlan& plan) { impl_->SetPlan(plan); }
+
+void ForceTask::FreezeNetworks(const std::vector<bool>& networks) { impl_->SetFrozen(networks); }
+
 absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  return options_.precision == DType::kF64 ? maker_->Make<double>(examples, batch)
-                                           : maker_->Make<float>(examples, batch);
+  return impl_->MakeBatch(examples, batch);
 }
+
+std::vector<double> ForceTask::ExampleCounts(const NamedTensors& batch) const { return impl_->ExampleCounts(batch); }
 
 void ForceTask::StartEpoch(int64_t epoch, bool training) {
   if (sampler_ == nullptr) return;
@@ -153,11 +202,6 @@ void ForceTask::StartEpoch(int64_t epoch, bool training) {
   } else {
     sampler_->TakeAll();
   }
-}
-
-absl::StatusOr<std::vector<double>> ForceTask::SamplingWeights(SamplingPolicy policy,
-                                                               absl::Span<const int64_t> examples) {
-  return errors_.SamplingWeights(policy, examples, model_.targets());
 }
 
 std::vector<LossTerm> ForceTask::terms() const {
@@ -180,42 +224,21 @@ Loss ForceTask::CombineTerms(const TermSums& sums) const {
   return CombineLossTerms(options_.loss.kind, weights, sums);
 }
 
-absl::Status ForceTask::Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
-                            TermSums* sums, BatchErrors* errors) {
-  if (kernel64_ != nullptr) {
-    kernel64_->Run(parameters.values<double>(), ForceBatch<double>(batch, data_), gradients, sums, errors);
-  } else {
-    kernel32_->Run(parameters.values<float>(), ForceBatch<float>(batch, data_), gradients, sums, errors);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                             absl::Span<Tensor> gradients, TermSums* sums) {
-  RETURN_IF_ERROR(Run(parameters, batch, gradients, sums, nullptr));
-  errors_.Record(batch.At("example").values<int64_t>(),
-                 kernel64_ != nullptr ? kernel64_->energy_errors() : kernel32_->energy_errors());
+  impl_->Run(parameters, batch, gradients, sums, nullptr);
+  errors_.Record(batch.At("example").values<int64_t>(), impl_->energy_errors());
   return absl::OkStatus();
-}
-
-void ForceTask::SetFrozen(const std::vector<bool>& slices) {
-  Task::SetFrozen(slices);
-  const std::vector<bool> networks = model_.FrozenNetworks(slices);
-  if (kernel64_ != nullptr) {
-    kernel64_->SetFrozen(networks);
-  } else {
-    kernel32_->SetFrozen(networks);
-  }
 }
 
 void ForceTask::SetMixedPrecision(bool on) {
-  if (options_.mixed_precision) kernel32_->SetRounding(on);
+  if (options_.mixed_precision) impl_->SetRounding(on);
 }
 
 absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                  absl::Span<double> metric_sums) {
   BatchErrors errors;
-  RETURN_IF_ERROR(Run(parameters, batch, {}, sums, &errors));
+  impl_->Run(parameters, batch, {}, sums, &errors);
   double* out = metric_sums.data();
   for (const ErrorSums* part : {&errors.energy, &errors.force, &errors.stress}) {
     *out++ += part->square;

@@ -21,7 +21,6 @@
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_TASK_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,24 +28,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/task_options.h"
-#include "lib/potential/training/example_errors.h"
 #include "lib/potential/training/force_batch.h"
-#include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/force_sampler.h"
-#include "lib/potential/training/geometry_cache.h"
+#include "lib/potential/training/potential_task.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-class ForceTask : public Task {
+class ForceTask : public PotentialTask {
  public:
   // Creates a task on `data`. Statistics, scales and atomic energies come from `train` alone: indices of structures,
   // each with an energy. INVALID_ARGUMENT: the errors of AtomisticModel::Create; a force or stress weight where no
@@ -55,38 +51,22 @@ class ForceTask : public Task {
                                                            absl::Span<const int64_t> train);
   ~ForceTask() override;
 
-  int64_t num_examples() const override { return data_.num_structures(); }
-  double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
   // Makes a batch with the tensors that ForceBatch names.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
 
   // Draws the sample of forces of a training epoch; all forces count in an evaluation.
   void StartEpoch(int64_t epoch, bool training) override;
-  absl::StatusOr<std::vector<double>> SamplingWeights(SamplingPolicy policy,
-                                                      absl::Span<const int64_t> examples) override;
-  // With preset max-autotune the state includes the kernel's plan, so that a resumed run computes the same bits.
-  NamedTensors State() const override;
-  absl::Status SetState(const NamedTensors& state) override;
-
-  std::map<std::string, std::string> ResumeConfig() const override { return ResumeConfigOf(options_); }
-
-  DType parameter_dtype() const override { return options_.precision; }
-  std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
-  Tensor InitialParameters(uint64_t seed) const override { return model_.InitialParameters(seed); }
 
   std::vector<LossTerm> terms() const override;
   Loss CombineTerms(const TermSums& sums) const override;
   std::string loss_unit() const override;
   at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const override;
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                         const EagerOptions& eager) const override;
-  absl::Status CheckEager(const EagerOptions& eager) const override { return absl::OkStatus(); }
+                         const EagerOptions& options) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Computes gradients by ForceKernel. One thread at a time may call this and Evaluate; num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
-  // Leaves out networks all of whose slices are frozen.
-  void SetFrozen(const std::vector<bool>& slices) override;
   void SetMixedPrecision(bool on) override;
 
   int num_metric_sums() const override { return 9; }
@@ -96,44 +76,25 @@ class ForceTask : public Task {
   // (eV/Angstrom^3) for the terms that are learned.
   std::vector<Metric> Metrics(absl::Span<const double> metric_sums) const override;
 
-  absl::Status WriteModel(absl::string_view path, const Tensor& parameters, const Metadata& extra) const override {
-    return model_.Write(path, parameters, extra);
-  }
-
-  const AtomisticModel& model() const { return model_; }
-
-  // Describes to people what the preset did; "" if there is nothing to say.
-  const std::string& compile_message() const { return compile_message_; }
-
  private:
-  ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features, AtomisticModel model)
-      : data_(data),
-        options_(options),
-        features_(std::move(features)),
-        model_(std::move(model)),
-        errors_(data.num_structures()) {}
+  class Impl;  // what depends on the type of parameters
+  template <typename T>
+  class ImplOf;
+
+  ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features, AtomisticModel model);
   bool forces() const { return options_.loss.force_weight > 0; }
   bool stress() const { return options_.loss.stress_weight > 0; }
   // Does what the preset in options_.compile asks for. It allocates memory by a rehearsal on the largest structures of
   // `train`, which is most of the memory that will be needed: pairs and sampled forces differ between batches.
   absl::Status Prepare(absl::Span<const int64_t> train);
-  void SetPlan(const KernelPlan& plan);
-  absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
-                   BatchErrors* errors);
+  const KernelPlan& plan() const override;
+  void SetPlan(const KernelPlan& plan) override;
+  void FreezeNetworks(const std::vector<bool>& networks) override;
 
-  const AtomicData data_;
-  const AtomisticTaskOptions options_;
   const FeatureSource features_;
-  const AtomisticModel model_;
-  ExampleErrors errors_;
   std::unique_ptr<ForceSampler> sampler_;  // null when forces are not learned
   std::unique_ptr<ForceBatchMaker> maker_;
-  std::unique_ptr<ThreadPool> pool_;
-  std::string compile_message_;
-  std::unique_ptr<GeometryCache<float>> cache32_;  // at most one of the two is set
-  std::unique_ptr<GeometryCache<double>> cache64_;
-  std::unique_ptr<ForceKernel<float>> kernel32_;  // exactly one of the two is set
-  std::unique_ptr<ForceKernel<double>> kernel64_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace rutile

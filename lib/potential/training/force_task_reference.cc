@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "lib/potential/training/force_batch.h"
-#include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/force_reference.h"
 #include "lib/potential/training/force_task.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -28,14 +27,14 @@ at::Tensor ForceTask::ExampleLosses(const at::Tensor& parameters, const NamedTen
 }
 
 at::Tensor ForceTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
-                                  const EagerOptions& eager) const {
+                                  const EagerOptions& options) const {
   const LossOptions& loss = options_.loss;
   const at::Device device = parameters.device();
   const auto read = [&](const char* name) { return ToTorch(batch.At(name), device); };
   const NamedTensors whole = maker_->WithGeometry(batch);
   const ReferencePrediction predicted =
       PredictReference(model_.descriptor(), model_.shape(), model_.feature_scaling(), model_.energy_scaling(),
-                       parameters, whole, forces() || stress(), eager);
+                       parameters, whole, forces() || stress(), options);
   const int64_t b = batch.At("target").num_elements();
   const int64_t a = batch.At("atom_offset").values<int64_t>()[b];
   const at::Tensor weight = read("weight");
@@ -55,24 +54,6 @@ at::Tensor ForceTask::EagerLosses(const at::Tensor& parameters, const NamedTenso
     terms.push_back(weight * counts * ErrorLosses(loss.kind, loss.stress_delta, error).sum(c10::IntArrayRef({1, 2})));
   }
   return at::stack(terms, 1);
-}
-
-std::vector<double> ForceTask::ExampleCounts(const NamedTensors& batch) const {
-  std::vector<double> counts;
-  const auto fill = [&](const auto& view) {
-    const double scale = ForceCountScale(options_.loss, view);
-    for (int64_t e = 0; e < view.num_structures(); ++e) {
-      counts.push_back(view.weight[e]);
-      if (forces()) counts.push_back(view.weight[e] * 3 * static_cast<double>(view.num_sampled[e]) * scale);
-      if (stress()) counts.push_back(view.has_stress[e] ? view.weight[e] * 9 : 0);
-    }
-  };
-  if (options_.precision == DType::kF64) {
-    fill(ForceBatch<double>(batch, data_));
-  } else {
-    fill(ForceBatch<float>(batch, data_));
-  }
-  return counts;
 }
 
 }  // namespace rutile

@@ -123,8 +123,8 @@ struct TrainerOptions {
   // Processes that train together, this one among them; nullptr: it is alone. Each batch is dealt out among them, so
   // that the run is that of one process, to rounding.
   Communicator* communicator = nullptr;
-  // With several processes: instead, each owns a part of the model and works on whole batches (Task::ShardModel). Again
-  // the run is that of one process, to rounding.
+  // With several processes: instead, each owns a part of the model and works on whole batches
+  // (ModelSharding::ShardModel). Again the run is that of one process, to rounding.
   bool shard_model = false;
   RunMode mode = RunMode::kNew;
   // kResume: the checkpoint to go on from, in any directory; empty: the last in the directory.

@@ -12,6 +12,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/grouped_optimizer.h"
 #include "lib/optimizer/parameter_range.h"
+#include "lib/task/example_sampling.h"
+#include "lib/task/gradient_stream.h"
+#include "lib/task/model_sharding.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/trace/scope.h"
 #include "lib/train/step/gradient_step.h"
@@ -33,7 +36,7 @@ absl::Status BatchEpoch::Start() {
   context_.task.StartEpoch(state.epoch, /*training=*/true);
   const SamplingPolicy policy = context_.options.sampling_policy;
   if (policy != SamplingPolicy::kUniform && state.batch == 0) {
-    ASSIGN_OR_RETURN(state.sampling_weight, context_.task.SamplingWeights(policy, context_.examples));
+    ASSIGN_OR_RETURN(state.sampling_weight, SamplingWeightsOf(context_.task, policy, context_.examples));
   }
   loader_.StartEpoch(state.epoch, state.batch, state.sampling_weight);
   started_ = true;
@@ -61,14 +64,14 @@ void BatchEpoch::Suspend() {
 
 bool BatchEpoch::StepsEarly() const {
   const TrainerOptions& options = context_.options;
-  return context_.task.StreamsGradients() && options.compile_mode == CompileMode::kCompile &&
+  return context_.task.stream() != nullptr && options.compile_mode == CompileMode::kCompile &&
          options.accumulate_grad_batches == 1 && options.gradient_clip_norm == 0 && options.gradient_clip_value == 0 &&
          (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->frozen().empty();
 }
 
 absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
   Checkpoint& state = context_.state;
-  TermSums counts(1);  // counts suffice for the weight of a loss of one term: Task::StreamsGradients
+  TermSums counts(1);  // counts suffice for the weight of a loss of one term: GradientStream
   for (const double count : context_.task.ExampleCounts(batch)) counts.count[0] += count;
   const double weight = context_.task.CombineTerms(counts).weight[0];
   if (weight == 0 || !std::isfinite(weight)) return false;
@@ -86,7 +89,7 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
-    const bool meets = context_.task.SynchronizesBatches();
+    const bool meets = SynchronizesBatches(context_.task);
     if (meets || !loader_.examples().empty()) {
       const ProfileScope scope(Stage::kStep);
       scope.Add(Counter::kExamples, static_cast<int64_t>(loader_.examples().size()));

@@ -23,7 +23,7 @@ class BatchEpoch : public EpochTrainer {
  public:
   explicit BatchEpoch(const EpochContext& context);
 
-  // Besides the errors of EpochTrainer::Train, returns those of Task::SamplingWeights.
+  // Besides the errors of EpochTrainer::Train, returns those of SamplingWeightsOf.
   absl::Status Train(EpochWork* work) override;
   void Suspend() override;
   const Tensor& EvaluationParameters() const override {

@@ -16,6 +16,7 @@
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/work_share.h"
+#include "lib/task/model_sharding.h"
 #include "lib/trace/scope.h"
 #include "lib/train/step/bucketing.h"
 
@@ -96,7 +97,7 @@ struct DataLoader::Impl {
     const absl::Span<const int64_t> own = OwnOf(b, *slot);
     const ProfileScope scope(Stage::kMakeBatch);
     scope.Add(Counter::kExamples, static_cast<int64_t>(own.size()));
-    return own.empty() && !task.SynchronizesBatches() ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
+    return own.empty() && !SynchronizesBatches(task) ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
   }
 
   Slot& SlotOf(int64_t b) { return slots[b % static_cast<int64_t>(slots.size())]; }

@@ -26,7 +26,7 @@ absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& para
   loader->StartEpoch(0);
   const auto end = absl::MakeCleanup([loader] { loader->EndEpoch(); });
   std::optional<EagerEvaluation> eager;
-  if (device != "cpu" && task.EvaluatesOnDevices()) eager.emplace(task, parameters, device);
+  if (device != "cpu" && EvaluatesOnDevices(task)) eager.emplace(task, parameters, device);
   while (true) {
     if (alone) RETURN_IF_ERROR(CheckInterrupt());
     ASSIGN_OR_RETURN(const NamedTensors* batch, loader->Next());

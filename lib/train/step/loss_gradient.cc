@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/gradient_norm.h"
 #include "lib/task/eager_gradients.h"
+#include "lib/task/gradient_stream.h"
 #include "lib/train/step/gradient_step.h"
 
 namespace rutile {
@@ -37,6 +38,7 @@ LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eag
       reducer_(shards == nullptr ? agreement : nullptr, task),
       shards_(shards),
       sums_(static_cast<int>(task.terms().size())) {
+  CHECK(task.stream() == nullptr || sums_.sum.size() == 1) << "gradients of several terms cannot be streamed";
   if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
     gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
@@ -64,7 +66,7 @@ void LossGradient::SetFrozen(const std::vector<bool>& slices) {
 }
 
 void LossGradient::Clear() {
-  unset_ = eager_ == nullptr && task_.OverwritesGradients();
+  unset_ = eager_ == nullptr && task_.stream() != nullptr;
   if (!unset_) SetToZero(absl::MakeSpan(gradients_));
   step_ = nullptr;
   std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
@@ -75,28 +77,25 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }
-  return AddKernels(parameters, batch, last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr, nullptr);
+  GradientObserver* const observer = last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr;
+  if (task_.stream() == nullptr) {  // the observer hears nothing, and all is summed at the end
+    return task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
+  }
+  return Stream(parameters, batch, unset_ ? GradientDelivery::Overwrite(observer) : GradientDelivery::Add(observer));
 }
 
 absl::Status LossGradient::AddStepping(const Tensor& parameters, const NamedTensors& batch, FusedStep* step) {
-  CHECK(unset_ && gradients_.size() == 1 && task_.StreamsGradients());
+  CHECK(unset_);
   step_ = step;
-  const absl::Status status = AddKernels(parameters, batch, /*observer=*/nullptr, step);
+  const absl::Status status = Stream(parameters, batch, GradientDelivery::Stream(step));
   if (!status.ok()) step_->Undo();
   return status;
 }
 
-absl::Status LossGradient::AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
-                                      GradientSink* sink) {
-  task_.SetOverwriting(unset_);
-  task_.SetObserver(observer);
-  task_.SetSink(sink);
-  const absl::Status status = task_.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients_), &sums_);
-  task_.SetOverwriting(false);
-  task_.SetObserver(nullptr);
-  task_.SetSink(nullptr);
+absl::Status LossGradient::Stream(const Tensor& parameters, const NamedTensors& batch,
+                                  const GradientDelivery& delivery) {
   unset_ = false;
-  return status;
+  return task_.stream()->StreamGradients(parameters, batch, delivery, &gradients_[0], &sums_);
 }
 
 bool LossGradient::IsFinite() const {

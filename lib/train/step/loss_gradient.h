@@ -16,8 +16,8 @@
 #include "lib/optimizer/grad_scaler.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_sink.h"
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/trainer_options.h"
@@ -53,8 +53,8 @@ class LossGradient {
   // Adds the batch's terms and their gradients. Returns the task's errors. last: Combine comes next, so that finished
   // parts of the gradient may already be summed over processes.
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, bool last = false);
-  // Adds the only batch of a fused step (FusedStep::Begin must have been called with gradient()), for a task that
-  // StreamsGradients. If this or Combine fails, `step` is undone. norm() is then the step's norm.
+  // Adds the only batch of a fused step (FusedStep::Begin must have been called with gradient()), for a task with
+  // a GradientStream. If this or Combine fails, `step` is undone. norm() is then the step's norm.
   absl::Status AddStepping(const Tensor& parameters, const NamedTensors& batch, FusedStep* step);
   // The term sums; complete after Combine.
   const TermSums& sums() const { return sums_; }
@@ -79,8 +79,8 @@ class LossGradient {
   absl::Status SetState(const NamedTensors& state);
 
  private:
-  absl::Status AddKernels(const Tensor& parameters, const NamedTensors& batch, GradientObserver* observer,
-                          GradientSink* sink);
+  // Delivers the gradient of a task with a GradientStream; `unset_` says whether it is overwritten.
+  absl::Status Stream(const Tensor& parameters, const NamedTensors& batch, const GradientDelivery& delivery);
   // Sets gradient(), weight() and norm() from the terms' gradients and these weights.
   void Weigh(absl::Span<const double> weight);
   Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }

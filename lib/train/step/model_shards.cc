@@ -10,6 +10,7 @@
 #include "lib/distributed/communicator.h"
 #include "lib/distributed/tensor_values.h"
 #include "lib/optimizer/gradient_norm.h"
+#include "lib/task/model_sharding.h"
 
 namespace rutile {
 namespace {
@@ -47,12 +48,15 @@ ModelShards::ModelShards(Task* task, Agreement* agreement, const std::vector<std
       replicated_(Unowned(owned, task->num_parameters())),
       updated_(Merged(owned_, replicated_)) {}
 
-ModelShards::~ModelShards() { task_->ShardModel(nullptr).IgnoreError(); }
+ModelShards::~ModelShards() { task_->sharding()->MakeWhole(); }
 
 absl::StatusOr<std::unique_ptr<ModelShards>> ModelShards::Create(Task* task, Agreement* agreement) {
   CHECK(!agreement->alone());
-  ASSIGN_OR_RETURN(const std::vector<std::vector<GradientRange>> owned, task->ShardModel(agreement->communicator()));
+  if (task->sharding() == nullptr) {
+    return absl::InvalidArgumentError("this model cannot be divided over processes: divide its data (ddp)");
+  }
   CHECK_EQ(task->terms().size(), 1u);
+  const std::vector<std::vector<GradientRange>> owned = task->sharding()->ShardModel(agreement->communicator());
   return std::unique_ptr<ModelShards>(new ModelShards(task, agreement, owned));
 }
 

@@ -1,5 +1,5 @@
-// Shards of a model that several processes own, as Task::ShardModel divides it: which process updates which parameters,
-// and how to gather the whole model.
+// Shards of a model that several processes own, as ModelSharding::ShardModel divides it: which process updates which
+// parameters, and how to gather the whole model.
 //
 // Each process allocates all parameters and their optimizer's state. Between steps only its own shard and the
 // replicated part, which all processes update alike, are up to date in it.
@@ -26,7 +26,7 @@ namespace rutile {
 class ModelShards {
  public:
   // Shards the task's model until this object is destroyed. Both pointers must outlive it; `agreement` must have
-  // several processes. Returns the errors of Task::ShardModel.
+  // several processes. INVALID_ARGUMENT if the task has no ModelSharding.
   static absl::StatusOr<std::unique_ptr<ModelShards>> Create(Task* task, Agreement* agreement);
   ~ModelShards();
   ModelShards(const ModelShards&) = delete;

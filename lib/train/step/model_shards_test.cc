@@ -17,6 +17,7 @@
 #include "lib/optimizer/parameter_range.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_observer.h"
+#include "lib/task/model_sharding.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
 
@@ -29,16 +30,21 @@ using ::testing::HasSubstr;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Of 12 parameters the first process owns 0, 1 and 7, the second 3 to 5, and the third none.
-class SharedToy : public ToyTask {
+class SharedToy : public ToyTask, public ModelSharding {
  public:
   SharedToy() : ToyTask(Options()) {}
   std::vector<LossTerm> terms() const override { return {{"loss", ""}}; }
-  absl::StatusOr<std::vector<std::vector<GradientRange>>> ShardModel(Exchange* exchange) override {
-    divided_ = exchange != nullptr;
-    if (exchange == nullptr) return std::vector<std::vector<GradientRange>>();
-    return std::vector<std::vector<GradientRange>>{{{0, 2}, {7, 8}}, {{3, 6}}, {}};
+  ModelSharding* sharding() override { return this; }
+  std::vector<std::vector<GradientRange>> ShardModel(Exchange* exchange) override {
+    EXPECT_EQ(exchange->size(), 3);
+    divided_ = true;
+    return {{{0, 2}, {7, 8}}, {{3, 6}}, {}};
   }
+  void MakeWhole() override { divided_ = false; }
+  bool SynchronizesBatches() const override { return synchronizes; }
   bool divided() const { return divided_; }
+
+  bool synchronizes = false;
 
  private:
   static ToyTaskOptions Options() {
@@ -131,6 +137,14 @@ TEST(ModelShardsTest, MakesTensorsWhole) {
       EXPECT_EQ(values.ToDoubles(), expected);
     }
   });
+}
+
+TEST(ModelShardsTest, BatchesAreSynchronizedIfTheTaskSaysSo) {
+  SharedToy task;
+  EXPECT_FALSE(SynchronizesBatches(task));
+  task.synchronizes = true;
+  EXPECT_TRUE(SynchronizesBatches(task));
+  EXPECT_FALSE(SynchronizesBatches(ToyTask(ToyTaskOptions())));
 }
 
 TEST(ModelShardsTest, ATaskThatCannotSaysSo) {
