@@ -10,12 +10,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/enum_names.h"
 
 namespace rutile {
 
 // The algorithm of the angular sum: by moments (spherical harmonics) or by a loop over triplets. Both give the same
 // numbers to rounding.
 enum class AngularMethod { kMoments, kTriplets };
+
+inline constexpr absl::string_view kAngularMethodWords[] = {"moments", "triplets"};
+inline constexpr EnumNames<AngularMethod> kAngularMethodNames("no angular method", kAngularMethodWords);
 
 // A set of angular features of the neighbors within a cutoff.
 struct AngularSet {

@@ -174,5 +174,12 @@ TEST(ChebyshevOptionsTest, JsonErrorsSayWhat) {
   EXPECT_THAT(error(replace("{", "{\"alpha\":1,")), HasSubstr("\"alpha\" is not known"));
 }
 
+TEST(AngularMethodTest, NamesGoBothWays) {
+  for (const AngularMethod method : {AngularMethod::kMoments, AngularMethod::kTriplets}) {
+    EXPECT_EQ(kAngularMethodNames.Parse(kAngularMethodNames.Name(method)).value(), method);
+  }
+  EXPECT_THAT(std::string(kAngularMethodNames.Parse("pairs").status().message()), HasSubstr("moments, triplets"));
+}
+
 }  // namespace
 }  // namespace rutile

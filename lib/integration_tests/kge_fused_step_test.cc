@@ -83,8 +83,8 @@ TEST(KgeFusedStepTest, IsTheStepOfTheWholeGradientToTheBit) {
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll}) {
         for (const FactorRounding factors : {FactorRounding::kNone, FactorRounding::kTwoParts, FactorRounding::kBf16}) {
           if (factors != FactorRounding::kNone && precision == DType::kF64) continue;
-          SCOPED_TRACE(absl::StrCat(KgeModelName(model), " ", KgeLossName(loss), " ", DTypeName(precision),
-                                    static_cast<int>(factors)));
+          SCOPED_TRACE(absl::StrCat(kKgeModelNames.Name(model), " ", kKgeLossNames.Name(loss), " ",
+                                    DTypeName(precision), static_cast<int>(factors)));
           const KgeOptions kge = Options(model, ConveVariant::kDettmers, loss, precision);
           TrainerOptions options = RunOptions();
           std::vector<double> norms;

@@ -124,7 +124,7 @@ void ExpectSameRun(const KgeOptions& kge, const TrainerOptions& options, double 
   const absl::StatusOr<TrainResult> alone = TrainOn(kge, options, alone_directory);
   ASSERT_TRUE(alone.ok()) << alone.status();
   for (const int size : {2, 3}) {
-    SCOPED_TRACE(absl::StrCat(KgeModelName(kge.model), ", ", size, " processes"));
+    SCOPED_TRACE(absl::StrCat(kKgeModelNames.Name(kge.model), ", ", size, " processes"));
     const std::string directory = NewDirectory();
     const absl::StatusOr<TrainResult> result = TrainTogether(size, kge, options, directory);
     ASSERT_TRUE(result.ok()) << result.status();

@@ -57,7 +57,7 @@ struct Matrix {
 // Runs all functions on one layer, one after another, and compares each with its formula.
 template <typename T>
 void CheckLayer(Activation activation, int64_t rows, int64_t width) {
-  SCOPED_TRACE(absl::StrCat(ActivationName(activation), " ", rows, " x ", width));
+  SCOPED_TRACE(absl::StrCat(kActivationNames.Name(activation), " ", rows, " x ", width));
   const double tolerance = sizeof(T) == 4 ? 3e-6 : 1e-14;  // for numbers of about 1
   constexpr int64_t kLine = 64 / sizeof(T);
   const int64_t stride = RoundUp(width, kLine), size = rows * stride;

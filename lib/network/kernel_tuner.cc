@@ -36,10 +36,10 @@ template <typename T>
 std::string KeyOf(const NetworkShape& shape, int num_threads, const TuneOptions& options) {
   return absl::StrCat("version ", kVersion, "; processor ", DescribeMachine().cpu, "; targets ",
                       hwy::SupportedTargets(), "; species ", shape.num_species, "; features ", shape.num_features,
-                      "; hidden ", absl::StrJoin(shape.hidden, ","), "; ", ActivationName(shape.activation), "; fp",
-                      8 * sizeof(T), "; batch ", options.batch_size, "; atoms ", absl::StrJoin(options.atoms, ","),
-                      "; order ", options.second_order ? 2 : 1, "; threads ", num_threads,
-                      options.rounding ? "; bf16" : "");
+                      "; hidden ", absl::StrJoin(shape.hidden, ","), "; ", kActivationNames.Name(shape.activation),
+                      "; fp", 8 * sizeof(T), "; batch ", options.batch_size, "; atoms ",
+                      absl::StrJoin(options.atoms, ","), "; order ", options.second_order ? 2 : 1, "; threads ",
+                      num_threads, options.rounding ? "; bf16" : "");
 }
 
 // The text of a cache entry, in lines: key, plan, speedup, and the checksum of these.

@@ -140,7 +140,7 @@ TYPED_TEST(NetworkGemmTest, AgreesWithBlocksOnEveryTarget) {
   using T = TypeParam;
   for (const Case& c : Cases()) {
     for (const Activation activation : kActivations) {
-      SCOPED_TRACE(std::string(ActivationName(activation)) + " " + std::to_string(c.num_features));
+      SCOPED_TRACE(std::string(kActivationNames.Name(activation)) + " " + std::to_string(c.num_features));
       const NetworkShape shape = {static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
       const KernelExample<T> e = MakeKernelExample<T>(shape, c.atoms, 4);
       const Results<T> expected = ResultsOf(e, kBlocks);
@@ -268,7 +268,7 @@ constexpr double kRoundingTolerance = 0.03;
 TEST(NetworkGemmRoundingTest, IsNearTheExactResultsAndNotThem) {
   for (const Case& c : Cases()) {
     for (const Activation activation : kActivations) {
-      SCOPED_TRACE(std::string(ActivationName(activation)) + " " + std::to_string(c.num_features));
+      SCOPED_TRACE(std::string(kActivationNames.Name(activation)) + " " + std::to_string(c.num_features));
       const NetworkShape shape = {static_cast<int>(c.atoms.size()), c.num_features, c.hidden, activation};
       const KernelExample<float> e = MakeKernelExample<float>(shape, c.atoms, 4);
       const Results<float> exact = ResultsOf(e, Matrices()), rounded = ResultsOf(e, KernelPlan(), nullptr, true);

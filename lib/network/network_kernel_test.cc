@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NetworkKernelTest,
                                           testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                                           Activation::kMtanh, Activation::kTwist, Activation::kSilu)),
                          [](const auto& info) {
-                           std::string name(ActivationName(std::get<1>(info.param)));
+                           std::string name(kActivationNames.Name(std::get<1>(info.param)));
                            const Case& c = std::get<0>(info.param);
                            name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
                            for (const int width : c.hidden) name += "_" + std::to_string(width);

@@ -130,7 +130,7 @@ constexpr Activation kActivations[] = {Activation::kLinear, Activation::kTanh,  
                                        Activation::kMtanh,  Activation::kTwist, Activation::kSilu};
 
 std::string NameOf(const testing::TestParamInfo<std::tuple<Case, Activation>>& info) {
-  std::string name(ActivationName(std::get<1>(info.param)));
+  std::string name(kActivationNames.Name(std::get<1>(info.param)));
   const Case& c = std::get<0>(info.param);
   name += "_" + std::to_string(c.atoms.size()) + "species_f" + std::to_string(c.num_features);
   for (const int width : c.hidden) name += "_" + std::to_string(width);

@@ -101,7 +101,7 @@ TEST_P(NetworkScriptTest, MixedPrecisionRoundsNetworksAlone) {
 INSTANTIATE_TEST_SUITE_P(Activations, NetworkScriptTest,
                          ::testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                            Activation::kMtanh, Activation::kTwist, Activation::kSilu),
-                         [](const auto& info) { return std::string(ActivationName(info.param)); });
+                         [](const auto& info) { return std::string(kActivationNames.Name(info.param)); });
 
 TEST(NetworkScriptSourceTest, IsReadable) {
   EXPECT_EQ(NetworkScriptSource({2, 6, {3}, Activation::kSilu}),

@@ -4,39 +4,14 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/logging.h"
 
 namespace rutile {
 namespace {
 
-struct NamedActivation {
-  Activation activation;
-  const char* name;
-};
-constexpr NamedActivation kActivations[] = {
-    {Activation::kLinear, "linear"}, {Activation::kTanh, "tanh"},   {Activation::kSigmoid, "sigmoid"},
-    {Activation::kMtanh, "mtanh"},   {Activation::kTwist, "twist"}, {Activation::kSilu, "silu"},
-};
 constexpr int kMostLayers = 16;
 constexpr int kMostNodes = 4096;
 
 }  // namespace
-
-absl::StatusOr<Activation> ParseActivation(absl::string_view name) {
-  std::string known;
-  for (const NamedActivation& a : kActivations) {
-    if (name == a.name) return a.activation;
-    absl::StrAppend(&known, known.empty() ? "" : ", ", a.name);
-  }
-  return absl::InvalidArgumentError(absl::StrCat("--activation=", name, ": expected one of ", known));
-}
-
-absl::string_view ActivationName(Activation activation) {
-  for (const NamedActivation& a : kActivations) {
-    if (a.activation == activation) return a.name;
-  }
-  LOG(FATAL) << "no such activation: " << static_cast<int>(activation);
-}
 
 absl::Status NetworkShape::Validate() const {
   if (static_cast<int>(hidden.size()) > kMostLayers) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/enum_names.h"
 
 namespace rutile {
 
@@ -16,8 +16,8 @@ namespace rutile {
 // = x / (1 + exp(-x)).
 enum class Activation { kLinear, kTanh, kSigmoid, kMtanh, kTwist, kSilu };
 
-absl::StatusOr<Activation> ParseActivation(absl::string_view name);
-absl::string_view ActivationName(Activation activation);
+inline constexpr absl::string_view kActivationWords[] = {"linear", "tanh", "sigmoid", "mtanh", "twist", "silu"};
+inline constexpr EnumNames<Activation> kActivationNames("no activation", kActivationWords);
 
 // There is one network for each species: num_features -> hidden[0] -> ... -> 1, with the activation on hidden layers
 // and a linear output. The flat layout is: for each species, for each layer, W [out, in] row-major, then b [out].

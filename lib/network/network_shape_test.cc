@@ -42,11 +42,11 @@ TEST(NetworkShapeTest, RefusesLayersWithoutNodes) {
 
 TEST(ActivationTest, NamesComeBack) {
   for (const char* name : {"linear", "tanh", "sigmoid", "mtanh", "twist", "silu"}) {
-    const absl::StatusOr<Activation> activation = ParseActivation(name);
+    const absl::StatusOr<Activation> activation = kActivationNames.Parse(name);
     ASSERT_TRUE(activation.ok());
-    EXPECT_EQ(ActivationName(*activation), name);
+    EXPECT_EQ(kActivationNames.Name(*activation), name);
   }
-  EXPECT_THAT(ParseActivation("relu").status().message(), HasSubstr("mtanh"));
+  EXPECT_THAT(kActivationNames.Parse("relu").status().message(), HasSubstr("mtanh"));
 }
 
 TEST(NetworkInitTest, UniformWithinTheBoundAndFixedByTheSeed) {

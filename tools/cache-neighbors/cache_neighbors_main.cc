@@ -18,7 +18,9 @@
 #include "lib/neighbor/neighbor_file.h"
 #include "tools/cache-neighbors/cache_triples.h"
 #include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/flags/output_flags.h"
 #include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
@@ -37,6 +39,8 @@ DEFINE_validator(vectors, [](const char*, const std::string& value) {
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
   if (FlagGiven("cutoff")) {
@@ -89,7 +93,7 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
   CacheNeighborsOptions options;
   RETURN_IF_ERROR(DescriptorOrCutoff(&options));
   RETURN_IF_ERROR(StreamOptionsFromFlags({}, &options));
-  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options));
+  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options.shard, options.num_shards));
   if (FLAGS_vectors != "none") options.vectors = FLAGS_vectors == "fp64" ? DType::kF64 : DType::kF32;
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
 

@@ -15,8 +15,8 @@
 #include "lib/graph/triples_file.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "tools/common/flags/structure_only.h"
-#include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/flags/output_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_int32(hops, -1,
@@ -27,6 +27,8 @@ DEFINE_string(entities, "", "Knowledge graph: file with an entity's name in each
 
 namespace rutile {
 namespace {
+
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -66,11 +68,11 @@ absl::StatusOr<bool> IsTriplesInput(const ToolRun& run) {
   return kind.ok() && kind->name == "kg.triples";
 }
 
-absl::Status RefuseTriplesFlags() { return RefuseFlags("with structures", {"hops", "entities"}); }
+absl::Status RefuseTriplesFlags() { return RefuseFlagsFor(FlagDomain::kEmbeddings, "with structures"); }
 
 absl::Status CacheTriples(const ToolRun& run) {
-  RETURN_IF_ERROR(RefuseStructureFlags());
-  RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"cutoff", "triplets", "vectors", "progress"}));
+  RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge graph"));
+  RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"threads", "progress"}));
   if (run.args.size() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": expected one file of triples, and no other input"));
   }
@@ -78,7 +80,7 @@ absl::Status CacheTriples(const ToolRun& run) {
     return absl::InvalidArgumentError(FLAGS_hops >= 0 ? "--hops needs --entities, a file with a name in each line"
                                                       : "--entities needs --hops, how far from them");
   }
-  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags({}));
+  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags());
   ASSIGN_OR_RETURN(const KnowledgeGraph graph, ReadTriples(run.args[0]));
   return FLAGS_hops >= 0 ? WriteNeighborhood(run, graph, output) : WriteKnown(run, graph, output);
 }

@@ -36,12 +36,11 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/text_triples.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/shards.h"
-
-DECLARE_string(output_dir);
-DECLARE_bool(progress);
 
 DEFINE_string(split, "test", "Knowledge graphs: triples to rank: test, valid or train.");
 DEFINE_string(filter, "all",
@@ -75,6 +74,8 @@ DEFINE_string(export_embeddings, "",
 namespace rutile {
 namespace {
 
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
+
 absl::StatusOr<std::vector<int64_t>> HitsFromFlag() {
   std::vector<int64_t> hits_at;
   for (const absl::string_view text : absl::StrSplit(FLAGS_hits_at, ',')) {
@@ -96,10 +97,7 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
   if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
   }
-  RETURN_IF_ERROR(RefuseFlags(
-      "with a knowledge-graph model",
-      {"export_aenet", "frames", "config_type", "forces", "check", "train_log", "max_energy_rmse", "max_force_rmse",
-       "max_stress_rmse", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+  RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge-graph model"));
   if (shard.is_part()) {
     RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing", {"hits_at", "per_relation", "min_mrr"}));
   }
@@ -130,7 +128,7 @@ absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<Knowledge
   ASSIGN_OR_RETURN(*graph, ReadTriples(run.args[1]));
   ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, **graph));
   PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
-                            ConveVariantName(model.shape.options.variant), ") of ", model.shape.dim(),
+                            kConveVariantNames.Name(model.shape.options.variant), ") of ", model.shape.dim(),
                             " numbers; its ids are taken to be those of ", run.args[1]));
   if (!FLAGS_output_model.empty()) {
     ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, {path, run.args[1]}));
@@ -311,12 +309,6 @@ absl::Status EvaluateKge(const ToolRun& run) {
   PrintMessage(
       absl::StrCat("wrote ", shard.Path(FLAGS_output_dir, "ranks"), ": ", evaluation.ranks.tail.size(), " triples"));
   return absl::OkStatus();
-}
-
-absl::Status RefuseKgeFlags(absl::string_view why) {
-  return RefuseFlags(
-      why, {"split", "filter", "direction", "ranking_convention", "hits_at", "per_relation", "min_mrr", "queries",
-            "top_k", "probabilities", "known", "export_embeddings", "embedding_height", "output_model"});
 }
 
 }  // namespace rutile

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -17,9 +16,6 @@ bool IsKgeModel(const std::string& path);
 
 // Evaluates MODEL [TRIPLES [KNOWN]] as the flags request, and prints the result. FAILED_PRECONDITION: below --min_mrr.
 absl::Status EvaluateKge(const ToolRun& run);
-
-// INVALID_ARGUMENT if a flag of EvaluateKge is given; `why`: "with an interatomic potential".
-absl::Status RefuseKgeFlags(absl::string_view why);
 
 }  // namespace rutile
 

@@ -17,8 +17,10 @@
 #include "lib/potential/prediction/force_check.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/structure.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/evaluate_kge.h"
 #include "tools/evaluate/export_aenet.h"
 #include "tools/evaluate/models.h"
@@ -28,7 +30,6 @@
 
 DECLARE_bool(forces);
 
-DEFINE_string(output_dir, "", "Directory for tables, predictions, plots and report.html. Empty: none are written.");
 DEFINE_bool(check, false,
             "Compare forces and stress of the first 3 structures with finite differences of the energy, and see that "
             "the forces of each structure add up to zero. Exit with status 2 if not.");
@@ -39,10 +40,11 @@ DEFINE_double(max_force_rmse, std::numeric_limits<double>::infinity(),
               "Exit with status 2 if the RMSE of force components is above this, in eV/Å.");
 DEFINE_double(max_stress_rmse, std::numeric_limits<double>::infinity(),
               "Exit with status 2 if the RMSE of stress components is above this, in eV/Å^3.");
-DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 constexpr int kCheckedStructures = 3;
 
@@ -66,7 +68,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
   // Read the models before checking flags: otherwise a file that is no model would be taken for a potential, and flags
   // of embeddings would be blamed.
   ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
-  RETURN_IF_ERROR(RefuseKgeFlags("with an interatomic potential"));
+  RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kEmbeddings, "with an interatomic potential"));
   if (WantsAenet()) return ExportToAenet(run, models);
   if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);
   ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());

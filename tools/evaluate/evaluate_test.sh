@@ -151,6 +151,10 @@ expect_error 1 'is a file of kind checkpoint/1, expected potential/1; the models
   $evaluate --split=valid run/checkpoints/last.safetensors f.safetensors
 expect_error 1 'split has no effect with an interatomic potential' \
   $evaluate --split=valid run/best.safetensors f.safetensors
+for file in f n; do
+  expect_error 1 'energy_key has no effect on files that were made from structures' \
+    $evaluate --energy_key=E run/best.safetensors $file.safetensors
+done
 expect_error 1 'run: is the directory of a run, expected its model, run/best.safetensors' $evaluate run f.safetensors
 expect_error 1 'needs a model' $evaluate
 expect_error 1 'needs a model' $evaluate run/best.safetensors

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/model/aenet_file.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(
@@ -13,6 +14,11 @@ DEFINE_string(
     "else.");
 
 namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+}  // namespace
 
 bool WantsAenet() { return !FLAGS_export_aenet.empty(); }
 

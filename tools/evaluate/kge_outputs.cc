@@ -52,10 +52,11 @@ HtmlTable Facts(const TrainedKge& model, const KnowledgeGraph& graph, const KgeE
   HtmlTable table;
   table.columns = {{"", "", true}, {"", "", true}};
   const KgeOptions& options = model.shape.options;
-  table.rows.push_back({"model", absl::StrCat(KgeModelName(options.model), model.shape.is_conve() ? ", variant " : "",
-                                              model.shape.is_conve() ? ConveVariantName(options.variant) : "",
-                                              ", embeddings of ", options.embedding_dim, " numbers")});
-  table.rows.push_back({"trained with", absl::StrCat("loss ", KgeLossName(options.loss))});
+  table.rows.push_back(
+      {"model", absl::StrCat(kKgeModelNames.Name(options.model), model.shape.is_conve() ? ", variant " : "",
+                             model.shape.is_conve() ? kConveVariantNames.Name(options.variant) : "", ", embeddings of ",
+                             options.embedding_dim, " numbers")});
+  table.rows.push_back({"trained with", absl::StrCat("loss ", kKgeLossNames.Name(options.loss))});
   table.rows.push_back({"entities", absl::StrCat(graph.num_entities())});
   table.rows.push_back(
       {"relations", absl::StrCat(graph.num_relations(), model.names.inverse_relations ? ", and their inverses" : "")});

@@ -68,9 +68,9 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
   for (size_t m = 0; m < models.potentials.size(); ++m) {
     const Potential& p = models.potentials[m];
     std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),
-                                       p.shape.hidden.empty() ? "1, " : "-1, ", ActivationName(p.shape.activation),
-                                       ", one for each species, ", p.shape.num_parameters(), " parameters, ",
-                                       DTypeName(p.parameters.dtype()));
+                                       p.shape.hidden.empty() ? "1, " : "-1, ",
+                                       kActivationNames.Name(p.shape.activation), ", one for each species, ",
+                                       p.shape.num_parameters(), " parameters, ", DTypeName(p.parameters.dtype()));
     for (const char* key : {"epoch", "loss"}) {
       const auto found = p.metadata.find(key);
       if (found != p.metadata.end()) absl::StrAppend(&network, "; ", key, " ", found->second);

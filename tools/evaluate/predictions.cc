@@ -15,13 +15,13 @@
 #include "lib/evaluation/predictions_file.h"
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/tensorfile/provenance.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/options/split.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
-
-DECLARE_string(output_dir);
-DECLARE_bool(progress);
+#include "tools/evaluate/common_flags.h"
 
 DEFINE_string(frames, "", "File with the numbers of the structures to evaluate, from 0 over all of DATA. Empty: all.");
 DEFINE_string(config_type, "", "Glob: only structures whose config type fits. Empty: all.");
@@ -29,6 +29,8 @@ DEFINE_bool(forces, true, "Predict forces and stress as well, at several times t
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const EvaluateShard& shard) {
   PredictOptions options;
@@ -48,9 +50,10 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const EvaluateShard& shar
 // wherever the file of frames lies.
 absl::StatusOr<std::string> Selection() {
   std::vector<std::string> words;
-  for (const char* name :
-       {"config_type", "forces", "energy_key", "force_key", "stress_key", "virial_key", "runner_units"}) {
-    const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name);
+  std::vector<std::string> names = StructureReaderFlagNames();
+  names.insert(names.begin(), {"config_type", "forces"});
+  for (const std::string& name : names) {
+    const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
     if (flag.current_value != flag.default_value) words.push_back(absl::StrCat("--", name, "=", flag.current_value));
   }
   if (!FLAGS_frames.empty()) {
@@ -68,12 +71,16 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
     std::function<absl::Status(const Structure&)> on_structure) {
   ASSIGN_OR_RETURN(const bool predicted, AreResults(inputs, "predictions"));
   if (predicted) {
-    RETURN_IF_ERROR(RefuseFlags("on predictions, which are made already",
-                                {"frames", "config_type", "forces", "check", "shard", "energy_key", "force_key",
-                                 "stress_key", "virial_key", "runner_units"}));
+    constexpr char kWhy[] = "on predictions, which are made already";
+    RETURN_IF_ERROR(RefuseFlagsOfSource(__FILE__, kWhy));
+    RETURN_IF_ERROR(RefuseStructureReaderFlags(kWhy));
+    RETURN_IF_ERROR(RefuseFlags(kWhy, {"check", "shard"}));
     ASSIGN_OR_RETURN(MergedPredictions merged, ReadPredictionParts(inputs, models.paths));
     if (!merged.selection.empty()) PrintMessage(absl::StrCat("the predictions were made with ", merged.selection));
     return std::move(merged.predictions);
+  }
+  if (std::all_of(inputs.begin(), inputs.end(), [](const std::string& path) { return LooksLikeTensorFile(path); })) {
+    RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
   }
   ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags(shard));
   ProgressBar progress(

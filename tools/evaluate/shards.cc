@@ -10,8 +10,8 @@
 #include "lib/tensorfile/part_set.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/parse_shard.h"
+#include "tools/evaluate/common_flags.h"
 
-DECLARE_string(output_dir);
 DEFINE_string(shard, "1/1",
               "i/n: only the i-th of n parts, to a file in --output_dir. Evaluating all of these files gives what one "
               "run gives.");

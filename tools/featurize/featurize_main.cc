@@ -14,7 +14,9 @@
 #include "lib/descriptor/recorded_inputs.h"
 #include "tools/common/flags/angular_flag.h"
 #include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/flags/output_flags.h"
 #include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/featurize/featurize_triples.h"
 #include "tools/featurize/triples_flags.h"
@@ -25,6 +27,8 @@ DEFINE_validator(precision, [](const char*, const std::string& value) { return v
 namespace rutile {
 namespace {
 
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
 absl::Status RunFeaturize(const ToolRun& run) {
   ASSIGN_OR_RETURN(const bool is_knowledge_graph, IsKnowledgeGraph(run));
   if (is_knowledge_graph) return FeaturizeTriples(run);
@@ -34,7 +38,7 @@ absl::Status RunFeaturize(const ToolRun& run) {
   ASSIGN_OR_RETURN(const RecordedInputs recorded, ReadRecordedInputs(inputs));
   FeaturizeOptions options;
   RETURN_IF_ERROR(StreamOptionsFromFlags(recorded, &options));
-  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options));
+  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options.shard, options.num_shards));
   if (recorded.descriptor.has_value()) {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags(*recorded.descriptor, recorded.descriptor_path));
   } else if (!DescriptorFlagsGiven()) {

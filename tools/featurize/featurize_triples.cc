@@ -15,8 +15,8 @@
 #include "lib/graph/text/build_graph.h"
 #include "lib/graph/text/kg_format.h"
 #include "lib/graph/triples_file.h"
-#include "tools/common/flags/structure_only.h"
-#include "tools/common/flags/structure_stream_flags.h"
+#include "tools/common/flags/output_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/featurize/triples_flags.h"
 #include "tools/featurize/triples_inputs.h"
@@ -44,9 +44,9 @@ absl::StatusOr<bool> IsKnowledgeGraph(const ToolRun& run) {
 }
 
 absl::Status FeaturizeTriples(const ToolRun& run) {
-  RETURN_IF_ERROR(RefuseStructureFlags());
-  RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"angular", "precision"}));
-  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags({}));
+  RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge graph"));
+  RETURN_IF_ERROR(RefuseFlags("with a knowledge graph", {"threads"}));
+  ASSIGN_OR_RETURN(const std::string output, OutputFromFlags());
   ASSIGN_OR_RETURN(BuildGraphOptions options, BuildGraphOptionsFromFlags(run));
   ProgressBar progress("featurize", /*total=*/-1, ProgressFromFlags());
   options.on_progress = [&](int64_t lines) { progress.Add(lines); };

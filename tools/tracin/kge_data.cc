@@ -13,6 +13,7 @@
 #include "lib/graph/text/named_triples.h"
 #include "lib/graph/triples_file.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(test_split, "test", "Triples: the split that a .safetensors file in --test gives: test, valid or train.");
@@ -27,6 +28,8 @@ DEFINE_string(node_name_dict, "", "Triples: names of entities for people, by id 
 
 namespace rutile {
 namespace {
+
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 absl::StatusOr<std::vector<Triple>> SplitOf(const KnowledgeGraph& graph, const std::string& path) {
   const std::vector<Triple>* triples = nullptr;

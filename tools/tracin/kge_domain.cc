@@ -20,6 +20,7 @@
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/model/kge_shape.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/kge_data.h"
@@ -40,9 +41,11 @@ DEFINE_int32(hops, -1,
 namespace rutile {
 namespace {
 
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
+
 absl::StatusOr<KgeInfluenceLoss> LossFromFlags(KgeLoss trained) {
   if (FLAGS_loss == "trained") return TrainedInfluenceLoss(trained);
-  const absl::StatusOr<KgeInfluenceLoss> loss = ParseKgeInfluenceLoss(FLAGS_loss);
+  const absl::StatusOr<KgeInfluenceLoss> loss = kKgeInfluenceLossNames.Parse(FLAGS_loss);
   if (loss.ok()) return loss;
   return absl::InvalidArgumentError(absl::StrCat("--loss=", FLAGS_loss,
                                                  ": expected triple, trained, or 1-N, 1-of-N, 1vsAll or KvsAll, as "
@@ -90,7 +93,7 @@ class KgeDomain : public InfluenceDomain {
     if (options_.loss == KgeInfluenceLoss::kTriple &&
         (trained == KgeInfluenceLoss::kCrossEntropy || trained == KgeInfluenceLoss::kKvsAll)) {
       PrintWarning(absl::StrCat(
-          "--loss=triple takes a score for a log-odds, but the run's loss, ", KgeLossName(shape_.options.loss),
+          "--loss=triple takes a score for a log-odds, but the run's loss, ", kKgeLossNames.Name(shape_.options.loss),
           ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
           "vanish, and influence is of the others; --loss=trained takes the gradients that the run followed"));
     }
@@ -205,8 +208,8 @@ class KgeDomain : public InfluenceDomain {
   double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }
 
   void Describe(InfluenceDescription* description) const override {
-    description->model = std::string(KgeModelName(shape_.options.model));
-    description->train_quantity = absl::StrCat("loss ", KgeInfluenceLossName(options_.loss));
+    description->model = std::string(kKgeModelNames.Name(shape_.options.model));
+    description->train_quantity = absl::StrCat("loss ", kKgeInfluenceLossNames.Name(options_.loss));
     description->test_quantity = options_.quantity == KgeQuantity::kLoss ? description->train_quantity : "score";
     description->train_sha256 = Hash(data_.train);
     description->test_sha256 = Hash(data_.tests);
@@ -241,9 +244,9 @@ class KgeDomain : public InfluenceDomain {
   absl::Status SetRounding() {
     options_.bf16 = flags_.precision == TracinPrecision::kBf16;
     if (!options_.bf16 || HasRoundedProducts(shape_.options.model, options_.loss)) return absl::OkStatus();
-    const std::string why =
-        absl::StrCat("gradients of ", KgeModelName(shape_.options.model), " with the loss ",
-                     KgeInfluenceLossName(options_.loss), " are a few embedding rows, whose products are not rounded");
+    const std::string why = absl::StrCat("gradients of ", kKgeModelNames.Name(shape_.options.model), " with the loss ",
+                                         kKgeInfluenceLossNames.Name(options_.loss),
+                                         " are a few embedding rows, whose products are not rounded");
     if (!FlagGiven("use_mixed_precision")) {
       return absl::InvalidArgumentError(absl::StrCat("--precision=bf16 has no effect: ", why, ": leave it out"));
     }
@@ -262,8 +265,8 @@ class KgeDomain : public InfluenceDomain {
       if (!tails.empty() && !std::binary_search(tails.begin(), tails.end(), test.tail)) ++count;
     }
     if (count == 0) return;
-    PrintMessage(absl::StrCat("the loss ", KgeInfluenceLossName(options_.loss), " takes the tails of ", count, " of ",
-                              data_.tests.size(), " tests for false: training has others of the same head and ",
+    PrintMessage(absl::StrCat("the loss ", kKgeInfluenceLossNames.Name(options_.loss), " takes the tails of ", count,
+                              " of ", data_.tests.size(), " tests for false: training has others of the same head and ",
                               "relation; --label_test_tails makes them true"));
   }
 
@@ -375,11 +378,6 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
   domain->set_precision(CheckpointPrecision(flags, own));
   RETURN_IF_ERROR(domain->Start());
   return std::unique_ptr<InfluenceDomain>(std::move(domain));
-}
-
-absl::Status RefuseKgeFlags(absl::string_view why) {
-  return RefuseFlags(why, {"loss", "label_test_tails", "hops", "test_split", "inverse_examples", "test_direction",
-                           "edge_map", "node_name_dict"});
 }
 
 }  // namespace rutile

@@ -5,9 +5,7 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lib/kge/influence/kge_reference_example.h"
 #include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/influence_domain.h"
@@ -21,9 +19,6 @@ namespace rutile {
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags,
                                                                const CheckpointSet* checkpoint_set,
                                                                KgeReference reference);
-
-// INVALID_ARGUMENT if a flag that applies to triples is given; `why`: "with an interatomic potential".
-absl::Status RefuseKgeFlags(absl::string_view why);
 
 }  // namespace rutile
 

@@ -7,14 +7,9 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/tracin/tiepin_output_flags.h"
 
 DEFINE_string(output, "", "influence.safetensors: scores, listed examples, self-influence. - is standard output.");
-DEFINE_string(csv_output, "",
-              "Triples: CSV file with the 14 columns of TiePin; of several tests one each, NAME_test_I.csv. - is "
-              "standard output, of a single test.");
-DEFINE_string(json_output, "", "Triples: JSON file in TiePin's forms. - is standard output.");
-DEFINE_bool(output_per_triple, false,
-            "One JSON file for each test, tracin_test_I.json in the folder of --json_output.");
 DEFINE_bool(skip_existing, false,
             "Leave out tests whose files are there already (--output_per_triple, --csv_output of several tests); do "
             "nothing where all output files are.");

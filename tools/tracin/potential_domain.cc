@@ -27,6 +27,7 @@
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/potential_flags.h"
 #include "tools/tracin/projection_flags.h"
@@ -37,6 +38,8 @@ DEFINE_string(train_frames, "auto",
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 // Selects from [energy, force, stress] the terms that exist under the loss; energy always does.
 std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& by_quantity) {
@@ -118,7 +121,7 @@ class PotentialDomain : public InfluenceDomain {
     description->test_sha256 = test_sha256_;
     auto& settings = description->settings;
     settings["precision"] = options_.precision == DType::kF64 ? "fp64" : "fp32";
-    settings["loss"] = std::string(LossKindName(options_.loss.kind));
+    settings["loss"] = std::string(kLossNames.Name(options_.loss.kind));
     if (options_.test.quantity == PotentialQuantity::kForceComponent)
       settings["test_component"] = std::string(1, "xyz"[options_.test.component]);
     if (options_.projection.kind != ProjectionKind::kNone) {
@@ -307,12 +310,13 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
     RETURN_IF_ERROR(CheckSameParameters(checkpoint, slices_));
     const auto activation = checkpoint.task.find("activation");
-    if (activation == checkpoint.task.end() || activation->second == ActivationName(potential_.shape.activation)) {
+    if (activation == checkpoint.task.end() ||
+        activation->second == kActivationNames.Name(potential_.shape.activation)) {
       continue;
     }
     return absl::InvalidArgumentError(
         absl::StrCat(checkpoint.path, ": of another model: its activation is ", activation->second, ", that of ",
-                     ModelPath(*checkpoint_set_, flags_), " ", ActivationName(potential_.shape.activation)));
+                     ModelPath(*checkpoint_set_, flags_), " ", kActivationNames.Name(potential_.shape.activation)));
   }
   if (checkpoint_set_->are_models()) RETURN_IF_ERROR(CheckModels());
   RETURN_IF_ERROR(CacheNeighbors());
@@ -418,15 +422,13 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
   if (!flags.test.empty()) {
     ASSIGN_OR_RETURN(test, ReadData(flags.test, potential));
   }
+  if (!train.from_structures() && !test.from_structures()) {
+    RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
+  }
   auto domain = std::make_unique<PotentialDomain>(flags, checkpoint_set, potential.value_or(Potential()),
                                                   std::move(train), std::move(test), reference);
   RETURN_IF_ERROR(domain->Start(run));
   return std::unique_ptr<InfluenceDomain>(std::move(domain));
-}
-
-absl::Status RefusePotentialFlags(absl::string_view why) {
-  return RefuseFlags(why, {"test_atom", "test_component", "term_weights", "train_frames", "energy_key", "force_key",
-                           "stress_key", "virial_key", "runner_units"});
 }
 
 }  // namespace rutile

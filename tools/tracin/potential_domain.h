@@ -5,9 +5,7 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/checkpoint_set.h"
@@ -22,9 +20,6 @@ namespace rutile {
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
                                                                      const CheckpointSet* checkpoint_set,
                                                                      GradientReference reference);
-
-// INVALID_ARGUMENT if a flag that applies to structures is given; `why`: "with triples".
-absl::Status RefusePotentialFlags(absl::string_view why);
 
 }  // namespace rutile
 

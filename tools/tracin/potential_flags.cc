@@ -11,13 +11,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(
-    test_quantity, "loss",
-    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
-    "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-    "--test_component).");
+DECLARE_string(test_quantity);
 DEFINE_string(test_atom, "all",
               "Structures: number of the atom, from 0 in each structure, or all: each atom is a test.");
 DEFINE_string(test_component, "x", "Structures: x, y or z, for --test_quantity=force-component.");
@@ -27,6 +24,11 @@ DEFINE_string(
     "at each checkpoint. Needed for model files.");
 
 namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+}  // namespace
 
 absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags() {
   PotentialTestOptions options;

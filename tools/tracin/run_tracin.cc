@@ -9,6 +9,7 @@
 #include "lib/influence/influence_file.h"
 #include "lib/trace/scope.h"
 #include "tools/common/run/exec_sibling_binary.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/flags_of_other_programs.h"
@@ -35,12 +36,10 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, 
                                                             const CheckpointSet* checkpoint_set,
                                                             const InfluenceReferences* references) {
   if (is_kge) {
-    RETURN_IF_ERROR(RefusePotentialFlags("with triples"));
+    RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with triples"));
     return MakeKgeDomain(flags, checkpoint_set, references == nullptr ? nullptr : references->kge);
   }
-  RETURN_IF_ERROR(RefuseKgeFlags("with structures"));
-  RETURN_IF_ERROR(
-      RefuseFlags("with structures: its columns are of triples", {"csv_output", "json_output", "output_per_triple"}));
+  RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kEmbeddings, "with structures: it is for triples"));
   return MakePotentialDomain(run, flags, checkpoint_set, references == nullptr ? nullptr : references->potential);
 }
 
@@ -52,9 +51,11 @@ absl::Status Merge(const ToolRun& run, const TracinFlags& flags, const OutputFla
     if (tiepin || !flags.test.empty()) {
       return absl::InvalidArgumentError("--merge: names of examples are in their files: give --train, too");
     }
-    RETURN_IF_ERROR(RefuseFlags("with --merge without --train", {"model"}));
-    RETURN_IF_ERROR(RefuseKgeFlags("with --merge without --train"));
-    RETURN_IF_ERROR(RefusePotentialFlags("with --merge without --train"));
+    constexpr char kWhy[] = "with --merge without --train";
+    RETURN_IF_ERROR(RefuseFlags(kWhy, {"model"}));
+    for (const FlagDomain domain : {FlagDomain::kEmbeddings, FlagDomain::kPotentials}) {
+      RETURN_IF_ERROR(RefuseFlagsFor(domain, kWhy));
+    }
     return MergeRuns(run, outputs, nullptr);
   }
   if (tiepin && flags.test.empty()) {

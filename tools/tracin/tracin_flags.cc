@@ -35,6 +35,11 @@ DEFINE_string(mode, "",
 DEFINE_bool(self, false, "Short for --mode=self: finds training data that is mislabeled or out of place.");
 DEFINE_bool(merge, false,
             "Arguments are influence files: the shards of one computation become one, and the tables are written.");
+DEFINE_string(
+    test_quantity, "loss",
+    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
+    "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
+    "--test_component).");
 DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
 DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
 DEFINE_int64(max_test_triples, 0, "The same as --max_tests.");

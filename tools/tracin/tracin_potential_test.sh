@@ -160,6 +160,8 @@ refuses '--term_weights=1,x: expected' $data --term_weights=1,x $saved
 refuses '--top_k=500: there are' $data --top_k=500 $saved
 refuses '--stratify_by=relation: expected config_type' $data --sample_rate=0.5 --stratify_by=relation $saved
 refuses '--hops has no effect with structures' $data --hops=1 $saved
+refuses '--energy_key has no effect on files that were made from structures' \
+  --train=f.safetensors,n.safetensors --test=f.safetensors,n.safetensors --energy_key=E $saved
 refuses '--csv_output has no effect with structures' $data --csv_output=x.csv $saved
 refuses '--precision=bf16: ' $data --precision=bf16 $saved
 printf '3\n3\n' > twice.txt

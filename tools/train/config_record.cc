@@ -95,7 +95,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   if (task.mixed_precision) resolve("precision", MixedPrecisionName(MixedPrecision::kBf16));
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
-    settings.Resolve("activation", ActivationName(task.activation), "file");
+    settings.Resolve("activation", kActivationNames.Name(task.activation), "file");
   }
   resolve("energy_weight", task.loss.energy_weight);
   resolve("cached_features", task.cached_features ? "true" : "false");

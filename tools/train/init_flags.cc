@@ -33,9 +33,9 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
   const NetworkShape& shape = model.shape;
   if ((FlagGiven("hidden") && task->hidden != shape.hidden) ||
       (FlagGiven("activation") && task->activation != shape.activation)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--init_from=", FLAGS_init_from, ": its networks are --hidden=", absl::StrJoin(shape.hidden, ","),
-                     " --activation=", ActivationName(shape.activation), ": give these, or leave both flags out"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--init_from=", FLAGS_init_from, ": its networks are --hidden=", absl::StrJoin(shape.hidden, ","),
+        " --activation=", kActivationNames.Name(shape.activation), ": give these, or leave both flags out"));
   }
   task->hidden = shape.hidden;
   task->activation = shape.activation;

@@ -109,14 +109,14 @@ absl::StatusOr<Data> ReadData(const std::vector<std::string>& inputs) {
 void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
   const KgeExamples& examples = task.examples();
   const KgeOptions& options = task.shape().options;
-  PrintMessage(
-      absl::StrCat(graph.num_entities(), " entities, ", graph.num_relations(), " relations",
-                   graph.inverse_relations ? " and their inverses" : "", ", ", graph.train.size(), " triples as ",
-                   examples.num_train(), IsKeyLoss(options.loss) ? " queries" : " examples", " train, ",
-                   graph.valid.size(), " validate, ", graph.test.size(), " are kept for the test; ",
-                   task.num_parameters(), " parameters; ", KgeModelName(options.model),
-                   options.model == KgeModel::kConvE ? absl::StrCat(" (", ConveVariantName(options.variant), ")") : "",
-                   ", loss ", KgeLossName(options.loss)));
+  PrintMessage(absl::StrCat(
+      graph.num_entities(), " entities, ", graph.num_relations(), " relations",
+      graph.inverse_relations ? " and their inverses" : "", ", ", graph.train.size(), " triples as ",
+      examples.num_train(), IsKeyLoss(options.loss) ? " queries" : " examples", " train, ", graph.valid.size(),
+      " validate, ", graph.test.size(), " are kept for the test; ", task.num_parameters(), " parameters; ",
+      kKgeModelNames.Name(options.model),
+      options.model == KgeModel::kConvE ? absl::StrCat(" (", kConveVariantNames.Name(options.variant), ")") : "",
+      ", loss ", kKgeLossNames.Name(options.loss)));
   if (!graph.inverse_relations) {
     PrintMessage(
         "without inverse relations tails alone are learned and ranked; featurize --inverse_relations adds them");

@@ -3,12 +3,10 @@
 #ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_INFLUENCE_OPTIONS_H_
 #define RUTILE_LIB_KGE_INFLUENCE_KGE_INFLUENCE_OPTIONS_H_
 
-#include <cstdint>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/model/loose_names.h"
 #include "lib/task/projection_options.h"
 
 namespace rutile {
@@ -25,8 +23,16 @@ namespace rutile {
 //   kKvsAll        as kCrossEntropy with the true tails of kOneToN, labels divided by their sum
 enum class KgeInfluenceLoss { kTriple, kOneToN, kOneOfN, kCrossEntropy, kKvsAll };
 
+// A loss that a model can be trained with has the names that it has in training (kKgeLossNames).
+inline constexpr absl::string_view kKgeInfluenceLossWords[] = {"triple", "1-N", "1-of-N", "1vsAll", "KvsAll"};
+inline constexpr LooseEnumNames<KgeInfluenceLoss> kKgeInfluenceLossNames("no loss of influence", kKgeInfluenceLossWords,
+                                                                         "ce", KgeInfluenceLoss::kCrossEntropy);
+
 // What is differentiated for a test triple: its loss, or the score (logit) that the model predicts for it.
 enum class KgeQuantity { kLoss, kScore };
+
+inline constexpr absl::string_view kKgeQuantityWords[] = {"loss", "score"};
+inline constexpr LooseEnumNames<KgeQuantity> kKgeQuantityNames("no quantity of a test triple", kKgeQuantityWords);
 
 // Which gradients are multiplied, and how exactly.
 struct KgeInfluenceOptions {
@@ -46,13 +52,6 @@ struct KgeInfluenceOptions {
   // short side. Weighted tests, whose sum is no product, and squares of gradients are not projected.
   ProjectionOptions projection;
 };
-
-absl::string_view KgeInfluenceLossName(KgeInfluenceLoss loss);  // "triple", "1-N", "1-of-N", "1vsAll", "KvsAll"
-absl::string_view KgeQuantityName(KgeQuantity quantity);        // "loss", "score"
-// Parse a name; every name of ParseKgeLoss means the loss that was trained under that name. INVALID_ARGUMENT listing
-// the names if there is no such choice.
-absl::StatusOr<KgeInfluenceLoss> ParseKgeInfluenceLoss(absl::string_view name);
-absl::StatusOr<KgeQuantity> ParseKgeQuantity(absl::string_view name);
 
 // Returns the influence loss that equals a training loss.
 KgeInfluenceLoss TrainedInfluenceLoss(KgeLoss loss);

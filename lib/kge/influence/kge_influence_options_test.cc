@@ -15,10 +15,10 @@ using ::testing::HasSubstr;
 TEST(KgeInfluenceOptionsTest, NamesAreReadBack) {
   for (const KgeInfluenceLoss loss : {KgeInfluenceLoss::kTriple, KgeInfluenceLoss::kOneToN, KgeInfluenceLoss::kOneOfN,
                                       KgeInfluenceLoss::kCrossEntropy, KgeInfluenceLoss::kKvsAll}) {
-    EXPECT_EQ(*ParseKgeInfluenceLoss(KgeInfluenceLossName(loss)), loss);
+    EXPECT_EQ(*kKgeInfluenceLossNames.Parse(kKgeInfluenceLossNames.Name(loss)), loss);
   }
   for (const KgeQuantity quantity : {KgeQuantity::kLoss, KgeQuantity::kScore}) {
-    EXPECT_EQ(*ParseKgeQuantity(KgeQuantityName(quantity)), quantity);
+    EXPECT_EQ(*kKgeQuantityNames.Parse(kKgeQuantityNames.Name(quantity)), quantity);
   }
 }
 
@@ -27,20 +27,20 @@ TEST(KgeInfluenceOptionsTest, LossesOfTrainingAreReadAsTrainingWritesThem) {
        {std::pair("1n", KgeInfluenceLoss::kOneToN), std::pair("1-N", KgeInfluenceLoss::kOneToN),
         std::pair("1ofn", KgeInfluenceLoss::kOneOfN), std::pair("ce", KgeInfluenceLoss::kCrossEntropy),
         std::pair("kvsall", KgeInfluenceLoss::kKvsAll), std::pair("Triple", KgeInfluenceLoss::kTriple)}) {
-    EXPECT_EQ(*ParseKgeInfluenceLoss(name), loss) << name;
+    EXPECT_EQ(*kKgeInfluenceLossNames.Parse(name), loss) << name;
   }
 }
 
 TEST(KgeInfluenceOptionsTest, OtherNamesAreRefusedWithTheChoices) {
-  EXPECT_THAT(std::string(ParseKgeInfluenceLoss("bce").status().message()),
+  EXPECT_THAT(std::string(kKgeInfluenceLossNames.Parse("bce").status().message()),
               AllOf(HasSubstr("\"bce\""), HasSubstr("triple, 1-N, 1-of-N, 1vsAll, KvsAll")));
-  EXPECT_THAT(std::string(ParseKgeQuantity("").status().message()), HasSubstr("loss, score"));
+  EXPECT_THAT(std::string(kKgeQuantityNames.Parse("").status().message()), HasSubstr("loss, score"));
 }
 
 // A training loss and its influence loss have the same name.
 TEST(KgeInfluenceOptionsTest, TrainedLossesKeepTheirNames) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
-    EXPECT_EQ(KgeInfluenceLossName(TrainedInfluenceLoss(loss)), KgeLossName(loss));
+    EXPECT_EQ(kKgeInfluenceLossNames.Name(TrainedInfluenceLoss(loss)), kKgeLossNames.Name(loss));
   }
 }
 

@@ -373,8 +373,8 @@ absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& o
   if (options.projection.dim < longest) return absl::OkStatus();
   if (longest == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a projection has no effect: gradients of ", KgeModelName(shape.options.model), " with the loss ",
-        KgeInfluenceLossName(options.loss), " are a few embedding rows, whose products are exact and as fast"));
+        "a projection has no effect: gradients of ", kKgeModelNames.Name(shape.options.model), " with the loss ",
+        kKgeInfluenceLossNames.Name(options.loss), " are a few embedding rows, whose products are exact and as fast"));
   }
   return absl::InvalidArgumentError(absl::StrCat("a projection to ", options.projection.dim,
                                                  " numbers has no effect: the longest factor of a gradient has ",
@@ -427,7 +427,7 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape
   RETURN_IF_ERROR(CheckTriples("training", data.train, shape));
   RETURN_IF_ERROR(CheckTriples("test", data.tests, shape));
   if (NeedsKnownTails(options.loss) && data.known == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("the loss ", KgeInfluenceLossName(options.loss),
+    return absl::InvalidArgumentError(absl::StrCat("the loss ", kKgeInfluenceLossNames.Name(options.loss),
                                                    " needs the known tails of the training triples"));
   }
   if (IsOverEntities(options.loss) && shape.num_entities < 2) {

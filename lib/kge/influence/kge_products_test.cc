@@ -201,7 +201,7 @@ TEST_P(KgeProductsTest, AreThoseOfGradientsForEveryLoss) {
   problem.point.loss_weight = {0.7};
   for (const KgeInfluenceLoss loss : kLosses) {
     for (const KgeQuantity quantity : {KgeQuantity::kLoss, KgeQuantity::kScore}) {
-      SCOPED_TRACE(absl::StrCat(KgeInfluenceLossName(loss), " ", KgeQuantityName(quantity)));
+      SCOPED_TRACE(absl::StrCat(kKgeInfluenceLossNames.Name(loss), " ", kKgeQuantityNames.Name(quantity)));
       problem.options.loss = loss;
       problem.options.quantity = quantity;
       ExpectDefinition(problem);
@@ -213,7 +213,7 @@ TEST_P(KgeProductsTest, WithAPreconditioner) {
   Problem problem(GetParam());
   problem.AddMetric();
   for (const KgeInfluenceLoss loss : kLosses) {
-    SCOPED_TRACE(KgeInfluenceLossName(loss));
+    SCOPED_TRACE(kKgeInfluenceLossNames.Name(loss));
     problem.options.loss = loss;
     ExpectDefinition(problem);
   }
@@ -225,7 +225,7 @@ TEST_P(KgeProductsTest, OfWeightedTests) {
   for (const bool metric : {false, true}) {
     if (metric) problem.AddMetric();
     for (const KgeInfluenceLoss loss : kLosses) {
-      SCOPED_TRACE(KgeInfluenceLossName(loss));
+      SCOPED_TRACE(kKgeInfluenceLossNames.Name(loss));
       problem.options.loss = loss;
       const std::unique_ptr<GradientProducts> products = problem.Make();
       const std::vector<std::vector<double>> train = Gradients(problem, products.get(), false);
@@ -354,11 +354,12 @@ TEST_P(KgeProductsTest, SinglePrecisionIsNear) {
       double largest = 0;
       for (const double x : expected.product) largest = std::max(largest, std::abs(x));
       for (size_t i = 0; i < tile.product.size(); ++i) {
-        EXPECT_NEAR(tile.product[i], expected.product[i], (bf16 ? 2e-2 : 1e-5) * largest) << KgeInfluenceLossName(loss);
+        EXPECT_NEAR(tile.product[i], expected.product[i], (bf16 ? 2e-2 : 1e-5) * largest)
+            << kKgeInfluenceLossNames.Name(loss);
       }
       for (size_t i = 0; i < tile.train_square.size(); ++i) {
         const double square = expected.train_square[i];
-        EXPECT_NEAR(tile.train_square[i], square, (bf16 ? 2e-2 : 1e-5) * square) << KgeInfluenceLossName(loss);
+        EXPECT_NEAR(tile.train_square[i], square, (bf16 ? 2e-2 : 1e-5) * square) << kKgeInfluenceLossNames.Name(loss);
       }
     }
     problem.options.bf16 = false;
@@ -399,8 +400,8 @@ INSTANTIATE_TEST_SUITE_P(Models, KgeProductsTest,
                                            Model{KgeModel::kDistMult, ConveVariant::kDettmers},
                                            Model{KgeModel::kComplEx, ConveVariant::kDettmers}),
                          [](const auto& info) {
-                           return absl::StrCat(KgeModelName(info.param.model), "_",
-                                               ConveVariantName(info.param.variant));
+                           return absl::StrCat(kKgeModelNames.Name(info.param.model), "_",
+                                               kConveVariantNames.Name(info.param.variant));
                          });
 
 // kge_influence_options.h says which labels a test triple has.

@@ -98,7 +98,7 @@ TEST(KgeProjectionTest, RightOnAverage) {
         any = std::max(any, squares[i]);
       }
       EXPECT_GT(any, 0);
-      EXPECT_LT(worst, 5) << ProjectionKindName(kind) << " " << KgeInfluenceLossName(loss);
+      EXPECT_LT(worst, 5) << ProjectionKindName(kind) << " " << kKgeInfluenceLossNames.Name(loss);
       problem.options.projection = {};
     }
   }

@@ -1,28 +1,22 @@
 #include "lib/kge/model/kge_options.h"
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "lib/base/logging.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
-#include "lib/kge/model/parse_choice.h"
 
 namespace rutile {
 namespace {
 
-constexpr absl::string_view kCrossEntropyName = "ce";  // another name of 1vsAll
+constexpr Range kRates = AtLeast(0).Below(1);
 
-absl::Status CheckAtLeastOne(absl::string_view name, int64_t value) {
-  if (value >= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " = ", value, ": expected at least 1"));
-}
-
-absl::Status CheckRate(absl::string_view name, double value) {
-  if (value >= 0 && value < 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " = ", value, ": expected at least 0 and less than 1"));
-}
+bool IsConve(const KgeOptions& options) { return options.model == KgeModel::kConvE; }
 
 // Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...".
 std::string Factorizations(int64_t dim) {
@@ -34,11 +28,6 @@ std::string Factorizations(int64_t dim) {
 }
 
 absl::Status CheckImage(const KgeOptions& options) {
-  RETURN_IF_ERROR(CheckAtLeastOne("embedding_height", options.embedding_height));
-  RETURN_IF_ERROR(CheckAtLeastOne("embedding_width", options.embedding_width));
-  RETURN_IF_ERROR(CheckAtLeastOne("output_channels", options.output_channels));
-  RETURN_IF_ERROR(CheckAtLeastOne("kernel_height", options.kernel_height));
-  RETURN_IF_ERROR(CheckAtLeastOne("kernel_width", options.kernel_width));
   if (options.embedding_height > options.embedding_dim || options.embedding_width > options.embedding_dim ||
       options.embedding_height * options.embedding_width != options.embedding_dim) {
     return absl::InvalidArgumentError(
@@ -52,99 +41,95 @@ absl::Status CheckImage(const KgeOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel_height x kernel_width = ", options.kernel_height, " x ", options.kernel_width,
                      " is larger than the image of both embeddings, ", height, " x ", width, " (stacked along ",
-                     wide ? "width" : "height", ", conve_variant ", ConveVariantName(options.variant), ")"));
+                     wide ? "width" : "height", ", conve_variant ", kConveVariantNames.Name(options.variant), ")"));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::string_view KgeModelName(KgeModel model) {
-  switch (model) {
-    case KgeModel::kConvE:
-      return "conve";
-    case KgeModel::kDistMult:
-      return "distmult";
-    case KgeModel::kComplEx:
-      return "complex";
-  }
-  LOG(FATAL) << "no such model: " << static_cast<int>(model);
-}
-
-absl::string_view ConveVariantName(ConveVariant variant) {
-  switch (variant) {
-    case ConveVariant::kDettmers:
-      return "dettmers";
-    case ConveVariant::kTiepin:
-      return "tiepin";
-    case ConveVariant::kLibkge:
-      return "libkge";
-  }
-  LOG(FATAL) << "no such variant: " << static_cast<int>(variant);
-}
-
-absl::string_view KgeLossName(KgeLoss loss) {
-  switch (loss) {
-    case KgeLoss::kOneToN:
-      return "1-N";
-    case KgeLoss::kOneOfN:
-      return "1-of-N";
-    case KgeLoss::kOneVsAll:
-      return "1vsAll";
-    case KgeLoss::kKvsAll:
-      return "KvsAll";
-  }
-  LOG(FATAL) << "no such loss: " << static_cast<int>(loss);
-}
-
-absl::string_view LabelSmoothingName(LabelSmoothing form) {
-  switch (form) {
-    case LabelSmoothing::kDettmers:
-      return "dettmers";
-    case LabelSmoothing::kStandard:
-      return "standard";
-    case LabelSmoothing::kPykeen:
-      return "pykeen";
-  }
-  LOG(FATAL) << "no such smoothing: " << static_cast<int>(form);
-}
-
-absl::StatusOr<KgeModel> ParseKgeModel(absl::string_view name) {
-  return ParseChoice<KgeModel>("model", name, {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx},
-                               KgeModelName);
-}
-
-absl::StatusOr<ConveVariant> ParseConveVariant(absl::string_view name) {
-  return ParseChoice<ConveVariant>("variant of ConvE", name,
-                                   {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge},
-                                   ConveVariantName);
-}
-
-absl::StatusOr<KgeLoss> ParseKgeLoss(absl::string_view name) {
-  if (LooseName(name) == kCrossEntropyName) return KgeLoss::kOneVsAll;
-  return ParseChoice<KgeLoss>("loss", name, {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll},
-                              KgeLossName);
-}
-
-absl::StatusOr<LabelSmoothing> ParseLabelSmoothing(absl::string_view name) {
-  return ParseChoice<LabelSmoothing>("label smoothing", name,
-                                     {LabelSmoothing::kDettmers, LabelSmoothing::kStandard, LabelSmoothing::kPykeen},
-                                     LabelSmoothingName);
+absl::Span<const Setting<KgeOptions>> KgeSettings() {
+  using O = KgeOptions;
+  static constexpr char kModel[] = "kge_model";
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>::Choice<&O::model, &kKgeModelNames>(
+          kModel,
+          "Embedding model of a knowledge graph: conve, distmult or complex. The last two have no image, channels or "
+          "kernel, and no dropout but --input_dropout; flags of these are then refused."),
+      Setting<O>::Choice<&O::variant, &kConveVariantNames>("conve_variant",
+                                                           "Form of ConvE: dettmers (the authors'), tiepin or libkge. "
+                                                           "The variant also sets the defaults of other flags.")
+          .Needs(kModel, IsConve),
+      Setting<O>("embedding_dim", &O::embedding_dim,
+                 "Number of values in an embedding. With 0, it is the product of --embedding_height and "
+                 "--embedding_width, or 200 if neither is given. With --kge_model=complex, it must be even.")
+          .In(AtLeast(1))
+          .Automatic("0"),
+      Setting<O>("embedding_height", &O::embedding_height,
+                 "Height of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_width "
+                 "if both are given, else 20 (dettmers) or 10.")
+          .In(AtLeast(1))
+          .Automatic("0")
+          .Needs(kModel, IsConve),
+      Setting<O>("embedding_width", &O::embedding_width,
+                 "Width of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_height "
+                 "if both are given, else 10 (dettmers) or 20.")
+          .In(AtLeast(1))
+          .Automatic("0")
+          .Needs(kModel, IsConve),
+      Setting<O>("output_channels", &O::output_channels, "Number of filters of ConvE's convolution.")
+          .In(AtLeast(1))
+          .Needs(kModel, IsConve),
+      Setting<O>("kernel_height", &O::kernel_height,
+                 "Height of ConvE's convolution kernel. It must not exceed the height of the image of both embeddings.")
+          .In(AtLeast(1))
+          .Needs(kModel, IsConve),
+      Setting<O>("kernel_width", &O::kernel_width,
+                 "Width of ConvE's convolution kernel. It must not exceed the width of the image of both embeddings.")
+          .In(AtLeast(1))
+          .Needs(kModel, IsConve),
+      Setting<O>("input_dropout", &O::input_dropout,
+                 "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up.")
+          .In(kRates),
+      Setting<O>("feature_map_dropout", &O::feature_map_dropout,
+                 "Dropout rate of whole channels after ConvE's convolution, at least 0 and below 1.")
+          .In(kRates)
+          .Needs(kModel, IsConve),
+      Setting<O>("output_dropout", &O::output_dropout, "Dropout rate after ConvE's last layer, at least 0 and below 1.")
+          .In(kRates)
+          .Needs(kModel, IsConve),
+      Setting<O>::Choice<&O::loss, &kKgeLossNames>(
+          "kge_loss",
+          "Loss over all entities: 1-N, 1-of-N, 1vsAll or KvsAll. With 1-N and KvsAll all known training tails are "
+          "true, with the others the triple's own tail alone. The losses 1-N and 1-of-N are binary cross-entropies, "
+          "1vsAll and KvsAll cross-entropies of the softmax. Case and dashes do not matter, and ce means 1vsAll, as in "
+          "tracin. If empty, it is 1-N (dettmers, distmult, complex), 1-of-N (tiepin) or KvsAll (libkge).")
+          .Automatic(""),
+      Setting<O>("label_smoothing", &O::label_smoothing,
+                 "Strength eps of label smoothing, at least 0 and below 1. With -1, it is 0.1, and 0 for the softmax "
+                 "losses.")
+          .In(kRates)
+          .Automatic("-1"),
+      Setting<O>::Choice<&O::smoothing_form, &kLabelSmoothingNames>(
+          "label_smoothing_form",
+          "How labels are smoothed: dettmers, standard or pykeen. The label of a false tail becomes 1/N, eps/N or "
+          "eps/(N - 1), with N entities. If empty, it is standard for tiepin, else dettmers; without smoothing the "
+          "flag is refused.")
+          .Automatic("")
+          .Needs("label_smoothing", [](const O& options) { return options.label_smoothing > 0; }),
+  };
+  return kSettings;
 }
 
 absl::Status CheckKgeOptions(const KgeOptions& options) {
-  RETURN_IF_ERROR(CheckAtLeastOne("embedding_dim", options.embedding_dim));
-  RETURN_IF_ERROR(CheckRate("input_dropout", options.input_dropout));
-  RETURN_IF_ERROR(CheckRate("label_smoothing", options.label_smoothing));
+  for (const Setting<KgeOptions>& row : KgeSettings()) {
+    if (row.HasEffect(options)) RETURN_IF_ERROR(CheckRange(row, row.Get(options)));
+  }
   if (options.precision != DType::kF32 && options.precision != DType::kF64) {
     return absl::InvalidArgumentError(
         absl::StrCat("precision = ", DTypeName(options.precision), ": expected F32 or F64"));
   }
-  if (options.model == KgeModel::kConvE) {
-    RETURN_IF_ERROR(CheckRate("feature_map_dropout", options.feature_map_dropout));
-    RETURN_IF_ERROR(CheckRate("output_dropout", options.output_dropout));
-    return CheckImage(options);
-  }
+  if (IsConve(options)) return CheckImage(options);
   if (options.model == KgeModel::kComplEx && options.embedding_dim % 2 != 0) {
     return absl::InvalidArgumentError(absl::StrCat("embedding_dim = ", options.embedding_dim,
                                                    ": complex needs an even number, real parts and imaginary parts"));

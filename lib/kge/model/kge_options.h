@@ -11,11 +11,12 @@
 #define RUTILE_LIB_KGE_MODEL_KGE_OPTIONS_H_
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/settings.h"
+#include "lib/kge/model/loose_names.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -25,6 +26,10 @@ namespace rutile {
 // = [re_h re_r - im_h im_r | re_h im_r + im_h re_r].
 enum class KgeModel { kConvE, kDistMult, kComplEx };
 
+// Names are read in any case, with or without dashes: "1n" and "kvsall" are losses.
+inline constexpr absl::string_view kKgeModelWords[] = {"conve", "distmult", "complex"};
+inline constexpr LooseEnumNames<KgeModel> kKgeModelNames("no embedding model", kKgeModelWords);
+
 // The variants of ConvE in use, named after the projects that they come from.
 //            stacked along  input             conv bias  norms affine  entity bias
 //   dettmers height         bn0 -> dropout    no         yes           yes
@@ -33,15 +38,26 @@ enum class KgeModel { kConvE, kDistMult, kComplEx };
 // All variants go on: conv -> bn1 -> relu -> dropout of channels -> fc -> dropout -> bn2 -> relu.
 enum class ConveVariant { kDettmers, kTiepin, kLibkge };
 
+inline constexpr absl::string_view kConveVariantWords[] = {"dettmers", "tiepin", "libkge"};
+inline constexpr LooseEnumNames<ConveVariant> kConveVariantNames("no variant of ConvE", kConveVariantWords);
+
 // What an example is, and its loss. kOneToN: an example is a key (head, relation) whose known training tails are all
 // true; binary cross-entropy with logits, mean over entities. kOneOfN: an example is a triple and only its own tail is
 // true, else as kOneToN (TiePin's). kOneVsAll: an example is a triple; softmax cross-entropy (LibKGE's 1vsAll-kl).
 // kKvsAll: an example is a key; softmax cross-entropy with labels normalized to a sum of 1 (LibKGE's KvsAll-kl).
 enum class KgeLoss { kOneToN, kOneOfN, kOneVsAll, kKvsAll };
 
+inline constexpr absl::string_view kKgeLossWords[] = {"1-N", "1-of-N", "1vsAll", "KvsAll"};
+// "ce" (cross-entropy) is another name of 1vsAll.
+inline constexpr LooseEnumNames<KgeLoss> kKgeLossNames("no loss of embeddings", kKgeLossWords, "ce",
+                                                       KgeLoss::kOneVsAll);
+
 // How labels are smoothed: they are c0 everywhere plus c1 on true tails. dettmers: c0 = 1/N, c1 = 1 - eps. standard: c0
 // = eps/N, c1 = 1 - eps. pykeen: c0 = eps/(N-1), c1 = 1 - eps - eps/(N-1). (TiePin's is standard with kOneOfN.)
 enum class LabelSmoothing { kDettmers, kStandard, kPykeen };
+
+inline constexpr absl::string_view kLabelSmoothingWords[] = {"dettmers", "standard", "pykeen"};
+inline constexpr LooseEnumNames<LabelSmoothing> kLabelSmoothingNames("no label smoothing", kLabelSmoothingWords);
 
 // A model and its loss; the defaults are ConvE as in Dettmers et al. DistMult and ComplEx ignore what is ConvE's.
 struct KgeOptions {
@@ -66,16 +82,9 @@ struct KgeOptions {
 constexpr double kBatchNormEpsilon = 1e-5;
 constexpr double kBatchNormMomentum = 0.1;
 
-absl::string_view KgeModelName(KgeModel model);             // "conve", "distmult", "complex"
-absl::string_view ConveVariantName(ConveVariant variant);   // "dettmers", "tiepin", "libkge"
-absl::string_view KgeLossName(KgeLoss loss);                // "1-N", "1-of-N", "1vsAll", "KvsAll"
-absl::string_view LabelSmoothingName(LabelSmoothing form);  // "dettmers", "standard", "pykeen"
-// Parse a name in any case, with or without dashes ("1n", "kvsall"); "ce" is another name of 1vsAll. INVALID_ARGUMENT
-// listing the names if there is no such choice.
-absl::StatusOr<KgeModel> ParseKgeModel(absl::string_view name);
-absl::StatusOr<ConveVariant> ParseConveVariant(absl::string_view name);
-absl::StatusOr<KgeLoss> ParseKgeLoss(absl::string_view name);
-absl::StatusOr<LabelSmoothing> ParseLabelSmoothing(absl::string_view name);
+// One row for each option but precision and seed: its flag, range, which models have it, its name in configs and model
+// files. A row that decides about others comes before them.
+absl::Span<const Setting<KgeOptions>> KgeSettings();
 
 // Returns INVALID_ARGUMENT naming option, value and what would fit (embedding_dim = height x width; a kernel that fits
 // into the image).

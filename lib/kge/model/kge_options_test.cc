@@ -2,10 +2,12 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -21,16 +23,16 @@ std::string Refusal(const KgeOptions& options) {
 
 TEST(KgeOptionsTest, NamesAreReadBack) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
-    EXPECT_EQ(*ParseKgeModel(KgeModelName(model)), model);
+    EXPECT_EQ(*kKgeModelNames.Parse(kKgeModelNames.Name(model)), model);
   }
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
-    EXPECT_EQ(*ParseConveVariant(ConveVariantName(variant)), variant);
+    EXPECT_EQ(*kConveVariantNames.Parse(kConveVariantNames.Name(variant)), variant);
   }
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
-    EXPECT_EQ(*ParseKgeLoss(KgeLossName(loss)), loss);
+    EXPECT_EQ(*kKgeLossNames.Parse(kKgeLossNames.Name(loss)), loss);
   }
   for (const LabelSmoothing form : {LabelSmoothing::kDettmers, LabelSmoothing::kStandard, LabelSmoothing::kPykeen}) {
-    EXPECT_EQ(*ParseLabelSmoothing(LabelSmoothingName(form)), form);
+    EXPECT_EQ(*kLabelSmoothingNames.Parse(kLabelSmoothingNames.Name(form)), form);
   }
 }
 
@@ -39,21 +41,22 @@ TEST(KgeOptionsTest, NamesAreReadInAnyCaseWithoutDashes) {
                                    std::pair("1ofN", KgeLoss::kOneOfN), std::pair("1_of_n", KgeLoss::kOneOfN),
                                    std::pair("1vsall", KgeLoss::kOneVsAll), std::pair("ce", KgeLoss::kOneVsAll),
                                    std::pair("kvsall", KgeLoss::kKvsAll), std::pair("k-vs-all", KgeLoss::kKvsAll)}) {
-    const absl::StatusOr<KgeLoss> parsed = ParseKgeLoss(name);
+    const absl::StatusOr<KgeLoss> parsed = kKgeLossNames.Parse(name);
     ASSERT_TRUE(parsed.ok()) << name;
     EXPECT_EQ(*parsed, loss) << name;
   }
-  EXPECT_EQ(*ParseKgeModel("DistMult"), KgeModel::kDistMult);
-  EXPECT_FALSE(ParseKgeLoss("").ok());
-  EXPECT_FALSE(ParseKgeLoss("-").ok());
+  EXPECT_EQ(*kKgeModelNames.Parse("DistMult"), KgeModel::kDistMult);
+  EXPECT_FALSE(kKgeLossNames.Parse("").ok());
+  EXPECT_FALSE(kKgeLossNames.Parse("-").ok());
 }
 
 TEST(KgeOptionsTest, OtherNamesAreRefusedWithTheChoices) {
-  EXPECT_THAT(std::string(ParseKgeModel("transe").status().message()),
+  EXPECT_THAT(std::string(kKgeModelNames.Parse("transe").status().message()),
               AllOf(HasSubstr("transe"), HasSubstr("conve, distmult, complex")));
-  EXPECT_THAT(std::string(ParseConveVariant("").status().message()), HasSubstr("dettmers, tiepin, libkge"));
-  EXPECT_THAT(std::string(ParseKgeLoss("bce").status().message()), HasSubstr("1-N, 1-of-N, 1vsAll, KvsAll"));
-  EXPECT_THAT(std::string(ParseLabelSmoothing("none").status().message()), HasSubstr("dettmers, standard, pykeen"));
+  EXPECT_THAT(std::string(kConveVariantNames.Parse("").status().message()), HasSubstr("dettmers, tiepin, libkge"));
+  EXPECT_THAT(std::string(kKgeLossNames.Parse("bce").status().message()), HasSubstr("1-N, 1-of-N, 1vsAll, KvsAll"));
+  EXPECT_THAT(std::string(kLabelSmoothingNames.Parse("none").status().message()),
+              HasSubstr("dettmers, standard, pykeen"));
 }
 
 TEST(CheckKgeOptionsTest, DefaultsAreValid) { EXPECT_TRUE(CheckKgeOptions(KgeOptions()).ok()); }
@@ -87,7 +90,7 @@ TEST(CheckKgeOptionsTest, KernelFitsIntoTheImageOfBoth) {
 TEST(CheckKgeOptionsTest, NamesWhatIsOutOfRange) {
   KgeOptions options;
   options.input_dropout = 1;
-  EXPECT_THAT(Refusal(options), HasSubstr("input_dropout = 1"));
+  EXPECT_THAT(Refusal(options), HasSubstr("input_dropout is 1"));
   options = KgeOptions();
   options.feature_map_dropout = -0.1;
   EXPECT_THAT(Refusal(options), HasSubstr("feature_map_dropout"));
@@ -99,10 +102,10 @@ TEST(CheckKgeOptionsTest, NamesWhatIsOutOfRange) {
   EXPECT_THAT(Refusal(options), HasSubstr("label_smoothing"));
   options = KgeOptions();
   options.kernel_width = 0;
-  EXPECT_THAT(Refusal(options), HasSubstr("kernel_width = 0"));
+  EXPECT_THAT(Refusal(options), HasSubstr("kernel_width is 0"));
   options = KgeOptions();
   options.embedding_dim = 0;
-  EXPECT_THAT(Refusal(options), HasSubstr("embedding_dim = 0"));
+  EXPECT_THAT(Refusal(options), HasSubstr("embedding_dim is 0"));
   options = KgeOptions();
   options.precision = DType::kBF16;
   EXPECT_THAT(Refusal(options), HasSubstr("BF16"));
@@ -115,6 +118,34 @@ TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
   EXPECT_TRUE(CheckKgeOptions(options).ok());
   options.model = KgeModel::kComplEx;
   EXPECT_THAT(Refusal(options), AllOf(HasSubstr("embedding_dim = 7"), HasSubstr("even")));
+}
+
+// What flags, configs and model files read of a row.
+TEST(KgeSettingsTest, RowsCountForTheModelsThatHaveThem) {
+  KgeOptions conve, distmult;
+  distmult.model = KgeModel::kDistMult;
+  distmult.label_smoothing = 0;
+  std::vector<std::string> of_conve;
+  for (const Setting<KgeOptions>& row : KgeSettings()) {
+    EXPECT_TRUE(row.HasEffect(conve)) << row.name;
+    if (!row.HasEffect(distmult)) of_conve.push_back(row.name);
+  }
+  EXPECT_THAT(of_conve, ::testing::ElementsAre("conve_variant", "embedding_height", "embedding_width",
+                                               "output_channels", "kernel_height", "kernel_width",
+                                               "feature_map_dropout", "output_dropout", "label_smoothing_form"));
+}
+
+// A row out of range is refused where it counts, and only there.
+TEST(KgeSettingsTest, RangesAreCheckedWhereARowCounts) {
+  for (const Setting<KgeOptions>& row : KgeSettings()) {
+    KgeOptions options;
+    options.model = KgeModel::kDistMult;
+    const bool counts = row.HasEffect(options);
+    if (!row.Set("-7", &options).ok()) continue;  // a name
+    EXPECT_EQ(CheckKgeOptions(options).ok(), !counts) << row.name;
+    options.model = KgeModel::kConvE;
+    EXPECT_THAT(CheckKgeOptions(options), ErrorNames(absl::StatusCode::kInvalidArgument, {row.name, "-7"}));
+  }
 }
 
 }  // namespace

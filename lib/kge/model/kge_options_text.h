@@ -11,9 +11,8 @@
 
 namespace rutile {
 
-// Returns the options under the names "kge_model", "embedding_dim", "input_dropout", "kge_loss", "label_smoothing",
-// "label_smoothing_form" (if labels are smoothed), and for ConvE also "conve_variant" and its sizes and rates. Numbers
-// have the fewest decimals that restore them exactly. Precision and seed are left out.
+// Returns the options that the model has under the names of their rows (KgeSettings), which are those of the flags.
+// Numbers have the fewest decimals that restore them exactly. Precision and seed are left out.
 std::map<std::string, std::string> DescribeKgeOptions(const KgeOptions& options);
 
 // Restores options from such a text; other keys are ignored. Precision, seed, and options that are not described keep

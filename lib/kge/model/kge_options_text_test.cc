@@ -45,6 +45,26 @@ TEST(KgeOptionsTextTest, SaysOnlyWhatTheModelHas) {
   EXPECT_EQ(ParseKgeOptions(DescribeKgeOptions(options))->embedding_dim, 7);
 }
 
+// As model files of older versions have it: the texts of a run and of its model are compared.
+TEST(KgeOptionsTextTest, TextsAreThoseOfOlderFiles) {
+  KgeOptions options;
+  options.label_smoothing = 1e-5;
+  EXPECT_EQ(DescribeKgeOptions(options), (std::map<std::string, std::string>{{"conve_variant", "dettmers"},
+                                                                             {"embedding_dim", "200"},
+                                                                             {"embedding_height", "20"},
+                                                                             {"embedding_width", "10"},
+                                                                             {"feature_map_dropout", "0.2"},
+                                                                             {"input_dropout", "0.2"},
+                                                                             {"kernel_height", "3"},
+                                                                             {"kernel_width", "3"},
+                                                                             {"kge_loss", "1-N"},
+                                                                             {"kge_model", "conve"},
+                                                                             {"label_smoothing", "1e-05"},
+                                                                             {"label_smoothing_form", "dettmers"},
+                                                                             {"output_channels", "32"},
+                                                                             {"output_dropout", "0.3"}}));
+}
+
 TEST(ParseKgeOptionsTest, NamesWhatIsWrong) {
   const auto message = [](const char* key, const char* value) {
     std::map<std::string, std::string> text = DescribeKgeOptions(KgeOptions());

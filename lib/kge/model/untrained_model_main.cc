@@ -18,12 +18,12 @@ absl::Status Write(char** argv) {
   ASSIGN_OR_RETURN(KnowledgeGraph graph, ReadTriples(argv[1]));
   TrainedKge model;
   KgeOptions& options = model.shape.options;
-  ASSIGN_OR_RETURN(options.model, ParseKgeModel(argv[3]));
-  ASSIGN_OR_RETURN(options.variant, ParseConveVariant(argv[4]));
+  ASSIGN_OR_RETURN(options.model, kKgeModelNames.Parse(argv[3]));
+  ASSIGN_OR_RETURN(options.variant, kConveVariantNames.Parse(argv[4]));
   options.embedding_dim = std::atoi(argv[5]);
   options.embedding_height = std::atoi(argv[6]);
   options.embedding_width = options.embedding_dim / options.embedding_height;
-  ASSIGN_OR_RETURN(options.loss, ParseKgeLoss(argv[8]));
+  ASSIGN_OR_RETURN(options.loss, kKgeLossNames.Parse(argv[8]));
   RETURN_IF_ERROR(CheckKgeOptions(options));
   graph.train.clear();
   graph.valid.clear();

@@ -124,8 +124,8 @@ struct Case {
 };
 
 std::string NameOf(const Case& c) {
-  std::string name = absl::StrCat(KgeModelName(c.model), KgeLossName(c.loss), DTypeName(c.precision));
-  if (c.model == KgeModel::kConvE) absl::StrAppend(&name, ConveVariantName(c.variant));
+  std::string name = absl::StrCat(kKgeModelNames.Name(c.model), kKgeLossNames.Name(c.loss), DTypeName(c.precision));
+  if (c.model == KgeModel::kConvE) absl::StrAppend(&name, kConveVariantNames.Name(c.variant));
   name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
   return name;
 }

@@ -166,15 +166,15 @@ TEST_P(ConveKernelUseTest, HandsOverWhatItNeedsNoMore) {
 
 constexpr ConveVariant kDettmers = ConveVariant::kDettmers;
 
-INSTANTIATE_TEST_SUITE_P(All, ConveKernelUseTest,
-                         ::testing::Values(Case{KgeModel::kConvE, kDettmers, KgeLoss::kOneToN, DType::kF32},
-                                           Case{KgeModel::kConvE, kDettmers, KgeLoss::kOneOfN, DType::kF64},
-                                           Case{KgeModel::kConvE, ConveVariant::kTiepin, KgeLoss::kKvsAll, DType::kF32},
-                                           Case{KgeModel::kConvE, ConveVariant::kLibkge, KgeLoss::kOneVsAll,
-                                                DType::kF32},
-                                           Case{KgeModel::kDistMult, kDettmers, KgeLoss::kOneToN, DType::kF64},
-                                           Case{KgeModel::kComplEx, kDettmers, KgeLoss::kKvsAll, DType::kF32}),
-                         [](const auto& info) { return absl::StrCat(KgeModelName(info.param.model), info.index); });
+INSTANTIATE_TEST_SUITE_P(
+    All, ConveKernelUseTest,
+    ::testing::Values(Case{KgeModel::kConvE, kDettmers, KgeLoss::kOneToN, DType::kF32},
+                      Case{KgeModel::kConvE, kDettmers, KgeLoss::kOneOfN, DType::kF64},
+                      Case{KgeModel::kConvE, ConveVariant::kTiepin, KgeLoss::kKvsAll, DType::kF32},
+                      Case{KgeModel::kConvE, ConveVariant::kLibkge, KgeLoss::kOneVsAll, DType::kF32},
+                      Case{KgeModel::kDistMult, kDettmers, KgeLoss::kOneToN, DType::kF64},
+                      Case{KgeModel::kComplEx, kDettmers, KgeLoss::kKvsAll, DType::kF32}),
+    [](const auto& info) { return absl::StrCat(kKgeModelNames.Name(info.param.model), info.index); });
 
 // There are several blocks of entities, of which the last is short, and one thread or more.
 TEST(ConveKernelUseBlocksTest, HandsOverBlockAfterBlock) {

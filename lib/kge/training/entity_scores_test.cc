@@ -69,7 +69,7 @@ Result Dense(const KgeShape& shape, const KgeBatch& batch, const std::vector<dou
 TEST(EntityScoresTest, AgreesWithAllScoresAtOnce) {
   for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
     for (const auto& [queries, entities] : {std::pair<int64_t, int64_t>{5, 17}, {70, 1300}, {1100, 530}}) {
-      SCOPED_TRACE(absl::StrCat(KgeLossName(loss), " ", queries, " x ", entities));
+      SCOPED_TRACE(absl::StrCat(kKgeLossNames.Name(loss), " ", queries, " x ", entities));
       KgeShape shape;
       shape.options.embedding_dim = 6;
       shape.options.loss = loss;

@@ -92,8 +92,8 @@ TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
           const std::unique_ptr<KgeTask> task = MakeTask(Options(model, variant, loss, precision));
           const NamedTensors batch = Batch(*task, {0, 5, 2, 9, 9, 14}, /*epoch=*/4, /*training=*/true);
           const absl::Status status = CheckGradients(*task, task->InitialParameters(1), batch);
-          EXPECT_TRUE(status.ok()) << KgeModelName(model) << " " << ConveVariantName(variant) << " "
-                                   << KgeLossName(loss) << " " << DTypeName(precision) << ": " << status;
+          EXPECT_TRUE(status.ok()) << kKgeModelNames.Name(model) << " " << kConveVariantNames.Name(variant) << " "
+                                   << kKgeLossNames.Name(loss) << " " << DTypeName(precision) << ": " << status;
         }
       }
     }

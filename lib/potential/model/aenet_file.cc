@@ -58,7 +58,7 @@ absl::StatusOr<int64_t> ActivationCode(Activation activation) {
     case Activation::kSilu:
       break;
   }
-  return absl::InvalidArgumentError(absl::StrCat("aenet has no activation \"", ActivationName(activation),
+  return absl::InvalidArgumentError(absl::StrCat("aenet has no activation \"", kActivationNames.Name(activation),
                                                  "\", but linear, tanh, sigmoid, mtanh and twist: train with one of "
                                                  "these"));
 }

@@ -176,7 +176,7 @@ TEST(AenetFileTest, EnergiesOfAenetsFormulas) {
             features.push_back(p.feature_scaling.mean[s * n + f] + (scale > 0 ? random.Normal() / scale : 0));
           }
           const double expected = networks.Energies<double>(features, {s}, {});
-          EXPECT_NEAR(aenet.Energy(features), expected, 1e-8) << ActivationName(activation);
+          EXPECT_NEAR(aenet.Energy(features), expected, 1e-8) << kActivationNames.Name(activation);
         }
       }
     }

@@ -36,7 +36,7 @@ absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const ChebyshevO
     shape.hidden.push_back(nodes);
   }
   RETURN_IF_ERROR(shape.Validate());
-  ASSIGN_OR_RETURN(shape.activation, ParseActivation(file.metadata.at("activation")));
+  ASSIGN_OR_RETURN(shape.activation, kActivationNames.Parse(file.metadata.at("activation")));
   return shape;
 }
 
@@ -195,7 +195,7 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
   metadata["kind"] = PotentialSchema().kind;
   metadata["descriptor"] = potential.descriptor.ToJson();
   metadata["hidden"] = absl::StrJoin(shape.hidden, ",");
-  metadata["activation"] = std::string(ActivationName(shape.activation));
+  metadata["activation"] = std::string(kActivationNames.Name(shape.activation));
   metadata["units"] = "length Å, energy eV";
   return WriteTensorFile(path, metadata, tensors);
 }

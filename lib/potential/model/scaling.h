@@ -6,13 +6,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/enum_names.h"
 
 namespace rutile {
 
 // The atoms whose statistics standardize an atom's features: all atoms (kPooled, as in aenet-python), or those of its
 // own species (kPerSpecies, as in aenet).
 enum class FeatureScalingKind { kNone, kPooled, kPerSpecies };
+
+inline constexpr absl::string_view kFeatureScalingWords[] = {"none", "pooled", "species"};
+inline constexpr EnumNames<FeatureScalingKind> kFeatureScalingNames("no scaling of features", kFeatureScalingWords);
 
 // Standardizes features by x = (G - mean) * scale, with the mean and scale of the central atom's species.
 struct FeatureScaling {

@@ -1,55 +1,217 @@
 #include "lib/potential/model/task_options.h"
 
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/base/decimal.h"
+#include "lib/base/setting_record.h"
+#include "lib/base/settings.h"
+#include "lib/base/status_macros.h"
 
 namespace rutile {
+namespace {
 
-absl::string_view LossKindName(LossKind kind) {
-  switch (kind) {
-    case LossKind::kRmse:
-      return "rmse";
-    case LossKind::kMse:
-      return "mse";
-    case LossKind::kHuber:
-      return "huber";
-  }
-  return "";
+constexpr char kLoss[] = "loss", kForceWeight[] = "force_weight", kForceFraction[] = "force_fraction";
+constexpr char kForceScaleUnbiased[] = "force_scale_unbiased", kCompilePreset[] = "compile_preset";
+
+template <typename Options>
+bool Never(const Options&) {
+  return false;
 }
 
-absl::string_view FeatureScalingName(FeatureScalingKind kind) {
-  switch (kind) {
-    case FeatureScalingKind::kNone:
-      return "none";
-    case FeatureScalingKind::kPooled:
-      return "pooled";
-    case FeatureScalingKind::kPerSpecies:
-      return "species";
-  }
-  return "";
+bool IsHuber(const LossOptions& options) { return options.kind == LossKind::kHuber; }
+bool LearnsForces(const LossOptions& options) { return options.force_weight > 0; }
+bool IsSample(const ForceSamplingOptions& options) { return options.fraction < 1; }
+bool Tunes(const CompileOptions& options) { return options.preset == CompilePreset::kMaxAutotune; }
+bool HasAtomicEnergies(const AtomisticTaskOptions& options) { return !options.atomic_energies.empty(); }
+
+std::string GetDraws(const ForceSamplingOptions& options) { return options.resample_epochs == 0 ? "fixed" : "random"; }
+
+absl::Status SetDraws(absl::string_view text, ForceSamplingOptions* options) {
+  if (text != "random" && text != "fixed") return absl::InvalidArgumentError("expected random or fixed");
+  if (text == "fixed") options->resample_epochs = 0;
+  return absl::OkStatus();
 }
 
-absl::string_view CompilePresetName(CompilePreset preset) {
-  switch (preset) {
-    case CompilePreset::kDefault:
-      return "default";
-    case CompilePreset::kReduceOverhead:
-      return "reduce-overhead";
-    case CompilePreset::kMaxAutotune:
-      return "max-autotune";
+std::string GetHidden(const AtomisticTaskOptions& options) { return absl::StrJoin(options.hidden, ","); }
+
+absl::Status SetHidden(absl::string_view text, AtomisticTaskOptions* options) {
+  std::vector<int> hidden;
+  for (const absl::string_view layer : absl::StrSplit(text, ',')) {
+    if (text.empty()) break;
+    int nodes = 0;
+    if (!absl::SimpleAtoi(layer, &nodes)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", layer, "\" is no number of nodes; expected a list as 15,15"));
+    }
+    hidden.push_back(nodes);
   }
-  return "";
+  options->hidden = std::move(hidden);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name) {
-  for (const CompilePreset preset :
-       {CompilePreset::kDefault, CompilePreset::kReduceOverhead, CompilePreset::kMaxAutotune}) {
-    if (name == CompilePresetName(preset)) return preset;
+std::string GetAtomicEnergies(const AtomisticTaskOptions& options) {
+  return absl::StrJoin(options.atomic_energies, ",",
+                       [](std::string* out, const std::pair<const uint8_t, double>& item) {
+                         absl::StrAppend(out, int{item.first}, "=", ExactDecimal(item.second));
+                       });
+}
+
+absl::Status SetAtomicEnergies(absl::string_view text, AtomisticTaskOptions* options) {
+  std::map<uint8_t, double> energies;
+  for (const absl::string_view entry : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    int element = 0;
+    double energy = 0;
+    if (!absl::SimpleAtoi(parts.first, &element) || element < 1 || element > 255 ||
+        !absl::SimpleAtod(parts.second, &energy)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", entry, "\" is no atomic number with an energy; expected a list as 8=-432.5,22=-1604.6"));
+    }
+    energies[static_cast<uint8_t>(element)] = energy;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("compile_preset=", name, ": expected default, reduce-overhead or max-autotune"));
+  options->atomic_energies = std::move(energies);
+  return absl::OkStatus();
+}
+
+std::string GetPrecision(const AtomisticTaskOptions& options) {
+  return options.mixed_precision ? "bf16-mixed" : options.precision == DType::kF64 ? "fp64" : "fp32";
+}
+
+absl::Status SetPrecision(absl::string_view text, AtomisticTaskOptions* options) {
+  if (text != "fp32" && text != "fp64" && text != "bf16-mixed") {
+    return absl::InvalidArgumentError("expected fp32, fp64 or bf16-mixed");
+  }
+  options->mixed_precision = text == "bf16-mixed";
+  options->precision = text == "fp64" ? DType::kF64 : DType::kF32;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Span<const Setting<LossOptions>> LossSettings() {
+  using O = LossOptions;
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>::Choice<&O::kind, &kLossNames>(
+          kLoss, "Loss of the errors of each quantity: rmse (as in aenet), mse or huber."),
+      Setting<O>("energy_weight", &O::energy_weight,
+                 "Weight of the loss of energies per atom, in eV. With -1, it is 1 - force_weight, as in aenet.")
+          .In(AtLeast(0))
+          .Automatic("-1"),
+      Setting<O>(kForceWeight, &O::force_weight,
+                 "Weight of the loss of force components, from 0 to 1. It is aenet's alpha; errors are in "
+                 "eV/Angstrom.")
+          .In(AtLeast(0)),
+      Setting<O>("stress_weight", &O::stress_weight, "Weight of the loss of stress components, in eV/Angstrom^3.")
+          .In(AtLeast(0)),
+      Setting<O>("huber_delta", &O::energy_delta,
+                 "Error at which Huber's loss of energies becomes linear, in eV per atom.")
+          .In(Above(0))
+          .Needs(kLoss, IsHuber),
+      Setting<O>("huber_delta_force", &O::force_delta,
+                 "Error at which Huber's loss of force components becomes linear, in eV/Angstrom.")
+          .In(Above(0))
+          .Needs(kLoss, IsHuber),
+      Setting<O>("huber_delta_stress", &O::stress_delta,
+                 "Error at which Huber's loss of stress components becomes linear, in eV/Angstrom^3.")
+          .In(Above(0))
+          .Needs(kLoss, IsHuber),
+      // ResumeConfigOf records it with the sample of forces, without which it has no effect.
+      Setting<O>(kForceScaleUnbiased, &O::force_scale_unbiased,
+                 "Divide the loss of forces by the root of the sampled share. An option of aenet-python has this "
+                 "name. The mean over sampled forces is already unbiased, so this serves for comparison only.")
+          .NeedsOneOf(kForceWeight, LearnsForces)
+          .RecordedIf(Never<O>),
+  };
+  return kSettings;
+}
+
+absl::Span<const Setting<ForceSamplingOptions>> ForceSamplingSettings() {
+  using O = ForceSamplingOptions;
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>(kForceFraction, &O::fraction,
+                 "Share of the forces that an epoch learns, above 0 and up to 1. It is a share of the structures or "
+                 "of their atoms, as --force_sample_unit says.")
+          .In(Above(0).AtMost(1))
+          .RecordedIf(IsSample),
+      Setting<O>::Choice<&O::unit, &kForceSampleUnitNames>("force_sample_unit",
+                                                           "Unit that --force_fraction draws: structure or atom.")
+          .Needs(kForceFraction, IsSample),
+      Setting<O>("force_resample_num_epochs", &O::resample_epochs,
+                 "Number of epochs after which other forces are drawn. With 0, the sample stays.")
+          .In(AtLeast(0))
+          .Needs(kForceFraction, IsSample),
+      Setting<O>("force_min_structures_per_epoch", &O::min_structures,
+                 "Smallest number of structures whose forces an epoch learns. With --force_sample_unit=atom, it is a "
+                 "number of atoms.")
+          .In(AtLeast(0))
+          .Needs(kForceFraction, IsSample),
+      Setting<O>::Text("force_sampling", GetDraws, SetDraws,
+                       "How forces are sampled: random or fixed. With random, other forces are drawn after "
+                       "--force_resample_num_epochs; with fixed, the first sample stays.")
+          .Needs(kForceFraction, IsSample)
+          .RecordedIf(Never<O>),
+  };
+  return kSettings;
+}
+
+absl::Span<const Setting<CompileOptions>> CompileSettings() {
+  using O = CompileOptions;
+  static constexpr Setting<O> kSettings[] = {
+      // All other presets compute the bits of the default.
+      Setting<O>::Choice<&O::preset, &kCompilePresetNames>(
+          kCompilePreset,
+          "What to prepare for --compile_mode=compile: default, reduce-overhead or max-autotune. With default, nothing "
+          "is prepared; reduce-overhead reserves the memory of the largest batch; max-autotune does so, too, and "
+          "spends about two seconds on finding the fastest form of the kernels.")
+          .RecordedIf(Tunes),
+      Setting<O>("compile_cache_dir", &O::cache_directory,
+                 "Directory that stores the results of --compile_preset=max-autotune. If empty, it is rutile in "
+                 "$XDG_CACHE_HOME, else in ~/.cache. A damaged entry is replaced.")
+          .Needs(kCompilePreset, Tunes)
+          .RecordedIf(Never<O>),
+  };
+  return kSettings;
+}
+
+absl::Span<const Setting<AtomisticTaskOptions>> AtomisticTaskSettings() {
+  using O = AtomisticTaskOptions;
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>::Text("hidden", GetHidden, SetHidden,
+                       "Nodes of each hidden layer, separated by commas. If empty, the model is linear."),
+      Setting<O>::Choice<&O::activation, &kActivationNames>(
+          "activation",
+          "Hidden activation: tanh, sigmoid, linear, mtanh, twist or silu. The functions mtanh and twist are those of "
+          "aenet."),
+      Setting<O>::Choice<&O::feature_scaling, &kFeatureScalingNames>(
+          "feature_scaling",
+          "Statistics that standardize features: species, pooled or none. With species, they are those of each central "
+          "species, as in aenet; with pooled, those of all atoms, as in aenet-python."),
+      Setting<O>("energy_scaling", &O::scale_energies, "Map training energies per atom to [-1, 1], as aenet does."),
+      Setting<O>::Text("atomic_energies", GetAtomicEnergies, SetAtomicEnergies,
+                       "Atomic reference energies in eV, by atomic number.")
+          .Derived("which are given by symbol, or in a file")
+          .RecordedIf(HasAtomicEnergies),
+      Setting<O>::Text("precision", GetPrecision, SetPrecision, "Precision: fp32, fp64 or bf16-mixed.")
+          .Derived("which follows from the data, too"),
+  };
+  return kSettings;
+}
+
+absl::Status CheckLossOptions(const LossOptions& options) {
+  RETURN_IF_ERROR(CheckRanges(LossSettings(), options));
+  if (options.energy_weight + options.force_weight + options.stress_weight > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("energy_weight, force_weight and stress_weight are all 0: nothing is learned");
 }
 
 absl::Status CheckPrecision(const AtomisticTaskOptions& options) {
@@ -63,80 +225,23 @@ absl::Status CheckCompileOptions(const CompileOptions& options) {
 }
 
 std::map<std::string, std::string> ResumeConfigOf(const AtomisticTaskOptions& options) {
-  std::map<std::string, std::string> config = {
-      {"hidden", absl::StrJoin(options.hidden, ",")},
-      {"activation", std::string(ActivationName(options.activation))},
-      {"feature_scaling", std::string(FeatureScalingName(options.feature_scaling))},
-      {"energy_scaling", options.scale_energies ? "true" : "false"},
-      {"precision", options.precision == DType::kF64 ? "fp64" : "fp32"},
-  };
-  if (!options.atomic_energies.empty()) {
-    config["atomic_energies"] =
-        absl::StrJoin(options.atomic_energies, ",", [](std::string* out, const std::pair<const uint8_t, double>& item) {
-          absl::StrAppend(out, int{item.first}, "=", ExactDecimal(item.second));
-        });
+  std::map<std::string, std::string> config;
+  RecordSettings(AtomisticTaskSettings(), options, &config);
+  RecordSettings(LossSettings(), options.loss, &config);
+  if (LearnsForces(options.loss)) RecordSettings(ForceSamplingSettings(), options.force_sampling, &config);
+  if (LearnsForces(options.loss) && IsSample(options.force_sampling)) {
+    config[kForceScaleUnbiased] = RecordText(options.loss.force_scale_unbiased);
   }
-  const LossOptions& loss = options.loss;
-  config["loss"] = std::string(LossKindName(loss.kind));
-  config["energy_weight"] = ExactDecimal(loss.energy_weight);
-  config["force_weight"] = ExactDecimal(loss.force_weight);
-  config["stress_weight"] = ExactDecimal(loss.stress_weight);
-  if (loss.kind == LossKind::kHuber) {
-    config["huber_delta"] = ExactDecimal(loss.energy_delta);
-    config["huber_delta_force"] = ExactDecimal(loss.force_delta);
-    config["huber_delta_stress"] = ExactDecimal(loss.stress_delta);
-  }
-  const ForceSamplingOptions& sampling = options.force_sampling;
-  if (loss.force_weight > 0 && sampling.fraction < 1) {
-    config["force_fraction"] = ExactDecimal(sampling.fraction);
-    config["force_sample_unit"] = sampling.unit == ForceSampleUnit::kAtom ? "atom" : "structure";
-    config["force_resample_num_epochs"] = absl::StrCat(sampling.resample_epochs);
-    config["force_min_structures_per_epoch"] = absl::StrCat(sampling.min_structures);
-    config["force_scale_unbiased"] = loss.force_scale_unbiased ? "true" : "false";
-  }
-  if (options.mixed_precision) config["precision"] = "bf16-mixed";
-  // All other presets compute the bits of the default.
-  if (options.compile.preset == CompilePreset::kMaxAutotune) {
-    config["compile_preset"] = std::string(CompilePresetName(options.compile.preset));
-  }
+  RecordSettings(CompileSettings(), options.compile, &config);
   return config;
 }
 
 absl::StatusOr<LossOptions> LossOfConfig(const std::map<std::string, std::string>& config) {
   LossOptions loss;
-  const auto kind = config.find("loss");
-  if (kind == config.end()) return absl::InvalidArgumentError("there is no \"loss\"");
-  bool known = false;
-  for (const LossKind each : {LossKind::kRmse, LossKind::kMse, LossKind::kHuber}) {
-    if (kind->second != LossKindName(each)) continue;
-    loss.kind = each;
-    known = true;
-  }
-  if (!known) {
-    return absl::InvalidArgumentError(absl::StrCat("\"loss\" is \"", kind->second, "\", expected rmse, mse or huber"));
-  }
-  struct Number {
-    const char* name;
-    double* value;
-    bool required;
-  };
-  for (const Number& number :
-       {Number{"energy_weight", &loss.energy_weight, true}, Number{"force_weight", &loss.force_weight, true},
-        Number{"stress_weight", &loss.stress_weight, true}, Number{"huber_delta", &loss.energy_delta, false},
-        Number{"huber_delta_force", &loss.force_delta, false},
-        Number{"huber_delta_stress", &loss.stress_delta, false}}) {
-    const auto found = config.find(number.name);
-    if (found == config.end()) {
-      if (!number.required) continue;
-      return absl::InvalidArgumentError(absl::StrCat("there is no \"", number.name, "\""));
-    }
-    if (!absl::SimpleAtod(found->second, number.value) || !(*number.value >= 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", number.name, "\" is \"", found->second, "\", expected a number that is not negative"));
-    }
-  }
-  const auto unbiased = config.find("force_scale_unbiased");
+  RETURN_IF_ERROR(ReadRecord(LossSettings(), config, &loss));
+  const auto unbiased = config.find(kForceScaleUnbiased);
   loss.force_scale_unbiased = unbiased != config.end() && unbiased->second == "true";
+  RETURN_IF_ERROR(CheckRanges(LossSettings(), loss));
   return loss;
 }
 

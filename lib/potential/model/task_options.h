@@ -11,6 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/enum_names.h"
+#include "lib/base/settings.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
@@ -21,6 +24,9 @@ namespace rutile {
 // The loss of an error e: for kRmse and kMse the square e^2; for kHuber Huber's function, e^2 / 2 up to delta and delta
 // (|e| - delta / 2) beyond.
 enum class LossKind { kRmse, kMse, kHuber };
+
+inline constexpr absl::string_view kLossWords[] = {"rmse", "mse", "huber"};
+inline constexpr EnumNames<LossKind> kLossNames("no loss of potentials", kLossWords);
 
 // The loss is energy_weight L_E + force_weight L_F + stress_weight L_S. Each L is the mean of the errors' losses over
 // the labels of that kind in the batch or, for kRmse, the root of that mean. aenet's (1 - alpha) RMSE_E + alpha RMSE_F
@@ -39,7 +45,15 @@ struct LossOptions {
   bool force_scale_unbiased = false;
 };
 
+// One row for each loss option: its flag, range, what decides about it, its name in configs.
+absl::Span<const Setting<LossOptions>> LossSettings();
+// INVALID_ARGUMENT naming an option out of its range, or weights that are all 0.
+absl::Status CheckLossOptions(const LossOptions& options);
+
 enum class ForceSampleUnit { kStructure, kAtom };
+
+inline constexpr absl::string_view kForceSampleUnitWords[] = {"structure", "atom"};
+inline constexpr EnumNames<ForceSampleUnit> kForceSampleUnitNames("no unit of force_fraction", kForceSampleUnitWords);
 
 // Which forces of the training set an epoch learns from.
 struct ForceSamplingOptions {
@@ -50,12 +64,19 @@ struct ForceSamplingOptions {
   uint64_t seed = 0;
 };
 
+// One row for each option but the seed, as LossSettings has. Two rows say how long a sample stays: "force_sampling",
+// which knows random and fixed alone, comes after the number of epochs and has the last word.
+absl::Span<const Setting<ForceSamplingOptions>> ForceSamplingSettings();
+
 // How much is prepared before the first step. The kernels take batches of any size, and nothing is ever recompiled.
 enum class CompilePreset {
   kDefault,         // prepares nothing: memory grows with the largest batch so far
   kReduceOverhead,  // reserves the memory of the largest possible batch: no step allocates, not even the first
   kMaxAutotune      // also times kernel plans on a batch of this run (kernel_tuner.h)
 };
+
+inline constexpr absl::string_view kCompilePresetWords[] = {"default", "reduce-overhead", "max-autotune"};
+inline constexpr EnumNames<CompilePreset> kCompilePresetNames("no preset", kCompilePresetWords);
 
 struct CompileOptions {
   CompilePreset preset = CompilePreset::kDefault;
@@ -64,6 +85,11 @@ struct CompileOptions {
   bool with_replacement = false;
   std::string cache_directory;  // of kernel plans; "" caches none
 };
+
+// One row for the preset and one for the directory. The batches are the trainer's.
+absl::Span<const Setting<CompileOptions>> CompileSettings();
+// INVALID_ARGUMENT if batch_size is below 1, naming it.
+absl::Status CheckCompileOptions(const CompileOptions& options);
 
 struct AtomisticTaskOptions {
   // ---- the model
@@ -91,24 +117,17 @@ struct AtomisticTaskOptions {
   CompileOptions compile;
 };
 
-// Return the values of the flags: rmse, mse, huber; none, pooled, species.
-absl::string_view LossKindName(LossKind kind);
-absl::string_view FeatureScalingName(FeatureScalingKind kind);
-
-// Returns default, reduce-overhead or max-autotune.
-absl::string_view CompilePresetName(CompilePreset preset);
-// Parses what CompilePresetName returns. INVALID_ARGUMENT, listing the valid names.
-absl::StatusOr<CompilePreset> ParseCompilePreset(absl::string_view name);
-// INVALID_ARGUMENT if batch_size is below 1, naming it.
-absl::Status CheckCompileOptions(const CompileOptions& options);
+// One row for each option of the model: its flag or where its value comes from, and its name in configs. Rows of the
+// work are not there: another way to compute is no other run.
+absl::Span<const Setting<AtomisticTaskOptions>> AtomisticTaskSettings();
 // INVALID_ARGUMENT if mixed precision is asked for with fp64 parameters.
 absl::Status CheckPrecision(const AtomisticTaskOptions& options);
 
-// Returns the options of model, loss and sampling under the names of their flags, for Task::ResumeConfig.
+// Returns the options of model, loss and sampling under the names of their rows, for Task::ResumeConfig.
 std::map<std::string, std::string> ResumeConfigOf(const AtomisticTaskOptions& options);
 // Parses the loss options from a map that ResumeConfigOf returned, for callers that have a run's options only as text.
-// Other keys are ignored, and missing deltas have their defaults. INVALID_ARGUMENT: a missing key of the loss, or a
-// value that is not valid for it.
+// Other keys are ignored, and deltas of other losses than Huber's have their defaults. INVALID_ARGUMENT: a missing key
+// of the loss, or a value that is not valid for it.
 absl::StatusOr<LossOptions> LossOfConfig(const std::map<std::string, std::string>& config);
 
 }  // namespace rutile

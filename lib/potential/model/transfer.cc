@@ -33,8 +33,8 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
   }
   if (from.shape.hidden != to.shape.hidden || from.shape.activation != to.shape.activation) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "its networks are ", absl::StrJoin(from.shape.hidden, ","), " ", ActivationName(from.shape.activation),
-        ", asked for are ", absl::StrJoin(to.shape.hidden, ","), " ", ActivationName(to.shape.activation)));
+        "its networks are ", absl::StrJoin(from.shape.hidden, ","), " ", kActivationNames.Name(from.shape.activation),
+        ", asked for are ", absl::StrJoin(to.shape.hidden, ","), " ", kActivationNames.Name(to.shape.activation)));
   }
   return absl::OkStatus();
 }

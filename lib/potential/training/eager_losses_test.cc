@@ -106,7 +106,7 @@ TEST_P(EagerLossesTest, MixedPrecisionIsNearTheReference) {
 INSTANTIATE_TEST_SUITE_P(Activations, EagerLossesTest,
                          ::testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                            Activation::kMtanh, Activation::kTwist, Activation::kSilu),
-                         [](const auto& info) { return std::string(ActivationName(info.param)); });
+                         [](const auto& info) { return std::string(kActivationNames.Name(info.param)); });
 
 // "meta" is a device without numbers that refuses to mix with the CPU like any other, so that a tensor that was left on
 // the CPU is found.

@@ -180,7 +180,7 @@ TEST_P(ParameterGradientTest, AreDifferences) {
 INSTANTIATE_TEST_SUITE_P(Activations, ParameterGradientTest,
                          testing::Values(Activation::kLinear, Activation::kTanh, Activation::kSigmoid,
                                          Activation::kMtanh, Activation::kTwist, Activation::kSilu),
-                         [](const auto& info) { return std::string(ActivationName(info.param)); });
+                         [](const auto& info) { return std::string(kActivationNames.Name(info.param)); });
 
 TEST(ForceReferenceTest, StructuresOfABatchDoNotMix) {
   const Model m = SmallModel();

@@ -10,7 +10,7 @@ DEFINE_string(angular, "moments",
               "How to evaluate the angular sum: moments or triplets. The results agree to rounding, but the cost of "
               "triplets grows with the square of the number of neighbors.");
 DEFINE_validator(angular,
-                 [](const char*, const std::string& value) { return value == "moments" || value == "triplets"; });
+                 [](const char*, const std::string& value) { return rutile::kAngularMethodNames.Parse(value).ok(); });
 
 namespace rutile {
 namespace {
@@ -20,7 +20,7 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 }  // namespace
 
 AngularMethod AngularMethodFromFlags() {
-  return FLAGS_angular == "triplets" ? AngularMethod::kTriplets : AngularMethod::kMoments;
+  return kAngularMethodNames.Parse(FLAGS_angular).value();  // which the validator has seen
 }
 
 }  // namespace rutile

@@ -46,10 +46,9 @@ class SettingFlags {
   // The table must live until the program ends.
   SettingFlags(absl::Span<const Setting<Options>> table, const char* filename) : table_(table), filename_(filename) {}
 
-  // Makes a flag of each setting that is not derived, with the default that a value of Options{} has. Returns true, to
-  // be called by the initialization of a constant.
-  bool Register() const {
-    const Options defaults;
+  // Makes a flag of each setting that is not derived, with the value that `defaults` has for it. Returns true, to be
+  // called by the initialization of a constant.
+  bool Register(const Options& defaults = Options()) const {
     for (const Setting<Options>& row : table_) {
       if (row.derived != nullptr) continue;
       SettingValue value = row.Get(defaults);

@@ -56,4 +56,8 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
   return options;
 }
 
+std::vector<std::string> StructureReaderFlagNames() { return FlagsOfSource(__FILE__); }
+
+absl::Status RefuseStructureReaderFlags(absl::string_view why) { return RefuseFlagsOfSource(__FILE__, why); }
+
 }  // namespace rutile

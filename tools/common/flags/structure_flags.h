@@ -3,13 +3,25 @@
 #ifndef RUTILE_TOOLS_COMMON_FLAGS_STRUCTURE_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_FLAGS_STRUCTURE_FLAGS_H_
 
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/structure/structure_reader.h"
 
 namespace rutile {
 
 // From --energy_key, --force_key, --stress_key, --virial_key, --runner_units.
 absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags();
+
+// The names of these flags.
+std::vector<std::string> StructureReaderFlagNames();
+
+// INVALID_ARGUMENT if one of these flags was given, which say how structures are read. `why`: "on files that were made
+// from structures".
+absl::Status RefuseStructureReaderFlags(absl::string_view why);
 
 }  // namespace rutile
 

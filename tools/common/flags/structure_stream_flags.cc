@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/shards.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/element.h"
 #include "tools/common/flags/atomic_energies.h"
@@ -14,10 +13,10 @@
 #include "tools/common/flags/selection_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
-DEFINE_string(output, "", "Output file, *.safetensors. A dash (-) means standard output.");
 DEFINE_string(
     atomic_energies, "",
     "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file with a line \"Ti -1604.6\" "
@@ -25,10 +24,11 @@ DEFINE_string(
 DEFINE_string(shard, "1/1",
               "i/n: process every n-th structure only, from number i on. The name of the output file then ends in "
               "-0000i-of-0000n.");
-DEFINE_bool(progress, true, "Show progress if standard error is a terminal.");
 
 namespace rutile {
 namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 // Energies per atom, less the atomic energies, lie within a few eV of each other in any sensible set.
 constexpr double kWideSpread = 10;   // eV
@@ -57,14 +57,6 @@ absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStr
   options->max_forces = selection.max_forces;
   return absl::OkStatus();
 }
-
-absl::StatusOr<std::string> OutputFromFlags(const StructureStreamOptions& options) {
-  if (FLAGS_output.empty()) return absl::InvalidArgumentError("needs --output: the file to write, or - for a pipe");
-  if (options.num_shards == 1 || FLAGS_output == "-") return FLAGS_output;
-  return ShardName(FLAGS_output, options.shard, options.num_shards);
-}
-
-bool ProgressFromFlags() { return FLAGS_progress; }
 
 std::string DescribeLabels(const StructureStreamStats& stats) {
   return absl::StrCat(stats.structures - stats.without_energy, " with energy, ", stats.structures - stats.without_force,

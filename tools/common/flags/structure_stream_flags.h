@@ -8,7 +8,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/descriptor/recorded_inputs.h"
@@ -19,12 +18,6 @@ namespace rutile {
 // From --shard, --atomic_energies, --threads, the flags of selection_flags.h and of structure_flags.h. Flags that are
 // not given are as the files of neighbors among the inputs recorded them.
 absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStreamOptions* options);
-
-// --output for this shard. INVALID_ARGUMENT without one.
-absl::StatusOr<std::string> OutputFromFlags(const StructureStreamOptions& options);
-
-// --progress.
-bool ProgressFromFlags();
 
 // Warns of structures without energy, keys that no frame has, species that no atom is, and of energies that do not fit
 // the atomic energies. `result`: "features". species: atomic numbers, of the descriptor; none where there is no

@@ -35,4 +35,19 @@ absl::Status RefuseFlagsFor(FlagDomain domain, absl::string_view why) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> FlagsOfSource(const char* filename) {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::vector<std::string> names;
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (flag.filename == filename) names.push_back(flag.name);
+  }
+  return names;
+}
+
+absl::Status RefuseFlagsOfSource(const char* filename, absl::string_view why) {
+  for (const std::string& name : FlagsOfSource(filename)) RETURN_IF_ERROR(RefuseFlags(why, {name.c_str()}));
+  return absl::OkStatus();
+}
+
 }  // namespace rutile

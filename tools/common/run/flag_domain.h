@@ -3,6 +3,9 @@
 #ifndef RUTILE_TOOLS_COMMON_RUN_FLAG_DOMAIN_H_
 #define RUTILE_TOOLS_COMMON_RUN_FLAG_DOMAIN_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -21,6 +24,12 @@ bool FlagsAreFor(FlagDomain domain, const char* filename);
 // INVALID_ARGUMENT for the first flag of `domain` that was given: "--hidden has no effect on triples: it is for
 // potentials: leave it out". `why`: "on triples: it is for potentials".
 absl::Status RefuseFlagsFor(FlagDomain domain, absl::string_view why);
+
+// The names of the flags that the source `filename` defines, in alphabetical order.
+std::vector<std::string> FlagsOfSource(const char* filename);
+
+// INVALID_ARGUMENT for the first flag that the source `filename` defines and that was given. `why`: "on features".
+absl::Status RefuseFlagsOfSource(const char* filename, absl::string_view why);
 
 }  // namespace rutile
 

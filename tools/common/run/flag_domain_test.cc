@@ -3,7 +3,9 @@
 #include <gflags/gflags.h>
 
 #include "absl/status/status.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 DEFINE_int64(hidden, 20, "A flag of potentials.");
 DEFINE_string(activation, "tanh", "Another.");
@@ -35,6 +37,17 @@ TEST(FlagDomainTest, FlagsOfOtherSourcesAreOfNoDomain) {
   gflags::SetCommandLineOption("flagfile", "");
   gflags::SetCommandLineOption("undefok", "x");  // one of gflags' own
   EXPECT_EQ(RefuseFlagsFor(FlagDomain::kPotentials, "on triples"), absl::OkStatus());
+}
+
+TEST(FlagDomainTest, RefusesTheFlagsOfOneSource) {
+  EXPECT_THAT(FlagsOfSource(__FILE__), ::testing::ElementsAre("activation", "hidden"));
+  EXPECT_THAT(FlagsOfSource("no/such/source.cc"), ::testing::IsEmpty());
+  EXPECT_EQ(RefuseFlagsOfSource(__FILE__, "on features"), absl::OkStatus());
+  const gflags::FlagSaver saver;
+  gflags::SetCommandLineOption("hidden", "5");
+  EXPECT_THAT(RefuseFlagsOfSource(__FILE__, "on features"),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"--hidden", "on features"}));
+  EXPECT_EQ(RefuseFlagsOfSource("no/such/source.cc", "on features"), absl::OkStatus());
 }
 
 }  // namespace

@@ -224,8 +224,7 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
                               " until the machine restarts or they are removed"));
   }
   if (!data.from_structures()) {
-    RETURN_IF_ERROR(RefuseFlags("on files that were made from structures",
-                                {"energy_key", "force_key", "stress_key", "virial_key", "runner_units"}));
+    RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
     if (selection.config_key.has_value() && *selection.config_key != data.config_key()) {
       return absl::InvalidArgumentError(absl::StrCat("--config_key=", *selection.config_key, ": ", inputs[0],
                                                      " was made with --config_key=", data.config_key()));

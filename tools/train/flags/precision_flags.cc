@@ -95,15 +95,23 @@ absl::StatusOr<std::string> Device(CompileMode mode, const TorchFacts& facts) {
   return DeviceOfProcess(device, settings.has_value() ? settings->local_rank : 0, facts);
 }
 
-}  // namespace
-
-absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options) {
+// What the flags of precision ask for, where the other flags leave the work to kernels.
+absl::StatusOr<std::optional<EagerOptions>> AskedOfKernels(const TrainerOptions& options) {
   if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
-    return FactorRounding::kNone;
+    return std::optional<EagerOptions>();
   }
   EagerOptions eager;
   ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
   ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  return std::optional<EagerOptions>(eager);
+}
+
+}  // namespace
+
+absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options) {
+  ASSIGN_OR_RETURN(const std::optional<EagerOptions> asked, AskedOfKernels(options));
+  if (!asked.has_value()) return FactorRounding::kNone;
+  const EagerOptions& eager = *asked;
   const bool exact = eager.matmul == MatmulPrecision::kHighest;
   if (eager.mixed == MixedPrecision::kBf16 && exact) {
     RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
@@ -123,12 +131,9 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
 }
 
 absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options) {
-  if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
-    return FactorRounding::kNone;
-  }
-  EagerOptions eager;
-  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
-  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  ASSIGN_OR_RETURN(const std::optional<EagerOptions> asked, AskedOfKernels(options));
+  if (!asked.has_value()) return FactorRounding::kNone;
+  const EagerOptions& eager = *asked;
   if (eager.mixed != MixedPrecision::kBf16 || eager.matmul != MatmulPrecision::kHighest) return FactorRounding::kNone;
   const TorchFacts facts = FindTorchFacts();
   if (!FlagGiven("compile_mode") && FLAGS_device == "auto" && facts.num_cuda_devices > 0) return FactorRounding::kNone;

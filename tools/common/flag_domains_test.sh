@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Each flag of each tool serves both kinds of data, or one of them and is refused on the other: none is ignored.
+set -uo pipefail
+featurize=$PWD/tools/featurize/featurize
+cache=$PWD/tools/cache-neighbors/cache-neighbors
+evaluate=$PWD/tools/evaluate/evaluate
+tracin=$PWD/tools/tracin/tracin
+train=$PWD/tools/train/train
+model=$PWD/lib/kge/model/untrained_model
+compat=$PWD/testdata/compat/unreleased
+structures=$PWD/testdata/compat/structures.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+printf 'a\tr\tb\nb\tr\tc\nc\tr\ta\nb\ts\ta\n' > t.txt
+succeeds $featurize --output=t.safetensors t.txt
+succeeds $model t.safetensors m.safetensors distmult dettmers 4 2 1 1-N
+
+# defaults TOOL: --NAME=DEFAULT for each flag, under the heading that help gives it, after a colon.
+defaults() {
+  $1 --help=all | sed -n 's/^  \(--[a-z_0-9]*=.*\) ([a-z0-9]*)$/\1/p; s/^\([A-Z].*\)$/:\1/p' | tr -d '"' |
+    awk '/^:/ { heading = $0; next } { print $0 heading }'
+}
+# is_refused FLAG COMMAND...: the tool says that the flag is for the other kind of data.
+is_refused() {
+  "${@:2}" "$1" > stdout 2> err < /dev/null
+  grep -qE 'has no effect (with|on) (structures|triples|a knowledge graph|a knowledge-graph model|an interatomic)' err
+}
+# sort_flags TOOL: the file structures then holds the flags that are accepted on structures alone, the file triples
+# those on triples alone, and the file both the rest, each with its heading. Arrays on_structures and on_triples are the
+# tool's arguments there.
+sort_flags() {
+  : > both; : > structures; : > triples
+  local line flag name with domain
+  while read -r line; do
+    flag=${line%:*} name=${line%%=*} name=${name#--} with= domain=
+    # Without the other, it would be this that is missed.
+    [ "$name" = output_per_triple ] && with=--json_output=x
+    is_refused "$flag" "$1" $with "${on_structures[@]}" && domain=triples
+    if is_refused "$flag" "$1" $with "${on_triples[@]}"; then
+      [ -z "$domain" ] || fail "$1: $flag is refused on all data"
+      domain=structures
+    fi
+    if [ -n "$domain" ]; then echo "$name" >> $domain; else echo "$name:${line##*:}" >> both; fi
+  done < <(defaults "$1")
+  [ -s structures ] || fail "$1: no flag of structures"
+  [ -s triples ] || fail "$1: no flag of triples"
+}
+# expect_both NAME...: these flags serve both kinds of data, and no others do.
+expect_both() {
+  diff <(printf '%s\n' "$@" | sort) <(sed 's/:.*//' both | sort) ||
+    fail "which flags serve both: < is expected alone, > accepted alone"
+}
+
+on_structures=(--output=o.safetensors --species=Ti,O "$structures")
+on_triples=(--output=o.safetensors t.txt)
+sort_flags $featurize
+expect_both flagfile output progress timing
+
+on_structures=(--output=o.safetensors --cutoff=3 "$structures")
+on_triples=(--output=o.safetensors t.safetensors)
+sort_flags $cache
+expect_both flagfile output timing
+
+on_structures=("$compat/energies/run/best.safetensors" "$structures")
+on_triples=(m.safetensors t.safetensors)
+sort_flags $evaluate
+expect_both flagfile output_dir progress shard threads timing
+
+# Errors about other things come after refusals: there are no tests, and one input is not there.
+on_structures=(--train="$structures" --test=none.xyz --model="$compat/energies/run/best.safetensors"
+  "$compat/energies/run/best.safetensors")
+on_triples=(--train=t.safetensors --test=none.tsv m.safetensors)
+sort_flags $tracin
+for name in loss hops test_split edge_map csv_output json_output output_per_triple; do
+  expect_line "^$name$" triples
+done
+for name in term_weights test_atom train_frames energy_key; do expect_line "^$name$" structures; done
+for name in train test model mode output seed test_quantity threads; do expect_line "^$name:" both; done
+
+on_structures=("$compat/features.safetensors" none.safetensors)
+on_triples=(t.safetensors none.safetensors)
+sort_flags $train
+for heading in Structures Data Descriptor Potential Loss Embeddings; do
+  expect_no_line ":$heading" both
+done
+for name in kge_model embedding_dim kernel_width label_smoothing lazy_rows sync_batchnorm; do
+  expect_line "^$name$" triples
+done
+for name in hidden loss force_fraction rad_cutoff validation_fraction bucket_by_size compile_preset save_forces; do
+  expect_line "^$name$" structures
+done
+finish
