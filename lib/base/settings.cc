@@ -13,12 +13,18 @@
 namespace rutile {
 
 bool Range::Contains(double value) const {
-  if (is_everything_) return true;
+  if (is_everything_ || (meaning_ != nullptr && value == other_)) return true;
   if (!std::isfinite(value)) return false;
   return (low_is_in_ ? value >= low_ : value > low_) && (high_is_in_ ? value <= high_ : value < high_);
 }
 
 std::string Range::Words(absl::string_view name) const {
+  const std::string interval = IntervalWords(name);
+  if (meaning_ == nullptr) return interval;
+  return absl::StrCat(interval, ", or ", ShortestDecimal(other_), " for ", meaning_);
+}
+
+std::string Range::IntervalWords(absl::string_view name) const {
   const std::string low = ShortestDecimal(low_), high = ShortestDecimal(high_);
   if (is_everything_) return "a number";
   if (std::isinf(high_)) return low_is_in_ ? absl::StrCat(low, " or more") : absl::StrCat("a number above ", low);

@@ -20,6 +20,7 @@
 #ifndef RUTILE_LIB_BASE_SETTINGS_H_
 #define RUTILE_LIB_BASE_SETTINGS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -40,9 +41,16 @@ class Range {
 
   constexpr Range Below(double high) const { return Range(low_, low_is_in_, high, false); }
   constexpr Range AtMost(double high) const { return Range(low_, low_is_in_, high, true); }
+  // One more number, and what it stands for: AtLeast(1).Or(-1, "no limit").
+  constexpr Range Or(double value, const char* meaning) const {
+    Range range = *this;
+    range.other_ = value;
+    range.meaning_ = meaning;
+    return range;
+  }
 
   bool Contains(double value) const;
-  // "0 or more", "a number above 0", "0 to 1", "0 <= momentum < 1".
+  // "0 or more", "a number above 0", "0 to 1", "0 <= momentum < 1", "1 or more, or -1 for no limit".
   std::string Words(absl::string_view name) const;
 
  private:
@@ -51,6 +59,10 @@ class Range {
   constexpr Range(double low, bool low_is_in, double high, bool high_is_in)
       : is_everything_(false), low_is_in_(low_is_in), high_is_in_(high_is_in), low_(low), high_(high) {}
 
+  std::string IntervalWords(absl::string_view name) const;
+
+  double other_ = 0;
+  const char* meaning_ = nullptr;  // null: there is no other number
   bool is_everything_ = true;
   bool low_is_in_ = true;
   bool high_is_in_ = true;
@@ -62,17 +74,21 @@ constexpr Range Above(double low) { return Range(low, false, std::numeric_limits
 
 // Parts of what a run remembers. A changed setting can make one of them meaningless, so that it begins anew.
 enum class RunPart : unsigned {
-  kEpoch = 1,        // the order of examples, and how far the epoch is
-  kOptimizer = 2,    // the optimizer's moments
-  kSchedule = 4,     // what a schedule remembers of validations
-  kBestModel = 8,    // the best value, with all that was judged by it
-  kEma = 16,         // the moving average of parameters
-  kAverageBest = 32  // the mean of the best models
+  kEpoch = 1,         // the order of examples, and how far the epoch is
+  kOptimizer = 2,     // the optimizer's moments
+  kSchedule = 4,      // what a schedule remembers of validations
+  kBestModel = 8,     // the best value, with all that was judged by it
+  kEma = 16,          // the moving average of parameters
+  kAverageBest = 32,  // the mean of the best models
+  kTask = 64          // what the task remembers of examples
 };
 
 enum class OnResume {
   kMustMatch,  // another value is refused, unless the user asks for it by name
   kMayChange,  // another value counts from here on
+  // Another value is taken without a word, as the setting does not decide the course of a run: limits, logs, files,
+  // threads. Checkpoints do not record it; config.json does.
+  kNotCompared,
 };
 
 using SettingValue = std::variant<double, int64_t, uint64_t, bool, std::string>;
@@ -86,8 +102,19 @@ struct OldName {
     const char* then;  // as JSON: "true"
     const char* now;   // text
   };
-  const char* name = nullptr;
+  const char* name = nullptr;           // null: there is none
   absl::Span<const Value> values = {};  // empty: they are the same
+  // Another setting that the old name stood for, too, with its value. Null: none.
+  const char* also = nullptr;
+  const char* also_value = nullptr;
+};
+
+// What another setting must be for this one to have an effect.
+struct Need {
+  // The names of the settings that decide, comma-separated: one of them must be set. With by_value, it is one name,
+  // and its value decides.
+  const char* names = nullptr;
+  bool by_value = false;
 };
 
 // All of a row but where its value lies.
@@ -95,16 +122,15 @@ struct SettingInfo {
   const char* name = nullptr;  // of the flag, of config.json's key and of --override
   const char* help = nullptr;  // one or two sentences
   Range range;
-  // The names of the settings that decide whether this one has an effect, comma-separated. One name: its value decides.
-  // Several names, or that of a switch: one of them must be set. Null: there is always an effect.
-  const char* decided_by = nullptr;
-  bool decided_by_value = false;
+  static constexpr size_t kMaxNeeds = 4;
+  Need needs[kMaxNeeds];  // all of them must be met
+  size_t num_needs = 0;   // 0: there is always an effect
   // What a user writes for a value that depends on others ("0", "auto"), which is then the flag's default. The option
   // is left as the code that fills in the options found it.
   const char* automatic = nullptr;
   // Null for what a user can set by a flag of this name. Else where the value comes from: "it follows from max_epochs".
   const char* derived = nullptr;
-  OldName old_name;
+  OldName old_names[2];
   OnResume on_resume = OnResume::kMustMatch;
   unsigned resets = 0;                      // of RunPart
   bool resets_if_it_comes_or_goes = false;  // that is, not if both runs have the setting and only its value differs
@@ -125,7 +151,7 @@ template <typename Options>
 class Setting : public SettingInfo {
  public:
   using Predicate = bool (*)(const Options&);
-  using GetText = std::string (*)(const Options&);
+  using GetValue = SettingValue (*)(const Options&);
   // INVALID_ARGUMENT for text that means nothing; the options are then as they were.
   using SetText = absl::Status (*)(absl::string_view text, Options* options);
 
@@ -139,7 +165,7 @@ class Setting : public SettingInfo {
   template <auto kMember, auto kNames>
   static constexpr Setting Choice(const char* name, const char* help) {
     Setting row = Text(
-        name, [](const Options& options) { return std::string(kNames->Name(options.*kMember)); },
+        name, [](const Options& options) { return SettingValue(std::string(kNames->Name(options.*kMember))); },
         [](absl::string_view text, Options* options) -> absl::Status {
           const auto parsed = kNames->Parse(text);
           if (parsed.ok()) options->*kMember = *parsed;
@@ -149,8 +175,8 @@ class Setting : public SettingInfo {
     row.get_choices_ = [] { return kNames->names(); };
     return row;
   }
-  // Whatever has a form in text.
-  static constexpr Setting Text(const char* name, GetText get, SetText set, const char* help) {
+  // Whatever has a form in text. `get` returns the value as its flag shows it, always of the same type.
+  static constexpr Setting Text(const char* name, GetValue get, SetText set, const char* help) {
     return Setting(name, TextMember{get, set}, help);
   }
 
@@ -159,24 +185,21 @@ class Setting : public SettingInfo {
     row.range = range;
     return row;
   }
-  // The setting counts only where `has_effect`, as the value of the setting `decided_by` has it.
-  constexpr Setting Needs(const char* decided_by, Predicate has_effect) const {
-    Setting row = NeedsOneOf(decided_by, has_effect);
-    row.decided_by_value = true;
-    return row;
-  }
-  // The setting counts only where `has_effect`, because one of the settings `names` (comma-separated) is set.
-  constexpr Setting NeedsOneOf(const char* names, Predicate has_effect) const {
-    Setting row = *this;
-    row.decided_by = names;
-    row.has_effect_ = has_effect;
-    return row;
-  }
+  // The setting counts only where `is_met`, which the value of the setting `name` decides. A row may need several.
+  constexpr Setting Needs(const char* name, Predicate is_met) const { return With({name, true}, is_met); }
+  // The setting counts only where `is_met`, because one of the settings `names` (comma-separated) is set.
+  constexpr Setting NeedsOneOf(const char* names, Predicate is_met) const { return With({names, false}, is_met); }
   // The run's record holds the setting where `recorded`, not where it has an effect: older versions wrote it so, or
   // only what is not the default.
   constexpr Setting RecordedIf(Predicate recorded) const {
     Setting row = *this;
     row.recorded_ = recorded;
+    return row;
+  }
+  // The run's record shows this value in place of the flag's, such as 0.5 for the text "0.5".
+  constexpr Setting RecordedAs(GetValue record) const {
+    Setting row = *this;
+    row.record_ = record;
     return row;
   }
   constexpr Setting Automatic(const char* text) const {
@@ -190,13 +213,20 @@ class Setting : public SettingInfo {
     return row;
   }
   constexpr Setting Once(const char* old_name, absl::Span<const OldName::Value> values = {}) const {
-    Setting row = *this;
-    row.old_name = {old_name, values};
-    return row;
+    return Once(OldName{old_name, values});
+  }
+  // The setting had the old name where the setting `also` was what is now called `also_value`.
+  constexpr Setting OnceWith(const char* old_name, const char* also, const char* also_value) const {
+    return Once(OldName{old_name, {}, also, also_value});
   }
   constexpr Setting MayChange() const {
     Setting row = *this;
     row.on_resume = OnResume::kMayChange;
+    return row;
+  }
+  constexpr Setting NotCompared() const {
+    Setting row = *this;
+    row.on_resume = OnResume::kNotCompared;
     return row;
   }
   constexpr Setting Resetting(RunPart part) const {
@@ -210,7 +240,14 @@ class Setting : public SettingInfo {
     return row;
   }
 
-  bool HasEffect(const Options& options) const { return has_effect_ == nullptr || has_effect_(options); }
+  // The first need that the options do not meet, or nullptr.
+  const Need* Unmet(const Options& options) const {
+    for (size_t i = 0; i < num_needs; ++i) {
+      if (!is_met_[i](options)) return &needs[i];
+    }
+    return nullptr;
+  }
+  bool HasEffect(const Options& options) const { return Unmet(options) == nullptr; }
   bool IsRecorded(const Options& options) const {
     return recorded_ != nullptr ? recorded_(options) : HasEffect(options);
   }
@@ -222,6 +259,8 @@ class Setting : public SettingInfo {
   SettingValue Get(const Options& options) const {
     return std::visit([&](const auto& member) { return GetMember(options, member); }, member_);
   }
+  // The value as the run's record shows it.
+  SettingValue Record(const Options& options) const { return record_ != nullptr ? record_(options) : Get(options); }
   // INVALID_ARGUMENT for text of another type. Ranges are CheckRanges' matter.
   absl::Status Set(absl::string_view text, Options* options) const {
     if (const auto* member = std::get_if<TextMember>(&member_)) return member->set(text, options);
@@ -238,7 +277,7 @@ class Setting : public SettingInfo {
 
  private:
   struct TextMember {
-    GetText get;
+    GetValue get;
     SetText set;
   };
   using Member = std::variant<double Options::*, int Options::*, int64_t Options::*, uint64_t Options::*,
@@ -247,6 +286,19 @@ class Setting : public SettingInfo {
   constexpr Setting(const char* name, TextMember member, const char* help) : member_(member) {
     this->name = name;
     this->help = help;
+  }
+
+  constexpr Setting With(Need need, Predicate is_met) const {
+    Setting row = *this;
+    row.needs[num_needs] = need;
+    row.is_met_[num_needs] = is_met;
+    ++row.num_needs;
+    return row;
+  }
+  constexpr Setting Once(OldName old_name) const {
+    Setting row = *this;
+    row.old_names[old_names[0].name == nullptr ? 0 : 1] = old_name;
+    return row;
   }
 
   template <typename T>
@@ -265,8 +317,9 @@ class Setting : public SettingInfo {
   static void SetMember(const SettingValue&, const TextMember&, Options*) {}
 
   Member member_;
-  Predicate has_effect_ = nullptr;
+  Predicate is_met_[kMaxNeeds] = {};
   Predicate recorded_ = nullptr;
+  GetValue record_ = nullptr;
   absl::Span<const absl::string_view> (*get_choices_)() = nullptr;
 };
 

@@ -29,7 +29,7 @@ struct BoxOptions {
   uint64_t serial = 7;
 };
 
-std::string GetYear(const BoxOptions& options) { return absl::StrCat("y", options.year); }
+SettingValue GetYear(const BoxOptions& options) { return absl::StrCat("y", options.year); }
 
 absl::Status SetYear(absl::string_view text, BoxOptions* options) {
   if (text != "y2001") return absl::InvalidArgumentError(absl::StrCat("no year ", text));
@@ -52,8 +52,12 @@ absl::Span<const Setting<BoxOptions>> BoxSettings() {
           .Needs("shape", [](const O& options) { return options.shape == Shape::kSquare; })
           .RecordedIf([](const O& options) { return options.corner != 0.25; })
           .ResettingIfItComesOrGoes(RunPart::kEma),
-      Setting<O>("floor", &O::floor, "Where it stands."),
-      Setting<O>("serial", &O::serial, "Its number."),
+      Setting<O>("floor", &O::floor, "Where it stands.")
+          .Needs("open", [](const O& options) { return options.open; })
+          .Needs("count", [](const O& options) { return options.count > 0; })
+          .RecordedAs([](const O& options) { return SettingValue(options.floor + 0.5); })
+          .NotCompared(),
+      Setting<O>("serial", &O::serial, "Its number.").Once("number").OnceWith("patent", "label", "new"),
       Setting<O>::Text("year", GetYear, SetYear, "When it was made.").Derived("it follows from count"),
   };
   return kSettings;
@@ -86,6 +90,15 @@ TEST(RangeTest, OnlyTheRangeOfEverythingHoldsWhatIsNotFinite) {
     EXPECT_FALSE(AtLeast(0).Contains(value));
     EXPECT_FALSE(Above(0).Below(1).Contains(value));
   }
+}
+
+TEST(RangeTest, MayHoldOneMoreNumber) {
+  const Range limit = AtLeast(1).Or(-1, "no limit");
+  EXPECT_TRUE(limit.Contains(-1));
+  EXPECT_TRUE(limit.Contains(1));
+  EXPECT_FALSE(limit.Contains(0));
+  EXPECT_FALSE(limit.Contains(-2));
+  EXPECT_EQ(limit.Words("x"), "1 or more, or -1 for no limit");
 }
 
 TEST(RangeTest, Words) {
@@ -160,12 +173,12 @@ TEST(SettingTest, HasAnEffectAndIsRecordedWhereItsRowSays) {
   EXPECT_TRUE(Row("width").HasEffect(options));
   EXPECT_TRUE(Row("width").IsRecorded(options));
   EXPECT_TRUE(Row("label").HasEffect(options));
-  EXPECT_FALSE(Row("label").decided_by_value);
+  EXPECT_FALSE(Row("label").needs[0].by_value);
   options.count = 1;
   EXPECT_FALSE(Row("label").HasEffect(options));
   EXPECT_FALSE(Row("label").IsRecorded(options));
   EXPECT_FALSE(Row("corner").HasEffect(options));
-  EXPECT_TRUE(Row("corner").decided_by_value);
+  EXPECT_TRUE(Row("corner").needs[0].by_value);
   options.shape = Shape::kSquare;
   EXPECT_TRUE(Row("corner").HasEffect(options));
   EXPECT_FALSE(Row("corner").IsRecorded(options));
@@ -173,9 +186,27 @@ TEST(SettingTest, HasAnEffectAndIsRecordedWhereItsRowSays) {
   EXPECT_TRUE(Row("corner").IsRecorded(options));
 }
 
+TEST(SettingTest, NamesTheFirstNeedThatIsNotMet) {
+  BoxOptions options;
+  EXPECT_EQ(Row("width").Unmet(options), nullptr);
+  options.count = 0;
+  EXPECT_STREQ(Row("floor").Unmet(options)->names, "open");
+  options.open = true;
+  EXPECT_STREQ(Row("floor").Unmet(options)->names, "count");
+  options.count = 1;
+  EXPECT_EQ(Row("floor").Unmet(options), nullptr);
+}
+
+TEST(SettingTest, IsRecordedAsItsRowSays) {
+  const BoxOptions options;
+  EXPECT_EQ(std::get<double>(Row("floor").Record(options)), -0.5);
+  EXPECT_EQ(Row("count").Record(options), Row("count").Get(options));
+}
+
 TEST(SettingTest, SaysWhatResumingDemands) {
   EXPECT_EQ(Row("width").on_resume, OnResume::kMustMatch);
   EXPECT_EQ(Row("open").on_resume, OnResume::kMayChange);
+  EXPECT_EQ(Row("floor").on_resume, OnResume::kNotCompared);
   EXPECT_TRUE(Row("count").Resets(RunPart::kEpoch));
   EXPECT_FALSE(Row("count").Resets(RunPart::kEma));
   EXPECT_FALSE(Row("count").resets_if_it_comes_or_goes);
@@ -187,9 +218,14 @@ TEST(SettingTest, KeepsWhatElseARowSays) {
   EXPECT_STREQ(Row("width").help, "How wide it is.");
   EXPECT_STREQ(Row("width").automatic, "0");
   EXPECT_EQ(Row("count").automatic, nullptr);
-  EXPECT_STREQ(Row("open").old_name.name, "lid");
-  EXPECT_STREQ(Row("open").old_name.values[0].now, "true");
-  EXPECT_EQ(Row("count").old_name.name, nullptr);
+  EXPECT_STREQ(Row("open").old_names[0].name, "lid");
+  EXPECT_STREQ(Row("open").old_names[0].values[0].now, "true");
+  EXPECT_EQ(Row("open").old_names[1].name, nullptr);
+  EXPECT_EQ(Row("count").old_names[0].name, nullptr);
+  EXPECT_EQ(Row("serial").old_names[0].also, nullptr);
+  EXPECT_STREQ(Row("serial").old_names[1].name, "patent");
+  EXPECT_STREQ(Row("serial").old_names[1].also, "label");
+  EXPECT_STREQ(Row("serial").old_names[1].also_value, "new");
   EXPECT_STREQ(Row("year").derived, "it follows from count");
   EXPECT_THAT(Row("shape").Choices(), ::testing::ElementsAre("round", "square"));
   EXPECT_TRUE(Row("label").Choices().empty());

@@ -91,7 +91,7 @@ TEST(KgeFusedStepTest, IsTheStepOfTheWholeGradientToTheBit) {
           options.on_step = [&](const StepReport& report) { norms.push_back(report.gradient_norm); };
           const auto early = TrainOn(*MakeTask(kge, factors), options, "");
           const auto threads = TrainOn(*MakeTask(kge, factors, /*num_threads=*/2), options, "");
-          options.gradient_clip_norm = 1e30;
+          options.gradient_clip_val = 1e30;
           const auto whole = TrainOn(*MakeTask(kge, factors), options, "");
           ASSERT_TRUE(early.ok() && threads.ok() && whole.ok());
           EXPECT_EQ(early->best_parameters.ToDoubles(), whole->best_parameters.ToDoubles());

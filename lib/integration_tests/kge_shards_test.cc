@@ -178,7 +178,7 @@ TEST(KgeShardsTest, EqualOneProcessWithEverythingAtOnce) {
   TrainerOptions options = RunOptions();
   options.save_interval = absl::ZeroDuration();  // after each step
   options.accumulate_grad_batches = 3;
-  options.gradient_clip_norm = 0.01;
+  options.gradient_clip_val = 0.01;
   options.ema = EmaOptions();
   options.average_best = 2;
   options.save_top_k = 2;
@@ -190,8 +190,8 @@ TEST(KgeShardsTest, EqualOneProcessWithEverythingAtOnce) {
   options.optimizer.weight_decay = 0.1;
   options.groups.decay_biases = false;
   ExpectSameRun(Model(KgeModel::kConvE), options);
-  options.gradient_clip_norm = 0;
-  options.gradient_clip_value = 1e-3;
+  options.gradient_clip_val = 1e-3;
+  options.gradient_clip_algorithm = GradientClip::kValue;
   ExpectSameRun(Model(KgeModel::kConvE), options);
 }
 

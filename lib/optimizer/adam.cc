@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/state_tensor.h"
 
@@ -14,13 +15,15 @@ Adam::Adam(const OptimizerOptions& options, DType dtype, std::vector<ParameterRa
     : options_(options),
       ranges_(std::move(ranges)),
       exp_avg_(Tensor::Zeros(dtype, {TotalSize(ranges_)})),
-      exp_avg_sq_(Tensor::Zeros(dtype, {TotalSize(ranges_)})) {}
+      exp_avg_sq_(Tensor::Zeros(dtype, {TotalSize(ranges_)})),
+      max_exp_avg_sq_(Tensor::Zeros(dtype, {options.amsgrad ? TotalSize(ranges_) : 0})) {}
 
 // Updates a part. If kept is not null, saves the old parameters there and returns the gradient's sum of squares.
 template <typename T>
 double Adam::Update(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters, Tensor* kept) {
   const auto g = gradient.values<T>();
   const auto m = exp_avg_.mutable_values<T>(), v = exp_avg_sq_.mutable_values<T>(), p = parameters->mutable_values<T>();
+  const auto h = max_exp_avg_sq_.mutable_values<T>();
   double squares = 0;
   ForEachRange(ranges_, begin, begin + gradient.num_elements(), [&](const ParameterRange& range, int64_t at) {
     AdamStep here = now_;
@@ -29,11 +32,13 @@ double Adam::Update(int64_t begin, const Tensor& gradient, double scale, Tensor*
     const int64_t first = range.begin - begin;
     const auto of_g = g.subspan(first, range.size);
     const auto of_m = m.subspan(at, range.size), of_v = v.subspan(at, range.size),
-               of_p = p.subspan(range.begin, range.size);
+               of_p = p.subspan(range.begin, range.size),
+               of_h = options_.amsgrad ? h.subspan(at, range.size) : absl::Span<T>();
     if (kept == nullptr) {
-      AdamUpdate(here, of_g, of_m, of_v, of_p);
+      AdamUpdate(here, of_g, of_m, of_v, of_p, of_h);
     } else {
-      squares += AdamUpdateKeeping(here, of_g, of_m, of_v, of_p, kept->mutable_values<T>().subspan(first, range.size));
+      const auto of_kept = kept->mutable_values<T>().subspan(first, range.size);
+      squares += AdamUpdateKeeping(here, of_g, of_m, of_v, of_p, of_kept, of_h);
     }
   });
   return squares;
@@ -75,6 +80,7 @@ NamedTensors Adam::State() const {
   NamedTensors state;
   state.Set("exp_avg", exp_avg_);
   state.Set("exp_avg_sq", exp_avg_sq_);
+  if (options_.amsgrad) state.Set("max_exp_avg_sq", max_exp_avg_sq_);
   state.Set("step", Tensor::Scalar<int64_t>(step_));
   return state;
 }
@@ -83,9 +89,11 @@ absl::Status Adam::SetState(const NamedTensors& state) {
   const Tensor step = Tensor::Scalar<int64_t>(0);
   RETURN_IF_ERROR(CheckStateTensor(state, "exp_avg", exp_avg_));
   RETURN_IF_ERROR(CheckStateTensor(state, "exp_avg_sq", exp_avg_sq_));
+  if (options_.amsgrad) RETURN_IF_ERROR(CheckStateTensor(state, "max_exp_avg_sq", max_exp_avg_sq_));
   RETURN_IF_ERROR(CheckStateTensor(state, "step", step));
   CopyStateTensor(state, "exp_avg", &exp_avg_);
   CopyStateTensor(state, "exp_avg_sq", &exp_avg_sq_);
+  if (options_.amsgrad) CopyStateTensor(state, "max_exp_avg_sq", &max_exp_avg_sq_);
   step_ = state.At("step").values<int64_t>()[0];
   return absl::OkStatus();
 }

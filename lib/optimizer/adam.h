@@ -1,5 +1,5 @@
-// Adam (Kingma & Ba, ICLR 2015) and AdamW (Loshchilov & Hutter, ICLR 2019), with the formulas of torch.optim, without
-// amsgrad.
+// Adam (Kingma & Ba, ICLR 2015) and AdamW (Loshchilov & Hutter, ICLR 2019), both also as AMSGrad (Reddi, Kale & Kumar,
+// ICLR 2018), with the formulas of torch.optim.
 
 #ifndef RUTILE_LIB_OPTIMIZER_ADAM_H_
 #define RUTILE_LIB_OPTIMIZER_ADAM_H_
@@ -12,7 +12,8 @@
 
 namespace rutile {
 
-// Its state consists of exp_avg [n] and exp_avg_sq [n] of the parameters' type and step i64 [].
+// Its state consists of exp_avg [n] and exp_avg_sq [n] of the parameters' type and step i64 []; with amsgrad also of
+// max_exp_avg_sq [n], the largest value that each element of exp_avg_sq has had.
 class Adam : public Optimizer {
  public:
   // options.kind selects Adam (adds weight decay to the gradient) or AdamW (decays the parameters directly).
@@ -35,6 +36,7 @@ class Adam : public Optimizer {
   int64_t step_ = 0;
   Tensor exp_avg_;
   Tensor exp_avg_sq_;
+  Tensor max_exp_avg_sq_;  // of no elements without amsgrad
 };
 
 }  // namespace rutile

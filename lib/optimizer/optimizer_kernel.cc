@@ -45,8 +45,9 @@ HWY_INLINE void AddSquares(D d, hn::Vec<D> x, V* low_sum, V* high_sum, double* o
 
 // Updates elements [begin, end), a whole number of vectors of D. With kKeep it stores the old parameters to `kept`,
 // which must be vector-aligned at `begin`, bypassing the caches, and returns the sum of squares of the scaled gradient.
-template <bool kKeep, class D, typename T = hn::TFromD<D>>
-double AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, size_t begin, size_t end) {
+// `h` is not used without kAmsgrad.
+template <bool kKeep, bool kAmsgrad, class D, typename T = hn::TFromD<D>>
+double AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, T* h, size_t begin, size_t end) {
   const hn::ScalableTag<double> wide;
   auto low_sum = hn::Zero(wide), high_sum = hn::Zero(wide);
   double one_sum = 0;
@@ -74,7 +75,12 @@ double AdamLoop(D d, const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept
     const auto gradient = hn::MulAdd(l2, parameter, scaled);
     const auto first = hn::MulAdd(beta1, hn::LoadU(d, m + i), hn::Mul(rest1, gradient));
     const auto second = hn::MulAdd(beta2, hn::LoadU(d, v + i), hn::Mul(hn::Mul(rest2, gradient), gradient));
-    const auto denominator = hn::Add(hn::Div(hn::Sqrt(second), root), epsilon);
+    auto divisor = second;
+    if constexpr (kAmsgrad) {
+      divisor = hn::Max(second, hn::LoadU(d, h + i));
+      hn::StoreU(divisor, d, h + i);
+    }
+    const auto denominator = hn::Add(hn::Div(hn::Sqrt(divisor), root), epsilon);
     parameter = hn::NegMulAdd(step_size, hn::Div(first, denominator), parameter);
     hn::StoreU(first, d, m + i);
     hn::StoreU(second, d, v + i);
@@ -172,22 +178,23 @@ void ScheduleFreeLoop(D d, const ScheduleFreeStep& step, const T* g, T* v, T* z,
 }
 
 // Updates whole vectors, then one element at a time, with the same operations on each element.
-template <typename T>
-void AdamAll(const AdamStep& step, const T* g, T* m, T* v, T* p, size_t n) {
+template <bool kAmsgrad, typename T>
+void AdamAll(const AdamStep& step, const T* g, T* m, T* v, T* p, T* h, size_t n) {
   const hn::ScalableTag<T> d;
   const size_t whole = n - n % hn::Lanes(d);
-  AdamLoop<false>(d, step, g, m, v, p, static_cast<T*>(nullptr), 0, whole);
-  AdamLoop<false>(hn::CappedTag<T, 1>(), step, g, m, v, p, static_cast<T*>(nullptr), whole, n);
+  AdamLoop<false, kAmsgrad>(d, step, g, m, v, p, static_cast<T*>(nullptr), h, 0, whole);
+  AdamLoop<false, kAmsgrad>(hn::CappedTag<T, 1>(), step, g, m, v, p, static_cast<T*>(nullptr), h, whole, n);
 }
 
-template <typename T>
-double AdamKeeping(const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, size_t n) {
+template <bool kAmsgrad, typename T>
+double AdamKeeping(const AdamStep& step, const T* g, T* m, T* v, T* p, T* kept, T* h, size_t n) {
   const hn::ScalableTag<T> d;
   const hn::CappedTag<T, 1> one;
   const size_t lanes = hn::Lanes(d), offset = reinterpret_cast<uintptr_t>(kept) / sizeof(T) % lanes;
   const size_t first = std::min(n, offset == 0 ? 0 : lanes - offset), last = n - (n - first) % lanes;
-  return AdamLoop<true>(one, step, g, m, v, p, kept, 0, first) +
-         AdamLoop<true>(d, step, g, m, v, p, kept, first, last) + AdamLoop<true>(one, step, g, m, v, p, kept, last, n);
+  return AdamLoop<true, kAmsgrad>(one, step, g, m, v, p, kept, h, 0, first) +
+         AdamLoop<true, kAmsgrad>(d, step, g, m, v, p, kept, h, first, last) +
+         AdamLoop<true, kAmsgrad>(one, step, g, m, v, p, kept, h, last, n);
 }
 
 template <typename T>
@@ -222,17 +229,21 @@ void ScheduleFreeAll(const ScheduleFreeStep& step, const T* g, T* v, T* z, T* y,
   ScheduleFreeLoop(hn::CappedTag<T, 1>(), step, g, v, z, y, whole, n);
 }
 
-void AdamF32(const AdamStep& step, const float* g, float* m, float* v, float* p, size_t n) {
-  AdamAll<float>(step, g, m, v, p, n);
+void AdamF32(const AdamStep& step, const float* g, float* m, float* v, float* p, float* h, size_t n) {
+  h == nullptr ? AdamAll<false>(step, g, m, v, p, h, n) : AdamAll<true>(step, g, m, v, p, h, n);
 }
-void AdamF64(const AdamStep& step, const double* g, double* m, double* v, double* p, size_t n) {
-  AdamAll<double>(step, g, m, v, p, n);
+void AdamF64(const AdamStep& step, const double* g, double* m, double* v, double* p, double* h, size_t n) {
+  h == nullptr ? AdamAll<false>(step, g, m, v, p, h, n) : AdamAll<true>(step, g, m, v, p, h, n);
 }
-double AdamKeepingF32(const AdamStep& step, const float* g, float* m, float* v, float* p, float* kept, size_t n) {
-  return AdamKeeping<float>(step, g, m, v, p, kept, n);
+double AdamKeepingF32(const AdamStep& step, const float* g, float* m, float* v, float* p, float* kept, float* h,
+                      size_t n) {
+  return h == nullptr ? AdamKeeping<false>(step, g, m, v, p, kept, h, n)
+                      : AdamKeeping<true>(step, g, m, v, p, kept, h, n);
 }
-double AdamKeepingF64(const AdamStep& step, const double* g, double* m, double* v, double* p, double* kept, size_t n) {
-  return AdamKeeping<double>(step, g, m, v, p, kept, n);
+double AdamKeepingF64(const AdamStep& step, const double* g, double* m, double* v, double* p, double* kept, double* h,
+                      size_t n) {
+  return h == nullptr ? AdamKeeping<false>(step, g, m, v, p, kept, h, n)
+                      : AdamKeeping<true>(step, g, m, v, p, kept, h, n);
 }
 void SgdF32(const SgdStep& step, const float* g, float* b, float* p, size_t n) { SgdAll<float>(step, g, b, p, n); }
 void SgdF64(const SgdStep& step, const double* g, double* b, double* p, size_t n) { SgdAll<double>(step, g, b, p, n); }
@@ -276,27 +287,37 @@ HWY_EXPORT(ScheduleFreeF32);
 HWY_EXPORT(ScheduleFreeF64);
 
 void AdamUpdate(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
-                absl::Span<float> p) {
-  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size()) << g.size() << " vs. " << p.size();
-  HWY_DYNAMIC_DISPATCH(AdamF32)(step, g.data(), m.data(), v.data(), p.data(), p.size());
+                absl::Span<float> p, absl::Span<float> h) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && (h.empty() || h.size() == p.size()))
+      << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(AdamF32)
+  (step, g.data(), m.data(), v.data(), p.data(), h.empty() ? nullptr : h.data(), p.size());
 }
 
 void AdamUpdate(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
-                absl::Span<double> p) {
-  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size()) << g.size() << " vs. " << p.size();
-  HWY_DYNAMIC_DISPATCH(AdamF64)(step, g.data(), m.data(), v.data(), p.data(), p.size());
+                absl::Span<double> p, absl::Span<double> h) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && (h.empty() || h.size() == p.size()))
+      << g.size() << " vs. " << p.size();
+  HWY_DYNAMIC_DISPATCH(AdamF64)
+  (step, g.data(), m.data(), v.data(), p.data(), h.empty() ? nullptr : h.data(), p.size());
 }
 
 double AdamUpdateKeeping(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
-                         absl::Span<float> p, absl::Span<float> kept) {
-  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && kept.size() == p.size()) << p.size();
-  return HWY_DYNAMIC_DISPATCH(AdamKeepingF32)(step, g.data(), m.data(), v.data(), p.data(), kept.data(), p.size());
+                         absl::Span<float> p, absl::Span<float> kept, absl::Span<float> h) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && kept.size() == p.size() &&
+        (h.empty() || h.size() == p.size()))
+      << p.size();
+  return HWY_DYNAMIC_DISPATCH(AdamKeepingF32)(step, g.data(), m.data(), v.data(), p.data(), kept.data(),
+                                              h.empty() ? nullptr : h.data(), p.size());
 }
 
 double AdamUpdateKeeping(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
-                         absl::Span<double> p, absl::Span<double> kept) {
-  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && kept.size() == p.size()) << p.size();
-  return HWY_DYNAMIC_DISPATCH(AdamKeepingF64)(step, g.data(), m.data(), v.data(), p.data(), kept.data(), p.size());
+                         absl::Span<double> p, absl::Span<double> kept, absl::Span<double> h) {
+  CHECK(g.size() == p.size() && m.size() == p.size() && v.size() == p.size() && kept.size() == p.size() &&
+        (h.empty() || h.size() == p.size()))
+      << p.size();
+  return HWY_DYNAMIC_DISPATCH(AdamKeepingF64)(step, g.data(), m.data(), v.data(), p.data(), kept.data(),
+                                              h.empty() ? nullptr : h.data(), p.size());
 }
 
 void SgdUpdate(const SgdStep& step, absl::Span<const float> g, absl::Span<float> b, absl::Span<float> p) {

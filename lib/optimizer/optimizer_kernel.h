@@ -15,6 +15,8 @@ namespace rutile {
 //   m  = beta1 m + (1 - beta1) g'
 //   v  = beta2 v + (1 - beta2) g'^2
 //   p -= step_size * m / (sqrt(v) / root_correction2 + epsilon)
+// and with amsgrad, which remembers the largest v so far:
+//   h  = max(h, v), which stands in the place of v in the last line
 struct AdamStep {
   double scale = 1;
   double keep = 1;
@@ -26,18 +28,18 @@ struct AdamStep {
   double root_correction2 = 1;  // sqrt(1 - beta2^t)
 };
 
-// All spans must have one length (CHECK-fails otherwise).
+// All spans must have one length (CHECK-fails otherwise), but `h` is empty without amsgrad.
 void AdamUpdate(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
-                absl::Span<float> p);
+                absl::Span<float> p, absl::Span<float> h = {});
 void AdamUpdate(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
-                absl::Span<double> p);
+                absl::Span<double> p, absl::Span<double> h = {});
 
 // Does the same as AdamUpdate, but also saves the old p in `kept` and returns the sum of (scale g)^2 in fp64: one pass
 // instead of three.
 double AdamUpdateKeeping(const AdamStep& step, absl::Span<const float> g, absl::Span<float> m, absl::Span<float> v,
-                         absl::Span<float> p, absl::Span<float> kept);
+                         absl::Span<float> p, absl::Span<float> kept, absl::Span<float> h = {});
 double AdamUpdateKeeping(const AdamStep& step, absl::Span<const double> g, absl::Span<double> m, absl::Span<double> v,
-                         absl::Span<double> p, absl::Span<double> kept);
+                         absl::Span<double> p, absl::Span<double> kept, absl::Span<double> h = {});
 
 // One step of SGD:
 //   g' = g + l2 * p

@@ -58,6 +58,40 @@ void CheckAdam() {
 TEST(AdamUpdateTest, MatchesTheFormulaF32) { CheckAdam<float>(); }
 TEST(AdamUpdateTest, MatchesTheFormulaF64) { CheckAdam<double>(); }
 
+// The largest mean of squares divides, whether it is this step's or an earlier one's, and is what remains.
+template <typename T>
+void CheckAmsgrad() {
+  ForEachTargetAndLength<T>([](int n, double tolerance) {
+    AdamStep step;
+    step.beta1 = 0.8;
+    step.beta2 = 0.6;
+    step.epsilon = 0.01;
+    step.step_size = 0.05;
+    step.root_correction2 = 0.7;
+    const auto g = Values<T>(n, "g"), m = Values<T>(n, "m"), v = Values<T>(n, "v", true), p = Values<T>(n, "p");
+    const auto h = Values<T>(n, "h", true);
+    auto new_m = m, new_v = v, new_p = p, new_h = h;
+    AdamUpdate(step, absl::MakeConstSpan(g), absl::MakeSpan(new_m), absl::MakeSpan(new_v), absl::MakeSpan(new_p),
+               absl::MakeSpan(new_h));
+    for (int i = 0; i < n; ++i) {
+      const double first = 0.8 * m[i] + 0.2 * g[i], second = 0.6 * v[i] + 0.4 * g[i] * g[i];
+      const double largest = std::max<double>(h[i], second);
+      EXPECT_NEAR(new_v[i], second, tolerance);
+      EXPECT_NEAR(new_h[i], largest, tolerance);
+      EXPECT_NEAR(new_p[i], p[i] - 0.05 * first / (std::sqrt(largest) / 0.7 + 0.01), tolerance);
+    }
+    auto kept = p, kept_m = m, kept_v = v, kept_p = p, kept_h = h;
+    AdamUpdateKeeping(step, absl::MakeConstSpan(g), absl::MakeSpan(kept_m), absl::MakeSpan(kept_v),
+                      absl::MakeSpan(kept_p), absl::MakeSpan(kept), absl::MakeSpan(kept_h));
+    EXPECT_EQ(kept_p, new_p);
+    EXPECT_EQ(kept_h, new_h);
+    EXPECT_EQ(kept, p);
+  });
+}
+
+TEST(AdamUpdateTest, AmsgradMatchesTheFormulaF32) { CheckAmsgrad<float>(); }
+TEST(AdamUpdateTest, AmsgradMatchesTheFormulaF64) { CheckAmsgrad<double>(); }
+
 template <typename T>
 void CheckSgd() {
   for (const double momentum : {0.0, 0.7}) {
@@ -261,6 +295,9 @@ TEST(OptimizerKernelDeathTest, RejectsUnequalLengths) {
   EXPECT_DEATH(
       AdamUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), absl::MakeSpan(three), absl::MakeSpan(three)),
       "2 vs. 3");
+  EXPECT_DEATH(AdamUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(two), absl::MakeSpan(two), absl::MakeSpan(two),
+                          absl::MakeSpan(three)),
+               "2 vs. 2");
   EXPECT_DEATH(SgdUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), absl::MakeSpan(three)), "2 vs. 3");
   EXPECT_DEATH(RmspropUpdate({}, absl::MakeConstSpan(two), absl::MakeSpan(three), {}, {}, absl::MakeSpan(three)),
                "2 vs. 3");

@@ -18,6 +18,7 @@ using O = OptimizerOptions;
 constexpr unsigned Bit(OptimizerKind kind) { return 1u << static_cast<int>(kind); }
 constexpr unsigned kAdams =
     Bit(OptimizerKind::kAdam) | Bit(OptimizerKind::kAdamW) | Bit(OptimizerKind::kScheduleFreeAdamW);
+constexpr unsigned kPlainAdams = Bit(OptimizerKind::kAdam) | Bit(OptimizerKind::kAdamW);
 constexpr unsigned kSgd = Bit(OptimizerKind::kSgd);
 constexpr unsigned kRmsprop = Bit(OptimizerKind::kRmsprop);
 constexpr unsigned kAdagrad = Bit(OptimizerKind::kAdagrad);
@@ -70,6 +71,12 @@ absl::Span<const Setting<OptimizerOptions>> OptimizerSettings() {
       Setting<O>("beta2", &O::beta2, "Decay of the mean of squared gradients (adam, adamw, schedule-free-adamw).")
           .In(AtLeast(0).Below(1))
           .Needs(kBy, IsOneOf<kAdams>),
+      Setting<O>("amsgrad", &O::amsgrad,
+                 "Divide by the root of the largest mean of squared gradients so far (adam, adamw). Steps then never "
+                 "grow again where gradients have become small; it takes one more number for each parameter.")
+          .Needs(kBy, IsOneOf<kPlainAdams>)
+          .RecordedIf([](const O& options) { return options.amsgrad && IsOneOf<kPlainAdams>(options); })
+          .Resetting(kMoments),
       Setting<O>("epsilon", &O::epsilon,
                  "Number added to the root of the mean square, or of the sum (adagrad). With -1, it is 1e-10 for "
                  "adagrad, else 1e-8; sgd has none.")

@@ -26,6 +26,8 @@ struct OptimizerOptions {
   // Adam, AdamW, schedule-free AdamW: there beta1 is the share of the average in the point that gradients are taken at.
   double beta1 = 0.9;
   double beta2 = 0.999;
+  // Adam, AdamW: divides by the largest mean of squares so far, not by the last one.
+  bool amsgrad = false;
   // Added to the root of the mean square (to the root of the sum: Adagrad).
   double epsilon = 1e-8;
   // AdamW: shrinks the parameters, learning rate * weight_decay each step; schedule-free AdamW: the same, of the point

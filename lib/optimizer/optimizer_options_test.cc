@@ -73,6 +73,8 @@ TEST(OptimizerOptionsTest, SomeOptionsAreOfSomeOptimizers) {
   EXPECT_TRUE(uses(OptimizerKind::kScheduleFreeAdamW, "beta1"));
   EXPECT_TRUE(uses(OptimizerKind::kLbfgs, "learning_rate"));
   EXPECT_TRUE(uses(OptimizerKind::kLbfgs, "history_size"));
+  EXPECT_TRUE(uses(OptimizerKind::kAdamW, "amsgrad"));
+  EXPECT_FALSE(uses(OptimizerKind::kScheduleFreeAdamW, "amsgrad"));
   EXPECT_FALSE(uses(OptimizerKind::kAdam, "momentum"));
   EXPECT_FALSE(uses(OptimizerKind::kSgd, "epsilon"));
   EXPECT_FALSE(uses(OptimizerKind::kLbfgs, "weight_decay"));

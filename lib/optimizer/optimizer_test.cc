@@ -46,6 +46,8 @@ std::vector<OptimizerOptions> AllOptions() {
   all.push_back(all.back());
   all.back().dampening = 0;
   all.back().nesterov = true;
+  all.push_back(all[1]);  // adamw
+  all.back().amsgrad = true;
   return all;
 }
 

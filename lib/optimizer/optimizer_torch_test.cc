@@ -67,6 +67,19 @@ TEST(OptimizerTorchTest, AdamWithOtherNumbers) {
   ExpectSameTrace(options, &theirs);
 }
 
+TEST(OptimizerTorchTest, Amsgrad) {
+  OptimizerOptions options = DefaultOptimizerOptions("adam").value();
+  options.amsgrad = true;
+  options.beta2 = 0.9;  // so that the mean of squares falls, too
+  options.weight_decay = 0.2;
+  torch::optim::Adam adam({Leaf()}, torch::optim::AdamOptions(1e-3).betas({0.9, 0.9}).weight_decay(0.2).amsgrad(true));
+  ExpectSameTrace(options, &adam);
+  options.kind = OptimizerKind::kAdamW;
+  torch::optim::AdamW adamw({Leaf()},
+                            torch::optim::AdamWOptions(1e-3).betas({0.9, 0.9}).weight_decay(0.2).amsgrad(true));
+  ExpectSameTrace(options, &adamw);
+}
+
 TEST(OptimizerTorchTest, AdamW) {
   torch::optim::AdamW theirs({Leaf()}, torch::optim::AdamWOptions(1e-3));
   ExpectSameTrace(DefaultOptimizerOptions("adamw").value(), &theirs);

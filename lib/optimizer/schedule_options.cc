@@ -39,7 +39,7 @@ bool WarmsUp(const O& options) { return options.warmup_steps > 0 || options.warm
 bool Always(const O&) { return true; }
 bool Never(const O&) { return false; }
 
-std::string GetInterval(const O& options) { return options.per_step ? "step" : "epoch"; }
+SettingValue GetInterval(const O& options) { return std::string(options.per_step ? "step" : "epoch"); }
 
 absl::Status SetInterval(absl::string_view text, O* options) {
   if (text != "step" && text != "epoch") return absl::InvalidArgumentError("expected auto, epoch or step");
@@ -47,7 +47,7 @@ absl::Status SetInterval(absl::string_view text, O* options) {
   return absl::OkStatus();
 }
 
-std::string GetMilestones(const O& options) { return absl::StrJoin(options.milestones, ","); }
+SettingValue GetMilestones(const O& options) { return absl::StrJoin(options.milestones, ","); }
 
 absl::Status SetMilestones(absl::string_view text, O* options) {
   std::vector<int64_t> milestones;

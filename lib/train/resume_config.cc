@@ -14,17 +14,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
-#include "lib/optimizer/schedule.h"
 #include "lib/task/eager_options.h"
-#include "lib/task/sampling_policy.h"
-#include "lib/train/files/log_format.h"
+#include "lib/train/options/stop_rule.h"
+#include "lib/train/options/trainer_settings.h"
 
 namespace rutile {
 namespace {
@@ -36,12 +34,6 @@ using Json = nlohmann::ordered_json;
 constexpr char kSpecies[] = "species";
 constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
 
-// Names of older versions that are no row of a table.
-constexpr const char* kOldNames[][2] = {{"ema_max_epochs", "max_epochs"},
-                                        {"ema_max_steps", "max_steps"},
-                                        {"gradient_clip_norm", "gradient_clip_val"},
-                                        {"gradient_clip_value", "gradient_clip_val"}};
-
 std::string Text(absl::string_view text) { return std::string(text); }
 
 Json ToJson(const SettingValue& value) {
@@ -49,10 +41,21 @@ Json ToJson(const SettingValue& value) {
 }
 
 template <typename Options>
-void Describe(absl::Span<const Setting<Options>> table, const Options& options, Json* json) {
+void DescribeRow(const Setting<Options>& row, const Options& options, Json* json) {
+  (*json)[row.name] = ToJson(row.Record(options));
+}
+
+// compared: those alone that a resumed run is compared by.
+template <typename Options>
+void Describe(absl::Span<const Setting<Options>> table, const Options& options, bool compared, Json* json) {
   for (const Setting<Options>& row : table) {
-    if (row.IsRecorded(options)) (*json)[row.name] = ToJson(row.Get(options));
+    if (compared && row.on_resume == OnResume::kNotCompared) continue;
+    if (row.IsRecorded(options)) DescribeRow(row, options, json);
   }
+}
+
+void DescribeTables(const TrainerOptions& options, bool compared, Json* json) {
+  ForEachSettings(options, [&](const auto& table, const auto& part) { Describe(table, part, compared, json); });
 }
 
 // The row of that name, or nullptr: not all options have a row.
@@ -63,23 +66,26 @@ const SettingInfo* FindRow(absl::string_view name) {
   return nullptr;
 }
 
+// The setting that had the name in an older version, with that name; of no setting: nullptr.
+std::pair<const SettingInfo*, const OldName*> FindOldName(absl::string_view name) {
+  for (const SettingInfo* row : ResumeSettings()) {
+    for (const OldName& old : row->old_names) {
+      if (old.name != nullptr && old.name == name) return {row, &old};
+    }
+  }
+  return {nullptr, nullptr};
+}
+
 // The name that an option has today.
 absl::string_view NewName(absl::string_view name) {
-  for (const SettingInfo* row : ResumeSettings()) {
-    if (row->old_name.name != nullptr && row->old_name.name == name) return row->name;
-  }
-  for (const auto& [then, now] : kOldNames) {
-    if (then == name) return now;
-  }
-  return name;
+  const SettingInfo* row = FindOldName(name).first;
+  return row == nullptr ? name : row->name;
 }
 
 // What an older version wrote of an option, as it is written today.
-Json NewValue(absl::string_view name, const Json& value) {
-  const SettingInfo* row = FindRow(name);
-  if (row == nullptr) return value;
-  for (const OldName::Value& old : row->old_name.values) {
-    if (value.dump() == old.then) return old.now;
+Json NewValue(const OldName& old, const Json& value) {
+  for (const OldName::Value& each : old.values) {
+    if (value.dump() == each.then) return each.now;
   }
   return value;
 }
@@ -88,10 +94,13 @@ Json NewValue(absl::string_view name, const Json& value) {
 void Rename(Json* config) {
   Json renamed = Json::object();
   for (const auto& item : config->items()) {
-    const std::string name(NewName(item.key()));
-    renamed[name] = name == item.key() ? item.value() : NewValue(name, item.value());
-    // Older versions had a name for each of the two ways to clip, and wrote the second after the first.
-    if (item.key() == "gradient_clip_value") renamed["gradient_clip_algorithm"] = "value";
+    const auto [row, old] = FindOldName(item.key());
+    if (row == nullptr) {
+      renamed[item.key()] = item.value();
+      continue;
+    }
+    renamed[row->name] = NewValue(*old, item.value());
+    if (old->also != nullptr) renamed[old->also] = old->also_value;
   }
   *config = std::move(renamed);
 }
@@ -99,58 +108,16 @@ void Rename(Json* config) {
 void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
   for (const ParameterGroup& group : options.groups) {
     Json described = {{"parameters", group.glob}};
-    Describe(OptimizerSettings(), group.optimizer, &described);
+    Describe(OptimizerSettings(), group.optimizer, /*compared=*/true, &described);
     (*json)["parameter_groups"].push_back(described);
   }
-  Describe(ParameterGroupSettings(), options, json);
 }
 
-void DescribeLimit(const char* name, const BatchLimit& limit, Json* json) {
-  if (limit.batches >= 0) {
-    (*json)[name] = limit.batches;
-  } else if (limit.fraction < 1) {
-    (*json)[name] = limit.fraction;
-  }
-}
-
-void DescribeBatches(const TrainerOptions& options, Json* json) {
-  if (options.optimizer.kind == OptimizerKind::kLbfgs) return;
-  (*json)["batch_size"] = options.batch_size;
-  (*json)["shuffle"] = options.shuffle;
-  // Runs of versions that did not know of policies can be resumed.
-  if (options.sampling_policy != SamplingPolicy::kUniform) {
-    (*json)["sampling_policy"] = Text(SamplingPolicyName(options.sampling_policy));
-  }
-  if (options.bucket_window > 0) (*json)["bucket_window"] = options.bucket_window;
-  const bool clips_values = options.gradient_clip_value > 0;
-  (*json)["gradient_clip_val"] = clips_values ? options.gradient_clip_value : options.gradient_clip_norm;
-  if (clips_values) (*json)["gradient_clip_algorithm"] = "value";
-  if (options.accumulate_grad_batches > 1) (*json)["accumulate_grad_batches"] = options.accumulate_grad_batches;
-  DescribeLimit("limit_train_batches", options.limit_train_batches, json);
-  DescribeLimit("overfit_batches", options.overfit_batches, json);
-}
-
-void DescribeEma(const TrainerOptions& options, Json* json) {
-  if (!options.ema.has_value()) return;
-  Describe(EmaSettings(), *options.ema, json);
-  if (options.ema->type != EmaDecay::kExponential) return;
-  // Its decay depends on the length of the run.
-  (*json)["max_epochs"] = options.stop.max_epochs;
-  (*json)["max_steps"] = options.stop.max_steps;
-}
-
-// What is monitored, and when: it decides which model is best, and plateau's rate.
-void DescribeValidation(const TrainerOptions& options, Json* json) {
-  const ValidationOptions& validation = options.validation;
-  if (options.average_best > 0) (*json)["average_best"] = options.average_best;
-  if (!options.monitor.empty()) (*json)["monitor"] = options.monitor;
-  if (validation.every_epochs > 1) (*json)["check_val_every_n_epoch"] = validation.every_epochs;
-  if (validation.fraction < 1) (*json)["val_check_interval"] = validation.fraction;
-  if (validation.every_steps > 0) (*json)["val_check_interval"] = validation.every_steps;
-  if (validation.every_time < absl::InfiniteDuration()) {
-    (*json)["val_check_interval"] = absl::FormatDuration(validation.every_time);
-  }
-  DescribeLimit("limit_val_batches", options.limit_val_batches, json);
+// The decay of this average depends on the length of the run, which is then compared.
+void DescribeLength(const TrainerOptions& options, Json* json) {
+  if (!options.ema.has_value() || options.ema->type != EmaDecay::kExponential) return;
+  for (const char* name : {"max_epochs", "max_steps"})
+    DescribeRow(*FindSetting(StopSettings(), name), options.stop, json);
 }
 
 // The type of parameters is in the checkpoint's tensors. What differs from the default is written, so that runs of
@@ -163,13 +130,10 @@ void DescribePrecision(const EagerOptions& eager, Json* json) {
 }
 
 Json ResumeConfig(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
-  Json json = {{"seed", options.seed}};
-  Describe(OptimizerSettings(), options.optimizer, &json);
+  Json json = Json::object();
+  DescribeTables(options, /*compared=*/true, &json);
   DescribeGroups(options.groups, &json);
-  DescribeBatches(options, &json);
-  Describe(ScheduleSettings(), options.schedule, &json);
-  DescribeEma(options, &json);
-  DescribeValidation(options, &json);
+  DescribeLength(options, &json);
   DescribePrecision(options.eager, &json);
   for (const auto* texts : {&task, &options.config}) {
     for (const auto& [key, value] : *texts) json["task"][key] = value;
@@ -241,6 +205,7 @@ void AddParts(const SettingInfo& row, bool comes_or_goes, ResetOnResume* parts) 
   parts->judgment |= row.Resets(RunPart::kBestModel);
   parts->ema |= row.Resets(RunPart::kEma);
   parts->average_best |= row.Resets(RunPart::kAverageBest);
+  parts->task |= row.Resets(RunPart::kTask);
 }
 
 template <typename Options>
@@ -253,10 +218,9 @@ void AddRows(absl::Span<const Setting<Options>> table, std::vector<const Setting
 absl::Span<const SettingInfo* const> ResumeSettings() {
   static const auto* rows = [] {
     auto* all = new std::vector<const SettingInfo*>();
-    AddRows(OptimizerSettings(), all);
-    AddRows(ParameterGroupSettings(), all);
-    AddRows(ScheduleSettings(), all);
-    AddRows(EmaSettings(), all);
+    TrainerOptions options;
+    options.ema = EmaOptions();
+    ForEachSettings(options, [all](const auto& table, const auto&) { AddRows(table, all); });
     return all;
   }();
   return *rows;
@@ -342,17 +306,12 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
       AddParts(*row, comes_or_goes, &parts);
       continue;
     }
-    if (IsOneOf(name, {"seed", "data", "batch_size", "shuffle", "sampling_policy", "bucket_window",
-                       "accumulate_grad_batches", "limit_train_batches", "overfit_batches"})) {
-      parts.epoch = true;
-    }
+    // What has no row: inputs, options of several values, and those of tasks.
+    if (name == "data") parts.epoch = true;
     if (IsOneOf(name, {"parameter_groups", "precision"})) parts.optimizer = true;
-    if (name == "average_best") parts.average_best = true;
-    if (IsOneOf(name, {"data", "sampling_policy", "compile_preset"})) parts.task = true;
-    // What measures a model: other examples, another figure, and all that the task says of itself.
-    if (IsOneOf(name, {"data", "overfit_batches", "limit_val_batches", "monitor"}) || change.of_task) {
-      parts.judgment = true;
-    }
+    if (IsOneOf(name, {"data", "compile_preset"})) parts.task = true;
+    // What measures a model: other examples, and all that the task says of itself.
+    if (name == "data" || change.of_task) parts.judgment = true;
   }
   return parts;
 }
@@ -360,20 +319,8 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
                        const Metadata& provenance) {
   Json json = ResumeConfig(options, task);
-  json["max_epochs"] = options.stop.max_epochs;
-  json["max_steps"] = options.stop.max_steps;
-  json["max_time"] = absl::FormatDuration(options.stop.max_time);
-  json["patience"] = options.stop.patience;
-  json["min_delta"] = options.stop.min_delta;
-  json["min_epochs"] = options.stop.min_epochs;
-  json["min_steps"] = options.stop.min_steps;
-  json["compile_mode"] = Text(CompileModeName(options.compile_mode));
+  DescribeTables(options, /*compared=*/false, &json);
   json["device"] = options.eager.device;
-  json["num_workers"] = options.num_workers;
-  json["prefetch_factor"] = options.prefetch_factor;
-  json["persistent_workers"] = options.persistent_workers;
-  json["logger"] = LogFormatsName(options.log_formats);
-  json["log_every_n_steps"] = options.log_every_n_steps;
   for (const auto& [key, value] : provenance) json["provenance"][key] = value;
   const Json more = Json::parse(options.config_json, nullptr, /*allow_exceptions=*/false);
   if (more.is_object()) json.update(more);

@@ -30,8 +30,8 @@ struct ConfigChange {
   bool of_task = false;
 };
 
-// The rows of all tables of settings that decide a run, those of the trainer's options. An option that has no row yet,
-// and those of tasks, are known to resume_config.cc by their names.
+// The rows of all tables of settings of a run, those of ForEachSettings. Options without a row (parameter groups,
+// precision) and those of tasks are known to resume_config.cc by their names.
 absl::Span<const SettingInfo* const> ResumeSettings();
 
 // What differs between `then` and `now`, both from ResumeConfigJson, perhaps of an older version: options have the

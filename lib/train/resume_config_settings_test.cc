@@ -16,7 +16,10 @@
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/schedule.h"
+#include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/options/trainer_settings.h"
+#include "lib/train/options/validation_rule.h"
 #include "lib/train/resume_config.h"
 
 namespace rutile {
@@ -36,7 +39,8 @@ struct Case {
 
 // Texts of which each setting takes one at least that is not its default.
 std::vector<std::string> Candidates(absl::Span<const absl::string_view> choices) {
-  std::vector<std::string> texts = {"0.5", "0.25", "3", "true", "false", "step", "epoch", "5,7"};
+  std::vector<std::string> texts = {"0.5",   "0.25", "3",  "true",  "false",           "step",
+                                    "epoch", "5,7",  "2h", "jsonl", "energy_weighted", "val_energy_mae"};
   for (const absl::string_view choice : choices) texts.emplace_back(choice);
   return texts;
 }
@@ -51,7 +55,8 @@ void FindChange(const Setting<Options>& row, const TrainerOptions& then,
     const SettingValue value = row.Get(*part(&before));
     if (!row.Set(text, part(&after)).ok() || row.Get(*part(&after)) == value) continue;
     if (!CheckRange(row, row.Get(*part(&after))).ok()) continue;
-    found->recorded = row.IsRecorded(*part(&before)) || row.IsRecorded(*part(&after));
+    found->recorded =
+        row.on_resume != OnResume::kNotCompared && (row.IsRecorded(*part(&before)) || row.IsRecorded(*part(&after)));
     found->value = row.Get(*part(&after));
     found->then = before;
     found->now = after;
@@ -82,6 +87,15 @@ void AddCases(absl::Span<const Setting<Options>> table, const std::function<Opti
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
+  for (const auto table :
+       {TrainingSettings(), BucketSettings(), MonitorSettings(), CheckpointSettings(), LogSettings()}) {
+    AddCases<TrainerOptions>(
+        table, [](TrainerOptions* o) { return o; }, &cases);
+  }
+  AddCases<StopOptions>(
+      StopSettings(), [](TrainerOptions* o) { return &o->stop; }, &cases);
+  AddCases<ValidationOptions>(
+      ValidationSettings(), [](TrainerOptions* o) { return &o->validation; }, &cases);
   AddCases<OptimizerOptions>(
       OptimizerSettings(), [](TrainerOptions* o) { return &o->optimizer; }, &cases);
   AddCases<ParameterGroupOptions>(
@@ -112,7 +126,8 @@ unsigned Parts(const ResetOnResume& parts) {
   const auto bit = [](bool is_new, RunPart part) { return is_new ? static_cast<unsigned>(part) : 0u; };
   return bit(parts.epoch, RunPart::kEpoch) | bit(parts.optimizer, RunPart::kOptimizer) |
          bit(parts.schedule, RunPart::kSchedule) | bit(parts.judgment, RunPart::kBestModel) |
-         bit(parts.ema, RunPart::kEma) | bit(parts.average_best, RunPart::kAverageBest);
+         bit(parts.ema, RunPart::kEma) | bit(parts.average_best, RunPart::kAverageBest) |
+         bit(parts.task, RunPart::kTask);
 }
 
 TEST(ResumeSettingsTest, EachTableIsTriedOut) {
@@ -127,8 +142,9 @@ TEST(ResumeSettingsTest, EachNameIsInOneTableAlone) {
   std::set<std::string> names;
   for (const SettingInfo* row : ResumeSettings()) {
     EXPECT_TRUE(names.insert(row->name).second) << row->name;
-    const char* old_name = row->old_name.name;
-    EXPECT_TRUE(old_name == nullptr || names.insert(old_name).second) << old_name;
+    for (const OldName& old : row->old_names) {
+      EXPECT_TRUE(old.name == nullptr || names.insert(old.name).second) << old.name;
+    }
   }
 }
 
@@ -136,11 +152,11 @@ TEST(ResumeSettingsTest, EachRowHasAHelpThatIsASentence) {
   for (const SettingInfo* row : ResumeSettings()) EXPECT_THAT(row->help, ::testing::EndsWith(".")) << row->name;
 }
 
-// What is counted in epochs is recorded in steps; all else that a user sets is in the record of some run.
+// What is counted in epochs is recorded in steps; all else that is compared is in the record of some run.
 TEST(ResumeSettingsTest, EachSettingIsRecorded) {
   std::set<std::string> not_recorded;
   for (const Case& c : AllCases()) {
-    if (!c.recorded) not_recorded.insert(c.row->name);
+    if (!c.recorded && c.row->on_resume != OnResume::kNotCompared) not_recorded.insert(c.row->name);
   }
   EXPECT_THAT(not_recorded, ::testing::ElementsAre("lr_cooldown_epochs", "warmup_epochs"));
 }
@@ -195,27 +211,42 @@ TEST(ResumeSettingsTest, ConfigHasTheValueUnderTheSettingsName) {
   }
 }
 
+// Limits, logs, files and threads: config.json tells of them, and no checkpoint does.
+TEST(ResumeSettingsTest, WhatIsNotComparedIsInConfigJsonAlone) {
+  int num_free = 0;
+  for (const Case& c : AllCases()) {
+    if (c.row->on_resume != OnResume::kNotCompared) continue;
+    SCOPED_TRACE(c.row->name);
+    ++num_free;
+    EXPECT_EQ(ResumeConfigJson(c.then).find(absl::StrCat("\"", c.row->name, "\"")), std::string::npos);
+    EXPECT_THAT(OwnChange(c), ::testing::IsEmpty());
+    EXPECT_TRUE(Json::parse(ConfigJson(c.now, {}, {})).contains(c.row->name));
+  }
+  EXPECT_GE(num_free, 20);
+}
+
 TEST(ResumeSettingsTest, AnOlderNameIsTheSameSetting) {
   int num_renamed = 0;
   for (const Case& c : AllCases()) {
-    const OldName& old = c.row->old_name;
-    if (old.name == nullptr) continue;
-    SCOPED_TRACE(old.name);
-    ++num_renamed;
-    Json then = Json::parse(ResumeConfigJson(c.then));
-    Json value = then[c.row->name];
-    for (const OldName::Value& each : old.values) {
-      if (value == each.now) value = Json::parse(each.then);
+    for (const OldName& old : c.row->old_names) {
+      if (old.name == nullptr || !c.recorded || old.also != nullptr) continue;
+      SCOPED_TRACE(old.name);
+      ++num_renamed;
+      Json then = Json::parse(ResumeConfigJson(c.then));
+      Json value = then[c.row->name];
+      for (const OldName::Value& each : old.values) {
+        if (value == each.now) value = Json::parse(each.then);
+      }
+      then.erase(c.row->name);
+      then[old.name] = value;
+      EXPECT_EQ(CheckSameConfig(then.dump(), ResumeConfigJson(c.then)), absl::OkStatus());
+      const absl::Status status = CheckSameConfig(then.dump(), ResumeConfigJson(c.now));
+      EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("--override=", c.row->name)));
+      EXPECT_EQ(CheckOverrides(then.dump(), ResumeConfigJson(c.now), {old.name}), absl::OkStatus());
+      EXPECT_EQ(CheckChanges(OwnChange(c), {old.name}), absl::OkStatus());
     }
-    then.erase(c.row->name);
-    then[old.name] = value;
-    EXPECT_EQ(CheckSameConfig(then.dump(), ResumeConfigJson(c.then)), absl::OkStatus());
-    const absl::Status status = CheckSameConfig(then.dump(), ResumeConfigJson(c.now));
-    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("--override=", c.row->name)));
-    EXPECT_EQ(CheckOverrides(then.dump(), ResumeConfigJson(c.now), {old.name}), absl::OkStatus());
-    EXPECT_EQ(CheckChanges(OwnChange(c), {old.name}), absl::OkStatus());
   }
-  EXPECT_GE(num_renamed, 2);
+  EXPECT_GE(num_renamed, 3);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
   EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("float32_matmul_precision is \"high\", but the run to resume has not set"));
   now = then;
-  now.bucket_window = 50;
+  now.bucket_by_size = true;
   EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("bucket_window is 50, but the run to resume has not set"));
   now = then;
@@ -106,8 +106,8 @@ TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
 TEST(ResumeConfigTest, DefaultsAddNothing) {
   TrainerOptions options;
   EXPECT_EQ(ResumeConfigJson(options),
-            "{\"seed\":0,\"optimizer\":\"adam\",\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,"
-            "\"beta2\":0.999,\"epsilon\":1e-08,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_val\":0.0,"
+            "{\"seed\":0,\"batch_size\":32,\"shuffle\":true,\"gradient_clip_val\":0.0,\"optimizer\":\"adam\","
+            "\"learning_rate\":0.001,\"weight_decay\":0.0,\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,"
             "\"lr_scheduler\":\"constant\",\"warmup_steps\":0,\"warmup_start\":0.3333333333333333}");
 }
 
@@ -116,14 +116,15 @@ TEST(ResumeConfigTest, ChangesAreAllTold) {
   now.batch_size = 64;
   now.seed = 3;
   now.optimizer.learning_rate = 0.5;
+  now.bucket_by_size = true;
   now.bucket_window = 5;
   const std::vector<ConfigChange> changes =
       ConfigChanges(ResumeConfigJson(then, {{"loss", "mse"}}), ResumeConfigJson(now, {{"loss", "rmse"}})).value();
   std::vector<std::string> names;
   for (const ConfigChange& change : changes) names.push_back(change.name);
-  EXPECT_THAT(names, ElementsAre("seed", "learning_rate", "batch_size", "bucket_window", "loss"));
-  EXPECT_EQ(changes[3].before, "not set");
-  EXPECT_EQ(changes[3].after, "5");
+  EXPECT_THAT(names, ElementsAre("seed", "batch_size", "bucket_window", "learning_rate", "loss"));
+  EXPECT_EQ(changes[2].before, "not set");
+  EXPECT_EQ(changes[2].after, "5");
   EXPECT_FALSE(changes[3].of_task);
   EXPECT_TRUE(changes[4].of_task);
   // The learning rate needs no leave.
@@ -223,8 +224,9 @@ TEST(ResumeConfigTest, OlderNamesOfTheLengthOfTheRun) {
 // Each of the two ways to clip had a name of its own, which no flag has.
 TEST(ResumeConfigTest, OlderNamesOfClipping) {
   TrainerOptions by_norm, by_value;
-  by_norm.gradient_clip_norm = 0.5;
-  by_value.gradient_clip_value = 0.25;
+  by_norm.gradient_clip_val = 0.5;
+  by_value.gradient_clip_val = 0.25;
+  by_value.gradient_clip_algorithm = GradientClip::kValue;
   const std::string norm = ResumeConfigJson(by_norm), value = ResumeConfigJson(by_value);
   const std::string old_norm = absl::StrReplaceAll(norm, {{"\"gradient_clip_val\":0.5", "\"gradient_clip_norm\":0.5"}});
   const std::string old_value =
@@ -277,6 +279,20 @@ TEST(ResumeConfigTest, OptionsThatFollowFromOthers) {
                 "but the run to resume has 90"));
 }
 
+// As older versions wrote them: numbers, not the texts of the flags.
+TEST(ResumeConfigTest, LimitsOfBatchesAreNumbers) {
+  TrainerOptions options;
+  options.limit_train_batches.fraction = 0.5;
+  options.limit_val_batches.batches = 3;
+  options.validation.every_steps = 100;
+  EXPECT_THAT(ResumeConfigJson(options),
+              AllOf(HasSubstr("\"limit_train_batches\":0.5"), HasSubstr("\"limit_val_batches\":3"),
+                    HasSubstr("\"val_check_interval\":100")));
+  options.validation.every_steps = 0;
+  options.validation.every_time = absl::Minutes(10);
+  EXPECT_THAT(ResumeConfigJson(options), HasSubstr("\"val_check_interval\":\"10m\""));
+}
+
 TEST(ResumeConfigTest, LimitsAreNotPartOfTheConfig) {
   TrainerOptions then, now;
   now.stop.max_epochs = 7;
@@ -302,6 +318,10 @@ TEST(ResumeConfigTest, ConfigIsJson) {
   EXPECT_EQ(json["device"], "cpu");
   EXPECT_EQ(json["provenance"]["command"], "train \"x\"");
   EXPECT_EQ(json["logger"], "tsv,jsonl");
+  EXPECT_EQ(json["max_epochs"], 1000);
+  EXPECT_EQ(json["save_interval"], 10);
+  EXPECT_EQ(json["bucket_by_size"], false);
+  EXPECT_FALSE(json.contains("bucket_window"));
 }
 
 TEST(ResumeConfigTest, ConfigHoldsWhatTheCallerAdds) {

@@ -176,10 +176,11 @@ TEST(TrainerEarlyTest, OnlyWhereTheGradientIsWhatMoves) {
   };
   EXPECT_EQ(handed_over(Options(1)), 7);
   TrainerOptions options = Options(1);
-  options.gradient_clip_norm = 1;
+  options.gradient_clip_val = 1;
   EXPECT_EQ(handed_over(options), 0);
   options = Options(1);
-  options.gradient_clip_value = 1;
+  options.gradient_clip_val = 1;
+  options.gradient_clip_algorithm = GradientClip::kValue;
   EXPECT_EQ(handed_over(options), 0);
   options = Options(1);
   options.accumulate_grad_batches = 2;

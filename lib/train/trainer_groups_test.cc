@@ -59,7 +59,7 @@ std::vector<TrainerOptions> Runs() {
   runs[5].groups.decay_biases = false;
   runs.push_back(runs[4]);
   runs.back().compile_mode = CompileMode::kNone;
-  for (TrainerOptions& run : runs) run.gradient_clip_norm = 0.5;
+  for (TrainerOptions& run : runs) run.gradient_clip_val = 0.5;
   return runs;
 }
 
@@ -94,7 +94,7 @@ TEST(TrainerGroupsTest, ResumingEqualsTheUninterruptedRun) {
 // run.
 TEST(TrainerGroupsTest, TurnsNeedNoGradientOfWhatRests) {
   TrainerOptions run = Options("adam", "bias", 2);
-  run.gradient_clip_norm = 0.1;
+  run.gradient_clip_val = 0.1;
   const absl::StatusOr<TrainResult> kernel = TrainToy(run, NewRunDirectory());
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   run.compile_mode = CompileMode::kNone;
@@ -132,7 +132,7 @@ TEST(TrainerGroupsTest, ClippingIsOfTheGroupThatMoves) {
   TrainerOptions run = Options("sgd", "bias", 1);
   run.optimizer.learning_rate = 1;
   run.groups.groups = ParseParameterGroups("bias", run.optimizer).value();
-  run.gradient_clip_norm = 1e-3;
+  run.gradient_clip_val = 1e-3;
   run.stop.max_steps = 1;
   const std::string dir = NewRunDirectory();
   const absl::StatusOr<TrainResult> result = TrainToy(run, dir);

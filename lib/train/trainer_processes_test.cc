@@ -73,7 +73,7 @@ TEST(TrainerProcessesTest, EqualOneProcess) { ExpectSameRun(ToyOptions(4)); }
 TEST(TrainerProcessesTest, EqualOneWithEverythingAtOnce) {
   TrainerOptions options = ToyOptions(5);
   options.accumulate_grad_batches = 3;
-  options.gradient_clip_norm = 0.1;
+  options.gradient_clip_val = 0.1;
   options.ema = EmaOptions();
   options.average_best = 2;
   options.save_top_k = 2;
@@ -90,7 +90,7 @@ TEST(TrainerProcessesTest, EqualOneWithGradientsSummedOnDevices) {
   options.compile_mode = CompileMode::kNone;
   ExpectSameRun(options, /*devices=*/true);
   options.accumulate_grad_batches = 3;
-  options.gradient_clip_norm = 0.1;
+  options.gradient_clip_val = 0.1;
   ExpectSameRun(options, /*devices=*/true);
 }
 

@@ -377,7 +377,7 @@ TEST(TrainerStepTest, ClipsTheGradient) {
   TrainerOptions options = Options("sgd", 1);
   options.optimizer.learning_rate = 1;
   options.batch_size = 32;
-  options.gradient_clip_norm = 0.01;
+  options.gradient_clip_val = 0.01;
   const absl::StatusOr<TrainResult> result = TrainToy({}, options, NewRunDirectory());
   ASSERT_TRUE(result.ok()) << result.status();
   const std::vector<double> before = ToyTask({}).InitialParameters(11).ToDoubles();

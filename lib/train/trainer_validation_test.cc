@@ -322,7 +322,7 @@ TEST(TrainerAccumulationTest, EqualsTheLargeBatch) {
   for (const bool lowest : {false, true}) {  // clipped or not
     const std::string large = NewRunDirectory(), small = NewRunDirectory(), odd = NewRunDirectory();
     TrainerOptions options = ToyOptions(5);
-    if (lowest) options.gradient_clip_norm = 0.05;
+    if (lowest) options.gradient_clip_val = 0.05;
     options.batch_size = 10;  // 10, 10, 10, 2
     ASSERT_TRUE(TrainNoisyToy(options, large).ok());
     options.batch_size = 5;
@@ -361,7 +361,8 @@ TEST(TrainerStepTest, ClipsComponents) {
   options.optimizer = DefaultOptimizerOptions("sgd").value();
   options.optimizer.learning_rate = 1;
   options.stop.max_steps = 1;
-  options.gradient_clip_value = 1e-3;
+  options.gradient_clip_val = 1e-3;
+  options.gradient_clip_algorithm = GradientClip::kValue;
   const std::string dir = NewRunDirectory();
   ASSERT_TRUE(TrainNoisyToy(options, dir).ok());
   const std::vector<double> before = ToyTask(NoisyToy()).InitialParameters(11).ToDoubles();

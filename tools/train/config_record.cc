@@ -65,7 +65,7 @@ void ResolveTrainer(const TrainerOptions& options, DType precision, int num_thre
                        : precision == DType::kF64     ? "fp64"
                                                       : "fp32");
   resolve("device", options.eager.device);
-  resolve("compile_mode", CompileModeName(options.compile_mode));
+  resolve("compile_mode", kCompileModeNames.Name(options.compile_mode));
   resolve("threads", num_threads);
   resolve("learning_rate", options.optimizer.learning_rate);
   resolve("weight_decay", options.optimizer.weight_decay);

@@ -122,7 +122,7 @@ succeeds $train $energies --bucket_by_size --sampling_policy=error_weighted --ou
 refuses 'bucket_window is 5, but the run to resume has not set' $train $bucket --resume --output_dir=e f.safetensors
 expect_error 1 'bucket_window has no effect without --bucket_by_size' \
   $train --bucket_window=5 --output_dir=h f.safetensors
-expect_error 1 'bucket_window=0: expected 1' $train --bucket_by_size --bucket_window=0 --output_dir=h f.safetensors
+expect_error 1 'bucket_window is 0, expected 1' $train --bucket_by_size --bucket_window=0 --output_dir=h f.safetensors
 expect_error 1 'shuffle off' $train --bucket_by_size --noshuffle --output_dir=h f.safetensors
 expect_error 1 'lbfgs' $train --bucket_by_size --optimizer=lbfgs --output_dir=h f.safetensors
 

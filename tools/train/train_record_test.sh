@@ -83,7 +83,7 @@ base="--species=Ti,O --max_epochs=1"
 expect_error 1 'found "csv"' $train $base --logger=csv --output_dir=h 'set one.extxyz'
 expect_error 1 'log_every_n_steps has no effect with --logger=none' \
   $train $base --logger=none --log_every_n_steps=5 --output_dir=h 'set one.extxyz'
-expect_error 1 'log_every_n_steps=-1' $train $base --log_every_n_steps=-1 --output_dir=h 'set one.extxyz'
+expect_error 1 'log_every_n_steps is -1, expected 0' $train $base --log_every_n_steps=-1 --output_dir=h 'set one.extxyz'
 expect_error 1 'plot_every=-1' $train $base --plot_every=-1 --output_dir=h 'set one.extxyz'
 expect_error 1 'plot_every has no effect with --plot=false' \
   $train $base --plot=false --plot_every=2 --output_dir=h 'set one.extxyz'

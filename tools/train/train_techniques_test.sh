@@ -60,6 +60,13 @@ expect_line 'mean of the best 2' log
 [ -s v/average.safetensors ] || fail "average_best: $(cat log)"
 $info v/checkpoints/last.safetensors | grep -q 'ema.network' || fail "ema is not in the checkpoint"
 [ "$(ls v/checkpoints/top-* | wc -l)" = 2 ] || fail "save_top_k: $(ls v/checkpoints)"
+run v --amsgrad --max_epochs=2
+$info v/checkpoints/last.safetensors | grep -q 'optimizer.max_exp_avg_sq' || fail "amsgrad is not in the checkpoint"
+run part --amsgrad --max_epochs=1
+succeeds $train --hidden=6,6 --seed=3 --amsgrad --max_epochs=2 --output_dir=part --resume f.safetensors
+$diff v/last.safetensors part/last.safetensors || fail "a resumed run with amsgrad differs"
+refuses 'amsgrad is not set, but the run to resume has true' \
+  $train --hidden=6,6 --seed=3 --max_epochs=3 --output_dir=part --resume f.safetensors
 run v --barebones --max_epochs=2
 [ -s v/best.safetensors ] || fail "barebones: $(ls v)"
 [ ! -e v/log.tsv ] || fail "barebones: $(ls v)"
@@ -77,22 +84,24 @@ refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --acc
 refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema
 refused 'ema does not go with schedule-free-adamw' --optimizer=schedule-free-adamw --ema
 refused 'ema_decay has no effect without --ema' --ema_decay=0.9
-refused 'gradient_clip_norm does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
+refused 'gradient_clip_val does not go with lbfgs' --optimizer=lbfgs --gradient_clip_val=1
 for value in -1 inf; do
-  refused "^train: --gradient_clip_val=$value: expected a number above 0" --gradient_clip_val=$value
+  refused "^train: gradient_clip_val is $value, expected a number above 0, or 0 for no" --gradient_clip_val=$value
 done
 for hidden in 5,,5 5, ,5 5,x; do
   refused "hidden=$hidden: \".*\" is no number of nodes" --hidden=$hidden
 done
-refused 'expected norm or value' --gradient_clip_val=1 --gradient_clip_algorithm=max
+refused 'gradient_clip_algorithm=max: .*choices are norm, value' --gradient_clip_val=1 --gradient_clip_algorithm=max
 refused 'gradient_clip_algorithm has no effect' --gradient_clip_algorithm=value
 refused 'val_check_interval=often' --val_check_interval=often
 refused 'val_check_interval=2.5' --val_check_interval=2.5
-refused 'check_val_every_n_epoch=2 has no effect' --check_val_every_n_epoch=2 --val_check_interval=100
-refused 'limit_train_batches is "1.5"' --limit_train_batches=1.5
+refused 'check_val_every_n_epoch has no effect' --check_val_every_n_epoch=2 --val_check_interval=100
+refused 'limit_train_batches=1.5: expected a number of batches' --limit_train_batches=1.5
 refused 'exclude each other' --overfit_batches=1 --limit_train_batches=3
 refused 'overfit_batches is 500, but the 363 training examples make 12 batches of 32' --overfit_batches=500
 refused 'shuffle has no effect with --overfit_batches' --overfit_batches=1 --noshuffle
+refused 'shuffle has no effect with --optimizer=lbfgs' --optimizer=lbfgs --noshuffle
+refused 'overfit_batches=1.0: it is all of them' --overfit_batches=1.0
 # late PATTERN FLAGS...: refused once the data are known, so after other lines.
 late() {
   refuses "$1" $train --output_dir=refused "${@:2}" f.safetensors
@@ -105,10 +114,12 @@ late 'without a validation set' --validation_fraction=0 --val_check_interval=5
 late 'no more than the learning_rate of 0.001' --lr_scheduler=cosine --learning_rate=.001 --min_learning_rate=5
 late 'no more than the 24 \(steps \)\?of the run' --max_epochs=2 --warmup_steps=25
 late 'no more than the 24 \(steps \)\?of the run' --max_epochs=2 --ema --ema_start_step=25
-refused 'min_epochs has no effect without early stopping' --min_epochs=3
+refused 'amsgrad has no effect with --optimizer=sgd' --optimizer=sgd --amsgrad
+refused 'min_epochs has no effect without --patience or --divergence_threshold' --min_epochs=3
 refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1
 refused 'max_epochs has no effect with --fast_dev_run' --fast_dev_run=1 --max_epochs=3
 refused 'save_interval has no effect with --barebones' --barebones --save_interval=1
+refused 'keep_every_steps has no effect with --fast_dev_run=1' --fast_dev_run=1 --keep_every_steps=1
 for interval in -1 nan inf; do
   refused "save_interval=$interval: expected a number of seconds" --save_interval=$interval
 done

@@ -248,19 +248,22 @@ absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, a
     if (!slice.buffer) learned += slice.num_elements();
   }
   NamedTensors state;
-  for (const char* key : {"exp_avg_sq", "step"}) {
+  // AMSGrad divides by the largest mean of squares so far.
+  const bool amsgrad = file.tensors.Find("optimizer.max_exp_avg_sq") != nullptr;
+  const char* const squares = amsgrad ? "max_exp_avg_sq" : "exp_avg_sq";
+  for (const char* key : {squares, "step"}) {
     const Tensor* const found = file.tensors.Find(absl::StrCat("optimizer.", key));
     if (found != nullptr) state.Set(key, *found);
   }
-  for (const absl::Status& status : {CheckStateTensor(state, "exp_avg_sq", Tensor::Zeros(checkpoint.dtype, {learned})),
+  for (const absl::Status& status : {CheckStateTensor(state, squares, Tensor::Zeros(checkpoint.dtype, {learned})),
                                      CheckStateTensor(state, "step", Tensor::Scalar<int64_t>(0))}) {
     if (!status.ok()) return Error(checkpoint, absl::StrCat("its optimizer's state: ", status.message()));
   }
   const int64_t steps = state.At("step").values<int64_t>()[0];
   if (steps < 1) return Error(checkpoint, "adam has no mean of squares before the first step");
-  const std::vector<double> v = state.At("exp_avg_sq").ToDoubles();
+  const std::vector<double> v = state.At(squares).ToDoubles();
   if (std::any_of(v.begin(), v.end(), [](double value) { return !(value >= 0); })) {
-    return Error(checkpoint, "\"optimizer.exp_avg_sq\" has a number that is negative or NaN");
+    return Error(checkpoint, absl::StrCat("\"optimizer.", squares, "\" has a number that is negative or NaN"));
   }
   const double correction = 1 - std::pow(beta2, static_cast<double>(steps));
   Tensor result = Tensor::Zeros(dtype, {size});

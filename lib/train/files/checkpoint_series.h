@@ -57,9 +57,9 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
                                                 DType dtype);
 
 // Returns the diagonal preconditioner of Adam or AdamW in the step after this checkpoint, by which the momentum of a
-// gradient is multiplied: 1 / (sqrt(v / (1 - beta2^t)) + epsilon), [P] of `dtype`. INVALID_ARGUMENT if the run had
-// another optimizer or parameter groups with optimizers of their own, or if the checkpoint is from before the first
-// step.
+// gradient is multiplied: 1 / (sqrt(v / (1 - beta2^t)) + epsilon), [P] of `dtype`; v is max_exp_avg_sq of a run with
+// amsgrad, else exp_avg_sq. INVALID_ARGUMENT if the run had another optimizer or parameter groups with optimizers of
+// their own, or if the checkpoint is from before the first step.
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype);
 

@@ -160,6 +160,23 @@ TEST(CheckpointSeriesTest, OneRunAlone) {
   EXPECT_THAT(with([](CheckpointSummary* c) { c->dtype = DType::kF64; }), HasSubstr("F64"));
 }
 
+// The steps of AMSGrad are divided by the largest mean of squares, not by the last one.
+TEST(CheckpointSeriesTest, PreconditionerIsAmsgradsWhereTheRunHadIt) {
+  Checkpoint example = Example();
+  example.optimizer.Set("max_exp_avg_sq", Tensor::Of<float>({25, 36, 49, 64, 81}));
+  absl::StatusOr<CheckpointSummary> summary = ReadCheckpointSummary(Save("amsgrad", example));
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  const absl::StatusOr<Tensor> weights = AdamPreconditioner(*summary, Slices(), DType::kF64);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(weights->values<double>()[i], 1 / ((5 + i) / std::sqrt(1 - std::pow(0.99, 10)) + 0.001), 1e-9) << i;
+  }
+  example.optimizer.Set("max_exp_avg_sq", Tensor::Of<float>({1, 1, -1, 1, 1}));
+  summary = ReadCheckpointSummary(Save("negative-amsgrad", example));
+  EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(),
+              HasSubstr("optimizer.max_exp_avg_sq"));
+}
+
 TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   absl::StatusOr<CheckpointSummary> summary = ReadCheckpointSummary(Save("adam", Example()));
   ASSERT_TRUE(summary.ok()) << summary.status();

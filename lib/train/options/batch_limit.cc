@@ -1,14 +1,16 @@
 #include "lib/train/options/batch_limit.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/decimal.h"
 #include "lib/base/share.h"
 
 namespace rutile {
 
-absl::StatusOr<BatchLimit> ParseBatchLimit(absl::string_view option, absl::string_view text) {
+absl::StatusOr<BatchLimit> ParseBatchLimit(absl::string_view text) {
   BatchLimit limit;
   int64_t batches;
   double fraction;
@@ -16,13 +18,23 @@ absl::StatusOr<BatchLimit> ParseBatchLimit(absl::string_view option, absl::strin
     limit.batches = batches;
     return limit;
   }
-  if (text.find('.') != absl::string_view::npos && absl::SimpleAtod(text, &fraction) && fraction > 0 && fraction <= 1) {
+  const bool is_share = text.find_first_of(".e") != absl::string_view::npos;
+  if (is_share && absl::SimpleAtod(text, &fraction) && fraction > 0 && fraction <= 1) {
     limit.fraction = fraction;
     return limit;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(option, " is \"", text,
-                   "\", expected a number of batches, as in 10, or a share of them with a dot, as in 0.1 or 1.0"));
+      "expected a number of batches, as in 10, or a share of them with a dot, as in 0.1 or 1.0");
+}
+
+std::string BatchLimitText(const BatchLimit& limit) {
+  if (limit.batches >= 0) return absl::StrCat(limit.batches);
+  return limit.fraction == 1 ? "1.0" : ShortestDecimal(limit.fraction);
+}
+
+SettingValue BatchLimitNumber(const BatchLimit& limit) {
+  if (limit.batches >= 0) return limit.batches;
+  return limit.fraction;
 }
 
 absl::Status CheckBatchLimit(absl::string_view option, const BatchLimit& limit) {

@@ -4,10 +4,12 @@
 #define RUTILE_LIB_TRAIN_OPTIONS_BATCH_LIMIT_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/settings.h"
 
 namespace rutile {
 
@@ -19,8 +21,12 @@ struct BatchLimit {
 };
 
 // Parses "0.25" as a share and "25" as a number of batches, as Lightning does: the dot tells "1.0" (all) from "1" (one
-// batch). INVALID_ARGUMENT naming `option` for any other text.
-absl::StatusOr<BatchLimit> ParseBatchLimit(absl::string_view option, absl::string_view text);
+// batch). INVALID_ARGUMENT for any other text, with what was expected.
+absl::StatusOr<BatchLimit> ParseBatchLimit(absl::string_view text);
+// "25", "0.25", "1.0": ParseBatchLimit reads it as the same limit.
+std::string BatchLimitText(const BatchLimit& limit);
+// The number alone, for records: 25 or 0.25.
+SettingValue BatchLimitNumber(const BatchLimit& limit);
 
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckBatchLimit(absl::string_view option, const BatchLimit& limit);

@@ -7,45 +7,115 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "lib/base/duration_text.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/state_tensor.h"
 
 namespace rutile {
 
+namespace {
+
+using O = StopOptions;
+
+bool HasPatience(const O& options) { return options.patience > 0; }
+
+bool StopsEarly(const O& options) {
+  return HasPatience(options) || !std::isnan(options.divergence_threshold) || !std::isnan(options.stopping_threshold);
+}
+
+bool Always(const O&) { return true; }
+
+SettingValue GetMaxTime(const O& options) { return DurationText(options.max_time); }
+SettingValue RecordMaxTime(const O& options) { return absl::FormatDuration(options.max_time); }
+
+absl::Status SetMaxTime(absl::string_view text, O* options) {
+  options->max_time = absl::InfiniteDuration();
+  if (text.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(options->max_time, ParseDurationText(text));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Span<const Setting<StopOptions>> StopSettings() {
+  static constexpr char kEarly[] = "patience,divergence_threshold,stopping_threshold";
+  static constexpr Range kLimit = AtLeast(1).Or(-1, "no limit");
+  static constexpr Setting<O> kSettings[] = {
+      Setting<O>(
+          "max_epochs", &O::max_epochs,
+          "Stop after this many passes over the training examples. A resumed run goes on counting; -1 means no limit.")
+          .In(kLimit)
+          .Once("ema_max_epochs")
+          .NotCompared(),
+      Setting<O>("max_steps", &O::max_steps,
+                 "Stop after this many optimizer steps. A resumed run goes on counting; -1 means no limit.")
+          .In(kLimit)
+          .Once("ema_max_steps")
+          .NotCompared(),
+      Setting<O>::Text("max_time", GetMaxTime, SetMaxTime,
+                       "Stop this process after this time, as in 1h30m or DD:HH:MM:SS. If empty, there is no limit.")
+          .RecordedAs(RecordMaxTime)
+          .NotCompared(),
+      Setting<O>("patience", &O::patience,
+                 "Stop after this many validations without improvement. They must follow each other, and validations "
+                 "count, not epochs; 0 disables early stopping of this kind.")
+          .In(AtLeast(0))
+          .NotCompared(),
+      Setting<O>(
+          "min_delta", &O::min_delta,
+          "Smallest change that counts as an improvement, with --patience. It is a change of the monitored value.")
+          .In(AtLeast(0))
+          .NeedsOneOf("patience", HasPatience)
+          .RecordedIf(Always)
+          .NotCompared(),
+      Setting<O>("min_epochs", &O::min_epochs,
+                 "Number of epochs before which early stopping does not end the run. The limits --max_epochs, "
+                 "--max_steps and --max_time still apply.")
+          .In(AtLeast(0))
+          .NeedsOneOf(kEarly, StopsEarly)
+          .RecordedIf(Always)
+          .NotCompared(),
+      Setting<O>("min_steps", &O::min_steps,
+                 "Number of optimizer steps before which early stopping does not end the run. The limits "
+                 "--max_epochs, --max_steps and --max_time still apply.")
+          .In(AtLeast(0))
+          .NeedsOneOf(kEarly, StopsEarly)
+          .RecordedIf(Always)
+          .NotCompared(),
+      Setting<O>("divergence_threshold", &O::divergence_threshold,
+                 "Stop once the monitored value is worse than this. With nan, there is no such threshold.")
+          .RecordedIf([](const O& options) { return !std::isnan(options.divergence_threshold); })
+          .NotCompared(),
+      Setting<O>("stopping_threshold", &O::stopping_threshold,
+                 "Stop once the monitored value is as good as this. With nan, there is no such threshold.")
+          .RecordedIf([](const O& options) { return !std::isnan(options.stopping_threshold); })
+          .NotCompared(),
+  };
+  return kSettings;
+}
+
 absl::Status CheckStopOptions(const StopOptions& options) {
-  if (options.max_epochs < 1 && options.max_epochs != -1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_epochs is ", options.max_epochs, ", expected 1 or more, or -1 for no limit"));
-  }
-  if (options.max_steps < 1 && options.max_steps != -1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_steps is ", options.max_steps, ", expected 1 or more, or -1 for no limit"));
-  }
+  RETURN_IF_ERROR(CheckRanges(StopSettings(), options));
   if (options.max_time <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_time is ", absl::FormatDuration(options.max_time), ", expected a time above 0"));
   }
-  if (options.patience < 0) {
+  if (options.max_epochs > 0 && options.min_epochs > options.max_epochs) {
     return absl::InvalidArgumentError(
-        absl::StrCat("early stopping: patience is ", options.patience, ", expected 1 or more, or 0 for off"));
+        absl::StrCat("min_epochs is ", options.min_epochs, ", expected no more than max_epochs, ", options.max_epochs));
   }
-  if (!(options.min_delta >= 0) || !std::isfinite(options.min_delta)) {
+  if (options.max_steps > 0 && options.min_steps > options.max_steps) {
     return absl::InvalidArgumentError(
-        absl::StrCat("early stopping: min_delta is ", options.min_delta, ", expected 0 or more"));
-  }
-  if (options.min_epochs < 0 || (options.max_epochs > 0 && options.min_epochs > options.max_epochs)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("min_epochs is ", options.min_epochs, ", expected 0 or more, up to max_epochs"));
-  }
-  if (options.min_steps < 0 || (options.max_steps > 0 && options.min_steps > options.max_steps)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("min_steps is ", options.min_steps, ", expected 0 or more, up to max_steps"));
+        absl::StrCat("min_steps is ", options.min_steps, ", expected no more than max_steps, ", options.max_steps));
   }
   for (const auto& [name, value] : {std::make_pair("divergence_threshold", options.divergence_threshold),
                                     std::make_pair("stopping_threshold", options.stopping_threshold)}) {
     if (!std::isinf(value)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("early stopping: ", name, " is ", value, ", expected a number"));
+    return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected a number, or nan for none"));
   }
   return absl::OkStatus();
 }

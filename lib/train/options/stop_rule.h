@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "lib/base/settings.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -31,6 +33,10 @@ struct StopOptions {
   int64_t min_epochs = 0;
   int64_t min_steps = 0;
 };
+
+// One row for each option: its flag, range, and what it needs to have an effect. A resumed run may have all of them
+// otherwise, as they limit a run and do not decide its course.
+absl::Span<const Setting<StopOptions>> StopSettings();
 
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckStopOptions(const StopOptions& options);

@@ -3,9 +3,12 @@
 #include <limits>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/settings.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -112,6 +115,29 @@ TEST(StopRuleTest, StateSurvives) {
   StopRule third(options);
   ASSERT_TRUE(third.SetState(first.State()).ok());
   EXPECT_NE(third.Early(1, 1), "");
+}
+
+TEST(StopRuleTest, SettingsReadTimes) {
+  const Setting<StopOptions>& row = *FindSetting(StopSettings(), "max_time");
+  StopOptions options;
+  EXPECT_EQ(SettingText(row.Get(options)), "");
+  EXPECT_EQ(SettingText(row.Record(options)), "inf");
+  ASSERT_TRUE(row.Set("01:00:30:00", &options).ok());
+  EXPECT_EQ(options.max_time, absl::Hours(24) + absl::Minutes(30));
+  EXPECT_EQ(SettingText(row.Get(options)), "24h30m");
+  EXPECT_THAT(row.Set("soon", &options), ErrorNames(absl::StatusCode::kInvalidArgument, {"DD:HH:MM:SS"}));
+}
+
+TEST(StopRuleTest, MinimaNeedEarlyStopping) {
+  const Setting<StopOptions>& row = *FindSetting(StopSettings(), "min_epochs");
+  StopOptions options;
+  EXPECT_FALSE(row.HasEffect(options));
+  EXPECT_TRUE(row.IsRecorded(options));
+  options.stopping_threshold = 0.5;
+  EXPECT_TRUE(row.HasEffect(options));
+  EXPECT_FALSE(FindSetting(StopSettings(), "min_delta")->HasEffect(options));
+  options.patience = 1;
+  EXPECT_TRUE(FindSetting(StopSettings(), "min_delta")->HasEffect(options));
 }
 
 TEST(StopRuleTest, RefusesOptionsOutOfRange) {

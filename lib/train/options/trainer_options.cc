@@ -7,28 +7,19 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "lib/base/logging.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/train/options/trainer_settings.h"
 
 namespace rutile {
 namespace {
 
-absl::Status AtLeast(int64_t value, int64_t least, absl::string_view option) {
-  if (value >= least) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(option, " is ", value, ", expected ", least, " or more"));
-}
-
 // Pairs that cannot work together.
 absl::Status CheckCombinations(const TrainerOptions& options) {
-  if (options.gradient_clip_norm > 0 && options.gradient_clip_value > 0) {
-    return absl::InvalidArgumentError(
-        "gradient_clip_norm and gradient_clip_value exclude each other: give one of them");
-  }
   if (!options.overfit_batches.all() && !options.limit_train_batches.all()) {
     return absl::InvalidArgumentError(
         "overfit_batches and limit_train_batches exclude each other: both choose the batches to train on");
@@ -53,10 +44,8 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
     absl::string_view text;
   };
   for (const Refusal& refusal : {
-           Refusal{options.gradient_clip_norm > 0,
-                   "gradient_clip_norm does not go with lbfgs, whose line search needs the gradient"},
-           Refusal{options.gradient_clip_value > 0,
-                   "gradient_clip_value does not go with lbfgs, whose line search needs the gradient"},
+           Refusal{options.gradient_clip_val > 0,
+                   "gradient_clip_val does not go with lbfgs, whose line search needs the gradient"},
            Refusal{options.accumulate_grad_batches > 1,
                    "accumulate_grad_batches does not go with lbfgs, which takes all examples at once anyway"},
            Refusal{!options.limit_train_batches.all(),
@@ -116,17 +105,16 @@ absl::Status CheckEagerSuitsMode(const TrainerOptions& options) {
 }
 
 absl::Status CheckBuckets(const TrainerOptions& options) {
-  RETURN_IF_ERROR(AtLeast(options.bucket_window, 0, "bucket_window"));
-  if (options.bucket_window == 0) return absl::OkStatus();
+  if (!options.bucket_by_size) return absl::OkStatus();
   if (options.optimizer.kind == OptimizerKind::kLbfgs) {
-    return absl::InvalidArgumentError("bucket_window does not go with lbfgs, which takes all examples at once");
+    return absl::InvalidArgumentError("bucket_by_size does not go with lbfgs, which takes all examples at once");
   }
   if (!options.overfit_batches.all()) {
-    return absl::InvalidArgumentError("bucket_window does not go with overfit_batches, which are never shuffled");
+    return absl::InvalidArgumentError("bucket_by_size does not go with overfit_batches, which are never shuffled");
   }
   if (options.shuffle) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "bucket_window orders batches at random: it does not go with shuffle off, where the order is given");
+      "bucket_by_size orders batches at random: it does not go with shuffle off, where the order is given");
 }
 
 // Groups included.
@@ -138,26 +126,6 @@ bool Averages(const TrainerOptions& options) {
 }
 
 }  // namespace
-
-absl::string_view CompileModeName(CompileMode mode) {
-  switch (mode) {
-    case CompileMode::kNone:
-      return "none";
-    case CompileMode::kScript:
-      return "script";
-    case CompileMode::kCompile:
-      return "compile";
-  }
-  LOG(FATAL) << "no such mode: " << static_cast<int>(mode);
-}
-
-absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name) {
-  for (const CompileMode mode : {CompileMode::kNone, CompileMode::kScript, CompileMode::kCompile}) {
-    if (CompileModeName(mode) == name) return mode;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no compile mode \"", name, "\"; the choices are none, script, compile"));
-}
 
 EagerOptions EagerOptionsOf(const TrainerOptions& options) {
   EagerOptions eager = options.eager;
@@ -171,7 +139,7 @@ absl::Status CheckShardModel(const TrainerOptions& options) {
   }
   if (options.compile_mode != CompileMode::kCompile) {
     return absl::InvalidArgumentError(
-        absl::StrCat("compile_mode is ", CompileModeName(options.compile_mode),
+        absl::StrCat("compile_mode is ", kCompileModeNames.Name(options.compile_mode),
                      ", which differentiates whole models: for one in parts (strategy tensor_parallel) use compile"));
   }
   if (options.optimizer.kind == OptimizerKind::kLbfgs) {
@@ -188,6 +156,9 @@ absl::Status CheckShardModel(const TrainerOptions& options) {
 }
 
 absl::Status CheckTrainerOptions(const TrainerOptions& options) {
+  absl::Status in_range;
+  ForEachSettings(options, [&](const auto& table, const auto& part) { in_range.Update(CheckRanges(table, part)); });
+  RETURN_IF_ERROR(in_range);
   RETURN_IF_ERROR(CheckOptimizerOptions(options.optimizer));
   RETURN_IF_ERROR(CheckParameterGroupOptions(options.groups, options.optimizer));
   RETURN_IF_ERROR(CheckScheduleOptions(options.schedule));
@@ -197,11 +168,6 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckBatchLimit("limit_val_batches", options.limit_val_batches));
   RETURN_IF_ERROR(CheckBatchLimit("overfit_batches", options.overfit_batches));
   RETURN_IF_ERROR(CheckEagerSuitsMode(options));
-  RETURN_IF_ERROR(AtLeast(options.batch_size, 1, "batch_size"));
-  RETURN_IF_ERROR(AtLeast(options.accumulate_grad_batches, 1, "accumulate_grad_batches"));
-  RETURN_IF_ERROR(AtLeast(options.validation_batch_size, 0, "validation_batch_size"));
-  RETURN_IF_ERROR(AtLeast(options.num_workers, 0, "num_workers"));
-  RETURN_IF_ERROR(AtLeast(options.prefetch_factor, 1, "prefetch_factor"));
   if (options.communicator != nullptr && options.sampling_policy == SamplingPolicy::kErrorWeighted) {
     return absl::InvalidArgumentError(
         "sampling_policy error_weighted needs the errors of all examples, and each of several processes knows its own "
@@ -213,23 +179,19 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
     return absl::InvalidArgumentError(
         "ema does not go with schedule-free-adamw, which evaluates an average of its own; leave one of them out");
   }
-  RETURN_IF_ERROR(AtLeast(options.average_best, 0, "average_best"));
-  RETURN_IF_ERROR(AtLeast(options.save_top_k, -1, "save_top_k"));
-  RETURN_IF_ERROR(AtLeast(options.keep_every_epochs, 0, "keep_every_epochs"));
-  RETURN_IF_ERROR(AtLeast(options.log_every_n_steps, 0, "log_every_n_steps"));
   if (options.log_every_n_steps > 0 && options.log_formats.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("log_every_n_steps is ", options.log_every_n_steps, ", but there is no logger: choose one"));
   }
-  RETURN_IF_ERROR(AtLeast(options.keep_every_steps, 0, "keep_every_steps"));
   if (options.keep_every_time <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("keep_every_time is ", absl::FormatDuration(options.keep_every_time),
                                                    ", expected a time above 0"));
   }
-  for (const auto& [name, value] : {std::make_pair("gradient_clip_norm", options.gradient_clip_norm),
-                                    std::make_pair("gradient_clip_value", options.gradient_clip_value),
-                                    std::make_pair("gradient_tolerance", options.gradient_tolerance),
-                                    std::make_pair("check_cost", options.check_cost)}) {
+  // Options that no flag sets, which have no row.
+  for (const auto& [name, value] :
+       {std::make_pair("gradient_tolerance", options.gradient_tolerance),
+        std::make_pair("check_cost", options.check_cost),
+        std::make_pair("validation_batch_size", static_cast<double>(options.validation_batch_size))}) {
     if (std::isfinite(value) && value >= 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected 0 or more"));
   }

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/base/enum_names.h"
 #include "lib/distributed/communicator.h"
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer.h"
@@ -36,14 +36,20 @@ namespace rutile {
 // the task's own kernels.
 enum class CompileMode { kNone, kScript, kCompile };
 
+inline constexpr absl::string_view kCompileModeWords[] = {"none", "script", "compile"};
+inline constexpr EnumNames<CompileMode> kCompileModeNames("no compile mode", kCompileModeWords);
+
+// How a gradient is clipped: scaled down to a 2-norm over all parameters, or each component cut at an absolute value.
+enum class GradientClip { kNorm, kValue };
+
+inline constexpr absl::string_view kGradientClipWords[] = {"norm", "value"};
+inline constexpr EnumNames<GradientClip> kGradientClipNames("gradients cannot be clipped by", kGradientClipWords);
+
 enum class RunFiles {
   kAll,
   kAtEnd,  // models and the checkpoint, when the run ends: nothing is written while training (--barebones)
   kNone,   // (--fast_dev_run)
 };
-
-absl::string_view CompileModeName(CompileMode mode);                   // "none", "script", "compile"
-absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view name);  // INVALID_ARGUMENT naming the choices
 
 struct StepReport {
   int64_t epoch = 0;  // from 1
@@ -73,9 +79,10 @@ struct EpochReport {
   std::vector<double> terms;  // [T] mean of each loss term over the epoch; NaN where nothing was counted
 };
 
+// What users can set has a row in a table, which says its flag, range and what resuming demands: trainer_settings.h.
 struct TrainerOptions {
   // These decide the course of a run; a resumed run must have the same.
-  uint64_t seed = 0;  // initial parameters, order of examples
+  int64_t seed = 0;  // initial parameters, order of examples; any number
   OptimizerOptions optimizer;
   ParameterGroupOptions groups;  // of parameters that are trained otherwise, or in turns
   ScheduleOptions schedule;
@@ -86,13 +93,14 @@ struct TrainerOptions {
   int64_t batch_size = 32;  // not used by L-BFGS, which takes all examples in each evaluation
   bool shuffle = true;      // kUniform: another order in each epoch
   SamplingPolicy sampling_policy = SamplingPolicy::kUniform;
-  int64_t bucket_window = 0;  // batches of like sizes, sorted within so many batches; 0: as they are drawn
+  bool bucket_by_size = false;  // batches of like sizes, sorted within windows of this many batches
+  int64_t bucket_window = 50;
   // Steps are made of so many batches: their terms and counts are added up before a loss is formed, so that a step is
   // that of the one large batch, whatever the loss. What is left at an epoch's end makes a smaller step.
   int64_t accumulate_grad_batches = 1;
-  // After terms are combined; 0: any. One of the two.
-  double gradient_clip_norm = 0;   // longest gradient
-  double gradient_clip_value = 0;  // largest component
+  // The gradient is clipped after its terms are combined, to this norm or largest component; 0: it is not.
+  double gradient_clip_val = 0;
+  GradientClip gradient_clip_algorithm = GradientClip::kNorm;
   // Which value of Monitor decides what is best, early stopping and plateau. Empty: the validation loss, or the
   // training loss without a validation set.
   std::string monitor;

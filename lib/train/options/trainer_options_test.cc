@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/optimizer/optimizer.h"
@@ -15,13 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(TrainerOptionsTest, CompileModes) {
-  EXPECT_EQ(ParseCompileMode("none").value(), CompileMode::kNone);
-  EXPECT_EQ(ParseCompileMode("compile").value(), CompileMode::kCompile);
-  EXPECT_EQ(ParseCompileMode("script").value(), CompileMode::kScript);
-  EXPECT_THAT(std::string(ParseCompileMode("jit").status().message()), HasSubstr("choices are none, script, compile"));
-}
-
 TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
   const auto message = [](void (*change)(TrainerOptions*)) {
     TrainerOptions options;
@@ -33,7 +27,11 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(message([](TrainerOptions* o) { o->bucket_window = -1; }), HasSubstr("bucket_window is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->num_workers = -1; }), HasSubstr("num_workers is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->prefetch_factor = 0; }), HasSubstr("prefetch_factor is 0"));
-  EXPECT_THAT(message([](TrainerOptions* o) { o->gradient_clip_norm = -1; }), HasSubstr("gradient_clip_norm is -1"));
+  EXPECT_THAT(message([](TrainerOptions* o) { o->gradient_clip_val = -1; }), HasSubstr("gradient_clip_val is -1"));
+  EXPECT_THAT(message([](TrainerOptions* o) { o->validation_batch_size = -1; }),
+              HasSubstr("validation_batch_size is -1"));
+  EXPECT_THAT(message([](TrainerOptions* o) { o->keep_every_time = absl::ZeroDuration(); }),
+              HasSubstr("keep_every_time is 0"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->check_cost = -1; }), HasSubstr("check_cost is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) { o->log_every_n_steps = -1; }), HasSubstr("log_every_n_steps is -1"));
   EXPECT_THAT(message([](TrainerOptions* o) {
@@ -46,7 +44,7 @@ TEST(TrainerOptionsTest, RefusesOptionsOutOfRange) {
   EXPECT_THAT(message([](TrainerOptions* o) { o->schedule.warmup_start = 2; }), HasSubstr("warmup_start is 2"));
   EXPECT_THAT(message([](TrainerOptions* o) {
                 o->optimizer = DefaultOptimizerOptions("lbfgs").value();
-                o->gradient_clip_norm = 1;
+                o->gradient_clip_val = 1;
               }),
               HasSubstr("does not go with lbfgs"));
 }
@@ -81,7 +79,7 @@ TEST(TrainerOptionsTest, OtherPrecisionsAndDevicesAreForEagerModes) {
 
 TEST(TrainerOptionsTest, RefusesBucketsWhereTheyCannotWork) {
   TrainerOptions options;
-  options.bucket_window = 50;
+  options.bucket_by_size = true;
   EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
   options.sampling_policy = SamplingPolicy::kEnergyWeighted;
   EXPECT_EQ(CheckTrainerOptions(options), absl::OkStatus());
@@ -93,7 +91,7 @@ TEST(TrainerOptionsTest, RefusesBucketsWhereTheyCannotWork) {
   EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("with overfit_batches"));
   options.overfit_batches = BatchLimit();
   options.optimizer = DefaultOptimizerOptions("lbfgs").value();
-  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("bucket_window does not go with lbfgs"));
+  EXPECT_THAT(std::string(CheckTrainerOptions(options).message()), HasSubstr("bucket_by_size does not go with lbfgs"));
 }
 
 TEST(TrainerOptionsTest, RefusesPoliciesWhereTheyCannotWork) {

@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "lib/base/settings.h"
 
 namespace rutile {
 
@@ -24,6 +26,9 @@ struct ValidationOptions {
   int64_t every_steps = 0;  // 0: off
   absl::Duration every_time = absl::InfiniteDuration();
 };
+
+// One row for each flag: check_val_every_n_epoch, and val_check_interval, which sets one of the three intervals.
+absl::Span<const Setting<ValidationOptions>> ValidationSettings();
 
 // INVALID_ARGUMENT naming the option, its value and its range, or the two that exclude each other.
 absl::Status CheckValidationOptions(const ValidationOptions& options);

@@ -3,9 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/settings.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -71,6 +74,35 @@ TEST(ValidationRuleTest, Time) {
   EXPECT_FALSE(rule.AfterStep(0, 1, 1, absl::Seconds(4.9)));
   EXPECT_TRUE(rule.AfterStep(0, 1, 1, absl::Seconds(5)));
   EXPECT_TRUE(rule.AfterEpoch(1, 10, absl::Seconds(5)));
+}
+
+TEST(ValidationRuleTest, TheFlagSetsOneOfThreeIntervals) {
+  const Setting<ValidationOptions>& row = *FindSetting(ValidationSettings(), "val_check_interval");
+  ValidationOptions options;
+  EXPECT_EQ(SettingText(row.Get(options)), "1.0");
+  EXPECT_FALSE(row.IsRecorded(options));
+  for (const char* text : {"0.25", "500", "10m", "1.0"}) {
+    ASSERT_TRUE(row.Set(text, &options).ok()) << text;
+    EXPECT_EQ(SettingText(row.Get(options)), text);
+    EXPECT_EQ(CheckValidationOptions(options), absl::OkStatus());
+  }
+  ASSERT_TRUE(row.Set("00:01:00:00", &options).ok());
+  EXPECT_EQ(options.every_time, absl::Hours(1));
+  for (const char* text : {"often", "2.5", "0", "0.0", "-5", "", "-1h"}) {
+    EXPECT_THAT(row.Set(text, &options), ErrorNames(absl::StatusCode::kInvalidArgument, {"0.25", "500", "10m"}))
+        << text;
+  }
+  EXPECT_EQ(options.every_time, absl::Hours(1)) << "what is refused changes nothing";
+}
+
+TEST(ValidationRuleTest, EpochsCountOnlyForAShare) {
+  const Setting<ValidationOptions>& row = *FindSetting(ValidationSettings(), "check_val_every_n_epoch");
+  ValidationOptions options;
+  options.fraction = 0.5;
+  EXPECT_TRUE(row.HasEffect(options));
+  options = ValidationOptions();
+  options.every_steps = 5;
+  EXPECT_STREQ(row.Unmet(options)->names, "val_check_interval");
 }
 
 TEST(ValidationRuleTest, RefusesWhatExcludesEachOther) {

@@ -28,7 +28,7 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
       loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
   optimizer_->SetThreads(context.task.Threads());
-  if (context.options.gradient_clip_norm == 0 && context.options.gradient_clip_value == 0) loss_.LeaveWeight();
+  if (context.options.gradient_clip_val == 0) loss_.LeaveWeight();
 }
 
 absl::Status BatchEpoch::Start() {
@@ -65,7 +65,7 @@ void BatchEpoch::Suspend() {
 bool BatchEpoch::StepsEarly() const {
   const TrainerOptions& options = context_.options;
   return context_.task.stream() != nullptr && options.compile_mode == CompileMode::kCompile &&
-         options.accumulate_grad_batches == 1 && options.gradient_clip_norm == 0 && options.gradient_clip_value == 0 &&
+         options.accumulate_grad_batches == 1 && options.gradient_clip_val == 0 &&
          (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->frozen().empty();
 }
 
@@ -108,8 +108,12 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
 void BatchEpoch::MoveParameters() {
   Checkpoint& state = context_.state;
   Tensor& gradient = loss_.gradient();
-  ClipGradient(loss_.norm(), context_.options.gradient_clip_norm, &gradient);
-  ClipGradientByValue(context_.options.gradient_clip_value, &gradient);
+  const double limit = context_.options.gradient_clip_val;
+  if (context_.options.gradient_clip_algorithm == GradientClip::kNorm) {
+    ClipGradient(loss_.norm(), limit, &gradient);
+  } else {
+    ClipGradientByValue(limit, &gradient);
+  }
   if (context_.shards == nullptr) {
     optimizer_->Step(state.learning_rate, gradient, &state.parameters, loss_.weight());
     return;

@@ -27,7 +27,7 @@ DataLoaderOptions LoaderOptions(const TrainerOptions& options) {
   DataLoaderOptions loader;
   loader.batch_size = options.batch_size;
   loader.shuffle = options.shuffle;
-  loader.bucket_window = options.bucket_window;
+  if (options.bucket_by_size) loader.bucket_window = options.bucket_window;
   loader.seed = options.seed;
   loader.num_workers = options.num_workers;
   loader.prefetch_factor = options.prefetch_factor;

@@ -3,14 +3,13 @@
 #ifndef RUTILE_TOOLS_COMMON_FLAGS_BUCKET_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_FLAGS_BUCKET_FLAGS_H_
 
-#include <cstdint>
-
-#include "absl/status/statusor.h"
+#include "lib/train/options/trainer_options.h"
+#include "tools/common/flags/setting_flags.h"
 
 namespace rutile {
 
-// TrainerOptions::bucket_window. INVALID_ARGUMENT for a window below 1, and for one without --bucket_by_size.
-absl::StatusOr<int64_t> BucketWindowFromFlags();
+// --bucket_by_size and --bucket_window.
+const SettingFlags<TrainerOptions>& BucketFlags();
 
 }  // namespace rutile
 

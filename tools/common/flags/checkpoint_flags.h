@@ -7,14 +7,18 @@
 
 #include "absl/status/status.h"
 #include "lib/train/options/trainer_options.h"
+#include "tools/common/flags/setting_flags.h"
 
 namespace rutile {
 
 // --output_dir.
 std::string OutputDirFromFlags();
 
-// Sets mode, save_interval and which checkpoints are kept. INVALID_ARGUMENT naming the flag.
-absl::Status CheckpointOptionsFromFlags(TrainerOptions* options);
+// --save_interval, --keep_every_epochs and the others that say which checkpoints there are.
+const SettingFlags<TrainerOptions>& CheckpointFlags();
+
+// Sets mode, resume_from and overrides. INVALID_ARGUMENT naming the flag.
+absl::Status SetResumingFromFlags(TrainerOptions* options);
 
 }  // namespace rutile
 

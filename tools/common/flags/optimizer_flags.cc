@@ -48,7 +48,7 @@ absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags() {
   if (options.kind == OptimizerKind::kLbfgs) {
     const std::string why = absl::StrCat("with ", chosen);
     RETURN_IF_ERROR(GroupFlags().RefuseAll(why));
-    RETURN_IF_ERROR(RefuseFlags(why, {"parameter_groups", "batch_size"}));
+    RETURN_IF_ERROR(RefuseFlags(why, {"parameter_groups"}));
   }
   RETURN_IF_ERROR(CheckOptimizerOptions(options));
   return options;

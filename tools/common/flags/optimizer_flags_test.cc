@@ -59,6 +59,7 @@ TEST(OptimizerFlagsTest, ReachTheOptions) {
   EXPECT_EQ(rmsprop.momentum, 0.5);
   EXPECT_EQ(rmsprop.epsilon, 0);
   EXPECT_EQ(rmsprop.learning_rate, 0.5);
+  EXPECT_TRUE(Parse({{"optimizer", "adamw"}, {"amsgrad", "true"}})->optimizer.amsgrad);
   const OptimizerOptions adagrad =
       Parse({{"optimizer", "adagrad"}, {"lr_decay", "0.1"}, {"initial_accumulator", "0.2"}})->optimizer;
   EXPECT_EQ(adagrad.lr_decay, 0.1);
@@ -90,6 +91,8 @@ TEST(OptimizerFlagsTest, RefusesWhatTheOptimizerDoesNotUse) {
   EXPECT_THAT(Message({{"optimizer", "rmsprop"}, {"initial_accumulator", "1"}}),
               HasSubstr("--initial_accumulator has no effect"));
   EXPECT_THAT(Message({{"optimizer", "adagrad"}, {"beta1", "0.9"}}), HasSubstr("--beta1 has no effect"));
+  EXPECT_EQ(Message({{"optimizer", "sgd"}, {"amsgrad", "true"}}),
+            "--amsgrad has no effect with --optimizer=sgd: leave it out");
   EXPECT_THAT(Message({{"optimizer", "schedule-free-adamw"}, {"history_size", "9"}}),
               HasSubstr("--history_size has no effect"));
   for (const char* flag : {"parameter_groups", "alternate_groups", "weight_decay", "batch_size"}) {

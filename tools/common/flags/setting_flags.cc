@@ -33,11 +33,14 @@ absl::Status BadSettingFlag(const SettingInfo& info, absl::string_view text, abs
   return absl::InvalidArgumentError(absl::StrCat("--", info.name, "=", text, ": ", what));
 }
 
-absl::Status RefuseSettingFlag(const SettingInfo& info, absl::string_view decider) {
-  const std::string why = info.decided_by_value
-                              ? absl::StrCat("with --", info.decided_by, "=", decider)
-                              : absl::StrCat("without --", absl::StrReplaceAll(info.decided_by, {{",", " or --"}}));
-  return RefuseFlags(why, {info.name});
+absl::Status RefuseSettingFlag(const SettingInfo& info, const Need& need) {
+  if (!need.by_value) {
+    return RefuseFlags(absl::StrCat("without --", absl::StrReplaceAll(need.names, {{",", " or --"}})), {info.name});
+  }
+  const gflags::CommandLineFlagInfo decider = gflags::GetCommandLineFlagInfoOrDie(need.names);
+  const std::string value = FlagText(decider.type, decider.current_value);
+  const bool is_switch_on = decider.type == "bool" && value == "true";
+  return RefuseFlags(absl::StrCat("with --", need.names, is_switch_on ? "" : absl::StrCat("=", value)), {info.name});
 }
 
 }  // namespace rutile

@@ -36,9 +36,9 @@ std::string SettingFlagText(const SettingInfo& info);
 // INVALID_ARGUMENT: "--lr_scheduler=cyclic: WHAT".
 absl::Status BadSettingFlag(const SettingInfo& info, absl::string_view text, absl::string_view what);
 
-// INVALID_ARGUMENT if the flag was given: "--lr_power has no effect with --lr_scheduler=cosine: leave it out".
-// `decider`: the value of the setting that decides, where info.decided_by_value.
-absl::Status RefuseSettingFlag(const SettingInfo& info, absl::string_view decider);
+// INVALID_ARGUMENT if the flag was given, as `need` is not met: "--lr_power has no effect with --lr_scheduler=cosine:
+// leave it out". CHECK-fails if a setting that decides by its value is no flag.
+absl::Status RefuseSettingFlag(const SettingInfo& info, const Need& need);
 
 template <typename Options>
 class SettingFlags {
@@ -84,9 +84,9 @@ class SettingFlags {
   // INVALID_ARGUMENT for the first flag that was given and has no effect with these options.
   absl::Status RefuseUnused(const Options& options) const {
     for (const Setting<Options>& row : table_) {
-      if (row.derived != nullptr || row.HasEffect(options)) continue;
-      const std::string decider = row.decided_by_value ? SettingText(Row(row.decided_by).Get(options)) : "";
-      const absl::Status status = RefuseSettingFlag(row, decider);
+      const Need* unmet = row.Unmet(options);
+      if (row.derived != nullptr || unmet == nullptr) continue;
+      const absl::Status status = RefuseSettingFlag(row, *unmet);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();

@@ -29,6 +29,7 @@ struct SoundOptions {
   double balance = 0;
   double rate = 44100;
   int64_t samples = 7;
+  double pan = 0;
 };
 
 absl::Span<const Setting<SoundOptions>> SoundSettings() {
@@ -44,6 +45,9 @@ absl::Span<const Setting<SoundOptions>> SoundSettings() {
       Setting<O>("balance", &O::balance, "Left or right.")
           .NeedsOneOf("stereo,title", [](const O& o) { return o.stereo || o.title.empty(); }),
       Setting<O>("rate", &O::rate, "Samples of a second. -1: what the device has.").Automatic("-1"),
+      Setting<O>("pan", &O::pan, "Where a single channel comes from.")
+          .Needs("stereo", [](const O& o) { return !o.stereo; })
+          .Needs("loudness", [](const O& o) { return o.loudness == 0; }),
       Setting<O>("samples", &O::samples, "How many there are.").Derived("it follows from beats"),
   };
   return kSettings;
@@ -95,7 +99,7 @@ TEST(SettingFlagsTest, WhatFollowsFromOthersIsNoFlag) {
   gflags::CommandLineFlagInfo info;
   EXPECT_FALSE(gflags::GetCommandLineFlagInfo("samples", &info));
   EXPECT_THAT(Flags().names(),
-              ::testing::ElementsAre("tone", "loudness", "beats", "stereo", "title", "duty", "balance", "rate"));
+              ::testing::ElementsAre("tone", "loudness", "beats", "stereo", "title", "duty", "balance", "rate", "pan"));
 }
 
 TEST(SettingFlagsTest, DefaultsReadAsAPersonWritesThem) {
@@ -149,6 +153,12 @@ TEST(SettingFlagsTest, RefusesWhatHasNoEffect) {
   EXPECT_EQ(Message({{"balance", "1"}, {"stereo", "false"}}),
             "--balance has no effect without --stereo or --title: leave it out");
   EXPECT_EQ(Message({{"balance", "1"}}), "");
+}
+
+TEST(SettingFlagsTest, NamesTheSettingThatDecides) {
+  EXPECT_EQ(Message({{"pan", "1"}}), "--pan has no effect with --stereo: leave it out");
+  EXPECT_EQ(Message({{"pan", "1"}, {"stereo", "false"}}), "--pan has no effect with --loudness=0.98: leave it out");
+  EXPECT_EQ(Message({{"pan", "1"}, {"stereo", "false"}, {"loudness", "0"}}), "");
 }
 
 TEST(SettingFlagsTest, RefusesAllOfATable) {

@@ -26,7 +26,8 @@ absl::StatusOr<CompileOptions> CompileOptionsFromFlags(const TrainerOptions& tra
   CompileOptions options;
   RETURN_IF_ERROR(Flags().CopyTo(&options));
   if (trainer.compile_mode != CompileMode::kCompile) {
-    RETURN_IF_ERROR(Flags().RefuseAll(absl::StrCat("with --compile_mode=", CompileModeName(trainer.compile_mode))));
+    RETURN_IF_ERROR(
+        Flags().RefuseAll(absl::StrCat("with --compile_mode=", kCompileModeNames.Name(trainer.compile_mode))));
   }
   RETURN_IF_ERROR(Flags().RefuseUnused(options));
   options.batch_size = trainer.batch_size;
