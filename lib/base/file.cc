@@ -17,6 +17,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "lib/base/mapped_files.h"
 #include "lib/base/status_macros.h"
 #include "lib/trace/scope.h"
 
@@ -122,8 +123,11 @@ absl::StatusOr<FileContents> FileContents::Open(absl::string_view path) {
     const size_t size = info.st_size;
     void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (address == MAP_FAILED) return ErrnoStatus(errno, contents.path_);
-    contents.owner_ =
-        std::shared_ptr<const void>(address, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+    RememberMapping(address, size, contents.path_);
+    contents.owner_ = std::shared_ptr<const void>(address, [size](const void* p) {
+      ForgetMapping(p);
+      ::munmap(const_cast<void*>(p), size);
+    });
     contents.data_ = absl::string_view(static_cast<const char*>(address), size);
     return contents;
   }

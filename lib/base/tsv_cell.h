@@ -7,12 +7,14 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/printable_text.h"
 
 namespace rutile {
 
-// Replaces tabs and line ends by spaces. Names come from files; such a character would shift the columns.
+// Replaces tabs and line ends by spaces, and escapes other control characters (printable_text.h). Names come from
+// files: such a character would shift the columns, or reach the terminal on which a table is shown.
 inline std::string TsvCell(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\t", " "}, {"\n", " "}, {"\r", " "}});
+  return EscapeControls(absl::StrReplaceAll(text, {{"\t", " "}, {"\n", " "}, {"\r", " "}}));
 }
 
 }  // namespace rutile

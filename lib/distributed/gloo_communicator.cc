@@ -34,6 +34,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "lib/tensorfile/tensorfile_torch.h"
+#include "torch/csrc/distributed/c10d/FileStore.hpp"
 #include "torch/csrc/distributed/c10d/PrefixStore.hpp"
 #include "torch/csrc/distributed/c10d/ProcessGroupGloo.hpp"
 #include "torch/csrc/distributed/c10d/TCPStore.hpp"
@@ -71,8 +72,10 @@ absl::Status Explain(const RankSettings& settings, const GlooOptions& options, a
   }
   if (late) {
     return absl::DeadlineExceededError(absl::StrCat(
-        head, "another process has not answered for ", absl::FormatDuration(options.timeout),
-        ": it hangs, or is slower than that (then give a longer --dist_timeout); see what the others say"));
+        head, "another process has not answered for ", absl::FormatDuration(options.timeout), " (", settings.size,
+        " processes met at ", place,
+        "): it hangs, the network is gone, or it is slower than that (then give a longer --dist_timeout); see what the "
+        "others say. The run can be resumed from its last checkpoint"));
   }
   return absl::UnavailableError(absl::StrCat(head, "another process has gone (", said,
                                              "); see what the others say. The run can be resumed from "
@@ -123,12 +126,7 @@ class GlooCommunicator : public Communicator {
   absl::Status Join() {
     return Guarded("joining", [&] {
       const std::chrono::milliseconds timeout(absl::ToInt64Milliseconds(options_.timeout));
-      c10d::TCPStoreOptions store;
-      store.port = static_cast<uint16_t>(settings_.master_port);
-      store.isServer = settings_.rank == 0;
-      store.numWorkers = settings_.size;
-      store.timeout = timeout;
-      store_ = c10::make_intrusive<c10d::TCPStore>(settings_.master_address, store);
+      store_ = MakeStore(timeout);
       const absl::StatusOr<int> share = ProcessorShare(Tell("place", OwnPlace()), settings_.rank);
       if (!share.ok()) throw std::runtime_error(std::string(share.status().message()));
       share_ = *share;
@@ -281,6 +279,27 @@ class GlooCommunicator : public Communicator {
     // A sleeping processor can take long to wake, above all in a virtual machine; most sums finish while this polls.
     for (const absl::Time end = absl::Now() + kLook; !work.isCompleted() && absl::Now() < end;) ::sched_yield();
     work.wait();
+  }
+
+  // Makes the store through which processes find each other. Processes of one machine whose starter has given them a
+  // file in memory use that; only others need a server, which accepts connections on every interface of rank 0's
+  // machine.
+  c10::intrusive_ptr<c10d::Store> MakeStore(std::chrono::milliseconds timeout) {
+    if (!settings_.store_file.empty()) {
+      auto store = c10::make_intrusive<c10d::FileStore>(settings_.store_file, settings_.size);
+      store->setTimeout(timeout);
+      return store;
+    }
+    c10d::TCPStoreOptions options;
+    options.port = static_cast<uint16_t>(settings_.master_port);
+    options.isServer = settings_.rank == 0;
+    options.numWorkers = settings_.size;
+    options.timeout = timeout;
+    const absl::Time start = absl::Now();
+    auto store = c10::make_intrusive<c10d::TCPStore>(settings_.master_address, options);
+    // Rank 0 returns from the constructor without an error if others do not come in time, and would wait as long again.
+    if (absl::Now() - start >= options_.timeout) throw std::runtime_error("timed out waiting for other processes");
+    return store;
   }
 
   std::shared_ptr<gloo::transport::Device> MakeDevice() {

@@ -80,6 +80,9 @@ absl::StatusOr<RankSettings> Read(const Names& names, const Variable& variable) 
   if (variable("MASTER_PORT") != nullptr) {
     ASSIGN_OR_RETURN(settings.master_port, Number(variable, "MASTER_PORT", 1, 65535));
   }
+  if (const char* const file = variable("RUTILE_STORE"); file != nullptr && settings.size == settings.local_size) {
+    settings.store_file = file;
+  }
   // torchrun itself may listen at MASTER_PORT with the protocol of its own version, so use a neighboring port.
   const char* const agent = variable("TORCHELASTIC_USE_AGENT_STORE");
   if (agent != nullptr && absl::string_view(agent) == "True") {

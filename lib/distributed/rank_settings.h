@@ -21,13 +21,17 @@ struct RankSettings {
   std::string master_address = "127.0.0.1";  // where rank 0 listens
   int master_port = 29500;
   std::string launcher;  // "torchrun", for messages
+  // A file that all processes of this machine have open, through which they find each other instead of at the address;
+  // "": none. RunLocalProcesses makes one, so that no process listens for others on the network.
+  std::string store_file;
 };
 
 // Reads the environment of torchrun (RANK, WORLD_SIZE, LOCAL_WORLD_SIZE), Open MPI (OMPI_COMM_WORLD_RANK, _SIZE,
 // _LOCAL_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS, SLURM_STEP_TASKS_PER_NODE at SLURM_NODEID, first name of
 // SLURM_STEP_NODELIST), in this order; MASTER_ADDR and MASTER_PORT if set. nullopt if no launcher started this process
 // with others, as in a Slurm job without srun. INVALID_ARGUMENT naming a variable that makes no sense or is missing
-// beside the others. variable: returns the value of a variable, or nullptr (std::getenv).
+// beside the others. RUTILE_STORE is the store_file. variable: returns the value of a variable, or nullptr
+// (std::getenv).
 absl::StatusOr<std::optional<RankSettings>> RankFromEnvironment(
     const std::function<const char*(const char* name)>& variable);
 

@@ -25,12 +25,34 @@ struct Points {
   std::vector<std::string> group;
 };
 
-// Writes the picture beside the page and adds it to the page.
-absl::Status AddPicture(absl::string_view directory, absl::string_view file, const std::string& svg,
-                        absl::string_view caption, HtmlReport* html) {
-  RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", file), svg));
-  return html->AddFigure(svg, caption);
-}
+// Writes pictures beside the page and adds them to it. The tables of a report are worth more than its pictures, so that
+// a picture that cannot be drawn becomes a sentence on the page, and a warning.
+class Pictures {
+ public:
+  Pictures(absl::string_view directory, HtmlReport* html) : directory_(directory), html_(html) {}
+
+  absl::Status Add(absl::string_view file, const absl::StatusOr<std::string>& svg, absl::string_view caption) {
+    if (!svg.ok()) {
+      html_->AddParagraph(absl::StrCat(file, " was not drawn: ", svg.status().message()));
+      if (warning_.empty()) {
+        warning_ =
+            absl::StrCat("the report is without ", file,
+                         absl::IsNotFound(svg.status()) ? " and other pictures: " : ": ", svg.status().message());
+      }
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory_, "/", file), *svg));
+    return html_->AddFigure(*svg, caption);
+  }
+
+  HtmlReport* html() { return html_; }
+  const std::string& warning() const { return warning_; }
+
+ private:
+  const std::string directory_;
+  HtmlReport* const html_;
+  std::string warning_;  // about the first picture that is missing
+};
 
 HtmlTable ErrorTable(absl::Span<const ErrorRow> errors) {
   HtmlTable table;
@@ -86,26 +108,22 @@ Points StressPoints(absl::Span<const StructurePrediction> predictions) {
   return points;
 }
 
-absl::Status AddPlots(absl::string_view directory, const Points& points, ErrorPlotOptions options,
-                      absl::string_view parity_file, absl::string_view histogram_file, HtmlReport* html) {
+absl::Status AddPlots(const Points& points, ErrorPlotOptions options, absl::string_view parity_file,
+                      absl::string_view histogram_file, Pictures* pictures) {
   if (points.reference.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string parity, ParityPlot(points.reference, points.predicted, points.group, options));
-  RETURN_IF_ERROR(AddPicture(directory, parity_file, parity,
-                             absl::StrCat("Predicted over reference ", options.quantity, ", and the errors below."),
-                             html));
+  RETURN_IF_ERROR(
+      pictures->Add(parity_file, ParityPlot(points.reference, points.predicted, points.group, options),
+                    absl::StrCat("Predicted over reference ", options.quantity, ", and the errors below.")));
   if (histogram_file.empty()) return absl::OkStatus();
   options.id = absl::StrCat(options.id, "_histogram");
-  ASSIGN_OR_RETURN(const std::string histogram, ErrorHistogram(points.reference, points.predicted, options));
-  return AddPicture(directory, histogram_file, histogram,
-                    absl::StrCat("How the errors of the ", options.quantity, " are distributed."), html);
+  return pictures->Add(histogram_file, ErrorHistogram(points.reference, points.predicted, options),
+                       absl::StrCat("How the errors of the ", options.quantity, " are distributed."));
 }
 
-absl::Status AddErrorPlots(absl::string_view directory, absl::Span<const StructurePrediction> predictions,
-                           HtmlReport* html) {
+absl::Status AddErrorPlots(absl::Span<const StructurePrediction> predictions, Pictures* pictures) {
   ErrorPlotOptions energy;
   energy.quantity = "energy per atom";
-  RETURN_IF_ERROR(
-      AddPlots(directory, EnergyPoints(predictions), energy, "parity_energy.svg", "error_histogram.svg", html));
+  RETURN_IF_ERROR(AddPlots(EnergyPoints(predictions), energy, "parity_energy.svg", "error_histogram.svg", pictures));
   ErrorPlotOptions force;
   force.id = "force";
   force.title = "Predicted against reference forces";
@@ -113,14 +131,13 @@ absl::Status AddErrorPlots(absl::string_view directory, absl::Span<const Structu
   force.unit = force.error_unit = "eV/Å";
   force.error_scale = 1;
   force.items = "components";
-  RETURN_IF_ERROR(
-      AddPlots(directory, ForcePoints(predictions), force, "parity_force.svg", "force_histogram.svg", html));
+  RETURN_IF_ERROR(AddPlots(ForcePoints(predictions), force, "parity_force.svg", "force_histogram.svg", pictures));
   ErrorPlotOptions stress = force;
   stress.id = "stress";
   stress.title = "Predicted against reference stress";
   stress.quantity = "stress";
   stress.unit = stress.error_unit = "GPa";
-  return AddPlots(directory, StressPoints(predictions), stress, "parity_stress.svg", "", html);
+  return AddPlots(StressPoints(predictions), stress, "parity_stress.svg", "", pictures);
 }
 
 // Adds the structures with the most atoms outside the training range.
@@ -151,27 +168,27 @@ void AddExtrapolation(absl::Span<const StructurePrediction> predictions, HtmlRep
   html->AddTable(table);
 }
 
-absl::Status AddLearningCurve(absl::string_view directory, const EvaluationReport& report, HtmlReport* html) {
+absl::Status AddLearningCurve(const EvaluationReport& report, Pictures* pictures) {
   if (!HasLearningCurve(*report.log)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string svg, DrawLearningCurve(*report.log, report.best_epoch));
-  html->AddSection("Training");
-  return AddPicture(directory, "learning_curve.svg", svg, "Loss over the epochs, for training and validation data.",
-                    html);
+  pictures->html()->AddSection("Training");
+  return pictures->Add("learning_curve.svg", DrawLearningCurve(*report.log, report.best_epoch),
+                       "Loss over the epochs, for training and validation data.");
 }
 
 }  // namespace
 
-absl::Status WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report) {
+absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report) {
   const ProfileScope scope(Stage::kReport);
   HtmlReport html(report.title);
+  Pictures pictures(directory, &html);
   html.AddSection("Errors");
   if (FindError(report.errors, "energy") == nullptr && FindError(report.errors, "force") == nullptr) {
     html.AddParagraph("The data has no energies or forces to compare with.");
   }
   if (!report.errors.empty()) html.AddTable(ErrorTable(report.errors));
-  RETURN_IF_ERROR(AddErrorPlots(directory, report.predictions, &html));
+  RETURN_IF_ERROR(AddErrorPlots(report.predictions, &pictures));
   AddExtrapolation(report.predictions, &html);
-  if (report.log.has_value()) RETURN_IF_ERROR(AddLearningCurve(directory, report, &html));
+  if (report.log.has_value()) RETURN_IF_ERROR(AddLearningCurve(report, &pictures));
   html.AddSection("Model");
   HtmlTable facts;
   facts.columns = {{"", "", true}, {"", "", true}};
@@ -180,7 +197,8 @@ absl::Status WriteEvaluationReport(absl::string_view directory, const Evaluation
   html.AddSection("Commands");
   html.AddParagraph("What made the features, the model and this page.");
   html.AddCode(absl::StrJoin(report.commands, "\n"));
-  return WriteFileAtomically(absl::StrCat(directory, "/report.html"), html.ToString());
+  RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/report.html"), html.ToString()));
+  return pictures.warning();
 }
 
 }  // namespace rutile

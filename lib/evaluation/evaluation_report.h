@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/evaluation/prediction_errors.h"
@@ -31,8 +31,9 @@ struct EvaluationReport {
 // Writes report.html into `directory`, which must exist, and beside it the pictures that there is data for:
 // parity_energy.svg and error_histogram.svg, parity_force.svg and force_histogram.svg, parity_stress.svg,
 // learning_curve.svg. The page's size does not grow with the number of atoms: pictures draw a sample of the points and
-// say so. NOT_FOUND if gnuplot is not installed.
-absl::Status WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report);
+// say so. Returns a warning, "" if there is none: where a picture cannot be drawn (gnuplot is not installed or fails,
+// or no value is finite), the page says why in its place. Errors: those of writing files.
+absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report);
 
 }  // namespace rutile
 

@@ -1,6 +1,9 @@
 #include "lib/evaluation/evaluation_report.h"
 
+#include <cstdlib>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -53,8 +56,9 @@ TEST(EvaluationReportTest, HoldsErrorsPicturesAndCommands) {
   report.best_epoch = 2;
   report.commands = {"featurize a > b"};
   const std::string directory = Directory("report");
-  const absl::Status status = WriteEvaluationReport(directory, report);
-  ASSERT_TRUE(status.ok()) << status;
+  const absl::StatusOr<std::string> warning = WriteEvaluationReport(directory, report);
+  ASSERT_TRUE(warning.ok()) << warning.status();
+  EXPECT_EQ(*warning, "");
   const std::string html = Contents(directory + "/report.html");
   for (const char* text : {"TiO2 &lt;test&gt;", "config_type rutile", "meV/atom", "force_vector", "featurize a &gt; b",
                            "1 of 20 structures have atoms", "frame7"}) {
@@ -85,6 +89,49 @@ TEST(EvaluationReportTest, ManyAtomsMakeNoLargePage) {
   const std::string html = Contents(directory + "/report.html");
   EXPECT_LT(html.size(), 1000000u);
   EXPECT_THAT(html, HasSubstr("components drawn"));
+}
+
+// A label of 1e308 is left out of pictures; where nothing is left, the page says so.
+TEST(EvaluationReportTest, ValuesThatNoAxisCanHoldDoNotEndIt) {
+  for (const double odd : {1e308, -1e308, std::numeric_limits<double>::infinity()}) {
+    std::vector<StructurePrediction> predictions = {Example(1), Example(2)};
+    predictions[1].reference_energy = odd;
+    predictions[1].reference_force[0] = odd;
+    (*predictions[1].reference_stress)[0] = odd;
+    EvaluationReport report;
+    report.title = "odd";
+    report.predictions = predictions;
+    report.errors = ComputeErrors(predictions);
+    const std::string directory = Directory("odd");
+    const absl::StatusOr<std::string> warning = WriteEvaluationReport(directory, report);
+    ASSERT_TRUE(warning.ok()) << odd << ": " << warning.status();
+    EXPECT_EQ(*warning, "");
+    EXPECT_THAT(Contents(directory + "/parity_energy.svg"), HasSubstr("1 more structures is left out"));
+    predictions[0].reference_energy = odd;
+    report.errors = ComputeErrors(predictions);
+    const absl::StatusOr<std::string> all = WriteEvaluationReport(directory, report);
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_THAT(*all, HasSubstr("parity_energy.svg"));
+    EXPECT_THAT(Contents(directory + "/report.html"), HasSubstr("parity_energy.svg was not drawn"));
+  }
+}
+
+TEST(EvaluationReportTest, IsWrittenWithoutGnuplot) {
+  std::vector<StructurePrediction> predictions = {Example(1), Example(2)};
+  EvaluationReport report;
+  report.title = "bare";
+  report.predictions = predictions;
+  report.errors = ComputeErrors(predictions);
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(::setenv("PATH", "/nonexistent", 1), 0);
+  const std::string directory = Directory("bare");
+  const absl::StatusOr<std::string> warning = WriteEvaluationReport(directory, report);
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(warning.ok()) << warning.status();
+  EXPECT_THAT(*warning, HasSubstr("gnuplot is not installed"));
+  EXPECT_THAT(Contents(directory + "/report.html"), HasSubstr("parity_force.svg was not drawn: gnuplot"));
+  EXPECT_THAT(Contents(directory + "/report.html"), HasSubstr("meV/atom"));
+  EXPECT_FALSE(FileExists(directory + "/parity_energy.svg"));
 }
 
 TEST(EvaluationReportTest, DataWithoutEnergiesHasNothingToPlot) {

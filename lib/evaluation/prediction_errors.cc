@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/decimal.h"
+#include "lib/base/larger_or_nan.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/structure/element.h"
 #include "lib/trace/scope.h"
@@ -53,7 +54,7 @@ struct Sums {
     ++count;
     square += value * value;
     absolute += std::abs(value);
-    max = std::max(max, std::abs(value));
+    max = LargerOrNaN(max, std::abs(value));
   }
 };
 

@@ -148,5 +148,28 @@ TEST(PredictionErrorsTest, TableNamesUnitsAndKeepsItsColumns) {
   EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\t'), 7 * std::count(tsv.begin(), tsv.end(), '\n'));
 }
 
+TEST(PredictionErrorsTest, LargestErrorIsNaNWhereAnErrorIs) {
+  std::vector<StructurePrediction> predictions(2);
+  for (StructurePrediction& p : predictions) {
+    p.composition = "O";
+    p.num_atoms = 1;
+    p.element = {8};
+    p.reference_energy = -1;
+    p.predicted_energy = -2;
+    p.reference_force = {0, 0, 0};
+    p.predicted_force = {0, 1, 0};
+  }
+  for (const int bad : {0, 1}) {
+    std::vector<StructurePrediction> with_nan = predictions;
+    with_nan[bad].predicted_energy = with_nan[bad].predicted_force[1] = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<ErrorRow> rows = ComputeErrors(with_nan);
+    for (const char* quantity : {"energy", "energy_total", "force", "force_vector", "net_force"}) {
+      const ErrorRow* const row = FindError(rows, quantity);
+      ASSERT_NE(row, nullptr) << quantity;
+      EXPECT_TRUE(std::isnan(row->max) && std::isnan(row->rmse) && std::isnan(row->mae)) << quantity << " " << bad;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rutile

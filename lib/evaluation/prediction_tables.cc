@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/file.h"
+#include "lib/base/larger_or_nan.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/evaluation/prediction_errors.h"
@@ -34,7 +35,7 @@ ForceErrors ErrorsOfForces(const StructurePrediction& p) {
       square += error * error;
     }
     sum += square;
-    largest = std::max(largest, square);
+    largest = LargerOrNaN(largest, square);
   }
   return {std::sqrt(sum / (3.0 * p.num_atoms)), std::sqrt(largest)};
 }
@@ -57,11 +58,12 @@ std::string PredictionsToTsv(absl::Span<const StructurePrediction> predictions) 
   for (const StructurePrediction& p : predictions) {
     const double atoms = static_cast<double>(p.num_atoms);
     const ForceErrors force = ErrorsOfForces(p);
-    const double spread =
-        p.force_spread.empty() ? kNaN : *std::max_element(p.force_spread.begin(), p.force_spread.end());
+    double spread = p.force_spread.empty() ? kNaN : 0;
+    for (const double value : p.force_spread) spread = LargerOrNaN(spread, value);
     absl::StrAppendFormat(&tsv, "%s\t%s\t%s\t%d\t%.8f\t%.8f\t%.5f\t%.5f\t%.6f\t%.6f\t%.3e\t%.6f\t%.8f\t%s\n",
-                          TsvCell(p.name), TsvCell(p.config_type), p.composition, p.num_atoms, p.reference_energy,
-                          p.predicted_energy, kMilli * (p.predicted_energy - p.reference_energy) / atoms,
+                          TsvCell(p.name), TsvCell(p.config_type), TsvCell(p.composition), p.num_atoms,
+                          p.reference_energy, p.predicted_energy,
+                          kMilli * (p.predicted_energy - p.reference_energy) / atoms,
                           p.energy_spread.has_value() ? kMilli * *p.energy_spread / atoms : kNaN, force.rmse,
                           force.largest, p.predicted_force.empty() ? kNaN : NetForce(p), spread, ErrorOfStress(p),
                           p.atoms_outside.has_value() ? absl::StrCat(*p.atoms_outside) : "nan");

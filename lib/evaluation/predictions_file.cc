@@ -19,6 +19,7 @@ namespace rutile {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr uint8_t kHeaviestElement = 118;
 
 // Collects the rows of a tensor, NaN for structures without values; it is written only if any structure has values.
 class Column {
@@ -207,6 +208,11 @@ absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorF
     if (begin < 0 || end <= begin || end > num_all_atoms || end - begin != num_atoms[s]) {
       return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"atom_offset\": structure ", s, " has ",
                                                      num_atoms[s], " atoms, from ", begin, " to ", end));
+    }
+    for (int64_t atom = begin; atom < end; ++atom) {
+      if (element[atom] >= 1 && element[atom] <= kHeaviestElement) continue;
+      return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"element\": atom ", atom, " is element ",
+                                                     int{element[atom]}, ", expected 1 to ", int{kHeaviestElement}));
     }
     StructurePrediction& p = predictions[s];
     p.name = names[s];

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -141,6 +143,13 @@ TEST(PredictionsFileTest, RefusesDamage) {
   EXPECT_THAT(offset({1, 3, 3}), HasSubstr("\"atom_offset\""));
   EXPECT_THAT(offset({0, 2, kMin}), HasSubstr("\"atom_offset\""));
   EXPECT_THAT(offset({-2, 0, 1}), HasSubstr("\"atom_offset\""));
+  for (const int bad : {0, 119, 200, 255}) {
+    EXPECT_THAT(
+        refused([bad](TensorFile* file) {
+          file->tensors.Set("element", Tensor::Of(std::vector<uint8_t>{8, 8, static_cast<uint8_t>(bad)}));
+        }),
+        ErrorNames({"predictions.safetensors", "\"element\"", "atom 2", absl::StrCat("element ", bad), "1 to 118"}));
+  }
   EXPECT_THAT(refused([](TensorFile* file) { file->metadata["names"] = "[\"a\"]"; }),
               HasSubstr("\"names\" is not a JSON list of 2 strings"));
   EXPECT_THAT(refused([](TensorFile* file) { file->metadata["compositions"] = "[1, 2]"; }), HasSubstr("compositions"));

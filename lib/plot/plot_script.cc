@@ -28,7 +28,9 @@ std::string LabelAt(double x, double y, absl::string_view text, absl::string_vie
 }  // namespace
 
 std::string Quote(absl::string_view text) {
-  return absl::StrCat("'", absl::StrReplaceAll(CleanText(text), {{"'", "''"}}), "'");
+  // gnuplot 5.4 ends a string at a doubled quote that stands at its start or beside another, and substitutes commands
+  // in double quotes, so that no way of writing an apostrophe is safe but another character.
+  return absl::StrCat("'", absl::StrReplaceAll(CleanText(text), {{"'", "\u2019"}}), "'");
 }
 
 PlotScript::PlotScript(absl::string_view id, int width, int height, absl::string_view title, absl::string_view subtitle,

@@ -25,6 +25,9 @@ constexpr int kLongestName = 40;    // characters of a name in a legend
 constexpr int kCurvePoints = 1500;  // most points of a curve, more than pixels across
 constexpr int kFewPoints = 40;      // curves of at most this length mark their points
 constexpr int kMostBins = 61;
+constexpr double kLargestDrawn = 1e300;
+// Margins beyond values outside this range would be infinite, or round to 0, which has no logarithm.
+constexpr double kLeastOnLogScale = 1e-280, kLargestOnLogScale = 1e280;
 
 // gnuplot's filled point types (circle, square, triangle, diamond, inverted triangle), and factors that make them look
 // alike in size.
@@ -36,11 +39,14 @@ std::string WithCapital(std::string text) {
   return text;
 }
 
+// True for values whose differences, margins and scaled errors are finite, so that axes can be computed from them.
+bool CanBeDrawn(double value) { return std::abs(value) <= kLargestDrawn; }
+
 // Thins a curve to bounded length: of each stretch of points the lowest and the highest are kept.
 Curve Thinned(const Curve& curve) {
   Curve finite = {ShortText(curve.name, kLongestName), {}, {}};
   for (size_t i = 0; i < curve.y.size(); ++i) {
-    if (std::isnan(curve.y[i])) continue;
+    if (!CanBeDrawn(curve.y[i])) continue;
     finite.x.push_back(curve.x[i]);
     finite.y.push_back(curve.y[i]);
   }
@@ -75,17 +81,37 @@ std::vector<Tick> WholeTicks(AxisRange range, int count) {
   return whole;
 }
 
-absl::Status CheckValues(absl::string_view what, absl::Span<const double> reference,
-                         absl::Span<const double> predicted) {
+// The values of a plot that can be drawn.
+struct DrawnValues {
+  std::vector<double> reference, predicted;
+  std::vector<std::string> group;  // empty if there is one group
+  int64_t left_out = 0;
+};
+
+absl::StatusOr<DrawnValues> SelectDrawn(absl::string_view what, absl::Span<const double> reference,
+                                        absl::Span<const double> predicted, absl::Span<const std::string> group) {
   CHECK_EQ(reference.size(), predicted.size());
-  if (reference.empty()) return absl::InvalidArgumentError(absl::StrCat(what, ": no values to plot"));
+  DrawnValues drawn;
   for (size_t i = 0; i < reference.size(); ++i) {
-    if (!std::isfinite(reference[i]) || !std::isfinite(predicted[i])) {
-      return absl::InvalidArgumentError(absl::StrCat(what, ": value ", i, " is not finite (reference ", reference[i],
-                                                     ", predicted ", predicted[i], ")"));
+    if (!CanBeDrawn(reference[i]) || !CanBeDrawn(predicted[i])) {
+      ++drawn.left_out;
+      continue;
     }
+    drawn.reference.push_back(reference[i]);
+    drawn.predicted.push_back(predicted[i]);
+    if (!group.empty()) drawn.group.push_back(group[i]);
   }
-  return absl::OkStatus();
+  if (!drawn.reference.empty()) return drawn;
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, ": no values to plot",
+      drawn.left_out > 0 ? absl::StrCat(": all of ", drawn.left_out, " are not finite or beyond 1e300") : ""));
+}
+
+// Adds a sentence about values that are left out to a caption.
+void AddLeftOut(int64_t left_out, const ErrorPlotOptions& options, std::string* caption) {
+  if (left_out == 0) return;
+  absl::StrAppend(caption, caption->empty() ? "" : "; ", FormatCount(left_out), " more ", options.items,
+                  left_out == 1 ? " is" : " are", " left out: not finite, or beyond 1e300");
 }
 
 // Returns the errors in options.error_unit.
@@ -121,8 +147,8 @@ absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const 
     CHECK_EQ(curve.x.size(), curve.y.size()) << curve.name;
     Curve thin = Thinned(curve);
     for (size_t i = 0; i < thin.x.size(); ++i) {
-      if (!std::isfinite(thin.x[i]) || !std::isfinite(thin.y[i])) {
-        return absl::InvalidArgumentError(absl::StrCat("learning curve: a value of ", thin.name, " is not finite"));
+      if (!CanBeDrawn(thin.x[i])) {
+        return absl::InvalidArgumentError(absl::StrCat("learning curve: a place of ", thin.name, " is not finite"));
       }
     }
     if (thin.x.empty()) continue;
@@ -132,8 +158,8 @@ absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const 
   }
   if (drawn.empty()) return absl::InvalidArgumentError("learning curve: no values to plot");
   const auto [low, high] = Extent(y, {});
-  const bool log_scale = low > 0;
-  if (options.marked_x.has_value() && std::isfinite(*options.marked_x)) x.push_back(*options.marked_x);
+  const bool log_scale = low > kLeastOnLogScale && high < kLargestOnLogScale;
+  if (options.marked_x.has_value() && CanBeDrawn(*options.marked_x)) x.push_back(*options.marked_x);
   const auto [first, last] = Extent(x, {});
 
   PlotScript script(options.id, kWidth, 420, options.title, "", "");
@@ -172,9 +198,11 @@ absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const 
   return script.Draw();
 }
 
-absl::StatusOr<std::string> ParityPlot(absl::Span<const double> reference, absl::Span<const double> predicted,
-                                       absl::Span<const std::string> group, const ErrorPlotOptions& options) {
-  RETURN_IF_ERROR(CheckValues("parity plot", reference, predicted));
+absl::StatusOr<std::string> ParityPlot(absl::Span<const double> all_reference, absl::Span<const double> all_predicted,
+                                       absl::Span<const std::string> all_groups, const ErrorPlotOptions& options) {
+  ASSIGN_OR_RETURN(const DrawnValues values, SelectDrawn("parity plot", all_reference, all_predicted, all_groups));
+  const std::vector<double>&reference = values.reference, &predicted = values.predicted;
+  const std::vector<std::string>& group = values.group;
   const int64_t n = static_cast<int64_t>(reference.size());
   const std::vector<double> error = Errors(reference, predicted, options);
   const ErrorSummary summary = SummarizeErrors(error);
@@ -195,6 +223,7 @@ absl::StatusOr<std::string> ParityPlot(absl::Span<const double> reference, absl:
     caption = absl::StrCat(FormatCount(chosen.size()), " of ", FormatCount(n), " ", options.items,
                            " drawn: the largest errors and a random choice of the others");
   }
+  AddLeftOut(values.left_out, options, &caption);
   constexpr int kHeight = 920;
   PlotScript script(options.id, kWidth, kHeight, options.title, Figures(summary, n, options), caption);
   const auto [low, high] = Extent(reference, predicted);
@@ -238,8 +267,8 @@ absl::StatusOr<std::string> ParityPlot(absl::Span<const double> reference, absl:
 
 absl::StatusOr<std::string> ErrorHistogram(absl::Span<const double> reference, absl::Span<const double> predicted,
                                            const ErrorPlotOptions& options) {
-  RETURN_IF_ERROR(CheckValues("error histogram", reference, predicted));
-  const std::vector<double> error = Errors(reference, predicted, options);
+  ASSIGN_OR_RETURN(const DrawnValues values, SelectDrawn("error histogram", reference, predicted, {}));
+  const std::vector<double> error = Errors(values.reference, values.predicted, options);
   const ErrorSummary summary = SummarizeErrors(error);
   std::vector<double> sorted = error;
   std::sort(sorted.begin(), sorted.end());
@@ -271,6 +300,7 @@ absl::StatusOr<std::string> ErrorHistogram(absl::Span<const double> reference, a
   if (beyond > 0) {
     caption = absl::StrCat(FormatCount(beyond), " of ", FormatCount(n), " ", options.items, " lie beyond this axis");
   }
+  AddLeftOut(values.left_out, options, &caption);
   PlotScript script(options.id, kWidth, 400, absl::StrCat("Distribution of errors: ", options.quantity),
                     absl::StrCat("Mean ", FormatFigure(summary.mean), ", ", Figures(summary, n, options)), caption);
   script.SetMargins(0.12, 0.97, 0.21, 0.82);

@@ -2,7 +2,8 @@
 //
 // Each function returns an SVG file as a string, the same for the same input. Colors are those of Okabe and Ito, which
 // color-blind readers can distinguish, and groups differ in shape as well. Names of groups may contain any characters.
-// Errors: INVALID_ARGUMENT for empty or non-finite data, otherwise those of RunGnuplot (NOT_FOUND: gnuplot not
+// Values beyond +-1e300, infinity and NaN are left out, and the caption says how many.
+// Errors: INVALID_ARGUMENT if nothing is left to draw, otherwise those of RunGnuplot (NOT_FOUND: gnuplot not
 // installed).
 //
 //   const std::vector<Curve> curves = {{"training", epochs, losses}, {"validation", epochs, validation_losses}};
@@ -40,8 +41,8 @@ struct LearningCurveOptions {
   std::string mark_label = "best";
 };
 
-// Draws learning curves. y has a logarithmic axis unless a value is zero or negative. CHECK-fails if x and y of a curve
-// differ in length.
+// Draws learning curves. y has a logarithmic axis unless a value is negative or (nearly) zero. CHECK-fails if x and y
+// of a curve differ in length.
 absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const LearningCurveOptions& options = {});
 
 // What is compared, and in which units: energies per atom by default.
@@ -58,7 +59,8 @@ struct ErrorPlotOptions {
 
 // Draws predicted over reference values with the diagonal, and below it the errors (predicted - reference) over
 // reference. reference, predicted: [n]. group: [n], or empty for one group; the eighth and smaller groups share a
-// color. RMSE, MAE and the largest error include all values, drawn or not; the picture says if some are not drawn.
+// color. RMSE, MAE and the largest error include all values that are not left out, drawn or not; the picture says if
+// some are not drawn.
 absl::StatusOr<std::string> ParityPlot(absl::Span<const double> reference, absl::Span<const double> predicted,
                                        absl::Span<const std::string> group, const ErrorPlotOptions& options = {});
 

@@ -120,6 +120,15 @@ TEST(LearningCurveTest, RefusesNothingAndInfinity) {
   EXPECT_EQ(LearningCurve({{"a", {1}, {kInfinity}}}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(LearningCurveTest, LeavesOutWhatNoAxisCanHold) {
+  for (const double odd : {1e308, -1e308, kInfinity}) {
+    EXPECT_TRUE(LearningCurve({{"a", {1, 2, 3}, {0.5, odd, 0.25}}}).ok()) << odd;
+  }
+  for (const double small : {5e-324, 1e-308, 1e-300, 1e300}) {
+    EXPECT_TRUE(LearningCurve({{"a", {1, 2, 3}, {0.5, small, 0.25}}}).ok()) << small;
+  }
+}
+
 TEST(ParityPlotTest, ShowsGroupsUnitsAndFigures) {
   const Predictions sample = Sample(400);
   const auto svg = ParityPlot(sample.reference, sample.predicted, sample.group);
@@ -170,11 +179,27 @@ TEST(ParityPlotTest, EscapesNamesAndJoinsSmallGroups) {
   EXPECT_THAT(*svg, HasSubstr("11 other groups (11)"));
 }
 
-TEST(ParityPlotTest, RefusesNothingAndNan) {
+TEST(ParityPlotTest, RefusesNothing) {
   EXPECT_EQ(ParityPlot({}, {}, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  const auto status = ParityPlot({1.0, 2.0}, {1.0, kNan}, {}).status();
+  const auto status = ParityPlot({1.0, 2.0}, {kNan, kNan}, {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("value 1 is not finite"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("all of 2 are not finite"));
+}
+
+// A label of 1e308 once made the range of the axis infinite, which ended the program.
+TEST(ParityPlotTest, LeavesOutWhatNoAxisCanHoldAndSaysSo) {
+  for (const double odd : {1e308, -1e308, 1.1e300, kInfinity, kNan}) {
+    const auto svg = ParityPlot({1.0, 2.0, odd}, {1.0, 2.5, 3.0}, std::vector<std::string>{"a", "b", "c"});
+    ASSERT_TRUE(svg.ok()) << odd << ": " << svg.status();
+    EXPECT_THAT(*svg, HasSubstr("1 more structures is left out")) << odd;
+    EXPECT_THAT(*svg, HasSubstr("2 structures")) << odd;
+  }
+  for (const double large : {1e300, -1e300}) {
+    const auto svg = ParityPlot({1.0, large}, {-large, 3.0}, {});
+    ASSERT_TRUE(svg.ok()) << svg.status();
+    EXPECT_THAT(*svg, Not(HasSubstr("left out")));
+    EXPECT_TRUE(ErrorHistogram({1.0, large}, {-large, 3.0}).ok());
+  }
 }
 
 TEST(ErrorHistogramTest, ShowsUnitsAndFigures) {
@@ -205,6 +230,9 @@ TEST(ErrorHistogramTest, TakesOnePointConstantsAndMany) {
   EXPECT_LT(ErrorHistogram(sample.reference, sample.predicted)->size(), 60000u);
   EXPECT_EQ(ErrorHistogram({}, {}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ErrorHistogram({kInfinity}, {0.0}).status().code(), absl::StatusCode::kInvalidArgument);
+  const auto svg = ErrorHistogram({1.0, 1e308, 2.0, kNan}, {1.5, 0.0, 2.0, 1.0});
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_THAT(*svg, HasSubstr("2 more structures are left out"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
@@ -25,6 +26,22 @@ absl::string_view Bytes(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.num_bytes())};
 }
 
+// Compares the options that decide a run and names those that differ, not all of them.
+absl::Status CheckSameOptions(Agreement* agreement, const std::string& own) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, agreement->communicator()->Gather(own));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    ASSIGN_OR_RETURN(const std::vector<ConfigChange> changes, ConfigChanges(all[0], all[rank]));
+    const std::string differences = absl::StrJoin(changes, "; ", [](std::string* out, const ConfigChange& change) {
+      absl::StrAppend(out, "it has --", change.name, "=", change.after, ", rank 0 ", change.before);
+    });
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", rank, " does not agree with rank 0: ", differences.empty() ? "its options differ" : differences,
+        "; start all processes with the same flags"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options) {
@@ -41,20 +58,43 @@ absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& direc
   return own;
 }
 
+absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirectory& directory,
+                                            absl::StatusOr<StartingState> own) {
+  if (agreement->alone()) return own;
+  std::string message(own.status().message());
+  if (absl::IsNotFound(own.status()) && !agreement->writes()) {
+    message = absl::StrCat(directory.path(), ": does not hold the checkpoint that rank 0 resumes from (", message,
+                           "): give all ranks one --output_dir, in a folder that all machines share");
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> messages, agreement->communicator()->Gather(message));
+  if (!own.ok()) return absl::Status(own.status().code(), message);
+  for (size_t rank = 0; rank < messages.size(); ++rank) {
+    if (messages[rank].empty()) continue;
+    return absl::FailedPreconditionError(absl::StrCat("rank ", rank, ": ", messages[rank]));
+  }
+  return own;
+}
+
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,
-                          const Metadata& provenance) {
+                          const RunDirectory& directory, const Metadata& provenance) {
   if (agreement->alone()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckAgreement(*agreement->communicator(), {absl::StrCat("version ", kVersion)}));
+  RETURN_IF_ERROR(CheckSameOptions(agreement, ResumeConfigJson(plan.options, task.ResumeConfig())));
   std::vector<std::string> settings = {
-      absl::StrCat("version ", kVersion),
-      absl::StrCat("options ", ResumeConfigJson(plan.options, task.ResumeConfig())),
+      absl::StrCat("--output_dir=", directory.path()),
       absl::StrCat(task.num_examples(), " examples"),
       absl::StrCat("training examples ", Sha256Hex(Bytes(plan.train))),
       absl::StrCat("validation examples ", Sha256Hex(Bytes(plan.validation))),
       absl::StrCat("step ", state.step, " to begin at"),
       absl::StrCat("parameters ", Sha256Hex(Bytes(state.parameters)), " to begin with"),
   };
+  // Contents count, under whatever paths the processes see them.
   const auto inputs = provenance.find("inputs");
-  if (inputs != provenance.end()) settings.push_back(absl::StrCat("inputs ", inputs->second));
+  if (!plan.options.data_sha256.empty()) {
+    settings.push_back(absl::StrCat("inputs with SHA-256 ", plan.options.data_sha256));
+  } else if (inputs != provenance.end()) {
+    settings.push_back(absl::StrCat("inputs ", inputs->second));
+  }
   return CheckAgreement(*agreement->communicator(), settings);
 }
 

@@ -12,6 +12,7 @@
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/run_plan.h"
+#include "lib/train/starting_state.h"
 
 namespace rutile {
 
@@ -19,10 +20,16 @@ namespace rutile {
 // (FAILED_PRECONDITION). A process that trains alone just enters the directory.
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options);
 
-// Checks that version, options, data (number of examples, split, SHA-256 of the inputs) and the starting state agree in
-// all processes. FAILED_PRECONDITION naming the first rank and item that differ; OK for a single process.
+// Checks that all processes could read the checkpoint to resume from. own: what this process has read, or its error,
+// which is returned; FAILED_PRECONDITION with the message of the first other rank that could not.
+absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirectory& directory,
+                                            absl::StatusOr<StartingState> own);
+
+// Checks that version, options, data (number of examples, split, SHA-256 of the inputs' content), the output directory
+// and the starting state agree in all processes. FAILED_PRECONDITION naming the first rank and what differs; OK for a
+// single process.
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,
-                          const Metadata& provenance);
+                          const RunDirectory& directory, const Metadata& provenance);
 
 }  // namespace rutile
 

@@ -177,7 +177,7 @@ absl::Status Trainer::Start() {
   }
   StartingState start;
   if (place_.resume) {
-    ASSIGN_OR_RETURN(start, ResumedState(task_, plan_, directory_));
+    ASSIGN_OR_RETURN(start, AgreeToResume(&agreement_, directory_, ResumedState(task_, plan_, directory_)));
   } else {
     start.state = NewState(task_, plan_);
     if (options_.mode == RunMode::kResumeOrNew) {
@@ -185,7 +185,7 @@ absl::Status Trainer::Start() {
     }
   }
   state_ = std::move(start.state);
-  RETURN_IF_ERROR(CheckSameRun(&agreement_, task_, plan_, state_, provenance_));
+  RETURN_IF_ERROR(CheckSameRun(&agreement_, task_, plan_, state_, directory_, provenance_));
   if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
@@ -222,9 +222,8 @@ absl::Status Trainer::Start() {
 
 // Everything has been checked by now: only the environment can make this fail.
 absl::Status Trainer::StartFiles(const StartingState& start) {
-  if (start.path.empty()) {
-    RETURN_IF_ERROR(directory_.RemoveRun());
-  } else {
+  RETURN_IF_ERROR(start.path.empty() ? directory_.RemoveRun() : directory_.RemoveFinished());
+  if (!start.path.empty()) {
     // The checkpoint must be in place before the logs are cut back to it.
     if (start.is_to_be_last) {
       SaveStates(Parts(), &state_);
@@ -424,6 +423,7 @@ absl::Status Trainer::Finish() {
     RETURN_IF_ERROR(writer_.WriteLastCheckpoint(state_));
   }
   if (LastLookIsDue()) RETURN_IF_ERROR(Observe(state_.validated_step != state_.step, When::kEndOfRun));
+  writer_.SetRunEnded();
   RETURN_IF_ERROR(FinishAverage());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
   if (log_) RETURN_IF_ERROR(log_->Flush());

@@ -169,6 +169,37 @@ TEST(TrainerProcessesTest, OtherDataAreRefused) {
   EXPECT_FALSE(RunDirectory(directory).HoldsRun());
 }
 
+// The message names the option that differs, and none of the others.
+TEST(TrainerProcessesTest, OtherOptionsAreNamed) {
+  const std::string directory = NewRunDirectory();
+  RunAsThreads(2, [&](Communicator* communicator) {
+    TrainerOptions own = ToyOptions(1);
+    own.communicator = communicator;
+    own.batch_size = 4 + communicator->rank();
+    const absl::Status status = TrainNoisyToy(own, directory).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("rank 1 does not agree with rank 0: it has --batch_size=5, rank 0 4;"));
+    EXPECT_LT(status.message().size(), 150u);
+  });
+}
+
+// Ranks that do not see one folder: all say which rank lacks the checkpoint, and where.
+TEST(TrainerProcessesTest, AFolderThatIsNotSharedIsNamed) {
+  const std::string directory = NewRunDirectory(), other = NewRunDirectory();
+  ASSERT_TRUE(TrainNoisyToy(ToyOptions(1), directory).ok());
+  RunAsThreads(2, [&](Communicator* communicator) {
+    TrainerOptions own = ToyOptions(2);
+    own.communicator = communicator;
+    own.mode = RunMode::kResumeOrNew;
+    const absl::Status status = TrainNoisyToy(own, communicator->rank() == 0 ? directory : other).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(other + ": does not hold the checkpoint that rank 0 resumes from"));
+    if (communicator->rank() == 0) EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1: "));
+  });
+}
+
 TEST(TrainerProcessesTest, RefusesErrorWeights) {
   RunAsThreads(1, [](Communicator* communicator) {
     TrainerOptions options = ToyOptions(1);

@@ -18,6 +18,35 @@ if run 3 --question; then exit 1; fi
 run 4 > log
 grep -q '^train ' log
 run 4 --question
+[ -s out/run/finished ]
+# Ctrl-C, which reaches make and train: make does not take the half-trained model for a finished one, but goes on with
+# the run, to the bits of an uninterrupted one.
+mkdir -p whole/out stopped/out
+cp out/neighbors.safetensors whole/out
+cp out/neighbors.safetensors stopped/out
+touch -d '2000-01-01' tio2-pbe.extxyz
+part() {
+  make -C "$1" -f ../Makefile DATA=../tio2-pbe.extxyz OUT=out \
+    TRAINING="--max_epochs=30 --batch_size=4 --save_interval=0" out/run/finished
+}
+part whole > /dev/null
+set -m  # a process group of its own, as a shell gives to a command
+part stopped > /dev/null 2> interrupted.log &
+set +m
+for _ in $(seq 600); do [ -f stopped/out/run/best.safetensors ] && break; sleep 0.05; done
+kill -INT -- -$!
+if wait $!; then echo "training ended before it was interrupted"; exit 1; fi
+[ ! -e stopped/out/run/finished ]
+[ -e stopped/out/run/best.safetensors ]
+judge() { evaluate --forces=false stopped/out/run/best.safetensors stopped/out/neighbors.safetensors; }
+judge > /dev/null 2> unfinished.log
+grep -q 'best.safetensors: is of a run that has not ended' unfinished.log
+part stopped > log 2>&1
+grep -q -e '--resume=auto' log
+cmp whole/out/run/best.safetensors stopped/out/run/best.safetensors
+cmp whole/out/run/finished stopped/out/run/finished
+judge > /dev/null 2> finished.log
+if grep ended finished.log; then exit 1; fi
 # What quickstart.sh prints: every command.
 [ "$(run 4 --always-make --dry-run all | grep -cE '^(cache-neighbors|train|evaluate) ')" = 3 ]
 run 3 energies > log

@@ -40,6 +40,7 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/kge_outputs.h"
+#include "tools/evaluate/models.h"
 #include "tools/evaluate/shards.h"
 
 DEFINE_string(split, "test", "Knowledge graphs: triples to rank: test, valid or train.");
@@ -269,6 +270,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
   }
   std::optional<KnowledgeGraph> graph;
   ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run, &graph));
+  WarnOfUnfinishedRun(run.args[0], model.metadata);
   if (exports) {
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));

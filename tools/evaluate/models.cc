@@ -13,6 +13,7 @@
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 namespace {
@@ -46,6 +47,15 @@ absl::StatusOr<Models> ReadModels(const std::string& argument) {
   }
   RETURN_IF_ERROR(CheckCommittee(models.potentials, models.paths));
   return models;
+}
+
+void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata) {
+  const auto ended = metadata.find("run_ended");
+  if (ended == metadata.end() || ended->second != "false") return;
+  const auto epoch = metadata.find("epoch");
+  PrintWarning(absl::StrCat(path, ": is of a run that has not ended",
+                            epoch != metadata.end() ? absl::StrCat(" (this is epoch ", epoch->second, ")") : "",
+                            ": it was stopped, or is still training; train --resume goes on with it"));
 }
 
 std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models) {

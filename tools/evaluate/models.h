@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
@@ -21,6 +23,9 @@ struct Models {
 // argument: MODEL or MODEL,MODEL..., each a file, a directory, a glob or list:FILE. Returns the errors of ExpandInputs,
 // ReadPotential and CheckCommittee.
 absl::StatusOr<Models> ReadModels(const std::string& argument);
+
+// Warns if the model says that the run which wrote it had not ended: it was stopped, or is still going.
+void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata);
 
 // Returns facts for the report: name, value with its unit.
 std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models);

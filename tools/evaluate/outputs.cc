@@ -11,6 +11,7 @@
 #include "lib/evaluation/prediction_tables.h"
 #include "lib/evaluation/predictions_file.h"
 #include "lib/tensorfile/provenance.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 
@@ -44,7 +45,9 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
     if (command != first.end() && !command->second.empty()) report.commands.push_back(command->second);
   }
   report.commands.push_back(ShellCommand(run.command));
-  return WriteEvaluationReport(directory, report);
+  ASSIGN_OR_RETURN(const std::string warning, WriteEvaluationReport(directory, report));
+  if (!warning.empty()) PrintWarning(warning);
+  return absl::OkStatus();
 }
 
 }  // namespace rutile

@@ -50,9 +50,10 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
   if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
   const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, used); }};
-  RETURN_IF_ERROR(RunTask(member, run, split, options, metadata).status());
+  ASSIGN_OR_RETURN(const TrainResult result, RunTask(member, run, split, options, metadata));
   if (!WritesFiles(options)) return absl::OkStatus();
-  return SavePredictions(member.directory, data, used, task_options.num_threads);
+  RETURN_IF_ERROR(SavePredictions(member.directory, data, used, task_options.num_threads));
+  return WriteFinished(member, options, result);
 }
 
 }  // namespace rutile

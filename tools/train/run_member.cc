@@ -116,4 +116,9 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   return result;
 }
 
+absl::Status WriteFinished(const Member& member, const TrainerOptions& options, const TrainResult& result) {
+  if (!WritesFiles(options)) return absl::OkStatus();
+  return RunDirectory(member.directory).WriteFinished(result.stop_reason, result.epochs, result.steps);
+}
+
 }  // namespace rutile

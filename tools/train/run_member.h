@@ -44,6 +44,10 @@ struct TaskRun {
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata);
 
+// Writes the member's file `finished` (RunDirectory::finished), if this process writes files. Call it last of all, for
+// a run that RunTask has ended with OK.
+absl::Status WriteFinished(const Member& member, const TrainerOptions& options, const TrainResult& result);
+
 }  // namespace rutile
 
 #endif  // RUTILE_TOOLS_TRAIN_RUN_MEMBER_H_

@@ -224,7 +224,9 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
       ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
       PrintMessage(absl::StrCat("of these the first ", used.train.size(), " alone train, and validate"));
     }
-    RETURN_IF_ERROR(RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata).status());
+    ASSIGN_OR_RETURN(const TrainResult result,
+                     RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata));
+    RETURN_IF_ERROR(WriteFinished(member, options, result));
     ++options.seed;
   }
   return absl::OkStatus();

@@ -1,9 +1,12 @@
 // The train tool: fits a model to data. The kind of the data selects the kind of model.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/flags/distinct_inputs.h"
@@ -44,6 +47,21 @@ constexpr const char* kEssentialFlags[] = {
     "threads",
 };
 
+// Names an empty standard input as such: the command before the pipe has failed, and what follows from no data would
+// mislead.
+absl::Status CheckStandardInput(const std::vector<std::string>& inputs) {
+  if (std::find(inputs.begin(), inputs.end(), "-") == inputs.end()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open("-"));
+  if (contents.data().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(contents.path(),
+                     ": is empty, expected structures, features, neighbors or triples; see what the command before the "
+                     "pipe says"));
+  }
+  UnreadStandardInput(contents);
+  return absl::OkStatus();
+}
+
 absl::Status RunTrain(const ToolRun& run) {
   RETURN_IF_ERROR(StartOperatorsFromFlags());
   if (run.args.empty()) {
@@ -51,6 +69,7 @@ absl::Status RunTrain(const ToolRun& run) {
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   RETURN_IF_ERROR(CheckDistinctFiles(inputs));
+  RETURN_IF_ERROR(CheckStandardInput(inputs));
   if (HoldsTriples(inputs)) return TrainKge(run, inputs);
   RETURN_IF_ERROR(RefuseTextTriples(inputs[0]));
   return TrainPotential(run, inputs);

@@ -79,7 +79,53 @@ port=$((port + 1))
 rank 1 --output_dir=differs --seed=6 &
 rank 0 --output_dir=differs && fail "different seeds were not noticed"
 wait $! && fail "different seeds were not noticed by rank 1"
-expect_line 'rank 1 does not agree with rank 0' rank0.err
+expect_line 'rank 1 does not agree with rank 0: it has --seed=6, rank 0 5; ' rank0.err
+expect_no_line 'batch_size' rank0.err
+port=$((port + 1))
+rank 1 --output_dir=differs2 &
+rank 0 --output_dir=differs1 && fail "different directories were not noticed"
+wait $! && fail "different directories were not noticed by rank 1"
+expect_line 'rank 1 does not agree with rank 0: it has --output_dir=differs2, rank 0 --output_dir=differs1' rank0.err
+
+# Ranks that do not see the same folder: rank 1 cannot find what rank 0 resumes, and both say so.
+port=$((port + 1))
+mkdir elsewhere
+cp set.extxyz elsewhere
+cp -r launched resumes
+(cd elsewhere && rank 1 --output_dir=resumes --resume=auto --max_epochs=3) &
+rank 0 --output_dir=resumes --resume=auto --max_epochs=3 && fail "a folder that is not shared was not noticed"
+wait $! && fail "a folder that is not shared was not noticed by rank 1"
+expect_line 'rank 1: resumes: does not hold the checkpoint that rank 0 resumes from' rank0.err
+expect_line 'rank 1: resumes: does not hold the checkpoint that rank 0 resumes from' elsewhere/rank1.err
+
+# The content of the data counts, under whatever path.
+port=$((port + 1))
+cp set.extxyz same.extxyz
+# shellcheck disable=SC2086
+RANK=1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+  $train $options --threads=1 --dist_timeout=10s --output_dir=paths same.extxyz > rank1.out 2> rank1.err &
+rank 0 --output_dir=paths || fail "the same data under another path: $(cat rank0.err)"
+wait $! || fail "the same data under another path, rank 1: $(cat rank1.err)"
+
+# Processes that train starts itself listen on the loopback interface alone, if at all.
+# listening PID...: the addresses, in hexadecimal, on which the processes listen.
+listening() {
+  for process in "$@"; do
+    ls -l "/proc/$process/fd" 2> /dev/null | sed -n 's/.*socket:\[\([0-9]*\)\]$/\1/p'
+  done > sockets
+  awk 'NR == FNR { own[$1]; next } $4 == "0A" && ($10 in own) { sub(/:.*/, "", $2); print $2 }' sockets \
+    /proc/net/tcp /proc/net/tcp6 | sort -u
+}
+run local --num_processes=2 --max_epochs=100000 &
+for _ in $(seq 600); do [ -f local/last.safetensors ] && break; sleep 0.1; done
+starter=$(child_of $!)
+# shellcheck disable=SC2046
+addresses=$(listening "$starter" $(pgrep -P "$starter"))
+[ "${addresses:-0100007F}" = 0100007F ] || fail "local processes listen on '$addresses'"
+kill -TERM "$starter"
+wait $!
+[ -f local/finished ] && fail "a stopped run is finished"
+
 port=$((port + 1))
 SECONDS=0
 rank 1 --output_dir=dies --max_epochs=100000 &
@@ -107,7 +153,9 @@ expect_line 'was ended by signal 9' early.err
 grep -qE 'ended before all processes had joined|another process has gone' early.err ||
   fail "died early: $(cat early.err)"
 port=$((port + 1))
-rank 0 --dist_timeout=1s --output_dir=alone && fail "one of two is enough"
+SECONDS=0
+rank 0 --dist_timeout=3s --output_dir=alone && fail "one of two is enough"
+[ $SECONDS -lt 15 ] || fail "a rank that never came was waited for $SECONDS s, not 3"
 expect_line 'not all of 2 processes met at 127.0.0.1' rank0.err
 
 expect_error 1 'divides models of embeddings' "$train" --strategy=tensor_parallel --num_processes=2 set.extxyz

@@ -6,7 +6,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "lib/base/logging.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
@@ -50,18 +49,24 @@ absl::StatusOr<KnowledgeGraph> ReadNames(const TensorFile& file) {
   return names;
 }
 
-// Copies a slice's tensor to its place in the flat parameters.
-absl::Status CopySlice(const TensorFile& file, const ParameterSlice& slice, Tensor* parameters) {
-  const auto error = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"", slice.name, "\" ", what));
-  };
+absl::Status SliceError(const TensorFile& file, const ParameterSlice& slice, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"", slice.name, "\" ", what));
+}
+
+// Checks that the file has the tensor of a slice, of the right type and shape.
+absl::Status CheckSlice(const TensorFile& file, const ParameterSlice& slice, DType dtype) {
   const Tensor* tensor = file.tensors.Find(slice.name);
-  if (tensor == nullptr) return error("is missing: this model has one");
-  if (tensor->dtype() != parameters->dtype() || tensor->shape() != slice.shape) {
-    return error(absl::StrCat("is ", DTypeName(tensor->dtype()), " [", absl::StrJoin(tensor->shape(), ","),
-                              "], expected ", DTypeName(parameters->dtype()), " [", absl::StrJoin(slice.shape, ","),
-                              "]"));
-  }
+  if (tensor == nullptr) return SliceError(file, slice, "is missing: this model has one");
+  if (tensor->dtype() == dtype && tensor->shape() == slice.shape) return absl::OkStatus();
+  return SliceError(file, slice,
+                    absl::StrCat("is ", DescribeShape(tensor->dtype(), tensor->shape()), ", expected ",
+                                 DescribeShape(dtype, slice.shape)));
+}
+
+// Copies a slice's tensor, which CheckSlice has accepted, to its place in the flat parameters.
+absl::Status CopySlice(const TensorFile& file, const ParameterSlice& slice, Tensor* parameters) {
+  const auto error = [&](absl::string_view what) { return SliceError(file, slice, what); };
+  const Tensor* tensor = &file.tensors.At(slice.name);
   const bool variance = absl::EndsWith(slice.name, ".running_var");
   for (const double value : tensor->ToDoubles()) {
     if (!std::isfinite(value)) return error("holds NaN or infinity");
@@ -118,6 +123,8 @@ const Schema& KgeSchema() {
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
+          {"run_ended", false,
+           "`true`: by its own limits; `false`: the run that wrote it was still going, or was stopped"},
           {"loss", false, "best of the run: the value that decided, validation loss or metric"},
       }};
   return schema;
@@ -178,17 +185,10 @@ absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path) {
   model.shape = {*options, model.names.num_entities(), model.names.num_query_relations()};
   model.shape.options.precision = file.tensors.At("entity.weight").dtype();
   // Tensors are checked before memory is allocated, since sizes in the metadata may have any value.
-  for (const ParameterSlice& slice : model.shape.Slices()) {
-    const Tensor* const tensor = file.tensors.Find(slice.name);
-    if (tensor == nullptr || tensor->shape() != slice.shape) {
-      Tensor none = Tensor::Zeros(model.shape.options.precision, {0});
-      return CopySlice(file, slice, &none);
-    }
-  }
+  const std::vector<ParameterSlice> slices = model.shape.Slices();
+  for (const ParameterSlice& slice : slices) RETURN_IF_ERROR(CheckSlice(file, slice, model.shape.options.precision));
   model.parameters = Tensor::Zeros(model.shape.options.precision, {model.shape.offsets().size});
-  for (const ParameterSlice& slice : model.shape.Slices()) {
-    RETURN_IF_ERROR(CopySlice(file, slice, &model.parameters));
-  }
+  for (const ParameterSlice& slice : slices) RETURN_IF_ERROR(CopySlice(file, slice, &model.parameters));
   return model;
 }
 

@@ -100,7 +100,10 @@ TEST(KgeFileTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(metadata("inverse_relations", "false"), HasSubstr("vocabulary_sha256"));
   EXPECT_THAT(metadata("vocabulary_sha256", "0"), HasSubstr("the file was changed"));
   EXPECT_THAT(metadata("output_channels", "3"), AllOf(HasSubstr("\"conv.weight\""), HasSubstr("[3,1,2,2]")));
-  EXPECT_THAT(metadata("output_channels", "1000000000000"), HasSubstr("\"conv.weight\""));
+  EXPECT_THAT(metadata("output_channels", "1000000"), AllOf(HasSubstr("\"conv.weight\""), HasSubstr("1000000")));
+  for (const char* key : {"embedding_dim", "embedding_height", "output_channels", "kernel_width"}) {
+    EXPECT_THAT(metadata(key, "9223372036854775807"), AllOf(HasSubstr(key), HasSubstr("9223372036854775807"))) << key;
+  }
   EXPECT_THAT(metadata("conve_variant", "libkge"), HasSubstr("\"conv.bias\" is missing"));
 }
 

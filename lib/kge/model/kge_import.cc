@@ -100,8 +100,8 @@ class Reader {
     return tensor;
   }
 
-  // Returns the values of the tensor of that name, of which there must be `size`.
-  absl::StatusOr<std::vector<double>> Values(const std::string& name, int64_t size) const {
+  // Checks that the tensor of that name has `size` numbers of a type that is read.
+  absl::Status CheckSize(const std::string& name, int64_t size) const {
     const Tensor* tensor = file_.tensors.Find(name);
     if (tensor == nullptr) return Error(name, "is missing");
     if (tensor->dtype() != DType::kF32 && tensor->dtype() != DType::kF64) {
@@ -112,7 +112,13 @@ class Reader {
       return Error(name, absl::StrCat("has the shape [", absl::StrJoin(tensor->shape(), ","), "], expected ", size,
                                       size == 1 ? " number" : " numbers"));
     }
-    std::vector<double> values = tensor->ToDoubles();
+    return absl::OkStatus();
+  }
+
+  // Returns the values of the tensor of that name, of which there must be `size`.
+  absl::StatusOr<std::vector<double>> Values(const std::string& name, int64_t size) const {
+    RETURN_IF_ERROR(CheckSize(name, size));
+    std::vector<double> values = file_.tensors.At(name).ToDoubles();
     for (const double value : values) {
       if (!std::isfinite(value)) return Error(name, "holds NaN or infinity");
       if (value < 0 && absl::EndsWith(name, ".running_var")) return Error(name, "holds a negative variance");
@@ -200,21 +206,29 @@ absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedd
       {"entity.weight", names.entity},     {"relation.weight", names.relation}, {"conv.weight", names.conv + ".weight"},
       {"conv.bias", names.conv + ".bias"}, {"fc.weight", names.fc + ".weight"}, {"fc.bias", names.fc + ".bias"},
   };
+  const auto source_of = [&](const ParameterSlice& slice) {
+    if (const auto found = sources.find(slice.name); found != sources.end()) return found->second;
+    if (slice.name == "entity.bias") return std::string(names.entity_bias);
+    const std::string& norm = absl::StartsWith(slice.name, "bn0")   ? names.bn0
+                              : absl::StartsWith(slice.name, "bn1") ? names.bn1
+                                                                    : names.bn2;
+    return absl::StrCat(norm, slice.name.substr(slice.name.find('.')));
+  };
+  // Projects leave these out if they were not asked for.
+  const auto may_be_missing = [](const ParameterSlice& slice) {
+    return slice.name == "conv.bias" || slice.name == "entity.bias";
+  };
+  const std::vector<ParameterSlice> slices = shape.Slices();
+  // Sizes are compared before memory is taken: shapes of single tensors bound each dimension, but not their products.
+  for (const ParameterSlice& slice : slices) {
+    const std::string source = source_of(slice);
+    if (may_be_missing(slice) && !file.tensors.Has(source)) continue;
+    RETURN_IF_ERROR(reader.CheckSize(source, slice.num_elements()));
+  }
   std::vector<double> parameters(shape.offsets().size, 0);
-  for (const ParameterSlice& slice : shape.Slices()) {
-    std::string source;
-    if (const auto found = sources.find(slice.name); found != sources.end()) {
-      source = found->second;
-    } else if (slice.name == "entity.bias") {
-      source = names.entity_bias;
-    } else {
-      const std::string& norm = absl::StartsWith(slice.name, "bn0")   ? names.bn0
-                                : absl::StartsWith(slice.name, "bn1") ? names.bn1
-                                                                      : names.bn2;
-      source = absl::StrCat(norm, slice.name.substr(slice.name.find('.')));
-    }
-    // Projects leave these out if they were not asked for.
-    if ((slice.name == "conv.bias" || slice.name == "entity.bias") && !file.tensors.Has(source)) continue;
+  for (const ParameterSlice& slice : slices) {
+    const std::string source = source_of(slice);
+    if (may_be_missing(slice) && !file.tensors.Has(source)) continue;
     ASSIGN_OR_RETURN(std::vector<double> values, reader.Values(source, slice.num_elements()));
     if (slice.name == "bn1.running_mean" && !shape.has_conv_bias() && file.tensors.Has(names.conv + ".bias")) {
       ASSIGN_OR_RETURN(const std::vector<double> bias, reader.Values(names.conv + ".bias", slice.num_elements()));

@@ -17,6 +17,8 @@
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/training/model_scorer.h"
 #include "lib/ranking/kge_scorer.h"
+#include "lib/testing/error_names.h"
+#include "lib/trace/peak_rss.h"
 
 namespace rutile {
 namespace {
@@ -174,6 +176,29 @@ TEST(KgeImportTest, SeveralImagesThatFitAreListed) {
                     HasSubstr("--embedding_height=")));
   EXPECT_EQ(ReadForeignKge(file, 40)->shape.options.embedding_width, 5);
   EXPECT_THAT(std::string(ReadForeignKge(file, 20).status().message()), HasSubstr("with --embedding_height=20"));
+}
+
+// Tensors of single dimensions that fit, whose products would take 25 GB: sizes are compared before memory is taken.
+TEST(KgeImportTest, SizesAreComparedBeforeMemoryIsTaken) {
+  TensorFile file;
+  file.path = "model.safetensors";
+  const auto set = [&](const char* name, std::vector<int64_t> shape) {
+    file.tensors.Set(name, Tensor::Zeros(DType::kF32, std::move(shape)));
+  };
+  set("entity_embeddings.weight", {1, 40000});
+  set("relation_embeddings.weight", {1, 40000});
+  set("conv1.weight", {1, 1, 1, 1});
+  set("conv1.bias", {1});
+  set("fc.weight", {1, 80000});
+  for (const char* norm : {"bn0", "bn1"}) {
+    for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"}) {
+      set(absl::StrCat(norm, part).c_str(), {1});
+    }
+  }
+  const int64_t before = PeakRssBytes();
+  EXPECT_THAT(ReadForeignKge(file, 200).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"model.safetensors", "\"fc.weight\"", "[1,80000]"}));
+  EXPECT_LT(PeakRssBytes() - before, int64_t{100} << 20);
 }
 
 TEST(KgeImportTest, WhatIsMissingOrStrangeIsNamed) {

@@ -16,9 +16,14 @@ namespace {
 
 constexpr Range kRates = AtLeast(0).Below(1);
 
+// Larger numbers cannot be meant. The bound keeps the products of sizes that are computed from them within int64.
+constexpr int64_t kLargestSize = int64_t{1} << 20;
+constexpr Range kSizes = AtLeast(1).AtMost(kLargestSize);
+
 bool IsConve(const KgeOptions& options) { return options.model == KgeModel::kConvE; }
 
-// Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...".
+// Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...". It tries all heights, which is quick up to
+// kLargestSize.
 std::string Factorizations(int64_t dim) {
   std::vector<std::string> found;
   for (int64_t height = 1; height <= dim; ++height) {
@@ -63,30 +68,30 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
       Setting<O>("embedding_dim", &O::embedding_dim,
                  "Number of values in an embedding. With 0, it is the product of --embedding_height and "
                  "--embedding_width, or 200 if neither is given. With --kge_model=complex, it must be even.")
-          .In(AtLeast(1))
+          .In(kSizes)
           .Automatic("0"),
       Setting<O>("embedding_height", &O::embedding_height,
                  "Height of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_width "
                  "if both are given, else 20 (dettmers) or 10.")
-          .In(AtLeast(1))
+          .In(kSizes)
           .Automatic("0")
           .Needs(kModel, IsConve),
       Setting<O>("embedding_width", &O::embedding_width,
                  "Width of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_height "
                  "if both are given, else 10 (dettmers) or 20.")
-          .In(AtLeast(1))
+          .In(kSizes)
           .Automatic("0")
           .Needs(kModel, IsConve),
       Setting<O>("output_channels", &O::output_channels, "Number of filters of ConvE's convolution.")
-          .In(AtLeast(1))
+          .In(kSizes)
           .Needs(kModel, IsConve),
       Setting<O>("kernel_height", &O::kernel_height,
                  "Height of ConvE's convolution kernel. It must not exceed the height of the image of both embeddings.")
-          .In(AtLeast(1))
+          .In(kSizes)
           .Needs(kModel, IsConve),
       Setting<O>("kernel_width", &O::kernel_width,
                  "Width of ConvE's convolution kernel. It must not exceed the width of the image of both embeddings.")
-          .In(AtLeast(1))
+          .In(kSizes)
           .Needs(kModel, IsConve),
       Setting<O>("input_dropout", &O::input_dropout,
                  "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up.")

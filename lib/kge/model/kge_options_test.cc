@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -68,7 +69,26 @@ TEST(CheckKgeOptionsTest, SaysWhichImagesFitAnEmbedding) {
                                       HasSubstr("1 x 12, 2 x 6, 3 x 4, 4 x 3, 6 x 2, 12 x 1")));
   // Sizes whose product overflows are refused, too.
   options.embedding_height = options.embedding_width = std::numeric_limits<int64_t>::max() / 2;
-  EXPECT_THAT(Refusal(options), HasSubstr("embedding_dim = 12"));
+  EXPECT_THAT(Refusal(options), ErrorNames({"embedding_height", "4611686018427387903", "1 to 1048576"}));
+}
+
+// The list of images in a message was once made by trying all heights up to 2^63.
+TEST(CheckKgeOptionsTest, RefusesHugeSizesAtOnce) {
+  for (const int64_t size :
+       {int64_t{1000000007}, int64_t{2147483647}, std::numeric_limits<int64_t>::max(), int64_t{1} << 20 | 1}) {
+    for (const auto& [name, member] : {std::pair("embedding_dim", &KgeOptions::embedding_dim),
+                                       std::pair("embedding_width", &KgeOptions::embedding_width),
+                                       std::pair("output_channels", &KgeOptions::output_channels),
+                                       std::pair("kernel_height", &KgeOptions::kernel_height),
+                                       std::pair("kernel_width", &KgeOptions::kernel_width)}) {
+      KgeOptions options;
+      options.*member = size;
+      EXPECT_THAT(Refusal(options), ErrorNames({name, std::to_string(size), "1 to 1048576"}));
+    }
+  }
+  KgeOptions options;
+  options.embedding_dim = int64_t{1} << 20;
+  EXPECT_THAT(Refusal(options), AllOf(HasSubstr("1024 x 1024"), HasSubstr("1048576 x 1")));
 }
 
 TEST(CheckKgeOptionsTest, KernelFitsIntoTheImageOfBoth) {

@@ -8,9 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/all_finite.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/element.h"
+#include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "lib/trace/scope.h"
@@ -40,24 +42,26 @@ absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const ChebyshevO
   return shape;
 }
 
-// Copies a layer's tensor to its place in the flat parameters.
-absl::Status CopyParameters(const TensorFile& file, const std::string& name, const std::vector<int64_t>& shape,
-                            int64_t offset, Tensor* parameters) {
-  const Tensor* tensor = file.tensors.Find(name);
-  if (tensor == nullptr) return absl::InvalidArgumentError(absl::StrCat("has no tensor \"", name, "\""));
-  if (tensor->dtype() != parameters->dtype() || tensor->shape() != shape) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("tensor \"", name, "\" is ", DTypeName(tensor->dtype()), " [", absl::StrJoin(tensor->shape(), ","),
-                     "], expected ", DTypeName(parameters->dtype()), " [", absl::StrJoin(shape, ","), "]"));
+// Returns the values of a tensor in whose numbers NaN and infinity have no meaning.
+absl::StatusOr<std::vector<double>> FiniteValues(absl::string_view name, const Tensor& tensor) {
+  std::vector<double> values = tensor.ToDoubles();
+  if (AllFinite(values)) return values;
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor \"", name, "\" holds NaN or infinity, expected finite numbers"));
+}
+
+// Checks that the file has the tensor of a layer, of the right type and shape. All layers are checked before memory is
+// taken for them, because the sizes in the metadata may have any value.
+absl::Status CheckLayer(const TensorFile& file, const ParameterSlice& slice, DType dtype) {
+  const Tensor* tensor = file.tensors.Find(slice.name);
+  if (tensor == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("has no tensor \"", slice.name, "\", expected ",
+                                                   DescribeShape(dtype, slice.shape), " as metadata \"hidden\" says"));
   }
-  std::memcpy(static_cast<char*>(parameters->mutable_data()) + offset * ByteSize(tensor->dtype()), tensor->data(),
-              tensor->num_bytes());
-  for (const double value : tensor->ToDoubles()) {
-    if (!std::isfinite(value)) {
-      return absl::InvalidArgumentError(absl::StrCat("tensor \"", name, "\" holds NaN or infinity"));
-    }
-  }
-  return absl::OkStatus();
+  if (tensor->dtype() == dtype && tensor->shape() == slice.shape) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("tensor \"", slice.name, "\" is ",
+                                                 DescribeShape(tensor->dtype(), tensor->shape()), ", expected ",
+                                                 DescribeShape(dtype, slice.shape)));
 }
 
 // Reads the feature range. Bounds may be infinite (for a species without training atoms) but not NaN.
@@ -96,20 +100,26 @@ absl::StatusOr<Potential> Decode(const TensorFile& file) {
   }
   potential.feature_scaling.num_species = shape.num_species;
   potential.feature_scaling.num_features = shape.num_features;
-  potential.feature_scaling.mean = tensors.At("feature_mean").ToDoubles();
-  potential.feature_scaling.scale = tensors.At("feature_scale").ToDoubles();
+  ASSIGN_OR_RETURN(potential.feature_scaling.mean, FiniteValues("feature_mean", tensors.At("feature_mean")));
+  ASSIGN_OR_RETURN(potential.feature_scaling.scale, FiniteValues("feature_scale", tensors.At("feature_scale")));
   RETURN_IF_ERROR(ReadRange(file, shape, &potential.feature_range));
   potential.energy_scaling.scale = tensors.At("energy_scale").ToDoubles()[0];
-  potential.energy_scaling.shift = tensors.At("energy_shift").ToDoubles()[0];
-  potential.atomic_energies = tensors.At("atomic_energy").ToDoubles();
+  ASSIGN_OR_RETURN(const std::vector<double> shift, FiniteValues("energy_shift", tensors.At("energy_shift")));
+  potential.energy_scaling.shift = shift[0];
+  ASSIGN_OR_RETURN(potential.atomic_energies, FiniteValues("atomic_energy", tensors.At("atomic_energy")));
   if (!(std::abs(potential.energy_scaling.scale) > 0) || !std::isfinite(potential.energy_scaling.scale)) {
     return absl::InvalidArgumentError("tensor \"energy_scale\" is not a finite number other than 0");
   }
   const Tensor* first = tensors.Find(WeightName(potential.descriptor, 0, 0));
   const DType dtype = first != nullptr && first->dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const std::vector<ParameterSlice> slices = NetworkSlices(potential.descriptor, shape);
+  for (const ParameterSlice& slice : slices) RETURN_IF_ERROR(CheckLayer(file, slice, dtype));
   potential.parameters = Tensor::Zeros(dtype, {shape.num_parameters()});
-  for (const ParameterSlice& slice : NetworkSlices(potential.descriptor, shape)) {
-    RETURN_IF_ERROR(CopyParameters(file, slice.name, slice.shape, slice.offset, &potential.parameters));
+  for (const ParameterSlice& slice : slices) {
+    const Tensor& tensor = tensors.At(slice.name);
+    RETURN_IF_ERROR(FiniteValues(slice.name, tensor).status());
+    std::memcpy(static_cast<char*>(potential.parameters.mutable_data()) + slice.offset * ByteSize(dtype), tensor.data(),
+                tensor.num_bytes());
   }
   return potential;
 }
@@ -148,6 +158,8 @@ const Schema& PotentialSchema() {
           {"features_command", false, "the command that made the features"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
+          {"run_ended", false,
+           "`true`: by its own limits; `false`: the run that wrote it was still going, or was stopped"},
           {"loss", false, "lowest of the run: of the validation set, in the units of the loss"},
       }};
   return schema;

@@ -2,12 +2,17 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/network/network_init.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/testing/error_names.h"
+#include "lib/trace/peak_rss.h"
 
 namespace rutile {
 namespace {
@@ -102,6 +107,37 @@ TEST_F(BrokenPotentialTest, LayersOfTwoTypes) {
 TEST_F(BrokenPotentialTest, NotFinite) {
   file_.tensors.Set("network.Ti.2.bias", Tensor::Of(std::vector<double>{NAN}));
   EXPECT_THAT(Error(), HasSubstr("NaN"));
+}
+
+TEST_F(BrokenPotentialTest, AnyTensorThatIsNotFinite) {
+  const NamedTensors whole = file_.tensors;
+  for (const char* name : {"feature_mean", "feature_scale", "atomic_energy", "energy_scale", "energy_shift",
+                           "network.Ti.0.weight", "network.O.2.weight", "network.O.0.bias"}) {
+    for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      file_.tensors = whole;
+      std::vector<double> values = whole.At(name).ToDoubles();
+      values.back() = bad;
+      file_.tensors.Set(name, Tensor::Of<double>(values, whole.At(name).shape()));
+      EXPECT_THAT(Error(), ErrorNames({"broken.safetensors", absl::StrCat("\"", name, "\""), "finite"}));
+    }
+  }
+}
+
+// The sizes of a model of 90 GB in a small file: no memory may be taken before the tensors are compared with them.
+TEST_F(BrokenPotentialTest, SizesOfAHugeModel) {
+  file_.metadata["hidden"] = "4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096";
+  Potential example = Example(DType::kF64);
+  example.descriptor.species.clear();
+  for (uint8_t element = 1; element <= 90; ++element) example.descriptor.species.push_back(element);
+  file_.metadata["descriptor"] = example.descriptor.ToJson();
+  const int64_t features = example.descriptor.num_features();
+  for (const char* name : {"feature_mean", "feature_scale", "feature_min", "feature_max"}) {
+    file_.tensors.Set(name, Tensor::Zeros(DType::kF64, {90, features}));
+  }
+  file_.tensors.Set("atomic_energy", Tensor::Zeros(DType::kF64, {90}));
+  const int64_t before = PeakRssBytes();
+  EXPECT_THAT(Error(), ErrorNames({"broken.safetensors", "\"network.H.0.weight\"", "4096"}));
+  EXPECT_LT(PeakRssBytes() - before, int64_t{100} << 20);
 }
 
 TEST_F(BrokenPotentialTest, AnotherNumberOfLayers) {

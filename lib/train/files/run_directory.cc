@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/tsv_cell.h"
 
 namespace rutile {
 namespace {
@@ -79,6 +80,13 @@ absl::Status RunDirectory::RemoveToRemove() const { return Remove(to_remove()); 
 
 absl::Status RunDirectory::RemovePrevious() const { return Remove(previous()); }
 
+absl::Status RunDirectory::WriteFinished(absl::string_view reason, int64_t epochs, int64_t steps) const {
+  return WriteFileAtomically(finished(),
+                             absl::StrCat("reason\tepochs\tsteps\n", TsvCell(reason), "\t", epochs, "\t", steps, "\n"));
+}
+
+absl::Status RunDirectory::RemoveFinished() const { return Remove(finished()); }
+
 absl::Status RunDirectory::SetLogsAside() const {
   RETURN_IF_ERROR(MakeDirectories(path_ + "/recovery"));
   for (const char* name : {"log.tsv", "log.jsonl", "steps.tsv", "steps.jsonl"}) {
@@ -96,7 +104,8 @@ bool RunDirectory::HoldsRun() const {
 }
 
 std::vector<std::string> RunDirectory::Files() const {
-  return {best(),
+  return {finished(),  // first, so that no moment shows it beside an incomplete run
+          best(),
           average(),
           last(),
           config(),

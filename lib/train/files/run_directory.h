@@ -56,6 +56,9 @@ class RunDirectory {
   std::string to_remove() const {
     return path_ + "/recovery/remove.txt";
   }  // names to remove once the next checkpoint is written
+  // Exists only if the run has ended by its own limits. It is the last file that a run writes, and is removed when the
+  // run goes on, so that make can tell a whole run from one that was stopped.
+  std::string finished() const { return path_ + "/finished"; }
   std::string lock() const { return path_ + "/lock"; }
   // "checkpoints/epoch-00012.safetensors": a numbered checkpoint, kept for users who study the course of a run.
   std::string epoch_checkpoint(int64_t epoch) const;
@@ -67,6 +70,9 @@ class RunDirectory {
   absl::Status RemoveNamed(absl::Span<const std::string> kept) const;
   absl::Status RemoveToRemove() const;  // removes to_remove() itself
   absl::Status RemovePrevious() const;
+  // Writes finished(): a header and a row, why the run ended ("max_epochs=100") and its epochs and steps.
+  absl::Status WriteFinished(absl::string_view reason, int64_t epochs, int64_t steps) const;
+  absl::Status RemoveFinished() const;  // OK if there is none
   // Moves log.* and steps.* to recovery/, as logs of another run.
   absl::Status SetLogsAside() const;
 

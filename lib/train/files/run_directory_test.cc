@@ -65,6 +65,19 @@ TEST(RunDirectoryTest, RemovesItsOwnFilesOnly) {
   EXPECT_TRUE(FileExists(mine));
 }
 
+TEST(RunDirectoryTest, FinishedSaysWhyAndGoesFirst) {
+  const RunDirectory run = Fresh("finished");
+  ASSERT_TRUE(run.Open(RunMode::kNew).ok());
+  EXPECT_TRUE(run.RemoveFinished().ok());  // there is none
+  ASSERT_TRUE(run.WriteFinished("max_epochs=30", 30, 120).ok());
+  EXPECT_EQ(FileContents::Open(run.finished())->data(), "reason\tepochs\tsteps\nmax_epochs=30\t30\t120\n");
+  ASSERT_TRUE(run.RemoveFinished().ok());
+  EXPECT_FALSE(FileExists(run.finished()));
+  ASSERT_TRUE(run.WriteFinished("max_epochs=30", 30, 120).ok());
+  ASSERT_TRUE(run.RemoveRun().ok());
+  EXPECT_FALSE(FileExists(run.finished()));
+}
+
 TEST(RunDirectoryTest, TwoGenerations) {
   const RunDirectory run = Fresh("generations");
   ASSERT_FALSE(run.Open(RunMode::kNew).value());

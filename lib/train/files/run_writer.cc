@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/trace/scope.h"
 
@@ -37,9 +38,21 @@ RunWriter::~RunWriter() {
   if (result_.valid()) result_.wait();
 }
 
+void RunWriter::SetRunEnded() {
+  CHECK(!result_.valid()) << "a copy is still being written";
+  run_ended_ = true;
+  best_is_written_ = false;
+}
+
+Metadata RunWriter::ModelMetadata() const {
+  Metadata metadata = provenance_;
+  metadata["run_ended"] = run_ended_ ? "true" : "false";
+  return metadata;
+}
+
 absl::Status RunWriter::WriteBestModel(const Checkpoint& state) const {
   const ProfileScope scope(Stage::kCheckpoint);
-  Metadata extra = provenance_;
+  Metadata extra = ModelMetadata();
   extra["epoch"] = absl::StrCat(state.best_epoch);
   if (state.best_step > 0) extra["step"] = absl::StrCat(state.best_step);
   extra["loss"] = absl::StrCat(state.best_loss);
@@ -48,7 +61,7 @@ absl::Status RunWriter::WriteBestModel(const Checkpoint& state) const {
 
 absl::Status RunWriter::WriteLastModel(const Checkpoint& state, const Tensor& parameters, double loss) const {
   const ProfileScope scope(Stage::kCheckpoint);
-  Metadata extra = provenance_;
+  Metadata extra = ModelMetadata();
   extra["epoch"] = absl::StrCat(state.epoch);
   extra["step"] = absl::StrCat(state.step);
   if (!std::isnan(loss)) extra["loss"] = absl::StrCat(loss);
@@ -125,7 +138,7 @@ absl::Status RunWriter::NotWritten(const absl::Status& status, absl::string_view
 
 absl::Status RunWriter::WriteBest(const Checkpoint& state) {
   RETURN_IF_ERROR(Wait());
-  if (best_is_written_) return absl::OkStatus();
+  if (best_is_written_ || state.best_epoch == 0) return absl::OkStatus();
   RETURN_IF_ERROR(WriteBestModel(state));
   best_is_written_ = true;
   return absl::OkStatus();
@@ -139,7 +152,7 @@ absl::Status RunWriter::WriteModels(const Checkpoint& state, const Tensor& param
 absl::Status RunWriter::WriteAverage(const Checkpoint& state, const Tensor& parameters, double loss) {
   RETURN_IF_ERROR(Wait());
   const ProfileScope scope(Stage::kCheckpoint);
-  Metadata extra = provenance_;
+  Metadata extra = ModelMetadata();
   extra["epoch"] = absl::StrCat(state.epoch);
   extra["step"] = absl::StrCat(state.step);
   if (!std::isnan(loss)) extra["loss"] = absl::StrCat(loss);

@@ -40,6 +40,9 @@ class RunWriter {
 
   // Must be called if state.best_parameters changed, or if best.safetensors may not match the state.
   void SetBestChanged() { best_is_written_ = false; }
+  // Must be called when the run has ended by its own limits: models that are written from now on say so, and
+  // best.safetensors is written again if it does not. CHECK-fails while a copy is being written.
+  void SetRunEnded();
   // Removes a numbered checkpoint once a new last checkpoint, which does not refer to it, is durable.
   void RemoveAfterSave(absl::string_view name) { former_.emplace_back(name); }
 
@@ -89,6 +92,8 @@ class RunWriter {
     std::vector<std::string> former;
   };
 
+  // Returns the provenance, and whether the run has ended.
+  Metadata ModelMetadata() const;
   absl::Status WriteBestModel(const Checkpoint& state) const;
   absl::Status WriteLastModel(const Checkpoint& state, const Tensor& parameters, double loss) const;
   absl::Status WriteCheckpoint(const Checkpoint& state, const std::vector<std::string>& former) const;
@@ -103,6 +108,7 @@ class RunWriter {
   const RunWriterOptions options_;
   const std::vector<ParameterSlice> slices_;
   bool best_is_written_ = true;
+  bool run_ended_ = false;
   std::vector<std::string> former_;
   int64_t failures_ = 0;
   int64_t saved_epoch_ = -1, saved_step_ = -1;

@@ -73,6 +73,19 @@ TEST_F(RunWriterTest, BestIsWrittenOnlyWhenItChanged) {
   EXPECT_FALSE(FileExists(directory_.best()));
 }
 
+TEST_F(RunWriterTest, ModelsSayWhetherTheRunHasEnded) {
+  writer_.SetBestChanged();
+  ASSERT_EQ(writer_.SaveNow(state_, state_.parameters, 1), absl::OkStatus());
+  for (const std::string& path : {directory_.best(), directory_.last()}) {
+    EXPECT_EQ(ReadTensorFile(path)->metadata.at("run_ended"), "false") << path;
+  }
+  writer_.SetRunEnded();  // best.safetensors has not changed otherwise
+  ASSERT_EQ(writer_.WriteModels(state_, state_.parameters, 1), absl::OkStatus());
+  for (const std::string& path : {directory_.best(), directory_.last()}) {
+    EXPECT_EQ(ReadTensorFile(path)->metadata.at("run_ended"), "true") << path;
+  }
+}
+
 TEST_F(RunWriterTest, SaveNowWritesAll) {
   writer_.SetBestChanged();
   ASSERT_EQ(writer_.SaveNow(state_, state_.parameters, 1), absl::OkStatus());

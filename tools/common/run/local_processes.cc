@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -80,13 +81,14 @@ class Reports {
 };
 
 // Returns the environment with our variables first: getenv finds the first of a name.
-std::vector<std::string> Environment(int rank, int size, int port, int reports) {
+std::vector<std::string> Environment(int rank, int size, int port, int reports, int store) {
   std::vector<std::string> variables = {absl::StrCat("RANK=", rank),
                                         absl::StrCat("LOCAL_RANK=", rank),
                                         absl::StrCat("WORLD_SIZE=", size),
                                         absl::StrCat("LOCAL_WORLD_SIZE=", size),
                                         "MASTER_ADDR=127.0.0.1",
                                         absl::StrCat("MASTER_PORT=", port),
+                                        absl::StrCat("RUTILE_STORE=/proc/self/fd/", store),
                                         absl::StrCat(kJoinedVariable, "=", ::getpid(), " ", reports)};
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {  // threads of LibTorch and BLAS
     variables.push_back(absl::StrCat("OMP_NUM_THREADS=", std::max(1, AvailableProcessors() / size)));
@@ -96,14 +98,16 @@ std::vector<std::string> Environment(int rank, int size, int port, int reports) 
 }
 
 // Allocates nothing between fork and exec, because this process may have threads.
-absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::string> environment, int reports) {
+absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::string> environment, int reports,
+                            int store) {
   const std::vector<char*> argv = ExecWords(&command), envp = ExecWords(&environment);
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) return SystemError("fork");
   if (process > 0) return process;
   ::setpgid(0, 0);               // Ctrl-C reaches the parent alone, which forwards it once
-  ::fcntl(reports, F_SETFD, 0);  // keep it open across exec
+  ::fcntl(reports, F_SETFD, 0);  // keep both open across exec
+  ::fcntl(store, F_SETFD, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   ::execve("/proc/self/exe", argv.data(), envp.data());
@@ -156,10 +160,14 @@ absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& command, c
   ASSIGN_OR_RETURN(const int port, FreePort());
   Reports reports;
   RETURN_IF_ERROR(reports.Open());
+  // The file in which the processes find each other. It has no name, needs no disk, and nobody else can open it.
+  const int store = ::memfd_create("rutile-store", MFD_CLOEXEC);
+  if (store < 0) return SystemError("memfd_create");
+  const auto close_store = absl::MakeCleanup([store] { ::close(store); });
   Processes processes;
   for (int rank = 0; rank < size; ++rank) {
-    ASSIGN_OR_RETURN(const pid_t process,
-                     Start(command, Environment(rank, size, port, reports.writing_end()), reports.writing_end()));
+    ASSIGN_OR_RETURN(const pid_t process, Start(command, Environment(rank, size, port, reports.writing_end(), store),
+                                                reports.writing_end(), store));
     processes.Add(process);
   }
   bool handed_on = false, joining = false;

@@ -17,6 +17,8 @@
 #include "absl/strings/strip.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
+#include "lib/base/mapped_files.h"
+#include "lib/base/printable_text.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
 #include "lib/tensorfile/provenance.h"
@@ -118,8 +120,10 @@ absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& 
   }
 }
 
+// Prints a message, whatever text from files it quotes: control characters are escaped, and its length is bounded.
 void PrintLine(absl::string_view what) {
-  const std::string line = absl::StrCat(isatty(STDERR_FILENO) ? "\r\033[K" : "", tool_name, ": ", what, "\n");
+  const std::string line =
+      absl::StrCat(isatty(STDERR_FILENO) ? "\r\033[K" : "", tool_name, ": ", PrintableMessage(what), "\n");
   std::fputs(line.c_str(), stderr);
 }
 
@@ -236,6 +240,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return 1;
   }
   InstallInterruptHandlers();
+  InstallMappedFileHandler(info.name);
   StartProfiledRun();
   const absl::Status status = RunGuarded(run, body);
   if (!status.ok()) PrintError(status);

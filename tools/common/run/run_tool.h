@@ -66,7 +66,7 @@ absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view ki
 
 // Prints "tool: warning: what" on stderr.
 void PrintWarning(absl::string_view what);
-// Prints "tool: what" on stderr.
+// Prints "tool: what" on stderr, in one line (lib/base/printable_text.h).
 void PrintMessage(absl::string_view what);
 // Declares this process one of several that run the same command. From now on ranks other than 0 print only the error
 // that RunTool's body returns, with their rank. If no rank leads (the process that started them prints for all), rank 0

@@ -28,9 +28,11 @@ DEFINE_string(
 DEFINE_validator(strategy, [](const char*, const std::string& value) {
   return value == "auto" || value == "single" || value == "ddp" || value == "tensor_parallel";
 });
-DEFINE_int32(num_processes, 1,
-             "Number of processes to start on this machine, 1 to 1024. They train one model together, as --strategy "
-             "says; the run equals that of one process to rounding, and the same number gives the same bits.");
+DEFINE_int32(
+    num_processes, 1,
+    "Number of processes to start on this machine, 1 to 1024. They train one model together, as --strategy "
+    "says; a step equals that of one process to rounding, and the same number gives the same bits. A long run of "
+    "ConvE with Adam ends as one with another seed does.");
 DEFINE_validator(num_processes, [](const char*, int32_t value) { return value >= 1 && value <= 1024; });
 DEFINE_string(dist_timeout, "30s",
               "How long processes wait for one that does not answer, as in 30s or 5m. After that time all of them end. "
