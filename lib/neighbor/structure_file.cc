@@ -213,6 +213,8 @@ void CopyStructure(const StructureFile& file, absl::Span<const uint8_t> species,
   structure->cell = Row<double, 9>(file.file, "cell", s);
   structure->pbc = Row<bool, 3>(file.file, "pbc", s);
   structure->energy.reset();
+  structure->energy_key.clear();
+  structure->force_key.clear();
   structure->force.clear();
   structure->stress.reset();
   if (tensors.At("has_energy").values<bool>()[s]) structure->energy = tensors.At("energy").values<double>()[s];

@@ -36,12 +36,13 @@ double ReferencedEnergyPerAtom(const Structure& structure, const std::map<uint8_
 }
 
 bool IsFiltered(const Structure& structure, const StructureStreamOptions& options) {
-  if (std::isfinite(options.max_energy) && structure.energy.has_value() &&
+  const double none = std::numeric_limits<double>::infinity();  // minus infinity is a limit: it leaves out everything
+  if (options.max_energy < none && structure.energy.has_value() &&
       ReferencedEnergyPerAtom(structure, options.atomic_energies) > options.max_energy) {
     return true;
   }
-  return std::isfinite(options.max_forces) && std::any_of(structure.force.begin(), structure.force.end(),
-                                                          [&](double f) { return std::abs(f) > options.max_forces; });
+  return options.max_forces < none && std::any_of(structure.force.begin(), structure.force.end(),
+                                                  [&](double f) { return std::abs(f) > options.max_forces; });
 }
 
 // Reads the inputs one after another, and leaves out structures of other shards and those that the filters exclude.
@@ -198,6 +199,7 @@ class Pipeline {
     for (int64_t s = 0; s < chunk.count; ++s) {
       const Structure& structure = chunk.structures[s].structure;
       RETURN_IF_ERROR(consumer_->Emit(chunk.structures[s], s));
+      if (options_.on_structure) options_.on_structure(structure);
       ++stats->structures;
       stats->atoms += structure.size();
       stats->without_force += structure.force.empty();

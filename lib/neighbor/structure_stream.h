@@ -38,6 +38,8 @@ struct StructureStreamOptions {
   int num_threads = 1;
   std::function<void(int64_t structures)>
       on_progress;  // called with the number of newly finished structures; may be empty
+  // Called for each structure delivered, in input order, from one thread; may be empty.
+  std::function<void(const Structure& structure)> on_structure;
 };
 
 // Counts of the structures that a stream delivered, for the tool's summary.

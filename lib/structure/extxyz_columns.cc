@@ -9,6 +9,7 @@
 #include "lib/structure/extxyz_keys.h"
 #include "lib/structure/frame_reader.h"
 #include "lib/structure/key_conflicts.h"
+#include "lib/structure/missing_labels.h"
 #include "lib/structure/parse_number.h"
 
 namespace rutile {
@@ -106,6 +107,15 @@ absl::string_view ExtxyzColumns::force_name() const {
   const auto is_force = [](const Column& column) { return column.kind == Kind::kForce; };
   const auto found = std::find_if(columns_.begin(), columns_.end(), is_force);
   return found == columns_.end() ? absl::string_view() : found->name;
+}
+
+std::vector<absl::string_view> ExtxyzColumns::ForceCandidates() const {
+  std::vector<absl::string_view> names;
+  for (const Column& column : columns_) {
+    if (column.kind != Kind::kSkip || column.count != 3) continue;
+    if (MissingLabels::IsLikeForce(column.name)) names.push_back(column.name);
+  }
+  return names;
 }
 
 bool ExtxyzColumns::ParseRow(absl::string_view line, int64_t i, Structure* structure) const {

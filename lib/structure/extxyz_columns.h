@@ -28,6 +28,9 @@ class ExtxyzColumns {
   // Name of the column of forces; "" if there is none.
   absl::string_view force_name() const;
 
+  // Returns the names of the columns of three numbers that are not read but have a name like that of forces.
+  std::vector<absl::string_view> ForceCandidates() const;
+
   // Parses one row into atom `i`, for which `structure` has room. If it returns false, Diagnose() describes the error
   // as "found in `where`, expected".
   bool ParseRow(absl::string_view line, int64_t i, Structure* structure) const;

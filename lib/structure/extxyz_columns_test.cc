@@ -48,7 +48,7 @@ TEST(ExtxyzColumnsTest, FindsForcesUnderOtherNamesThatDiffer) {
   ExtxyzColumns columns;
   EXPECT_EQ(columns.force_name(), "");
   ASSERT_TRUE(columns.Set("REF_forces:R:3:species:S:1:Forces:R:1:pos:R:3:forces:R:3:x:R:3:ref_forces:R:3", "").ok());
-  EXPECT_EQ(columns.force_name(), "forces");
+  EXPECT_EQ(columns.force_name(), "REF_forces");
   ASSERT_TRUE(columns.has_other_forces());
   const double force[] = {1, 2, 3};
   double other[3];
@@ -56,7 +56,7 @@ TEST(ExtxyzColumnsTest, FindsForcesUnderOtherNamesThatDiffer) {
   EXPECT_EQ(columns.DifferingForce("1 2 3 O 9 0 0 0 1 2 3 7 7 7 1 2 4", force, other), "ref_forces");
   EXPECT_THAT(other, ElementsAre(1, 2, 4));
   EXPECT_EQ(columns.DifferingForce("1 2 x O 9 0 0 0 1 2 3 7 7 7 0 2 4", force, other), "ref_forces");
-  EXPECT_EQ(columns.DifferingForce("5 2 3 O 9 0 0 0 1 2 3 7 7 7 0 2 4", force, other), "REF_forces");
+  EXPECT_EQ(columns.DifferingForce("1 2 3 O 9 0 0 0 5 2 3 7 7 7 0 2 4", force, other), "forces");
   // A given name is used, and without forces there is nothing to compare with.
   ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:forces:R:3:REF_forces:R:3", "REF_forces").ok());
   EXPECT_FALSE(columns.has_other_forces());
@@ -64,6 +64,15 @@ TEST(ExtxyzColumnsTest, FindsForcesUnderOtherNamesThatDiffer) {
   EXPECT_FALSE(columns.has_other_forces());
   columns.SetPlain();
   EXPECT_FALSE(columns.has_other_forces());
+}
+
+TEST(ExtxyzColumnsTest, ColumnsThatCouldBeForces) {
+  ExtxyzColumns columns;
+  EXPECT_TRUE(columns.ForceCandidates().empty());
+  ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:vasp_forces:R:3:momenta:R:3:force_norm:R:1:Gradient:R:3", "").ok());
+  EXPECT_THAT(columns.ForceCandidates(), ElementsAre("vasp_forces", "Gradient"));
+  ASSERT_TRUE(columns.Set("species:S:1:pos:R:3:forces:R:3:my_forces:R:3", "my_forces").ok());
+  EXPECT_THAT(columns.ForceCandidates(), ElementsAre("forces"));
 }
 
 TEST(ExtxyzColumnsTest, SetAfterAnErrorKeepsTheOldColumns) {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/frame_reader.h"
@@ -20,6 +22,16 @@ absl::string_view NextListWord(const char** p, const char* end) {
   while (q != end && !IsListSeparator(*q)) ++q;
   *p = q;
   return absl::string_view(begin, q - begin);
+}
+
+// Returns what an ASE value "_JSON ..." holds, for numbers, texts and lists; other values, and objects, as they are.
+absl::string_view WithoutJsonMark(absl::string_view value) {
+  constexpr absl::string_view kMark = "_JSON ";
+  if (!absl::StartsWith(value, kMark)) return value;
+  const absl::string_view json = absl::StripAsciiWhitespace(value.substr(kMark.size()));
+  if (json.empty() || json[0] == '{') return value;
+  const bool is_text = json.size() >= 2 && json.front() == '"' && json.back() == '"';
+  return is_text ? json.substr(1, json.size() - 2) : json;
 }
 
 }  // namespace
@@ -41,6 +53,7 @@ absl::Status ExtxyzComment::Parse(absl::string_view line) {
       p = SkipBlanks(after + 1, end);
       if (p == end) return absl::InvalidArgumentError(absl::StrCat("no value behind ", Quoted(key), "="));
       RETURN_IF_ERROR(ParseItem(&p, end, false, &value));
+      value = WithoutJsonMark(value);
     }
     pairs_.emplace_back(key, value);
   }

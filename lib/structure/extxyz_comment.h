@@ -20,7 +20,8 @@ namespace rutile {
 class ExtxyzComment {
  public:
   // Parses a line. Keys and values are words, or quoted with ' or " (in which \" \' \\ \n are escapes), or in {} or []
-  // (nested). Quotes and braces are removed, brackets are kept. Blanks around = are allowed. INVALID_ARGUMENT, whose
+  // (nested). Quotes and braces are removed, brackets are kept. Blanks around = are allowed. A value that ASE wrote as
+  // "_JSON 1.5", "_JSON \"bulk\"" or "_JSON [[1, 2], [3, 4]]" is that number, text or list. INVALID_ARGUMENT, whose
   // message gives no file or line: a quote or bracket that is not closed, = without a key or value.
   absl::Status Parse(absl::string_view line);
 

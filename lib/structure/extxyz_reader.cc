@@ -18,6 +18,7 @@
 #include "lib/structure/extxyz_keys.h"
 #include "lib/structure/frame_reader.h"
 #include "lib/structure/key_conflicts.h"
+#include "lib/structure/missing_labels.h"
 #include "lib/structure/parse_number.h"
 
 namespace rutile {
@@ -109,8 +110,11 @@ class ExtxyzReader : public FrameReader {
       const std::optional<double> energy = ParseNumber(value);
       if (!energy.has_value()) return Error(key, ": ", WhyNoNumber(value), ", expected an energy in eV");
       structure->energy = *energy;
+      structure->energy_key.assign(key.data(), key.size());
       CompareEnergies(*energy);
     }
+    structure->force_key.assign(columns_.force_name().data(), columns_.force_name().size());
+    NoteMissingLabels();
     RETURN_IF_ERROR(ReadStress(structure));
     info_.clear();
     for (int i = 0; i < static_cast<int>(pairs.size()); ++i) {
@@ -306,10 +310,28 @@ class ExtxyzReader : public FrameReader {
                 absl::StrCat("-", key, "/volume ", name, "=", m[differing]), "virial_key", key);
   }
 
+  // ---- Labels that a frame lacks, though it has something of a similar name.
+
+  void NoteMissingLabels() {
+    if (role_[kEnergy] < 0) {
+      std::vector<absl::string_view> candidates;
+      for (const auto& [key, value] : comment_.pairs()) {
+        if (MissingLabels::IsLikeEnergy(key) && ParseNumber(value).has_value()) candidates.push_back(key);
+      }
+      missing_.Count(MissingLabels::kEnergy, candidates);
+    }
+    if (!columns_.has_force()) missing_.Count(MissingLabels::kForces, columns_.ForceCandidates());
+  }
+
   void Warn() {
     if (!options_.on_warning || !lines().status().ok()) return;
     for (const std::string& message : conflicts_.Messages(lines().path(), num_frames_)) options_.on_warning(message);
     conflicts_ = KeyConflicts();
+    for (const std::string& message :
+         missing_.Messages(lines().path(), num_frames_, options_.energy_key, options_.force_key)) {
+      options_.on_warning(message);
+    }
+    missing_ = MissingLabels();
   }
 
   StructureReaderOptions options_;
@@ -326,6 +348,7 @@ class ExtxyzReader : public FrameReader {
   int64_t last_count_ = 0;
   int64_t num_frames_ = 0;
   KeyConflicts conflicts_;
+  MissingLabels missing_;
 };
 
 }  // namespace

@@ -115,9 +115,11 @@ TEST(ExtxyzReaderTest, DefaultNamesInTheirOrder) {
   }
   const Structure s =
       Frame("1\nREF_energy=2 energy=1 Properties=species:S:1:pos:R:3:REF_forces:R:3:forces:R:3\nO 0 0 0 4 5 6 1 2 3\n");
-  EXPECT_EQ(s.energy, 1);
-  EXPECT_THAT(s.force, ElementsAre(1, 2, 3));
-  EXPECT_THAT(s.info, ElementsAre(Pair("REF_energy", "2")));
+  EXPECT_EQ(s.energy, 2);
+  EXPECT_EQ(s.energy_key, "REF_energy");
+  EXPECT_THAT(s.force, ElementsAre(4, 5, 6));
+  EXPECT_EQ(s.force_key, "REF_forces");
+  EXPECT_THAT(s.info, ElementsAre(Pair("energy", "1")));
 }
 
 TEST(ExtxyzReaderTest, ConfiguredNames) {
@@ -284,13 +286,13 @@ std::vector<std::string> Warnings(const std::string& text, StructureReaderOption
 
 TEST(ExtxyzReaderTest, WarnsOfEnergiesThatDiffer) {
   const std::string twice = One("REF_energy=-2.5 energy=-1.5");
-  EXPECT_EQ(Frame(twice).energy, -1.5);
+  EXPECT_EQ(Frame(twice).energy, -2.5);
   EXPECT_THAT(Warnings(One("energy=-1") + twice + One("REF_energy=-1.5") + twice),
-              ElementsAre("f:5: energy=-1.5, but REF_energy=-2.5, in 2 of 4 frames, this first; the former is used, "
-                          "--energy_key=REF_energy chooses the latter"));
+              ElementsAre("f:5: REF_energy=-2.5, but energy=-1.5, in 2 of 4 frames, this first; the former is used, "
+                          "--energy_key=energy chooses the latter"));
   EXPECT_THAT(Warnings(One("energy=-1.5 Energy=-1.50 REF_energy=-2 DFT_energy=3")),
-              ElementsAre("f:2: energy=-1.5, but REF_energy=-2, in this one of 1 frames; the former is used, "
-                          "--energy_key=REF_energy chooses the latter"));
+              ElementsAre("f:2: REF_energy=-2, but DFT_energy=3, in this one of 1 frames; the former is used, "
+                          "--energy_key=DFT_energy chooses the latter"));
   // No warning for an equal value, one with fewer digits, another quantity, no number, or a chosen key.
   EXPECT_THAT(Warnings(One("energy=-1.5 REF_energy=-1.50")), IsEmpty());
   EXPECT_THAT(Warnings(One("energy=-1.234567890123 REF_energy=-1.234568")), IsEmpty());
@@ -298,9 +300,40 @@ TEST(ExtxyzReaderTest, WarnsOfEnergiesThatDiffer) {
   EXPECT_THAT(Warnings(One("energy=-1.5 Energy=none")), IsEmpty());
   EXPECT_EQ(Warnings(One("free_energy=-1.5 DFT_free_energy=-1.6")).size(), 1);
   StructureReaderOptions options;
-  options.energy_key = "REF_energy";
+  options.energy_key = "energy";
   EXPECT_THAT(Warnings(twice, options), IsEmpty());
-  EXPECT_EQ(Frame(twice, options).energy, -2.5);
+  EXPECT_EQ(Frame(twice, options).energy, -1.5);
+}
+
+TEST(ExtxyzReaderTest, WarnsOfLabelsUnderOtherNames) {
+  const auto frame = [](absl::string_view column) {
+    return absl::StrCat("1\nenergy=-1 Properties=species:S:1:pos:R:3:", column, ":R:3\nO 0 0 0 1 2 3\n");
+  };
+  EXPECT_THAT(Warnings(frame("forces") + frame("momenta")), IsEmpty());
+  EXPECT_THAT(Warnings(frame("forces") + frame("vasp_forces") + frame("vasp_forces")),
+              ElementsAre("f: 2 of 3 frames have no forces under the usual names, but columns of three numbers of "
+                          "similar names: vasp_forces in 2; --force_key=vasp_forces reads that"));
+  EXPECT_THAT(Warnings(One("my_energy=-1") + One("energy_note=low") + One("energy=-1 my_energy=-2")),
+              ElementsAre("f: 2 of 3 frames have no energy under the usual names, but keys of similar names: my_energy "
+                          "in 1; --energy_key=my_energy reads that"));
+  StructureReaderOptions options;
+  options.energy_key = "E";
+  EXPECT_THAT(
+      Warnings(One("energy=-1 dft_energy=-1"), options),
+      ElementsAre("f: 1 of 1 frames have no energy named E, as --energy_key asks for, but keys of similar names: "
+                  "dft_energy in 1, energy in 1; --energy_key=dft_energy reads that"));
+}
+
+// ASE 3.19 and 3.20 wrote numbers and arrays so.
+TEST(ExtxyzReaderTest, ValuesInAsesJson) {
+  const Structure s = Frame(One(absl::StrCat(kCell,
+                                             "energy=\"_JSON 70.38809727285381\" config_type=\"_JSON \\\"bulk\\\"\" "
+                                             "stress=\"_JSON [[1, 6, 5], [6, 2, 4], [5, 4, 3]]\" "
+                                             "more=\"_JSON {\\\"a\\\": 1}\" n=\"_JSON 3\"")));
+  EXPECT_EQ(s.energy, 70.38809727285381);
+  EXPECT_EQ(*s.stress, (Matrix3{1, 6, 5, 6, 2, 4, 5, 4, 3}));
+  EXPECT_THAT(s.info, ElementsAre(Pair("config_type", "bulk"), Pair("more", "_JSON {\"a\": 1}"), Pair("n", "3")));
+  EXPECT_THAT(ReadError(One("energy=\"_JSON none\"")), ::testing::HasSubstr("'none'"));
 }
 
 TEST(ExtxyzReaderTest, WarnsOfForcesThatDiffer) {
@@ -310,13 +343,13 @@ TEST(ExtxyzReaderTest, WarnsOfForcesThatDiffer) {
   };
   EXPECT_THAT(Warnings(frame("1 2 3", "1 2 3")), IsEmpty());
   EXPECT_THAT(Warnings(frame("1 2 3", "1 2.5 3") + frame("1 2 3", "1 2 3.000001") + frame("0 0 0", "0 0 0")),
-              ElementsAre("f:4: forces=(1 2 3), but REF_forces=(1 2.5 3), in 2 of 3 frames, this first; the former is "
-                          "used, --force_key=REF_forces chooses the latter"));
-  EXPECT_THAT(Frames(frame("0 0 0", "4 5 6"))[0].force, ElementsAre(1, 2, 3, 1, 2, 3));
+              ElementsAre("f:4: REF_forces=(1 2.5 3), but forces=(1 2 3), in 2 of 3 frames, this first; the former is "
+                          "used, --force_key=forces chooses the latter"));
+  EXPECT_THAT(Frames(frame("0 0 0", "4 5 6"))[0].force, ElementsAre(0, 0, 0, 4, 5, 6));
   StructureReaderOptions options;
-  options.force_key = "REF_forces";
+  options.force_key = "forces";
   EXPECT_THAT(Warnings(frame("0 0 0", "4 5 6"), options), IsEmpty());
-  EXPECT_THAT(Frames(frame("0 0 0", "4 5 6"), options)[0].force, ElementsAre(0, 0, 0, 4, 5, 6));
+  EXPECT_THAT(Frames(frame("0 0 0", "4 5 6"), options)[0].force, ElementsAre(1, 2, 3, 1, 2, 3));
 }
 
 TEST(ExtxyzReaderTest, WarnsOfStressesAndVirialsThatDiffer) {
@@ -329,8 +362,8 @@ TEST(ExtxyzReaderTest, WarnsOfStressesAndVirialsThatDiffer) {
       ElementsAre("f:2: stress has zz=1, but -virial/volume zz=-1, in this one of 1 frames; the former is used, "
                   "--virial_key=virial chooses the latter"));
   EXPECT_THAT(Warnings(One(cell + stress + "REF_stress=\"1 1 2 0 0 0\"")),
-              ElementsAre("f:2: stress has zz=1, but REF_stress zz=2, in this one of 1 frames; the former is used, "
-                          "--stress_key=REF_stress chooses the latter"));
+              ElementsAre("f:2: REF_stress has zz=2, but stress zz=1, in this one of 1 frames; the former is used, "
+                          "--stress_key=stress chooses the latter"));
   EXPECT_THAT(Warnings(One(cell + virial + "virials=\"1 0 0 0 1 0 0 0 1\"")),
               ElementsAre("f:2: virial has xx=-8, but virials xx=1, in this one of 1 frames; the former is used, "
                           "--virial_key=virials chooses the latter"));

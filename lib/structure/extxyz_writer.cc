@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/structure/element.h"
+#include "lib/structure/extxyz_keys.h"
 
 namespace rutile {
 namespace {
@@ -47,6 +48,11 @@ void AppendWord(absl::string_view word, std::string* out) {
   out->push_back('"');
 }
 
+template <size_t n>
+bool IsAmong(const absl::string_view (&names)[n], absl::string_view key) {
+  return std::find(names, names + n, key) != names + n;
+}
+
 }  // namespace
 
 void AppendExtxyz(const Structure& structure, std::string* out) {
@@ -74,6 +80,8 @@ void AppendExtxyz(const Structure& structure, std::string* out) {
   for (int i = 0; i < 3; ++i) absl::StrAppend(out, i > 0 ? " " : "", structure.pbc[i] ? "T" : "F");
   out->push_back('"');
   for (const auto& [key, value] : structure.info) {
+    if (structure.energy.has_value() && IsAmong(kEnergyKeys, key)) continue;
+    if (structure.stress.has_value() && IsAmong(kStressKeys, key)) continue;
     out->push_back(' ');
     AppendWord(key, out);
     out->push_back('=');

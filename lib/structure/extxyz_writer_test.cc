@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,21 @@ TEST(ExtxyzWriterTest, Form) {
   EXPECT_EQ(text,
             "2\nLattice=\"4 0 0 0 5 0 0 0 6\" Properties=species:S:1:pos:R:3 energy=-1.5 pbc=\"T T F\" "
             "config_type=rutile\nTi 0 0.1 -2\nO 1e-20 0.3333333333333333 4\n");
+}
+
+// A reader would prefer the other energy to the structure's own.
+TEST(ExtxyzWriterTest, FurtherEnergiesAreLeftOut) {
+  Structure s;
+  s.element = {8};
+  s.position = {0, 0, 0};
+  s.energy = -1.5;
+  s.info = {{"REF_energy", "-9"}, {"note", "a"}};
+  std::string text;
+  AppendExtxyz(s, &text);
+  const std::vector<Structure> read = Frames(text);
+  ASSERT_EQ(read.size(), 1);
+  EXPECT_EQ(read[0].energy, -1.5);
+  EXPECT_EQ(read[0].info, (std::map<std::string, std::string>{{"note", "a"}}));
 }
 
 TEST(ExtxyzWriterDeathTest, LengthsMustAgree) {

@@ -18,6 +18,8 @@ FrameReader::FrameReader(LineReader lines) : lines_(std::move(lines)) {
 
 absl::StatusOr<bool> FrameReader::Next(Structure* structure) {
   if (!status_.ok()) return status_;
+  structure->energy_key.clear();
+  structure->force_key.clear();
   absl::StatusOr<bool> read = ReadFrame(structure);
   if (read.ok() && !*read && !lines_.status().ok()) read = lines_.status();
   if (!read.ok()) {

@@ -30,7 +30,8 @@ class FrameReader : public StructureReader {
   absl::StatusOr<bool> Next(Structure* structure) final;
 
  protected:
-  // Fills `structure` except its name; false at the end. `structure` still contains the previous frame.
+  // Fills `structure` except its name; false at the end. `structure` still contains the previous frame, but for
+  // energy_key and force_key, which are empty.
   virtual absl::StatusOr<bool> ReadFrame(Structure* structure) = 0;
 
   LineReader& lines() { return lines_; }

@@ -27,6 +27,8 @@ struct Structure {
   std::vector<double> force;                // [3N] eV/Angstrom, or empty
   std::optional<Matrix3> stress;            // eV/Angstrom^3, positive in tension (virial = -V * stress)
   std::map<std::string, std::string> info;  // other facts in the file: "config_type" -> "rutile"
+  // Names under which an extended XYZ file has the energy and the forces; "" in other formats and without the label.
+  std::string energy_key, force_key;
 
   int64_t size() const { return static_cast<int64_t>(element.size()); }
   void Clear() { *this = Structure(); }

@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader 
     options.on_warning(absl::StrCat(lines.path(), ": is not of RuNNer's format, which alone --runner_units is about: ",
                                     "lengths are taken as Angstrom, energies as eV"));
   }
-  if (IsXsfKeyword(word)) return MakeXsfReader(std::move(lines));
+  if (IsXsfKeyword(word)) return MakeXsfReader(std::move(lines), options);
   if (ParseInteger(word).has_value()) return MakeExtxyzReader(std::move(lines), options);
   if (word.empty()) return error("holds nothing but blanks and comments", "");
   return error(absl::StrCat("begins with ", Quoted(word)), "");

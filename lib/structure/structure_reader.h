@@ -18,6 +18,11 @@ class LineReader;
 // Units of RuNNer and n2p2 files, which do not state them: the user must.
 enum class RunnerUnits { kUnknown, kAngstromEv, kBohrHartree };
 
+// Unit of the forces of XSF files, which state none: the format has Hartree/Angstrom, which XCrySDen and ASE write, and
+// aenet eV/Angstrom. kAuto: Hartree/Angstrom, with a warning, where elements are given as atomic numbers, as the format
+// has them and aenet does not write them, else eV/Angstrom.
+enum class XsfForces { kAuto, kEv, kHartree };
+
 // Which names hold the labels, and where warnings go.
 struct StructureReaderOptions {
   // Keys of extended XYZ. If empty, the usual names are tried in the order that docs/formats.md lists, and the first
@@ -27,6 +32,7 @@ struct StructureReaderOptions {
   std::string stress_key;  // eV/Angstrom^3, positive in tension
   std::string virial_key;  // eV; stress = -virial / volume. Given without stress_key, it takes precedence over a stress
   RunnerUnits runner_units = RunnerUnits::kUnknown;
+  XsfForces xsf_forces = XsfForces::kAuto;
   // Receives warnings about doubtful input, as "path:line: found, what was made of it, remedy", once for all frames of
   // a file, at the file's beginning or end, from the thread that reads. May be empty.
   std::function<void(const std::string& message)> on_warning;

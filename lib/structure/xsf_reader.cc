@@ -1,6 +1,7 @@
 #include "lib/structure/xsf_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -15,6 +16,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/structure/frame_reader.h"
 #include "lib/structure/parse_number.h"
+#include "lib/structure/runner_reader.h"
 
 namespace rutile {
 namespace {
@@ -24,7 +26,8 @@ constexpr absl::string_view kKeywords[] = {"CRYSTAL", "SLAB",    "POLYMER",   "M
 
 class XsfReader : public FrameReader {
  public:
-  explicit XsfReader(LineReader lines) : FrameReader(std::move(lines)) {}
+  XsfReader(LineReader lines, const StructureReaderOptions& options)
+      : FrameReader(std::move(lines)), options_(options) {}
 
  protected:
   absl::StatusOr<bool> ReadFrame(Structure* structure) override {
@@ -52,6 +55,7 @@ class XsfReader : public FrameReader {
         ++frames_;
         if (!animated_) RETURN_IF_ERROR(ReadTail());
         RETURN_IF_ERROR(CheckCell(*structure, cell_line_));
+        RETURN_IF_ERROR(ConvertForces(structure));
         Finish(structure);
         return true;
       }
@@ -215,6 +219,7 @@ class XsfReader : public FrameReader {
         return Ended("the file ends after ", i, " of the ", count, " atoms that line ", count_line_, " states");
       }
       if (i == 0) {
+        NoteSymbol(line);
         columns = CountWords(line);
         MakeRoom(0, count, columns == 7, structure);
       } else if (i == structure->size()) {
@@ -241,7 +246,10 @@ class XsfReader : public FrameReader {
         lines().PutBack();
         break;
       }
-      if (count == 0) columns = CountWords(line);
+      if (count == 0) {
+        NoteSymbol(line);
+        columns = CountWords(line);
+      }
       if (count == 0 || count == structure->size()) {
         constexpr int64_t kMaxAtoms = std::numeric_limits<int32_t>::max();
         if (count == kMaxAtoms) return Error("more than ", kMaxAtoms, " atoms; split the structure");
@@ -280,12 +288,11 @@ class XsfReader : public FrameReader {
     const int found = CountWords(line);
     if ((found != 4 && found != 7) || found != columns) {
       const absl::string_view why = found == 4 || found == 7 ? ", as in the first row" : "";
-      return Error(found, found == 1 ? " column" : " columns", row, ", expected ",
-                   found == 4 || found == 7 ? absl::StrCat(columns)
-                                            : std::string("4 (symbol x y z) or 7 (with fx fy fz, eV/Angstrom)"),
-                   why,
-                   count > 0 ? absl::StrCat("; correct the row, or the count in line ", count_line_)
-                             : std::string("; correct the row"));
+      return Error(
+          found, found == 1 ? " column" : " columns", row, ", expected ",
+          found == 4 || found == 7 ? absl::StrCat(columns) : std::string("4 (symbol x y z) or 7 (with fx fy fz)"), why,
+          count > 0 ? absl::StrCat("; correct the row, or the count in line ", count_line_)
+                    : std::string("; correct the row"));
     }
     const char* p = line.data();
     const char* const end = p + line.size();
@@ -298,10 +305,35 @@ class XsfReader : public FrameReader {
       const absl::string_view word = NextWord(&p, end);
       if (!ParseNumber(word).has_value()) {
         return Error("column ", c + 1, ": ", WhyNoNumber(word), row, ", expected a number in ",
-                     c < 4 ? "Angstrom" : "eV/Angstrom", "; correct the row");
+                     c < 4 ? "Angstrom" : "eV/Angstrom or Hartree/Angstrom", "; correct the row");
       }
     }
     return Error(Quoted(line), row, ", expected symbol x y z");
+  }
+
+  // Notes whether the first row of a frame names its element by number.
+  void NoteSymbol(absl::string_view row) {
+    const char* p = row.data();
+    has_numbers_ = ParseInteger(NextWord(&p, p + row.size())).has_value();
+  }
+
+  absl::Status ConvertForces(Structure* structure) {
+    if (structure->force.empty() || options_.xsf_forces == XsfForces::kEv) return absl::OkStatus();
+    if (options_.xsf_forces == XsfForces::kAuto) {
+      if (!has_numbers_) return absl::OkStatus();
+      if (!has_warned_ && options_.on_warning) {
+        options_.on_warning(absl::StrCat(
+            lines().path(),
+            ": elements are atomic numbers, as XCrySDen and ASE write them: forces are taken as Hartree/Angstrom, the "
+            "unit of the XSF format, and not as aenet's eV/Angstrom; --xsf_forces=Hartree or eV says which they are"));
+      }
+      has_warned_ = true;
+    }
+    for (double& f : structure->force) {
+      f *= kHartreeInEv;
+      if (!std::isfinite(f)) return Error("a force is not finite in eV/Angstrom, expected numbers in Hartree/Angstrom");
+    }
+    return absl::OkStatus();
   }
 
   static void SetCell(const Matrix3& cell, int dimensions, Structure* structure) {
@@ -360,6 +392,9 @@ class XsfReader : public FrameReader {
     SetInfo(info_, &structure->info);
   }
 
+  const StructureReaderOptions options_;
+  bool has_numbers_ = false;  // the frame being read names elements by number
+  bool has_warned_ = false;
   Matrix3 cell_ = {};
   bool has_cell_ = false;
   int64_t cell_line_ = 0;
@@ -382,8 +417,8 @@ bool IsXsfKeyword(absl::string_view word) {
          std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
 }
 
-std::unique_ptr<StructureReader> MakeXsfReader(LineReader lines) {
-  return std::make_unique<XsfReader>(std::move(lines));
+std::unique_ptr<StructureReader> MakeXsfReader(LineReader lines, const StructureReaderOptions& options) {
+  return std::make_unique<XsfReader>(std::move(lines), options);
 }
 
 }  // namespace rutile

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/structure/read_text.h"
 #include "lib/structure/structure.h"
+#include "lib/structure/structure_reader.h"
 
 namespace rutile {
 namespace {
@@ -43,6 +45,44 @@ TEST(XsfReaderTest, IsolatedAtomsWithoutEnergyAndForces) {
   EXPECT_FALSE(s.energy.has_value());
   EXPECT_THAT(s.pbc, ElementsAre(false, false, false));
   EXPECT_EQ(s.cell, Matrix3{});
+}
+
+// The format has Hartree/Angstrom, aenet eV/Angstrom: numbers for elements tell, and the user knows.
+TEST(XsfReaderTest, UnitOfForces) {
+  const auto text = [](absl::string_view element) {
+    return absl::StrCat("# total energy = -1 eV\nCRYSTAL\n", kVectors, "PRIMCOORD\n1 1\n", element,
+                        " 0 0 0 1 -2 0.5\n");
+  };
+  std::vector<std::string> warnings;
+  StructureReaderOptions options;
+  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  EXPECT_THAT(Frame(text("O"), options).force, ElementsAre(1, -2, 0.5));
+  EXPECT_THAT(warnings, IsEmpty());
+  constexpr double kHartree = 27.211386245988;
+  const auto in_hartree = ElementsAre(kHartree, -2 * kHartree, 0.5 * kHartree);
+  EXPECT_THAT(Frame(text("8"), options).force, in_hartree);
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_THAT(warnings[0], ::testing::AllOf(StartsWith("f: "), ::testing::HasSubstr("atomic numbers"),
+                                            ::testing::HasSubstr("--xsf_forces=Hartree or eV")));
+  options.xsf_forces = XsfForces::kHartree;
+  EXPECT_THAT(Frame(text("O"), options).force, in_hartree);
+  EXPECT_THAT(Frame(text("8"), options).force, in_hartree);
+  options.xsf_forces = XsfForces::kEv;
+  EXPECT_THAT(Frame(text("8"), options).force, ElementsAre(1, -2, 0.5));
+  EXPECT_EQ(warnings.size(), 1);
+}
+
+// One warning for all frames of a file, and none where there are no forces.
+TEST(XsfReaderTest, WarnsOnceOfTheUnitOfForces) {
+  int warnings = 0;
+  StructureReaderOptions options;
+  options.on_warning = [&](const std::string&) { ++warnings; };
+  Frames("ANIMSTEPS 2\nATOMS\n8 0 0 0 1 2 3\nATOMS\n8 0 0 0 1 2 3\n", options);
+  EXPECT_EQ(warnings, 1);
+  Frame("ATOMS\n8 0 0 0\n", options);
+  EXPECT_EQ(warnings, 1);
+  options.xsf_forces = XsfForces::kHartree;
+  EXPECT_THAT(ReadError("ATOMS\n8 0 0 0 1e308 0 0\n", options), ::testing::HasSubstr("not finite"));
 }
 
 TEST(XsfReaderTest, PeriodicDirections) {

@@ -19,6 +19,7 @@
 #include "tools/cache-neighbors/cache_triples.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/flags/output_flags.h"
+#include "tools/common/flags/stream_check.h"
 #include "tools/common/flags/structure_stream_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -100,6 +101,7 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, NeighborSchema().kind, inputs));
   ProgressBar progress("cache-neighbors", /*total=*/-1, ProgressFromFlags());
   options.on_progress = [&](int64_t structures) { progress.Add(structures); };
+  StreamCheck check(&options);
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const CacheNeighborsStats stats, CacheNeighbors(inputs, output, options, metadata));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -107,6 +109,7 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
 
   PrintNearWarning(stats.too_close, stats.first_too_close, options.min_cutoff);
   PrintStreamWarnings("neighbors", options, options.species, stats);
+  check.PrintWarnings();
   const std::string triplets =
       FLAGS_triplets ? absl::StrFormat(" and %d triplets within %g", stats.triplets, options.triplet_cutoff) : "";
   PrintMessage(absl::StrFormat(

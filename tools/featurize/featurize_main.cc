@@ -15,9 +15,12 @@
 #include "tools/common/flags/angular_flag.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/flags/output_flags.h"
+#include "tools/common/flags/stream_check.h"
 #include "tools/common/flags/structure_stream_flags.h"
 #include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/featurize/check_data.h"
 #include "tools/featurize/featurize_triples.h"
 #include "tools/featurize/triples_flags.h"
 
@@ -34,6 +37,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
   if (is_knowledge_graph) return FeaturizeTriples(run);
   if (run.args.empty()) return absl::InvalidArgumentError("needs structures or triples to read; see featurize --help");
   RETURN_IF_ERROR(RefuseTriplesFlags());
+  if (WantsDataCheck()) return CheckData(run);
+  RETURN_IF_ERROR(RefuseFlags("without --check_data", {"check_dir"}));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(const RecordedInputs recorded, ReadRecordedInputs(inputs));
   FeaturizeOptions options;
@@ -55,6 +60,7 @@ absl::Status RunFeaturize(const ToolRun& run) {
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, FeatureSchema().kind, inputs));
   ProgressBar progress("featurize", /*total=*/-1, ProgressFromFlags());
   options.on_progress = [&](int64_t structures) { progress.Add(structures); };
+  StreamCheck check(&options);
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const FeaturizeStats stats, Featurize(inputs, output, options, metadata));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -62,6 +68,7 @@ absl::Status RunFeaturize(const ToolRun& run) {
 
   PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff);
   PrintStreamWarnings("features", options, options.descriptor.species, stats);
+  check.PrintWarnings();
   PrintMessage(
       absl::StrFormat("%d structures, %d atoms, %.1f neighbors per atom within %g Angstrom, %d features; %s; "
                       "%d left out; %.2f s, %.0f atoms/s -> %s",
@@ -79,6 +86,7 @@ int main(int argc, char** argv) {
       argc, argv,
       {"featurize", "turn atomic structures into descriptors, or a knowledge graph into triples, ready to train on",
        "featurize [flags] --species=Ti,O --output=features.safetensors INPUT...\n"
+       "       featurize [flags] --check_data [--check_dir=DIR] INPUT...\n"
        "       featurize [flags] --output=triples.safetensors TRAIN [VALID [TEST]] [IDS...]"},
       rutile::RunFeaturize);
 }

@@ -56,13 +56,13 @@ $featurize $f $out --config_key=group group.xyz 2> log || fail "--config_key: $(
 expect_no_line 'config_key' log
 $featurize $f $out --config_key=grp group.xyz 2> log || fail "--config_key: $(cat log)"
 expect_line 'warning: --config_key=grp: no structure has a value of that name' log
-# Of two energies the first of the usual names is taken, with a warning; a chosen one is taken without.
+# Of two energies the one that says "reference" is taken, with a warning; a chosen one is taken without.
 for n in 1 2; do printf '1\nenergy=-1 REF_energy=-2 n=%s\nO 0 0 0\n' $n; done > twice.xyz
 $featurize $f $out twice.xyz 2> log || fail "two energies: $(cat log)"
-expect_text 'featurize: warning: twice.xyz:2: energy=-1, but REF_energy=-2, in 2 of 2 frames, this first; ' log
-expect_text 'this first; the former is used, --energy_key=REF_energy chooses the latter' log
+expect_text 'featurize: warning: twice.xyz:2: REF_energy=-2, but energy=-1, in 2 of 2 frames, this first; ' log
+expect_text 'this first; the former is used, --energy_key=energy chooses the latter' log
 [ "$(grep -c 'REF_energy' log)" = 1 ] || fail "two energies, more than once: $(cat log)"
-$featurize $f $out --energy_key=REF_energy twice.xyz 2> log || fail "--energy_key: $(cat log)"
+$featurize $f $out --energy_key=energy twice.xyz 2> log || fail "--energy_key: $(cat log)"
 expect_no_line ', but ' log
 : > empty.xyz
 bad 'empty.xyz' $f $out empty.xyz

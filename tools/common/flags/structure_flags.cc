@@ -9,22 +9,30 @@
 #include "tools/common/run/run_tool.h"
 
 DEFINE_string(energy_key, "",
-              "Key of the energy in extended XYZ, in eV. If empty, the usual keys are tried (energy, REF_energy, "
-              "DFT_energy and so on); two of them with different values in one frame cause a warning.");
+              "Key of the energy in extended XYZ, in eV. If empty, the usual keys are tried (REF_energy, "
+              "DFT_energy, energy and so on); two of them with different values in one frame cause a warning.");
 DEFINE_string(force_key, "",
-              "Column of the forces in extended XYZ, in eV/Angstrom. If empty, the usual names are tried (forces, "
-              "force, REF_forces and so on).");
+              "Column of the forces in extended XYZ, in eV/Angstrom. If empty, the usual names are tried (REF_forces, "
+              "DFT_forces, forces and so on).");
 DEFINE_string(stress_key, "",
               "Key of the stress in extended XYZ, in eV/Angstrom^3 and positive in tension. If empty, the usual keys "
-              "are tried (stress, REF_stress and so on).");
+              "are tried (REF_stress, stress and so on).");
 DEFINE_string(virial_key, "",
               "Key of the virial in extended XYZ, in eV; the stress is -virial / volume. If given, it takes precedence "
-              "over a stress that no flag names. If empty, the usual keys are tried (virial, REF_virial and so on).");
+              "over a stress that no flag names. If empty, the usual keys are tried (REF_virial, virial and so on).");
 DEFINE_string(
     runner_units, "",
     "Units of input.data of RuNNer and n2p2: angstrom_ev or bohr_hartree. The files do not state their units.");
 DEFINE_validator(runner_units, [](const char*, const std::string& value) {
   return value.empty() || value == "angstrom_ev" || value == "bohr_hartree";
+});
+DEFINE_string(
+    xsf_forces, "auto",
+    "Unit of the forces of XSF files, which do not state it: auto, eV (per Angstrom, as in aenet's files) or Hartree "
+    "(per Angstrom, the format's own unit, as in XCrySDen's and ASE's). With auto it is Hartree, with a warning, where "
+    "elements are atomic numbers, which aenet does not write.");
+DEFINE_validator(xsf_forces, [](const char*, const std::string& value) {
+  return value == "auto" || value == "eV" || value == "Hartree";
 });
 
 namespace rutile {
@@ -52,6 +60,8 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
   options.virial_key = FLAGS_virial_key;
   if (FLAGS_runner_units == "angstrom_ev") options.runner_units = RunnerUnits::kAngstromEv;
   if (FLAGS_runner_units == "bohr_hartree") options.runner_units = RunnerUnits::kBohrHartree;
+  if (FLAGS_xsf_forces == "eV") options.xsf_forces = XsfForces::kEv;
+  if (FLAGS_xsf_forces == "Hartree") options.xsf_forces = XsfForces::kHartree;
   options.on_warning = WarnOfFile;
   return options;
 }

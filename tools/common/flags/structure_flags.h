@@ -13,7 +13,7 @@
 
 namespace rutile {
 
-// From --energy_key, --force_key, --stress_key, --virial_key, --runner_units.
+// From --energy_key, --force_key, --stress_key, --virial_key, --runner_units, --xsf_forces.
 absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags();
 
 // The names of these flags.

@@ -81,9 +81,6 @@ void PrintStreamWarnings(absl::string_view result, const StructureStreamOptions&
   if (stats.without_energy == stats.structures) {
     PrintWarning(
         absl::StrCat("no structure has an energy: the ", result, " can be used for prediction, not for training"));
-  } else if (stats.without_energy > 0) {
-    PrintWarning(absl::StrCat(stats.without_energy, " of ", stats.structures,
-                              " structures have no energy; train leaves them out"));
   }
   if (!options.weight_key.empty() && stats.without_weight > 0) {
     PrintWarning(absl::StrCat(stats.without_weight, " of ", stats.structures, " structures have no ",

@@ -19,8 +19,8 @@ namespace rutile {
 // not given are as the files of neighbors among the inputs recorded them.
 absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStreamOptions* options);
 
-// Warns of structures without energy, keys that no frame has, species that no atom is, and of energies that do not fit
-// the atomic energies. `result`: "features". species: atomic numbers, of the descriptor; none where there is no
+// Warns if no structure has an energy, of keys that no frame has, species that no atom is, and of energies that do not
+// fit the atomic energies. `result`: "features". species: atomic numbers, of the descriptor; none where there is no
 // descriptor.
 void PrintStreamWarnings(absl::string_view result, const StructureStreamOptions& options,
                          absl::Span<const uint8_t> species, const StructureStreamStats& stats);

@@ -240,7 +240,7 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
 std::map<std::string, std::string> DataConfig(const AtomicData& data) {
   std::map<std::string, std::string> config;
   for (const char* name : {"config_weights", "weight_key", "energy_key", "force_key", "stress_key", "virial_key",
-                           "runner_units", "max_energy", "max_forces"}) {
+                           "runner_units", "xsf_forces", "max_energy", "max_forces"}) {
     const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name);
     if (flag.current_value != flag.default_value) config[name] = flag.current_value;
   }

@@ -1,0 +1,31 @@
+#include "lib/data_check/data_check.h"
+
+#include "absl/strings/str_cat.h"
+#include "lib/data_check/checks.h"
+
+namespace rutile {
+
+std::string DataFinding::Message() const { return absl::StrCat("data check (", check, "): ", found, "; ", remedy); }
+
+void DataChecker::Add(const Structure& structure, DataPart part) {
+  FrameFacts& facts = frames_.emplace_back();
+  examiner_.Examine(structure, &facts);
+  facts.part = part;
+  work_.Add(structure);
+}
+
+DataCheckResult DataChecker::Finish() {
+  DataCheckResult result;
+  result.frames = std::move(frames_);
+  result.fit = FitCompositions(result.frames);
+  CheckDistances(result.frames, &result.findings);
+  CheckEnergies(result.frames, result.fit, options_.atomic_energies, &result.findings);
+  CheckForcesAndStresses(result.frames, &result.findings);
+  CheckWork(work_, &result.findings);
+  CheckCoverage(result.frames, options_, &result.findings);
+  CheckKeys(result.frames, &result.findings);
+  CheckDuplicates(result.frames, &result.findings);
+  return result;
+}
+
+}  // namespace rutile

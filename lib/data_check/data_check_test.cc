@@ -1,0 +1,227 @@
+#include "lib/data_check/data_check.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/structure/structure_reader.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A TiO2-like structure: number i differs a little from its neighbors. E = -800 eV per atom and some.
+Structure Frame(int i) {
+  Structure s;
+  s.name = absl::StrCat("s#", i);
+  s.element = {22, 8, 8};
+  s.cell = {4, 0, 0, 0, 4, 0, 0, 0, 5};
+  s.pbc = {true, true, true};
+  const double shift = 0.7 * std::sin(i);  // along z, where forces are 0 and do no work
+  s.position = {0, 0, 0, 2, 0, shift, 0, 2, 2.5 + shift};
+  s.energy = -2400 + 0.3 * std::cos(2 * i);
+  s.force = {1, 0, 0, -1, 0, 0, 0, 0.1 * i, 0};
+  return s;
+}
+
+std::vector<Structure> Frames(int count = 12) {
+  std::vector<Structure> frames;
+  for (int i = 0; i < count; ++i) frames.push_back(Frame(i));
+  return frames;
+}
+
+std::vector<DataFinding> Check(const std::vector<Structure>& frames, DataCheckOptions options = {}) {
+  DataChecker checker(std::move(options));
+  for (const Structure& frame : frames) checker.Add(frame);
+  return checker.Finish().findings;
+}
+
+// The messages of all findings, one a line.
+std::string Messages(const std::vector<DataFinding>& findings) {
+  return absl::StrJoin(findings, "\n",
+                       [](std::string* out, const DataFinding& finding) { out->append(finding.Message()); });
+}
+
+TEST(DataCheckTest, NothingIsFoundInPlausibleData) {
+  EXPECT_EQ(Messages(Check(Frames())), "");
+  EXPECT_EQ(Messages(Check({})), "");
+  EXPECT_EQ(Messages(Check({Frame(0)})), "");
+}
+
+// Real data, from a plane-wave code, with strained and rattled cells of four polymorphs.
+TEST(DataCheckTest, NothingIsFoundInTio2) {
+  auto reader = StructureReader::Open("data/tio2-pbe/tio2-pbe.extxyz");
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  DataChecker checker({});
+  Structure structure;
+  while ((*reader)->Next(&structure).value()) checker.Add(structure);
+  const DataCheckResult result = checker.Finish();
+  EXPECT_EQ(result.frames.size(), 403);
+  EXPECT_EQ(Messages(result.findings), "");
+}
+
+TEST(DataCheckTest, NearAtoms) {
+  std::vector<Structure> frames = Frames();
+  frames[3].position[3] = 0.6;
+  const std::vector<DataFinding> findings = Check(frames);
+  ASSERT_EQ(findings.size(), 1) << Messages(findings);
+  EXPECT_EQ(findings[0].check, "distance");
+  EXPECT_THAT(findings[0].frames, ElementsAre(3));
+  EXPECT_THAT(findings[0].Message(), AllOf(HasSubstr("1 of 12 structures"), HasSubstr("Ti and O at"), HasSubstr("s#3"),
+                                           HasSubstr("Angstrom")));
+}
+
+TEST(DataCheckTest, FractionalCoordinates) {
+  std::vector<Structure> frames = Frames();
+  for (Structure& s : frames) {
+    for (int c = 0; c < 9; ++c) s.position[c] /= 5;
+    for (double& x : s.position) x = std::abs(x);
+  }
+  const std::string text = Messages(Check(frames));
+  EXPECT_THAT(text, AllOf(HasSubstr("12 of 12 structures"), HasSubstr("between 0 and 1"), HasSubstr("fractional"),
+                          HasSubstr("s#0, s#1, s#2 and 9 more")));
+}
+
+TEST(DataCheckTest, LengthsInBohr) {
+  std::vector<Structure> frames = Frames();
+  for (Structure& s : frames) {
+    for (double& x : s.position) x *= 1.8897;
+    for (double& x : s.cell) x *= 1.8897;
+  }
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("(distance)"), HasSubstr("Bohr")));
+  for (Structure& s : frames) s.element = {18, 18, 18};
+  EXPECT_THAT(Messages(Check(frames)), Not(HasSubstr("Bohr"))) << "argon does not bind";
+}
+
+TEST(DataCheckTest, AnEnergyFarOffIsNamedWithItsPart) {
+  DataChecker checker({});
+  std::vector<Structure> frames = Frames();
+  *frames[10].energy += 1000;
+  for (int i = 0; i < 12; ++i) checker.Add(frames[i], i < 10 ? DataPart::kTrain : DataPart::kValidation);
+  const std::vector<DataFinding> findings = checker.Finish().findings;
+  ASSERT_EQ(findings.size(), 1) << Messages(findings);
+  EXPECT_THAT(findings[0].frames, ElementsAre(10));
+  EXPECT_THAT(findings[0].Message(), AllOf(HasSubstr("s#10 (validation)"), HasSubstr("333."), HasSubstr("above"),
+                                           HasSubstr("1 of 12"), HasSubstr("--max_energy")));
+}
+
+TEST(DataCheckTest, TotalEnergiesInAnotherUnit) {
+  std::vector<Structure> frames = Frames();
+  // Water, all electrons: -76.4 Hartree.
+  for (size_t i = 0; i < frames.size(); ++i) {
+    frames[i].element = {8, 1, 1};
+    frames[i].position = {0, 0, 0, 0.96, 0, 0, -0.24, 0.93, 0.01 * i};
+    frames[i].energy = -76.4 + 0.001 * i;
+  }
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("Hartree"), HasSubstr("27.2114")));
+  for (Structure& s : frames) *s.energy *= 627.509;
+  EXPECT_THAT(Messages(Check(frames)), HasSubstr("kcal/mol"));
+  for (Structure& s : frames) *s.energy *= 27.2114 / 627.509;
+  EXPECT_EQ(Messages(Check(frames)), "");
+}
+
+TEST(DataCheckTest, AtomicEnergiesThatDoNotFit) {
+  EXPECT_EQ(Messages(Check(Frames(), {{{8, -795}, {22, -790}}})), "");
+  EXPECT_THAT(Messages(Check(Frames(), {{{8, -432}, {22, -58}}})),
+              AllOf(HasSubstr("(atomic energy)"), HasSubstr("atomic energies must be")));
+  EXPECT_EQ(Messages(Check(Frames(), {{{8, -432}}})), "") << "without one of them nothing is known";
+  // Isolated atoms in the data.
+  std::vector<Structure> frames = Frames();
+  for (const uint8_t element : {8, 22}) {
+    Structure atom;
+    atom.name = "atom";
+    atom.element = {element};
+    atom.position = {0, 0, 0};
+    atom.force = {0, 0, 0};
+    atom.energy = -900;
+    frames.push_back(atom);
+  }
+  EXPECT_THAT(Messages(Check(frames)), HasSubstr("isolated atoms"));
+}
+
+TEST(DataCheckTest, SizesOfForcesAndStresses) {
+  std::vector<Structure> frames = Frames();
+  for (double& f : frames[4].force) f *= 1000;
+  std::vector<DataFinding> findings = Check(frames);
+  ASSERT_EQ(findings.size(), 1) << Messages(findings);
+  EXPECT_THAT(findings[0].Message(), AllOf(HasSubstr("(force)"), HasSubstr("s#4"), HasSubstr("--max_forces")));
+  for (Structure& s : frames) {
+    for (double& f : s.force) f *= 51.4;
+  }
+  EXPECT_THAT(Messages(Check(frames)), HasSubstr("are forces in eV/Angstrom"));
+  frames = Frames();
+  for (Structure& s : frames) s.stress = Matrix3{50, 0, 0, 0, 40, 0, 0, 0, 30};
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("(stress)"), HasSubstr("kbar"), HasSubstr("tension")));
+}
+
+TEST(DataCheckTest, ForcesOfTheWrongSign) {
+  // Springs of 5 eV/Angstrom^2 on one atom.
+  std::vector<Structure> frames;
+  for (int i = 0; i < 8; ++i) {
+    Structure s = Frame(0);
+    s.name = absl::StrCat("s#", i);
+    const double u = 0.05 * (i - 3.3);
+    s.position[2] = u;
+    s.energy = -2400 + 2.5 * u * u;
+    s.force = {0, 0, 5 * u, 0, 0, 0, 0, 0, 0};
+    frames.push_back(s);
+  }
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("(work)"), HasSubstr("wrong sign"), HasSubstr("-dE/dr")));
+  for (Structure& s : frames) s.force[2] *= -1;
+  EXPECT_EQ(Messages(Check(frames)), "");
+}
+
+TEST(DataCheckTest, LabelsThatSomeStructuresLack) {
+  std::vector<Structure> frames = Frames();
+  for (int i = 0; i < 5; ++i) frames[i].force.clear();
+  frames[1].energy.reset();
+  frames[2].stress = Matrix3{};
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("5 of 12 structures have no forces: s#0, s#1, s#2 and 2 more"),
+                                             HasSubstr("1 of 12 structures have no energy: s#1"),
+                                             HasSubstr("11 of 12 structures have no stress")));
+  DataCheckOptions options;
+  options.energy_coverage = options.force_coverage = options.stress_coverage = false;
+  EXPECT_EQ(Messages(Check(frames, options)), "");
+}
+
+TEST(DataCheckTest, LabelsOfDifferentNames) {
+  std::vector<Structure> frames = Frames();
+  for (int i = 0; i < 12; ++i) frames[i].energy_key = i < 4 ? "energy" : "REF_energy";
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("energy in 4 structures (s#0)"),
+                                             HasSubstr("REF_energy in 8 structures (s#4)"), HasSubstr("--energy_key")));
+}
+
+TEST(DataCheckTest, Duplicates) {
+  std::vector<Structure> frames = Frames();
+  for (int i = 0; i < 3; ++i) frames.push_back(frames[i]);
+  frames.back().name = "copy";
+  EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("3 of 15 structures repeat others exactly, as s#0 repeats s#0"),
+                                             Not(HasSubstr("another set"))));
+  *frames.back().energy += 0.1;
+  EXPECT_THAT(Messages(Check(frames)),
+              HasSubstr("1 of 15 structures repeat others, but with another energy: copy has"));
+}
+
+TEST(DataCheckTest, DuplicatesAcrossASplit) {
+  DataChecker checker({});
+  for (const Structure& s : Frames()) checker.Add(s, DataPart::kTrain);
+  checker.Add(Frame(3), DataPart::kTrain);
+  checker.Add(Frame(5), DataPart::kTest);
+  EXPECT_THAT(Messages(checker.Finish().findings),
+              AllOf(HasSubstr("2 of 14 structures repeat others"),
+                    HasSubstr("1 of them are in another set than their originals: s#5 (test)"),
+                    HasSubstr("--validation_frames")));
+}
+
+}  // namespace
+}  // namespace rutile

@@ -1,0 +1,133 @@
+#include "lib/data_check/frame_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "lib/data_check/covalent_radii.h"
+#include "lib/structure/element.h"
+
+namespace rutile {
+namespace {
+
+// Half of the largest sum of two radii: pairs at less than half of their radii are all within it.
+constexpr double kNear = kLargestCovalentRadius;
+// A share that a pair beyond kNear could not undercut by much; above it the wider search decides.
+constexpr double kTypical = 1.1;
+constexpr double kShortestUnsuspiciousVector = 2.5;  // Angstrom; no crystal of several atoms has a smaller cell
+
+NeighborOptions VectorsOnly() {
+  NeighborOptions options;
+  options.shifts = false;
+  return options;
+}
+
+// Hashes whole numbers by FNV-1a, eight bytes at a time.
+class Hash {
+ public:
+  void Add(int64_t value) {
+    for (int byte = 0; byte < 8; ++byte) {
+      hash_ = (hash_ ^ static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * byte))) * 1099511628211u;
+    }
+  }
+  void AddRounded(absl::Span<const double> values) {
+    // Beyond the range of int64_t the value itself is no length, and any number does.
+    for (const double value : values) Add(std::abs(value) < 1e12 ? std::llround(value * 1e6) : 0);
+  }
+  uint64_t value() const { return hash_; }
+
+ private:
+  uint64_t hash_ = 14695981039346656037u;
+};
+
+double LargestMagnitude(absl::Span<const double> values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+bool IsInUnitBox(const Structure& structure) {
+  if (structure.size() < 2) return false;
+  for (int i = 0; i < 3; ++i) {
+    const double* const row = &structure.cell[3 * i];
+    if (!structure.pbc[i] || std::hypot(row[0], row[1], row[2]) < kShortestUnsuspiciousVector) return false;
+  }
+  return std::all_of(structure.position.begin(), structure.position.end(),
+                     [](double x) { return x >= -1e-6 && x <= 1 + 1e-6; });
+}
+
+}  // namespace
+
+absl::string_view DataPartName(DataPart part) {
+  static constexpr absl::string_view kNames[] = {"", "training", "validation", "test"};
+  return kNames[static_cast<int>(part)];
+}
+
+std::string CompositionText(const FrameFacts& facts) {
+  std::string text;
+  for (const auto& [element, count] : facts.composition) {
+    absl::StrAppend(&text, ElementSymbol(element), count == 1 ? std::string() : absl::StrCat(count));
+  }
+  return text;
+}
+
+FrameExaminer::FrameExaminer() : near_(kNear, VectorsOnly()), far_(kFar, VectorsOnly()) {}
+
+void FrameExaminer::FindNearest(const Structure& structure, FrameFacts* facts) {
+  for (NeighborSearch* const search : {&near_, &far_}) {
+    facts->nearest = facts->nearest_share = std::numeric_limits<double>::infinity();
+    facts->nearest_a = facts->nearest_b = 0;
+    if (!search->Compute(structure, &list_).ok()) {
+      facts->nearest = facts->nearest_share = 0;
+      return;
+    }
+    for (int64_t i = 0; i < structure.size(); ++i) {
+      const double radius = CovalentRadius(structure.element[i]);
+      for (int64_t p = list_.offset[i]; p < list_.offset[i + 1]; ++p) {
+        const uint8_t other = structure.element[list_.j[p]];
+        const double distance = std::hypot(list_.dx[p], list_.dy[p], list_.dz[p]);
+        const double share = distance / (radius + CovalentRadius(other));
+        facts->nearest = std::min(facts->nearest, distance);
+        if (share >= facts->nearest_share) continue;
+        facts->nearest_share = share;
+        facts->nearest_a = structure.element[i];
+        facts->nearest_b = other;
+      }
+    }
+    if (facts->nearest_share < kTypical) return;
+  }
+}
+
+void FrameExaminer::Examine(const Structure& structure, FrameFacts* facts) {
+  facts->name = structure.name;
+  facts->atoms = structure.size();
+  std::array<int32_t, 119> counts = {};
+  Hash hash;
+  for (const uint8_t element : structure.element) {
+    ++counts[element];
+    hash.Add(element);
+  }
+  facts->composition.clear();
+  for (int element = 0; element < static_cast<int>(counts.size()); ++element) {
+    if (counts[element] > 0) facts->composition.emplace_back(static_cast<uint8_t>(element), counts[element]);
+  }
+  hash.AddRounded(structure.position);
+  hash.AddRounded(structure.cell);
+  for (const bool periodic : structure.pbc) hash.Add(periodic);
+  facts->geometry = hash.value();
+  facts->energy = structure.energy;
+  facts->largest_force.reset();
+  if (!structure.force.empty()) facts->largest_force = LargestMagnitude(structure.force);
+  facts->largest_stress.reset();
+  if (structure.stress.has_value()) facts->largest_stress = LargestMagnitude(*structure.stress);
+  facts->in_unit_box = IsInUnitBox(structure);
+  facts->energy_key = structure.energy_key;
+  facts->force_key = structure.force_key;
+  FindNearest(structure, facts);
+  facts->is_isolated_atom = structure.size() == 1 && std::isinf(facts->nearest);
+}
+
+}  // namespace rutile
