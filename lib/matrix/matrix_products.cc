@@ -40,11 +40,11 @@ template <typename T>
 MatrixProducts<T>::MatrixProducts(FactorRounding factors, ThreadPool* pool) : pool_(pool) {
   const int threads = pool == nullptr ? 1 : pool->num_threads();
   if (std::is_same_v<T, float> && Bf16Forms().front() == Bf16Form::kAmx) {
-    exact_ = std::vector<Bf16Products>(threads, Bf16Products(/*parts=*/3));
+    for (int t = 0; t < threads; ++t) exact_.emplace_back(/*parts=*/3);
   }
   if (factors == FactorRounding::kNone) return;
   CHECK_EQ(sizeof(T), sizeof(float)) << "mixed precision is of fp32";
-  bf16_ = std::vector<Bf16Products>(threads, Bf16Products(factors == FactorRounding::kTwoParts ? 2 : 1));
+  for (int t = 0; t < threads; ++t) bf16_.emplace_back(factors == FactorRounding::kTwoParts ? 2 : 1);
 }
 
 template <typename T>

@@ -74,9 +74,9 @@ for size in 1000000007 9223372036854775807; do
   # A limit on processor time: the clock also counts what else the machine does.
   (
     ulimit -t 5
-    expect_error 1 "bad.safetensors: metadata: embedding_dim = $size: expected 1 to" \
+    expect_error 1 "bad.safetensors: metadata: embedding_dim is $size, expected 1 to" \
       $evaluate bad.safetensors t.safetensors
-    expect_error 1 "embedding_dim = $size: expected 1 to" \
+    expect_error 1 "embedding_dim is $size, expected 1 to" \
       $evaluate --export_embeddings=e.tsv bad.safetensors t.safetensors
     [ $failures = 0 ]
   ) || fail "an embedding_dim of $size"

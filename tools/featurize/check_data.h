@@ -4,7 +4,6 @@
 #define RUTILE_TOOLS_FEATURIZE_CHECK_DATA_H_
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -15,9 +14,6 @@ bool WantsDataCheck();
 // Reads run.args, prints a table of the findings on standard output and, with --check_dir, writes data_check.tsv and
 // data_check.html there. INVALID_ARGUMENT: the errors of reading; a flag that only features need.
 absl::Status CheckData(const ToolRun& run);
-
-// INVALID_ARGUMENT if a flag of the check is given: "--check_dir has no effect " and `why`.
-absl::Status RefuseCheckFlags(absl::string_view why);
 
 }  // namespace rutile
 

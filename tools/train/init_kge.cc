@@ -12,9 +12,9 @@
 #include "lib/train/files/run_directory.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/train/flags/kge_flags.h"
 
 DECLARE_string(init_from);
-DECLARE_int64(embedding_height);
 
 namespace rutile {
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::optional<InitialKge>> InitialKgeFromFlags(const TrainerOptio
   InitialKge initial;
   if (IsForeignKge(look)) {
     ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(FLAGS_init_from));
-    ASSIGN_OR_RETURN(initial.foreign, ReadForeignKge(file, FLAGS_embedding_height));
+    ASSIGN_OR_RETURN(initial.foreign, ReadForeignKge(file, EmbeddingHeightFromFlags()));
   } else {
     ASSIGN_OR_RETURN(initial.ours, ReadKgeModel(FLAGS_init_from));
   }

@@ -45,7 +45,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   for (const std::string& message : messages) PrintMessage(message);
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
   ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
-  PrintFacts(data, task, used);
+  PrintFacts(data, task, task_options.loss, used);
   if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
   if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));

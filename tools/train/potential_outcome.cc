@@ -26,8 +26,6 @@
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
 
-DECLARE_double(stress_weight);
-
 DEFINE_bool(
     save_energies, false,
     "Write the energy that the best model predicts for each structure. The files are energies-train.tsv and so on.");
@@ -70,8 +68,8 @@ void WarnOfEqualEnergies(const AtomisticModel& model, size_t num_structures) {
                             "nothing from them"));
 }
 
-void WarnOfStressLeftOut(const AtomicData& data, const std::vector<int64_t>& train) {
-  if (FLAGS_stress_weight <= 0) return;
+void WarnOfStressLeftOut(const AtomicData& data, const LossOptions& loss, const std::vector<int64_t>& train) {
+  if (loss.stress_weight <= 0) return;
   const int64_t left_out = std::count_if(train.begin(), train.end(),
                                          [&](int64_t s) { return data.records_stress(s) && !data.has_stress(s); });
   if (left_out == 0) return;
@@ -81,7 +79,7 @@ void WarnOfStressLeftOut(const AtomicData& data, const std::vector<int64_t>& tra
 
 }  // namespace
 
-void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& split) {
+void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOptions& loss, const Split& split) {
   const std::vector<uint8_t>& species = data.descriptor().species;
   std::string energies;
   for (size_t s = 0; s < species.size(); ++s) {
@@ -93,7 +91,7 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& s
                             same ? "" : absl::StrCat(split.validation.size(), " validate, "), split.test.size(),
                             " are kept for the test; ", task.task->num_parameters(), " parameters; atomic energies",
                             task.model->atomic_energies_fitted() ? " (fitted)" : "", energies));
-  WarnOfStressLeftOut(data, split.train);
+  WarnOfStressLeftOut(data, loss, split.train);
   WarnOfFitOutlier(data, *task.model, split.train);
   WarnOfEqualEnergies(*task.model, split.train.size());
   const int num_features = data.descriptor().num_features();

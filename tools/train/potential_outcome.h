@@ -15,7 +15,7 @@
 namespace rutile {
 
 // Prints sizes, atomic energies and ignored features on stderr. `split`: UsedSplit, here and below.
-void PrintFacts(const AtomicData& data, const TrainingTask& task, const Split& split);
+void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOptions& loss, const Split& split);
 
 // Writes train_frames.txt, validation_frames.txt and test_frames.txt.
 absl::Status WriteFrames(absl::string_view directory, const Split& split);

@@ -152,7 +152,7 @@ refuse 'from 0 to 1' --force_weight=1.5 n.safetensors
 refuse 'from 0 to 1' --force_weight=-0.1 n.safetensors
 refuse 'force_fraction' --force_weight=0.1 --force_fraction=0 n.safetensors
 refuse 'without --force_weight' --force_fraction=0.5 n.safetensors
-refuse 'force_fraction below 1' --force_weight=0.1 --force_sampling=fixed n.safetensors
+refuse 'force_fraction=1' --force_weight=0.1 --force_sampling=fixed n.safetensors
 refuse 'random or fixed' $force --force_sampling=often n.safetensors
 refuse 'force_resample_num_epochs' $force --force_sampling=fixed --force_resample_num_epochs=2 n.safetensors
 refuse 'huber' --huber_delta_force=1 --force_weight=0.1 n.safetensors

@@ -119,7 +119,8 @@ refused 'min_epochs has no effect without --patience or --divergence_threshold' 
 refused 'min_epochs is 5' --min_epochs=5 --max_epochs=4 --patience=1
 refused 'max_epochs has no effect with --fast_dev_run' --fast_dev_run=1 --max_epochs=3
 refused 'save_interval has no effect with --barebones' --barebones --save_interval=1
-refused 'keep_every_steps has no effect with --fast_dev_run=1' --fast_dev_run=1 --keep_every_steps=1
+expect_error 1 'keep_every_steps has no effect with --fast_dev_run=1' $train --fast_dev_run=1 --keep_every_steps=1 \
+  f.safetensors
 for interval in -1 nan inf; do
   refused "save_interval=$interval: expected a number of seconds" --save_interval=$interval
 done

@@ -269,7 +269,7 @@ TEST_P(ConveKernelTest, TellsWhatIsFinished) {
     Collector collector(&outcome.gradient);
     ASSERT_TRUE(kernel
                     .AccumulateGradients(parameters, batch.View(true), &outcome.gradient, &outcome.loss,
-                                         &outcome.statistics, {&collector})
+                                         &outcome.statistics, GradientDelivery::Add(&collector))
                     .ok());
     std::vector<bool> told(parameters.num_elements(), false);
     for (const GradientRange& range : collector.told) {

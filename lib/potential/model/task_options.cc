@@ -35,7 +35,9 @@ bool IsSample(const ForceSamplingOptions& options) { return options.fraction < 1
 bool Tunes(const CompileOptions& options) { return options.preset == CompilePreset::kMaxAutotune; }
 bool HasAtomicEnergies(const AtomisticTaskOptions& options) { return !options.atomic_energies.empty(); }
 
-std::string GetDraws(const ForceSamplingOptions& options) { return options.resample_epochs == 0 ? "fixed" : "random"; }
+SettingValue GetDraws(const ForceSamplingOptions& options) {
+  return std::string(options.resample_epochs == 0 ? "fixed" : "random");
+}
 
 absl::Status SetDraws(absl::string_view text, ForceSamplingOptions* options) {
   if (text != "random" && text != "fixed") return absl::InvalidArgumentError("expected random or fixed");
@@ -43,7 +45,7 @@ absl::Status SetDraws(absl::string_view text, ForceSamplingOptions* options) {
   return absl::OkStatus();
 }
 
-std::string GetHidden(const AtomisticTaskOptions& options) { return absl::StrJoin(options.hidden, ","); }
+SettingValue GetHidden(const AtomisticTaskOptions& options) { return absl::StrJoin(options.hidden, ","); }
 
 absl::Status SetHidden(absl::string_view text, AtomisticTaskOptions* options) {
   std::vector<int> hidden;
@@ -60,7 +62,7 @@ absl::Status SetHidden(absl::string_view text, AtomisticTaskOptions* options) {
   return absl::OkStatus();
 }
 
-std::string GetAtomicEnergies(const AtomisticTaskOptions& options) {
+SettingValue GetAtomicEnergies(const AtomisticTaskOptions& options) {
   return absl::StrJoin(options.atomic_energies, ",",
                        [](std::string* out, const std::pair<const uint8_t, double>& item) {
                          absl::StrAppend(out, int{item.first}, "=", ExactDecimal(item.second));
@@ -84,8 +86,8 @@ absl::Status SetAtomicEnergies(absl::string_view text, AtomisticTaskOptions* opt
   return absl::OkStatus();
 }
 
-std::string GetPrecision(const AtomisticTaskOptions& options) {
-  return options.mixed_precision ? "bf16-mixed" : options.precision == DType::kF64 ? "fp64" : "fp32";
+SettingValue GetPrecision(const AtomisticTaskOptions& options) {
+  return std::string(options.mixed_precision ? "bf16-mixed" : options.precision == DType::kF64 ? "fp64" : "fp32");
 }
 
 absl::Status SetPrecision(absl::string_view text, AtomisticTaskOptions* options) {

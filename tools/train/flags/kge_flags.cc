@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/logging.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/kge/model/kge_labels.h"
@@ -56,7 +57,10 @@ KgeLoss DefaultLoss(const KgeOptions& options) {
   return KgeLoss::kOneToN;
 }
 
-bool IsSize(const Setting<KgeOptions>& row) { return std::holds_alternative<int64_t>(row.Get(KgeOptions())); }
+bool IsSize(const Setting<KgeOptions>& row) {
+  static const auto* defaults = new KgeOptions();
+  return std::holds_alternative<int64_t>(row.Get(*defaults));
+}
 
 // Two of dimension, height and width give the third, where nothing is left over. Those that are 0 are to be found.
 absl::Status SetImage(KgeOptions* options) {
@@ -119,6 +123,14 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
   RETURN_IF_ERROR(Flags().RefuseUnused(options));
   RETURN_IF_ERROR(CheckKgeOptions(options));
   return options;
+}
+
+int64_t EmbeddingHeightFromFlags() {
+  KgeOptions options;
+  options.embedding_height = 0;
+  const absl::Status status = Flags().CopyTo("embedding_height", &options);
+  CHECK(status.ok()) << status;  // gflags has parsed the number
+  return options.embedding_height;
 }
 
 absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options) {

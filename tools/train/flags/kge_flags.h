@@ -3,6 +3,8 @@
 #ifndef RUTILE_TOOLS_TRAIN_FLAGS_KGE_FLAGS_H_
 #define RUTILE_TOOLS_TRAIN_FLAGS_KGE_FLAGS_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/kge/model/kge_options.h"
@@ -16,6 +18,9 @@ namespace rutile {
 // Kind, variant and sizes are `initial`'s, where a model is what the run starts from, else null. INVALID_ARGUMENT
 // naming the flag: a value out of range, without effect beside the others, or other than `initial`'s.
 absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial);
+
+// --embedding_height, or 0 where it is not given.
+int64_t EmbeddingHeightFromFlags();
 
 // Whether each process owns a part of the model (--strategy). options: the batch size is known, and the communicator.
 // INVALID_ARGUMENT naming a flag that does not go with it.
