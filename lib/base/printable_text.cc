@@ -1,7 +1,9 @@
 #include "lib/base/printable_text.h"
 
+#include <algorithm>
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace rutile {
@@ -45,6 +47,8 @@ std::string WithoutMiddle(absl::string_view text, size_t longest) {
 }  // namespace
 
 std::string EscapeControls(absl::string_view text) {
+  // Nearly all text is plain, and tables have a cell for each prediction.
+  if (std::all_of(text.begin(), text.end(), absl::ascii_isprint)) return std::string(text);
   std::string escaped;
   escaped.reserve(text.size());
   while (!text.empty()) {

@@ -94,8 +94,10 @@ class Computation {
 
   bool in_turns() const { return at_once_ < static_cast<int64_t>(checkpoints_.size()); }
   // Returns the checkpoints of the turn that begins with checkpoint `first`.
-  absl::Span<Checkpoint> Group(int64_t first) { return absl::MakeSpan(checkpoints_).subspan(first, at_once_); }
-  int64_t num_groups() const { return (static_cast<int64_t>(checkpoints_.size()) + at_once_ - 1) / at_once_; }
+  absl::Span<Checkpoint> CheckpointsOfTurn(int64_t first) {
+    return absl::MakeSpan(checkpoints_).subspan(first, at_once_);
+  }
+  int64_t num_turns() const { return (static_cast<int64_t>(checkpoints_.size()) + at_once_ - 1) / at_once_; }
 
   absl::Status RunPass() {
     const int64_t first = pass_ * tests_per_pass_;
@@ -148,8 +150,8 @@ class Computation {
     const bool self = options_.train_self && pass_ == 0;
     std::vector<double> train_self(self ? n : 0), train_self_part(self ? n * parts_ : 0);
     BlockSums sums(options_.scores ? n : 0, tests_in_pass_.size(), parts_, kept_parts_ > 0);
-    for (int64_t turn = 0; turn < num_groups(); ++turn) {
-      const absl::Span<Checkpoint> group = Group(turn * at_once_);
+    for (int64_t turn = 0; turn < num_turns(); ++turn) {
+      const absl::Span<Checkpoint> group = CheckpointsOfTurn(turn * at_once_);
       RETURN_IF_ERROR(SetTests(group, add_self));
       for (int64_t at = 0; at < n; at += tile_size_) {
         const absl::Span<const int64_t> tile = examples.subspan(at, tile_size_);
@@ -161,7 +163,7 @@ class Computation {
           SetTerms(group, tile.size());
           sums.Add(terms_, turn == 0, at, tile.size());
         }
-        const int64_t done = position_ + (turn * n + at) / num_groups();
+        const int64_t done = position_ + (turn * n + at) / num_turns();
         if (const absl::Status status = Progress(done); !status.ok()) return AfterTile(status);
       }
       for (Checkpoint& checkpoint : group) {

@@ -256,7 +256,7 @@ HWY_INLINE void Transpose(D d, const double* const* in, int64_t column, double* 
 
 // Transposes rows from r on, as many at a time as d has lanes, and returns the first row that is left.
 template <class D, typename T, class In>
-HWY_INLINE int TurnRows(D d, const In& in, int r, int rows, int columns, T* out, int64_t to) {
+HWY_INLINE int TransposeRows(D d, const In& in, int r, int rows, int columns, T* out, int64_t to) {
   constexpr int kRows = hn::MaxLanes(D());
   constexpr int64_t kLine = 64 / sizeof(T);
   const int whole_columns = columns / kTransposeColumns<T> * kTransposeColumns<T>;
@@ -280,8 +280,8 @@ template <typename T, class In>
 HWY_INLINE void TransposeRows(const In& in, int rows, int columns, T* out, int64_t to) {
   int r = 0;
 #if HWY_TARGET != HWY_SCALAR
-  r = TurnRows(hn::ScalableTag<T>(), in, r, rows, columns, out, to);
-  r = TurnRows(hn::FixedTag<T, kTransposeColumns<T>>(), in, r, rows, columns, out, to);
+  r = TransposeRows(hn::ScalableTag<T>(), in, r, rows, columns, out, to);
+  r = TransposeRows(hn::FixedTag<T, kTransposeColumns<T>>(), in, r, rows, columns, out, to);
 #endif
   for (; r < rows; ++r) {
     const T* const row = in(r);

@@ -12,9 +12,8 @@ namespace rutile {
 // Appends one frame to `out`: species, pos, forces if present; Lattice unless it is zero; pbc; energy; stress; each
 // pair of info, but for further energies and stresses of usual names, which the reader could take for the structure's.
 // The name is not written. Numbers have as many digits as they need (at most 17). An info key that the reader
-// interprets
-// ("REF_energy" in a structure without energy) does not come back as info. CHECK-fails if the lengths of element,
-// position and force disagree.
+// interprets ("REF_energy" in a structure without energy) does not come back as info. CHECK-fails if the lengths of
+// element, position and force disagree.
 void AppendExtxyz(const Structure& structure, std::string* out);
 
 }  // namespace rutile

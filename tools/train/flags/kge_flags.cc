@@ -57,16 +57,13 @@ KgeLoss DefaultLoss(const KgeOptions& options) {
   return KgeLoss::kOneToN;
 }
 
-bool IsSize(const Setting<KgeOptions>& row) {
-  static const auto* defaults = new KgeOptions();
-  return std::holds_alternative<int64_t>(row.Get(*defaults));
-}
+bool IsSize(const SettingValue& value) { return std::holds_alternative<int64_t>(value); }
 
 // Two of dimension, height and width give the third, where nothing is left over. Those that are 0 are to be found.
 absl::Status SetImage(KgeOptions* options) {
   for (const Setting<KgeOptions>& row : KgeSettings()) {
     const SettingValue value = row.Get(*options);
-    if (value != SettingValue(int64_t{0}) && IsSize(row)) RETURN_IF_ERROR(CheckRange(row, value));
+    if (IsSize(value) && value != SettingValue(int64_t{0})) RETURN_IF_ERROR(CheckRange(row, value));
   }
   const int64_t dim = options->embedding_dim, height = options->embedding_height, width = options->embedding_width;
   const bool dettmers = options->variant == ConveVariant::kDettmers;
@@ -90,7 +87,7 @@ absl::Status TakeFromInitial(const Setting<KgeOptions>& row, const KgeOptions& i
 
 absl::Status TakeSizes(const KgeOptions& initial, KgeOptions* options) {
   for (const Setting<KgeOptions>& row : KgeSettings()) {
-    if (IsSize(row)) RETURN_IF_ERROR(TakeFromInitial(row, initial, options));
+    if (IsSize(row.Get(initial))) RETURN_IF_ERROR(TakeFromInitial(row, initial, options));
   }
   return absl::OkStatus();
 }
