@@ -80,12 +80,12 @@ void RunKernel(benchmark::State& state, bool mixed_precision) {
            });
 }
 
-void BM_Eager(benchmark::State& state, bool script, MixedPrecision mixed) {
+void BM_Eager(benchmark::State& state, bool script, Precision mixed) {
   const AtomicData data = ReadData();
   const auto task = MakeTask(data, static_cast<int>(state.range(0)));
   EagerOptions options;
   options.script = script;
-  options.mixed = mixed;
+  options.precision = mixed;
   if (const absl::Status status = CheckEager(*task, options); !status.ok()) {
     return state.SkipWithError(std::string(status.message()).c_str());
   }
@@ -102,10 +102,10 @@ void BM_CompileBf16(benchmark::State& state) { RunKernel(state, /*mixed_precisio
 void Sizes(benchmark::internal::Benchmark* b) { b->ArgsProduct({{15, 64, 200, 512}, {32, 512}}); }
 BENCHMARK(BM_Compile)->Apply(Sizes);
 BENCHMARK(BM_CompileBf16)->Apply(Sizes);
-BENCHMARK_CAPTURE(BM_Eager, none, false, MixedPrecision::kNone)->Apply(Sizes);
-BENCHMARK_CAPTURE(BM_Eager, script, true, MixedPrecision::kNone)->Apply(Sizes);
-BENCHMARK_CAPTURE(BM_Eager, none_bf16, false, MixedPrecision::kBf16)->Apply(Sizes);
-BENCHMARK_CAPTURE(BM_Eager, script_bf16, true, MixedPrecision::kBf16)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_Eager, none, false, Precision::kAuto)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_Eager, script, true, Precision::kAuto)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_Eager, none_bf16, false, Precision::kBf16Mixed)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_Eager, script_bf16, true, Precision::kBf16Mixed)->Apply(Sizes);
 
 }  // namespace
 }  // namespace rutile

@@ -100,7 +100,7 @@ void BM_Step(benchmark::State& state) {
 
 EagerOptions Eager(bool bf16) {
   EagerOptions eager;
-  if (bf16) eager.mixed = MixedPrecision::kBf16;
+  if (bf16) eager.precision = Precision::kBf16Mixed;
   return eager;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/network/network_script.h"
+#include "lib/task/precision.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
@@ -30,16 +31,9 @@ at::Tensor Activate(Activation activation, const at::Tensor& z) {
 }
 
 // Returns the type in which networks run.
-at::ScalarType NetworkType(const at::Tensor& parameters, MixedPrecision mixed) {
-  switch (mixed) {
-    case MixedPrecision::kNone:
-      return parameters.scalar_type();
-    case MixedPrecision::kBf16:
-      return at::kBFloat16;
-    case MixedPrecision::kFp16:
-      return at::kHalf;
-  }
-  LOG(FATAL) << "no such precision: " << static_cast<int>(mixed);
+at::ScalarType NetworkType(const at::Tensor& parameters, Precision precision) {
+  if (!IsMixed(precision)) return parameters.scalar_type();
+  return precision == Precision::kBf16Mixed ? at::kBFloat16 : at::kHalf;
 }
 
 // The networks of all species. Parameters are split once, because the gradient of one split is one copy, while that of
@@ -47,7 +41,7 @@ at::ScalarType NetworkType(const at::Tensor& parameters, MixedPrecision mixed) {
 class Networks {
  public:
   Networks(const NetworkShape& shape, const at::Tensor& parameters, const EagerOptions& eager)
-      : shape_(shape), script_(eager.script), type_(NetworkType(parameters, eager.mixed)) {
+      : shape_(shape), script_(eager.script), type_(NetworkType(parameters, eager.precision)) {
     CHECK_EQ(parameters.numel(), shape.num_parameters());
     std::vector<int64_t> sizes;
     for (int species = 0; species < shape.num_species; ++species) {

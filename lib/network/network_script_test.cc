@@ -82,7 +82,7 @@ TEST_P(NetworkScriptTest, MixedPrecisionRoundsNetworksAlone) {
   const Results expected = Differentiate(shape, parameters, x, {});
   for (const bool script : {false, true}) {
     EagerOptions eager;
-    eager.mixed = MixedPrecision::kBf16;
+    eager.precision = Precision::kBf16Mixed;
     eager.script = script;
     for (int repeat = 0; repeat < 3; ++repeat) {
       const Results actual = Differentiate(shape, parameters, x, eager);

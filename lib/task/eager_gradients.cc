@@ -15,6 +15,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/task/eager_task.h"
+#include "lib/task/precision.h"
 #include "lib/task/torch_facts.h"
 #include "lib/task/torch_guard.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -78,9 +79,9 @@ at::Tensor MakeLeaves(const Task& task, const at::Tensor& flat, std::vector<Leaf
 
 absl::Status CheckEager(const Task& task, const EagerOptions& options) {
   RETURN_IF_ERROR(CheckEagerOptions(options));
-  if (options.mixed != MixedPrecision::kNone && task.parameter_dtype() != DType::kF32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("precision ", MixedPrecisionName(options.mixed), " goes with fp32 parameters, not with fp64"));
+  if (IsMixed(options.precision) && task.parameter_dtype() != DType::kF32) {
+    return absl::InvalidArgumentError(absl::StrCat("precision ", kPrecisionNames.Name(options.precision),
+                                                   " goes with fp32 parameters, not with fp64"));
   }
   RETURN_IF_ERROR(CheckAgainstFacts(options, FindTorchFacts()));
   if (task.eager() != nullptr) return task.eager()->CheckEager(options);
@@ -120,7 +121,7 @@ struct EagerGradients::Impl {
 
 EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bool staged)
     : impl_(std::make_unique<Impl>(task, options, staged || !options.on_cpu())) {
-  at::globalContext().setFloat32MatmulPrecision(std::string(MatmulPrecisionName(options.matmul)));
+  at::globalContext().setFloat32MatmulPrecision(std::string(kMatmulPrecisionNames.Name(options.matmul)));
   if (options.on_cpu()) return;
   // Convolutions have a setting of their own, which is not exact by default.
   at::globalContext().setAllowTF32CuDNN(options.matmul != MatmulPrecision::kHighest);

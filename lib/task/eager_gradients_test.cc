@@ -129,7 +129,7 @@ TEST(CheckEagerTest, AsksOptionsMachineAndTask) {
   options.device = "gpu";
   EXPECT_THAT(std::string(CheckEager(task, options).message()), HasSubstr("expected cpu, cuda or cuda:N"));
   options = EagerOptions();
-  options.mixed = MixedPrecision::kBf16;  // the toy's parameters are fp64
+  options.precision = Precision::kBf16Mixed;  // the toy's parameters are fp64
   EXPECT_THAT(std::string(CheckEager(SpyTask(ToyTaskOptions{}), options).message()), HasSubstr("not with fp64"));
 }
 

@@ -24,7 +24,7 @@ TEST(EagerOptionsTest, DevicesAreCpuCudaOrANumberedOne) {
 
 TEST(EagerOptionsTest, Fp16IsForCuda) {
   EagerOptions options;
-  options.mixed = MixedPrecision::kFp16;
+  options.precision = Precision::kFp16Mixed;
   EXPECT_THAT(std::string(CheckEagerOptions(options).message()), HasSubstr("needs a CUDA device"));
   options.device = "cuda";
   EXPECT_EQ(CheckEagerOptions(options), absl::OkStatus());
@@ -34,16 +34,18 @@ TEST(EagerOptionsTest, MixedPrecisionMultipliesNoFp32) {
   EagerOptions options;
   options.matmul = MatmulPrecision::kMedium;
   EXPECT_EQ(CheckEagerOptions(options), absl::OkStatus());
-  options.mixed = MixedPrecision::kBf16;
+  options.precision = Precision::kBf16Mixed;
   EXPECT_THAT(std::string(CheckEagerOptions(options).message()), HasSubstr("medium and precision bf16-mixed exclude"));
 }
 
-TEST(EagerOptionsTest, NamesAreParsed) {
-  for (const MatmulPrecision precision :
-       {MatmulPrecision::kHighest, MatmulPrecision::kHigh, MatmulPrecision::kMedium}) {
-    EXPECT_EQ(ParseMatmulPrecision(MatmulPrecisionName(precision)).value(), precision);
+// The type of parameters is no matter of LibTorch's options.
+TEST(EagerOptionsTest, PrecisionIsMixedOrThatOfTheParameters) {
+  EagerOptions options;
+  for (const Precision precision : {Precision::kFp32, Precision::kFp64, Precision::kBf16}) {
+    options.precision = precision;
+    EXPECT_THAT(std::string(CheckEagerOptions(options).message()),
+                HasSubstr("expected auto, bf16-mixed or fp16-mixed"));
   }
-  EXPECT_THAT(std::string(ParseMatmulPrecision("low").status().message()), HasSubstr("highest, high or medium"));
 }
 
 TEST(EagerOptionsTest, PlainIsEagerOnTheCpu) {

@@ -10,8 +10,8 @@ absl::StatusOr<std::vector<double>> SamplingWeightsOf(Task& task, SamplingPolicy
                                                       absl::Span<const int64_t> examples) {
   ExampleSampling* const sampling = task.sampling();
   if (sampling != nullptr) return sampling->SamplingWeights(policy, examples);
-  return absl::InvalidArgumentError(
-      absl::StrCat("sampling_policy is ", SamplingPolicyName(policy), ", which these data do not offer; use uniform"));
+  return absl::InvalidArgumentError(absl::StrCat("sampling_policy is ", kSamplingPolicyNames.Name(policy),
+                                                 ", which these data do not offer; use uniform"));
 }
 
 }  // namespace rutile

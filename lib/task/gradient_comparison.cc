@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/precision.h"
 #include "lib/task/reference_gradients.h"
 
 namespace rutile {
@@ -33,7 +34,7 @@ absl::Status Disagree(absl::string_view what, double actual, double expected, do
 absl::Status NotFinite(absl::string_view what, double actual, double expected, DType dtype) {
   return absl::OutOfRangeError(absl::StrCat(what, " is ", actual, ", by the reference ", expected,
                                             ": a label or a parameter is not finite, or too large for ",
-                                            dtype == DType::kF32 ? "fp32" : "fp64"));
+                                            kPrecisionNames.Name(PrecisionOf(dtype))));
 }
 
 }  // namespace

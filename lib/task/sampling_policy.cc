@@ -3,34 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace rutile {
 namespace {
 
-constexpr absl::string_view kNames[] = {"uniform", "energy_weighted", "error_weighted"};
 constexpr double kSmallestError = 1e-12;
 
 }  // namespace
-
-absl::string_view SamplingPolicyName(SamplingPolicy policy) { return kNames[static_cast<int>(policy)]; }
-
-absl::StatusOr<SamplingPolicy> ParseSamplingPolicy(absl::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (kNames[i] == name) return static_cast<SamplingPolicy>(i);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("sampling_policy '", name, "', expected one of ", absl::StrJoin(kNames, ", ")));
-}
 
 std::vector<double> EnergyWeights(absl::Span<const double> energies) {
   double low = std::numeric_limits<double>::infinity(), high = -low;

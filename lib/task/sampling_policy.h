@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/enum_names.h"
 
 namespace rutile {
 
@@ -15,8 +15,8 @@ namespace rutile {
 // kEnergyWeighted prefers low energies, kErrorWeighted prefers examples that were predicted badly.
 enum class SamplingPolicy { kUniform, kEnergyWeighted, kErrorWeighted };
 
-absl::string_view SamplingPolicyName(SamplingPolicy policy);                 // "energy_weighted"
-absl::StatusOr<SamplingPolicy> ParseSamplingPolicy(absl::string_view name);  // INVALID_ARGUMENT naming the choices
+inline constexpr absl::string_view kSamplingPolicyWords[] = {"uniform", "energy_weighted", "error_weighted"};
+inline constexpr EnumNames<SamplingPolicy> kSamplingPolicyNames("no sampling policy is called", kSamplingPolicyWords);
 
 // Returns weights 1 / (1 + (e - min) / (max - min)): from 1 for the lowest energy to 1/2 for the highest, and all 1 if
 // all are equal. energies: per atom, less the atomic energies, so that compositions compare; in any unit. NaN (unknown)

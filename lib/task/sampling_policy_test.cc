@@ -21,12 +21,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 TEST(SamplingPolicyTest, NamesRoundTrip) {
   for (const SamplingPolicy policy :
        {SamplingPolicy::kUniform, SamplingPolicy::kEnergyWeighted, SamplingPolicy::kErrorWeighted}) {
-    EXPECT_EQ(ParseSamplingPolicy(SamplingPolicyName(policy)).value(), policy);
+    EXPECT_EQ(kSamplingPolicyNames.Parse(kSamplingPolicyNames.Name(policy)).value(), policy);
   }
-  EXPECT_EQ(SamplingPolicyName(SamplingPolicy::kErrorWeighted), "error_weighted");
-  const absl::Status status = ParseSamplingPolicy("weighted").status();
+  EXPECT_EQ(kSamplingPolicyNames.Name(SamplingPolicy::kErrorWeighted), "error_weighted");
+  const absl::Status status = kSamplingPolicyNames.Parse("weighted").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("'weighted', expected one of uniform, energy_weighted, error_weighted"));
+  EXPECT_THAT(status.message(), HasSubstr("\"weighted\"; the choices are uniform, energy_weighted, error_weighted"));
 }
 
 TEST(EnergyWeightsTest, FallFromOneToAHalf) {

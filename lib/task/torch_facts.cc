@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "lib/base/cpu_bf16.h"
+#include "lib/task/precision.h"
 
 namespace torch::jit {
 bool canFuseOnCPU();  // exported, but Debian does not ship its header
@@ -80,15 +81,15 @@ absl::Status CheckAgainstFacts(const EagerOptions& options, const TorchFacts& fa
     }
     return absl::OkStatus();
   }
-  if (options.mixed == MixedPrecision::kBf16 && facts.cpu_bf16.empty()) {
+  if (options.precision == Precision::kBf16Mixed && facts.cpu_bf16.empty()) {
     return absl::InvalidArgumentError(
         "precision bf16-mixed needs a CPU with AMX-BF16 or AVX512-BF16, or CUDA: this CPU has neither instruction and "
         "would be slower than in fp32; use fp32");
   }
   if (options.matmul != MatmulPrecision::kHighest && !facts.cpu_matmul_precision) {
-    return absl::InvalidArgumentError(absl::StrCat("float32_matmul_precision ", MatmulPrecisionName(options.matmul),
-                                                   " does nothing on the CPU with ", torch,
-                                                   ": leave it out, or use LibTorch 2 or a CUDA device"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("float32_matmul_precision ", kMatmulPrecisionNames.Name(options.matmul),
+                     " does nothing on the CPU with ", torch, ": leave it out, or use LibTorch 2 or a CUDA device"));
   }
   return absl::OkStatus();
 }

@@ -53,7 +53,7 @@ TEST(TorchFactsTest, SayWhyADeviceIsRefused) {
 TEST(TorchFactsTest, Bf16OnACpuNeedsItsInstructions) {
   TorchFacts facts;
   EagerOptions options;
-  options.mixed = MixedPrecision::kBf16;
+  options.precision = Precision::kBf16Mixed;
   EXPECT_THAT(Refusal(options, facts), HasSubstr("AMX-BF16 or AVX512-BF16"));
   facts.cpu_bf16 = "AVX512-BF16";
   EXPECT_EQ(Refusal(options, facts), "");

@@ -123,9 +123,9 @@ void DescribeLength(const TrainerOptions& options, Json* json) {
 // The type of parameters is in the checkpoint's tensors. What differs from the default is written, so that runs of
 // versions without it can be resumed.
 void DescribePrecision(const EagerOptions& eager, Json* json) {
-  if (eager.mixed != MixedPrecision::kNone) (*json)["precision"] = Text(MixedPrecisionName(eager.mixed));
+  if (IsMixed(eager.precision)) (*json)["precision"] = Text(kPrecisionNames.Name(eager.precision));
   if (eager.matmul != MatmulPrecision::kHighest) {
-    (*json)["float32_matmul_precision"] = Text(MatmulPrecisionName(eager.matmul));
+    (*json)["float32_matmul_precision"] = Text(kMatmulPrecisionNames.Name(eager.matmul));
   }
 }
 

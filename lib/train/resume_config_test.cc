@@ -45,7 +45,7 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
   EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(now), ResumeConfigJson(then)).message()),
               HasSubstr("sampling_policy is not set, but the run to resume has \"energy_weighted\""));
   now = then;
-  now.eager.mixed = MixedPrecision::kBf16;
+  now.eager.precision = Precision::kBf16Mixed;
   EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("precision is \"bf16-mixed\", but the run to resume has not set"));
   now = then;
@@ -90,7 +90,7 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
 // changes.
 TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
   TrainerOptions exact, eager;
-  eager.eager.mixed = MixedPrecision::kBf16;
+  eager.eager.precision = Precision::kBf16Mixed;
   const std::map<std::string, std::string> fp32 = {{"precision", "fp32"}}, bf16 = {{"precision", "bf16-mixed"}};
   const std::string by_libtorch = ResumeConfigJson(eager, fp32), by_kernels = ResumeConfigJson(exact, bf16);
   EXPECT_EQ(CheckSameConfig(by_libtorch, by_kernels), absl::OkStatus());

@@ -16,6 +16,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/neighbor/cache_neighbors.h"
 #include "lib/neighbor/neighbor_file.h"
+#include "lib/task/precision.h"
 #include "tools/cache-neighbors/cache_triples.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/flags/output_flags.h"
@@ -35,7 +36,8 @@ DEFINE_string(vectors, "none",
               "none, fp32 or fp64: write the vectors between neighbors, too. Without them, they are computed from "
               "positions and lattice shifts, exactly and in less time than reading takes.");
 DEFINE_validator(vectors, [](const char*, const std::string& value) {
-  return value == "none" || value == "fp32" || value == "fp64";
+  using rutile::Precision;
+  return value == "none" || rutile::ParsePrecision(value, {Precision::kFp32, Precision::kFp64}).ok();
 });
 
 namespace rutile {
@@ -95,7 +97,10 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
   RETURN_IF_ERROR(DescriptorOrCutoff(&options));
   RETURN_IF_ERROR(StreamOptionsFromFlags({}, &options));
   ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options.shard, options.num_shards));
-  if (FLAGS_vectors != "none") options.vectors = FLAGS_vectors == "fp64" ? DType::kF64 : DType::kF32;
+  if (FLAGS_vectors != "none") {
+    ASSIGN_OR_RETURN(const Precision precision, kPrecisionNames.Parse(FLAGS_vectors));
+    options.vectors = DTypeOf(precision);
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
 
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, NeighborSchema().kind, inputs));

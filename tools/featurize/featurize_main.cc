@@ -12,6 +12,7 @@
 #include "lib/descriptor/feature_file.h"
 #include "lib/descriptor/featurizer.h"
 #include "lib/descriptor/recorded_inputs.h"
+#include "lib/task/precision.h"
 #include "tools/common/flags/angular_flag.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/flags/output_flags.h"
@@ -25,7 +26,10 @@
 #include "tools/featurize/triples_flags.h"
 
 DEFINE_string(precision, "fp32", "fp32 or fp64: the type in which features are computed and stored.");
-DEFINE_validator(precision, [](const char*, const std::string& value) { return value == "fp32" || value == "fp64"; });
+DEFINE_validator(precision, [](const char*, const std::string& value) {
+  using rutile::Precision;
+  return rutile::ParsePrecision(value, {Precision::kFp32, Precision::kFp64}).ok();
+});
 
 namespace rutile {
 namespace {
@@ -55,7 +59,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags());
   }
   options.angular = AngularMethodFromFlags();
-  options.precision = FLAGS_precision == "fp64" ? DType::kF64 : DType::kF32;
+  ASSIGN_OR_RETURN(const Precision precision, kPrecisionNames.Parse(FLAGS_precision));
+  options.precision = DTypeOf(precision);
 
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, FeatureSchema().kind, inputs));
   ProgressBar progress("featurize", /*total=*/-1, ProgressFromFlags());

@@ -11,6 +11,7 @@
 #include "lib/base/input_files.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/precision.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/run_directory.h"
@@ -148,16 +149,7 @@ std::string ModelPath(const CheckpointSet& checkpoint_set, const TracinFlags& fl
 }
 
 DType CheckpointPrecision(const TracinFlags& flags, DType own) {
-  switch (flags.precision) {
-    case TracinPrecision::kAuto:
-      return own;
-    case TracinPrecision::kFp64:
-      return DType::kF64;
-    case TracinPrecision::kFp32:
-    case TracinPrecision::kBf16:
-      return DType::kF32;
-  }
-  return own;
+  return flags.precision == Precision::kAuto ? own : DTypeOf(flags.precision);
 }
 
 absl::StatusOr<WeightedCheckpoint> ReadWeightedCheckpoint(const CheckpointSet& checkpoint_set, size_t index,

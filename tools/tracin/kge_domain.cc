@@ -19,6 +19,7 @@
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/task/precision.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -214,7 +215,8 @@ class KgeDomain : public InfluenceDomain {
     description->train_sha256 = Hash(data_.train);
     description->test_sha256 = Hash(data_.tests);
     auto& settings = description->settings;
-    settings["precision"] = options_.bf16 ? "bf16" : precision_ == DType::kF64 ? "fp64" : "fp32";
+    settings["precision"] =
+        std::string(kPrecisionNames.Name(options_.bf16 ? Precision::kBf16 : PrecisionOf(precision_)));
     if (options_.projection.kind != ProjectionKind::kNone) {
       settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
                                             " seed ", options_.projection.seed);
@@ -242,7 +244,7 @@ class KgeDomain : public InfluenceDomain {
 
  private:
   absl::Status SetRounding() {
-    options_.bf16 = flags_.precision == TracinPrecision::kBf16;
+    options_.bf16 = flags_.precision == Precision::kBf16;
     if (!options_.bf16 || HasRoundedProducts(shape_.options.model, options_.loss)) return absl::OkStatus();
     const std::string why = absl::StrCat("gradients of ", kKgeModelNames.Name(shape_.options.model), " with the loss ",
                                          kKgeInfluenceLossNames.Name(options_.loss),

@@ -22,6 +22,7 @@
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/structure/element.h"
+#include "lib/task/precision.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/split.h"
 #include "tools/common/flags/data_sha256.h"
@@ -120,7 +121,7 @@ class PotentialDomain : public InfluenceDomain {
     description->train_sha256 = train_sha256_;
     description->test_sha256 = test_sha256_;
     auto& settings = description->settings;
-    settings["precision"] = options_.precision == DType::kF64 ? "fp64" : "fp32";
+    settings["precision"] = std::string(kPrecisionNames.Name(PrecisionOf(options_.precision)));
     settings["loss"] = std::string(kLossNames.Name(options_.loss.kind));
     if (options_.test.quantity == PotentialQuantity::kForceComponent)
       settings["test_component"] = std::string(1, "xyz"[options_.test.component]);
@@ -394,7 +395,7 @@ absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* checkpoin
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
   }
-  if (flags.precision == TracinPrecision::kBf16) {
+  if (flags.precision == Precision::kBf16) {
     return absl::InvalidArgumentError(
         "--precision=bf16: of potentials there are passes in fp32 and fp64 alone: leave it out");
   }

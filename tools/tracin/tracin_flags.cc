@@ -11,10 +11,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/cpu_bf16.h"
+#include "lib/base/enum_names.h"
 #include "lib/base/input_files.h"
 #include "lib/base/memory.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/precision.h"
 #include "tools/common/flags/parse_shard.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
@@ -92,8 +94,21 @@ DEFINE_bool(progress, true, "Show progress when standard error is a terminal.");
 namespace rutile {
 namespace {
 
+// What users write. Influence files have names of their own.
+constexpr absl::string_view kRankWords[] = {"proponents", "opponents", "absolute", "both"};
+constexpr EnumNames<InfluenceRanking> kRankNames("examples cannot be listed by", kRankWords);
+constexpr absl::string_view kNormalizeWords[] = {"none", "cosine", "relatif"};
+constexpr EnumNames<InfluenceNormalization> kNormalizeNames("scores cannot be normalized by", kNormalizeWords);
+enum class Precondition { kNone, kAdam };
+constexpr absl::string_view kPreconditionWords[] = {"none", "adam"};
+constexpr EnumNames<Precondition> kPreconditionNames("gradients cannot be preconditioned by", kPreconditionWords);
+
 absl::Status Expected(const char* flag, absl::string_view value, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": expected ", expected));
+}
+
+absl::Status BadFlag(const char* flag, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", status.message()));
 }
 
 absl::StatusOr<TracinMode> ModeFromFlags() {
@@ -151,31 +166,15 @@ absl::StatusOr<std::vector<int64_t>> TestIndices() {
 
 absl::Status SetScoring(TracinFlags* flags) {
   TracInOptions& options = flags->options;
-  const std::string& rank = FLAGS_rank;
-  if (rank == "absolute") {
-    options.ranking = InfluenceRanking::kAbsolute;
-  } else if (rank == "proponents") {
-    options.ranking = InfluenceRanking::kHighest;
-  } else if (rank == "opponents") {
-    options.ranking = InfluenceRanking::kLowest;
-  } else if (rank == "both") {
-    options.ranking = InfluenceRanking::kBoth;
-  } else {
-    return Expected("rank", rank, "absolute, proponents, opponents or both");
-  }
-  if (FLAGS_normalize == "none") {
-    options.normalization = InfluenceNormalization::kNone;
-  } else if (FLAGS_normalize == "cosine") {
-    options.normalization = InfluenceNormalization::kCosine;
-  } else if (FLAGS_normalize == "relatif") {
-    options.normalization = InfluenceNormalization::kTrainNorm;
-  } else {
-    return Expected("normalize", FLAGS_normalize, "none, cosine or relatif");
-  }
-  if (FLAGS_precondition != "none" && FLAGS_precondition != "adam") {
-    return Expected("precondition", FLAGS_precondition, "none or adam");
-  }
-  flags->adam = FLAGS_precondition == "adam";
+  const absl::StatusOr<InfluenceRanking> ranking = kRankNames.Parse(FLAGS_rank);
+  if (!ranking.ok()) return BadFlag("rank", ranking.status());
+  options.ranking = *ranking;
+  const absl::StatusOr<InfluenceNormalization> normalization = kNormalizeNames.Parse(FLAGS_normalize);
+  if (!normalization.ok()) return BadFlag("normalize", normalization.status());
+  options.normalization = *normalization;
+  const absl::StatusOr<Precondition> precondition = kPreconditionNames.Parse(FLAGS_precondition);
+  if (!precondition.ok()) return BadFlag("precondition", precondition.status());
+  flags->adam = *precondition == Precondition::kAdam;
   if (FLAGS_top_k < 0) return Expected("top_k", absl::StrCat(FLAGS_top_k), "1 or more, or 0 for all");
   options.top_k = FLAGS_top_k;
   if (FlagGiven("learning_rate")) {
@@ -200,20 +199,17 @@ absl::Status SetPrecision(TracinFlags* flags) {
         "cpu: products of gradients are computed by kernels for the processor, which need no GPU to be done "
         "in seconds");
   }
-  const std::string& name = FLAGS_precision;
-  if (name == "fp32") {
-    flags->precision = TracinPrecision::kFp32;
-  } else if (name == "fp64") {
-    flags->precision = TracinPrecision::kFp64;
-  } else if (name == "bf16") {
-    flags->precision = TracinPrecision::kBf16;
-  } else if (name != "auto") {
-    return Expected("precision", name, "auto, fp32, fp64 or bf16");
+  const absl::StatusOr<Precision> precision =
+      ParsePrecision(FLAGS_precision, {Precision::kAuto, Precision::kFp32, Precision::kFp64, Precision::kBf16});
+  if (!precision.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--precision=", FLAGS_precision, ": ", precision.status().message()));
   }
+  flags->precision = *precision;
   if (!FLAGS_use_mixed_precision) return absl::OkStatus();
   RETURN_IF_ERROR(RefuseFlags("with --use_mixed_precision", {"precision"}));
   const std::string instructions = CpuBf16Instructions();
-  flags->precision = instructions.empty() ? TracinPrecision::kFp32 : TracinPrecision::kBf16;
+  flags->precision = instructions.empty() ? Precision::kFp32 : Precision::kBf16;
   PrintMessage(instructions.empty()
                    ? "--use_mixed_precision: the processor has no instructions for bfloat16: fp32 is used"
                    : absl::StrCat("--use_mixed_precision: --precision=bf16, with ", instructions));

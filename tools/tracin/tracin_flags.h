@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/influence/tracin_options.h"
+#include "lib/task/precision.h"
 
 namespace rutile {
 
@@ -20,8 +21,6 @@ enum class TracinMode {
   kSelf,    // influence of training examples on themselves
   kMerge    // no computation: merges files of shards, or prints a file as a table
 };
-
-enum class TracinPrecision { kAuto, kFp32, kFp64, kBf16 };
 
 // The options of a run.
 struct TracinFlags {
@@ -37,11 +36,11 @@ struct TracinFlags {
   TrainSampling sampling;
   std::string stratify_by;  // "": no strata
   int shard = 1, num_shards = 1;
-  int num_processes = 1;                // number of processes to start, each for a shard
-  std::string part;                     // in a process started for a shard: the only file to write
-  bool adam = false;                    // precondition gradients with Adam's state
-  std::optional<double> learning_rate;  // replaces the checkpoints' rates
-  TracinPrecision precision = TracinPrecision::kAuto;
+  int num_processes = 1;                   // number of processes to start, each for a shard
+  std::string part;                        // in a process started for a shard: the only file to write
+  bool adam = false;                       // precondition gradients with Adam's state
+  std::optional<double> learning_rate;     // replaces the checkpoints' rates
+  Precision precision = Precision::kAuto;  // or kFp32, kFp64, kBf16
   uint64_t seed = 0;
   int64_t verify = 0;
   bool resume = false, strict = false, progress = true;

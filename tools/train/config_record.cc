@@ -60,10 +60,8 @@ void ResolveTrainer(const TrainerOptions& options, DType precision, int num_thre
   const auto resolve = [&](const char* name, const auto& value) {
     settings->Resolve(name, absl::StrCat(value), "run");
   };
-  const MixedPrecision mixed = options.eager.mixed;
-  resolve("precision", mixed != MixedPrecision::kNone ? MixedPrecisionName(mixed)
-                       : precision == DType::kF64     ? "fp64"
-                                                      : "fp32");
+  const Precision mixed = options.eager.precision;
+  resolve("precision", kPrecisionNames.Name(IsMixed(mixed) ? mixed : PrecisionOf(precision)));
   resolve("device", options.eager.device);
   resolve("compile_mode", kCompileModeNames.Name(options.compile_mode));
   resolve("threads", num_threads);
@@ -92,7 +90,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
     settings.Resolve("atomic_energies", energies, "file");
   }
   ResolveTrainer(options, task.precision, task.ThreadsOfSteps(), &settings);
-  if (task.mixed_precision) resolve("precision", MixedPrecisionName(MixedPrecision::kBf16));
+  if (task.mixed_precision) resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed));
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
     settings.Resolve("activation", kActivationNames.Name(task.activation), "file");

@@ -198,7 +198,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   at::set_num_threads(num_threads);
   FlagSettings settings;
   ResolveTrainer(options, model.precision, num_threads, &settings);
-  if (factors == FactorRounding::kBf16) settings.Resolve("precision", MixedPrecisionName(MixedPrecision::kBf16), "run");
+  if (factors == FactorRounding::kBf16)
+    settings.Resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed), "run");
   ResolveKgeFlags(model, options, &settings);
   const bool alone = options.communicator == nullptr;
   settings.Resolve("strategy", alone ? "single" : options.shard_model ? "tensor_parallel" : "ddp", "run");

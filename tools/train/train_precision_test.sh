@@ -88,7 +88,7 @@ expect_error 1 'device cuda:1000: ' $train --device=cuda:1000 --output_dir=h f.s
 expect_error 1 'expected cpu, cuda' $train --device=gpu --output_dir=h f.safetensors
 expect_error 1 'expected auto, fp32' $train --precision=fp8 --output_dir=h f.safetensors
 expect_error 1 'exclude each other' $train --mixed_precision --precision=fp32 --output_dir=h f.safetensors
-expect_error 1 'highest, high or medium' \
+expect_error 1 'highest, high, medium' \
   $train --float32_matmul_precision=low --compile_mode=none --output_dir=h f.safetensors
 expect_error 1 'exclude each other' \
   $train --float32_matmul_precision=high --precision=bf16-mixed --device=cpu --output_dir=h f.safetensors

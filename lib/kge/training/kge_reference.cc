@@ -13,20 +13,14 @@
 #include "lib/base/logging.h"
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/model/kge_labels.h"
+#include "lib/task/precision.h"
 
 namespace rutile {
 namespace {
 
-at::ScalarType ProductType(const at::Tensor& parameters, MixedPrecision mixed) {
-  switch (mixed) {
-    case MixedPrecision::kNone:
-      return parameters.scalar_type();
-    case MixedPrecision::kBf16:
-      return at::kBFloat16;
-    case MixedPrecision::kFp16:
-      return at::kHalf;
-  }
-  LOG(FATAL) << "no such precision: " << static_cast<int>(mixed);
+at::ScalarType ProductType(const at::Tensor& parameters, Precision precision) {
+  if (!IsMixed(precision)) return parameters.scalar_type();
+  return precision == Precision::kBf16Mixed ? at::kBFloat16 : at::kHalf;
 }
 
 // The parameters by name. They are split once, since the gradient of one split is one copy, while that of each narrow()
@@ -145,8 +139,7 @@ class Conve {
 
 }  // namespace
 
-KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
-                          MixedPrecision mixed) {
+KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch, Precision mixed) {
   const Parts parts(shape, parameters);
   at::Tensor head = parts["entity.weight"].index_select(0, Index(batch.head, parameters));
   at::Tensor relation = parts["relation.weight"].index_select(0, Index(batch.relation, parameters));
@@ -162,8 +155,7 @@ KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, c
   return {at::cat({h[0] * r[0] - h[1] * r[1], h[0] * r[1] + h[1] * r[0]}, 1), {}};
 }
 
-at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v,
-                           MixedPrecision mixed) {
+at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v, Precision mixed) {
   const Parts parts(shape, parameters);
   const at::ScalarType type = ProductType(parameters, mixed);
   const at::Tensor bias = parts["entity.bias"];

@@ -27,11 +27,11 @@ struct KgeHidden {
 // Dropout masks are FillDropout(options.seed, epoch, example, layer): kInput of 2 d elements, in the order of the
 // stacked image (libkge, DistMult, ComplEx: of e_h, then of w_r); kFeatureMap of C; kOutput of d.
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
-                          MixedPrecision mixed = MixedPrecision::kNone);
+                          Precision mixed = Precision::kAuto);
 
 // Returns the logits v E^T + b, [B, N].
 at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v,
-                           MixedPrecision mixed = MixedPrecision::kNone);
+                           Precision mixed = Precision::kAuto);
 
 // Returns the losses [B] of scores [B, N]: the mean over entities of the binary cross-entropy with logits, or the
 // cross-entropy of the softmax over entities, with the labels of kge_labels.h.

@@ -13,6 +13,7 @@
 #include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/training/kge_reference.h"
+#include "lib/task/precision.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
@@ -238,11 +239,11 @@ TEST(MixedTest, Bfloat16IsNear) {
   const OwnedKgeBatch owned = RandomKgeBatch(shape, kBatch, 1, 9);
   const KgeBatch batch = owned.View(/*training=*/false);
   const at::Tensor v = ReferenceHidden(shape, parameters, batch).v;
-  const KgeHidden mixed = ReferenceHidden(shape, parameters, batch, MixedPrecision::kBf16);
+  const KgeHidden mixed = ReferenceHidden(shape, parameters, batch, Precision::kBf16Mixed);
   EXPECT_EQ(mixed.v.scalar_type(), at::kFloat);
   EXPECT_GT(MaxDifference(mixed.v, v), 0);
   EXPECT_LT(MaxDifference(mixed.v, v), 0.02 * v.abs().max().item<double>());
-  EXPECT_LT(MaxDifference(ReferenceScores(shape, parameters, v, MixedPrecision::kBf16),
+  EXPECT_LT(MaxDifference(ReferenceScores(shape, parameters, v, Precision::kBf16Mixed),
                           ReferenceScores(shape, parameters, v)),
             0.02);
 }

@@ -16,6 +16,7 @@
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/training/distinct_queries.h"
 #include "lib/ranking/score_sweep.h"
+#include "lib/task/precision.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/trace/scope.h"
 
@@ -27,10 +28,11 @@ constexpr int64_t kHitsAt[] = {1, 3, 10};
 std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorRounding factors,
                                               const KnowledgeGraph& graph) {
   std::map<std::string, std::string> config = DescribeKgeOptions(options);
-  config["precision"] = factors == FactorRounding::kBf16   ? "bf16-mixed"
-                        : options.precision == DType::kF64 ? "fp64"
-                                                           : "fp32";
-  if (factors == FactorRounding::kTwoParts) config["float32_matmul_precision"] = "high";
+  config["precision"] = std::string(
+      kPrecisionNames.Name(factors == FactorRounding::kBf16 ? Precision::kBf16Mixed : PrecisionOf(options.precision)));
+  if (factors == FactorRounding::kTwoParts) {
+    config["float32_matmul_precision"] = std::string(kMatmulPrecisionNames.Name(MatmulPrecision::kHigh));
+  }
   config["triples_sha256"] = TriplesSha256(graph);
   return config;
 }

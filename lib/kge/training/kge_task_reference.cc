@@ -10,12 +10,13 @@
 #include "lib/kge/training/distinct_queries.h"
 #include "lib/kge/training/kge_reference.h"
 #include "lib/kge/training/kge_task.h"
+#include "lib/task/precision.h"
 
 namespace rutile {
 namespace {
 
 // Returns the losses [B, 1].
-at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const NamedTensors& batch, MixedPrecision mixed,
+at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const NamedTensors& batch, Precision mixed,
                   BatchStatistics* statistics) {
   const KgeBatch view = ViewKgeBatch(batch);
   KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
@@ -26,13 +27,13 @@ at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const Nam
 }  // namespace
 
 at::Tensor KgeTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
-  return Losses(shape_, parameters, batch, MixedPrecision::kNone, nullptr);
+  return Losses(shape_, parameters, batch, Precision::kAuto, nullptr);
 }
 
 at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                 const EagerOptions& options) const {
   BatchStatistics statistics;
-  at::Tensor losses = Losses(shape_, parameters, batch, options.mixed, &statistics);
+  at::Tensor losses = Losses(shape_, parameters, batch, options.precision, &statistics);
   if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
   return losses;
 }

@@ -10,6 +10,7 @@
 #include "lib/kge/model/kge_file.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/task/eager_evaluation.h"
+#include "lib/task/precision.h"
 #include "lib/task/torch_facts.h"
 #include "lib/testing/gradient_check.h"
 
@@ -298,7 +299,7 @@ TEST(KgeTaskTest, RefusesWhatItCannotDo) {
   EagerOptions eager;
   eager.script = true;
   EXPECT_THAT(std::string(MakeTask(Options())->CheckEager(eager).message()), HasSubstr("TorchScript"));
-  EXPECT_TRUE(MakeTask(Options())->CheckEager({MixedPrecision::kBf16}).ok());
+  EXPECT_TRUE(MakeTask(Options())->CheckEager({Precision::kBf16Mixed}).ok());
   KgeOptions options = Options();
   options.embedding_height = 5;
   EXPECT_THAT(std::string(KgeTask::Create(Ring(), nullptr, options, 1).status().message()), HasSubstr("5 x 4"));

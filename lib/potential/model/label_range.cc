@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lib/task/precision.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -20,7 +21,7 @@ absl::Status TooLarge(const AtomicData& data, int64_t s, absl::string_view what,
                       DType precision) {
   return absl::InvalidArgumentError(
       absl::StrCat(data.name(s), ": ", what, value, " ", unit, ", whose square ",
-                   precision == DType::kF32 ? "fp32" : "fp64", " cannot learn from (the limit is ", Limit(precision),
+                   kPrecisionNames.Name(PrecisionOf(precision)), " cannot learn from (the limit is ", Limit(precision),
                    "): correct it, or leave the structure out, as --max_energy and --max_forces do"));
 }
 

@@ -17,6 +17,7 @@
 #include "lib/base/setting_record.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/precision.h"
 
 namespace rutile {
 namespace {
@@ -87,15 +88,15 @@ absl::Status SetAtomicEnergies(absl::string_view text, AtomisticTaskOptions* opt
 }
 
 SettingValue GetPrecision(const AtomisticTaskOptions& options) {
-  return std::string(options.mixed_precision ? "bf16-mixed" : options.precision == DType::kF64 ? "fp64" : "fp32");
+  return std::string(
+      kPrecisionNames.Name(options.mixed_precision ? Precision::kBf16Mixed : PrecisionOf(options.precision)));
 }
 
 absl::Status SetPrecision(absl::string_view text, AtomisticTaskOptions* options) {
-  if (text != "fp32" && text != "fp64" && text != "bf16-mixed") {
-    return absl::InvalidArgumentError("expected fp32, fp64 or bf16-mixed");
-  }
-  options->mixed_precision = text == "bf16-mixed";
-  options->precision = text == "fp64" ? DType::kF64 : DType::kF32;
+  ASSIGN_OR_RETURN(const Precision precision,
+                   ParsePrecision(text, {Precision::kFp32, Precision::kFp64, Precision::kBf16Mixed}));
+  options->mixed_precision = IsMixed(precision);
+  options->precision = DTypeOf(precision);
   return absl::OkStatus();
 }
 

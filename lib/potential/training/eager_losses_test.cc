@@ -92,7 +92,7 @@ TEST_P(EagerLossesTest, MixedPrecisionIsNearTheReference) {
   if (CpuBf16Instructions().empty()) GTEST_SKIP() << "bf16-mixed is refused on this CPU";
   const AtomicData data = Tio2();
   EagerOptions mixed;
-  mixed.mixed = MixedPrecision::kBf16;
+  mixed.precision = Precision::kBf16Mixed;
   for (const bool forces : {false, true}) {
     const std::unique_ptr<Task> task = MakeTask(data, forces, GetParam(), DType::kF32);
     EXPECT_EQ(Compare(*task, mixed, 0.15), "");

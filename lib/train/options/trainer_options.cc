@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/precision.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/options/trainer_settings.h"
 
@@ -63,7 +64,7 @@ absl::Status CheckCombinations(const TrainerOptions& options) {
 
 absl::Status CheckSampling(const TrainerOptions& options) {
   if (options.sampling_policy == SamplingPolicy::kUniform) return absl::OkStatus();
-  const std::string chosen = absl::StrCat("sampling_policy ", SamplingPolicyName(options.sampling_policy));
+  const std::string chosen = absl::StrCat("sampling_policy ", kSamplingPolicyNames.Name(options.sampling_policy));
   if (options.optimizer.kind == OptimizerKind::kLbfgs) {
     return absl::InvalidArgumentError(
         absl::StrCat(chosen, " does not go with lbfgs, which takes all examples at once; use uniform"));
@@ -84,21 +85,22 @@ absl::Status CheckEagerSuitsMode(const TrainerOptions& options) {
   RETURN_IF_ERROR(CheckEagerOptions(eager));
   if (options.compile_mode == CompileMode::kCompile) {
     const absl::string_view why = "compile_mode compile, whose kernels compute in the parameters' type on the CPU; use";
-    if (eager.mixed != MixedPrecision::kNone) {
-      return absl::InvalidArgumentError(absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
+    if (IsMixed(eager.precision)) {
+      return absl::InvalidArgumentError(absl::StrCat("precision ", kPrecisionNames.Name(eager.precision),
                                                      " does not go with ", why, " compile_mode none or script"));
     }
     if (eager.matmul != MatmulPrecision::kHighest) {
-      return absl::InvalidArgumentError(absl::StrCat("float32_matmul_precision ", MatmulPrecisionName(eager.matmul),
-                                                     " does not go with ", why, " compile_mode none or script"));
+      return absl::InvalidArgumentError(absl::StrCat("float32_matmul_precision ",
+                                                     kMatmulPrecisionNames.Name(eager.matmul), " does not go with ",
+                                                     why, " compile_mode none or script"));
     }
     if (!eager.on_cpu()) {
       return absl::InvalidArgumentError(absl::StrCat("device ", eager.device, " does not go with ", why,
                                                      " compile_mode none or script, or device cpu"));
     }
   }
-  if (options.optimizer.kind == OptimizerKind::kLbfgs && eager.mixed != MixedPrecision::kNone) {
-    return absl::InvalidArgumentError(absl::StrCat("precision ", MixedPrecisionName(eager.mixed),
+  if (options.optimizer.kind == OptimizerKind::kLbfgs && IsMixed(eager.precision)) {
+    return absl::InvalidArgumentError(absl::StrCat("precision ", kPrecisionNames.Name(eager.precision),
                                                    " does not go with lbfgs, whose line search needs exact gradients"));
   }
   return absl::OkStatus();

@@ -56,8 +56,8 @@ TEST(TrainerOptionsTest, OtherPrecisionsAndDevicesAreForEagerModes) {
     change(&options);
     return std::string(CheckTrainerOptions(options).message());
   };
-  const auto bf16 = [](TrainerOptions* o) { o->eager.mixed = MixedPrecision::kBf16; };
-  const auto fp16 = [](TrainerOptions* o) { o->eager.mixed = MixedPrecision::kFp16; };
+  const auto bf16 = [](TrainerOptions* o) { o->eager.precision = Precision::kBf16Mixed; };
+  const auto fp16 = [](TrainerOptions* o) { o->eager.precision = Precision::kFp16Mixed; };
   const auto medium = [](TrainerOptions* o) { o->eager.matmul = MatmulPrecision::kMedium; };
   const auto cuda = [](TrainerOptions* o) { o->eager.device = "cuda:1"; };
   EXPECT_THAT(message(CompileMode::kCompile, bf16), HasSubstr("precision bf16-mixed does not go with compile_mode"));
@@ -71,7 +71,7 @@ TEST(TrainerOptionsTest, OtherPrecisionsAndDevicesAreForEagerModes) {
   }
   EXPECT_THAT(message(CompileMode::kNone,
                       [](TrainerOptions* o) {
-                        o->eager.mixed = MixedPrecision::kBf16;
+                        o->eager.precision = Precision::kBf16Mixed;
                         o->optimizer = DefaultOptimizerOptions("lbfgs").value();
                       }),
               HasSubstr("bf16-mixed does not go with lbfgs"));

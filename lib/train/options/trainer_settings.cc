@@ -67,13 +67,6 @@ absl::Status SetOverfit(absl::string_view text, O* options) {
   return absl::OkStatus();
 }
 
-SettingValue GetSamplingPolicy(const O& options) { return std::string(SamplingPolicyName(options.sampling_policy)); }
-
-absl::Status SetSamplingPolicy(absl::string_view text, O* options) {
-  ASSIGN_OR_RETURN(options->sampling_policy, ParseSamplingPolicy(text));
-  return absl::OkStatus();
-}
-
 // Seconds. An endless interval is a number, too: the largest.
 SettingValue GetSaveInterval(const O& options) {
   return std::min(absl::ToDoubleSeconds(options.save_interval), std::numeric_limits<double>::max());
@@ -133,8 +126,8 @@ absl::Span<const Setting<TrainerOptions>> TrainingSettings() {
           .Needs("overfit_batches", UsesAllBatches)
           .RecordedIf(HasBatches)
           .Resetting(RunPart::kEpoch),
-      Setting<O>::Text(
-          "sampling_policy", GetSamplingPolicy, SetSamplingPolicy,
+      Setting<O>::Choice<&O::sampling_policy, &kSamplingPolicyNames>(
+          "sampling_policy",
           "How an epoch draws examples: uniform, energy_weighted or error_weighted. With uniform, each example "
           "comes once. The other two draw with replacement: low energies up to twice as often, or examples in "
           "proportion to the last error of their energy per atom. With lbfgs, it must be uniform.")

@@ -28,12 +28,12 @@ namespace {
 
 // Trains on 40 examples in batches of 4 with Adam, whose state would reveal a step too many.
 struct EpochOfHalf {
-  explicit EpochOfHalf(MixedPrecision mixed) : schedule({}, 0.01) {
+  explicit EpochOfHalf(Precision mixed) : schedule({}, 0.01) {
     split.train.resize(task.num_examples());
     std::iota(split.train.begin(), split.train.end(), 0);
     options.batch_size = 4;
     options.compile_mode = CompileMode::kNone;
-    options.eager.mixed = mixed;
+    options.eager.precision = mixed;
     state = NewState(task, MakeRunPlan(split, options).value());
     epoch = std::make_unique<BatchEpoch>(Context());
   }
@@ -62,7 +62,7 @@ struct EpochOfHalf {
 
 TEST(BatchEpochFp16Test, AStepThatOverflowedLeavesNoTrace) {
   EpochWork work;
-  EpochOfHalf half(MixedPrecision::kFp16);
+  EpochOfHalf half(Precision::kFp16Mixed);
   ASSERT_EQ(half.epoch->Train(&work), absl::OkStatus());
   EXPECT_EQ(half.state.batch, 10);
   EXPECT_EQ(half.state.step, 9);  // the first was at scale 65536
@@ -70,7 +70,7 @@ TEST(BatchEpochFp16Test, AStepThatOverflowedLeavesNoTrace) {
   EXPECT_EQ(half.epoch->State().At("grad_scaler").ToDoubles()[0], 32768);
   EXPECT_EQ(half.epoch->State().At("grad_scaler").ToDoubles()[1], 9);
 
-  EpochOfHalf plain(MixedPrecision::kNone);
+  EpochOfHalf plain(Precision::kAuto);
   plain.state.batch = 1;  // never sees that batch
   ASSERT_EQ(plain.epoch->Train(&work), absl::OkStatus());
   EXPECT_EQ(plain.state.step, 9);
@@ -80,10 +80,10 @@ TEST(BatchEpochFp16Test, AStepThatOverflowedLeavesNoTrace) {
 
 TEST(BatchEpochFp16Test, GoesOnFromItsState) {
   EpochWork work;
-  EpochOfHalf whole(MixedPrecision::kFp16);
+  EpochOfHalf whole(Precision::kFp16Mixed);
   ASSERT_EQ(whole.epoch->Train(&work), absl::OkStatus());
 
-  EpochOfHalf parts(MixedPrecision::kFp16);
+  EpochOfHalf parts(Precision::kFp16Mixed);
   parts.pause_at = 4;
   ASSERT_EQ(parts.epoch->Train(&work), absl::OkStatus());
   EXPECT_EQ(parts.state.batch, 4);
@@ -99,7 +99,7 @@ TEST(BatchEpochFp16Test, GoesOnFromItsState) {
 }
 
 TEST(BatchEpochFp16Test, AScaleThatNeverHelpsIsAnError) {
-  EpochOfHalf run(MixedPrecision::kFp16);
+  EpochOfHalf run(Precision::kFp16Mixed);
   run.task.broken = true;
   EpochWork work;
   absl::Status status;

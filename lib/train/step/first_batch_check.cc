@@ -49,7 +49,7 @@ absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<cons
     return status;
   }
   EagerOptions script = EagerOptionsOf(options);
-  script.mixed = MixedPrecision::kNone;
+  script.precision = Precision::kAuto;
   EagerGradients eager(task, script);
   const AddGradients add = [&](absl::Span<Tensor> gradients, TermSums* sums) {
     RETURN_IF_ERROR(eager.Add(parameters, batch, /*scale=*/1, gradients, sums));

@@ -14,6 +14,7 @@
 #include "lib/optimizer/gradient_norm.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/gradient_stream.h"
+#include "lib/task/precision.h"
 #include "lib/train/step/gradient_step.h"
 
 namespace rutile {
@@ -39,7 +40,7 @@ LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eag
       shards_(shards),
       sums_(static_cast<int>(task.terms().size())) {
   CHECK(task.stream() == nullptr || sums_.sum.size() == 1) << "gradients of several terms cannot be streamed";
-  if (eager_ != nullptr && eager.mixed == MixedPrecision::kFp16) scaler_.emplace();
+  if (eager_ != nullptr && eager.precision == Precision::kFp16Mixed) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
     gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
   }

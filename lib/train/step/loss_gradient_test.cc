@@ -143,7 +143,7 @@ TEST(LossGradientModeTest, ModesAgree) {
 
 EagerOptions Fp16() {
   EagerOptions options;
-  options.mixed = MixedPrecision::kFp16;
+  options.precision = Precision::kFp16Mixed;
   return options;
 }
 

@@ -163,9 +163,10 @@ absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation,
   if (!FlagGiven("learning_rate") && adam && !tiepin) options->optimizer.learning_rate = 0.003;
   if (options->monitor.empty() && has_validation) options->monitor = "val_mrr";
   if (options->sampling_policy != SamplingPolicy::kUniform) {
-    return absl::InvalidArgumentError(absl::StrCat("--sampling_policy=", SamplingPolicyName(options->sampling_policy),
-                                                   " is not for triples, which have neither energies nor errors of "
-                                                   "them: leave it out"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--sampling_policy=", kSamplingPolicyNames.Name(options->sampling_policy),
+                     " is not for triples, which have neither energies nor errors of "
+                     "them: leave it out"));
   }
   if (options->compile_mode == CompileMode::kScript) {
     return absl::InvalidArgumentError(

@@ -54,37 +54,45 @@ void TimeOn(const std::string& device, const TorchFacts& facts, std::vector<std:
 // Measured: docs/performance.md.
 constexpr int kWideEnough = 200, kWideEnoughForKernels = 32;
 
-absl::StatusOr<MixedPrecision> ParseMixed(const EagerOptions& eager) {
+absl::StatusOr<Precision> PrecisionFromFlag() {
+  const absl::StatusOr<Precision> precision = ParsePrecision(
+      FLAGS_precision,
+      {Precision::kAuto, Precision::kFp32, Precision::kFp64, Precision::kBf16Mixed, Precision::kFp16Mixed});
+  if (precision.ok()) return precision;
+  return absl::InvalidArgumentError(absl::StrCat("--precision=", FLAGS_precision, ": ", precision.status().message()));
+}
+
+absl::StatusOr<MatmulPrecision> MatmulFromFlag() {
+  const auto matmul = kMatmulPrecisionNames.Parse(FLAGS_float32_matmul_precision);
+  if (matmul.ok()) return matmul;
+  return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision: ", matmul.status().message()));
+}
+
+absl::StatusOr<Precision> ParseMixed(const EagerOptions& eager) {
   if (FLAGS_mixed_precision) {
     if (FlagGiven("precision")) {
       return absl::InvalidArgumentError("--mixed_precision and --precision exclude each other: give one of them");
     }
-    return eager.on_cpu() || CudaHasBf16(eager.device) ? MixedPrecision::kBf16 : MixedPrecision::kFp16;
+    return eager.on_cpu() || CudaHasBf16(eager.device) ? Precision::kBf16Mixed : Precision::kFp16Mixed;
   }
-  for (const MixedPrecision mixed : {MixedPrecision::kBf16, MixedPrecision::kFp16}) {
-    if (FLAGS_precision == MixedPrecisionName(mixed)) return mixed;
-  }
-  for (const char* name : {"auto", "fp32", "fp64"}) {
-    if (FLAGS_precision == name) return MixedPrecision::kNone;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--precision=", FLAGS_precision, ": expected auto, fp32, fp64, bf16-mixed or fp16-mixed"));
+  ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
+  return IsMixed(precision) ? precision : Precision::kAuto;
 }
 
 // The flag that the kernels cannot obey, or "".
-std::string FlagBeyondKernels() {
+absl::StatusOr<std::string> FlagBeyondKernels() {
   if (FLAGS_mixed_precision) return "--mixed_precision";
-  if (FLAGS_precision == "bf16-mixed" || FLAGS_precision == "fp16-mixed") {
-    return absl::StrCat("--precision=", FLAGS_precision);
-  }
-  if (FLAGS_float32_matmul_precision != "highest") {
+  ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
+  if (IsMixed(precision)) return absl::StrCat("--precision=", FLAGS_precision);
+  ASSIGN_OR_RETURN(const MatmulPrecision matmul, MatmulFromFlag());
+  if (matmul != MatmulPrecision::kHighest) {
     return absl::StrCat("--float32_matmul_precision=", FLAGS_float32_matmul_precision);
   }
   return FLAGS_device != "auto" && FLAGS_device != "cpu" ? absl::StrCat("--device=", FLAGS_device) : "";
 }
 
 absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
-  return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", MatmulPrecisionName(matmul),
+  return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", kMatmulPrecisionNames.Name(matmul),
                                                  " has no effect in fp64: leave it out, or use --precision=fp32"));
 }
 
@@ -101,8 +109,8 @@ absl::StatusOr<std::optional<EagerOptions>> AskedOfKernels(const TrainerOptions&
     return std::optional<EagerOptions>();
   }
   EagerOptions eager;
-  ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
-  ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
+  ASSIGN_OR_RETURN(eager.precision, ParseMixed(eager));
+  ASSIGN_OR_RETURN(eager.matmul, MatmulFromFlag());
   return std::optional<EagerOptions>(eager);
 }
 
@@ -113,12 +121,12 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
   if (!asked.has_value()) return FactorRounding::kNone;
   const EagerOptions& eager = *asked;
   const bool exact = eager.matmul == MatmulPrecision::kHighest;
-  if (eager.mixed == MixedPrecision::kBf16 && exact) {
+  if (eager.precision == Precision::kBf16Mixed && exact) {
     RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
     return FactorRounding::kBf16;
   }
-  if (eager.mixed != MixedPrecision::kNone || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
-  if (FLAGS_precision == "fp64") return NoMatmulPrecisionIn64(eager.matmul);
+  if (IsMixed(eager.precision) || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
+  if (FLAGS_precision == kPrecisionNames.Name(Precision::kFp64)) return NoMatmulPrecisionIn64(eager.matmul);
   if (eager.matmul == MatmulPrecision::kMedium) {
     return absl::InvalidArgumentError(
         "--float32_matmul_precision=medium is called --precision=bf16-mixed by the kernels of triples: use that, or "
@@ -134,7 +142,8 @@ absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& 
   ASSIGN_OR_RETURN(const std::optional<EagerOptions> asked, AskedOfKernels(options));
   if (!asked.has_value()) return FactorRounding::kNone;
   const EagerOptions& eager = *asked;
-  if (eager.mixed != MixedPrecision::kBf16 || eager.matmul != MatmulPrecision::kHighest) return FactorRounding::kNone;
+  if (eager.precision != Precision::kBf16Mixed || eager.matmul != MatmulPrecision::kHighest)
+    return FactorRounding::kNone;
   const TorchFacts facts = FindTorchFacts();
   if (!FlagGiven("compile_mode") && FLAGS_device == "auto" && facts.num_cuda_devices > 0) return FactorRounding::kNone;
   RETURN_IF_ERROR(CheckAgainstFacts(eager, facts));
@@ -147,7 +156,10 @@ absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& 
 
 absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages) {
   const bool can_round = kernels != FactorRounding::kNone;
-  const std::string beyond = can_round ? "" : FlagBeyondKernels();
+  std::string beyond;
+  if (!can_round) {
+    ASSIGN_OR_RETURN(beyond, FlagBeyondKernels());
+  }
   if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
     if (FlagGiven("compile_mode")) {
       return absl::InvalidArgumentError(
@@ -165,8 +177,8 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
   EagerOptions& eager = options->eager;
   ASSIGN_OR_RETURN(eager.device, Device(options->compile_mode, facts));
   if (!can_round) {
-    ASSIGN_OR_RETURN(eager.matmul, ParseMatmulPrecision(FLAGS_float32_matmul_precision));
-    ASSIGN_OR_RETURN(eager.mixed, ParseMixed(eager));
+    ASSIGN_OR_RETURN(eager.matmul, MatmulFromFlag());
+    ASSIGN_OR_RETURN(eager.precision, ParseMixed(eager));
   }
   RETURN_IF_ERROR(CheckTrainerOptions(*options));
   RETURN_IF_ERROR(CheckAgainstFacts(EagerOptionsOf(*options), facts));
@@ -188,30 +200,31 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
 void NoteNarrowNetworks(const std::vector<int>& hidden, FactorRounding kernels, const TrainerOptions& options,
                         std::vector<std::string>* messages) {
   const bool of_kernels = kernels == FactorRounding::kBf16;
-  const MixedPrecision mixed = of_kernels ? MixedPrecision::kBf16 : options.eager.mixed;
+  const Precision mixed = of_kernels ? Precision::kBf16Mixed : options.eager.precision;
   const int widest = hidden.empty() ? 0 : *std::max_element(hidden.begin(), hidden.end());
   const int enough = of_kernels ? kWideEnoughForKernels : kWideEnough;
-  if (mixed == MixedPrecision::kNone) return;
+  if (!IsMixed(mixed)) return;
   if (of_kernels && !AmxIsPermitted()) {
     messages->push_back(
         "note: the processor has AVX512-BF16, but no AMX (or no leave to use it): Intel's are then faster in fp32 than "
         "in bf16-mixed");
   } else if (widest < enough) {
     messages->push_back(absl::StrCat("note: the widest hidden layer has ", widest, " nodes; below about ", enough, ", ",
-                                     MixedPrecisionName(mixed), " is slower than fp32"));
+                                     kPrecisionNames.Name(mixed), " is slower than fp32"));
   }
 }
 
 absl::StatusOr<DType> PrecisionFromFlags(bool data64, FactorRounding kernels, const TrainerOptions& options) {
   const EagerOptions& eager = options.eager;
-  const MixedPrecision mixed = kernels == FactorRounding::kBf16 ? MixedPrecision::kBf16 : eager.mixed;
-  if (mixed != MixedPrecision::kNone) {
+  const Precision mixed = kernels == FactorRounding::kBf16 ? Precision::kBf16Mixed : eager.precision;
+  if (IsMixed(mixed)) {
     if (!data64) return DType::kF32;
     return absl::InvalidArgumentError(
-        absl::StrCat("precision ", MixedPrecisionName(mixed),
+        absl::StrCat("precision ", kPrecisionNames.Name(mixed),
                      " does not go with features that were made in fp64: make them in fp32, or use --precision=fp64"));
   }
-  const bool fp64 = FLAGS_precision == "fp64" || (FLAGS_precision == "auto" && data64);
+  ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
+  const bool fp64 = precision == Precision::kFp64 || (precision == Precision::kAuto && data64);
   if (fp64 && eager.matmul != MatmulPrecision::kHighest) {
     return NoMatmulPrecisionIn64(eager.matmul);
   }
