@@ -112,6 +112,15 @@ absl::Span<const Setting<ParameterGroupOptions>> ParameterGroupSettings() {
   static constexpr RunPart kMoments = RunPart::kOptimizer;
   // The record holds only what is not the default: runs of versions without groups can be resumed.
   static constexpr Setting<O> kSettings[] = {
+      // The record holds the groups, not the text.
+      Setting<O>(
+          "parameter_groups", &O::text,
+          "Groups of parameters with optimizer settings of their own. Each is GLOB:OPTION=VALUE,..., groups are "
+          "separated by \";\", and the first glob that matches a parameter's name counts. Options are optimizer, "
+          "learning_rate or lr_scale (times --learning_rate), weight_decay and the other flags of the group's "
+          "optimizer. A glob without a match is an error that lists all names; lbfgs has no groups.")
+          .RecordedIf([](const O&) { return false; })
+          .Resetting(kMoments),
       Setting<O>(
           "alternate_groups", &O::alternate_steps,
           "Number of steps after which the next group takes its turn. Groups move in the order of --parameter_groups, "

@@ -25,12 +25,13 @@ struct ParameterGroup {
 struct ParameterGroupOptions {
   // A slice belongs to the first group whose glob it fits, else to the default group, which has the run's optimizer.
   std::vector<ParameterGroup> groups;
+  std::string text;             // that ParseParameterGroups made the groups of, if they come from a flag
   int64_t alternate_steps = 0;  // groups take turns of so many steps (the default group last); 0: all move in each step
   bool decay_biases = true;     // false: weight decay leaves biases and norms alone, in all groups
   bool lazy_rows = false;       // rows of tables move only with a gradient: lazy_rows.h
 };
 
-// One row for each option that is one value: all but the groups themselves, which ParseParameterGroups reads.
+// The row of the groups is their text: what ParseParameterGroups makes of it depends on the run's optimizer.
 absl::Span<const Setting<ParameterGroupOptions>> ParameterGroupSettings();
 
 // "network.Ti.*:lr_scale=0.1,weight_decay=0;network.O.*:optimizer=sgd,learning_rate=0.01": GLOB:OPTION=VALUE,... of

@@ -1,7 +1,6 @@
 #include "lib/train/resume_config.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,7 +19,6 @@
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
-#include "lib/task/eager_options.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_settings.h"
 
@@ -34,7 +32,8 @@ using Json = nlohmann::ordered_json;
 constexpr char kSpecies[] = "species";
 constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
 
-std::string Text(absl::string_view text) { return std::string(text); }
+// A task's option that decides what the task remembers of its kernels.
+constexpr char kKernelChoice[] = "compile_preset";
 
 Json ToJson(const SettingValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
@@ -120,21 +119,11 @@ void DescribeLength(const TrainerOptions& options, Json* json) {
     DescribeRow(*FindSetting(StopSettings(), name), options.stop, json);
 }
 
-// The type of parameters is in the checkpoint's tensors. What differs from the default is written, so that runs of
-// versions without it can be resumed.
-void DescribePrecision(const EagerOptions& eager, Json* json) {
-  if (IsMixed(eager.precision)) (*json)["precision"] = Text(kPrecisionNames.Name(eager.precision));
-  if (eager.matmul != MatmulPrecision::kHighest) {
-    (*json)["float32_matmul_precision"] = Text(kMatmulPrecisionNames.Name(eager.matmul));
-  }
-}
-
 Json ResumeConfig(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
   Json json = Json::object();
   DescribeTables(options, /*compared=*/true, &json);
   DescribeGroups(options.groups, &json);
   DescribeLength(options, &json);
-  DescribePrecision(options.eager, &json);
   for (const auto* texts : {&task, &options.config}) {
     for (const auto& [key, value] : *texts) json["task"][key] = value;
   }
@@ -167,12 +156,18 @@ absl::Status ParseConfigs(absl::string_view then, absl::string_view now, Json* b
   return absl::OkStatus();
 }
 
-// Mixed precision is the trainer's where LibTorch computes, else the task's: one setting of one run.
-void MovePrecisionToTask(Json* config) {
-  const auto mixed = config->find("precision");
-  if (mixed == config->end()) return;
-  (*config)["task"]["precision"] = Json(*mixed);
-  config->erase("precision");
+// An option of the trainer that a task has, too, is one setting of the run, whoever obeys it: mixed precision is the
+// trainer's where LibTorch computes, else the task's. `tasks` has the options of all tasks in question.
+void MoveToTask(const Json& tasks, Json* config) {
+  std::vector<std::string> names;
+  for (const auto& item : config->items()) {
+    if (!item.value().is_object() && tasks.contains(item.key())) names.push_back(item.key());
+  }
+  for (const std::string& name : names) {
+    const Json value = (*config)[name];  // a copy: the object moves what it holds
+    (*config)["task"][name] = value;
+    config->erase(name);
+  }
 }
 
 bool Contains(absl::Span<const std::string> names, absl::string_view name) {
@@ -186,15 +181,11 @@ bool Overrides(absl::Span<const std::string> overrides, absl::string_view name) 
 
 // "batch_size is 64, but the run to resume has 32", with the reason where no flag has that name.
 std::string Explain(const ConfigChange& change) {
-  if (change.name == "data") return change.after;
+  if (change.before.empty()) return change.after;
   const SettingInfo* row = FindRow(change.name);
   const bool derived = row != nullptr && row->derived != nullptr;
   return absl::StrCat(change.name, derived ? absl::StrCat(" (", row->derived, ")") : "", " is ", change.after,
                       ", but the run to resume has ", change.before);
-}
-
-bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 void AddParts(const SettingInfo& row, bool comes_or_goes, ResetOnResume* parts) {
@@ -237,8 +228,10 @@ absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, 
   // Runs of versions that did not write the task's options can be resumed.
   const bool have_tasks = before.contains("task") && after.contains("task");
   if (have_tasks) {
-    MovePrecisionToTask(&before);
-    MovePrecisionToTask(&after);
+    Json tasks = before["task"];
+    tasks.update(after["task"]);
+    MoveToTask(tasks, &before);
+    MoveToTask(tasks, &after);
   }
   AddChanges(before, after, /*of_task=*/false, &changes);
   if (have_tasks) {
@@ -273,7 +266,8 @@ absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<con
 absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides) {
   Json before, after;
   RETURN_IF_ERROR(ParseConfigs(then, now, &before, &after));
-  std::vector<std::string> names = {"all", "data"};
+  std::vector<std::string> names = {"all"};
+  for (const Setting<TrainerOptions>& row : InputSettings()) names.push_back(row.name);
   for (Json* json : {&before, &after}) {
     // A copy: the object grows while it is read from, and moves.
     if (const auto task = json->find("task"); task != json->end()) json->update(Json(*task));
@@ -302,16 +296,10 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
     const std::string& name = change.name;
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";
     if (MayChange(name)) continue;
-    if (const SettingInfo* row = FindRow(name); row != nullptr) {
-      AddParts(*row, comes_or_goes, &parts);
-      continue;
-    }
-    // What has no row: inputs, options of several values, and those of tasks.
-    if (name == "data") parts.epoch = true;
-    if (IsOneOf(name, {"parameter_groups", "precision"})) parts.optimizer = true;
-    if (IsOneOf(name, {"data", "compile_preset"})) parts.task = true;
-    // What measures a model: other examples, and all that the task says of itself.
-    if (name == "data" || change.of_task) parts.judgment = true;
+    if (const SettingInfo* row = FindRow(name); row != nullptr) AddParts(*row, comes_or_goes, &parts);
+    // Rows of tasks are not known here. All that a task says of itself decides what its model is measured by.
+    parts.judgment |= change.of_task;
+    parts.task |= name == kKernelChoice;
   }
   return parts;
 }
@@ -320,7 +308,6 @@ std::string ConfigJson(const TrainerOptions& options, const std::map<std::string
                        const Metadata& provenance) {
   Json json = ResumeConfig(options, task);
   DescribeTables(options, /*compared=*/false, &json);
-  json["device"] = options.eager.device;
   for (const auto& [key, value] : provenance) json["provenance"][key] = value;
   const Json more = Json::parse(options.config_json, nullptr, /*allow_exceptions=*/false);
   if (more.is_object()) json.update(more);

@@ -25,13 +25,12 @@ std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::
 // is used.
 struct ConfigChange {
   std::string name;    // "batch_size"; the task's as in Task::ResumeConfig
-  std::string before;  // JSON
+  std::string before;  // JSON; empty: `after` is a sentence that tells the change
   std::string after;
   bool of_task = false;
 };
 
-// The rows of all tables of settings of a run, those of ForEachSettings. Options without a row (parameter groups,
-// precision) and those of tasks are known to resume_config.cc by their names.
+// The rows of all tables of settings of a run, those of ForEachSettings. Options of tasks have rows of their own.
 absl::Span<const SettingInfo* const> ResumeSettings();
 
 // What differs between `then` and `now`, both from ResumeConfigJson, perhaps of an older version: options have the

@@ -16,6 +16,8 @@
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/schedule.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/eager_settings.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/options/trainer_settings.h"
@@ -39,8 +41,9 @@ struct Case {
 
 // Texts of which each setting takes one at least that is not its default.
 std::vector<std::string> Candidates(absl::Span<const absl::string_view> choices) {
-  std::vector<std::string> texts = {"0.5",   "0.25", "3",  "true",  "false",           "step",
-                                    "epoch", "5,7",  "2h", "jsonl", "energy_weighted", "val_energy_mae"};
+  std::vector<std::string> texts = {"0.5",       "0.25", "3",  "true",  "false",           "step",
+                                    "epoch",     "5,7",  "2h", "jsonl", "energy_weighted", "val_energy_mae",
+                                    "bf16-mixed"};
   for (const absl::string_view choice : choices) texts.emplace_back(choice);
   return texts;
 }
@@ -87,8 +90,8 @@ void AddCases(absl::Span<const Setting<Options>> table, const std::function<Opti
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
-  for (const auto table :
-       {TrainingSettings(), BucketSettings(), MonitorSettings(), CheckpointSettings(), LogSettings()}) {
+  for (const auto table : {TrainingSettings(), BucketSettings(), MonitorSettings(), CheckpointSettings(), LogSettings(),
+                           InputSettings()}) {
     AddCases<TrainerOptions>(
         table, [](TrainerOptions* o) { return o; }, &cases);
   }
@@ -96,6 +99,8 @@ std::vector<Case> AllCases() {
       StopSettings(), [](TrainerOptions* o) { return &o->stop; }, &cases);
   AddCases<ValidationOptions>(
       ValidationSettings(), [](TrainerOptions* o) { return &o->validation; }, &cases);
+  AddCases<EagerOptions>(
+      EagerSettings(), [](TrainerOptions* o) { return &o->eager; }, &cases);
   AddCases<OptimizerOptions>(
       OptimizerSettings(), [](TrainerOptions* o) { return &o->optimizer; }, &cases);
   AddCases<ParameterGroupOptions>(
@@ -152,13 +157,14 @@ TEST(ResumeSettingsTest, EachRowHasAHelpThatIsASentence) {
   for (const SettingInfo* row : ResumeSettings()) EXPECT_THAT(row->help, ::testing::EndsWith(".")) << row->name;
 }
 
-// What is counted in epochs is recorded in steps; all else that is compared is in the record of some run.
+// What is counted in epochs is recorded in steps, the inputs by hashes, and groups of parameters as what their text
+// means; all else that is compared is in the record of some run.
 TEST(ResumeSettingsTest, EachSettingIsRecorded) {
   std::set<std::string> not_recorded;
   for (const Case& c : AllCases()) {
     if (!c.recorded && c.row->on_resume != OnResume::kNotCompared) not_recorded.insert(c.row->name);
   }
-  EXPECT_THAT(not_recorded, ::testing::ElementsAre("lr_cooldown_epochs", "warmup_epochs"));
+  EXPECT_THAT(not_recorded, ::testing::ElementsAre("data", "lr_cooldown_epochs", "parameter_groups", "warmup_epochs"));
 }
 
 TEST(ResumeSettingsTest, ResumingWithAnotherValueIsRefusedOrAllowedAsTheRowSays) {

@@ -145,7 +145,7 @@ absl::Status AcceptChanges(const Checkpoint& now, const TrainerOptions& options,
   RETURN_IF_ERROR(CheckChanges(changes, options.overrides));
   for (const ConfigChange& change : changes) {
     start->messages.push_back(
-        change.name == "data" ? change.after
+        change.before.empty() ? change.after
                               : absl::StrCat(change.name, " is ", change.after, " from here on, was ", change.before));
   }
   start->new_parts = PartsToReset(changes);

@@ -292,4 +292,17 @@ absl::Span<const Setting<TrainerOptions>> LogSettings() {
   return kSettings;
 }
 
+absl::Span<const Setting<TrainerOptions>> InputSettings() {
+  static constexpr Setting<O> kSettings[] = {
+      // Checkpoints compare hashes of the inputs where there are some, else counts: no value of theirs is shown.
+      Setting<O>("data", &O::data_sha256, "Content of the training examples.")
+          .Derived("of the inputs")
+          .RecordedIf([](const O&) { return false; })
+          .Resetting(RunPart::kEpoch)
+          .Resetting(RunPart::kTask)
+          .Resetting(RunPart::kBestModel),
+  };
+  return kSettings;
+}
+
 }  // namespace rutile

@@ -11,6 +11,7 @@
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/schedule.h"
+#include "lib/task/eager_settings.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/options/validation_rule.h"
@@ -26,6 +27,9 @@ absl::Span<const Setting<TrainerOptions>> MonitorSettings();
 // What a run keeps: save_interval, keep_every_*, save_top_k, average_best.
 absl::Span<const Setting<TrainerOptions>> CheckpointSettings();
 absl::Span<const Setting<TrainerOptions>> LogSettings();
+
+// What the record of a run has by other means than a value: the content of its inputs. --override knows it by the name.
+absl::Span<const Setting<TrainerOptions>> InputSettings();
 
 // Calls visit(table, options) for each table of settings with its part of the options. Whatever concerns all settings
 // of a run (checkpoints, config.json, resuming) goes through this list. The average's table comes only where
@@ -43,6 +47,8 @@ void ForEachSettings(const TrainerOptions& options, const Visit& visit) {
   visit(StopSettings(), options.stop);
   visit(CheckpointSettings(), options);
   visit(LogSettings(), options);
+  visit(EagerSettings(), options.eager);
+  visit(InputSettings(), options);
 }
 
 }  // namespace rutile

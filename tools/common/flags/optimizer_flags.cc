@@ -1,7 +1,5 @@
 #include "tools/common/flags/optimizer_flags.h"
 
-#include <gflags/gflags.h>
-
 #include <string>
 
 #include "absl/status/status.h"
@@ -9,12 +7,6 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/flags/setting_flags.h"
 #include "tools/common/run/given_flags.h"
-
-DEFINE_string(parameter_groups, "",
-              "Groups of parameters with optimizer settings of their own. Each is GLOB:OPTION=VALUE,..., groups are "
-              "separated by \";\", and the first glob that matches a parameter's name counts. Options are optimizer, "
-              "learning_rate or lr_scale (times --learning_rate), weight_decay and the other flags of the group's "
-              "optimizer. A glob without a match is an error that lists all names; lbfgs has no groups.");
 
 namespace rutile {
 namespace {
@@ -48,7 +40,6 @@ absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags() {
   if (options.kind == OptimizerKind::kLbfgs) {
     const std::string why = absl::StrCat("with ", chosen);
     RETURN_IF_ERROR(GroupFlags().RefuseAll(why));
-    RETURN_IF_ERROR(RefuseFlags(why, {"parameter_groups"}));
   }
   RETURN_IF_ERROR(CheckOptimizerOptions(options));
   return options;
@@ -56,8 +47,8 @@ absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags() {
 
 absl::StatusOr<ParameterGroupOptions> ParameterGroupOptionsFromFlags(const OptimizerOptions& run) {
   ParameterGroupOptions options;
-  ASSIGN_OR_RETURN(options.groups, ParseParameterGroups(FLAGS_parameter_groups, run));
   RETURN_IF_ERROR(GroupFlags().CopyTo(&options));
+  ASSIGN_OR_RETURN(options.groups, ParseParameterGroups(options.text, run));
   RETURN_IF_ERROR(CheckParameterGroupOptions(options, run));
   return options;
 }

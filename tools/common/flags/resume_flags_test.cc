@@ -14,6 +14,7 @@
 #include "lib/base/settings.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/resume_config.h"
+#include "tools/common/flags/eager_flags.h"
 #include "tools/common/flags/trainer_flags.h"
 #include "tools/common/run/given_flags.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 TEST(ResumeFlagsTest, EachSettingIsAFlag) {
   ASSERT_TRUE(TrainerOptionsFromFlags().ok());
+  EXPECT_THAT(EagerFlags().names(), ::testing::ElementsAre("precision", "float32_matmul_precision", "device"));
   for (const SettingInfo* row : ResumeSettings()) {
     gflags::CommandLineFlagInfo info;
     const bool is_flag = gflags::GetCommandLineFlagInfo(row->name, &info);

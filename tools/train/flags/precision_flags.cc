@@ -10,32 +10,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/amx_permission.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/rank_settings.h"
 #include "lib/profile/session.h"
 #include "lib/task/device_events.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/eager_settings.h"
+#include "lib/task/precision.h"
 #include "lib/task/torch_facts.h"
 #include "lib/trace/device_clock.h"
 #include "lib/trace/scope.h"
+#include "tools/common/flags/eager_flags.h"
+#include "tools/common/flags/setting_flags.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(
-    precision, "auto",
-    "Precision: auto, fp32, fp64, bf16-mixed or fp16-mixed. With auto, it is fp64 for features in fp64, else fp32. "
-    "With a mixed precision the networks multiply in 16 bits while training, and parameters are fp32; fp64 features "
-    "and lbfgs are then refused. Losses, sums, descriptors and the optimizer's state are fp32 or fp64 in any case.");
 DEFINE_bool(mixed_precision, false,
             "Choose the mixed precision that suits the device. It is bf16-mixed on CPUs and on CUDA devices of "
             "capability 8.0 or above, else fp16-mixed.");
-DEFINE_string(float32_matmul_precision, "highest",
-              "Precision of products of fp32 matrices: highest, high or medium. On triples, on a processor with AMX, "
-              "high uses 17 of the 24 bits of each factor while training; LibTorch's products use TF32 on CUDA. The "
-              "flag is refused where it has no effect.");
-DEFINE_string(
-    device, "auto",
-    "Device for --compile_mode=none and script: auto, cpu, cuda or cuda:N. With auto, it is CUDA if there is a device; "
-    "cuda is the first device, or one for each of several processes. The fused kernels run on CPUs only.");
 
 namespace rutile {
 namespace {
@@ -54,18 +46,22 @@ void TimeOn(const std::string& device, const TorchFacts& facts, std::vector<std:
 // Measured: docs/performance.md.
 constexpr int kWideEnough = 200, kWideEnoughForKernels = 32;
 
+std::string FlagValue(const char* name) { return SettingFlagText(*FindSetting(EagerSettings(), name)); }
+
+bool IsDeviceAuto() { return FlagValue("device") == "auto"; }
+bool MayBeOnCpu() { return IsDeviceAuto() || FlagValue("device") == "cpu"; }
+
 absl::StatusOr<Precision> PrecisionFromFlag() {
-  const absl::StatusOr<Precision> precision = ParsePrecision(
-      FLAGS_precision,
-      {Precision::kAuto, Precision::kFp32, Precision::kFp64, Precision::kBf16Mixed, Precision::kFp16Mixed});
-  if (precision.ok()) return precision;
-  return absl::InvalidArgumentError(absl::StrCat("--precision=", FLAGS_precision, ": ", precision.status().message()));
+  // The row's check has the flag's name and value in its message.
+  EagerOptions options;
+  RETURN_IF_ERROR(EagerFlags().CopyTo("precision", &options));
+  return ParsePrecision(FlagValue("precision"), kTrainingPrecisions);
 }
 
 absl::StatusOr<MatmulPrecision> MatmulFromFlag() {
-  const auto matmul = kMatmulPrecisionNames.Parse(FLAGS_float32_matmul_precision);
-  if (matmul.ok()) return matmul;
-  return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision: ", matmul.status().message()));
+  EagerOptions options;
+  RETURN_IF_ERROR(EagerFlags().CopyTo("float32_matmul_precision", &options));
+  return options.matmul;
 }
 
 absl::StatusOr<Precision> ParseMixed(const EagerOptions& eager) {
@@ -83,12 +79,12 @@ absl::StatusOr<Precision> ParseMixed(const EagerOptions& eager) {
 absl::StatusOr<std::string> FlagBeyondKernels() {
   if (FLAGS_mixed_precision) return "--mixed_precision";
   ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
-  if (IsMixed(precision)) return absl::StrCat("--precision=", FLAGS_precision);
+  if (IsMixed(precision)) return absl::StrCat("--precision=", kPrecisionNames.Name(precision));
   ASSIGN_OR_RETURN(const MatmulPrecision matmul, MatmulFromFlag());
   if (matmul != MatmulPrecision::kHighest) {
-    return absl::StrCat("--float32_matmul_precision=", FLAGS_float32_matmul_precision);
+    return absl::StrCat("--float32_matmul_precision=", kMatmulPrecisionNames.Name(matmul));
   }
-  return FLAGS_device != "auto" && FLAGS_device != "cpu" ? absl::StrCat("--device=", FLAGS_device) : "";
+  return MayBeOnCpu() ? "" : absl::StrCat("--device=", FlagValue("device"));
 }
 
 absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
@@ -97,15 +93,15 @@ absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
 }
 
 absl::StatusOr<std::string> Device(CompileMode mode, const TorchFacts& facts) {
-  std::string device = FLAGS_device;
-  if (device == "auto") device = mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda" : "cpu";
+  std::string device = FlagValue("device");
+  if (IsDeviceAuto()) device = mode != CompileMode::kCompile && facts.num_cuda_devices > 0 ? "cuda" : "cpu";
   ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
   return DeviceOfProcess(device, settings.has_value() ? settings->local_rank : 0, facts);
 }
 
 // What the flags of precision ask for, where the other flags leave the work to kernels.
 absl::StatusOr<std::optional<EagerOptions>> AskedOfKernels(const TrainerOptions& options) {
-  if (options.compile_mode != CompileMode::kCompile || (FLAGS_device != "auto" && FLAGS_device != "cpu")) {
+  if (options.compile_mode != CompileMode::kCompile || !MayBeOnCpu()) {
     return std::optional<EagerOptions>();
   }
   EagerOptions eager;
@@ -126,7 +122,8 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
     return FactorRounding::kBf16;
   }
   if (IsMixed(eager.precision) || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
-  if (FLAGS_precision == kPrecisionNames.Name(Precision::kFp64)) return NoMatmulPrecisionIn64(eager.matmul);
+  ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
+  if (precision == Precision::kFp64) return NoMatmulPrecisionIn64(eager.matmul);
   if (eager.matmul == MatmulPrecision::kMedium) {
     return absl::InvalidArgumentError(
         "--float32_matmul_precision=medium is called --precision=bf16-mixed by the kernels of triples: use that, or "
@@ -145,7 +142,7 @@ absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& 
   if (eager.precision != Precision::kBf16Mixed || eager.matmul != MatmulPrecision::kHighest)
     return FactorRounding::kNone;
   const TorchFacts facts = FindTorchFacts();
-  if (!FlagGiven("compile_mode") && FLAGS_device == "auto" && facts.num_cuda_devices > 0) return FactorRounding::kNone;
+  if (!FlagGiven("compile_mode") && IsDeviceAuto() && facts.num_cuda_devices > 0) return FactorRounding::kNone;
   RETURN_IF_ERROR(CheckAgainstFacts(eager, facts));
   if (options.optimizer.kind == OptimizerKind::kLbfgs) {
     return absl::InvalidArgumentError(
