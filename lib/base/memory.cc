@@ -1,6 +1,7 @@
 #include "lib/base/memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +51,17 @@ int64_t CgroupLimit() {
   return limit;
 }
 
+// Returns the bytes that this process has for itself already, which no file backs.
+int64_t OwnMemory() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> parts = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    int64_t kilobytes = 0;
+    if (parts.size() == 3 && parts[0] == "RssAnon:" && absl::SimpleAtoi(parts[1], &kilobytes)) return kilobytes * 1024;
+  }
+  return 0;
+}
+
 // Calls madvise(2) for the whole pages around [data, data + bytes).
 template <typename Use>
 void WithPages(const void* data, int64_t bytes, const Use& use) {
@@ -65,19 +77,23 @@ void WithPages(const void* data, int64_t bytes, const Use& use) {
 int64_t MemoryLimit() {
   const int64_t machine = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   const int64_t group = CgroupLimit();
-  return group > 0 ? std::min(machine, group) : machine;
+  const int64_t limit = group > 0 ? std::min(machine, group) : machine;
+  struct rlimit data;  // ulimit -d: memory that is the process's own; mapped files do not count
+  if (::getrlimit(RLIMIT_DATA, &data) != 0 || data.rlim_cur == RLIM_INFINITY) return limit;
+  return std::min(limit, static_cast<int64_t>(data.rlim_cur));
 }
 
 int64_t AvailableMemory() {
+  const int64_t left = std::max<int64_t>(0, MemoryLimit() - OwnMemory());
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> parts = absl::StrSplit(line, ' ', absl::SkipEmpty());
     int64_t kilobytes = 0;
     if (parts.size() == 3 && parts[0] == "MemAvailable:" && absl::SimpleAtoi(parts[1], &kilobytes)) {
-      return std::min(MemoryLimit(), kilobytes * 1024);
+      return std::min(left, kilobytes * 1024);
     }
   }
-  return MemoryLimit();
+  return left;
 }
 
 // The result is ignored: if the kernel refuses the advice (for memory that is not mapped from a file), nothing is lost.

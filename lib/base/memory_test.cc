@@ -1,8 +1,11 @@
 #include "lib/base/memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -20,6 +23,19 @@ TEST(MemoryTest, LimitIsThatOfTheMachineOrLess) {
 TEST(MemoryTest, WhatIsAvailableIsWithinTheLimit) {
   EXPECT_GT(AvailableMemory(), 0);
   EXPECT_LE(AvailableMemory(), MemoryLimit());
+}
+
+TEST(MemoryTest, ALimitOfTheProcessCounts) {
+  struct rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_DATA, &before), 0);
+  struct rlimit lower = before;
+  lower.rlim_cur = rlim_t{1} << 30;
+  const int64_t limit = MemoryLimit();
+  ASSERT_EQ(::setrlimit(RLIMIT_DATA, &lower), 0);
+  EXPECT_EQ(MemoryLimit(), std::min(limit, int64_t{1} << 30));
+  EXPECT_LT(AvailableMemory(), int64_t{1} << 30);  // this process has some of it already
+  ASSERT_EQ(::setrlimit(RLIMIT_DATA, &before), 0);
+  EXPECT_EQ(MemoryLimit(), limit);
 }
 
 TEST(MemoryTest, AdviceChangesNoBytes) {

@@ -30,6 +30,8 @@ namespace rutile {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 24;  // bytes that one thread reads at a time
+// What a training run takes beside its data: LibTorch, networks, batches.
+constexpr int64_t kProcessBytes = int64_t{512} << 20;
 constexpr absl::string_view kTemporary = ".tmp.";
 
 bool IsRegular(absl::string_view path, struct stat* info) {
@@ -213,7 +215,10 @@ absl::Status CheckPreloadRoom(absl::Span<const std::string> paths, const Preload
                                                      " bytes, but ", room, " are ", where,
                                                      ": read them from the disk instead, with preload none"));
   };
-  RETURN_IF_ERROR(check(AvailableMemory(), "available in memory"));
+  // The process that reads them needs memory, too. Small files need no such care.
+  const int64_t own = std::min(kProcessBytes, 4 * bytes);
+  RETURN_IF_ERROR(
+      check(std::max<int64_t>(0, AvailableMemory() - own), "available in memory beside the process itself"));
   if (!shm || bytes == 0) return absl::OkStatus();
   struct statvfs info;
   if (::statvfs(options.shm_root.c_str(), &info) != 0) return ErrnoStatus(errno, options.shm_root);

@@ -44,6 +44,7 @@ namespace rutile {
 
 class EagerTask;
 class ExampleSampling;
+class FramedModel;
 class GradientStream;
 class ModelSharding;
 
@@ -165,6 +166,8 @@ class Task {
   const ModelSharding* sharding() const { return const_cast<Task*>(this)->sharding(); }
   // Weighs examples for sampling policies that are not uniform (example_sampling.h).
   virtual ExampleSampling* sampling() { return nullptr; }
+  // Has a model with scales that the training set fixed (framed_model.h).
+  virtual const FramedModel* framed() const { return nullptr; }
   // Computes losses by LibTorch in other types, as TorchScript or on a GPU (eager_task.h).
   virtual const EagerTask* eager() const { return nullptr; }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/distributed/agreement.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -30,6 +31,10 @@ absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirec
 // single process.
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,
                           const RunDirectory& directory, const Metadata& provenance);
+
+// Writes flags.txt, if the options have its text, and config.json. changes: as in the run's checkpoints.
+absl::Status WriteRunRecord(const RunDirectory& directory, const TrainerOptions& options, const Task& task,
+                            const Metadata& provenance, absl::string_view changes);
 
 }  // namespace rutile
 

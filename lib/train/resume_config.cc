@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
@@ -304,13 +305,33 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
   return parts;
 }
 
+absl::StatusOr<double> NumberOfConfig(absl::string_view config, const std::string& option) {
+  const Json json = Json::parse(config.begin(), config.end(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_object() && json.contains(option) && json[option].is_number()) return json[option].get<double>();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the options of the run to resume have no number \"", option, "\""));
+}
+
+std::string FlagFileAfter(absl::string_view changes, const std::string& text) {
+  if (changes.empty() || text.empty()) return text;
+  std::string comment = "# does not make this run again, which went on with other settings or data:\n";
+  for (const absl::string_view change : absl::StrSplit(changes, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&comment, "#   ", change, "\n");
+  }
+  const size_t rest = text[0] == '#' ? text.find('\n') + 1 : 0;
+  return comment + text.substr(rest);
+}
+
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
-                       const Metadata& provenance) {
+                       const Metadata& provenance, absl::string_view changes) {
   Json json = ResumeConfig(options, task);
   DescribeTables(options, /*compared=*/false, &json);
   for (const auto& [key, value] : provenance) json["provenance"][key] = value;
   const Json more = Json::parse(options.config_json, nullptr, /*allow_exceptions=*/false);
   if (more.is_object()) json.update(more);
+  if (const auto file = json.find("flagfile"); file != json.end() && file->is_string()) {
+    *file = FlagFileAfter(changes, file->get<std::string>());
+  }
   // Bytes that are no UTF-8 (a file name may hold them) are replaced, not thrown at the user.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -62,9 +62,16 @@ struct ResetOnResume {
 };
 ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes);
 
+// An option of a text from ResumeConfigJson that is a number. FAILED_PRECONDITION where there is none.
+absl::StatusOr<double> NumberOfConfig(absl::string_view config, const std::string& option);
+
+// The text of flags.txt. `text` begins with a comment that says that it makes the run again, which a run that went on
+// with other settings (`changes`, as in checkpoints) replaces by what it did.
+std::string FlagFileAfter(absl::string_view changes, const std::string& text);
+
 // All options, the task's, and what the caller adds ("command", "inputs"...), as the text of config.json.
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
-                       const Metadata& provenance);
+                       const Metadata& provenance, absl::string_view changes = "");
 
 }  // namespace rutile
 

@@ -12,12 +12,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/framed_model.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/resume_config.h"
 
@@ -106,6 +112,8 @@ absl::Status Find(const Task& task, const TrainerOptions& options, const RunDire
   return absl::OkStatus();
 }
 
+ModelFrame FrameOf(const Task& task) { return task.framed() == nullptr ? ModelFrame() : task.framed()->Frame(); }
+
 // Returns what differs in the data, or "".
 std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
   if (then.data != now.data) return "the run to resume trained on other examples or another split";
@@ -136,8 +144,77 @@ void Forget(const ResetOnResume& parts, Checkpoint* state, std::vector<std::stri
   }
 }
 
+bool SameFrame(const ModelFrame& a, const ModelFrame& b) {
+  if (a.text != b.text || a.tensors.size() != b.tensors.size()) return false;
+  for (const auto& [name, tensor] : a.tensors) {
+    const Tensor* const other = b.tensors.Find(name);
+    if (other == nullptr || tensor.shape() != other->shape() || tensor.ToDoubles() != other->ToDoubles()) return false;
+  }
+  return true;
+}
+
+// A schedule-free optimizer trains at one point and is judged at another (lib/optimizer/schedule_free.h), which is the
+// model. Where the optimizer begins without memory, both are that point. beta1 is in the config of the run to resume.
+absl::Status StartAtTheModel(Checkpoint* state) {
+  const Tensor* const z = state->optimizer.Find("z");
+  if (z == nullptr || z->dtype() != state->parameters.dtype() || z->shape() != state->parameters.shape()) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const double beta1, NumberOfConfig(state->config, "beta1"));
+  const std::vector<double> y = state->parameters.ToDoubles(), at = z->ToDoubles();
+  std::vector<double> x(y.size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = y[i] + (1 - 1 / beta1) * (at[i] - y[i]);
+  state->parameters = TensorOfDoubles(state->parameters.dtype(), x);
+  return absl::OkStatus();
+}
+
+// Rewrites the parameters where the model's scales are others by now, so that it predicts what it did.
+absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes, const ModelFrame& now,
+                       StartingState* start) {
+  Checkpoint& state = start->state;
+  const FramedModel* const framed = task.framed();
+  const auto depends = [framed](const ConfigChange& change) {
+    return change.name == "data" || (change.of_task && framed->FrameDependsOn(change.name));
+  };
+  const auto change = framed == nullptr ? changes.end() : std::find_if(changes.begin(), changes.end(), depends);
+  // Without such a change, the frame is the same but for the last digits of another machine.
+  if (change == changes.end() || SameFrame(state.frame, now)) return absl::OkStatus();
+  const auto refuse = [&](absl::string_view why) {
+    const std::string other = change->name == "data" ? "other data" : absl::StrCat("another ", change->name);
+    return absl::FailedPreconditionError(
+        absl::StrCat("with ", other, " the model is another, and the run's cannot be carried over: ", why,
+                     "; give what the run had, or start a new run with --init_from and its last.safetensors"));
+  };
+  if (state.frame.empty()) return refuse("the checkpoint is of a version that did not record its scales");
+  for (const auto& [name, tensor] : state.optimizer) {
+    if (absl::EndsWith(name, ".z")) return refuse("a group of its parameters has a schedule-free optimizer");
+  }
+  if (!start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(&state));
+  start->new_parts.optimizer = start->new_parts.average_best = true;
+  for (Tensor* parameters : {&state.parameters, &state.best_parameters, &state.ema_parameters}) {
+    if (parameters->num_elements() == 0) continue;
+    if (const absl::Status status = framed->CarryOver(state.frame, parameters); !status.ok()) {
+      return refuse(status.message());
+    }
+  }
+  start->messages.push_back(
+      "scales of features and energies are others from here on; the first and last layers are rewritten, and "
+      "predictions stay what they were");
+  return absl::OkStatus();
+}
+
+// One line for flags.txt and checkpoints.
+std::string Describe(absl::Span<const ConfigChange> changes) {
+  return absl::StrJoin(changes, "; ", [](std::string* out, const ConfigChange& change) {
+    absl::StrAppend(out, change.name == "data"
+                             ? "other data"
+                             : absl::StrCat(change.name, " is ", change.after, ", was ", change.before));
+  });
+}
+
 // Fits the state to changed options, or returns FAILED_PRECONDITION if an option that must not change has changed.
-absl::Status AcceptChanges(const Checkpoint& now, const TrainerOptions& options, StartingState* start) {
+absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const TrainerOptions& options,
+                           StartingState* start) {
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
   ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config));
@@ -149,6 +226,10 @@ absl::Status AcceptChanges(const Checkpoint& now, const TrainerOptions& options,
                               : absl::StrCat(change.name, " is ", change.after, " from here on, was ", change.before));
   }
   start->new_parts = PartsToReset(changes);
+  if (start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(&state));
+  RETURN_IF_ERROR(CarryOver(task, changes, now.frame, start));
+  if (!changes.empty()) absl::StrAppend(&state.changes, "step ", state.step, ": ", Describe(changes), "\n");
+  state.frame = now.frame;
   Forget(start->new_parts, &state, &start->messages);
   state.config = now.config;
   state.data = now.data;
@@ -168,6 +249,7 @@ Checkpoint NewState(const Task& task, const RunPlan& plan) {
   state.config = ResumeConfigJson(plan.options, task.ResumeConfig());
   state.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
   state.data_sha256 = plan.options.data_sha256;
+  state.frame = FrameOf(task);
   state.parameters = task.InitialParameters(plan.options.seed);
   const Tensor& given = plan.options.initial_parameters;
   if (given.num_elements() > 0) {
@@ -190,7 +272,8 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
   now.config = ResumeConfigJson(plan.options, task.ResumeConfig());
   now.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
   now.data_sha256 = plan.options.data_sha256;
-  const absl::Status changes = AcceptChanges(now, plan.options, &start);
+  now.frame = FrameOf(task);
+  const absl::Status changes = AcceptChanges(task, now, plan.options, &start);
   if (!changes.ok()) {
     return absl::Status(changes.code(), absl::StrCat(directory.path(), ": ", changes.message()));
   }

@@ -1,16 +1,20 @@
 #include "lib/train/starting_state.h"
 
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/task/framed_model.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
@@ -21,6 +25,7 @@
 namespace rutile {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -114,6 +119,109 @@ TEST_F(StartingStateTest, NewRunsStartAtGivenParameters) {
   EXPECT_EQ(state.parameters.ToDoubles(), options_.initial_parameters.ToDoubles());
   state.parameters.mutable_values<double>()[0] = 9;
   EXPECT_EQ(options_.initial_parameters.ToDoubles()[0], 1);
+}
+
+// ---- scales of the model
+
+// A toy whose model is w / scale, of which a run may have another scale when it goes on.
+class FramedToy : public ToyTask, public FramedModel {
+ public:
+  explicit FramedToy(double scale) : ToyTask(ToyTaskOptions()), scale_(scale) {}
+
+  std::map<std::string, std::string> ResumeConfig() const override { return {{"filter", filter}, {"loss", loss}}; }
+  const FramedModel* framed() const override { return this; }
+  ModelFrame Frame() const override {
+    ModelFrame frame = {"{}", {}};
+    frame.tensors.Set("scale", Tensor::Scalar(scale_));
+    return frame;
+  }
+  bool FrameDependsOn(absl::string_view option) const override { return option == "filter"; }
+  absl::Status CarryOver(const ModelFrame& then, Tensor* parameters) const override {
+    const double before = then.tensors.At("scale").ToDoubles()[0];
+    if (before < 0) return absl::InvalidArgumentError("a negative scale");
+    std::vector<double> values = parameters->ToDoubles();
+    for (double& value : values) value *= scale_ / before;
+    *parameters = Tensor::Of(values);
+    return absl::OkStatus();
+  }
+
+  std::string filter = "none", loss = "mse";
+
+ private:
+  const double scale_;
+};
+
+class FramedStateTest : public StartingStateTest {
+ protected:
+  FramedStateTest() {
+    before_ = NewState(FramedToy(2), Plan());
+    before_.parameters = Tensor::Of<double>({1, 2, 3, 4});
+    before_.best_parameters = Tensor::Of<double>({5, 6, 7, 8});
+    before_.ema_parameters = Tensor::Of<double>({0, 1, 0, 1});
+    before_.step = 6;
+    after_.filter = "some";
+    options_.overrides = {"all"};
+  }
+  absl::StatusOr<StartingState> GoOn() {
+    EXPECT_EQ(Save(before_), absl::OkStatus());
+    return ResumedState(after_, Plan(), directory_);
+  }
+
+  Checkpoint before_;
+  FramedToy after_{8};
+};
+
+TEST_F(FramedStateTest, ParametersAreCarriedOver) {
+  const absl::StatusOr<StartingState> start = GoOn();
+  ASSERT_TRUE(start.ok()) << start.status();
+  EXPECT_THAT(start->state.parameters.ToDoubles(), ElementsAre(4, 8, 12, 16));
+  EXPECT_THAT(start->state.best_parameters.ToDoubles(), ElementsAre(20, 24, 28, 32));
+  EXPECT_THAT(start->state.ema_parameters.ToDoubles(), ElementsAre(0, 4, 0, 4));
+  EXPECT_THAT(start->state.frame.tensors.At("scale").ToDoubles(), ElementsAre(8));
+  EXPECT_TRUE(start->new_parts.optimizer);
+  EXPECT_THAT(start->messages, Contains(HasSubstr("predictions stay what they were")));
+  EXPECT_THAT(start->messages, Contains("the optimizer begins without memory"));
+  EXPECT_EQ(start->state.changes, "step 6: filter is \"some\", was \"none\"\n");
+}
+
+TEST_F(FramedStateTest, WhatLeavesTheModelAloneLeavesItsBits) {
+  after_.filter = "none";
+  after_.loss = "rmse";
+  const absl::StatusOr<StartingState> start = GoOn();
+  ASSERT_TRUE(start.ok()) << start.status();
+  EXPECT_THAT(start->state.parameters.ToDoubles(), ElementsAre(1, 2, 3, 4));
+  EXPECT_FALSE(start->new_parts.optimizer);
+}
+
+TEST_F(FramedStateTest, ARunThatChangesNothingKeepsItsBits) {
+  after_.filter = "none";
+  options_.overrides.clear();
+  const absl::StatusOr<StartingState> start = GoOn();
+  ASSERT_TRUE(start.ok()) << start.status();
+  EXPECT_THAT(start->state.parameters.ToDoubles(), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(start->state.changes, "");
+}
+
+// x = y + (1 - 1 / beta1) (z - y) is what such an optimizer evaluates; beta1 is 0.9 by default.
+TEST_F(FramedStateTest, AScheduleFreeRunGoesOnAtItsModel) {
+  before_.optimizer.Set("z", Tensor::Of<double>({10, 2, 3, 4}));
+  const absl::StatusOr<StartingState> start = GoOn();
+  ASSERT_TRUE(start.ok()) << start.status();
+  EXPECT_NEAR(start->state.parameters.ToDoubles()[0], 4 * (1 + (1 - 1 / 0.9) * 9), 1e-12);
+  EXPECT_EQ(start->state.parameters.ToDoubles()[1], 8);
+}
+
+TEST_F(FramedStateTest, WhatCannotBeCarriedOverIsRefused) {
+  Checkpoint old = before_;
+  before_.frame = ModelFrame();
+  EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kFailedPrecondition,
+                                          {"another filter", "did not record its scales", "--init_from"}));
+  before_ = NewState(FramedToy(-1), Plan());
+  EXPECT_THAT(GoOn().status(),
+              ErrorNames(absl::StatusCode::kFailedPrecondition, {"another filter", "a negative scale"}));
+  before_ = old;
+  before_.optimizer.Set("group1.z", Tensor::Of<double>({1}));
+  EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kFailedPrecondition, {"schedule-free"}));
 }
 
 // ---- which checkpoint

@@ -17,7 +17,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/agreement.h"
 #include "lib/optimizer/average_best.h"
@@ -236,8 +235,7 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
     ASSIGN_OR_RETURN(log_, OpenEpochLog(task_, has_validation(), directory_, options_.log_formats,
                                         /*may_be_another=*/start.new_parts.judgment, &state_.log_rows));
   }
-  if (!options_.flag_file.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory_.flags(), options_.flag_file));
-  return WriteFileAtomically(directory_.config(), ConfigJson(options_, task_.ResumeConfig(), provenance_));
+  return WriteRunRecord(directory_, options_, task_, provenance_, state_.changes);
 }
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
@@ -310,7 +308,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   if (validate && has_validation()) {
     epoch_->Suspend();
     ASSIGN_OR_RETURN(const EvaluationResult validation, Validate(Evaluated()));
-    if (!std::isfinite(validation.loss)) {
+    if (validation.counts && !std::isfinite(validation.loss)) {
       return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
                                                 state_.epoch + 1, ", step ", state_.step,
                                                 ": try a lower learning rate, and check the data"));
@@ -395,6 +393,7 @@ absl::Status Trainer::TrainEpoch(std::string* reason) {
 absl::Status Trainer::FinishEpoch() {
   const Loss train = task_.CombineTerms(state_.epoch_sums);
   state_.loss_weight.assign(train.weight.begin(), train.weight.end());
+  state_.loss_count = state_.epoch_sums.count;
   const bool due = validation_rule_.AfterEpoch(state_.epoch + 1, state_.step, now_ - last_validation_);
   RETURN_IF_ERROR(Observe(due, When::kEndOfEpoch));
   ++state_.epoch;

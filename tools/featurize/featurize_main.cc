@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 #include "absl/strings/str_format.h"
 #include "lib/base/input_files.h"
@@ -13,10 +14,12 @@
 #include "lib/descriptor/featurizer.h"
 #include "lib/descriptor/recorded_inputs.h"
 #include "lib/task/precision.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/angular_flag.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/flags/output_flags.h"
 #include "tools/common/flags/stream_check.h"
+#include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/structure_stream_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -45,6 +48,9 @@ absl::Status RunFeaturize(const ToolRun& run) {
   RETURN_IF_ERROR(RefuseFlags("without --check_data", {"check_dir"}));
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(const RecordedInputs recorded, ReadRecordedInputs(inputs));
+  if (std::all_of(inputs.begin(), inputs.end(), [](const std::string& path) { return LooksLikeTensorFile(path); })) {
+    RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
+  }
   FeaturizeOptions options;
   RETURN_IF_ERROR(StreamOptionsFromFlags(recorded, &options));
   ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options.shard, options.num_shards));

@@ -19,10 +19,12 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/influence/potential_products.h"
+#include "lib/potential/model/model_frame.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/structure/element.h"
 #include "lib/task/precision.h"
+#include "lib/task/framed_model.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/split.h"
 #include "tools/common/flags/data_sha256.h"
@@ -31,6 +33,7 @@
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/potential_flags.h"
+#include "tools/tracin/potential_weights.h"
 #include "tools/tracin/projection_flags.h"
 
 DEFINE_string(train_frames, "auto",
@@ -103,9 +106,14 @@ class PotentialDomain : public InfluenceDomain {
       at.parameters = ConvertTensor(model.parameters, options_.precision);
     } else {
       ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, slices_, options_.precision, flags_.adam));
+      if (!flags_.adam) {
+        ASSIGN_OR_RETURN(at.preconditioner,
+                         RelativeRates(checkpoint_set_->checkpoints[index], slices_, options_.precision));
+      }
     }
     at.loss_weight = weights_[index];
-    return MakePotentialProducts(potential_, train_, test_, at, options_, reference_);
+    ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
+    return MakePotentialProducts(potential, train_, test_, at, options_, reference_);
   }
 
   int64_t bytes_per_point() const override {
@@ -168,6 +176,8 @@ class PotentialDomain : public InfluenceDomain {
   static std::vector<std::string> Cells(const AtomicData& data, int64_t s) {
     return {data.name(s), data.config_type(s), absl::StrCat(data.num_atoms(s))};
   }
+  // Returns the model of a checkpoint, which has the scales that its parameters were trained in.
+  absl::StatusOr<Potential> PotentialAt(size_t index) const;
   absl::Status ChooseExamples();
   absl::Status SetWeights();
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
@@ -187,6 +197,19 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<std::vector<double>> weights_;  // [checkpoints, terms]
   std::string train_sha256_, test_sha256_;
 };
+
+absl::StatusOr<Potential> PotentialDomain::PotentialAt(size_t index) const {
+  if (checkpoint_set_->are_models()) return potential_;
+  const std::string& path = checkpoint_set_->paths[index];
+  ASSIGN_OR_RETURN(const ModelFrame frame, ReadCheckpointFrame(path));
+  if (frame.empty()) return potential_;  // of a version that wrote scales to model files alone
+  absl::StatusOr<Potential> potential = PotentialOfFrame(frame);
+  if (!potential.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", potential.status().message()));
+  if (potential->descriptor == potential_.descriptor) return potential;
+  return absl::InvalidArgumentError(absl::StrCat(path, ": of another model: its descriptor is ",
+                                                 potential->descriptor.ToJson(), ", that of the model file ",
+                                                 potential_.descriptor.ToJson()));
+}
 
 // Selects the structures that trained: those that the run recorded, if they match the data.
 absl::Status PotentialDomain::ChooseExamples() {
@@ -274,6 +297,7 @@ absl::Status PotentialDomain::SetWeights() {
                        "or give --term_weights"));
     }
     for (double& weight : weights) weight *= size;
+    RETURN_IF_ERROR(CountAllForces(checkpoint, loss, train_, examples_, &weights));
     weights_.push_back(std::move(weights));
   }
   return absl::OkStatus();
@@ -380,8 +404,8 @@ absl::Status PotentialDomain::CheckModels() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential) {
-  AtomicDataOptions options;
+absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
+                                    AtomicDataOptions options) {
   if (potential.has_value()) options.descriptor = potential->descriptor;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
@@ -418,10 +442,11 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
                      ": a checkpoint does not hold the descriptor and the scales of its potential, and there is no ",
                      "best.safetensors beside its folder: give --model"));
   }
-  ASSIGN_OR_RETURN(AtomicData train, ReadData(flags.train, potential));
+  ASSIGN_OR_RETURN(AtomicDataOptions weights, WeightsOfRun(checkpoint_set));
+  ASSIGN_OR_RETURN(AtomicData train, ReadData(flags.train, potential, std::move(weights)));
   AtomicData test = train;
   if (!flags.test.empty()) {
-    ASSIGN_OR_RETURN(test, ReadData(flags.test, potential));
+    ASSIGN_OR_RETURN(test, ReadData(flags.test, potential, AtomicDataOptions()));
   }
   if (!train.from_structures() && !test.from_structures()) {
     RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));

@@ -172,4 +172,32 @@ $featurize --species=Ti,O --rad_order=5 --output=g.safetensors s.extxyz 2> log |
 refuses 'descriptor' --train=g.safetensors --test=bad.extxyz $saved
 sed 's/^Ti/Zr/' bad.extxyz > zr.extxyz
 refuses 'Zr' --train=f.safetensors,n.safetensors --test=zr.extxyz $saved
+# What the run counted counts: weights of structures by flag as within the file, rates of groups, samples of forces.
+first() { # first DIRECTORY FLAGS...: the self-influence of structure 0 in a run of one epoch that moves nothing
+  local directory=$1
+  shift
+  succeeds $train --hidden=5,5 --loss=mse --learning_rate=1e-12 --max_epochs=1 --keep_every_epochs=1 --plot=false \
+    --validation_fraction=0 --progress=false --output_dir="$directory" "$@"
+  ok "$directory.tsv" --self --top_k=0 --train="${@: -1}" "$directory/checkpoints/epoch-00001.safetensors"
+  awk -F'\t' '$2 == 0 { print $6 }' "$directory.tsv"
+}
+ratio() { awk -v a="$1" -v b="$2" -v c="$3" 'BEGIN { exit !(a > c * b * 0.99 && a < c * b * 1.01) }'; }
+type=$(sed -n '2s/.*config_type=\([a-z]*\).*/\1/p' s.extxyz)
+sed "s/config_type=$type/config_type=$type w=100/" s.extxyz > w.extxyz
+$featurize --species=Ti,O --weight_key=w --output=w.safetensors w.extxyz 2> log || fail "featurize: $(cat log)"
+within=$(first within w.safetensors) flag=$(first flag --config_weights="$type=100" f.safetensors)
+key=$(first key --species=Ti,O --weight_key=w w.extxyz)
+ratio "$flag" "$within" 1 || fail "--config_weights: $flag, within the file $within"
+ratio "$key" "$within" 1 || fail "--weight_key: $key, within the file $within"
+plain=$(first plain f.safetensors) slow=$(first slow --parameter_groups='*:lr_scale=0.001' f.safetensors)
+ratio "$plain" "$slow" 1000 || fail "rates of groups: $plain and $slow"
+whole=$(first whole --force_weight=0.9 n.safetensors)
+part=$(first part --force_weight=0.9 --force_fraction=0.2 n.safetensors)
+ratio "$part" "$whole" 1 || fail "a sample of forces: $part, all $whole"
+succeeds $train --hidden=5,5 --loss=mse --max_epochs=2 --keep_every_epochs=1 --plot=false --validation_fraction=0 \
+  --resume --override=all --config_weights="$type=2" --output_dir=plain f.safetensors
+refuses "went on with --config_weights=$type=2" --self --train=f.safetensors plain/checkpoints/epoch-*.safetensors
+expect_error 1 'energy_key has no effect on files that were made from structures' \
+  $featurize --energy_key=REF_e --species=Ti,O --output=k.safetensors n.safetensors
+
 finish

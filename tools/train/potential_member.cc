@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/counted_labels.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/task/gradient_comparison.h"
 #include "lib/train/files/run_directory.h"
@@ -36,6 +37,18 @@ void AllowForRounding(const FeatureScaling& scaling, TrainerOptions* options) {
   if (10 * rounding > usual) options->gradient_tolerance = std::min(10 * rounding, kLargestAllowed);
 }
 
+// The examples that a validation sees may be fewer than the set's.
+absl::Status CheckMeasures(const AtomicData& data, const LossOptions& loss, const Split& split,
+                           const TrainerOptions& options) {
+  ASSIGN_OR_RETURN(const RunPlan plan, MakeRunPlan(split, options));
+  RETURN_IF_ERROR(CheckMonitored(data, loss, plan.validation, options.monitor));
+  for (const std::string& warning : TermsWithoutLabels(data, loss, plan.train, "training")) PrintWarning(warning);
+  if (plan.validation.empty()) return absl::OkStatus();
+  for (const std::string& warning : TermsWithoutLabels(data, loss, plan.validation, "validation"))
+    PrintWarning(warning);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
@@ -45,6 +58,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   for (const std::string& message : messages) PrintMessage(message);
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
   ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  RETURN_IF_ERROR(CheckMeasures(data, task_options.loss, split, options));
   PrintFacts(data, task, task_options.loss, used);
   if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();

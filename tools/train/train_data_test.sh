@@ -183,5 +183,25 @@ expect_error 1 "huge.xyz#$count: its energy, 1e+20 eV" $train $small --force_wei
 succeeds $train $small --config_weights=bad=0 --overwrite --output_dir=with huge.xyz
 $diff whole/last.safetensors with/last.safetensors > /dev/null && fail "forces or not is the same"
 
+# Features that have no room twice are scaled while they are read, with the same bits.
+succeeds $train $energies --cache_max_bytes=1000 --output_dir=read f.safetensors
+expect_line 'more than the 1000 of --cache_max_bytes: they are scaled batch by batch' log
+$diff e/last.safetensors read/last.safetensors || fail "scaling while reading changes the bits"
+
+# A limit that leaves no room for LibTorch's buffers is one line, and the version needs none.
+if command -v prlimit > /dev/null; then
+  [ "$(timeout 30 prlimit --data=100000000 $train --version)" = "$($train --version)" ] || fail "--version, a limit"
+  expect_error 1 '100000000 bytes of memory of its own .*: allow more' \
+    timeout 30 prlimit --data=100000000 $train $energies --output_dir=h f.safetensors
+fi
+
+# A validation in which nothing counts is no measure: it would be 0, and the first epoch the best.
+nothing="--validation_key=config_type:rutile --config_weights=rutile=0"
+expect_error 1 'nothing in the validation set counts in the loss: none of its .* weight above 0' \
+  $train $energies $nothing --output_dir=h f.safetensors
+succeeds $train $energies $nothing --monitor=val_energy_rmse --output_dir=unweighted f.safetensors
+expect_line '--energy_weight=1, but none of the .* validation structures has an energy and a weight above 0' log
+expect_line 'best epoch .*, val_energy_rmse' log
+
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
 finish

@@ -3,6 +3,7 @@
 # read-only and busy directories, signals; and starting from a model. lib/train tests the details.
 set -uo pipefail
 train=$PWD/tools/train/train
+evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
@@ -90,6 +91,38 @@ run w --species=Ti,O --config_weights=rutile=2 --max_epochs=2 --resume "$tio2"
 cp f.safetensors moved.safetensors
 run b --max_epochs=8 --resume other.safetensors
 run whole --max_epochs=7 --resume moved.safetensors # the same content in another place
+
+# A run that goes on with other data, filters, weights or scales is the same model, to rounding.
+model_errors() { $evaluate "$1/last.safetensors" f.safetensors 2> /dev/null; }
+carried() { # carried FLAGS...: goes on from a fresh run with other flags, at a rate of nothing
+  rm -rf carried
+  run carried $also --learning_rate=0.01 --max_epochs=8 --precision=fp64 f.safetensors
+  model_errors carried > before
+  [ -s before ] || fail "no errors to compare"
+  run carried $also --learning_rate=1e-30 --max_epochs=9 --precision=fp64 --resume --override=all "$@"
+  model_errors carried | cmp - before || fail "$*: another model after resuming: $(model_errors carried; cat before)"
+}
+also=
+carried --feature_scaling=pooled f.safetensors
+expect_line 'layers are rewritten, and predictions stay what they were' log
+expect_line 'the optimizer begins without memory' log
+expect_text '# does not make this run again' carried/flags.txt
+expect_text 'feature_scaling is "pooled", was "species"' carried/flags.txt
+expect_no_line 'makes this run again' carried/config.json
+run carried --learning_rate=1e-30 --max_epochs=10 --precision=fp64 --feature_scaling=pooled --resume f.safetensors
+expect_text '# does not make this run again' carried/flags.txt
+carried --max_forces=3 f.safetensors
+carried --config_weights=anatase=0 f.safetensors
+carried --atomic_energies=Ti=-1000,O=-300 --noenergy_scaling f.safetensors
+carried other.safetensors
+also="--optimizer=schedule-free-adamw"
+carried --feature_scaling=pooled f.safetensors
+expect_text 'makes this run again' whole/flags.txt
+$featurize --species=O,Ti --output=ot.safetensors "$tio2" 2> /dev/null || fail "featurize"
+refuses 'its species are Ti,O, those here O,Ti' \
+  $train $short --output_dir=whole --max_epochs=9 --resume --override=all ot.safetensors
+refuses 'its networks are 6,6 tanh, asked for are 6,6 silu' \
+  $train $short --output_dir=whole --max_epochs=9 --resume --override=all --activation=silu f.safetensors
 
 # After a signal the step is finished, a checkpoint written, and the status is 128 + n.
 for signal in USR1 TERM INT; do

@@ -79,13 +79,21 @@ absl::Status ComputeAll(const AtomicData& data, AngularMethod method, int num_th
                         Tensor* features) {
   T* const out = features->mutable_values<T>().data();
   const int64_t f = data.descriptor().num_features();
+  FeatureComputer<T> computer(data, method, num_threads);
   std::vector<int64_t> structures;
   std::vector<T*> rows;
-  for (int64_t s = 0; s < data.num_structures(); ++s) {
-    structures.push_back(s);
-    rows.push_back(out + offset[s] * f);
+  // In pieces, as each is read ahead: all of a file that is larger than memory would push its own pages out again.
+  for (int64_t s = 0; s < data.num_structures();) {
+    const int64_t first = offset[s];
+    structures.clear();
+    rows.clear();
+    for (; s < data.num_structures() && offset[s] - first < kChunkAtoms; ++s) {
+      structures.push_back(s);
+      rows.push_back(out + offset[s] * f);
+    }
+    RETURN_IF_ERROR(computer.Compute(structures, rows));
   }
-  return FeatureComputer<T>(data, method, num_threads).Compute(structures, rows);
+  return absl::OkStatus();
 }
 
 }  // namespace

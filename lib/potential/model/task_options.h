@@ -4,6 +4,7 @@
 #define RUTILE_LIB_POTENTIAL_MODEL_TASK_OPTIONS_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -110,6 +111,11 @@ struct AtomisticTaskOptions {
   AngularMethod angular = AngularMethod::kMoments;
   // caches the features of all structures where that helps: for energies without forces
   bool cached_features = false;
+  // Energies learned from files of features: the most that a scaled copy of all features may take. If it is more, they
+  // are scaled batch by batch, with the same bits.
+  int64_t standardized_bytes = std::numeric_limits<int64_t>::max();
+  // Energies: the atoms of a batch whose values are in memory at a time.
+  int64_t atoms_together = int64_t{1} << 15;
   int64_t geometry_bytes = 0;  // limit of GeometryCache, for structures whose forces are learned; 0 caches none
   int num_threads = 1;
   int step_threads = 0;  // threads for gradients and errors of energies; 0: num_threads

@@ -100,6 +100,11 @@ class Network {
   std::vector<double> values_;
 };
 
+std::string Symbols(const std::vector<uint8_t>& species) {
+  return absl::StrJoin(species, ",",
+                       [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+}
+
 Tensor Copy(const Tensor& parameters) { return TensorOfDoubles(parameters.dtype(), parameters.ToDoubles()); }
 
 }  // namespace
@@ -134,6 +139,19 @@ absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potenti
         "networks start near what they were, not at it");
   }
   return transfer;
+}
+
+absl::StatusOr<Tensor> CarryParametersOver(const Potential& from, const Potential& to) {
+  if (from.descriptor.species != to.descriptor.species) {
+    return absl::InvalidArgumentError(absl::StrCat("its species are ", Symbols(from.descriptor.species),
+                                                   ", those here ", Symbols(to.descriptor.species),
+                                                   ": features that weigh neighbors by species would mean other ones"));
+  }
+  Potential target = to;
+  target.parameters = from.parameters;
+  ASSIGN_OR_RETURN(Transfer transfer, TransferParameters(from, target));
+  if (!transfer.messages.empty()) return absl::InvalidArgumentError(transfer.messages.front());
+  return std::move(transfer.parameters);
 }
 
 }  // namespace rutile

@@ -1,4 +1,5 @@
-// Moves a potential's networks under another potential's scaling, as the start of fine-tuning.
+// Moves a potential's networks under another potential's scaling, as the start of fine-tuning, or where a run goes on
+// with other data.
 //
 // An atom's energy is network((G - mean) * scale) / energy_scale + energy_shift + atomic_energy. The statistics of the
 // new training set replace mean, scale, shift and atomic energies, and the first and the last layer absorb the
@@ -33,6 +34,11 @@ struct Transfer {
 // are in both. INVALID_ARGUMENT: descriptors that differ in more than species, one species against several, other
 // hidden layers or activation, no species in common.
 absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potential& to);
+
+// Returns from.parameters under the scaling of `to`, [P] of their type, so that both predict the same energies and
+// forces, to rounding, for all structures. INVALID_ARGUMENT where that cannot be: the errors of TransferParameters,
+// other species or another order of them, features that count in `from` and do not vary under `to`.
+absl::StatusOr<Tensor> CarryParametersOver(const Potential& from, const Potential& to);
 
 }  // namespace rutile
 

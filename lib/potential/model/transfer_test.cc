@@ -15,6 +15,7 @@
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -146,6 +147,33 @@ TEST(TransferTest, WhatDoesNotFit) {
   EXPECT_THAT(message(to), HasSubstr("its networks are 4,3 tanh, asked for are 4,3 silu"));
   EXPECT_THAT(message(Make({22}, 2)), HasSubstr("networks of one species do not fit those of several"));
   EXPECT_THAT(message(Make({14, 40}, 2)), HasSubstr("none of the species"));
+}
+
+// ---- a run that goes on
+
+TEST(CarryParametersOverTest, EnergiesAreTheSameForAllFeatures) {
+  Potential from = Make({22, 8}, 1), to = Make({22, 8}, 2);
+  from.feature_scaling.scale[1] = 0;  // it may be constant in what the run had
+  const absl::StatusOr<Tensor> carried = CarryParametersOver(from, to);
+  ASSERT_TRUE(carried.ok()) << carried.status();
+  for (int species = 0; species < 2; ++species) {
+    const std::vector<double> features = Features(from, 3);
+    const double energy = AtomEnergy(from, from.parameters, species, features);
+    EXPECT_NEAR(AtomEnergy(to, *carried, species, features), energy, 1e-12 * std::abs(energy));
+  }
+}
+
+TEST(CarryParametersOverTest, RefusesWhatWouldPredictOtherwise) {
+  const Potential from = Make({22, 8}, 1);
+  EXPECT_THAT(CarryParametersOver(from, Make({8, 22}, 2)).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"Ti,O", "O,Ti"}));
+  Potential to = Make({22, 8}, 2);
+  to.feature_scaling.scale[0] = 0;
+  EXPECT_THAT(CarryParametersOver(from, to).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"1 feature", "Ti"}));
+  to = Make({22, 8}, 2);
+  to.shape.activation = Activation::kSilu;
+  EXPECT_THAT(CarryParametersOver(from, to).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {"tanh", "silu"}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "lib/network/kernel_tuner.h"
 #include "lib/network/network_cost.h"
 #include "lib/network/network_kernel.h"
+#include "lib/potential/training/batch_parts.h"
 #include "lib/task/batch_memory.h"
 #include "lib/trace/scope.h"
 
@@ -30,10 +32,9 @@ AtomRows<T> Rows(const Tensor& features, const NamedTensors& batch) {
 
 // Counts operations and bytes of a scope for profiles. number: bytes of one number. part: the part of the networks'
 // cost that the scope computes. Each row of features is read once.
-void CountAtoms(const ProfileScope& scope, const NamedTensors& batch, const NetworkShape& shape, int64_t number,
+void CountAtoms(const ProfileScope& scope, int64_t atoms, const NetworkShape& shape, int64_t number,
                 int64_t NetworkCost::*part) {
   if (!scope.is_on()) return;
-  const int64_t atoms = batch.At("species_offset").values<int64_t>()[shape.num_species];
   scope.Add(Counter::kAtoms, atoms);
   scope.Add(Counter::kFlop, atoms * (NetworkCost(shape).*part));
   scope.Add(Counter::kBytes, atoms * shape.num_features * number);
@@ -67,9 +68,10 @@ class AtomisticTask::Impl {
   virtual ~Impl() = default;
   // Fills the task's rows_ with standardized features.
   virtual absl::Status Standardize(const FeatureSource& features) = 0;
-  // Computes the error of the energy per atom of each structure, eV; valid until the next call. In training (`keep`)
-  // the forward pass stores what the backward pass needs.
-  virtual const std::vector<double>& Errors(const Tensor& parameters, const NamedTensors& batch, bool keep) = 0;
+  // Returns the standardized features of a batch, [A, F], for tasks that scale while they read.
+  virtual Tensor Standardized(const NamedTensors& batch) = 0;
+  // Computes the error of the energy per atom of each structure, eV; valid until the next call.
+  virtual const std::vector<double>& Errors(const Tensor& parameters, const NamedTensors& batch) = 0;
   virtual void AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, Tensor* gradient,
                                    TermSums* sums) = 0;
   virtual absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const = 0;
@@ -92,46 +94,57 @@ class AtomisticTask::ImplOf : public Impl {
     return features.dtype() == DType::kF64 ? StandardizeFrom<double>(features) : StandardizeFrom<float>(features);
   }
 
-  const std::vector<double>& Errors(const Tensor& parameters, const NamedTensors& batch, bool keep) override {
-    const AtomisticModel& model = task_.model_;
-    const ProfileScope scope(Stage::kForward);
-    CountAtoms(scope, batch, model.shape(), sizeof(T), &NetworkCost::forward);
-    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
-    const absl::Span<const double> target = batch.At("target").values<double>();
-    sums_.resize(target.size());
-    errors_.resize(target.size());
-    AtomRows<T> rows = Rows<T>(task_.rows_, batch);
-    if constexpr (std::is_same_v<T, float>) {
-      kernel_.SetRounding(keep && task_.options_.mixed_precision && task_.mixed_is_on_);
-    }
-    if (keep) {
-      kernel_.Forward(parameters.values<T>(), rows, absl::MakeSpan(sums_));
-    } else {
-      rows.transposed = Transposed(rows, batch.At("example").values<int64_t>());
-      kernel_.Evaluate(parameters.values<T>(), rows, absl::MakeSpan(sums_));
-    }
-    for (size_t e = 0; e < target.size(); ++e) {
-      errors_[e] = sums_[e] / (model.energy_scaling().scale * num_atoms[e]) + model.energy_scaling().shift - target[e];
+  Tensor Standardized(const NamedTensors& batch) override {
+    const int64_t size = batch.At("num_atoms").num_elements();
+    PlacePart(batch, 0, size);
+    Tensor x = Tensor::Zeros(task_.options_.precision, {offset_.back(), task_.model_.shape().num_features});
+    Fill(batch, 0, size, x.mutable_values<T>().data());
+    return x;
+  }
+
+  const std::vector<double>& Errors(const Tensor& parameters, const NamedTensors& batch) override {
+    Start(batch);
+    if constexpr (std::is_same_v<T, float>) kernel_.SetRounding(false);
+    int64_t begin = 0;
+    for (const int64_t end : ends_) {
+      const ProfileScope scope(Stage::kForward);
+      const absl::Span<const int64_t> examples = batch.At("example").values<int64_t>().subspan(begin, end - begin);
+      const T* const kept = evaluated_.Find(examples);
+      AtomRows<T> rows = PartRows(batch, begin, end, /*fill=*/kept == nullptr);
+      rows.transposed = kept != nullptr ? kept : Transposed(rows, examples);
+      CountAtoms(scope, rows.num_atoms(), task_.model_.shape(), sizeof(T), &NetworkCost::forward);
+      kernel_.Evaluate(parameters.values<T>(), rows, PartOfSums(begin, end));
+      SetErrors(batch, begin, end);
+      begin = end;
     }
     return errors_;
   }
 
+  // A part goes through both passes before the next one begins, so that memory does not grow with the batch.
   void AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, Tensor* gradient,
                            TermSums* sums) override {
-    const AtomisticModel& model = task_.model_;
-    Errors(parameters, batch, /*keep=*/true);
-    const ProfileScope scope(Stage::kBackward);
-    CountAtoms(scope, batch, model.shape(), sizeof(T), &NetworkCost::backward);
-    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
-    const absl::Span<const double> weight = batch.At("weight").values<double>();
-    for (size_t e = 0; e < errors_.size(); ++e) {
-      const double error = errors_[e];
-      sums->sum[0] += weight[e] * task_.energy_loss_.Value(error);
-      sums->count[0] += weight[e];
-      sums_[e] = weight[e] * task_.energy_loss_.Slope(error) / (model.energy_scaling().scale * num_atoms[e]);
+    const NetworkShape& shape = task_.model_.shape();
+    Start(batch);
+    if constexpr (std::is_same_v<T, float>) {
+      kernel_.SetRounding(task_.options_.mixed_precision && task_.mixed_is_on_);
+    }
+    int64_t begin = 0;
+    for (const int64_t end : ends_) {
+      AtomRows<T> rows;
+      {
+        const ProfileScope scope(Stage::kForward);
+        rows = PartRows(batch, begin, end, /*fill=*/true);
+        CountAtoms(scope, rows.num_atoms(), shape, sizeof(T), &NetworkCost::forward);
+        kernel_.Forward(parameters.values<T>(), rows, PartOfSums(begin, end));
+        SetErrors(batch, begin, end);
+      }
+      const ProfileScope scope(Stage::kBackward);
+      CountAtoms(scope, rows.num_atoms(), shape, sizeof(T), &NetworkCost::backward);
+      AddSlopes(batch, begin, end, sums);
+      kernel_.Backward(parameters.values<T>(), rows, PartOfSums(begin, end), gradient->mutable_values<T>());
+      begin = end;
     }
     task_.errors_.Record(batch.At("example").values<int64_t>(), errors_);
-    kernel_.Backward(parameters.values<T>(), Rows<T>(task_.rows_, batch), sums_, gradient->mutable_values<T>());
   }
 
   absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const override {
@@ -143,7 +156,12 @@ class AtomisticTask::ImplOf : public Impl {
     errors_.reserve(task_.largest_.structures);
     kernel_.SetPlan(plan);
     if (task_.options_.mixed_precision) kernel_.SetRounding(true);
-    kernel_.Reserve(task_.largest_.species_atoms, /*second_order=*/false);
+    // A part of a batch has at most so many atoms.
+    const int64_t most = task_.options_.atoms_together + task_.most_atoms_;
+    std::vector<int64_t> atoms = task_.largest_.species_atoms;
+    for (int64_t& each : atoms) each = std::min(each, most);
+    kernel_.Reserve(atoms, /*second_order=*/false);
+    ReserveParts(std::min(most, task_.largest_.atoms));
     evaluated_.Clear();  // transposed for the blocks of the old plan
   }
   void SetFrozen(const std::vector<bool>& networks) override { kernel_.SetFrozen(networks); }
@@ -153,30 +171,125 @@ class AtomisticTask::ImplOf : public Impl {
   template <typename Source>
   absl::Status StandardizeFrom(const FeatureSource& features) {
     const AtomicData& data = task_.data_;
-    const int64_t f = task_.model_.shape().num_features;
     const int num_species = task_.model_.shape().num_species;
-    const FeatureScaling& scaling = task_.model_.feature_scaling();
     T* const rows = task_.rows_.template mutable_values<T>().data();
     std::vector<int64_t> all(data.num_structures()), next;
     for (size_t s = 0; s < all.size(); ++s) all[s] = static_cast<int64_t>(s);
     return features.ForEach<Source>(all, [&](int64_t s, absl::Span<const Source> values) {
       const auto first = task_.species_row_.begin() + s * (num_species + 1);
       next.assign(first, first + num_species);
-      const Source* from = values.data();
-      for (const uint8_t species : data.species(s)) {
-        const double* const mean = &scaling.mean[species * f];
-        const double* const scale = &scaling.scale[species * f];
-        T* const out = rows + next[species]++ * f;
-        for (int64_t k = 0; k < f; ++k) out[k] = static_cast<T>((from[k] - mean[k]) * scale[k]);
-        from += f;
-      }
+      ScaleFeatures(task_.model_.feature_scaling(), data.species(s), values, next.data(), rows);
     });
+  }
+
+  void Start(const NamedTensors& batch) {
+    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+    sums_.resize(num_atoms.size());
+    errors_.resize(num_atoms.size());
+    CutBatch(num_atoms, task_.options_.atoms_together, &ends_);
+  }
+
+  absl::Span<double> PartOfSums(int64_t begin, int64_t end) {
+    return absl::MakeSpan(sums_).subspan(begin, end - begin);
+  }
+
+  // Replaces sums of networks' outputs by errors, in errors_.
+  void SetErrors(const NamedTensors& batch, int64_t begin, int64_t end) {
+    const EnergyScaling& scaling = task_.model_.energy_scaling();
+    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+    const absl::Span<const double> target = batch.At("target").values<double>();
+    for (int64_t e = begin; e < end; ++e) {
+      errors_[e] = sums_[e] / (scaling.scale * num_atoms[e]) + scaling.shift - target[e];
+    }
+  }
+
+  // Adds the part to the sums of the loss, and sets sums_ to the derivatives by the sums of outputs.
+  void AddSlopes(const NamedTensors& batch, int64_t begin, int64_t end, TermSums* sums) {
+    const double scale = task_.model_.energy_scaling().scale;
+    const absl::Span<const double> num_atoms = batch.At("num_atoms").values<double>();
+    const absl::Span<const double> weight = batch.At("weight").values<double>();
+    for (int64_t e = begin; e < end; ++e) {
+      const double error = errors_[e];
+      sums->sum[0] += weight[e] * task_.energy_loss_.Value(error);
+      sums->count[0] += weight[e];
+      sums_[e] = weight[e] * task_.energy_loss_.Slope(error) / (scale * num_atoms[e]);
+    }
+  }
+
+  // Returns the atoms of examples [begin, end) of a batch. fill: false if their features are not needed.
+  AtomRows<T> PartRows(const NamedTensors& batch, int64_t begin, int64_t end, bool fill) {
+    const bool whole = begin == 0 && end == batch.At("num_atoms").num_elements();
+    if (whole && !task_.scales_while_reading_) return Rows<T>(task_.rows_, batch);
+    PlacePart(batch, begin, end);
+    if (!task_.scales_while_reading_) return {task_.rows_.template values<T>(), offset_, structure_, row_};
+    const int64_t size = offset_.back() * task_.model_.shape().num_features;
+    if (static_cast<int64_t>(x_.size()) < size) x_.resize(size);
+    if (fill) Fill(batch, begin, end, x_.data());
+    return {absl::MakeConstSpan(x_.data(), size), offset_, structure_};
+  }
+
+  // Sets offset_, structure_ and row_ for examples [begin, end) of a batch. The atoms of a species are in the order of
+  // examples.
+  void PlacePart(const NamedTensors& batch, int64_t begin, int64_t end) {
+    const absl::Span<const int64_t> offset = batch.At("species_offset").values<int64_t>();
+    const absl::Span<const int32_t> structure = batch.At("structure").values<int32_t>();
+    const absl::Span<const int64_t> row = batch.At("row").values<int64_t>();
+    offset_.assign(1, 0);
+    structure_.clear();
+    row_.clear();
+    for (size_t i = 0; i + 1 < offset.size(); ++i) {
+      const auto of_species = structure.begin() + offset[i], last = structure.begin() + offset[i + 1];
+      const auto low = std::lower_bound(of_species, last, static_cast<int32_t>(begin));
+      const auto high = std::lower_bound(low, last, static_cast<int32_t>(end));
+      for (auto at = low; at != high; ++at) structure_.push_back(*at - static_cast<int32_t>(begin));
+      row_.insert(row_.end(), row.begin() + (low - structure.begin()), row.begin() + (high - structure.begin()));
+      offset_.push_back(static_cast<int64_t>(row_.size()));
+    }
+  }
+
+  // Scales the features of the atoms that PlacePart has placed, into x [A, F].
+  void Fill(const NamedTensors& batch, int64_t begin, int64_t end, T* x) {
+    const absl::Span<const int64_t> examples = batch.At("example").values<int64_t>().subspan(begin, end - begin);
+    const int64_t num_species = task_.model_.shape().num_species;
+    next_.resize(examples.size() * num_species);
+    for (int64_t i = 0; i < num_species; ++i) {
+      int64_t at = offset_[i];
+      for (size_t e = 0; e < examples.size(); ++e) {
+        const int64_t* const row = &task_.species_row_[examples[e] * (num_species + 1) + i];
+        next_[e * num_species + i] = at;
+        at += row[1] - row[0];
+      }
+    }
+    const bool of_doubles = task_.data_.feature_dtype() == DType::kF64;
+    const AtomicData& data = task_.data_;
+    const FeatureScaling& scaling = task_.model_.feature_scaling();
+    const auto fill = [&](int64_t first, int64_t last, int) {
+      for (int64_t e = first; e < last; ++e) {
+        const int64_t s = examples[e];
+        int64_t* const next = &next_[e * num_species];
+        if (of_doubles) {
+          ScaleFeatures(scaling, data.species(s), data.features<double>(s), next, x);
+        } else {
+          ScaleFeatures(scaling, data.species(s), data.features<float>(s), next, x);
+        }
+      }
+    };
+    if (task_.pool_ == nullptr) return fill(0, static_cast<int64_t>(examples.size()), 0);
+    task_.pool_->For(static_cast<int64_t>(examples.size()), 1, std::ref(fill));
+  }
+
+  void ReserveParts(int64_t atoms) {
+    ends_.reserve(task_.largest_.structures);
+    offset_.reserve(task_.model_.shape().num_species + 1);
+    structure_.reserve(atoms);
+    row_.reserve(atoms);
+    if (!task_.scales_while_reading_) return;
+    next_.reserve(task_.largest_.structures * task_.model_.shape().num_species);
+    x_.resize(atoms * task_.model_.shape().num_features);
   }
 
   // Returns the transposed features of an evaluated batch, or null if the cache has no room for them.
   const T* Transposed(const AtomRows<T>& rows, absl::Span<const int64_t> examples) {
-    const T* const kept = evaluated_.Find(examples);
-    if (kept != nullptr) return kept;
     T* const transposed = evaluated_.Add(examples, kernel_.TransposedSize(rows));
     if (transposed != nullptr) kernel_.Transpose(rows, transposed);
     return transposed;
@@ -185,6 +298,11 @@ class AtomisticTask::ImplOf : public Impl {
   AtomisticTask& task_;
   NetworkKernel<T> kernel_;
   FeatureCache<T> evaluated_{kKeptBytes};
+  std::vector<int64_t> ends_;          // [parts] of the batch
+  std::vector<int64_t> offset_, row_;  // of a part, as in AtomRows
+  std::vector<int32_t> structure_;
+  std::vector<int64_t> next_;   // [examples of a part, species] the next row
+  std::vector<T> x_;            // [A, F] of a part, with scales_while_reading_
   std::vector<double> sums_;    // [B] sums of network outputs
   std::vector<double> errors_;  // [B] errors of the energy per atom, eV
 };
@@ -202,7 +320,8 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   const ProfileScope scope(Stage::kSetup);
   CHECK(options.loss.force_weight == 0 && options.loss.stress_weight == 0) << "that is ForceTask's";
   RETURN_IF_ERROR(CheckPrecision(options));
-  // Features are stored standardized, in rows_: the source computes them once for the statistics and once for the rows.
+  // Features are stored standardized, in rows_, if there is room: the source computes them once for the statistics and
+  // once for the rows.
   ASSIGN_OR_RETURN(const FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                        /*cached=*/false, options.num_threads));
   ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));
@@ -214,7 +333,7 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   } else {
     task->impl_ = std::make_unique<ImplOf<float>>(task.get());
   }
-  RETURN_IF_ERROR(task->impl_->Standardize(features));
+  if (!task->scales_while_reading_) RETURN_IF_ERROR(task->impl_->Standardize(features));
   RETURN_IF_ERROR(task->Prepare(train));
   return task;
 }
@@ -248,6 +367,8 @@ absl::Status AtomisticTask::Prepare(absl::Span<const int64_t> train) {
   return absl::OkStatus();
 }
 
+Tensor AtomisticTask::StandardizedRows(const NamedTensors& batch) const { return impl_->Standardized(batch); }
+
 const KernelPlan& AtomisticTask::plan() const { return impl_->plan(); }
 
 void AtomisticTask::SetPlan(const KernelPlan& plan) { impl_->SetPlan(plan); }
@@ -266,7 +387,10 @@ void AtomisticTask::FillExamples() {
     row[0] = rows;
     for (int64_t i = 0; i < num_species; ++i) row[i + 1] += row[i];
     rows = row[num_species];
+    most_atoms_ = std::max(most_atoms_, data_.num_atoms(s));
   }
+  const int64_t bytes = rows * model_.shape().num_features * ByteSize(options_.precision);
+  scales_while_reading_ = data_.has_features() && bytes > options_.standardized_bytes;
 }
 
 bool AtomisticTask::IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const {
@@ -342,7 +466,7 @@ absl::Status AtomisticTask::AccumulateGradients(const Tensor& parameters, const 
 
 absl::Status AtomisticTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                      absl::Span<double> metric_sums) {
-  const std::vector<double>& errors = impl_->Errors(parameters, batch, /*keep=*/false);
+  const std::vector<double>& errors = impl_->Errors(parameters, batch);
   const absl::Span<const double> weight = batch.At("weight").values<double>();
   for (size_t e = 0; e < errors.size(); ++e) {
     sums->sum[0] += weight[e] * energy_loss_.Value(errors[e]);

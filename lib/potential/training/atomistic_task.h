@@ -39,10 +39,10 @@ class AtomisticTask : public PotentialTask {
                                                                absl::Span<const int64_t> train);
   ~AtomisticTask() override;
 
-  // Makes a batch of these tensors: row i64 [A], the rows of the atoms among the task's own features, which are not
-  // copied, sorted by species; species_offset i64 [species + 1], whose last element is A; structure i32 [A]; num_atoms
-  // f64 [B]; target f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64
-  // [1], this task's number. A batch that this task made of the same examples is left as it is.
+  // Makes a batch of these tensors: row i64 [A], the rows of the atoms among all features, which are not copied, sorted
+  // by species; species_offset i64 [species + 1], whose last element is A; structure i32 [A]; num_atoms f64 [B]; target
+  // f64 [B], energy per atom less atomic energies, eV; weight f64 [B]; example i64 [B]; made_by i64 [1], this task's
+  // number. A batch that this task made of the same examples is left as it is.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
   // Adds x [A, F], the standardized features of the batch's rows.
   NamedTensors CompleteBatch(const NamedTensors& batch) const override;
@@ -56,7 +56,9 @@ class AtomisticTask : public PotentialTask {
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                          const EagerOptions& options) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // Computes gradients by NetworkKernel. One thread at a time may call this and Evaluate; num_threads work inside.
+  // Computes gradients by NetworkKernel. A batch of more than options.atoms_together atoms is computed in parts of
+  // whole structures, so that memory does not grow with it. One thread at a time may call this and Evaluate;
+  // num_threads work inside.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
                                    TermSums* sums) override;
   void SetMixedPrecision(bool on) override { mixed_is_on_ = on; }
@@ -77,6 +79,8 @@ class AtomisticTask : public PotentialTask {
 
   AtomisticTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model);
   void FillExamples();
+  // Returns the standardized features of a batch, [A, F], with scales_while_reading_.
+  Tensor StandardizedRows(const NamedTensors& batch) const;
   // True if this task made the batch of these examples, as in repeated validations, so that MakeBatch has nothing to
   // do.
   bool IsBatchOf(absl::Span<const int64_t> examples, const NamedTensors& batch) const;
@@ -94,7 +98,11 @@ class AtomisticTask : public PotentialTask {
     double num_atoms, target, weight;
     bool has_energy;
   };
-  std::vector<Example> examples_;     // [S]
+  std::vector<Example> examples_;  // [S]
+  // True if features are scaled batch by batch, from their files, as memory has no room for all of them.
+  bool scales_while_reading_ = false;
+  int64_t most_atoms_ = 0;  // of a structure
+  // Empty with scales_while_reading_.
   Tensor rows_;                       // [A, F] standardized, in the parameters' type; by structure, then by species
   std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
   LargestBatch largest_;              // set with every preset except `default`

@@ -10,7 +10,8 @@ namespace rutile {
 
 NamedTensors AtomisticTask::CompleteBatch(const NamedTensors& batch) const {
   NamedTensors complete = batch;
-  complete.Set("x", FromTorch(ToTorch(rows_).index_select(0, ToTorch(batch.At("row")))));
+  complete.Set("x", scales_while_reading_ ? StandardizedRows(batch)
+                                          : FromTorch(ToTorch(rows_).index_select(0, ToTorch(batch.At("row")))));
   return complete;
 }
 

@@ -170,6 +170,59 @@ TEST(AtomisticTaskTest, BitsDoNotDependOnThreads) {
   EXPECT_EQ(a[0].ToDoubles(), b[0].ToDoubles());
 }
 
+// Features that are scaled while they are read, and batches that are computed in parts: the same bits, and the same
+// sums to rounding.
+TEST(AtomisticTaskTest, NeitherScalingWhileReadingNorPartsChangeTheGradient) {
+  for (const DType stored : {DType::kF32, DType::kF64}) {
+    const AtomicData data = Tio2(stored);
+    for (const DType precision : {DType::kF32, DType::kF64}) {
+      AtomisticTaskOptions options;
+      options.precision = precision;
+      struct Found {
+        std::vector<double> gradient, sums, evaluated, x;
+      };
+      const auto find = [&](int64_t bytes, int64_t together, int threads) {
+        options.standardized_bytes = bytes;
+        options.atoms_together = together;
+        options.num_threads = threads;
+        const std::unique_ptr<AtomisticTask> task = Make(data, options);
+        NamedTensors batch;
+        EXPECT_TRUE(task->MakeBatch({3, 200, 41, 402, 5, 9, 77, 3}, &batch).ok());
+        std::vector<Tensor> gradient = {Tensor::Zeros(precision, {task->num_parameters()})};
+        TermSums sums(1);
+        const Tensor parameters = task->InitialParameters(5);
+        EXPECT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradient), &sums).ok());
+        std::vector<double> metrics(3);
+        for (int twice = 0; twice < 2; ++twice) {  // the second time from transposed features
+          EXPECT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metrics)).ok());
+        }
+        if (precision == DType::kF64) {
+          EXPECT_EQ(CheckGradients(*task, parameters, batch), absl::OkStatus());
+        }
+        return Found{gradient[0].ToDoubles(), sums.sum, metrics, task->CompleteBatch(batch).At("x").ToDoubles()};
+      };
+      constexpr int64_t kAll = int64_t{1} << 40;
+      const Found whole = find(kAll, kAll, 1), read = find(0, kAll, 2);
+      EXPECT_EQ(read.gradient, whole.gradient);
+      EXPECT_EQ(read.sums, whole.sums);
+      EXPECT_EQ(read.evaluated, whole.evaluated);
+      EXPECT_EQ(read.x, whole.x);
+      const Found parts = find(kAll, 30, 1), read_parts = find(0, 30, 2);
+      EXPECT_EQ(read_parts.gradient, parts.gradient);
+      EXPECT_EQ(read_parts.sums, parts.sums);
+      EXPECT_EQ(read_parts.evaluated, parts.evaluated);
+      // Sums of parts are added in another order: a few units in the last place of the largest.
+      double size = 0;
+      for (const double each : whole.gradient) size = std::max(size, std::abs(each));
+      const double tolerance = (precision == DType::kF32 ? 1e-5 : 1e-13) * size;
+      for (size_t i = 0; i < whole.gradient.size(); ++i) {
+        EXPECT_NEAR(parts.gradient[i], whole.gradient[i], tolerance) << i;
+      }
+      EXPECT_NEAR(parts.sums[0], whole.sums[0], 1e-5 * whole.sums[0]);
+    }
+  }
+}
+
 // A network that is frozen as a whole has no gradient, a half-frozen one has all of it; sums do not depend on freezing.
 TEST(AtomisticTaskTest, FrozenNetworksAreLeftOut) {
   AtomisticTaskOptions options;

@@ -1,10 +1,24 @@
 #include "lib/potential/training/potential_task.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/model_frame.h"
+#include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/transfer.h"
 
 namespace rutile {
+namespace {
+
+template <typename Options>
+bool Names(absl::Span<const Setting<Options>> table, absl::string_view option) {
+  return std::any_of(table.begin(), table.end(), [option](const Setting<Options>& row) { return row.name == option; });
+}
+
+}  // namespace
 
 PotentialTask::PotentialTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model)
     : data_(data), options_(options), model_(std::move(model)), errors_(data.num_structures()) {}
@@ -21,6 +35,24 @@ absl::Status PotentialTask::SetState(const NamedTensors& state) {
   // If the state has nothing but the plan, there are no errors to restore.
   RETURN_IF_ERROR(errors_.SetState(state.size() == 1 ? NamedTensors() : state));
   SetPlan(plan);
+  return absl::OkStatus();
+}
+
+ModelFrame PotentialTask::Frame() const { return FrameOf(model_.WithParameters(Tensor())); }
+
+// The loss, what is sampled and how steps are computed leave the model as it is.
+bool PotentialTask::FrameDependsOn(absl::string_view option) const {
+  return option != "precision" && !Names(LossSettings(), option) && !Names(ForceSamplingSettings(), option) &&
+         !Names(CompileSettings(), option);
+}
+
+absl::Status PotentialTask::CarryOver(const ModelFrame& then, Tensor* parameters) const {
+  ASSIGN_OR_RETURN(Potential from, PotentialOfFrame(then));
+  from.parameters = *parameters;
+  if (parameters->num_elements() != from.shape.num_parameters()) {
+    return absl::InvalidArgumentError("its parameters are not those of its layers");
+  }
+  ASSIGN_OR_RETURN(*parameters, CarryParametersOver(from, model_.WithParameters(Tensor())));
   return absl::OkStatus();
 }
 

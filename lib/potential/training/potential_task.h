@@ -20,13 +20,14 @@
 #include "lib/potential/training/example_errors.h"
 #include "lib/task/eager_task.h"
 #include "lib/task/example_sampling.h"
+#include "lib/task/framed_model.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
 // The base class of AtomisticTask and ForceTask.
-class PotentialTask : public Task, public ExampleSampling, public EagerTask {
+class PotentialTask : public Task, public ExampleSampling, public EagerTask, public FramedModel {
  public:
   int64_t num_examples() const override { return data_.num_structures(); }
   double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
@@ -45,6 +46,12 @@ class PotentialTask : public Task, public ExampleSampling, public EagerTask {
   Tensor InitialParameters(uint64_t seed) const override { return model_.InitialParameters(seed); }
 
   const EagerTask* eager() const override { return this; }
+
+  const FramedModel* framed() const override { return this; }
+  ModelFrame Frame() const override;
+  bool FrameDependsOn(absl::string_view option) const override;
+  absl::Status CarryOver(const ModelFrame& then, Tensor* parameters) const override;
+
   // Leaves out networks all of whose slices are frozen.
   void SetFrozen(const std::vector<bool>& slices) override;
 

@@ -23,6 +23,8 @@
 namespace rutile {
 namespace {
 
+constexpr char kFramePrefix[] = "frame.";
+
 int64_t NumParameters(absl::Span<const ParameterSlice> slices) {
   int64_t end = 0;
   for (const ParameterSlice& slice : slices) end = std::max(end, slice.offset + slice.num_elements());
@@ -58,6 +60,12 @@ NamedTensors PartOf(absl::string_view prefix, const NamedTensors& tensors) {
     if (absl::StartsWith(name, prefix)) part.Set(absl::string_view(name).substr(prefix.size()), tensor);
   }
   return part;
+}
+
+ModelFrame FrameOf(const TensorFile& file) {
+  const auto text = file.metadata.find("frame");
+  if (text == file.metadata.end()) return {};
+  return {text->second, PartOf(kFramePrefix, file.tensors)};
 }
 
 template <typename T>
@@ -117,10 +125,14 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
   if (tensors.Has("best_step")) RETURN_IF_ERROR(ReadScalar(tensors, "best_step", &checkpoint.best_step));
   if (tensors.Has("kept_step")) RETURN_IF_ERROR(ReadScalar(tensors, "kept_step", &checkpoint.kept_step));
   if (tensors.Has("log_rows")) RETURN_IF_ERROR(ReadScalar(tensors, "log_rows", &checkpoint.log_rows));
+  if (tensors.Has("loss_count")) RETURN_IF_ERROR(ReadVector(tensors, "loss_count", num_terms, &checkpoint.loss_count));
   if (tensors.Has("sampling_weight")) checkpoint.sampling_weight = tensors.At("sampling_weight").ToDoubles();
   checkpoint.config = file.metadata.at("config");
   const auto data = file.metadata.find("data_sha256");
   if (data != file.metadata.end()) checkpoint.data_sha256 = data->second;
+  checkpoint.frame = FrameOf(file);
+  const auto changes = file.metadata.find("changes");
+  if (changes != file.metadata.end()) checkpoint.changes = changes->second;
   return checkpoint;
 }
 
@@ -172,7 +184,9 @@ const Schema& CheckpointSchema() {
       "the stopping rule's own "
       "tensors follow under optimizer.*, schedule.* and stopping.*, what the task remembers under task.*, what "
       "averages "
-      "and the list of best checkpoints do under ema_state.*, average_best.* and top_checkpoints.*.",
+      "and the list of best checkpoints do under ema_state.*, average_best.* and top_checkpoints.*. The scales that "
+      "the "
+      "training set fixed are under frame.*, as in a model file.",
       {
           {"parameters.NAME", {DType::kF32, DType::kF64}, {}, false, "each parameter of the model, in its shape"},
           {"best.NAME", {DType::kF32, DType::kF64}, {}, false, "the parameters of the lowest loss so far"},
@@ -188,6 +202,11 @@ const Schema& CheckpointSchema() {
           {"term_count", {DType::kF64}, {"T"}, true, "values in these sums"},
           {"loss_weight", {DType::kF64}, {"T"}, true, "d loss / d term sum, over the last epoch"},
           {"data", {DType::kU64}, {}, true, "fingerprint of the split"},
+          {"loss_count",
+           {DType::kF64},
+           {"T"},
+           false,
+           "values of each term over the last epoch, of which loss_weight is"},
           {"best_step", {DType::kI64}, {}, false, "steps done then"},
           {"validated_step", {DType::kI64}, {}, false, "step after which the validation set was last looked at"},
           {"observed_step", {DType::kI64}, {}, false, "step after which the monitored value was last looked at"},
@@ -201,7 +220,9 @@ const Schema& CheckpointSchema() {
            "of each training example; inside an epoch that draws by it"},
       },
       {{"config", true, "JSON: the options that decide the course of the run"},
-       {"data_sha256", false, "SHA-256 of the SHA-256 of the inputs, in their order; without it nobody knows"}}};
+       {"data_sha256", false, "SHA-256 of the SHA-256 of the inputs, in their order; without it nobody knows"},
+       {"frame", false, "JSON: what a model file says of the model beside its tensors"},
+       {"changes", false, "a line for each time that the run went on with other settings or data"}}};
   return *schema;
 }
 
@@ -230,6 +251,7 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   tensors.Set("term_sum", vector(checkpoint.epoch_sums.sum));
   tensors.Set("term_count", vector(checkpoint.epoch_sums.count));
   tensors.Set("loss_weight", vector(checkpoint.loss_weight));
+  if (!checkpoint.loss_count.empty()) tensors.Set("loss_count", vector(checkpoint.loss_count));
   tensors.Set("data", Tensor::Scalar<uint64_t>(checkpoint.data));
   tensors.Set("best_step", Tensor::Scalar<int64_t>(checkpoint.best_step));
   tensors.Set("validated_step", Tensor::Scalar<int64_t>(checkpoint.validated_step));
@@ -241,6 +263,9 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   metadata["kind"] = CheckpointSchema().kind;
   metadata["config"] = checkpoint.config;
   if (!checkpoint.data_sha256.empty()) metadata["data_sha256"] = checkpoint.data_sha256;
+  AddPart(kFramePrefix, checkpoint.frame.tensors, &tensors);
+  if (!checkpoint.frame.empty()) metadata["frame"] = checkpoint.frame.text;
+  if (!checkpoint.changes.empty()) metadata["changes"] = checkpoint.changes;
   return WriteTensorFile(path, metadata, tensors);
 }
 
@@ -255,6 +280,12 @@ absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<con
       path, ": ", checkpoint.status().message(),
       "; it was made for another model or another loss: resume with the options that it had, or start a new "
       "run, with init_from where the layers are the same"));
+}
+
+absl::StatusOr<ModelFrame> ReadCheckpointFrame(absl::string_view path) {
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path));
+  RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
+  return FrameOf(file);
 }
 
 absl::StatusOr<CheckpointPlace> ReadCheckpointPlace(absl::string_view path) {

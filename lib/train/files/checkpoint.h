@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/task/framed_model.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -34,6 +35,7 @@ struct Checkpoint {
   TermSums epoch_sums;              // of the batches done
   double learning_rate = 0;         // of the last step
   std::vector<double> loss_weight;  // [T] d loss / d sum[t] over the last epoch: what an example's term counted for
+  std::vector<double> loss_count;   // [T] values in those sums; empty before the end of the first epoch
   // The best model so far, by the monitored value.
   Tensor best_parameters;  // [P]
   double best_loss = std::numeric_limits<double>::infinity();
@@ -57,6 +59,9 @@ struct Checkpoint {
   std::string config;       // JSON: the options that a resumed run must share
   uint64_t data = 0;        // Fingerprint of the split
   std::string data_sha256;  // SHA-256 of the content of the inputs; empty: unknown
+  ModelFrame frame;         // of the parameters; empty: the task has none, or the run is of a version without
+  // One line for each time that the run went on with other settings or data: "step 12: seed is 2, was 1".
+  std::string changes;
 };
 
 // Copies all tensors, reusing the memory of `to` where it fits, so that `from` may change while `to` is written.
@@ -74,6 +79,9 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
 // file is intact but no checkpoint, or was made for other parameters or another number of terms.
 absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
                                           int num_terms);
+
+// Reads the frame alone; empty if the file has none. Returns the errors of LoadCheckpoint.
+absl::StatusOr<ModelFrame> ReadCheckpointFrame(absl::string_view path);
 
 // Position of a checkpoint in its run.
 struct CheckpointPlace {

@@ -1,5 +1,7 @@
 #include "lib/train/files/checkpoint_series.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "lib/optimizer/state_tensor.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/checkpoint.h"
 
@@ -135,6 +138,9 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   summary.step = file.tensors.At("step").values<int64_t>()[0];
   summary.learning_rate = file.tensors.At("learning_rate").values<double>()[0];
   summary.loss_weight = file.tensors.At("loss_weight").ToDoubles();
+  if (const Tensor* const count = file.tensors.Find("loss_count"); count != nullptr) {
+    summary.loss_count = count->ToDoubles();
+  }
   summary.data = file.tensors.At("data").values<uint64_t>()[0];
   const Json config = Json::parse(file.metadata.at("config"), nullptr, /*allow_exceptions=*/false);
   summary.config = TextOf(config);
@@ -220,6 +226,37 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
     }
   }
   return flat;
+}
+
+absl::StatusOr<Tensor> RelativeRates(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
+                                     DType dtype) {
+  const auto found = checkpoint.config.find("parameter_groups");
+  if (found == checkpoint.config.end()) return Tensor();
+  if (checkpoint.config.count("alternate_groups") > 0) {
+    return Error(checkpoint, "trained with groups of parameters that took turns: there is no one rate of each");
+  }
+  ASSIGN_OR_RETURN(const double run, NumberOf(checkpoint, "learning_rate"));
+  const Json groups = Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  if (!groups.is_array() || !(run > 0)) return Error(checkpoint, "its config has no proper \"parameter_groups\"");
+  int64_t size = 0;
+  for (const ParameterSlice& slice : slices) size = std::max(size, slice.offset + slice.num_elements());
+  std::vector<double> rates(size, 1);
+  bool differ = false;
+  for (const ParameterSlice& slice : slices) {
+    for (const Json& group : groups) {
+      if (!group.is_object() || !group.contains("parameters") || !group["parameters"].is_string() ||
+          !group.contains("learning_rate") || !group["learning_rate"].is_number()) {
+        return Error(checkpoint, "its config has no proper \"parameter_groups\"");
+      }
+      // The first group that fits has the parameter, as in training.
+      if (fnmatch(group["parameters"].get<std::string>().c_str(), slice.name.c_str(), 0) != 0) continue;
+      const double rate = group["learning_rate"].get<double>() / run;
+      std::fill_n(rates.begin() + slice.offset, slice.num_elements(), rate);
+      differ = differ || rate != 1;
+      break;
+    }
+  }
+  return differ ? TensorOfDoubles(dtype, rates) : Tensor();
 }
 
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,

@@ -26,6 +26,7 @@ struct CheckpointSummary {
   int64_t step = 0;
   double learning_rate = 0;                   // of the last step; 0 before the first
   std::vector<double> loss_weight;            // [T] d loss / d sum[t]; zeros before the end of the first epoch
+  std::vector<double> loss_count;             // [T] values in those sums; empty: the file does not say
   uint64_t data = 0;                          // Fingerprint of the split
   std::string data_sha256;                    // SHA-256 of the inputs; empty: unknown
   std::map<std::string, std::string> config;  // the options of the run, as text
@@ -62,6 +63,12 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
 // their own, or if the checkpoint is from before the first step.
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype);
+
+// Returns the learning rate of each parameter as a multiple of the checkpoint's, [P] of `dtype`: groups of parameters
+// may have rates of their own. No elements if all have the same. INVALID_ARGUMENT if groups take turns, so that there
+// is no one rate, or if the config cannot be read.
+absl::StatusOr<Tensor> RelativeRates(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
+                                     DType dtype);
 
 // Checks that the checkpoint has these parameters. INVALID_ARGUMENT naming the first that differs.
 absl::Status CheckSameParameters(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices);

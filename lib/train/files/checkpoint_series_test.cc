@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
+#include "lib/testing/error_names.h"
 #include "lib/train/files/checkpoint.h"
 
 namespace rutile {
@@ -219,6 +220,23 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   bad.optimizer.Set("exp_avg_sq", Tensor::Of<float>({1, 1}));
   summary = ReadCheckpointSummary(Save("short", bad));
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("optimizer's state"));
+}
+
+TEST(CheckpointSeriesTest, GroupsHaveRatesOfTheirOwn) {
+  CheckpointSummary checkpoint;
+  checkpoint.path = "c";
+  EXPECT_EQ(RelativeRates(checkpoint, Slices(), DType::kF64)->num_elements(), 0);
+  checkpoint.config = {{"learning_rate", "0.5"}, {"parameter_groups", R"([{"parameters":"*.bias","learning_rate":0.25},
+                                               {"parameters":"net.*","learning_rate":1.5}])"}};
+  EXPECT_THAT(RelativeRates(checkpoint, Slices(), DType::kF64)->ToDoubles(), ElementsAre(3, 3, 3, 3, 0.5));
+  checkpoint.config["parameter_groups"] = R"([{"parameters":"*.bias","learning_rate":0.5}])";
+  EXPECT_EQ(RelativeRates(checkpoint, Slices(), DType::kF64)->num_elements(), 0);
+  checkpoint.config["parameter_groups"] = "[1]";
+  EXPECT_THAT(RelativeRates(checkpoint, Slices(), DType::kF64).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"c:", "parameter_groups"}));
+  checkpoint.config["alternate_groups"] = "5";
+  EXPECT_THAT(RelativeRates(checkpoint, Slices(), DType::kF64).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"c:", "took turns"}));
 }
 
 }  // namespace

@@ -52,6 +52,10 @@ Checkpoint Example() {
   checkpoint.kept_step = 1200;
   checkpoint.data = 42;
   checkpoint.data_sha256 = "0a";
+  checkpoint.loss_count = {30, 60};
+  checkpoint.frame = {"{}", NamedTensors()};
+  checkpoint.frame.tensors.Set("scale", Tensor::Of<double>({2, 3}));
+  checkpoint.changes = "step 5: seed is 2, was 1\n";
   return checkpoint;
 }
 
@@ -71,6 +75,11 @@ TEST(CheckpointTest, RoundTrip) {
   EXPECT_EQ(loaded->epoch_sums.count, saved.epoch_sums.count);
   EXPECT_EQ(loaded->learning_rate, saved.learning_rate);
   EXPECT_EQ(loaded->loss_weight, saved.loss_weight);
+  EXPECT_EQ(loaded->loss_count, saved.loss_count);
+  EXPECT_EQ(loaded->frame.text, "{}");
+  EXPECT_THAT(loaded->frame.tensors.At("scale").ToDoubles(), ElementsAre(2, 3));
+  EXPECT_THAT(ReadCheckpointFrame(Path("round"))->tensors.At("scale").ToDoubles(), ElementsAre(2, 3));
+  EXPECT_EQ(loaded->changes, saved.changes);
   EXPECT_EQ(loaded->best_parameters.ToDoubles(), saved.best_parameters.ToDoubles());
   EXPECT_EQ(loaded->best_loss, saved.best_loss);
   EXPECT_EQ(loaded->best_epoch, saved.best_epoch);

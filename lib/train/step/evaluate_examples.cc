@@ -1,6 +1,7 @@
 #include "lib/train/step/evaluate_examples.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,17 @@
 #include "lib/trace/scope.h"
 
 namespace rutile {
+namespace {
+
+// A loss is a sum of means by term, or of their roots: if each value were 1, it would be the sum of the weights of the
+// terms that have values.
+bool AnythingCounts(const Task& task, const TermSums& sums) {
+  TermSums ones = sums;
+  ones.sum = ones.count;
+  return task.CombineTerms(ones).value != 0;
+}
+
+}  // namespace
 
 absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& parameters, DataLoader* loader,
                                                   int64_t epoch, Agreement* agreement, const std::string& device) {
@@ -38,7 +50,8 @@ absl::StatusOr<EvaluationResult> EvaluateExamples(Task& task, const Tensor& para
                           : task.Evaluate(parameters, *batch, &result.sums, metrics));
   }
   if (!alone) RETURN_IF_ERROR(agreement->Sum(&result.sums, absl::MakeSpan(metric_sums)));
-  result.loss = task.CombineTerms(result.sums).value;
+  result.counts = AnythingCounts(task, result.sums);
+  result.loss = result.counts ? task.CombineTerms(result.sums).value : std::numeric_limits<double>::quiet_NaN();
   result.metrics = task.Metrics(metric_sums);
   return result;
 }

@@ -16,7 +16,9 @@ namespace rutile {
 
 struct EvaluationResult {
   TermSums sums;
+  // NaN if nothing counts in it: no example has a weight, or none has what the terms with a weight are about.
   double loss = 0;
+  bool counts = true;  // false: the loss is NaN for that reason
   std::vector<Metric> metrics;
 };
 

@@ -45,6 +45,19 @@ TEST(EvaluateExamplesTest, PoolsSumsOverBatches) {
   EXPECT_NEAR(whole.loss, expected, 1e-14);
 }
 
+// All of the loss is of slopes, which examples 1 and 2 lack.
+TEST(EvaluateExamplesTest, ALossOfNothingIsNoNumber) {
+  ToyTaskOptions options;
+  options.alpha = 1;
+  ToyTask task(options);
+  for (const bool has_slope : {false, true}) {
+    DataLoader loader(task, {1, has_slope ? 3 : 2}, DataLoaderOptions());
+    const EvaluationResult result = EvaluateExamples(task, task.InitialParameters(5), &loader).value();
+    EXPECT_EQ(result.counts, has_slope);
+    EXPECT_EQ(std::isnan(result.loss), !has_slope);
+  }
+}
+
 // The task is told of the epoch, and a loader that was left in the middle of an epoch starts anew.
 TEST(EvaluateExamplesTest, TellsTheTask) {
   ToyTask task(ToyTaskOptions{});

@@ -9,15 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "lib/base/memory.h"
 #include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/potential/data/config_weights.h"
 #include "lib/structure/element.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/flags/selection_flags.h"
@@ -58,21 +57,6 @@ namespace {
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
-absl::StatusOr<std::vector<std::pair<std::string, double>>> ParseConfigWeights() {
-  std::vector<std::pair<std::string, double>> weights;
-  for (const absl::string_view entry : absl::StrSplit(FLAGS_config_weights, ',', absl::SkipEmpty())) {
-    const size_t equals = entry.rfind('=');
-    double weight = -1;
-    if (equals == absl::string_view::npos || !absl::SimpleAtod(entry.substr(equals + 1), &weight) ||
-        !std::isfinite(weight) || weight < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--config_weights: \"", entry, "\" is not a config type and its weight; expected as in bulk=1,surface*=0.5"));
-    }
-    weights.emplace_back(entry.substr(0, equals), weight);
-  }
-  return weights;
-}
-
 // Structures without forces are learned without them, and so are those that are not in the sample.
 bool EnergiesWithoutForces(const AtomicData& data, const AtomisticTaskOptions& options) {
   const LossOptions& loss = options.loss;
@@ -90,20 +74,38 @@ int64_t MaxBytes() {
   return MemoryLimit() / 2;
 }
 
+bool LearnsForces(const AtomisticTaskOptions& options) {
+  return options.loss.force_weight > 0 || options.loss.stress_weight > 0;
+}
+
+// Bytes of the features of all structures in the type of the parameters.
+int64_t FeatureBytes(const AtomicData& data, const AtomisticTaskOptions& options) {
+  int64_t atoms = 0;
+  for (int64_t s = 0; s < data.num_structures(); ++s) atoms += data.num_atoms(s);
+  return atoms * data.descriptor().num_features() * ByteSize(options.precision);
+}
+
 absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options, std::vector<std::string>* messages) {
   options->cached_features = false;
-  if (data.has_features()) return RefuseFlags("with files of features, which hold them", {"cached_features"});
+  if (data.has_features()) {
+    options->standardized_bytes = FLAGS_cache_max_bytes > 0 ? FLAGS_cache_max_bytes : AvailableMemory() / 2;
+    const int64_t bytes = FeatureBytes(data, *options);
+    if (!LearnsForces(*options) && bytes > options->standardized_bytes) {
+      messages->push_back(absl::StrCat("scaled features need ", bytes, " bytes, more than the ",
+                                       options->standardized_bytes,
+                                       " of --cache_max_bytes: they are scaled batch by batch, as they are read"));
+    }
+    return RefuseFlags("with files of features, which hold them", {"cached_features"});
+  }
   if (!EnergiesWithoutForces(data, *options)) {
     return RefuseFlags("where all energies are learned with forces", {"cached_features"});
   }
   if (!FLAGS_cached_features) return absl::OkStatus();
-  int64_t atoms = 0;
-  for (int64_t s = 0; s < data.num_structures(); ++s) atoms += data.num_atoms(s);
-  const int64_t bytes = atoms * data.descriptor().num_features() * ByteSize(options->precision);
+  const int64_t bytes = FeatureBytes(data, *options);
   options->cached_features = bytes <= MaxBytes();
   if (options->cached_features) return absl::OkStatus();
-  const std::string text = absl::StrCat("the features of ", atoms, " atoms need ", bytes, " bytes, more than the ",
-                                        MaxBytes(), " of --cache_max_bytes");
+  const std::string text = absl::StrCat("the features of all atoms need ", bytes, " bytes, more than the ", MaxBytes(),
+                                        " of --cache_max_bytes");
   if (FlagGiven("cached_features")) {
     return absl::InvalidArgumentError(absl::StrCat(text, ": allow more, or run featurize first"));
   }
@@ -205,7 +207,7 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
     ASSIGN_OR_RETURN(options.default_descriptor, DescriptorOptionsFromFlags());
   }
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
-  ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights());
+  ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights(FLAGS_config_weights));
   options.config_key = selection.config_key.value_or(kDefaultConfigKey);
   options.weight_key = selection.weight_key.value_or("");
   options.atomic_energies = atomic_energies;

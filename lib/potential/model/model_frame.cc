@@ -1,0 +1,84 @@
+#include "lib/potential/model/model_frame.h"
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/all_finite.h"
+#include "lib/base/status_macros.h"
+#include "lib/descriptor/chebyshev_options.h"
+#include "lib/network/network_shape.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+absl::Status NotThere(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("the scales of its model have no proper \"", what, "\""));
+}
+
+absl::StatusOr<std::vector<double>> Values(const NamedTensors& tensors, absl::string_view name, int64_t size) {
+  const Tensor* const tensor = tensors.Find(name);
+  if (tensor == nullptr || tensor->dtype() != DType::kF64 || tensor->num_elements() != size) return NotThere(name);
+  std::vector<double> values = tensor->ToDoubles();
+  if (!AllFinite(values)) return NotThere(name);
+  return values;
+}
+
+}  // namespace
+
+ModelFrame FrameOf(const Potential& potential) {
+  const std::vector<int64_t> by_feature = {potential.shape.num_species, potential.shape.num_features};
+  Json json;
+  json["descriptor"] = potential.descriptor.ToJson();
+  json["hidden"] = potential.shape.hidden;
+  json["activation"] = std::string(kActivationNames.Name(potential.shape.activation));
+  ModelFrame frame;
+  frame.text = json.dump();
+  frame.tensors.Set("feature_mean", Tensor::Of<double>(potential.feature_scaling.mean, by_feature));
+  frame.tensors.Set("feature_scale", Tensor::Of<double>(potential.feature_scaling.scale, by_feature));
+  frame.tensors.Set("atomic_energy", Tensor::Of(potential.atomic_energies));
+  frame.tensors.Set("energy_scale", Tensor::Scalar(potential.energy_scaling.scale));
+  frame.tensors.Set("energy_shift", Tensor::Scalar(potential.energy_scaling.shift));
+  return frame;
+}
+
+absl::StatusOr<Potential> PotentialOfFrame(const ModelFrame& frame) {
+  const Json json = Json::parse(frame.text, nullptr, /*allow_exceptions=*/false);
+  for (const char* name : {"descriptor", "hidden", "activation"}) {
+    if (!json.is_object() || !json.contains(name)) return NotThere(name);
+  }
+  if (!json["descriptor"].is_string()) return NotThere("descriptor");
+  if (!json["activation"].is_string()) return NotThere("activation");
+  Potential potential;
+  ASSIGN_OR_RETURN(potential.descriptor, ChebyshevOptions::FromJson(json["descriptor"].get<std::string>()));
+  NetworkShape& shape = potential.shape;
+  shape.num_species = static_cast<int>(potential.descriptor.species.size());
+  shape.num_features = potential.descriptor.num_features();
+  shape.hidden.clear();
+  for (const Json& nodes : json["hidden"]) {
+    if (!nodes.is_number_integer()) return NotThere("hidden");
+    shape.hidden.push_back(nodes.get<int>());
+  }
+  RETURN_IF_ERROR(shape.Validate());
+  ASSIGN_OR_RETURN(shape.activation, kActivationNames.Parse(json["activation"].get<std::string>()));
+  const int64_t size = int64_t{shape.num_species} * shape.num_features;
+  potential.feature_scaling.num_species = shape.num_species;
+  potential.feature_scaling.num_features = shape.num_features;
+  ASSIGN_OR_RETURN(potential.feature_scaling.mean, Values(frame.tensors, "feature_mean", size));
+  ASSIGN_OR_RETURN(potential.feature_scaling.scale, Values(frame.tensors, "feature_scale", size));
+  ASSIGN_OR_RETURN(potential.atomic_energies, Values(frame.tensors, "atomic_energy", shape.num_species));
+  ASSIGN_OR_RETURN(const std::vector<double> scale, Values(frame.tensors, "energy_scale", 1));
+  ASSIGN_OR_RETURN(const std::vector<double> shift, Values(frame.tensors, "energy_shift", 1));
+  if (scale[0] == 0) return NotThere("energy_scale");
+  potential.energy_scaling = {scale[0], shift[0]};
+  return potential;
+}
+
+}  // namespace rutile
