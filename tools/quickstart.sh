@@ -7,10 +7,10 @@ cd "$(dirname "$0")/.."
 tools/bootstrap.sh build
 
 echo "Building the tools (minutes the first time, seconds later) ..." >&2
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! bazel build --noshow_progress --show_result=0 //:tools > "$log" 2>&1; then
-  cat "$log" >&2
+# A terminal gets bazel's progress line, a log a line now and then.
+every=30
+[ ! -t 2 ] || every=0.2
+if ! bazel build --show_progress_rate_limit="$every" --show_result=0 //:tools >&2; then
   echo "quickstart.sh: the tools could not be built; the messages above say why" >&2
   exit 1
 fi

@@ -97,8 +97,17 @@ class Expander {
   }
 
   absl::Status AddList(const std::string& path) {
-    if (path == "-") RETURN_IF_ERROR(UseStdin(kList));
-    ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+    if (path != "-") {
+      ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+      return AddLines(std::move(lines));
+    }
+    RETURN_IF_ERROR(UseStdin(kList));
+    ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open("-"));
+    UnreadStandardInput(contents);  // the next expansion of the same arguments reads the same list
+    return AddLines(LineReader::FromBytes(contents.path(), std::string(contents.data())));
+  }
+
+  absl::Status AddLines(LineReader lines) {
     in_list_ = true;
     const absl::Cleanup after = [this] { in_list_ = false; };
     absl::string_view line;

@@ -69,6 +69,22 @@ TEST_F(InputFilesTest, List) {
   EXPECT_THAT(Expand({"a.xsf", "list:list"}), ElementsAre("a.xsf", "b.xsf", "d/1", "d/10", "d/2", "a.xsf"));
 }
 
+// A tool may expand its arguments twice: to find out what they are, and to read them.
+TEST_F(InputFilesTest, AListFromAPipeIsReadOnce) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const int saved = ::dup(STDIN_FILENO);
+  ASSERT_EQ(::dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  ASSERT_EQ(::write(ends[1], "a.xsf\nd\n", 8), 8);
+  ::close(ends[1]);
+  const std::vector<std::string> first = Expand({"list:-"}), second = Expand({"list:-"});
+  ::dup2(saved, STDIN_FILENO);
+  ::close(saved);
+  ::close(ends[0]);
+  EXPECT_THAT(first, ElementsAre("a.xsf", "d/1", "d/10", "d/2"));
+  EXPECT_EQ(second, first);
+}
+
 TEST_F(InputFilesTest, Errors) {
   Write("empty_list", "\n# nothing\n");
   Write("bad_list", "a.xsf\n\nmissing.xsf\n");

@@ -49,7 +49,10 @@ absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, con
                                       absl::Span<const LogFormat> formats, bool may_be_another, int64_t* rows) {
   const std::vector<std::string> columns = EpochColumns(task, has_validation);
   absl::StatusOr<TrainLog> log = TrainLog::Open(directory.log_stem(), columns, formats, {*rows, /*step=*/0});
-  if (!absl::IsFailedPrecondition(log.status()) || !may_be_another) return log;
+  // JSON does not name units: without a table beside it, nothing tells that rows of another loss would follow.
+  const bool names_units = std::find(formats.begin(), formats.end(), LogFormat::kTsv) != formats.end();
+  if (!may_be_another || (log.ok() && names_units)) return log;
+  if (!log.ok() && !absl::IsFailedPrecondition(log.status())) return log;
   RETURN_IF_ERROR(directory.SetLogsAside());
   *rows = 0;
   return TrainLog::Open(directory.log_stem(), columns, formats, {});

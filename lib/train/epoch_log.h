@@ -26,7 +26,8 @@ std::vector<std::string> EpochColumns(const Task& task, bool has_validation);
 std::vector<double> EpochRow(const EpochReport& report, bool has_validation);
 
 // Opens the log of the directory and keeps its first *rows rows. A log with other columns is an error (TrainLog::Open);
-// with may_be_another (the run goes on with another loss) it is set aside instead, and *rows becomes 0.
+// with may_be_another (the run goes on with another loss) it is set aside instead, and so is JSON alone, whose rows
+// name no units. *rows then becomes 0.
 absl::StatusOr<TrainLog> OpenEpochLog(const Task& task, bool has_validation, const RunDirectory& directory,
                                       absl::Span<const LogFormat> formats, bool may_be_another, int64_t* rows);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/base/file.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
@@ -100,10 +101,12 @@ absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan&
 }
 
 absl::Status WriteRunRecord(const RunDirectory& directory, const TrainerOptions& options, const Task& task,
-                            const Metadata& provenance, absl::string_view changes) {
+                            const Metadata& provenance, absl::Span<const std::string> log_columns,
+                            absl::string_view changes) {
   const std::string flags = FlagFileAfter(changes, options.flag_file);
   if (!flags.empty()) RETURN_IF_ERROR(WriteFileAtomically(directory.flags(), flags));
-  return WriteFileAtomically(directory.config(), ConfigJson(options, task.ResumeConfig(), provenance, changes));
+  return WriteFileAtomically(directory.config(),
+                             ConfigJson(options, task.ResumeConfig(), provenance, log_columns, changes));
 }
 
 }  // namespace rutile

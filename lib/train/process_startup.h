@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/distributed/agreement.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -32,9 +33,11 @@ absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirec
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,
                           const RunDirectory& directory, const Metadata& provenance);
 
-// Writes flags.txt, if the options have its text, and config.json. changes: as in the run's checkpoints.
+// Writes flags.txt, if the options have its text, and config.json. log_columns: as in ConfigJson. changes: as in the
+// run's checkpoints.
 absl::Status WriteRunRecord(const RunDirectory& directory, const TrainerOptions& options, const Task& task,
-                            const Metadata& provenance, absl::string_view changes);
+                            const Metadata& provenance, absl::Span<const std::string> log_columns,
+                            absl::string_view changes);
 
 }  // namespace rutile
 

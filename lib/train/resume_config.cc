@@ -20,6 +20,8 @@
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
+#include "lib/task/eager_options.h"
+#include "lib/train/files/log_format.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_settings.h"
 
@@ -323,10 +325,12 @@ std::string FlagFileAfter(absl::string_view changes, const std::string& text) {
 }
 
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
-                       const Metadata& provenance, absl::string_view changes) {
+                       const Metadata& provenance, absl::Span<const std::string> log_columns,
+                       absl::string_view changes) {
   Json json = ResumeConfig(options, task);
   DescribeTables(options, /*compared=*/false, &json);
   for (const auto& [key, value] : provenance) json["provenance"][key] = value;
+  if (!log_columns.empty()) json["log_units"] = Json::parse(LogUnits(log_columns));
   const Json more = Json::parse(options.config_json, nullptr, /*allow_exceptions=*/false);
   if (more.is_object()) json.update(more);
   if (const auto file = json.find("flagfile"); file != json.end() && file->is_string()) {

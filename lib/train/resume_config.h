@@ -69,9 +69,12 @@ absl::StatusOr<double> NumberOfConfig(absl::string_view config, const std::strin
 // with other settings (`changes`, as in checkpoints) replaces by what it did.
 std::string FlagFileAfter(absl::string_view changes, const std::string& text);
 
-// All options, the task's, and what the caller adds ("command", "inputs"...), as the text of config.json.
+// All options, the task's, and what the caller adds ("command", "inputs"...), as the text of config.json. log_columns
+// (LogColumn): those whose units are written as "log_units", for the logs that do not name them.
+// changes: as in checkpoints, for FlagFileAfter.
 std::string ConfigJson(const TrainerOptions& options, const std::map<std::string, std::string>& task,
-                       const Metadata& provenance, absl::string_view changes = "");
+                       const Metadata& provenance, absl::Span<const std::string> log_columns = {},
+                       absl::string_view changes = "");
 
 }  // namespace rutile
 

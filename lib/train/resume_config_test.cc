@@ -322,6 +322,10 @@ TEST(ResumeConfigTest, ConfigIsJson) {
   EXPECT_EQ(json["save_interval"], 10);
   EXPECT_EQ(json["bucket_by_size"], false);
   EXPECT_FALSE(json.contains("bucket_window"));
+  EXPECT_FALSE(json.contains("log_units"));
+  const nlohmann::json logged = nlohmann::json::parse(ConfigJson(options, {}, {}, {"epoch", "val_loss[eV/atom]"}));
+  EXPECT_EQ(logged["log_units"]["val_loss"], "eV/atom");
+  EXPECT_EQ(logged["log_units"]["epoch"], "");
 }
 
 TEST(ResumeConfigTest, ConfigHoldsWhatTheCallerAdds) {

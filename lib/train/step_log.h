@@ -17,13 +17,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/task/task.h"
 #include "lib/train/files/log_format.h"
 #include "lib/train/files/train_log.h"
 #include "lib/train/options/trainer_options.h"
 
 namespace rutile {
-// Writes the step log of one process. Training reports every step to it; it decides which steps become rows.
 
+// Returns the columns, named by LogColumn.
+std::vector<std::string> StepColumns(absl::string_view loss_unit);
+
+// Writes the step log of one process. Training reports every step to it; it decides which steps become rows.
 class StepLog {
  public:
   // Writes rows of steps n, 2 n, ..., to STEM.tsv and STEM.jsonl. every_n_steps >= 1. No file is touched before the
@@ -47,6 +51,9 @@ class StepLog {
   absl::Time start_;
   absl::Status status_;
 };
+
+// Returns the columns of all logs that the options request, each once; none if there are no logs.
+std::vector<std::string> LogColumns(const Task& task, bool has_validation, const TrainerOptions& options);
 
 // Returns the step log that the options request of this process, or nullptr. Appends it to *on_step, which then must
 // not be called after the log is gone.

@@ -52,7 +52,7 @@ TEST(StepLogTest, ARowForEveryNSteps) {
   EXPECT_THAT(Lines(Path("every.tsv")), ::testing::ElementsAre("epoch\tstep\tloss[V]\tlearning_rate\tgradient_norm",
                                                                "1\t3\t1.5\t0.01\t3", "2\t6\t3\t0.01\t3"));
   EXPECT_THAT(std::string(FileContents::Open(Path("every.jsonl"))->data()),
-              HasSubstr("\n{\"epoch\":2,\"step\":6,\"loss\":3,\"learning_rate\":0.01,\"gradient_norm\":3,\"time\":"));
+              HasSubstr("}\n{\"epoch\":2,\"step\":6,\"loss\":3,\"learning_rate\":0.01,\"gradient_norm\":3,\"time\":"));
 }
 
 TEST(StepLogTest, AResumedRunDropsRowsThatComeAgain) {

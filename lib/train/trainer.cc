@@ -235,7 +235,8 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
     ASSIGN_OR_RETURN(log_, OpenEpochLog(task_, has_validation(), directory_, options_.log_formats,
                                         /*may_be_another=*/start.new_parts.judgment, &state_.log_rows));
   }
-  return WriteRunRecord(directory_, options_, task_, provenance_, state_.changes);
+  return WriteRunRecord(directory_, options_, task_, provenance_, LogColumns(task_, has_validation(), options_),
+                        state_.changes);
 }
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
@@ -323,12 +324,12 @@ absl::Status Trainer::Observe(bool validate, When when) {
   if (report.validated) state_.validated_step = state_.step;
   // The training loss is monitored only at the end of an epoch or of the run.
   if (monitor_.of_validation() ? report.validated : trained && when != When::kInsideEpoch) {
-    const double value = monitor_.Value(report.train_loss, report.validation_loss, report.validation);
-    if (std::isnan(value)) {
+    report.monitored = monitor_.Value(report.train_loss, report.validation_loss, report.validation);
+    if (std::isnan(report.monitored)) {
       return absl::OutOfRangeError(absl::StrCat(monitor_.name(), " is not a number after epoch ", state_.epoch + 1,
                                                 ", step ", state_.step, ": monitor something else"));
     }
-    report.best = ObserveValue(value, when);
+    report.best = ObserveValue(report.monitored, when);
   }
   report.end_of_epoch = when == When::kEndOfEpoch;
   report.time = absl::Now() - epoch_start_;
@@ -456,8 +457,7 @@ absl::StatusOr<TrainResult> Trainer::Run() {
   if (finishing) status = Finish();
   if (absl::IsCancelled(status)) {
     const absl::Status saved = finishing ? absl::OkStatus() : Save(/*now=*/true);
-    agreement_.Agree()
-        .IgnoreError();  // wait for the checkpoint: launchers kill the other processes as soon as one ends
+    agreement_.Agree().IgnoreError();  // for the checkpoint: launchers kill the other processes as soon as one ends
     if (!saved.ok()) return writer_.NotWritten(saved, status.message());
     return absl::CancelledError(absl::StrCat(status.message(), " in epoch ", state_.epoch + 1, "; the checkpoint is ",
                                              directory_.checkpoint()));

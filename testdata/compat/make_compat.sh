@@ -20,7 +20,7 @@ make() {
   "$bin/tools/train/train" "${@:1:$#-1}" $end --resume --output_dir="$name/finished" "${@: -1}"
   cp "$name/finished/log.tsv" "$name/finished.tsv"
   rm -r "$name/finished" "$name"/run/*_frames.txt "$name/run/config.json" # which name the machine's processor
-  rm -rf "$name/run/recovery" "$name/run/flags.txt" "$name/run/learning-curve.svg"
+  rm -rf "$name/run/recovery" "$name/run/flags.txt" "$name/run/learning_curve.svg"
 }
 if [ "$version" = 0.1.0 ]; then # feature_scaling was pooled; runs stopped between epochs
   make energies --max_epochs=3 --max_epochs=6 $common --feature_scaling=pooled features.safetensors

@@ -31,11 +31,9 @@ cat > "$output_dir/config.json" << END
   "precision": {"value": "fp32"}, "force_weight": {"value": "0.1"}}}
 END
 [ "${FAKE_FAULT:-}" = silent ] && exit 0
-units='{"units": {"epoch": ""}}'
 if [ "$max_steps" != -1 ]; then
   # A loss that falls around 1e-3 and diverges above 0.1.
-  awk -v n="$max_steps" -v lr="$learning_rate" -v f="$lr_factor" -v units="$units" 'BEGIN {
-    print units
+  awk -v n="$max_steps" -v lr="$learning_rate" -v f="$lr_factor" 'BEGIN {
     for (i = 1; i <= n; ++i) {
       x = lr / 1e-3; y = lr / 0.05
       printf "{\"epoch\":1,\"step\":%d,\"loss\":%.9g,\"learning_rate\":%.9g,", i, 0.1 + 1 / (1 + x) + y * y, lr
@@ -49,10 +47,9 @@ fi
 import time
 x = b'1' * 400000000
 time.sleep(20)"
-awk -v b="$batch_size" -v t="$threads" -v rate="${FAKE_RATE:-1000}" -v units="$units" 'BEGIN {
+awk -v b="$batch_size" -v t="$threads" -v rate="${FAKE_RATE:-1000}" 'BEGIN {
   if (b == 64) rate *= 1.5; else if (b < 32) rate *= b / 32
   if (t == 1) rate *= 1.25
-  print units
   for (e = 1; e <= 5; ++e) {
     printf "{\"epoch\":%d,\"step\":%d,\"epoch_time\":0.02,", e, 10 * e
     printf "\"examples_per_s\":%.9g}\n", e == 1 ? rate / 5 : rate

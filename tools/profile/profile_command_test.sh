@@ -61,6 +61,9 @@ $profile --peaks=false --records=files/records 2> again || fail "--records: $(ca
 expect_line '2 processes recorded' again
 expect_error 1 'no record of a tool' $profile --peaks=false --records=nowhere
 
+# Without -- the command's flags would be profile's.
+expect_error 1 'unknown flag --species; .*a command comes after --, .*profile -- train' $profile train --species=Ti,O x
+
 # Status and signals are passed on.
 $profile --peaks=false -- sh -c './tool train 1.5; exit 7' > /dev/null 2> page
 [ $? = 7 ] || fail "status of the command"

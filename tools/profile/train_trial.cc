@@ -76,8 +76,10 @@ std::string LastMessage(const std::string& path) {
 // True if there is a row after the line of units.
 bool HasRow(const std::string& path) {
   std::ifstream file(path);
-  std::string units, row;
-  return std::getline(file, units) && std::getline(file, row);
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StartsWith(line, "{\"units\"")) return true;
+  }
+  return false;
 }
 
 absl::Status StatusOf(const ChildResult& child, const std::string& message) {
@@ -150,6 +152,9 @@ absl::StatusOr<TrialRunner> TrialRunner::Create(TrainCommand command) {
                   "plot",
                   "plot_every",
                   "progress",
+                  "log_interval",
+                  "quiet",
+                  "verbose",
                   "logger",
                   "log_every_n_steps",
                   "barebones",

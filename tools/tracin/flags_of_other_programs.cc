@@ -17,11 +17,11 @@ constexpr char kProcessor[] =
 constexpr ForeignFlag kForeign[] = {
     {"model_path", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
     {"model_dir", "checkpoints are arguments; --model=FILE names the model file of their run where it is not found"},
-    {"o", "--output=FILE has all of it, --json_output=FILE TiePin's JSON"},
+    {"o", "--output=FILE, which has all of it, or --json_output=FILE, TiePin's JSON"},
     {"entity_to_id", kNames},
     {"relation_to_id", kNames},
-    {"entity_labels", "--node_name_dict=FILE has names for people"},
-    {"relation_labels", "--edge_map=FILE has names for people"},
+    {"entity_labels", "--node_name_dict=FILE, which has names for people"},
+    {"relation_labels", "--edge_map=FILE, which has names for people"},
     {"embedding_dim", kInCheckpoint},
     {"output_channels", kInCheckpoint},
     {"batch_size",
@@ -48,7 +48,7 @@ constexpr ForeignFlag kForeign[] = {
     {"no_gpu", "products are computed on the processor in any case; leave it out"},
     {"num_threads", "--threads=N"},
     {"num_workers", "--threads=N"},
-    {"use_projection", "--projection_dim=N projects gradients, or their long factors; leave it out"},
+    {"use_projection", "--projection_dim=N, which projects gradients or their long factors, or leave it out"},
     {"filter_method", kNoFilter},
     {"n_hops", "--hops=N"},
     {"min_degree", kNoFilter},
@@ -60,11 +60,11 @@ constexpr ForeignFlag kForeign[] = {
     {"strict_path_filtering", kNoFilter},
     {"skip_filtering", kNoFilter},
     {"skip_tracin", "cache-neighbors --hops=N --entities=FILE cuts the graph around entities; leave it out"},
-    {"start_index", "--mode=single --test_indices=I,J,... chooses tests by number"},
+    {"start_index", "--mode=single --test_indices=I,J,..., which chooses tests by number"},
     {"max_triples", "--max_tests=N"},
     {"test_triples", "--test=FILE"},
     {"test_triple", "--test=FILE, with a triple a line"},
-    {"output_dir", "--output, --csv_output and --json_output name the files"},
+    {"output_dir", "--output, --csv_output and --json_output, which name the files"},
 };
 
 }  // namespace

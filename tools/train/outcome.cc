@@ -32,18 +32,18 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
   }
   if (plotted) absl::StrAppend(&others, ", ", directory.learning_curve());
   if (options.files == RunFiles::kNone) {
-    PrintMessage("nothing was written");
+    PrintLastMessage("nothing was written");
     return;
   }
   if (result.best_epoch == 0) {  // nothing was trained, or nothing since the loss changed
-    PrintMessage(
+    PrintLastMessage(
         absl::StrCat("no epoch has been judged, so no best model is written; last -> ", directory.last(), others));
     return;
   }
   const bool metric = absl::StartsWith(options.monitor, "val_") && options.monitor != "val_loss";
-  PrintMessage(absl::StrFormat("best epoch %d, %s %.6g%s -> %s%s", result.best_epoch, metric ? options.monitor : "loss",
-                               result.best_loss, metric || loss_unit.empty() ? "" : absl::StrCat(" ", loss_unit),
-                               directory.best(), others));
+  PrintLastMessage(absl::StrFormat(
+      "best epoch %d, %s %.6g%s -> %s%s", result.best_epoch, metric ? options.monitor : "loss", result.best_loss,
+      metric || loss_unit.empty() ? "" : absl::StrCat(" ", loss_unit), directory.best(), others));
 }
 
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,

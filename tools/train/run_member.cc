@@ -2,19 +2,26 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
 #include "lib/trace/scope.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/flags/checkpoint_flags.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/outcome.h"
 #include "tools/train/replaced_runs.h"
+#include "tools/train/train_lines.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/train_progress.h"
 
@@ -22,7 +29,10 @@ DEFINE_int32(committee, 1,
              "Number of models to train one after another, 1 to 100. Their seeds are seed, seed + 1 and so on, and "
              "each is a whole run in output_dir/member-00 and so on. They share the data and the split.");
 DEFINE_validator(committee, [](const char*, int32_t value) { return value >= 1 && value <= 100; });
-DEFINE_bool(progress, true, "Show progress if standard error is a terminal.");
+DEFINE_bool(progress, true,
+            "Show progress on standard error: a line that changes on a terminal, lines of --log_interval elsewhere.");
+DEFINE_bool(quiet, false, "Print nothing but errors, the last line and the results.");
+DEFINE_bool(verbose, false, "Print a line for each epoch and validation, also on a terminal.");
 
 namespace rutile {
 namespace {
@@ -37,15 +47,42 @@ std::vector<std::string> FilesOfFlags() {
   return files;
 }
 
+absl::Status CheckProgressFlags(const TrainerOptions& options) {
+  if (options.files == RunFiles::kAtEnd) {
+    RETURN_IF_ERROR(RefuseFlags("with --barebones, which shows no progress", {"verbose"}));
+  }
+  if (FLAGS_quiet) RETURN_IF_ERROR(RefuseFlags("with --quiet", {"verbose", "progress", "log_interval"}));
+  return RefuseUnused("--progress=false", {{"verbose", FLAGS_progress}, {"log_interval", FLAGS_progress}});
+}
+
+std::string ShellWord(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(),
+                                 [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("/._-+", c); });
+  return plain ? text : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+// Returns what to do to go on with a run that was stopped.
+std::string HowToGoOn(const RunDirectory& directory, const TrainerOptions& options) {
+  // How several processes were started is not in flags.txt.
+  if (options.flag_file.empty() || options.communicator != nullptr) return "the same command with --resume goes on";
+  return absl::StrCat("to go on: train --flagfile=", ShellWord(directory.flags()), " --resume");
+}
+
 }  // namespace
 
+void StartMessagesFromFlags() {
+  if (FLAGS_quiet) SilenceMessages();
+}
+
 absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options) {
+  RETURN_IF_ERROR(CheckProgressFlags(options));
   const std::string directory = OutputDirFromFlags();
-  std::vector<Member> members = {{"", directory, {}}};
+  std::vector<Member> members = {{"", directory, "", {}}};
   if (FLAGS_committee > 1) members.clear();
   for (int m = 0; FLAGS_committee > 1 && m < FLAGS_committee; ++m) {
     const std::string name = MemberName(m);
-    members.push_back({name, absl::StrCat(directory, "/", name), {}});
+    members.push_back(
+        {name, absl::StrCat(directory, "/", name), absl::StrCat(name, " (", m + 1, " of ", FLAGS_committee, ")"), {}});
   }
   if (members.size() > 1 && !options.resume_from.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--resume=", options.resume_from,
@@ -71,11 +108,21 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
                                     TrainerOptions options, const Metadata& metadata) {
   const RunDirectory directory(member.directory);
   const bool others_report = options.communicator != nullptr && options.communicator->rank() > 0;
-  TrainProgress progress(member.name.empty() ? "train" : member.name, run.cost_unit, options.stop,
-                         !others_report && FLAGS_progress && options.files != RunFiles::kAtEnd);
+  const bool shows = !others_report && FLAGS_progress && !FLAGS_quiet && options.files != RunFiles::kAtEnd;
+  TrainProgress progress(member.label.empty() ? "train" : member.label, run.cost_unit, options.stop, shows);
+  const absl::Duration interval = progress.active() ? absl::ZeroDuration() : options.log_interval;
+  TrainLines lines({member.label, run.cost_unit, run.task->loss_unit(), options.stop, interval, FLAGS_verbose},
+                   PrintMessage);
+  const bool has_lines = shows && (FLAGS_verbose || interval > absl::ZeroDuration());
+  if (!member.label.empty() && !others_report) PrintMessage(absl::StrCat(member.label, ": training"));
   TrainPlot plot(directory, options);
   double cost_per_s = 0;
-  if (progress.active()) options.on_step = [&](const StepReport& report) { progress.OnStep(report); };
+  if (progress.active() || has_lines) {
+    options.on_step = [&](const StepReport& report) {
+      progress.OnStep(report);
+      if (has_lines) lines.OnStep(report);
+    };
+  }
   // Remove replaced runs only after a step: by then nothing can keep the new run from starting.
   absl::Status removed;
   std::vector<std::string> replaced = member.replaces;
@@ -91,6 +138,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     const ProfileScope scope(Stage::kLog);
     cost_per_s = report.cost_per_s;
     progress.OnEpoch(report);
+    if (has_lines) lines.OnEpoch(report);
     plot.OnEpoch(report);
   };
   options.on_message = PrintMessage;
@@ -101,6 +149,9 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   if (others_report) return result;
   const bool keeps_files = options.files != RunFiles::kNone;
   if (keeps_files && run.write_beside) RETURN_IF_ERROR(run.write_beside());
+  if (absl::IsCancelled(result.status()) && keeps_files && directory.HasCheckpoint()) {
+    return absl::CancelledError(absl::StrCat(result.status().message(), "; ", HowToGoOn(directory, options)));
+  }
   RETURN_IF_ERROR(result.status());
   const ProfileScope scope(Stage::kReport);
   const bool plotted = plot.Finish(result->best_epoch);

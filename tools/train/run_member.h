@@ -21,8 +21,12 @@ namespace rutile {
 struct Member {
   std::string name;  // "member-00"; "" for a single model
   std::string directory;
+  std::string label;                  // "member-00 (1 of 3)"; "" for a single model
   std::vector<std::string> replaces;  // directories of other runs, removed after the first step
 };
+
+// Lets --quiet begin; to be called before anything is printed.
+void StartMessagesFromFlags();
 
 // True if this process writes the files of the run: files are requested, and it is the only process or rank 0.
 bool WritesFiles(const TrainerOptions& options);

@@ -14,6 +14,7 @@
 #include "tools/common/run/run_tool.h"
 #include "tools/train/flags/flags_of_other_programs.h"
 #include "tools/train/flags/operator_flags.h"
+#include "tools/train/run_member.h"
 #include "tools/train/train_kge.h"
 #include "tools/train/train_potential.h"
 
@@ -63,6 +64,7 @@ absl::Status CheckStandardInput(const std::vector<std::string>& inputs) {
 }
 
 absl::Status RunTrain(const ToolRun& run) {
+  StartMessagesFromFlags();
   RETURN_IF_ERROR(StartOperatorsFromFlags());
   if (run.args.empty()) {
     return absl::InvalidArgumentError("needs structures, features, neighbors or triples to train on; see train --help");

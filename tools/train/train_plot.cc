@@ -17,9 +17,9 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
-DEFINE_bool(plot, true, "Draw learning-curve.svg from log.tsv at the end of the run, if gnuplot is installed.");
+DEFINE_bool(plot, true, "Draw learning_curve.svg from log.tsv at the end of the run, if gnuplot is installed.");
 DEFINE_int64(plot_every, 0,
-             "Draw learning-curve.svg every N epochs, too. A thread beside training draws it, and an epoch that ends "
+             "Draw learning_curve.svg every N epochs, too. A thread beside training draws it, and an epoch that ends "
              "during this time has no picture. With 0, it is drawn at the end only.");
 
 namespace rutile {

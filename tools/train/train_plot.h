@@ -18,7 +18,7 @@ namespace rutile {
 // INVALID_ARGUMENT: --plot_every below 0 or without a plot; --plot or --plot_every without a log to draw.
 absl::Status CheckPlotFlags(const TrainerOptions& options);
 
-// Draws DIRECTORY/learning-curve.svg from log.tsv, as --plot and --plot_every request.
+// Draws DIRECTORY/learning_curve.svg from log.tsv, as --plot and --plot_every request.
 class TrainPlot {
  public:
   TrainPlot(const RunDirectory& directory, const TrainerOptions& options);

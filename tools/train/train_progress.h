@@ -6,27 +6,14 @@
 #define RUTILE_TOOLS_TRAIN_TRAIN_PROGRESS_H_
 
 #include <chrono>
-#include <cstdint>
-#include <limits>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"
+#include "tools/train/train_state.h"
 
 namespace rutile {
-
-// The values to show. Rates and times count from the start of this session, also in a resumed run.
-struct TrainState {
-  StepReport step;
-  double validation_loss = std::numeric_limits<double>::quiet_NaN();  // the last one; NaN: none yet
-  double cost_per_s = 0;                                              // 0: unknown
-  bool long_epoch = false;                                            // also show batches
-  double done = 0;                                                    // share of the run, 0 to 1; negative: unknown
-  double seconds_left = -1;                                           // to the nearest limit; negative: unknown
-  bool may_stop_early = false;
-  int64_t max_epochs = -1;
-};
 
 // Formats a line of at most `width` columns. To fit, it drops the bar, wide spaces, the learning rate, and then the
 // end.
@@ -54,19 +41,15 @@ class TrainProgress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void Update(const StepReport& report, Clock::time_point now);
+  void Draw(Clock::time_point now, absl::string_view end);
 
   const std::string label_;
   const std::string cost_unit_;
-  const StopOptions limits_;
   const Clock::time_point start_ = Clock::now();
   bool active_;
   bool drawn_ = false;
-  TrainState state_;
+  TrainTracker tracker_;
   Clock::time_point next_draw_ = start_ + std::chrono::milliseconds(100);
-  StepReport first_;  // the session's and the epoch's first report, from which rates count
-  StepReport epoch_first_;
-  Clock::time_point first_time_, epoch_time_;
 };
 
 }  // namespace rutile

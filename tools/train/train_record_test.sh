@@ -53,8 +53,10 @@ import json, sys
 for name in "log", "steps":
     rows = [line.rstrip("\n").split("\t") for line in open(f"{sys.argv[1]}/{name}.tsv")]
     lines = [json.loads(line) for line in open(f"{sys.argv[1]}/{name}.jsonl")]
-    assert [c + (f"[{u}]" if u else "") for c, u in lines[0]["units"].items()] == rows[0], rows[0]
-    assert [[float(v) for v in line.values()] for line in lines[1:]] == [[float(v) for v in row] for row in rows[1:]]
+    units = json.load(open(f"{sys.argv[1]}/config.json"))["log_units"]
+    for line in lines:  # rows and nothing else, all with the same keys: what pandas.read_json(lines=True) wants
+        assert [c + (f"[{units[c]}]" if units[c] else "") for c in line] == rows[0], rows[0]
+    assert [[float(v) for v in line.values()] for line in lines] == [[float(v) for v in row] for row in rows[1:]]
     if name == "steps":
         assert [row[1] for row in rows[1:]] == [str(4 * (i + 1)) for i in range(len(rows) - 1)]
         assert rows[0][:5] == ["epoch", "step", "loss[eV/atom]", "learning_rate", "gradient_norm"], rows[0]
@@ -62,9 +64,9 @@ PYTHON
 
 # The curve is drawn at the end, during training, or never; without gnuplot the run reports it once and goes on.
 if command -v gnuplot > /dev/null; then
-  expect_line '</svg>' a/learning-curve.svg
+  expect_line '</svg>' a/learning_curve.svg
   succeeds $train --flagfile=a/flags.txt --plot_every=1 --output_dir=e
-  expect_line '</svg>' e/learning-curve.svg
+  expect_line '</svg>' e/learning_curve.svg
   $diff a/last.safetensors e/last.safetensors || fail "--plot_every changes the run"
 fi
 PATH=/nowhere $train --flagfile=a/flags.txt --plot_every=1 --output_dir=f > /dev/null 2> log ||
@@ -74,12 +76,31 @@ succeeds $train --flagfile=a/flags.txt --plot=false --logger=jsonl --log_every_n
 [ -s g/log.jsonl ] || fail "jsonl alone: $(ls g)"
 [ ! -e g/log.tsv ] || fail "jsonl alone: $(ls g)"
 [ ! -e g/steps.jsonl ] || fail "jsonl alone: $(ls g)"
-[ ! -e g/learning-curve.svg ] || fail "jsonl alone: $(ls g)"
+[ ! -e g/learning_curve.svg ] || fail "jsonl alone: $(ls g)"
 succeeds $train --flagfile=a/flags.txt --log_every_n_steps=0 --overwrite --output_dir=c
 [ ! -e c/steps.tsv ] || fail "--overwrite leaves the old run's steps"
 expect_line 'best epoch .* -> c/best.safetensors' log
 
+# A log gets lines by time, for each epoch with --verbose, and the last line alone with --quiet.
+succeeds $train --flagfile=a/flags.txt --log_interval=1ns --overwrite --output_dir=c
+expect_line '^train: epoch 3/3, 100 %: loss .* eV/atom, val_loss .* eV/atom, energy_rmse .* meV/atom, lr .* left' log
+succeeds $train --flagfile=a/flags.txt --log_interval=0 --verbose --committee=2 --output_dir=members
+[ "$(grep -c ': epoch ./3, ' log)" = 6 ] || fail "not a line for each epoch: $(cat log)"
+expect_line '^train: member-01 (2 of 2): epoch 3/3' log
+succeeds $train --flagfile=a/flags.txt --log_interval=0 --overwrite --output_dir=c
+[ "$(grep -c ': epoch ' log)" = 0 ] || fail "lines without an interval: $(cat log)"
+succeeds $train --flagfile=a/flags.txt --quiet --overwrite --output_dir=c
+[ "$(wc -l < log)" = 1 ] || fail "--quiet: $(cat log)"
+expect_line '^train: best epoch .* -> c/best.safetensors' log
+expect_line '^validation' stdout
+
 base="--species=Ti,O --max_epochs=1"
+expect_error 1 'log_interval=often: expected seconds' $train $base --log_interval=often --output_dir=h 'set one.extxyz'
+expect_error 1 'verbose has no effect with --quiet' $train $base --quiet --verbose --output_dir=h 'set one.extxyz'
+expect_error 1 'log_interval has no effect with --progress=false' \
+  $train $base --progress=false --log_interval=5 --output_dir=h 'set one.extxyz'
+expect_error 1 'verbose has no effect with --barebones' \
+  $train $base --barebones --verbose --output_dir=h 'set one.extxyz'
 expect_error 1 'found "csv"' $train $base --logger=csv --output_dir=h 'set one.extxyz'
 expect_error 1 'log_every_n_steps has no effect with --logger=none' \
   $train $base --logger=none --log_every_n_steps=5 --output_dir=h 'set one.extxyz'

@@ -139,6 +139,7 @@ for signal in USR1 TERM INT; do
   wait $process
   [ $? = $((128 + $(kill -l $signal))) ] || fail "status after $signal: $(cat log)"
   expect_line 'the checkpoint is e/checkpoints/last.safetensors' log
+  expect_line 'to go on: train --flagfile=e/flags.txt --resume$' log
   [ ! -e e/lock ] || fail "the lock is left after $signal"
   run e --max_steps=1 --resume f.safetensors
 done

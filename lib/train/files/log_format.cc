@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -54,6 +55,11 @@ absl::Status NoRow(absl::string_view line) {
       absl::StrCat("found the row \"", line.substr(0, 40), "\", expected a value for each column; it is damaged"));
 }
 
+absl::Status NoColumn(absl::string_view name, absl::string_view line) {
+  return absl::FailedPreconditionError(absl::StrCat("found no \"", name, "\" in the row \"", line.substr(0, 40),
+                                                    "\"; it belongs to another run or version"));
+}
+
 absl::StatusOr<int64_t> TsvStep(absl::Span<const std::string> columns, absl::string_view line) {
   const std::vector<absl::string_view> cells = absl::StrSplit(line, '\t');
   if (cells.size() != columns.size()) return NoRow(line);
@@ -67,9 +73,11 @@ absl::StatusOr<int64_t> TsvStep(absl::Span<const std::string> columns, absl::str
 absl::StatusOr<int64_t> JsonStep(absl::Span<const std::string> columns, absl::string_view line) {
   const Json json = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || json.size() != columns.size()) return NoRow(line);
+  for (const std::string& column : columns) {
+    if (!json.contains(BareName(column))) return NoColumn(BareName(column), line);
+  }
   if (std::find(columns.begin(), columns.end(), "step") == columns.end()) return int64_t{-1};
   const auto step = json.find("step");
-  if (step == json.end()) return NoRow(line);
   if (!step->is_number_integer()) return NoStep(step->dump());
   return step->get<int64_t>();
 }
@@ -106,11 +114,18 @@ std::string LogColumn(absl::string_view name, absl::string_view unit) {
 }
 
 std::string LogHeader(LogFormat format, absl::Span<const std::string> columns) {
-  if (format == LogFormat::kTsv) return absl::StrJoin(columns, "\t");
+  return format == LogFormat::kTsv ? absl::StrCat(absl::StrJoin(columns, "\t"), "\n") : "";
+}
+
+std::string LogUnits(absl::Span<const std::string> columns) {
   const auto unit = [](std::string* out, const std::string& column) {
     absl::StrAppend(out, Quoted(BareName(column)), ":", Quoted(Unit(column)));
   };
-  return absl::StrCat("{\"units\":{", absl::StrJoin(columns, ",", unit), "}}");
+  return absl::StrCat("{", absl::StrJoin(columns, ",", unit), "}");
+}
+
+bool IsUnitsLine(LogFormat format, absl::string_view line) {
+  return format == LogFormat::kJsonl && absl::StartsWith(line, "{\"units\":{");
 }
 
 std::string LogRow(LogFormat format, absl::Span<const std::string> columns, absl::Span<const double> row) {

@@ -39,9 +39,15 @@ TEST(LogFormatTest, Names) {
 TEST(LogFormatTest, ColumnsNameUnits) {
   EXPECT_EQ(LogColumn("epoch_time", "s"), "epoch_time[s]");
   EXPECT_EQ(LogColumn("step", ""), "step");
-  EXPECT_EQ(LogHeader(LogFormat::kTsv, kColumns), "epoch\tstep\tloss[eV/\u00c5]");
-  EXPECT_EQ(LogHeader(LogFormat::kJsonl, kColumns),
-            "{\"units\":{\"epoch\":\"\",\"step\":\"\",\"loss\":\"eV/\u00c5\"}}");
+  EXPECT_EQ(LogHeader(LogFormat::kTsv, kColumns), "epoch\tstep\tloss[eV/\u00c5]\n");
+  EXPECT_EQ(LogHeader(LogFormat::kJsonl, kColumns), "") << "each line is a row, as pandas wants it";
+  EXPECT_EQ(LogUnits(kColumns), "{\"epoch\":\"\",\"step\":\"\",\"loss\":\"eV/\u00c5\"}");
+}
+
+TEST(LogFormatTest, KnowsTheFirstLineOfOlderVersions) {
+  EXPECT_TRUE(IsUnitsLine(LogFormat::kJsonl, "{\"units\":{\"epoch\":\"\"}}"));
+  EXPECT_FALSE(IsUnitsLine(LogFormat::kJsonl, "{\"epoch\":1}"));
+  EXPECT_FALSE(IsUnitsLine(LogFormat::kTsv, "{\"units\":{\"epoch\":\"\"}}"));
 }
 
 TEST(LogFormatTest, BothShowTheSameDigits) {
@@ -72,7 +78,7 @@ TEST(LogFormatTest, WhatIsNotANumber) {
 
 TEST(LogFormatTest, JsonOfAwkwardNamesAndValues) {
   const std::vector<std::string> columns = {"a\"b\\", "c\xff", "tiny"};
-  const auto units = nlohmann::json::parse(LogHeader(LogFormat::kJsonl, columns))["units"];
+  const auto units = nlohmann::json::parse(LogUnits(columns));
   EXPECT_EQ(units.size(), 3);
   const auto row = nlohmann::json::parse(LogRow(LogFormat::kJsonl, columns, {1e300, -0.0, 4.9e-324}));
   EXPECT_EQ(row["a\"b\\"], 1e300);
@@ -93,6 +99,7 @@ TEST(LogFormatTest, StepOfARow) {
   EXPECT_THAT(message(LogFormat::kJsonl, "1\t2\t3"), HasSubstr("a value for each column"));
   EXPECT_THAT(message(LogFormat::kJsonl, "{\"epoch\":1}"), HasSubstr("a value for each column"));
   EXPECT_THAT(message(LogFormat::kJsonl, "{\"epoch\":1,\"step\":\"x\",\"loss\":2}"), HasSubstr("found \"\"x\"\""));
+  EXPECT_THAT(message(LogFormat::kJsonl, "{\"epoch\":1,\"step\":2,\"gain\":3}"), HasSubstr("no \"loss\" in the row"));
   EXPECT_THAT(message(LogFormat::kJsonl, "{\"epoch\":1,"), HasSubstr("a value for each column"));
 }
 

@@ -115,6 +115,7 @@ std::vector<std::string> RunDirectory::Files() const {
           step_log_stem() + ".tsv",
           step_log_stem() + ".jsonl",
           learning_curve(),
+          path_ + "/learning-curve.svg",  // as versions before this one called it
           failed_batch(),
           previous(),
           next(),

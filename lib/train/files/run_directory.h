@@ -44,7 +44,7 @@ class RunDirectory {
   std::string log_stem() const { return path_ + "/log"; }  // the forms of log_format.h end in .tsv and .jsonl
   std::string step_log_stem() const { return path_ + "/steps"; }
   std::string flags() const { return path_ + "/flags.txt"; }
-  std::string learning_curve() const { return path_ + "/learning-curve.svg"; }
+  std::string learning_curve() const { return path_ + "/learning_curve.svg"; }
   std::string failed_batch() const { return path_ + "/failed-batch.safetensors"; }
   std::string checkpoint() const { return path_ + "/checkpoints/last.safetensors"; }
   // The files in recovery/ are kept there so that readers of checkpoints/ do not see a state twice.

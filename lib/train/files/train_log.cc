@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "lib/base/file.h"
 #include "lib/base/logging.h"
@@ -29,6 +30,7 @@ constexpr std::chrono::milliseconds kWait{100};
 absl::StatusOr<std::string> KeptPart(LogFormat format, const std::string& path, absl::Span<const std::string> columns,
                                      const KeptRows& kept) {
   const std::string header = LogHeader(format, columns);
+  bool header_is_due = !header.empty();
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
   absl::string_view rest = contents.data();
   std::string text;
@@ -38,9 +40,12 @@ absl::StatusOr<std::string> KeptPart(LogFormat format, const std::string& path, 
     if (end == absl::string_view::npos) break;  // drop a truncated row
     const absl::string_view line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
-    if (text.empty()) {
-      if (line != header) {
-        return absl::FailedPreconditionError(absl::StrCat(path, ": begins with \"", line, "\", expected \"", header,
+    if (IsUnitsLine(format, line)) continue;  // an older version's
+    if (header_is_due) {
+      header_is_due = false;
+      const absl::string_view expected = absl::StripSuffix(header, "\n");
+      if (line != expected) {
+        return absl::FailedPreconditionError(absl::StrCat(path, ": begins with \"", line, "\", expected \"", expected,
                                                           "\"; it belongs to another run or version"));
       }
     } else {
@@ -65,7 +70,7 @@ absl::StatusOr<TrainLog> TrainLog::Open(absl::string_view stem, std::vector<std:
     if (resumed && FileExists(path)) {
       ASSIGN_OR_RETURN(text, KeptPart(format, path, log.columns_, kept));
     }
-    if (text.empty()) text = absl::StrCat(LogHeader(format, log.columns_), "\n");
+    if (text.empty()) text = LogHeader(format, log.columns_);
     RETURN_IF_ERROR(WriteFileAtomically(path, text));
     const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));

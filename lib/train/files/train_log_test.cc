@@ -38,7 +38,7 @@ TEST(TrainLogTest, RowsAreSeenAtOnce) {
   ASSERT_TRUE(log->Append({123456789012, 1.23456789e-7}).ok());
   EXPECT_EQ(Contents(stem + ".tsv"), "epoch\tloss[eV]\n1\t0.1\n2\tnan\n123456789012\t1.23456789e-07\n");
   EXPECT_EQ(Contents(stem + ".jsonl"),
-            "{\"units\":{\"epoch\":\"\",\"loss\":\"eV\"}}\n{\"epoch\":1,\"loss\":0.1}\n{\"epoch\":2,\"loss\":null}\n"
+            "{\"epoch\":1,\"loss\":0.1}\n{\"epoch\":2,\"loss\":null}\n"
             "{\"epoch\":123456789012,\"loss\":1.23456789e-07}\n");
 }
 
@@ -105,7 +105,7 @@ TEST(TrainLogTest, ResumingDropsLaterRows) {
   const std::string stem = Path("resume");
   for (const LogFormat format : AllLogFormats()) {
     const std::vector<std::string> columns = {"epoch", "x"};
-    std::string text = LogHeader(format, columns) + "\n";
+    std::string text = LogHeader(format, columns);
     for (double epoch = 1; epoch <= 3; ++epoch) text += LogRow(format, columns, {epoch, 10 * epoch}) + "\n";
     const std::string whole = text;
     text += LogRow(format, columns, {4, 44}).substr(0, 3);  // truncated row
@@ -116,8 +116,21 @@ TEST(TrainLogTest, ResumingDropsLaterRows) {
     ASSERT_TRUE(log->Append({3, 30}).ok());
     EXPECT_EQ(Contents(path), whole);
     ASSERT_TRUE(TrainLog::Open(stem, columns, {format}, {}).ok());  // a new run
-    EXPECT_EQ(Contents(path), LogHeader(format, columns) + "\n");
+    EXPECT_EQ(Contents(path), LogHeader(format, columns));
   }
+}
+
+TEST(TrainLogTest, ResumingALogOfAnOlderVersionDropsItsUnits) {
+  const std::string stem = Path("older");
+  ASSERT_TRUE(WriteFileAtomically(stem + ".jsonl",
+                                  "{\"units\":{\"epoch\":\"\",\"x\":\"eV\"}}\n{\"epoch\":1,\"x\":2}\n"
+                                  "{\"epoch\":2,\"x\":3}\n")
+                  .ok());
+  ASSERT_TRUE(TrainLog::Open(stem, {"epoch", "x[eV]"}, {LogFormat::kJsonl}, {1, 0}).ok());
+  EXPECT_EQ(Contents(stem + ".jsonl"), "{\"epoch\":1,\"x\":2}\n");
+  const absl::Status other = TrainLog::Open(stem, {"epoch", "y"}, {LogFormat::kJsonl}, {1, 0}).status();
+  EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other.message()), HasSubstr("older.jsonl: found no \"y\""));
 }
 
 TEST(TrainLogTest, RowsStayByNumberOrByStep) {
@@ -166,12 +179,12 @@ TEST(TrainLogTest, WhatTheDiskHadNoRoomForComesLater) {
     EXPECT_FALSE(log.Append({2}).ok());
     EXPECT_FALSE(log.Flush().ok());
     EXPECT_EQ(Contents(stem + ".tsv"), "epoch\n1\n");
-    EXPECT_EQ(Contents(stem + ".jsonl"), "{\"units\":{\"epoch\":\"\"}}\n");
+    EXPECT_EQ(Contents(stem + ".jsonl"), "");
   }
   EXPECT_EQ(log.Append({3}), absl::OkStatus());
   EXPECT_EQ(log.Sync(), absl::OkStatus());
   EXPECT_EQ(Contents(stem + ".tsv"), "epoch\n1\n2\n3\n");
-  EXPECT_EQ(Contents(stem + ".jsonl"), "{\"units\":{\"epoch\":\"\"}}\n{\"epoch\":1}\n{\"epoch\":2}\n{\"epoch\":3}\n");
+  EXPECT_EQ(Contents(stem + ".jsonl"), "{\"epoch\":1}\n{\"epoch\":2}\n{\"epoch\":3}\n");
 }
 
 }  // namespace

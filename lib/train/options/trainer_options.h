@@ -72,6 +72,7 @@ struct EpochReport {
   double train_loss = 0;  // of the epoch so far; NaN where nothing of it was trained
   double validation_loss = std::numeric_limits<double>::quiet_NaN();  // when not validated (and without a set)
   std::vector<Metric> validation;                                     // the same; empty without a validation set
+  double monitored = std::numeric_limits<double>::quiet_NaN();        // where it is observed
   bool best = false;                                                  // none before had a better monitored value
   absl::Duration time;        // of the epoch so far, training and validation, in this session
   double examples_per_s = 0;  // training alone
@@ -155,6 +156,8 @@ struct TrainerOptions {
   // (0: none).
   std::vector<LogFormat> log_formats = AllLogFormats();
   int64_t log_every_n_steps = 0;
+  // Between the lines that a caller who prints them (tools/train) writes where no progress line can be drawn; 0: none.
+  absl::Duration log_interval = absl::Seconds(30);
   std::string config_json;  // a JSON object whose members join config.json: what the caller knows of the run
   std::string flag_file;    // flags.txt; empty: none
 

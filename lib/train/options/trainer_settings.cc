@@ -94,6 +94,24 @@ absl::Status SetKeepEveryTime(absl::string_view text, O* options) {
   return absl::OkStatus();
 }
 
+SettingValue GetLogInterval(const O& options) {
+  return options.log_interval == absl::ZeroDuration() ? "0" : absl::FormatDuration(options.log_interval);
+}
+
+absl::Status SetLogInterval(absl::string_view text, O* options) {
+  double seconds;
+  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= 1e9) {
+    options->log_interval = absl::Seconds(seconds);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<absl::Duration> interval = ParseDurationText(text);
+  if (!interval.ok() || *interval > absl::Seconds(1e9)) {
+    return absl::InvalidArgumentError("expected seconds, DD:HH:MM:SS or a duration as in 1m30s, or 0 for no lines");
+  }
+  options->log_interval = *interval;
+  return absl::OkStatus();
+}
+
 SettingValue GetLogger(const O& options) { return LogFormatsName(options.log_formats); }
 
 absl::Status SetLogger(absl::string_view text, O* options) {
@@ -280,6 +298,11 @@ absl::Span<const Setting<TrainerOptions>> LogSettings() {
   static constexpr Setting<O> kSettings[] = {
       WrittenWhileTraining(Setting<O>::Text("logger", GetLogger, SetLogger,
                                             "Formats of the logs: tsv (log.tsv), jsonl (log.jsonl), both, or none.")),
+      WrittenWhileTraining(Setting<O>::Text(
+          "log_interval", GetLogInterval, SetLogInterval,
+          "Time between lines of progress on standard error where it is no terminal, as in 30s, 5m or a number of "
+          "seconds. When the monitored value has improved by a tenth, a line comes sooner, after a tenth of the time; "
+          "with 0, there are no lines.")),
       WrittenWhileTraining(
           Setting<O>("log_every_n_steps", &O::log_every_n_steps,
                      "Write a row to steps.tsv and steps.jsonl every N optimizer steps. It holds the loss of the "

@@ -49,6 +49,10 @@ TEST(TrainerSettingsTest, TextReachesTheOptions) {
   EXPECT_EQ(With("save_interval", "0.5").save_interval, absl::Milliseconds(500));
   EXPECT_EQ(With("keep_every_time", "10m").keep_every_time, absl::Minutes(10));
   EXPECT_EQ(With("keep_every_time", "").keep_every_time, absl::InfiniteDuration());
+  EXPECT_EQ(With("log_interval", "1m30s").log_interval, absl::Seconds(90));
+  EXPECT_EQ(With("log_interval", "0.5").log_interval, absl::Milliseconds(500));
+  EXPECT_EQ(With("log_interval", "0").log_interval, absl::ZeroDuration());
+  EXPECT_EQ(With("log_interval", "00:00:10:00").log_interval, absl::Minutes(10));
   EXPECT_THAT(With("logger", "jsonl").log_formats, ElementsAre(LogFormat::kJsonl));
 }
 
@@ -74,6 +78,7 @@ TEST(TrainerSettingsTest, RefusesTextThatMeansNothing) {
       {"compile_mode", {"jit"}},
       {"save_interval", {"-1", "nan", "inf", "soon"}},
       {"keep_every_time", {"never", "0s"}},
+      {"log_interval", {"", "-1", "nan", "inf", "1e300", "often"}},
       {"logger", {"csv"}}};
   for (const auto& [name, texts] : refused) {
     for (const std::string& text : texts) {

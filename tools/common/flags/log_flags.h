@@ -8,7 +8,7 @@
 
 namespace rutile {
 
-// --logger and --log_every_n_steps.
+// --logger, --log_every_n_steps and --log_interval.
 const SettingFlags<TrainerOptions>& LogFlags();
 
 }  // namespace rutile

@@ -51,7 +51,7 @@ absl::Status UnknownFlag(const Argument& argument, absl::Span<const std::string>
   const std::vector<std::string> similar = SimilarNames(name, names);
   return Error(argument,
                absl::StrCat("unknown flag ", dashes, name,
-                            similar.empty() ? "" : absl::StrCat("; is it --", absl::StrJoin(similar, ", --"))));
+                            similar.empty() ? "" : absl::StrCat("; is it --", absl::StrJoin(similar, " or --"))));
 }
 
 // True if the text is of the flag's type, so that only the flag's own validator can refuse it.

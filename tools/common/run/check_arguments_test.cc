@@ -59,7 +59,7 @@ TEST(CheckArgumentsTest, WhatIsRight) {
 TEST(CheckArgumentsTest, UnknownFlagsAndWhatTheyResemble) {
   EXPECT_EQ(Message({"in", "--rad_cutof=5"}), "unknown flag --rad_cutof; is it --rad_cutoff");
   EXPECT_EQ(Message({"--Rad-Cut-Off", "5"}), "unknown flag --Rad-Cut-Off; is it --rad_cutoff");
-  EXPECT_EQ(Message({"--epochs=5"}), "unknown flag --epochs; is it --max_epochs, --min_epochs");
+  EXPECT_EQ(Message({"--epochs=5"}), "unknown flag --epochs; is it --max_epochs or --min_epochs");
   EXPECT_EQ(Message({"-x"}), "unknown flag -x");
   EXPECT_EQ(Message({"--not_ours=1"}), "unknown flag --not_ours");
 }

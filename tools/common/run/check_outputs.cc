@@ -43,6 +43,10 @@ bool IsOutputFlag(absl::string_view name) {
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
                           absl::Span<const std::string> args) {
   for (const auto& [flag, output] : flags) {
+    if (output == "-" && absl::EndsWith(flag, "_dir")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, "=-: standard output cannot be a directory: name one (./- for one of that name)"));
+    }
     if (!IsOutputFlag(flag)) continue;
     const std::optional<Identity> there = IdentityOf(output);
     if (!there.has_value()) continue;

@@ -58,6 +58,12 @@ TEST_F(CheckOutputsTest, AnInputIsKept) {
   EXPECT_THAT(Message({{"train", input_}, {"output", input_}}, {}), HasSubstr("an input"));
 }
 
+TEST_F(CheckOutputsTest, ADirectoryIsNoStream) {
+  EXPECT_THAT(Message({{"output_dir", "-"}}, {input_}), HasSubstr("--output_dir=-: "));
+  EXPECT_THAT(Message({{"check_dir", "-"}}, {}), HasSubstr("--check_dir=-: "));
+  EXPECT_EQ(Message({{"output_dir", "./-"}}, {input_}), "");
+}
+
 TEST_F(CheckOutputsTest, UnderAnotherName) {
   const std::string link = Path("link");
   ASSERT_EQ(::symlink(input_.c_str(), link.c_str()), 0);

@@ -36,7 +36,8 @@ namespace {
 
 const char* tool_name = "rutile";
 int message_rank = 0;
-bool quiet = false;  // true: print nothing but errors
+bool quiet = false;     // true: print nothing but errors
+bool silenced = false;  // true: print nothing but errors and the last message
 
 // Returns the names of the tool's flags and of those of gflags that every tool has.
 std::vector<std::string> FlagNames() {
@@ -96,10 +97,21 @@ std::string FindForeign(absl::Span<const Argument> arguments, absl::Span<const F
     absl::ConsumePrefix(&name, "-");
     const std::string plain = absl::StrReplaceAll(name.substr(0, name.find('=')), {{"-", "_"}});
     for (const ForeignFlag& flag : foreign) {
-      if (plain == flag.name) return absl::StrCat("--", name.substr(0, name.find('=')), ": ", flag.why);
+      if (plain != flag.name) continue;
+      const bool is_flag = absl::StartsWith(flag.why, "--");
+      return absl::StrCat("--", name.substr(0, name.find('=')), is_flag ? ": no such flag; use " : ": ", flag.why);
     }
   }
   return "";
+}
+
+// Returns what to say of an unknown flag to a user of a tool that runs a command and has seen no "--" before it.
+std::string CommandHint(const ToolInfo& info, absl::Span<const Argument> arguments) {
+  if (!absl::StrContains(info.synopsis, " -- ")) return "";
+  for (const Argument& argument : arguments) {
+    if (argument.text == "--") return "";
+  }
+  return absl::StrCat("; a command comes after --, with flags of its own: ", info.name, " -- train ...");
 }
 
 absl::Status FlushResults() {
@@ -175,6 +187,12 @@ absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view ki
 void PrintWarning(absl::string_view what) { PrintMessage(absl::StrCat("warning: ", what)); }
 
 void PrintMessage(absl::string_view what) {
+  if (!silenced) PrintLastMessage(what);
+}
+
+void SilenceMessages() { silenced = true; }
+
+void PrintLastMessage(absl::string_view what) {
   if (!quiet) PrintLine(what);
 }
 
@@ -211,7 +229,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return 1;
   }
   if (const absl::Status status = CheckArguments(*arguments, FlagNames()); !status.ok()) {
-    PrintMessage(absl::StrCat(status.message(), "; see ", info.name, " --help"));
+    PrintMessage(absl::StrCat(status.message(), CommandHint(info, *arguments), "; see ", info.name, " --help"));
     return 1;
   }
   for (const Argument& argument : *arguments) run.command.push_back(argument.text);

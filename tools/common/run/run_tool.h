@@ -32,7 +32,7 @@ namespace rutile {
 // A flag of other programs for the same task that this tool does not have, with the reason or a replacement.
 struct ForeignFlag {
   const char* name;  // "enable_multi_gpu"; users may write - for _
-  const char* why;   // "--enable_multi_gpu: WHY"
+  const char* why;   // "--enable_multi_gpu: WHY"; "--epochs: no such flag; use WHY" if it begins with a flag
 };
 
 // Description of a tool, for --help and messages.
@@ -68,6 +68,10 @@ absl::StatusOr<Metadata> OutputMetadata(const ToolRun& run, absl::string_view ki
 void PrintWarning(absl::string_view what);
 // Prints "tool: what" on stderr, in one line (lib/base/printable_text.h).
 void PrintMessage(absl::string_view what);
+// Keeps messages and warnings from being printed from now on (--quiet); errors still are.
+void SilenceMessages();
+// Prints the message that ends a run, silenced or not.
+void PrintLastMessage(absl::string_view what);
 // Declares this process one of several that run the same command. From now on ranks other than 0 print only the error
 // that RunTool's body returns, with their rank. If no rank leads (the process that started them prints for all), rank 0
 // is silent as well.

@@ -65,7 +65,7 @@ constexpr ForeignFlag kForeign[] = {
     {"checkpoint_dir", kCheckpoints},
     {"checkpoint_frequency", kCheckpoints},
     {"checkpoint_interval", "--save_interval=SECONDS"},
-    {"max_checkpoints", "--save_top_k=N keeps those of the best validations"},
+    {"max_checkpoints", "--save_top_k=N, which keeps those of the best validations"},
     {"save_best", "best.safetensors is always written; leave it out"},
     {"resume_from_checkpoint", "--resume, or --resume=CHECKPOINT"},
     {"ckpt_path", "--resume=CHECKPOINT"},
@@ -79,7 +79,7 @@ constexpr ForeignFlag kForeign[] = {
     {"gpus", kDevice},
     {"accelerator", kDevice},
     {"devices", "--num_processes=N on processors; --device=cuda:N for one GPU"},
-    {"workers", "--num_workers=N makes batches, --threads=N computes"},
+    {"workers", "--threads=N for computing, --num_workers=N for making batches"},
     {"show_progress", "--progress"},
 };
 
