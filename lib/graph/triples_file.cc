@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,19 @@ absl::Status CheckIds(const KnowledgeGraph& graph, const Split& split) {
   return absl::OkStatus();
 }
 
+// Adds the names, sorted, and returns the rank of each.
+std::vector<int32_t> AddSorted(const std::vector<std::string>& names, Sha256* sha256) {
+  std::vector<int32_t> order(names.size()), rank(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return names[a] < names[b]; });
+  for (size_t r = 0; r < order.size(); ++r) {
+    rank[order[r]] = static_cast<int32_t>(r);
+    sha256->Update(names[order[r]]);
+    sha256->Update("\n");
+  }
+  return rank;
+}
+
 }  // namespace
 
 const Schema& TriplesSchema() {
@@ -119,6 +133,8 @@ const Schema& TriplesSchema() {
           {"num_relations", true, "R"},
           {"inverse_relations", true,
            "`true`: models learn R more relations, the inverse of r as R + r, to predict heads; else `false`"},
+          {"entity_ids", false,
+           "`given` by a file (`--entity_to_id`), or `found`: by the order of appearance or of names"},
           {"split", false,
            "JSON {\"shares\": [train, valid, test], \"seed\": n} if featurize made the splits (`--split`)"},
       }};
@@ -201,6 +217,20 @@ std::string TriplesSha256(const KnowledgeGraph& graph) {
     sha256.Update(absl::StrCat(split.name, " ", triples.size(), "\n"));
     sha256.Update(absl::string_view(reinterpret_cast<const char*>(triples.data()), triples.size() * sizeof(Triple)));
   }
+  return sha256.HexDigest();
+}
+
+std::string TripleSetSha256(const KnowledgeGraph& names, const std::vector<Triple>& triples) {
+  Sha256 sha256;
+  sha256.Update(absl::StrCat("triple set\n", names.num_entities(), " ", names.num_relations(), "\n"));
+  const std::vector<int32_t> entity = AddSorted(names.entities, &sha256),
+                             relation = AddSorted(names.relations, &sha256);
+  std::vector<Triple> ranked;
+  ranked.reserve(triples.size());
+  for (const Triple& t : triples) ranked.push_back({entity[t.head], relation[t.relation], entity[t.tail]});
+  std::sort(ranked.begin(), ranked.end());
+  ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());
+  sha256.Update(absl::string_view(reinterpret_cast<const char*>(ranked.data()), ranked.size() * sizeof(Triple)));
   return sha256.HexDigest();
 }
 

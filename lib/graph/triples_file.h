@@ -8,11 +8,13 @@
 #define RUTILE_LIB_GRAPH_TRIPLES_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/graph/knowledge_graph.h"
+#include "lib/graph/triple.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -39,6 +41,10 @@ absl::Status CheckGraph(const KnowledgeGraph& graph);
 // Returns the hash of the triples as ids, the splits, the numbers of names, and whether there are inverses; an index of
 // a graph must agree with it. Names are not hashed.
 std::string TriplesSha256(const KnowledgeGraph& graph);
+
+// Returns the hash of a set of triples by their names: the order of triples and ids of names do not matter, nor whether
+// a triple comes twice. The names of the graph are part of it.
+std::string TripleSetSha256(const KnowledgeGraph& names, const std::vector<Triple>& triples);
 
 }  // namespace rutile
 

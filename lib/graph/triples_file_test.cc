@@ -142,5 +142,20 @@ TEST(TriplesFileTest, HashOfTriples) {
   }
 }
 
+// Two files that hold the same statements, in other lines and with other ids.
+TEST(TriplesFileTest, HashOfASetOfTriplesIsByName) {
+  const KnowledgeGraph graph = SmallGraph();
+  const std::string hash = TripleSetSha256(graph, graph.train);
+  EXPECT_EQ(TripleSetSha256(graph, {graph.train[1], graph.train[0], graph.train[1]}), hash);
+  KnowledgeGraph other;
+  other.entities = {"Émile", "00260881", "Ti"};
+  other.relations = {"next to", "_hypernym"};
+  EXPECT_EQ(TripleSetSha256(other, {{0, 0, 1}, {1, 1, 2}}), hash);
+  EXPECT_NE(TripleSetSha256(other, {{0, 0, 1}, {1, 0, 2}}), hash);
+  EXPECT_NE(TripleSetSha256(other, {{0, 0, 1}}), hash);
+  other.entities[2] = "Zr";
+  EXPECT_NE(TripleSetSha256(other, {{0, 0, 1}, {1, 1, 2}}), hash);
+}
+
 }  // namespace
 }  // namespace rutile

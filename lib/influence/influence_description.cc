@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
+#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -133,6 +134,15 @@ std::string DescriptionDifference(const InfluenceDescription& a, const Influence
     return absl::StrCat(rule.key, ": ", x, " and ", y);
   }
   return "";
+}
+
+std::string QuestionSha256(const InfluenceDescription& description) {
+  Sha256 sha256;
+  for (const auto& [key, value] : DescriptionToMetadata(description)) {
+    if (key == "checkpoints" || key == "test_names" || key == "shard" || key == "num_shards") continue;
+    sha256.Update(absl::StrCat(key, " ", value, "\n"));
+  }
+  return sha256.HexDigest();
 }
 
 }  // namespace rutile

@@ -49,6 +49,10 @@ absl::StatusOr<InfluenceDescription> DescriptionFromMetadata(const Metadata& met
 // they agree. Without with_shard, "shard" and "num_shards" are not compared.
 std::string DescriptionDifference(const InfluenceDescription& a, const InfluenceDescription& b, bool with_shard);
 
+// Returns the hash of what the scores of any one test depend on: all but the names of
+// tests and of checkpoint files, and the shard.
+std::string QuestionSha256(const InfluenceDescription& description);
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_INFLUENCE_INFLUENCE_DESCRIPTION_H_

@@ -67,6 +67,20 @@ TEST(InfluenceDescriptionTest, NamesThatAreNotUtf8AreEqualToThemselves) {
   EXPECT_EQ(DescriptionDifference(*read, d, true), "");
 }
 
+TEST(InfluenceDescriptionTest, AQuestionIsThatOfOneTest) {
+  const InfluenceDescription d = Example();
+  InfluenceDescription other = d;
+  other.test_names.pop_back();
+  other.num_shards = 7;
+  other.checkpoints[0] = "elsewhere/" + other.checkpoints[0];
+  EXPECT_EQ(QuestionSha256(other), QuestionSha256(d));
+  other.top_k = 1234;
+  EXPECT_NE(QuestionSha256(other), QuestionSha256(d));
+  other = d;
+  other.train_sha256 = "x";
+  EXPECT_NE(QuestionSha256(other), QuestionSha256(d));
+}
+
 TEST(InfluenceDescriptionTest, BadKeysAreNamed) {
   struct Case {
     const char* key;

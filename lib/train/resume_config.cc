@@ -38,6 +38,10 @@ constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang
 // A task's option that decides what the task remembers of its kernels.
 constexpr char kKernelChoice[] = "compile_preset";
 
+// Which names the rows of a task's tables have. A version before wrote none; other names would be given the rows of
+// these, which nothing that is learned later mends.
+constexpr char kNames[] = "names_sha256";
+
 Json ToJson(const SettingValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
@@ -242,6 +246,7 @@ absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, 
     if (!before["task"].contains(kSpecies)) {
       for (const char* key : kDescriptor) known.erase(key);
     }
+    if (!before["task"].contains(kNames)) known.erase(kNames);
     AddChanges(before["task"], known, /*of_task=*/true, &changes);
   }
   return changes;
@@ -253,6 +258,12 @@ bool MayChange(absl::string_view option) {
 }
 
 absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
+  for (const ConfigChange& change : changes) {
+    if (change.name != kNames) continue;
+    return absl::FailedPreconditionError(
+        "the data have other names than those of the run to resume, or in another order, and rows of embeddings would "
+        "go to other names; give the same, or start a new run with --init_from, which takes rows by name");
+  }
   if (Contains(overrides, "all")) return absl::OkStatus();
   std::vector<std::string> names;
   std::string text;

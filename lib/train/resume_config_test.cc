@@ -28,6 +28,21 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// Rows of embeddings by number would be given to other names.
+TEST(ResumeConfigTest, NoOverrideGivesRowsToOtherNames) {
+  const TrainerOptions options;
+  const std::string then = ResumeConfigJson(options, {{"names_sha256", "1"}}),
+                    now = ResumeConfigJson(options, {{"names_sha256", "2"}}),
+                    before = ResumeConfigJson(options, {{"kge_model", "conve"}}),
+                    after = ResumeConfigJson(options, {{"kge_model", "conve"}, {"names_sha256", "2"}});
+  for (const std::string override : {"all", "names_sha256", "triples_sha256"}) {
+    EXPECT_THAT(std::string(CheckChanges(*ConfigChanges(then, now), {override}).message()),
+                AllOf(HasSubstr("other names"), HasSubstr("--init_from")));
+  }
+  EXPECT_EQ(CheckChanges(*ConfigChanges(then, then), {}), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(before, after), absl::OkStatus()) << "a run of a version that wrote no names";
+}
+
 TEST(ResumeConfigTest, NamesWhatDiffers) {
   TrainerOptions then, now;
   EXPECT_EQ(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)), absl::OkStatus());

@@ -292,6 +292,9 @@ absl::Status EvaluateKge(const ToolRun& run) {
     if (ranked) return absl::InvalidArgumentError(absl::StrCat(more[0], ": ranks have no effect with --queries"));
     return Predict(model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph);
   }
+  for (const std::string& warning : SplitWarnings(model.metadata, *graph, FLAGS_split)) {
+    PrintWarning(absl::StrCat(run.args[1], ": ", warning));
+  }
   KgeEvaluation evaluation;
   ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));

@@ -149,6 +149,20 @@ $evaluate --min_mrr=0.99 m.safetensors g.safetensors > /dev/null 2> err
 [ $? = 2 ] || fail "a limit that is not met: $(cat err)"
 expect_line 'is below --min_mrr=0.99' err
 
+# Relations of KGX edges are numbered by appearance: with the same names and other meanings they do not fit.
+for i in 0 1 2 3; do
+  echo "{\"subject\":\"n$i\",\"object\":\"n$(((i + 1) % 4))\",\"predicate\":\"activates\"}"
+done > kgx.jsonl
+echo '{"subject":"n0","object":"n2","predicate":"inhibits"}' >> kgx.jsonl
+tac kgx.jsonl > turned.jsonl
+for name in kgx turned; do
+  $featurize --vocabulary_order=name --train=$name.jsonl --output=$name.safetensors 2> log || fail "kgx: $(cat log)"
+done
+$model kgx.safetensors kgx-model.safetensors distmult dettmers 8 2 1 1-N || fail "kgx model"
+succeeds $evaluate --split=train kgx-model.safetensors kgx.safetensors
+expect_error 1 'turned.safetensors: .*"activates" in the model and "inhibits" in the triples.*--edge_map' \
+  $evaluate --split=train kgx-model.safetensors turned.safetensors
+
 expect_error 1 'needs MODEL' $evaluate m.safetensors
 expect_error 1 'test.txt: is a knowledge graph as text' $evaluate m.safetensors test.txt
 expect_error 1 'kg.triples' $evaluate m.safetensors m.safetensors

@@ -61,6 +61,7 @@ absl::Status FeaturizeTriples(const ToolRun& run) {
                                                        : ": the map is given, by --edge_map"));
   }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, TriplesSchema().kind, AllInputs(options)));
+  metadata["entity_ids"] = options.entity_to_id.empty() ? "found" : "given";
   if (options.split.is_wanted()) metadata["split"] = SplitMetadata(options.split);
   RETURN_IF_ERROR(CheckInterrupt());
   RETURN_IF_ERROR(WriteTriples(output, built.graph, metadata));

@@ -58,6 +58,9 @@ absl::Status SetRates(const TracinFlags& flags, CheckpointSet* checkpoint_set) {
                                                      ": give --learning_rate"));
     }
     checkpoint_set->rates.push_back(rate);
+    // Rates of --parameter_groups count where those of checkpoints do.
+    checkpoint_set->has_group_rates |= !checkpoint_set->are_models() && !flags.learning_rate.has_value() &&
+                                       checkpoint_set->checkpoints[p].config.count("parameter_groups") > 0;
   }
   return absl::OkStatus();
 }
@@ -157,10 +160,15 @@ absl::StatusOr<WeightedCheckpoint> ReadWeightedCheckpoint(const CheckpointSet& c
                                                           bool adam) {
   WeightedCheckpoint result;
   ASSIGN_OR_RETURN(result.parameters, ReadCheckpointParameters(checkpoint_set.paths[index], slices, precision));
-  if (adam) {
-    ASSIGN_OR_RETURN(result.preconditioner, AdamPreconditioner(checkpoint_set.checkpoints[index], slices, precision));
-  }
+  ASSIGN_OR_RETURN(result.preconditioner, PreconditionerOf(checkpoint_set, index, slices, precision, adam));
   return result;
+}
+
+absl::StatusOr<Tensor> PreconditionerOf(const CheckpointSet& checkpoint_set, size_t index,
+                                        absl::Span<const ParameterSlice> slices, DType precision, bool adam) {
+  if (adam) return AdamPreconditioner(checkpoint_set.checkpoints[index], slices, precision);
+  if (!checkpoint_set.has_group_rates) return Tensor::Zeros(precision, {0});
+  return GroupRates(checkpoint_set.checkpoints[index], slices, precision);
 }
 
 Tensor ConvertTensor(const Tensor& from, DType dtype) {

@@ -24,6 +24,7 @@ struct CheckpointSet {
   std::vector<double> rates;                   // weight of each checkpoint's products
   std::vector<CheckpointSummary> checkpoints;  // empty for model files
   bool is_kge = false;                         // false: a potential
+  bool has_group_rates = false;                // groups of parameters may have other rates: GroupRates
 
   bool are_models() const { return checkpoints.empty(); }
   size_t size() const { return paths.size(); }
@@ -48,6 +49,10 @@ DType CheckpointPrecision(const TracinFlags& flags, DType own);
 absl::StatusOr<WeightedCheckpoint> ReadWeightedCheckpoint(const CheckpointSet& checkpoint_set, size_t index,
                                                           absl::Span<const ParameterSlice> slices, DType precision,
                                                           bool adam);
+
+// Returns the preconditioner alone: Adam's, or the rates of groups of parameters; without elements if there is none.
+absl::StatusOr<Tensor> PreconditionerOf(const CheckpointSet& checkpoint_set, size_t index,
+                                        absl::Span<const ParameterSlice> slices, DType precision, bool adam);
 
 // Converts a tensor to `dtype` (F32 or F64).
 Tensor ConvertTensor(const Tensor& from, DType dtype);

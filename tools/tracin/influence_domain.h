@@ -31,6 +31,7 @@ struct NamedTriple {
   int64_t ids[3] = {};          // head, relation, tail
   std::string names[3];         // as in the data
   std::string people_names[3];  // readable names; the name if there is none
+  bool inverse = false;         // the example asks for the head, through the inverse of the relation
 };
 
 // One data domain, potentials or knowledge graphs. The influence computation sees nothing else of it.
@@ -67,6 +68,10 @@ class InfluenceDomain {
   virtual double tolerance() const = 0;
   // Adds quantities, hashes and settings to the description.
   virtual void Describe(InfluenceDescription* description) const = 0;
+
+  // Return the hashes of Describe: of all training examples, which are `train` (ascending), and of the tests.
+  virtual std::string TrainSha256(absl::Span<const int64_t> train) const = 0;
+  virtual std::string TestSha256() const = 0;
 
   // ---- tables
   virtual std::vector<std::string> train_columns() const = 0;

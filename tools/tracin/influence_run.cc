@@ -140,6 +140,7 @@ void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, con
   description.num_shards = flags.num_shards;
   auto& settings = description.settings;
   if (flags.adam) settings["precondition"] = "adam";
+  if (checkpoint_set.has_group_rates) settings["parameter_groups"] = "rates";
   if (!plan->parameters.description.empty()) settings["parameters"] = plan->parameters.description;
   if (flags.sampling.rate < 1) {
     settings["sample_rate"] = absl::StrCat(flags.sampling.rate);
@@ -168,6 +169,7 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
   }
   ASSIGN_OR_RETURN(plan.tests, ChooseTests(flags, domain.num_tests()));
   RETURN_IF_ERROR(CheckCsvOfTests(outputs, plan.tests.size()));
+  const std::vector<int64_t> all_tests = plan.tests;
   plan.tests = TestsToDo(outputs, plan.tests);
   RETURN_IF_ERROR(ChooseTrain(flags, domain, &plan));
   plan.options = flags.options;
@@ -185,6 +187,7 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
   }
   RETURN_IF_ERROR(CheckTracInOptions(plan.options));
   Describe(flags, checkpoint_set, domain, &plan);
+  RETURN_IF_ERROR(CheckExisting(outputs, all_tests, plan.description));
   return plan;
 }
 
@@ -200,10 +203,8 @@ absl::Status Verify(const TracinFlags& flags, const CheckpointSet& checkpoint_se
                     const Plan& plan) {
   for (size_t p = 0; flags.verify > 0 && p < checkpoint_set.size(); ++p) {
     ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products, OpenPoint(checkpoint_set, domain, p));
-    Tensor preconditioner = Tensor::Zeros(DType::kF64, {0});
-    if (flags.adam) {
-      ASSIGN_OR_RETURN(preconditioner, AdamPreconditioner(checkpoint_set.checkpoints[p], domain.slices(), DType::kF64));
-    }
+    ASSIGN_OR_RETURN(const Tensor preconditioner,
+                     PreconditionerOf(checkpoint_set, p, domain.slices(), DType::kF64, flags.adam));
     products->SetParts(plan.options.parts);
     const absl::StatusOr<std::string> found =
         VerifyProducts(plan.train, plan.tests, plan.options.parts, preconditioner,
@@ -390,11 +391,11 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
 
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
                           const CheckpointSet& checkpoint_set, const InfluenceDomain& domain) {
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, checkpoint_set, domain));
   if (AllExist(outputs)) {
     PrintMessage("--skip_existing: all output files are there already");
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, checkpoint_set, domain));
   if (flags.has_tests() && plan.tests.empty()) {
     PrintMessage("--skip_existing: the files of all tests are there already");
     return absl::OkStatus();
@@ -413,6 +414,31 @@ absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const Ou
   if (!path.empty()) std::remove(PartialPath(path).c_str());
   return absl::OkStatus();
 }
+
+namespace {
+
+// Names come from --train and --test, scores from the file: both must be of the same examples.
+absl::Status CheckNamedBy(const InfluenceDomain& domain, const std::string& path, const TracinResult& result) {
+  const auto other = [&](const char* what, const char* flag, const char* more) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": was computed for other ", what, " than those of --", flag,
+                                                   ", whose names would stand beside its scores: give the same files",
+                                                   more));
+  };
+  std::vector<int64_t> train = result.influence.train_order;
+  std::sort(train.begin(), train.end());
+  // Of structures, the hash is of those that count, and a sample does not tell the others.
+  const bool is_sample =
+      result.description.model == "atomistic" && result.description.settings.count("sample_rate") > 0;
+  if (!is_sample && domain.TrainSha256(train) != result.description.train_sha256) {
+    return other("training examples", "train", ", and --inverse_examples where that had it");
+  }
+  if (domain.num_tests() > 0 && domain.TestSha256() != result.description.test_sha256) {
+    return other("tests", "test", ", and --test_split and --test_direction where that had them");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const InfluenceDomain* domain) {
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, ExpandInputs(run.args));
@@ -438,6 +464,7 @@ absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const Inf
     return absl::InvalidArgumentError(
         absl::StrCat(paths[0], ": test ", test, " is not in --test, which has ", domain->num_tests()));
   }
+  if (domain != nullptr) RETURN_IF_ERROR(CheckNamedBy(*domain, paths[0], result));
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, InfluenceSchema().kind, paths));
   return WriteResult(result, outputs, metadata);
 }

@@ -70,6 +70,7 @@ std::string SelfToTsv(const TracinResult& result) {
 void AddTriple(const NamedTriple& triple, const std::string& prefix, bool names, Json* json) {
   const char* const keys[] = {"head", "relation", "tail"};
   for (int i = 0; i < 3; ++i) (*json)[absl::StrCat(prefix, keys[i])] = triple.ids[i];
+  if (triple.inverse) (*json)[absl::StrCat(prefix, "inverse")] = true;
   if (!names) return;
   for (int i = 0; i < 3; ++i) (*json)[absl::StrCat(prefix, keys[i], "_label")] = triple.names[i];
   for (int i = 0; i < 3; ++i) (*json)[absl::StrCat(prefix, keys[i], "_name")] = triple.people_names[i];
@@ -125,6 +126,7 @@ Json TestJson(const TracinResult& result, size_t t) {
   json["top_influences"] = Influences(result, t, true);
   json["top_k"] = TopK(result);
   json["learning_rate"] = LearningRate(result);
+  json["question_sha256"] = QuestionSha256(result.description);
   return json;
 }
 

@@ -12,6 +12,8 @@
 #include "lib/graph/text/id_file.h"
 #include "lib/graph/text/named_triples.h"
 #include "lib/graph/triples_file.h"
+#include "lib/kge/model/kge_file.h"
+#include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -86,8 +88,13 @@ absl::Status ReadTests(absl::Span<const std::string> paths, EdgeMap* edges, KgeD
     if (LooksLikeTensorFile(path)) {
       has_file = true;
       ASSIGN_OR_RETURN(const KnowledgeGraph graph, ReadTriples(path));
-      if (graph.entities != data->graph.entities || graph.relations != data->graph.relations) {
-        return absl::InvalidArgumentError(absl::StrCat(path, ": has other names, or in another order, than --train"));
+      // Compared as a model's names would be: labels of relations, too.
+      TrainedKge named;
+      named.names = data->graph;
+      named.names.inverse_relations = graph.inverse_relations;
+      if (const absl::Status status = CheckSameVocabulary(named, graph); !status.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": has other names, or in another order, than --train: ", status.message()));
       }
       ASSIGN_OR_RETURN(triples, SplitOf(graph, path));
     } else {
@@ -98,10 +105,35 @@ absl::Status ReadTests(absl::Span<const std::string> paths, EdgeMap* edges, KgeD
   return has_file ? absl::OkStatus() : RefuseFlags("without a file of kind kg.triples/1 in --test", {"test_split"});
 }
 
-absl::Status SetLabels(const EdgeMap& edges, KgeData* data) {
+// INVALID_ARGUMENT if a flag would rename what the data have labels of.
+absl::Status CheckLabel(const char* flag, const std::string& path, const std::string& name, const std::string& has,
+                        const std::string& label) {
+  if (has.empty() || label.empty() || has == label || has == name) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", path, " calls ", JsonQuote(name), " ",
+                                                 JsonQuote(label), ", but the data have the label ", JsonQuote(has),
+                                                 ": leave it out, or give the one that the data were made with"));
+}
+
+// INVALID_ARGUMENT if featurize numbered the entities itself, which no file of names by id can know.
+absl::Status CheckIdsWereGiven(const std::string& train) {
+  if (!LooksLikeTensorFile(train)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(train));
+  const auto found = look.metadata.find("entity_ids");
+  if (found == look.metadata.end() || found->second == "given") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--node_name_dict=", FLAGS_node_name_dict, ": has names by id, and ", train,
+      " has ids by the order of its entities: featurize --entity_to_id gives them the ids that the names go by"));
+}
+
+absl::Status SetLabels(const std::string& train, const EdgeMap& edges, KgeData* data) {
   KnowledgeGraph& graph = data->graph;
   if (!FLAGS_node_name_dict.empty()) {
+    RETURN_IF_ERROR(CheckIdsWereGiven(train));
     ASSIGN_OR_RETURN(IdFile file, ReadLabelFile(FLAGS_node_name_dict, graph.num_entities()));
+    for (size_t e = 0; e < graph.entity_labels.size(); ++e) {
+      RETURN_IF_ERROR(
+          CheckLabel("node_name_dict", FLAGS_node_name_dict, graph.entities[e], graph.entity_labels[e], file.names[e]));
+    }
     graph.entity_labels = std::move(file.names);
     graph.entity_labels.resize(graph.entities.size());
     for (size_t e = 0; e < graph.entities.size(); ++e) {
@@ -110,10 +142,15 @@ absl::Status SetLabels(const EdgeMap& edges, KgeData* data) {
   }
   if (!FLAGS_edge_map.empty()) {
     const auto labels = edges.Labels();
-    graph.relation_labels = graph.relations;
-    for (std::string& label : graph.relation_labels) {
-      const auto found = labels.find(label);
-      if (found != labels.end()) label = found->second;
+    const std::vector<std::string> had = std::move(graph.relation_labels);
+    graph.relation_labels = had.empty() ? graph.relations : had;
+    for (size_t r = 0; r < graph.relations.size(); ++r) {
+      const auto found = labels.find(graph.relations[r]);
+      if (found == labels.end()) continue;
+      if (!had.empty()) {
+        RETURN_IF_ERROR(CheckLabel("edge_map", FLAGS_edge_map, graph.relations[r], had[r], found->second));
+      }
+      graph.relation_labels[r] = found->second;
     }
   }
   data->has_entity_labels = !graph.entity_labels.empty();
@@ -163,6 +200,7 @@ Triple KgeData::Plain(const Triple& example) const {
 NamedTriple KgeData::Named(const Triple& example) const {
   const Triple triple = Plain(example);
   NamedTriple named;
+  named.inverse = IsInverse(example);
   const int32_t ids[] = {triple.head, triple.relation, triple.tail};
   for (int i = 0; i < 3; ++i) {
     const bool relation = i == 1;
@@ -171,6 +209,7 @@ NamedTriple KgeData::Named(const Triple& example) const {
     named.names[i] = (relation ? graph.relations : graph.entities)[ids[i]];
     named.people_names[i] = labels.empty() ? named.names[i] : labels[ids[i]];
     if (relation) named.people_names[i] = WithoutQualifiers(named.people_names[i]);
+    if (relation && named.inverse) named.people_names[i] = absl::StrCat("inverse of ", named.people_names[i]);
   }
   return named;
 }
@@ -204,7 +243,11 @@ absl::StatusOr<KgeData> ReadKgeData(absl::Span<const std::string> train, absl::S
   }
   KgeData data;
   RETURN_IF_ERROR(ReadTrain(train, model, model_path, &edges, &data));
-  RETURN_IF_ERROR(SetLabels(edges, &data));
+  if (model.has_value()) {
+    const auto learned = model->metadata.find("train_sha256");
+    if (learned != model->metadata.end()) data.learned_sha256 = learned->second;
+  }
+  RETURN_IF_ERROR(SetLabels(train[0], edges, &data));
   RETURN_IF_ERROR(ReadTests(test, &edges, &data));
   RETURN_IF_ERROR(SetExamples(&data));
   return data;

@@ -23,6 +23,7 @@ struct KgeData {
   std::vector<Triple> train;   // examples: the training triples, then their inverses if requested
   std::vector<Triple> tests;   // examples: inverses if heads are predicted
   std::string triples_sha256;  // TriplesSha256 of the whole graph; "": training triples are only a part, from text
+  std::string learned_sha256;  // TripleSetSha256 of what the model learned from; "": no model, or one of before
   bool has_entity_labels = false, has_relation_labels = false;
 
   // Returns the triple behind an example: (h, r, t) for the inverse (t, R + r, h).

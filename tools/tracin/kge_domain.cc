@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +17,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/neighborhood.h"
+#include "lib/graph/triples_file.h"
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/influence/kge_products.h"
 #include "lib/kge/model/kge_file.h"
@@ -34,7 +38,8 @@ DEFINE_string(
     "writes them, or shorter, 1-N or 1n (binary cross-entropy over all entities, all known tails true), 1-of-N or 1ofn "
     "(its own tail true), 1vsAll or ce (softmax, its own tail), KvsAll or kvsall (softmax, all known tails); or "
     "trained: that of the run.");
-DEFINE_bool(label_test_tails, false, "Triples: with --loss=1-N or KvsAll, the tail of a test is true, too.");
+DEFINE_bool(label_test_tails, true,
+            "Triples: with --loss=1-N or KvsAll, the tail of a test is true, though training may not have it.");
 DEFINE_int32(hops, -1,
              "Triples: only training triples of which at most so many others separate head and tail from those of the "
              "test. -1: all.");
@@ -98,7 +103,9 @@ class KgeDomain : public InfluenceDomain {
           ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
           "vanish, and influence is of the others; --loss=trained takes the gradients that the run followed"));
     }
-    options_.label_test_tails = FLAGS_label_test_tails;
+    const bool has_labels =
+        flags_.has_tests() && NeedsKnownTails(options_.loss) && options_.quantity == KgeQuantity::kLoss;
+    options_.label_test_tails = FLAGS_label_test_tails && (has_labels || FlagGiven("label_test_tails"));
     ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
     if (flags_.aggregate) {
       RETURN_IF_ERROR(
@@ -112,7 +119,8 @@ class KgeDomain : public InfluenceDomain {
     if (NeedsKnownTails(options_.loss)) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
                                  data_.graph.inverse_relations);
-      SayWhichTailsAreFalse();
+      RETURN_IF_ERROR(CheckLabels());
+      if (has_labels) SayWhichTailsAreUnknown();
     }
     return CheckKgeInfluenceOptions(options_, precision_);
   }
@@ -202,8 +210,8 @@ class KgeDomain : public InfluenceDomain {
   int64_t bytes_per_point() const override {
     int64_t numbers = 0;
     for (const ParameterSlice& slice : slices()) numbers += slice.num_elements();
-    return numbers * (flags_.adam ? 2 : 1) * (precision_ == DType::kF64 ? 8 : 4) + kWorkspaceBytes +
-           (IsOverEntities(options_.loss) ? kErrorBytes : 0);
+    return numbers * (flags_.adam || checkpoint_set_->has_group_rates ? 2 : 1) * (precision_ == DType::kF64 ? 8 : 4) +
+           kWorkspaceBytes + (IsOverEntities(options_.loss) ? kErrorBytes : 0);
   }
 
   double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }
@@ -212,8 +220,8 @@ class KgeDomain : public InfluenceDomain {
     description->model = std::string(kKgeModelNames.Name(shape_.options.model));
     description->train_quantity = absl::StrCat("loss ", kKgeInfluenceLossNames.Name(options_.loss));
     description->test_quantity = options_.quantity == KgeQuantity::kLoss ? description->train_quantity : "score";
-    description->train_sha256 = Hash(data_.train);
-    description->test_sha256 = Hash(data_.tests);
+    description->train_sha256 = TrainSha256({});
+    description->test_sha256 = TestSha256();
     auto& settings = description->settings;
     settings["precision"] =
         std::string(kPrecisionNames.Name(options_.bf16 ? Precision::kBf16 : PrecisionOf(precision_)));
@@ -227,6 +235,9 @@ class KgeDomain : public InfluenceDomain {
       settings["label_smoothing"] = absl::StrCat(shape_.options.label_smoothing);
     }
   }
+
+  std::string TrainSha256(absl::Span<const int64_t> /*train*/) const override { return Hash(data_.train); }
+  std::string TestSha256() const override { return Hash(data_.tests); }
 
   std::vector<std::string> train_columns() const override { return data_.Columns(); }
   std::vector<std::string> test_columns() const override { return data_.Columns(); }
@@ -257,19 +268,48 @@ class KgeDomain : public InfluenceDomain {
     return absl::OkStatus();
   }
 
-  // Warns of tests whose tail is false by the labels. Labels contain only what training knows, so the tail of a
-  // held-out test counts as false, which is easily overlooked.
-  void SayWhichTailsAreFalse() const {
-    if (options_.label_test_tails || options_.quantity != KgeQuantity::kLoss) return;
+  // The tails that the loss takes for true are those of the run's training triples: of a part of them, true tails would
+  // count as false.
+  absl::Status CheckLabels() const {
+    if (!data_.triples_sha256.empty()) return absl::OkStatus();  // CheckSameTriples has compared them
+    const std::string loss(kKgeInfluenceLossNames.Name(options_.loss));
+    if (data_.learned_sha256.empty()) {
+      PrintWarning(
+          absl::StrCat("the loss ", loss, " takes the tails in ", flags_.train[0],
+                       " for all that are true: give the triples.safetensors of the run if it is only a part"));
+      return absl::OkStatus();
+    }
+    if (TripleSetSha256(data_.graph, data_.graph.train) == data_.learned_sha256) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags_.train[0], ": not the triples that the model learned from, whose tails the loss ", loss,
+                     " takes for true: give the triples.safetensors of the run, or a loss of single tails such as "
+                     "--loss=triple"));
+  }
+
+  // The tests that are asked, of all that the files hold.
+  std::vector<int64_t> AskedTests() const {
+    if (!flags_.test_indices.empty()) return flags_.test_indices;
+    std::vector<int64_t> asked(flags_.max_tests == 0 ? num_tests() : std::min(num_tests(), flags_.max_tests));
+    std::iota(asked.begin(), asked.end(), int64_t{0});
+    return asked;
+  }
+
+  // Says of how many tests the labels are a choice: training knows tails of the same head and relation, but not theirs.
+  void SayWhichTailsAreUnknown() const {
+    const std::vector<int64_t> asked = AskedTests();
     int64_t count = 0;
-    for (const Triple& test : data_.tests) {
+    for (const int64_t index : asked) {
+      if (index >= num_tests()) continue;
+      const Triple& test = data_.tests[index];
       const absl::Span<const int32_t> tails = known_.Tails(test.head, test.relation);
       if (!tails.empty() && !std::binary_search(tails.begin(), tails.end(), test.tail)) ++count;
     }
     if (count == 0) return;
-    PrintMessage(absl::StrCat("the loss ", kKgeInfluenceLossNames.Name(options_.loss), " takes the tails of ", count,
-                              " of ", data_.tests.size(), " tests for false: training has others of the same head and ",
-                              "relation; --label_test_tails makes them true"));
+    PrintMessage(absl::StrCat(
+        "the loss ", kKgeInfluenceLossNames.Name(options_.loss), " takes the tails of ", count, " of ", asked.size(),
+        options_.label_test_tails
+            ? " tests for true, which training does not know; --label_test_tails=false makes them false, as in training"
+            : " tests for false: training has others of the same head and relation"));
   }
 
   std::string Hash(const std::vector<Triple>& triples) const {
@@ -331,8 +371,16 @@ absl::Status CheckModels(const CheckpointSet& checkpoint_set, const KgeShape& sh
 }
 
 absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const KgeData& data) {
-  if (checkpoint_set.are_models()) return absl::OkStatus();
-  if (data.triples_sha256.empty()) {  // from text: training triples alone
+  const bool is_text = data.triples_sha256.empty();
+  if (checkpoint_set.are_models()) {
+    if (is_text || data.learned_sha256.empty() ||
+        TripleSetSha256(data.graph, data.graph.train) == data.learned_sha256) {
+      return absl::OkStatus();
+    }
+    return WarnOrRefuse(flags, absl::StrCat(flags.train[0], ": these are not the training triples that ",
+                                            checkpoint_set.paths[0], " learned from"));
+  }
+  if (is_text) {  // from text: training triples alone
     if (!flags.strict) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat(flags.train[0], ": --strict compares triples with those that ", checkpoint_set.paths[0],

@@ -2,6 +2,8 @@
 
 #include <gflags/gflags.h>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/file.h"
@@ -94,6 +96,33 @@ std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int
     }
   }
   return left;
+}
+
+absl::Status CheckExisting(const OutputFlags& outputs, const std::vector<int64_t>& tests,
+                           const InfluenceDescription& description) {
+  if (!outputs.skip_existing) return absl::OkStatus();
+  const auto other = [](const std::string& path, absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat("--skip_existing: ", path, " answers another question, ", what,
+                                                   ": remove it, or write to another folder"));
+  };
+  if (!outputs.per_triple && outputs.has_file() && FileExists(outputs.output)) {
+    ASSIGN_OR_RETURN(const InfluenceFile file, ReadInfluence(outputs.output));
+    const std::string difference = DescriptionDifference(file.description, description, /*with_shard=*/true);
+    const bool is_same = QuestionSha256(file.description) == QuestionSha256(description) &&
+                         file.description.test_names == description.test_names;
+    if (!is_same) return other(outputs.output, absl::StrCat("with other ", difference));
+  }
+  const std::string question = QuestionSha256(description);
+  for (const int64_t test : tests) {
+    const std::string path = outputs.JsonOf(test);
+    if (!outputs.per_triple || !FileExists(path)) continue;
+    ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+    const absl::string_view text = contents.data();
+    const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("question_sha256") || json["question_sha256"] == question) continue;
+    return other(path, "of other checkpoints, data or flags");
+  }
+  return absl::OkStatus();
 }
 
 bool AllExist(const OutputFlags& outputs) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/influence/influence_file.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
@@ -40,6 +41,11 @@ absl::Status CheckCsvOfTests(const OutputFlags& outputs, size_t num_tests);
 // Returns the tests still to be computed: with --skip_existing, those without existing files of their own. Empty if
 // there is nothing to do.
 std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests);
+
+// With --skip_existing, INVALID_ARGUMENT if the influence file or a JSON file of one of `tests` is there and answers
+// another question than `description`. Other tables do not say what they answer.
+absl::Status CheckExisting(const OutputFlags& outputs, const std::vector<int64_t>& tests,
+                           const InfluenceDescription& description);
 
 // True if --skip_existing is set, some file is written once for all tests, and all such files exist already.
 bool AllExist(const OutputFlags& outputs);

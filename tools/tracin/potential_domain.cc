@@ -106,10 +106,6 @@ class PotentialDomain : public InfluenceDomain {
       at.parameters = ConvertTensor(model.parameters, options_.precision);
     } else {
       ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, slices_, options_.precision, flags_.adam));
-      if (!flags_.adam) {
-        ASSIGN_OR_RETURN(at.preconditioner,
-                         RelativeRates(checkpoint_set_->checkpoints[index], slices_, options_.precision));
-      }
     }
     at.loss_weight = weights_[index];
     ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
@@ -122,11 +118,16 @@ class PotentialDomain : public InfluenceDomain {
   }
   double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
+  std::string TrainSha256(absl::Span<const int64_t> train) const override {
+    return Sha256Hex(absl::StrCat(data_sha256_, "\n", absl::StrJoin(train, " ")));
+  }
+  std::string TestSha256() const override { return test_sha256_; }
+
   void Describe(InfluenceDescription* description) const override {
     description->model = "atomistic";
     description->train_quantity = "loss";
     description->test_quantity = std::string(PotentialQuantityName(options_.test.quantity));
-    description->train_sha256 = train_sha256_;
+    description->train_sha256 = TrainSha256(examples_);
     description->test_sha256 = test_sha256_;
     auto& settings = description->settings;
     settings["precision"] = std::string(kPrecisionNames.Name(PrecisionOf(options_.precision)));
@@ -195,7 +196,7 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<PotentialTest> tests_;
   std::vector<ParameterSlice> slices_;
   std::vector<std::vector<double>> weights_;  // [checkpoints, terms]
-  std::string train_sha256_, test_sha256_;
+  std::string data_sha256_, test_sha256_;     // of the files
 };
 
 absl::StatusOr<Potential> PotentialDomain::PotentialAt(size_t index) const {
@@ -304,10 +305,11 @@ absl::Status PotentialDomain::SetWeights() {
 }
 
 absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<std::string>& inputs) {
-  const std::string& then = checkpoint_set_->are_models() ? "" : checkpoint_set_->checkpoints[0].data_sha256;
+  const std::string then =
+      checkpoint_set_ == nullptr || checkpoint_set_->are_models() ? "" : checkpoint_set_->checkpoints[0].data_sha256;
   ASSIGN_OR_RETURN(const Metadata train, OutputMetadata(run, InfluenceSchema().kind, inputs));
   const std::string now = DataSha256(train, inputs);
-  train_sha256_ = Sha256Hex(absl::StrCat(now, "\n", absl::StrJoin(examples_, " ")));
+  data_sha256_ = now;
   ASSIGN_OR_RETURN(const Metadata test, OutputMetadata(run, InfluenceSchema().kind, flags_.test));
   test_sha256_ = DataSha256(test, flags_.test);
   if (then.empty() || now.empty() || then == now) return absl::OkStatus();
@@ -322,7 +324,7 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
     }
-    return absl::OkStatus();
+    return CheckData(run, flags_.train);
   }
   RETURN_IF_ERROR(SetWeights());
   ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));

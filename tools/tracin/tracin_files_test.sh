@@ -34,6 +34,22 @@ ok merged.tsv --merge $data --output=m.safetensors part2.safetensors part3.safet
   close a.tsv merged.tsv || fail "shards are not the whole"
 refuses 'shard 2 of 3 is missing' --merge part1.safetensors part3.safetensors
 refuses 'part1.safetensors' --merge part1.safetensors part1.safetensors part2.safetensors
+# Names come from files that must be those of the scores.
+head -n 4 "$elements/valid.txt" > others.tsv
+awk '{ print $3 "\t" $2 "\t" $1 }' "$elements/train.txt" > turned.txt
+refuses 'part1.*was computed for other tests than those of --test' --merge --train=g.safetensors --test=others.tsv \
+  part1.safetensors part2.safetensors part3.safetensors
+refuses 'part1.*was computed for other training examples than those of --train' --merge --model=run/best.safetensors \
+  --train=turned.txt --test=t.tsv part1.safetensors part2.safetensors part3.safetensors
+# Labels of a loss over keys are those of all that the model learned from.
+head -n 40 "$elements/train.txt" > some.txt
+ok /dev/null --train=some.txt --test=t.tsv --top_k=1 $saved
+refuses 'some.txt: not the triples that the model learned from' --train=some.txt --test=t.tsv --loss=1n $saved
+ok labels.tsv $data --loss=1n $saved
+tac "$elements/train.txt" > tac.txt
+ok other.tsv --train=tac.txt --test=t.tsv --loss=1n $saved
+[ "$(column score labels.tsv | head -n 1 | cut -c 1-5)" = "$(column score other.tsv | head -n 1 | cut -c 1-5)" ] ||
+  fail "the order of lines changes labels: $(head -n 2 labels.tsv other.tsv)"
 ok csv.tsv $data --mode=single --csv_output=c.csv --top_k=2 $saved
 columns=TestHead,TestHead_label,TestRel,TestRel_label,TestTail,TestTail_label
 columns+=,TrainHead,TrainHead_label,TrainRel,TrainRel_label,TrainTail,TrainTail_label,TracInScore,SelfInfluence
@@ -72,11 +88,15 @@ rm per/tracin_test_1.json
 ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --skip_existing $saved
 [ "$(column test skipped.tsv | sort -u)" = 1 ] || fail "--skip_existing: $(cat skipped.tsv)"
 [ -s per/tracin_test_1.json ] || fail "--skip_existing: $(cat skipped.tsv)"
-ok skipped.tsv $data --json_output=per/x.json --output_per_triple --skip_existing $saved
+refuses 'skip_existing: per/tracin_test_0.json answers another question' $data --top_k=2 --loss=ce \
+  --json_output=per/x.json --output_per_triple --skip_existing $saved
+ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --skip_existing $saved
 expect_line 'all tests are there already' log
 [ ! -s skipped.tsv ] || fail "--skip_existing of all: $(cat log)"
 ok skipped.tsv $data --output=i.safetensors --skip_existing $saved
 expect_line 'all output files are there' log
+refuses 'skip_existing: i.safetensors answers another question' $data --top_k=3 --output=i.safetensors \
+  --skip_existing $saved
 [ ! -s skipped.tsv ] || fail "--skip_existing of a file: $(cat log)"
 ok /dev/null $data --mode=single --test_indices=1,2 --json_output=s.json $saved
 ok /dev/null --self --train=g.safetensors --json_output=self.json $saved
@@ -88,12 +108,32 @@ d = json.load(open("self.json"))
 assert len(d) == 10 and list(d[0]) == ["head", "relation", "tail", "self_influence"]
 assert d == sorted(d, key=lambda x: -x["self_influence"])
 END
-# Readable names.
+# Examples of the other direction are marked.
+ok /dev/null $data --test_direction=head --inverse_examples --max_tests=1 --top_k=0 --json_output=inverse.json \
+  --csv_output=inverse.csv $saved
+python3 - << 'END' || fail "inverse examples in JSON"
+import json
+d = json.load(open("inverse.json"))["results"][0]
+assert d["test_inverse"] is True and sum("train_inverse" in x for x in d["top_influences"]) == 2497, d["test_inverse"]
+END
+[ "$(tail -n +2 inverse.csv | cut -d, -f 4 | grep -c '^inverse of ')" = $((2 * 2497)) ] ||
+  fail "the inverse test in CSV"
+[ "$(tail -n +2 inverse.csv | cut -d, -f 10 | grep -c '^inverse of ')" = 2497 ] || fail "inverse examples in CSV"
+# Readable names, by ids that a file has given.
 awk -F'\t' '{ print $1; print $3 }' "$elements/train.txt" "$elements/valid.txt" "$elements/test.txt" | sort -u \
   > entities
 cp run/best.safetensors m.safetensors
 printf 'the first\t0\n' > names.txt
-ok labels.tsv $data --node_name_dict=names.txt --top_k=1 $saved
+refuses 'g.safetensors has ids by the order of its entities' $data --node_name_dict=names.txt --top_k=1 $saved
+python3 - << 'END'
+names = open("entities").read().split("\n")[:-1]
+open("ids.txt", "w").write("".join("%s\t%d\n" % (name, i) for i, name in enumerate(names)))
+END
+$featurize --train="$elements/train.txt" --entity_to_id=ids.txt --output=ids.safetensors 2> log ||
+  fail "ids: $(cat log)"
+$untrained ids.safetensors ids-model.safetensors distmult dettmers 8 2 1 1-N || fail "model of ids"
+ok labels.tsv --train=ids.safetensors --test=t.tsv --node_name_dict=names.txt --top_k=1 --learning_rate=1 \
+  ids-model.safetensors
 head -n 1 labels.tsv | grep -q 'test_tail_label' || fail "--node_name_dict: $(cat labels.tsv)"
 echo '{"{\"predicate\": \"bromide structure\", \"object_aspect_qualifier\": \"x\"}": "bromide_structure"}' > edges.json
 ok labels.tsv $data --edge_map=edges.json --test_indices=0 --top_k=1 --csv_output=e.csv $saved

@@ -24,7 +24,7 @@ for loss in triple 1n 1ofn ce kvsall trained; do
   [ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] || fail "--verify --loss=$loss: $(cat log)"
 done
 for flags in --precision=fp32 --precision=bf16 --precondition=adam --test_quantity=score --inverse_examples \
-  --test_direction=head "--loss=1n --label_test_tails" "--params=fc.*" --use_last_layers_only --self; do
+  --test_direction=head "--loss=1n --label_test_tails=false" "--params=fc.*" --use_last_layers_only --self; do
   test=--test=t.tsv
   [ $flags = --self ] 2> /dev/null && test=
   ok v.tsv --train=g.safetensors $test $flags --verify=3 $saved
@@ -78,13 +78,34 @@ awk -F'\t' '
   }
   END { exit n != 2 }' self.tsv own || fail "self-influence is not the diagonal"
 
-# A tail unknown to training is false by its labels, which is reported.
+# The tail of a test is true, though training may not know it: of how many of the tests that are asked is said.
 known=$(awk -F'\t' 'NR == FNR { seen[$1 FS $2]; next } ($1 FS $2) in seen { ++n } END { print n + 0 }' \
   "$elements/train.txt" "$elements/test.txt")
-ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --top_k=1 $saved
+ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --label_test_tails=false --top_k=1 $saved
 expect_line "takes the tails of $known of 230 tests for false" log
-ok b.tsv --train=g.safetensors --test=g.safetensors --loss=1n --label_test_tails --top_k=1 $saved
-expect_no_line "for false" log
+ok c.tsv --train=g.safetensors --test=g.safetensors --loss=1n --top_k=1 $saved
+expect_line "takes the tails of $known of 230 tests for true.*--label_test_tails=false" log
+cmp -s b.tsv c.tsv && fail "--label_test_tails=false does nothing"
+ok c.tsv --train=g.safetensors --test=g.safetensors --loss=1n --max_tests=3 --top_k=1 $saved
+expect_no_line "of 230 tests" log
+
+# Groups of parameters count with their own rates, unless one rate is given for all.
+succeeds $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=false --max_epochs=1 --optimizer=sgd \
+  --learning_rate=1 '--parameter_groups=relation.*:lr_scale=0.25' --output_dir=groups g.safetensors
+last=groups/checkpoints/last.safetensors
+ok v.tsv $data --verify=3 --precision=fp64 $last
+expect_line 'verify: .*3 pairs agree' log
+ok own.tsv $data --top_k=0 --max_tests=1 --blocks $last
+ok one.tsv $data --top_k=0 --max_tests=1 --blocks --learning_rate=1 $last
+[ "$(head -n 1 own.tsv | cut -f 11-12)" = "$(printf 'entity\trelation')" ] || fail "blocks: $(head -n 1 own.tsv)"
+for name in own one; do
+  tail -n +2 $name.tsv | sort -t"$(printf '\t')" -k6,6n > $name
+done
+paste own one | awk -F'\t' '
+  function differs(x, y) { d = x - y; if (d < 0) d = -d; return !(d <= 1e-5 * (x < 0 ? -x : x) + 1e-9) }
+  differs($11, $23) || differs($12, 0.25 * $24) { exit 1 }
+  $24 != 0 { any = 1 }
+  END { exit !any }' || fail "the rate of the group: $(head -n 3 own one)"
 
 # If checkpoints take turns in memory, the bits are the same.
 for flags in "" --blocks --normalize=cosine "--aggregate --top_k=0" --precondition=adam --loss=1n --self; do

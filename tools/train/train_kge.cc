@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -159,6 +161,24 @@ void DescribeProcesses(const KgeOptions& model, bool synchronize, TrainerOptions
       "smaller batches for the norms (--strategy=tensor_parallel or --sync_batchnorm makes it the same)");
 }
 
+// INVALID_ARGUMENT where a batch of ConvE has one query: its batch norms give 0 for it, whatever the query.
+absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& options, bool synchronize) {
+  if (!task.shape().is_conve()) return absl::OkStatus();
+  const int64_t queries = task.examples().num_train();
+  if (queries < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(queries, " training query does not train ConvE: its batch norms compare the queries of a batch; ",
+                     "give triples of 2 or more, featurize --inverse_relations, or --kge_model=distmult or complex"));
+  }
+  const bool each_alone = options.communicator != nullptr && !options.shard_model && !synchronize;
+  const int64_t processes = each_alone ? options.communicator->size() : 1;
+  if (processes == 1 || std::min(queries, options.batch_size) >= 2 * processes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--batch_size=", options.batch_size, " of ", queries, " queries in ", processes,
+      " processes does not train ConvE: batch norms compare the queries of a process's share of the batch; give ",
+      2 * processes, " or more, or --sync_batchnorm"));
+}
+
 }  // namespace
 
 bool HoldsTriples(const std::vector<std::string>& inputs) {
@@ -214,6 +234,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     model.seed = options.seed;
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, factors));
+    RETURN_IF_ERROR(CheckBatchesOfNorms(*task, options, synchronize));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
     if (synchronize) {
       task->SynchronizeNorms([&](absl::Span<double> values) { return communicator->Sum(values); });

@@ -197,6 +197,19 @@ expect_error 1 'optimizer=lbfgs does not train ConvE' $train --optimizer=lbfgs -
 expect_error 1 'schedule-free-adamw does not train ConvE' \
   $train --optimizer=schedule-free-adamw --output_dir=z t.safetensors
 expect_error 1 'batch_size=1 does not train ConvE' $train --batch_size=1 --output_dir=z t.safetensors
+# One query: a star around a head, or a triple, without inverses.
+printf 'a\tr\tb\na\tr\tc\n' > star.txt
+$featurize --train=star.txt --inverse_relations=false --output=star.safetensors 2> /dev/null || fail "star"
+expect_error 1 '^train: 1 training query does not train ConvE' $train --output_dir=z star.safetensors
+succeeds $train --kge_model=distmult --embedding_dim=8 --max_epochs=1 --threads=1 --output_dir=star star.safetensors
+# Rows of embeddings by number would be given to other names, even with --override=all.
+(tail -n 1 train.txt && head -n -1 train.txt) > moved.txt
+$featurize --train=moved.txt --valid=valid.txt --test=test.txt --output=moved.safetensors 2> /dev/null || fail "moved"
+succeeds $train $small --max_epochs=1 --output_dir=named t.safetensors
+refuses 'other names than those of the run to resume.*--init_from' \
+  $train $small --max_epochs=2 --resume --override=all --output_dir=named moved.safetensors
+# Models say which triples they learned from.
+$info a/best.safetensors | grep -q 'train_sha256' || fail "train_sha256 in the metadata"
 expect_error 1 'bucket_by_size has no effect on triples' $train --bucket_by_size --output_dir=z t.safetensors
 expect_error 1 'sampling_policy=error_weighted is not for triples' \
   $train --sampling_policy=error_weighted --output_dir=z t.safetensors

@@ -168,6 +168,11 @@ class Builder {
                                                      ": holds ids, and needs --entity_to_id and "
                                                      "--relation_to_id to say what they are"));
     }
+    if (is_edges && result_.edge_map.grows() && relations_.fixed()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          reader->path(), ": relations of KGX edges have the names of an edge map, and ", options_.relation_to_id,
+          " has ids of such names: give --edge_map, the one that the ids were made with"));
+    }
     judges_columns_ |= reader->format() == KgFormat::kTriples && !reader->layout().columns_given;
     if (reader->format() == KgFormat::kTriples) DecideContent(reader);
     if (!is_counted && (has_entity_ids_ || has_relation_ids_)) {

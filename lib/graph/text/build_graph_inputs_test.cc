@@ -80,9 +80,19 @@ TEST(BuildGraphInputsTest, Qualifiers) {
   EXPECT_THAT(built->report.unused_qualifiers.at("qualified_object_direction").first, HasSubstr("kg2.jsonl:1"));
   options.qualifiers.reset();
   options.edge_map = WriteText("plain_map.json", R"({"{\"predicate\":\"affects\"}":"affects"})");
-  built = BuildGraph(options);
-  ASSERT_TRUE(built.ok()) << built.status();
-  EXPECT_EQ(built->report.unused_qualifiers.at("qualified_object_direction").count, 2);
+  options.unknown_names = Handling::kRefuse;
+  EXPECT_THAT(BuildError(options), AllOf(HasSubstr("kg2.jsonl:1"), HasSubstr("qualified_object_direction")));
+}
+
+// Without an edge map, relations of KGX edges are numbered by appearance: a file of ids would give them other meanings.
+TEST(BuildGraphInputsTest, IdsOfRelationsOfEdgesNeedTheirMap) {
+  BuildGraphOptions options;
+  options.train = {WriteText("edges.jsonl", R"({"subject":"a","predicate":"affects","object":"b"})"
+                                            "\n")};
+  options.relation_to_id = WriteText("relations.txt", "predicate:0\t0\n");
+  EXPECT_THAT(BuildError(options), AllOf(HasSubstr("edges.jsonl"), HasSubstr("--edge_map")));
+  options.edge_map = WriteText("map.json", R"({"{\"predicate\":\"affects\"}":"predicate:0"})");
+  EXPECT_TRUE(BuildGraph(options).ok());
 }
 
 TEST(BuildGraphInputsTest, HeadersAreRefusedByEvidence) {

@@ -165,24 +165,33 @@ std::string EdgeMap::Describe(absl::Span<const std::string> values) const {
   return text;
 }
 
+std::string EdgeMap::Label(const Entry& entry, const std::vector<int>& order) const {
+  std::string predicate, qualifiers;
+  for (const int i : order) {
+    const absl::string_view value = Value(entry, i);
+    if (value.empty()) continue;
+    if (fields_[i] == kPredicate) {
+      predicate = std::string(value);
+      continue;
+    }
+    absl::StrAppend(&qualifiers, qualifiers.empty() ? "" : ", ", absl::StripSuffix(fields_[i], kQualifier));
+    if (fields_[i] != kNegatedField) absl::StrAppend(&qualifiers, " ", value);
+  }
+  return qualifiers.empty() ? predicate : absl::StrCat(predicate, " (", qualifiers, ")");
+}
+
 absl::flat_hash_map<std::string, std::string> EdgeMap::Labels() const {
   const std::vector<int> order = SortedFields();
   absl::flat_hash_map<std::string, std::string> labels;
-  for (const Entry& entry : entries_) {
-    std::string predicate, qualifiers;
-    for (const int i : order) {
-      const absl::string_view value = Value(entry, i);
-      if (value.empty()) continue;
-      if (fields_[i] == kPredicate) {
-        predicate = std::string(value);
-        continue;
-      }
-      absl::StrAppend(&qualifiers, qualifiers.empty() ? "" : ", ", absl::StripSuffix(fields_[i], kQualifier));
-      if (fields_[i] != kNegatedField) absl::StrAppend(&qualifiers, " ", value);
-    }
-    labels.emplace(entry.name, qualifiers.empty() ? predicate : absl::StrCat(predicate, " (", qualifiers, ")"));
-  }
+  for (const Entry& entry : entries_) labels.emplace(entry.name, Label(entry, order));
   return labels;
+}
+
+std::string EdgeMap::LabelOf(absl::string_view name) const {
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) return Label(entry, SortedFields());
+  }
+  return "";
 }
 
 std::string EdgeMap::ToJson() const {

@@ -50,6 +50,8 @@ class EdgeMap {
   // Returns labels by relation name: "biolink:affects (object_aspect activity, object_direction increased)", and
   // "biolink:treats (negated)". If several entries have one name, the first counts.
   absl::flat_hash_map<std::string, std::string> Labels() const;
+  // Returns the label of one relation; "" if no entry has that name.
+  std::string LabelOf(absl::string_view name) const;
   // Returns the text of edge_map.json, entries in the order in which they were read or found, with a line end. Every
   // key has all fields, sorted.
   std::string ToJson() const;
@@ -60,6 +62,7 @@ class EdgeMap {
     std::string name;
   };
 
+  std::string Label(const Entry& entry, const std::vector<int>& order) const;
   // Returns the positions of fields, sorted by name.
   std::vector<int> SortedFields() const;
   static absl::string_view Value(const Entry& entry, int field);

@@ -149,6 +149,7 @@ KgxEdgeParser::Outcome KgxEdgeParser::Finish() {
   values_.assign(edges_->fields().size(), "");
   values_[edges_->FieldIndex(kPredicate)] = ends_[2];
   bool negated = false;
+  std::string unknown;  // a qualifier that the map does not name: without it, the edge would be another statement
   for (const JsonField& other : others_) {
     if (other.value.empty()) continue;
     if (other.name == kNegatedField) {
@@ -167,8 +168,12 @@ KgxEdgeParser::Outcome KgxEdgeParser::Finish() {
       field = edges_->AddField(other.name);
       values_.emplace_back();
     }
-    if (field < 0 || (edges_->grows() && !is_wanted)) {
+    if (edges_->grows() && (field < 0 || !is_wanted)) {
       unused_.push_back({other.name, ShownText(other.value)});
+      continue;
+    }
+    if (field < 0) {
+      if (unknown.empty()) unknown = absl::StrCat(other.name, "=", ShownText(other.value));
       continue;
     }
     if (!IsFlat(other.value)) {
@@ -188,6 +193,12 @@ KgxEdgeParser::Outcome KgxEdgeParser::Finish() {
       values_.emplace_back();
     }
     values_[field] = "true";
+  }
+  if (!unknown.empty()) {
+    relation_ = "";
+    problem_ = absl::StrCat("the edge map has no ", edges_->Describe(values_), " ", unknown,
+                            ": no key of it names that qualifier");
+    return kUnknownRelation;
   }
   relation_ = edges_->Find(values_);
   if (!relation_.empty()) return kEdge;

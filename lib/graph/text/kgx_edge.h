@@ -30,7 +30,8 @@ struct EdgeOptions {
   std::optional<std::vector<std::string>> qualifiers;
 };
 
-// Parses edges. An edge map that does not grow decides alone which fields count.
+// Parses edges. An edge map that does not grow decides alone which relations there are: an edge with a qualifier that
+// no key of it names is of none of them.
 class KgxEdgeParser {
  public:
   enum Outcome {

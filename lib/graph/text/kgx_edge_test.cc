@@ -128,10 +128,13 @@ TEST(KgxEdgeTest, AGivenMapDecides) {
   EXPECT_EQ(parser.relation(), "no");
   EXPECT_EQ(parser.ParseLine(edge + ",\"negated\":\"True\"}"), KgxEdgeParser::kEdge);
   EXPECT_EQ(parser.relation(), "no");
-  EXPECT_EQ(parser.ParseLine(edge + ",\"x_qualifier\":\"z\"}"), KgxEdgeParser::kEdge);
+  // A qualifier that the map does not name makes another statement of the edge, not the one without it.
+  EXPECT_EQ(parser.ParseLine(edge + ",\"x_qualifier\":\"z\"}"), KgxEdgeParser::kUnknownRelation);
+  EXPECT_EQ(parser.relation(), "");
+  EXPECT_THAT(parser.problem(), HasSubstr("has no predicate=affects x_qualifier=\"z\""));
+  EXPECT_THAT(parser.unused(), IsEmpty());
+  EXPECT_EQ(parser.ParseLine(edge + ",\"x_qualifier\":\"\"}"), KgxEdgeParser::kEdge);
   EXPECT_EQ(parser.relation(), "yes");
-  ASSERT_EQ(parser.unused().size(), 1);
-  EXPECT_EQ(parser.unused()[0].name, "x_qualifier");
   // A map that does not name "negated" makes no triple of such a statement.
   auto plain = EdgeMap::Parse(R"json({"{\"predicate\":\"affects\"}":"yes"})json", "m");
   KgxEdgeParser other(&*plain, {});

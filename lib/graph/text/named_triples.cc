@@ -26,6 +26,18 @@ absl::StatusOr<std::vector<Triple>> ReadNamedTriples(absl::string_view path, con
   const NameIds entities("entity", names.entities, names.entity_labels);
   const NameIds relations("relation", names.relations, names.relation_labels);
   ASSIGN_OR_RETURN(TripleReader reader, TripleReader::Open(path, edges));
+  // Relations of edges are called by what they say: their numbers are of this file alone, unless an edge map names
+  // them.
+  const bool by_label = reader.format() == KgFormat::kKgxEdges && edges->grows();
+  if (by_label && names.relation_labels.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(reader.path(),
+                     ": which relations these KGX edges have is told by --edge_map, the one of the training triples"));
+  }
+  const NameIds relation_labels("relation", names.relation_labels, {});
+  const auto find_relation = [&](absl::string_view name) {
+    return by_label ? relation_labels.Find(edges->LabelOf(name)) : relations.Find(name);
+  };
   const bool ids = reader.format() == KgFormat::kCountedTriples;
   const auto parse = [&](const TextTriple& text) -> absl::StatusOr<Triple> {
     Triple triple;
@@ -35,7 +47,7 @@ absl::StatusOr<std::vector<Triple>> ReadNamedTriples(absl::string_view path, con
       ASSIGN_OR_RETURN(triple.tail, ParseId("entity", text.tail, names.num_entities()));
     } else {
       ASSIGN_OR_RETURN(triple.head, entities.Find(text.head));
-      ASSIGN_OR_RETURN(triple.relation, relations.Find(text.relation));
+      ASSIGN_OR_RETURN(triple.relation, find_relation(text.relation));
       ASSIGN_OR_RETURN(triple.tail, entities.Find(text.tail));
     }
     return triple;
@@ -51,6 +63,9 @@ absl::StatusOr<std::vector<Triple>> ReadNamedTriples(absl::string_view path, con
     if (item == TripleReader::kNegated) {
       return absl::InvalidArgumentError(
           absl::StrCat(reader.Place(), ": the statement is negated, expected triples that hold; leave it out"));
+    }
+    if (reader.unknown_relation()) {
+      return absl::InvalidArgumentError(absl::StrCat(reader.Place(), ": ", reader.problem()));
     }
     const absl::StatusOr<Triple> triple = parse(text);
     if (!triple.ok()) {

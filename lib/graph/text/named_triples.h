@@ -15,8 +15,9 @@ namespace rutile {
 
 // Returns the triples in the order of the file, with repetitions. Any format of TripleReader is accepted; "-" is
 // standard input. Names are those of `names` (entities, relations and their labels: NameIds); in OpenKE's counted
-// format, the ids themselves. edges: names the relations of KGX edges. INVALID_ARGUMENT naming file and line: a line
-// that is no triple, an unknown name, an id that is too large; a file without triples.
+// format, the ids themselves. edges: names the relations of KGX edges; where it grows, edges go by the
+// labels of relations, which `names` must have. INVALID_ARGUMENT naming file and line: a line that is no triple, an
+// unknown name, an id that is too large; a file without triples.
 absl::StatusOr<std::vector<Triple>> ReadNamedTriples(absl::string_view path, const KnowledgeGraph& names,
                                                      EdgeMap* edges);
 

@@ -120,6 +120,8 @@ const Schema& KgeSchema() {
           {"conve_variant", false, "ConvE: dettmers, tiepin or libkge"},
           {"embedding_height", false, "ConvE; so embedding_width, output_channels, kernel_height, kernel_width"},
           {"feature_map_dropout", false, "ConvE; so output_dropout"},
+          {"train_sha256", false, "of the training triples as a set, by name"},
+          {"valid_sha256", false, "of those that chose the best epoch; so test_sha256, of those that were kept"},
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
@@ -207,10 +209,44 @@ absl::Status CheckSameVocabulary(const TrainedKge& model, const KnowledgeGraph& 
   };
   RETURN_IF_ERROR(differ("entity", model.names.entities, graph.entities));
   RETURN_IF_ERROR(differ("relation", model.names.relations, graph.relations));
+  const std::vector<std::string>&of_model = model.names.relation_labels, &of_graph = graph.relation_labels;
+  for (size_t id = 0; id < of_model.size() && id < of_graph.size(); ++id) {
+    if (of_model[id] == of_graph[id]) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model was trained with other relations: relation ", id, ", ", JsonQuote(graph.relations[id]), ", is ",
+        JsonQuote(of_model[id]), " in the model and ", JsonQuote(of_graph[id]),
+        " in the triples; featurize --edge_map=MAP, the map of the model's triples, gives relations the same names"));
+  }
   if (model.names.inverse_relations == graph.inverse_relations) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the model was trained ", model.names.inverse_relations ? "with" : "without", " inverse relations, the triples ",
       "were made ", graph.inverse_relations ? "with" : "without", " them"));
+}
+
+Metadata DescribeSplits(const KnowledgeGraph& graph) {
+  return {{"train_sha256", TripleSetSha256(graph, graph.train)},
+          {"valid_sha256", TripleSetSha256(graph, graph.valid)},
+          {"test_sha256", TripleSetSha256(graph, graph.test)}};
+}
+
+std::vector<std::string> SplitWarnings(const Metadata& model, const KnowledgeGraph& graph, absl::string_view split) {
+  const auto train = model.find("train_sha256"), valid = model.find("valid_sha256");
+  if (train == model.end()) return {};
+  std::vector<std::string> warnings;
+  if (TripleSetSha256(graph, graph.train) != train->second) {
+    warnings.push_back(absl::StrCat("the model learned from other training triples than these: it may know ", split,
+                                    " triples from there, and known answers are other ones"));
+  }
+  if (split == "train") return warnings;
+  const std::vector<Triple>& ranked = split == "test" ? graph.test : graph.valid;
+  if (ranked.empty()) return warnings;
+  const std::string hash = TripleSetSha256(graph, ranked);
+  if (hash == train->second) {
+    warnings.push_back(absl::StrCat("the ", split, " triples are those that the model learned from"));
+  } else if (split == "test" && valid != model.end() && hash == valid->second) {
+    warnings.push_back("the test triples are those of the validation that chose the model");
+  }
+  return warnings;
 }
 
 }  // namespace rutile

@@ -4,6 +4,7 @@
 #define RUTILE_LIB_KGE_MODEL_KGE_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,8 +39,17 @@ absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model);
 absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path);
 
 // Returns INVALID_ARGUMENT if the model's names or their order are not the graph's, saying for entities or relations
-// which is the first that differs.
+// which is the first that differs. Labels of relations are compared where both have them: relations of KGX edges are
+// called predicate:0 ... by their appearance in a file, so that the name of one is another's in the next file.
 absl::Status CheckSameVocabulary(const TrainedKge& model, const KnowledgeGraph& graph);
+
+// Returns the hashes of the splits by name (TripleSetSha256), for the metadata of a model that learns from the graph.
+Metadata DescribeSplits(const KnowledgeGraph& graph);
+
+// Returns what a reader of metrics on `split` (train, valid or test) of the graph must know: that the model learned
+// from another set of training triples, or from this split, or was chosen by it. Empty for a model that records no
+// hashes.
+std::vector<std::string> SplitWarnings(const Metadata& model, const KnowledgeGraph& graph, absl::string_view split);
 
 }  // namespace rutile
 

@@ -16,7 +16,9 @@ namespace rutile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string Path() { return absl::StrCat(::testing::TempDir(), "/model.safetensors"); }
 
@@ -146,6 +148,40 @@ TEST(VocabularyTest, HashAndComparisonSeeNamesAndOrder) {
   graph = model.names;
   graph.inverse_relations = false;
   EXPECT_THAT(std::string(CheckSameVocabulary(model, graph).message()), HasSubstr("with inverse relations"));
+}
+
+// KGX relations: the same name means something else in the other file.
+TEST(VocabularyTest, LabelsOfRelationsAreComparedWhereBothHaveThem) {
+  TrainedKge model = Model();
+  KnowledgeGraph graph = model.names;
+  graph.relation_labels = {"activates", "inhibits"};
+  EXPECT_TRUE(CheckSameVocabulary(model, graph).ok());
+  model.names.relation_labels = {"activates", "inhibits"};
+  EXPECT_TRUE(CheckSameVocabulary(model, graph).ok());
+  std::swap(graph.relation_labels[0], graph.relation_labels[1]);
+  EXPECT_THAT(std::string(CheckSameVocabulary(model, graph).message()),
+              AllOf(HasSubstr("relation 0"), HasSubstr("\"activates\" in the model"),
+                    HasSubstr("\"inhibits\" in the triples"), HasSubstr("--edge_map")));
+}
+
+TEST(SplitWarningsTest, SayWhatTheModelLearnedFrom) {
+  KnowledgeGraph graph = Model().names;
+  graph.train = {{0, 0, 1}, {1, 1, 2}, {2, 0, 3}};
+  graph.valid = {{3, 1, 0}};
+  graph.test = {{3, 0, 0}};
+  const Metadata model = DescribeSplits(graph);
+  EXPECT_THAT(SplitWarnings(model, graph, "test"), IsEmpty());
+  EXPECT_THAT(SplitWarnings(model, graph, "train"), IsEmpty());
+  EXPECT_THAT(SplitWarnings({}, graph, "test"), IsEmpty()) << "a model of an older version";
+  std::swap(graph.train[0], graph.train[2]);
+  EXPECT_THAT(SplitWarnings(model, graph, "test"), IsEmpty()) << "the order of lines";
+  std::swap(graph.valid, graph.test);
+  EXPECT_THAT(SplitWarnings(model, graph, "test"), ElementsAre(HasSubstr("validation that chose the model")));
+  EXPECT_THAT(SplitWarnings(model, graph, "valid"), IsEmpty());
+  std::swap(graph.train, graph.test);
+  EXPECT_THAT(
+      SplitWarnings(model, graph, "test"),
+      ElementsAre(HasSubstr("other training triples"), HasSubstr("test triples are those that the model learned")));
 }
 
 }  // namespace

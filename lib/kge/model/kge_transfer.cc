@@ -1,12 +1,14 @@
 #include "lib/kge/model/kge_transfer.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
 #include "lib/graph/vocabulary.h"
 #include "lib/kge/model/kge_options.h"
@@ -34,6 +36,18 @@ std::vector<int64_t> RowsByName(const std::vector<std::string>& names, const std
   return rows;
 }
 
+bool AreUnique(const std::vector<std::string>& texts) {
+  return std::set<absl::string_view>(texts.begin(), texts.end()).size() == texts.size();
+}
+
+// Relations go by their labels where both sides have them: names such as predicate:0 are given by the order in a file.
+std::vector<int64_t> RelationRows(const KnowledgeGraph& names, const KnowledgeGraph& from) {
+  const bool labeled = !names.relation_labels.empty() && !from.relation_labels.empty() &&
+                       AreUnique(names.relation_labels) && AreUnique(from.relation_labels);
+  return labeled ? RowsByName(names.relation_labels, from.relation_labels)
+                 : RowsByName(names.relations, from.relations);
+}
+
 int64_t CountTaken(const std::vector<int64_t>& rows) {
   return std::count_if(rows.begin(), rows.end(), [](int64_t row) { return row >= 0; });
 }
@@ -48,7 +62,7 @@ absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& 
     return absl::InvalidArgumentError(absl::StrCat("the model is ", has, "; the new run's is ", wants));
   }
   const std::vector<int64_t> entities = RowsByName(names.entities, from.names.entities);
-  std::vector<int64_t> relations = RowsByName(names.relations, from.names.relations);
+  std::vector<int64_t> relations = RelationRows(names, from.names);
   if (CountTaken(entities) == 0 || CountTaken(relations) == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the model and the triples have no ", CountTaken(entities) == 0 ? "entity" : "relation",

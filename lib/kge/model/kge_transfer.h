@@ -21,10 +21,10 @@ struct KgeTransfer {
   int64_t relations_taken = 0, relations_begun = 0;  // including inverse relations
 };
 
-// Returns parameters for a run of `shape` and `names`. Rows of entities and relations are matched by name, an inverse
-// relation by the name of its relation; all other parameters are copied from `from`. Rows and biases that `from` does
-// not have are those of `start` (flat, of `shape`). INVALID_ARGUMENT if model, variant or size differ, or if no entity
-// or no relation is in both.
+// Returns parameters for a run of `shape` and `names`. Rows of entities are matched by name, those of relations by
+// label where both have labels and else by name, an inverse relation as its relation; all other parameters are copied
+// from `from`. Rows and biases that `from` does not have are those of `start` (flat, of `shape`). INVALID_ARGUMENT if
+// model, variant or size differ, or if no entity or no relation is in both.
 absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& shape, const KnowledgeGraph& names,
                                         const Tensor& start);
 

@@ -59,6 +59,22 @@ TEST(KgeTransferTest, RowsGoByTheirNamesAndLayersAsTheyAre) {
   EXPECT_EQ(transfer->relations_begun, 2);
 }
 
+TEST(KgeTransferTest, RelationsGoByTheirLabelsWhereBothHaveThem) {
+  TrainedKge from = Model({"a", "b"}, {"predicate:0", "predicate:1"}, true, 1);
+  from.names.relation_labels = {"activates", "inhibits"};
+  TrainedKge to = Model({"a", "b"}, {"predicate:0", "predicate:1"}, true, 2);
+  const TrainedKge start = to;
+  to.names.relation_labels = {"inhibits", "binds"};
+  const absl::StatusOr<KgeTransfer> transfer = TransferKge(from, to.shape, to.names, to.parameters);
+  ASSERT_TRUE(transfer.ok()) << transfer.status();
+  to.parameters = transfer->parameters;
+  const int64_t at = to.shape.offsets().relation;
+  EXPECT_EQ(Row(to, at, 0), Row(from, at, 1));
+  EXPECT_EQ(Row(to, at, 1), Row(start, at, 1));
+  EXPECT_EQ(Row(to, at, 2), Row(from, at, 3)) << "the inverse";
+  EXPECT_EQ(transfer->relations_taken, 2);
+}
+
 TEST(KgeTransferTest, InversesBeginAnewWhereTheModelHasNone) {
   const TrainedKge from = Model({"a", "b"}, {"r"}, false, 1);
   const TrainedKge to = Model({"a", "b"}, {"r"}, true, 2);

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lib/base/logging.h"
+#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_file.h"
 #include "lib/graph/triples_file.h"
@@ -34,6 +36,9 @@ std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorR
     config["float32_matmul_precision"] = std::string(kMatmulPrecisionNames.Name(MatmulPrecision::kHigh));
   }
   config["triples_sha256"] = TriplesSha256(graph);
+  // Rows of embeddings belong to these names in this order: no override lets a resumed run have others.
+  config["names_sha256"] =
+      Sha256Hex(absl::StrCat(VocabularySha256(graph), "\n", absl::StrJoin(graph.relation_labels, "\n")));
   return config;
 }
 
@@ -45,6 +50,7 @@ KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<co
       examples_(graph_, std::move(known), options.loss),
       shape_{options, graph_->num_entities(), graph_->num_query_relations()},
       config_(MakeConfig(options, factors, *graph_)),
+      splits_(DescribeSplits(*graph_)),
       pool_(num_threads),
       kernel_(shape_, &pool_, factors) {}
 
@@ -187,6 +193,7 @@ absl::Status KgeTask::WriteModel(absl::string_view path, const Tensor& parameter
   model.names.inverse_relations = graph_->inverse_relations;
   model.parameters = parameters;
   model.metadata = extra;
+  model.metadata.insert(splits_.begin(), splits_.end());
   return WriteKgeModel(path, model);
 }
 

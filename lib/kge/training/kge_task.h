@@ -140,6 +140,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   const KgeExamples examples_;
   const KgeShape shape_;
   const std::map<std::string, std::string> config_;
+  const Metadata splits_;  // DescribeSplits, for model files
   ThreadPool pool_;
   ConveKernel kernel_;
   Tensor hidden_;  // [Q, d] hidden vectors of the ranked queries

@@ -28,6 +28,10 @@ constexpr char kParameters[] = "parameters.";
 constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embedding_height", "embedding_width",
                                          "activation"};
 
+// Options of a task without which the sum over checkpoints is of no one run: one loss is differentiated at all of them.
+constexpr const char* kRunOptions[] = {"kge_loss",      "label_smoothing",     "label_smoothing_form",
+                                       "input_dropout", "feature_map_dropout", "output_dropout"};
+
 using Json = nlohmann::ordered_json;
 
 std::map<std::string, std::string> TextOf(const Json& json) {
@@ -85,12 +89,28 @@ absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummar
     return Error(other, absl::StrCat("of another model than ", first.path, ": ", option, " is ", here->second,
                                      ", there it is ", there->second));
   }
+  for (const char* option : kRunOptions) {
+    const auto here = other.task.find(option), there = first.task.find(option);
+    if (here == other.task.end() || there == first.task.end() || here->second == there->second) continue;
+    return Error(other, absl::StrCat("of another run than ", first.path, ": ", option, " is ", here->second,
+                                     ", there it is ", there->second, "; what adds up is the checkpoints of one run"));
+  }
   if (first.seed != other.seed || first.data != other.data) {
     return Error(other, absl::StrCat("of another run than ", first.path, ": it had another ",
                                      first.seed != other.seed ? "seed" : "split of the data",
                                      "; what adds up is the checkpoints of one run"));
   }
   return absl::OkStatus();
+}
+
+// A run may be resumed with another rate, which two runs of a search for the best rate also differ in.
+void AddRateMessage(const CheckpointSummary& before, const CheckpointSummary& after,
+                    std::vector<std::string>* messages) {
+  const auto there = before.config.find("learning_rate"), here = after.config.find("learning_rate");
+  if (there == before.config.end() || here == after.config.end() || here->second == there->second) return;
+  messages->push_back(absl::StrCat("warning: ", after.path, ": its learning_rate is ", here->second, ", that of ",
+                                   before.path, " ", there->second,
+                                   ": these are of one run only if it was resumed with another rate"));
 }
 
 template <typename T>
@@ -184,7 +204,10 @@ absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary>
   for (size_t c = 1; c < ordered.size(); ++c) {
     RETURN_IF_ERROR(CheckSameRun(ordered[0], ordered[c]));
     const CheckpointSummary& before = ordered[c - 1];
-    if (ordered[c].step > before.step) continue;
+    if (ordered[c].step > before.step) {
+      AddRateMessage(before, ordered[c], &series.messages);
+      continue;
+    }
     return Error(ordered[c], absl::StrCat("is of step ", ordered[c].step, " and comes after ", before.path, " of step ",
                                           before.step, ": give each checkpoint once, in the order of training"));
   }
@@ -228,35 +251,43 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
   return flat;
 }
 
-absl::StatusOr<Tensor> RelativeRates(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
-                                     DType dtype) {
+absl::StatusOr<Tensor> GroupRates(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
+                                  DType dtype) {
+  Tensor none = Tensor::Zeros(dtype, {0});
   const auto found = checkpoint.config.find("parameter_groups");
-  if (found == checkpoint.config.end()) return Tensor();
+  if (found == checkpoint.config.end()) return none;
   if (checkpoint.config.count("alternate_groups") > 0) {
     return Error(checkpoint, "trained with groups of parameters that took turns: there is no one rate of each");
   }
-  ASSIGN_OR_RETURN(const double run, NumberOf(checkpoint, "learning_rate"));
-  const Json groups = Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
-  if (!groups.is_array() || !(run > 0)) return Error(checkpoint, "its config has no proper \"parameter_groups\"");
+  const auto error = [&](absl::string_view what) {
+    return Error(checkpoint, absl::StrCat("its config's parameter_groups: ", what));
+  };
+  const Json json = Json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) return error("no list");
+  ASSIGN_OR_RETURN(const double run_rate, NumberOf(checkpoint, "learning_rate"));
+  std::vector<std::pair<std::string, double>> groups;  // of names, as ParameterGroupOptions has them, and scales
+  for (const Json& group : json) {
+    if (!group.is_object() || !group.contains("parameters") || !group["parameters"].is_string() ||
+        !group.contains("learning_rate") || !group["learning_rate"].is_number()) {
+      return error("expected parameters and learning_rate of each");
+    }
+    const double scale = group["learning_rate"].get<double>() / run_rate;
+    if (!(std::isfinite(scale) && scale >= 0)) return error(absl::StrCat("a rate of ", scale, " times the run's"));
+    groups.emplace_back(group["parameters"].get<std::string>(), scale);
+  }
   int64_t size = 0;
   for (const ParameterSlice& slice : slices) size = std::max(size, slice.offset + slice.num_elements());
-  std::vector<double> rates(size, 1);
-  bool differ = false;
+  std::vector<double> scales(size, 1.0);
+  bool any = false;
   for (const ParameterSlice& slice : slices) {
-    for (const Json& group : groups) {
-      if (!group.is_object() || !group.contains("parameters") || !group["parameters"].is_string() ||
-          !group.contains("learning_rate") || !group["learning_rate"].is_number()) {
-        return Error(checkpoint, "its config has no proper \"parameter_groups\"");
-      }
-      // The first group that fits has the parameter, as in training.
-      if (fnmatch(group["parameters"].get<std::string>().c_str(), slice.name.c_str(), 0) != 0) continue;
-      const double rate = group["learning_rate"].get<double>() / run;
-      std::fill_n(rates.begin() + slice.offset, slice.num_elements(), rate);
-      differ = differ || rate != 1;
-      break;
-    }
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& each) {
+      return fnmatch(each.first.c_str(), slice.name.c_str(), 0) == 0;
+    });
+    if (slice.buffer || group == groups.end()) continue;
+    any = any || group->second != 1;
+    std::fill_n(scales.begin() + slice.offset, slice.num_elements(), group->second);
   }
-  return differ ? TensorOfDoubles(dtype, rates) : Tensor();
+  return any ? TensorOfDoubles(dtype, scales) : none;
 }
 
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,

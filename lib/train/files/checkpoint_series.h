@@ -48,8 +48,10 @@ struct CheckpointSeries {
 
 // Orders checkpoints by step and checks that they belong to one run. They must be given in this order, except those
 // named last.safetensors, which a shell's glob puts elsewhere; one that duplicates the step of another is left out.
+// Another learning rate than before is told in a message.
 // INVALID_ARGUMENT naming both files: two checkpoints of one step, a decreasing order, or different runs (seed, split,
-// model, names or shapes of parameters). INVALID_ARGUMENT also if none is given.
+// model, names or shapes of parameters, loss, smoothing or dropout of embeddings). INVALID_ARGUMENT also if none is
+// given.
 absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints);
 
 // Returns the flat parameters [P], converted to `dtype` (F32 or F64). Checksums are verified. DATA_LOSS for a damaged
@@ -64,11 +66,11 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype);
 
-// Returns the learning rate of each parameter as a multiple of the checkpoint's, [P] of `dtype`: groups of parameters
-// may have rates of their own. No elements if all have the same. INVALID_ARGUMENT if groups take turns, so that there
-// is no one rate, or if the config cannot be read.
-absl::StatusOr<Tensor> RelativeRates(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
-                                     DType dtype);
+// Returns what the run's learning rate was multiplied by for each parameter, [P] of `dtype`, where it had groups of
+// parameters with rates of their own; a tensor without elements if all had the run's. INVALID_ARGUMENT naming the file
+// if its groups took turns, so that there is no one rate, or cannot be read.
+absl::StatusOr<Tensor> GroupRates(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
+                                  DType dtype);
 
 // Checks that the checkpoint has these parameters. INVALID_ARGUMENT naming the first that differs.
 absl::Status CheckSameParameters(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices);

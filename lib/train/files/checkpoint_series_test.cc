@@ -143,7 +143,7 @@ TEST(CheckpointSeriesTest, LastIsLeftOutWhereItIsAnotherOne) {
 TEST(CheckpointSeriesTest, OneRunAlone) {
   const auto with = [](auto change) {
     CheckpointSummary first = SummaryAt("a", 10), other = SummaryAt("b", 20);
-    first.task = other.task = {{"activation", "tanh"}, {"loss", "rmse"}};
+    first.task = other.task = {{"activation", "tanh"}, {"loss", "rmse"}, {"kge_loss", "1-N"}};
     change(&other);
     return OrderCheckpoints({first, other}).status().ToString();
   };
@@ -154,11 +154,36 @@ TEST(CheckpointSeriesTest, OneRunAlone) {
   EXPECT_THAT(with([](CheckpointSummary* c) { c->task["activation"] = "silu"; }),
               HasSubstr("b: of another model than a: activation is silu, there it is tanh"));
   EXPECT_EQ(with([](CheckpointSummary* c) { c->task["loss"] = "huber"; }), "OK");
+  EXPECT_THAT(with([](CheckpointSummary* c) { c->task["kge_loss"] = "KvsAll"; }),
+              HasSubstr("b: of another run than a: kge_loss is KvsAll, there it is 1-N"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->parameters[0].second = {3}; }),
               HasSubstr("parameter 1 is w [3], there it is w [2]"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->parameters.emplace_back("v", std::vector<int64_t>{1}); }),
               HasSubstr("parameter 2 is v [1], there it is none"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->dtype = DType::kF64; }), HasSubstr("F64"));
+}
+
+TEST(CheckpointSeriesTest, AnotherRateIsTold) {
+  CheckpointSummary a = SummaryAt("a", 1), b = SummaryAt("b", 2), c = SummaryAt("c", 3);
+  a.config["learning_rate"] = b.config["learning_rate"] = "0.01";
+  c.config["learning_rate"] = "0.1";
+  const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints({a, b, c});
+  ASSERT_TRUE(series.ok()) << series.status();
+  EXPECT_THAT(series->messages, ElementsAre(AllOf(HasSubstr("c: its learning_rate is 0.1"), HasSubstr("b 0.01"))));
+}
+
+TEST(CheckpointSeriesTest, RatesOfGroups) {
+  CheckpointSummary summary = SummaryAt("a", 1);
+  summary.config["learning_rate"] = "0.5";
+  EXPECT_EQ(GroupRates(summary, Slices(), DType::kF64)->num_elements(), 0);
+  summary.config["parameter_groups"] = R"([{"parameters":"*.bias","optimizer":"sgd","learning_rate":0.125}])";
+  EXPECT_EQ(GroupRates(summary, Slices(), DType::kF32)->ToDoubles(), (std::vector<double>{1, 1, 1, 1, 0.25}));
+  summary.config["parameter_groups"] = R"([{"parameters":"*.bias","learning_rate":0.5}])";
+  EXPECT_EQ(GroupRates(summary, Slices(), DType::kF64)->num_elements(), 0) << "the run's rate";
+  for (const char* bad : {"7", "[7]", R"([{"parameters":"*.bias"}])"}) {
+    summary.config["parameter_groups"] = bad;
+    EXPECT_THAT(GroupRates(summary, Slices(), DType::kF64).status().ToString(), HasSubstr("a: its config's")) << bad;
+  }
 }
 
 // The steps of AMSGrad are divided by the largest mean of squares, not by the last one.
@@ -222,21 +247,17 @@ TEST(CheckpointSeriesTest, PreconditionerIsAdams) {
   EXPECT_THAT(AdamPreconditioner(*summary, Slices(), DType::kF64).status().ToString(), HasSubstr("optimizer's state"));
 }
 
-TEST(CheckpointSeriesTest, GroupsHaveRatesOfTheirOwn) {
+TEST(CheckpointSeriesTest, GroupsThatTookTurnsHaveNoOneRate) {
   CheckpointSummary checkpoint;
   checkpoint.path = "c";
-  EXPECT_EQ(RelativeRates(checkpoint, Slices(), DType::kF64)->num_elements(), 0);
-  checkpoint.config = {{"learning_rate", "0.5"}, {"parameter_groups", R"([{"parameters":"*.bias","learning_rate":0.25},
+  checkpoint.config = {{"learning_rate", "0.5"},
+                       {"alternate_groups", "5"},
+                       {"parameter_groups", R"([{"parameters":"*.bias","learning_rate":0.25},
                                                {"parameters":"net.*","learning_rate":1.5}])"}};
-  EXPECT_THAT(RelativeRates(checkpoint, Slices(), DType::kF64)->ToDoubles(), ElementsAre(3, 3, 3, 3, 0.5));
-  checkpoint.config["parameter_groups"] = R"([{"parameters":"*.bias","learning_rate":0.5}])";
-  EXPECT_EQ(RelativeRates(checkpoint, Slices(), DType::kF64)->num_elements(), 0);
-  checkpoint.config["parameter_groups"] = "[1]";
-  EXPECT_THAT(RelativeRates(checkpoint, Slices(), DType::kF64).status(),
-              ErrorNames(absl::StatusCode::kInvalidArgument, {"c:", "parameter_groups"}));
-  checkpoint.config["alternate_groups"] = "5";
-  EXPECT_THAT(RelativeRates(checkpoint, Slices(), DType::kF64).status(),
+  EXPECT_THAT(GroupRates(checkpoint, Slices(), DType::kF64).status(),
               ErrorNames(absl::StatusCode::kInvalidArgument, {"c:", "took turns"}));
+  checkpoint.config.erase("alternate_groups");
+  EXPECT_THAT(GroupRates(checkpoint, Slices(), DType::kF64)->ToDoubles(), ElementsAre(3, 3, 3, 3, 0.5));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/train/files/checkpoint.h"
 
 namespace rutile {
 namespace {
@@ -87,14 +88,27 @@ absl::Status RunDirectory::WriteFinished(absl::string_view reason, int64_t epoch
 
 absl::Status RunDirectory::RemoveFinished() const { return Remove(finished()); }
 
-absl::Status RunDirectory::SetLogsAside() const {
+absl::Status RunDirectory::SetAside(const std::string& file) const {
   RETURN_IF_ERROR(MakeDirectories(path_ + "/recovery"));
+  std::error_code error;
+  const std::filesystem::path to = std::filesystem::path(path_ + "/recovery") / std::filesystem::path(file).filename();
+  std::filesystem::rename(file, to, error);
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot move ", file));
+  return absl::OkStatus();
+}
+
+absl::Status RunDirectory::SetLaterAside(int64_t step) const {
+  for (const std::string& path : NumberedCheckpoints()) {
+    const absl::StatusOr<CheckpointPlace> place = ReadCheckpointPlace(path);
+    if (place.ok() && place->step > step) RETURN_IF_ERROR(SetAside(path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunDirectory::SetLogsAside() const {
   for (const char* name : {"log.tsv", "log.jsonl", "steps.tsv", "steps.jsonl"}) {
     const std::string log = absl::StrCat(path_, "/", name);
-    if (!FileExists(log)) continue;
-    std::error_code error;
-    std::filesystem::rename(log, absl::StrCat(path_, "/recovery/", name), error);
-    if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot move ", log));
+    if (FileExists(log)) RETURN_IF_ERROR(SetAside(log));
   }
   return absl::OkStatus();
 }
@@ -205,6 +219,9 @@ absl::StatusOr<bool> RunDirectory::Open(RunMode mode, absl::string_view resume_f
 absl::Status RunDirectory::RemoveRun() const {
   for (const std::string& file : Files()) RETURN_IF_ERROR(Remove(file));
   std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/recovery"), error)) {
+    if (IsNumbered(entry.path().filename().string())) RETURN_IF_ERROR(Remove(entry.path().string()));
+  }
   for (const auto& entry : std::filesystem::directory_iterator(absl::StrCat(path_, "/checkpoints"), error)) {
     const std::string name = entry.path().filename().string();
     if (name == "last.safetensors" || IsNumbered(name)) {

@@ -73,6 +73,9 @@ class RunDirectory {
   // Writes finished(): a header and a row, why the run ended ("max_epochs=100") and its epochs and steps.
   absl::Status WriteFinished(absl::string_view reason, int64_t epochs, int64_t steps) const;
   absl::Status RemoveFinished() const;  // OK if there is none
+  // Moves numbered checkpoints of later steps to recovery/: a run that went on from an earlier one does not go through
+  // them. Damaged files stay.
+  absl::Status SetLaterAside(int64_t step) const;
   // Moves log.* and steps.* to recovery/, as logs of another run.
   absl::Status SetLogsAside() const;
 
@@ -109,6 +112,7 @@ class RunDirectory {
  private:
   std::vector<std::string> Files() const;  // all except checkpoints
   absl::Status RemoveTemporaries() const;
+  absl::Status SetAside(const std::string& file) const;  // moves it to recovery/
 
   std::string path_;
 };

@@ -172,7 +172,8 @@ absl::Status RunWriter::ReplaceLastCheckpoint(const Checkpoint& state) {
   const ProfileScope scope(Stage::kCheckpoint);
   RETURN_IF_ERROR(MakeDirectories(directory_.path() + "/recovery"));
   RETURN_IF_ERROR(SaveCheckpoint(directory_.next(), state, slices_, provenance_));
-  return directory_.Replace();
+  RETURN_IF_ERROR(directory_.Replace());
+  return directory_.SetLaterAside(state.step);
 }
 
 absl::Status RunWriter::SaveNow(const Checkpoint& state, const Tensor& parameters, double loss) {

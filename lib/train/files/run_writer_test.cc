@@ -137,8 +137,16 @@ TEST_F(RunWriterTest, KeepsTheFormerCheckpoint) {
   EXPECT_EQ(step(directory_.checkpoint()), 50);
   EXPECT_EQ(step(directory_.previous()), 40);
   EXPECT_FALSE(FileExists(directory_.next()));
+  // Going on from an earlier step leaves the checkpoints of the way that was abandoned, which are of no one run with
+  // it.
+  state_.step = 7;
+  ASSERT_EQ(writer_.Keep(state_, directory_.epoch_checkpoint(1)), absl::OkStatus());
+  state_.step = 20;
+  ASSERT_EQ(writer_.Keep(state_, directory_.epoch_checkpoint(2)), absl::OkStatus());
   state_.step = 7;
   ASSERT_EQ(writer_.ReplaceLastCheckpoint(state_), absl::OkStatus());
+  EXPECT_THAT(directory_.NumberedCheckpoints(), ElementsAre(directory_.epoch_checkpoint(1)));
+  EXPECT_EQ(step(directory_.path() + "/recovery/epoch-00002.safetensors"), 20);
   EXPECT_EQ(step(directory_.checkpoint()), 7);
   EXPECT_EQ(step(directory_.previous()), 40);
   EXPECT_EQ(step(directory_.replaced()), 50);
