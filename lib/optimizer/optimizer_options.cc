@@ -51,8 +51,8 @@ absl::Span<const Setting<OptimizerOptions>> OptimizerSettings() {
           "those of torch.optim to rounding, and the last takes all examples at once.")
           .Resetting(kMoments),
       Setting<O>("learning_rate", &O::learning_rate,
-                 "Step size; 0 means the optimizer's default. The defaults are 0.001 (adam, adamw; 0.003 on triples, "
-                 "but not with tiepin), 0.01 (sgd, rmsprop, adagrad), 0.0025 (schedule-free-adamw) and 1 (lbfgs).")
+                 "Step size; 0 means the optimizer's default. The defaults are 0.01 (adam and adamw; on triples 0.003, "
+                 "or 0.001 with tiepin), 0.01 (sgd, rmsprop, adagrad), 0.0025 (schedule-free-adamw) and 1 (lbfgs).")
           .In(Above(0))
           .Automatic("0")
           .MayChange(),

@@ -141,7 +141,9 @@ absl::Span<const Setting<ScheduleOptions>> ScheduleSettings() {
           "lr_scheduler",
           "Learning-rate schedule; constant keeps the rate. The others are step, multistep, exponential, linear, "
           "cosine, cosine_restarts, polynomial, one_cycle and plateau. They have the values of PyTorch's schedulers; "
-          "docs/training.md has their formulas.")
+          "docs/training.md has their formulas. With auto, it is cosine for potentials, and constant on triples, with "
+          "lbfgs and schedule-free-adamw, and where neither epochs nor steps end the run.")
+          .Automatic("auto")
           .Resetting(kSchedule),
       Setting<O>::Text("lr_interval", GetInterval, SetInterval,
                        "Unit in which a schedule counts: epoch, step or auto. With auto, it is step for one_cycle and "

@@ -4,7 +4,7 @@
 set -uo pipefail
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 evaluate=$PWD/tools/evaluate/evaluate
 check=$PWD/tools/common/check_profile
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz

@@ -18,6 +18,7 @@
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "tools/common/run/flag_file.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 namespace {
@@ -33,13 +34,13 @@ std::string Species(const ChebyshevOptions& descriptor) {
                        [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
 }
 
-void ResolveDescriptor(const ChebyshevOptions& descriptor, FlagSettings* settings) {
-  settings->Resolve("species", Species(descriptor), "file");
-  settings->Resolve("rad_order", absl::StrCat(descriptor.rad_order), "file");
-  settings->Resolve("rad_cutoff", absl::StrCat(descriptor.rad_cutoff), "file");
-  settings->Resolve("ang_order", descriptor.AngularOrders(), "file");
-  settings->Resolve("ang_cutoff", descriptor.AngularCutoffs(), "file");
-  settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), "file");
+void ResolveDescriptor(const ChebyshevOptions& descriptor, absl::string_view origin, FlagSettings* settings) {
+  settings->Resolve("species", Species(descriptor), origin);
+  settings->Resolve("rad_order", absl::StrCat(descriptor.rad_order), origin);
+  settings->Resolve("rad_cutoff", absl::StrCat(descriptor.rad_cutoff), origin);
+  settings->Resolve("ang_order", descriptor.AngularOrders(), origin);
+  settings->Resolve("ang_cutoff", descriptor.AngularCutoffs(), origin);
+  settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), origin);
 }
 
 Json Versions(const Machine& machine) {
@@ -65,7 +66,10 @@ void ResolveTrainer(const TrainerOptions& options, DType precision, int num_thre
   resolve("device", options.eager.device);
   resolve("compile_mode", kCompileModeNames.Name(options.compile_mode));
   resolve("threads", num_threads);
+  resolve("preset", kPresetNames.Name(RecordedPreset(options)));
+  resolve("batch_size", options.batch_size);
   resolve("learning_rate", options.optimizer.learning_rate);
+  resolve("lr_scheduler", kScheduleNames.Name(options.schedule.kind));
   resolve("weight_decay", options.optimizer.weight_decay);
   resolve("epsilon", options.optimizer.epsilon);
   resolve("num_workers", options.num_workers);
@@ -77,10 +81,9 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   const auto resolve = [&settings](const char* name, const auto& value) {
     settings.Resolve(name, absl::StrCat(value), "run");
   };
-  // Structures have no descriptor of their own: what the flags do not say is a default.
-  if (!data.from_structures() || settings.settings().at("fingerprints").is_given) {
-    ResolveDescriptor(data.descriptor(), &settings);
-  }
+  // Structures have no descriptor of their own: what the flags do not say is a default, of the preset or of one part.
+  const bool is_recorded = !data.from_structures() || settings.settings().at("fingerprints").is_given;
+  ResolveDescriptor(data.descriptor(), is_recorded ? "file" : "run", &settings);
   if (!data.from_structures()) settings.Resolve("config_key", data.config_key(), "file");
   if (!settings.settings().at("atomic_energies").is_given && !data.atomic_energies().empty()) {
     const std::string energies =
@@ -95,7 +98,10 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
     settings.Resolve("activation", kActivationNames.Name(task.activation), "file");
   }
+  resolve("hidden", absl::StrJoin(task.hidden, ","));
+  resolve("activation", kActivationNames.Name(task.activation));
   resolve("energy_weight", task.loss.energy_weight);
+  resolve("force_weight", task.loss.force_weight);
   resolve("cached_features", task.cached_features ? "true" : "false");
   resolve("cache_geometry", task.geometry_bytes > 0 ? "true" : "false");
   return settings;
@@ -107,6 +113,8 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
   for (const auto& [name, setting] : settings.settings()) {
     json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};
     if (setting.is_given && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);
+    // A resumed run has the preset of its checkpoint, which a run that begins anew has to be told.
+    if (name == "preset" && setting.origin == "run") given.emplace_back(name, setting.value);
   }
   const absl::StatusOr<std::string> text =
       FlagFileText(absl::StrCat(run.name, " ", kVersion,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --compile_preset gives the default's bits, or a stored plan that runs resume bit by bit; in vain it is refused.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz

@@ -2,7 +2,7 @@
 # Sources of training data and the making of batches: preloaded files, sets of shards, batches of similar sizes. The
 # numbers of a run change only where documented.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff

@@ -2,7 +2,7 @@
 # train on forces and stresses: every kind of input and every cache gives the same run. Also sampling, committees, saved
 # predictions, and one clear line for options that have no effect or are impossible.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff

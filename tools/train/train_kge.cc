@@ -42,6 +42,7 @@
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/memory_flags.h"
 #include "tools/train/flags/precision_flags.h"
+#include "tools/train/flags/preset_flags.h"
 #include "tools/train/flags/process_flags.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/init_kge.h"
@@ -189,10 +190,11 @@ bool HoldsTriples(const std::vector<std::string>& inputs) {
 
 absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs) {
   RETURN_IF_ERROR(RefusePotentialFlags());
+  ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags());
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
-  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr));
+  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const FactorRounding factors, KernelRoundingFromFlags(options));
   RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
@@ -213,6 +215,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, inputs));
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   options.data_sha256 = DataSha256(metadata, inputs);
+  RecordPreset(preset, &options);
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
   at::set_num_threads(num_threads);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Several processes train one model of a knowledge graph: synchronized norms, gradients in buckets, sharded models.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 . tools/common/tool_test.sh
@@ -76,17 +76,17 @@ for model in conve complex; do
   same parts${model}1 parts${model}2
   same parts${model}1 parts${model}6
 done
-expect_error 1 'needs several processes' "$train" --strategy=tensor_parallel kg.safetensors
+expect_error 1 'needs several processes' $train --strategy=tensor_parallel kg.safetensors
 # refuses MESSAGE FLAG...: both processes print the message.
 refuses() {
-  "$train" --strategy=tensor_parallel --num_processes=2 --output_dir=z "${@:2}" kg.safetensors > log 2>&1 &&
+  $train --strategy=tensor_parallel --num_processes=2 --output_dir=z "${@:2}" kg.safetensors > log 2>&1 &&
     fail "taken: ${*:2}"
   [ "$(grep -c -e "$1" log)" = 2 ] || fail "not refused for '$1': $(cat log)"
 }
 refuses 'sync_batchnorm has no effect with --strategy=tensor_parallel' --sync_batchnorm
 refuses 'does not go with parameter groups' --parameter_groups='entity.*:optimizer=sgd'
 refuses 'compile_mode is none' --compile_mode=none
-expect_error 1 'sync_batchnorm has no effect' "$train" --sync_batchnorm kg.safetensors
+expect_error 1 'sync_batchnorm has no effect' $train --sync_batchnorm kg.safetensors
 # Norms over other shares make a different run; if they are synchronized, the number of processes may change.
 # shellcheck disable=SC2086
 $train $kge --strategy=ddp --num_processes=2 --max_epochs=4 --resume --output_dir=kge2 kg.safetensors > /dev/null 2> log

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # train on triples of families, where grandparents and siblings follow from parents: all models, resuming, bad input.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff

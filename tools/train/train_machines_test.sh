@@ -10,7 +10,7 @@ if [ "${1-}" != inside ]; then
   fi
   exec "${inside[@]}" "$0" inside
 fi
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 diff=$PWD/lib/tensorfile/diff
 cp data/tio2-pbe/tio2-pbe.extxyz "$TEST_TMPDIR/set.extxyz"
 . tools/common/tool_test.sh
@@ -51,7 +51,7 @@ together() {
     local node=$((rank / 2))
     # shellcheck disable=SC2086
     on $((node + 1)) env "${of[@]/@RANK/$rank}" SLURM_NODEID=$node \
-      "$train" $options --threads=1 --output_dir="$name" set.extxyz > "$name.out$rank" 2> "$name.err$rank" &
+      $train $options --threads=1 --output_dir="$name" set.extxyz > "$name.out$rank" 2> "$name.err$rank" &
     pids+=($!)
   done
   for rank in "${pids[@]}"; do wait "$rank" || status=1; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Inputs that change, are empty, or ask for too much end a run in one line; `finished` tells whole runs from others.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 evaluate=$PWD/tools/evaluate/evaluate
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 featurize=$PWD/tools/featurize/featurize

@@ -25,9 +25,11 @@
 #include "tools/train/flags/compile_flags.h"
 #include "tools/train/flags/data_flags.h"
 #include "tools/train/flags/kge_flags.h"
+#include "tools/train/flags/loss_flags.h"
 #include "tools/train/flags/memory_flags.h"
 #include "tools/train/flags/potential_flags.h"
 #include "tools/train/flags/precision_flags.h"
+#include "tools/train/flags/preset_flags.h"
 #include "tools/train/flags/process_flags.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/make_task.h"
@@ -64,6 +66,16 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
   return split;
 }
 
+// True if a run that nobody told about forces can learn and validate them. A file of features is made to learn
+// energies.
+bool HasForcesToLearn(const AtomicData& data, const Split& split) {
+  if (data.has_features()) return false;
+  const auto any = [&](const std::vector<int64_t>& set) {
+    return std::any_of(set.begin(), set.end(), [&](int64_t s) { return !data.force(s).empty(); });
+  };
+  return any(split.train) && (split.validation.empty() || any(split.validation));
+}
+
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
 constexpr double kFlopsWorthThreads = 2e7;  // of a step
 
@@ -86,9 +98,10 @@ int StepThreads(const AtomicData& data, const AtomisticTaskOptions& task, const 
 
 absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& inputs) {
   RETURN_IF_ERROR(RefuseKgeFlags());
-  ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
+  ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags());
+  ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags(PotentialTrainerDefaults(preset)));
   RETURN_IF_ERROR(CheckPlotFlags(options));
-  ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags());
+  ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags(preset));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const FactorRounding factors, PotentialRoundingFromFlags(options));
   RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
@@ -103,10 +116,15 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   task_options.num_threads = ThreadsFromFlags();
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
-  ASSIGN_OR_RETURN(AtomicData data, ReadTrainingData(inputs, task_options.atomic_energies));
+  ASSIGN_OR_RETURN(AtomicData data,
+                   ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
+  if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
+    messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
+                                    "; for energies alone give --force_weight=0"));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(options, &data, &task_options));
   messages.insert(messages.end(), cached.begin(), cached.end());
   if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
@@ -123,6 +141,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   options.data_sha256 = DataSha256(metadata, inputs);
   options.config = DataConfig(data);
+  RecordPreset(preset, &options);
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Modes, precisions and devices of kernels and of LibTorch: supported combinations, defaults, and refused ones.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Several processes train one potential: equal to one process up to rounding, stopped, resumed, and failures.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 diff=$PWD/lib/tensorfile/diff
 cp data/tio2-pbe/tio2-pbe.extxyz "$TEST_TMPDIR/set.extxyz"
 . tools/common/tool_test.sh
@@ -158,12 +158,12 @@ rank 0 --dist_timeout=3s --output_dir=alone && fail "one of two is enough"
 [ $SECONDS -lt 15 ] || fail "a rank that never came was waited for $SECONDS s, not 3"
 expect_line 'not all of 2 processes met at 127.0.0.1' rank0.err
 
-expect_error 1 'divides models of embeddings' "$train" --strategy=tensor_parallel --num_processes=2 set.extxyz
-expect_error 1 '--strategy=single is one process' "$train" --strategy=single --num_processes=2 set.extxyz
-expect_error 1 'needs several processes' "$train" --strategy=ddp set.extxyz
-expect_error 1 '--dist_timeout' "$train" --dist_timeout=5s set.extxyz
-expect_error 1 'WORLD_SIZE=x' env RANK=0 WORLD_SIZE=x "$train" set.extxyz
-expect_error 1 '--num_processes=3, but torchrun has started 2' env RANK=0 WORLD_SIZE=2 MASTER_ADDR=x "$train" \
+expect_error 1 'divides models of embeddings' $train --strategy=tensor_parallel --num_processes=2 set.extxyz
+expect_error 1 '--strategy=single is one process' $train --strategy=single --num_processes=2 set.extxyz
+expect_error 1 'needs several processes' $train --strategy=ddp set.extxyz
+expect_error 1 '--dist_timeout' $train --dist_timeout=5s set.extxyz
+expect_error 1 'WORLD_SIZE=x' env RANK=0 WORLD_SIZE=x $train set.extxyz
+expect_error 1 '--num_processes=3, but torchrun has started 2' env RANK=0 WORLD_SIZE=2 MASTER_ADDR=x $train \
   --num_processes=3 set.extxyz
 run weighted --num_processes=2 --sampling_policy=error_weighted && fail "error_weighted with two processes"
 expect_line 'error_weighted needs the errors of all' weighted.err

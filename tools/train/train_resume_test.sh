@@ -2,7 +2,7 @@
 # Resuming: forms of --resume, options that may change or need --override, other data, damaged checkpoints, full disks,
 # read-only and busy directories, signals; and starting from a model. lib/train tests the details.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
@@ -168,7 +168,7 @@ mkdir -p readonly && chmod 555 readonly
 user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid=65534 --clear-groups"
 chmod a+rx . 2> /dev/null
-if $user test -x "$train" && $user test -r f.safetensors && ! $user test -w readonly; then
+if $user test -x "${train%% *}" && $user test -r f.safetensors && ! $user test -w readonly; then
   refuses 'cannot write in the directory readonly: Permission denied; name another output directory' \
     $user $train $short --output_dir=readonly/run none.safetensors
 fi

@@ -2,7 +2,7 @@
 # Flags of training techniques. lib/train tests what each does; this test checks that flags reach them and combine,
 # and that impossible combinations are refused in one line before anything is written.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 info=$PWD/lib/tensorfile/info

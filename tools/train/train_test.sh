@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # train as users run it: files of a run, reproducible bits, resuming, splits, and one clear line for bad input.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 info=$PWD/lib/tensorfile/info

@@ -94,8 +94,10 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(kSizes)
           .Needs(kModel, IsConve),
       Setting<O>("input_dropout", &O::input_dropout,
-                 "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up.")
-          .In(kRates),
+                 "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up. With "
+                 "-1, it is 0.2, but 0.4 for distmult and complex.")
+          .In(kRates)
+          .Automatic("-1"),
       Setting<O>("feature_map_dropout", &O::feature_map_dropout,
                  "Dropout rate of whole channels after ConvE's convolution, at least 0 and below 1.")
           .In(kRates)
@@ -108,7 +110,7 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "Loss over all entities: 1-N, 1-of-N, 1vsAll or KvsAll. With 1-N and KvsAll all known training tails are "
           "true, with the others the triple's own tail alone. The losses 1-N and 1-of-N are binary cross-entropies, "
           "1vsAll and KvsAll cross-entropies of the softmax. Case and dashes do not matter, and ce means 1vsAll, as in "
-          "tracin. If empty, it is 1-N (dettmers, distmult, complex), 1-of-N (tiepin) or KvsAll (libkge).")
+          "tracin. If empty, it is 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge, distmult, complex).")
           .Automatic(""),
       Setting<O>("label_smoothing", &O::label_smoothing,
                  "Strength eps of label smoothing, at least 0 and below 1. With -1, it is 0.1, and 0 for the softmax "

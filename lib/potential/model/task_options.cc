@@ -113,8 +113,9 @@ absl::Span<const Setting<LossOptions>> LossSettings() {
           .Automatic("-1"),
       Setting<O>(kForceWeight, &O::force_weight,
                  "Weight of the loss of force components, from 0 to 1. It is aenet's alpha; errors are in "
-                 "eV/Angstrom.")
-          .In(AtLeast(0)),
+                 "eV/Angstrom. With -1, it is 0.3 where the data have forces and are structures or neighbors, else 0.")
+          .In(AtLeast(0))
+          .Automatic("-1"),
       Setting<O>("stress_weight", &O::stress_weight, "Weight of the loss of stress components, in eV/Angstrom^3.")
           .In(AtLeast(0)),
       Setting<O>("huber_delta", &O::energy_delta,

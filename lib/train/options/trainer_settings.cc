@@ -134,8 +134,10 @@ absl::Span<const Setting<TrainerOptions>> TrainingSettings() {
                  "Random seed for initial parameters and example order. The same seed gives bitwise identical runs.")
           .Resetting(RunPart::kEpoch),
       Setting<O>("batch_size", &O::batch_size,
-                 "Number of examples in a batch. On triples the default is 128, or 256 with --conve_variant=tiepin.")
+                 "Number of examples in a batch. With 0, it is 8 structures, or 128 triples (256 with "
+                 "--conve_variant=tiepin).")
           .In(AtLeast(1))
+          .Automatic("0")
           .Needs("optimizer", HasBatches)
           .Resetting(RunPart::kEpoch),
       Setting<O>("shuffle", &O::shuffle, "Shuffle the training examples in each epoch.")

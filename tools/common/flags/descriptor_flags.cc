@@ -24,12 +24,13 @@ DEFINE_string(species, "",
 DEFINE_int32(rad_order, 10,
              "Highest order of the radial Chebyshev polynomials. The radial part has rad_order + 1 features.");
 DEFINE_double(rad_cutoff, 6.0, "Radial cutoff in Angstrom. The number of pairs, time and memory grow with its cube.");
-DEFINE_string(ang_order, "3",
-              "Highest order of the angular Chebyshev polynomials. The angular part has ang_order + 1 features. A "
-              "list, as in 12,6, gives one order for each cutoff of --ang_cutoff.");
-DEFINE_string(ang_cutoff, "4",
-              "Angular cutoff in Angstrom. It may exceed rad_cutoff. A list, largest first, as in 5,3.5, makes one "
-              "angular part for each cutoff, so that near neighbors are told from far ones; aenet has one part.");
+DEFINE_string(ang_order, "4,4",
+              "Highest order of the angular Chebyshev polynomials, one for each cutoff of --ang_cutoff. Each angular "
+              "part has ang_order + 1 features. With a single --ang_cutoff alone, it is 3.");
+DEFINE_string(ang_cutoff, "5,3",
+              "Angular cutoffs in Angstrom, largest first. They may exceed rad_cutoff. Each makes an angular part of "
+              "its own, so that near neighbors are told from far ones; aenet has one part, as --ang_cutoff=4. With a "
+              "single --ang_order alone, it is 4.");
 DEFINE_double(min_cutoff, 0.55, "Smallest distance at which neighbors count, in Angstrom.");
 DEFINE_string(fingerprints, "",
               "aenet .stp files, one for each species, separated by commas. They replace the other descriptor flags, "
@@ -76,9 +77,15 @@ absl::StatusOr<std::vector<double>> ParseCutoffs() {
   return ParseList<double>("ang_cutoff", FLAGS_ang_cutoff, absl::SimpleAtod, "5,3.5 (Angstrom)");
 }
 
-absl::Status SetAngular(ChebyshevOptions* options) {
-  ASSIGN_OR_RETURN(const std::vector<int> orders, ParseOrders());
-  ASSIGN_OR_RETURN(const std::vector<double> cutoffs, ParseCutoffs());
+// The flag that is left out follows the one that is given: a single value means aenet's one part.
+absl::Status SetAngular(DescriptorDefaults defaults, ChebyshevOptions* options) {
+  const ChebyshevOptions aenet;
+  ASSIGN_OR_RETURN(std::vector<int> orders, ParseOrders());
+  ASSIGN_OR_RETURN(std::vector<double> cutoffs, ParseCutoffs());
+  const bool has_orders = FlagGiven("ang_order"), has_cutoffs = FlagGiven("ang_cutoff");
+  const bool is_aenet = defaults == DescriptorDefaults::kAenet && !has_orders && !has_cutoffs;
+  if (is_aenet || (has_cutoffs && !has_orders && cutoffs.size() == 1)) orders = {aenet.ang_order};
+  if (is_aenet || (has_orders && !has_cutoffs && orders.size() == 1)) cutoffs = {aenet.ang_cutoff};
   if (orders.size() != cutoffs.size()) {
     return absl::InvalidArgumentError(absl::StrCat("--ang_order=", FLAGS_ang_order,
                                                    " and --ang_cutoff=", FLAGS_ang_cutoff, ": ", orders.size(), " and ",
@@ -93,7 +100,7 @@ absl::Status SetAngular(ChebyshevOptions* options) {
 
 }  // namespace
 
-absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(DescriptorDefaults defaults) {
   if (!FLAGS_fingerprints.empty()) {
     for (const char* name : kFlags) {
       if (FlagGiven(name)) {
@@ -111,7 +118,7 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.species, ParseSpecies());
   options.rad_order = FLAGS_rad_order;
   options.rad_cutoff = FLAGS_rad_cutoff;
-  RETURN_IF_ERROR(SetAngular(&options));
+  RETURN_IF_ERROR(SetAngular(defaults, &options));
   options.min_cutoff = FLAGS_min_cutoff;
   RETURN_IF_ERROR(options.Validate());
   return options;

@@ -12,8 +12,12 @@ namespace rutile {
 // Whether any of --species, --rad_order and so on, or --fingerprints, is given.
 bool DescriptorFlagsGiven();
 
+// Which angular parts there are where no flag says so: two, or the one that aenet has.
+enum class DescriptorDefaults { kTwoParts, kAenet };
+
 // From --species, --rad_order and so on, or from --fingerprints; both at once is an error, and so is neither.
-absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags();
+absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(
+    DescriptorDefaults defaults = DescriptorDefaults::kTwoParts);
 
 // What the file at `path` recorded, unless a flag that is given contradicts it: INVALID_ARGUMENT naming both.
 absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path);

@@ -25,10 +25,13 @@ const bool registered = Flags().Register() && GroupFlags().Register();
 
 }  // namespace
 
-absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags() {
+absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags(double adam_learning_rate) {
   OptimizerOptions options;
   RETURN_IF_ERROR(Flags().CopyTo("optimizer", &options));
   options = DefaultOptimizerOptions(options.kind);
+  if (options.kind == OptimizerKind::kAdam || options.kind == OptimizerKind::kAdamW) {
+    options.learning_rate = adam_learning_rate;
+  }
   RETURN_IF_ERROR(Flags().CopyTo(&options));
   const std::string chosen = absl::StrCat("--optimizer=", kOptimizerNames.Name(options.kind));
   if (FlagGiven("alpha") && options.kind != OptimizerKind::kRmsprop) {

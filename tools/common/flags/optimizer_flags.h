@@ -9,8 +9,9 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimizer does not use.
-absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags();
+// adam_learning_rate: what --learning_rate=0 means with adam and adamw. INVALID_ARGUMENT for a value out of range, and
+// for a flag that the chosen optimizer does not use.
+absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags(double adam_learning_rate = 0.001);
 
 // INVALID_ARGUMENT as ParseParameterGroups and CheckParameterGroupOptions.
 absl::StatusOr<ParameterGroupOptions> ParameterGroupOptionsFromFlags(const OptimizerOptions& run);

@@ -15,8 +15,9 @@ const bool registered = Flags().Register();
 
 }  // namespace
 
-absl::StatusOr<ScheduleOptions> ScheduleOptionsFromFlags() {
+absl::StatusOr<ScheduleOptions> ScheduleOptionsFromFlags(ScheduleKind open) {
   ScheduleOptions options;
+  options.kind = open;
   RETURN_IF_ERROR(Flags().CopyTo("lr_scheduler", &options));
   options.per_step = options.kind == ScheduleKind::kOneCycle;  // --lr_interval=auto
   RETURN_IF_ERROR(Flags().CopyTo(&options));

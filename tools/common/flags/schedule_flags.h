@@ -8,8 +8,9 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen schedule does not use.
-absl::StatusOr<ScheduleOptions> ScheduleOptionsFromFlags();
+// open: what --lr_scheduler=auto means. INVALID_ARGUMENT for a value out of range, and for a flag that the chosen
+// schedule does not use.
+absl::StatusOr<ScheduleOptions> ScheduleOptionsFromFlags(ScheduleKind open = ScheduleKind::kConstant);
 
 }  // namespace rutile
 

@@ -57,17 +57,33 @@ absl::Status DebugOptionsFromFlags(TrainerOptions* options) {
   return absl::OkStatus();
 }
 
+// The schedule where --lr_scheduler leaves it open.
+ScheduleKind OpenSchedule(const TrainerDefaults& defaults, OptimizerKind optimizer, const StopOptions& stop) {
+  const bool is_free = optimizer == OptimizerKind::kLbfgs || optimizer == OptimizerKind::kScheduleFreeAdamW;
+  const bool is_endless = stop.max_epochs < 0 && stop.max_steps < 0;
+  return is_free || is_endless ? ScheduleKind::kConstant : defaults.schedule;
+}
+
 }  // namespace
 
-absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags() {
+absl::StatusOr<TrainerOptions> TrainerOptionsFromFlags(const TrainerDefaults& defaults) {
   TrainerOptions options;
-  ASSIGN_OR_RETURN(options.optimizer, OptimizerOptionsFromFlags());
+  options.batch_size = defaults.batch_size;
+  ASSIGN_OR_RETURN(options.optimizer, OptimizerOptionsFromFlags(defaults.adam_learning_rate));
   ASSIGN_OR_RETURN(options.groups, ParameterGroupOptionsFromFlags(options.optimizer));
-  ASSIGN_OR_RETURN(options.schedule, ScheduleOptionsFromFlags());
   ASSIGN_OR_RETURN(options.stop, StopOptionsFromFlags());
+  ASSIGN_OR_RETURN(options.schedule,
+                   ScheduleOptionsFromFlags(OpenSchedule(defaults, options.optimizer.kind, options.stop)));
   ASSIGN_OR_RETURN(options.ema, EmaOptionsFromFlags());
   ASSIGN_OR_RETURN(options.validation, ValidationOptionsFromFlags());
   RETURN_IF_ERROR(SetResumingFromFlags(&options));
+  // Nobody asked for a schedule that spans the run, so that nobody need ask for its new length when a run is resumed
+  // with other limits: train reports it.
+  const bool is_open = !FlagGiven("lr_scheduler") && !FlagGiven("lr_period");
+  if (is_open && options.schedule.kind != ScheduleKind::kConstant && options.mode != RunMode::kNew &&
+      options.mode != RunMode::kOverwrite) {
+    options.overrides.push_back("lr_period");
+  }
   const SettingFlags<TrainerOptions>* const parts[] = {&Flags(), &BucketFlags(), &MonitorFlags(), &CheckpointFlags(),
                                                        &LogFlags()};
   for (const auto* part : parts) RETURN_IF_ERROR(part->CopyTo(&options));

@@ -199,12 +199,13 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
 }  // namespace
 
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
-                                            const std::map<uint8_t, double>& atomic_energies) {
+                                            const std::map<uint8_t, double>& atomic_energies,
+                                            DescriptorDefaults defaults) {
   const Selection selection = SelectionFromFlags();
   AtomicDataOptions options;
   // The other flags may say less than a descriptor: what is not said is as the files recorded it.
   if (FlagGiven("species") || FlagGiven("fingerprints")) {
-    ASSIGN_OR_RETURN(options.default_descriptor, DescriptorOptionsFromFlags());
+    ASSIGN_OR_RETURN(options.default_descriptor, DescriptorOptionsFromFlags(defaults));
   }
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights(FLAGS_config_weights));

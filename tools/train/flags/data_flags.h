@@ -12,14 +12,16 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/train/options/trainer_options.h"
+#include "tools/common/flags/descriptor_flags.h"
 
 namespace rutile {
 
 // Reads the inputs by the descriptor's flags, those of selection_flags.h and structure_flags.h, and --config_weights.
-// atomic_energies: those of the flags. INVALID_ARGUMENT: the errors of AtomicData::Read, and flags that contradict what
-// files recorded or have no effect on them.
+// atomic_energies: those of the flags. defaults: of a descriptor of which no flag or file says more. INVALID_ARGUMENT:
+// the errors of AtomicData::Read, and flags that contradict what files recorded or have no effect on them.
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
-                                            const std::map<uint8_t, double>& atomic_energies);
+                                            const std::map<uint8_t, double>& atomic_energies,
+                                            DescriptorDefaults defaults);
 
 // Of the flags that ReadTrainingData goes by, those that decide what is learned from the same files, for
 // TrainerOptions::course: only what differs from the default, by the flags' names.

@@ -44,8 +44,8 @@ bool IsTiepin(const KgeOptions& options) {
   return options.model == KgeModel::kConvE && options.variant == ConveVariant::kTiepin;
 }
 
-KgeLoss DefaultLoss(const KgeOptions& options) {
-  if (options.model != KgeModel::kConvE) return KgeLoss::kOneToN;
+KgeLoss DefaultLoss(const KgeOptions& options, Preset preset) {
+  if (options.model != KgeModel::kConvE) return preset == Preset::kAenet ? KgeLoss::kOneToN : KgeLoss::kKvsAll;
   switch (options.variant) {
     case ConveVariant::kDettmers:
       return KgeLoss::kOneToN;
@@ -104,10 +104,11 @@ absl::StatusOr<KgeOptions> KindFromFlags(const KgeOptions* initial) {
 
 }  // namespace
 
-absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial) {
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset preset) {
   ASSIGN_OR_RETURN(const KgeOptions kind, KindFromFlags(initial));
   KgeOptions options = kind;
-  options.loss = DefaultLoss(kind);
+  options.loss = DefaultLoss(kind, preset);
+  if (kind.model != KgeModel::kConvE && preset == Preset::kDefault) options.input_dropout = 0.4;
   RETURN_IF_ERROR(Flags().CopyTo("kge_loss", &options));
   options.label_smoothing = IsSoftmaxLoss(options.loss) ? 0 : 0.1;
   options.smoothing_form = IsTiepin(kind) ? LabelSmoothing::kStandard : LabelSmoothing::kDettmers;

@@ -11,13 +11,15 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/run/flag_settings.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 
-// What flags leave open is as in the project that the variant of ConvE comes from. Precision and seed are the caller's.
-// Kind, variant and sizes are `initial`'s, where a model is what the run starts from, else null. INVALID_ARGUMENT
-// naming the flag: a value out of range, without effect beside the others, or other than `initial`'s.
-absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial);
+// What flags leave open is as in the project that the variant of ConvE comes from, or as the preset has it for the
+// other models. Precision and seed are the caller's. Kind, variant and sizes are `initial`'s, where a model is what the
+// run starts from, else null. INVALID_ARGUMENT naming the flag: a value out of range, without effect beside the others,
+// or other than `initial`'s.
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset preset = Preset::kDefault);
 
 // --embedding_height, or 0 where it is not given.
 int64_t EmbeddingHeightFromFlags();

@@ -1,5 +1,7 @@
 #include "tools/train/flags/loss_flags.h"
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -35,12 +37,23 @@ absl::StatusOr<double> RestOfForceWeight(double force_weight) {
                    "for other weights"));
 }
 
+constexpr double kOpen = -1;
+// Lower errors of energies and forces than 0.1, and than 0.5 and more (docs/tried.md).
+constexpr double kForceWeight = 0.3;
+
+bool SaysHowForcesAreLearned() {
+  for (const std::string& name : SamplingFlags().names()) {
+    if (FlagGiven(name.c_str())) return true;
+  }
+  return FlagGiven("force_scale_unbiased") || FlagGiven("huber_delta_force");
+}
+
 }  // namespace
 
-absl::StatusOr<LossOptions> LossOptionsFromFlags() {
-  constexpr double kOpen = -1;
+absl::StatusOr<LossOptions> LossOptionsFromFlags(Preset preset) {
   LossOptions loss;
   loss.energy_weight = kOpen;
+  loss.force_weight = preset == Preset::kDefault && SaysHowForcesAreLearned() ? kForceWeight : 0;
   RETURN_IF_ERROR(Flags().CopyTo(&loss));
   if (loss.energy_weight == kOpen) {
     ASSIGN_OR_RETURN(loss.energy_weight, RestOfForceWeight(loss.force_weight));
@@ -50,6 +63,14 @@ absl::StatusOr<LossOptions> LossOptionsFromFlags() {
   if (loss.stress_weight == 0) RETURN_IF_ERROR(RefuseFlags("without --stress_weight", {"huber_delta_stress"}));
   RETURN_IF_ERROR(CheckLossOptions(loss));
   return loss;
+}
+
+bool LearnForces(Preset preset, LossOptions* loss) {
+  const bool is_open = !FlagGiven("force_weight") && !FlagGiven("energy_weight");
+  if (preset != Preset::kDefault || !is_open || loss->force_weight > 0) return false;
+  loss->force_weight = kForceWeight;
+  loss->energy_weight = 1 - kForceWeight;
+  return true;
 }
 
 absl::StatusOr<ForceSamplingOptions> ForceSamplingOptionsFromFlags(const LossOptions& loss) {

@@ -5,11 +5,18 @@
 
 #include "absl/status/statusor.h"
 #include "lib/potential/model/task_options.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 
-// INVALID_ARGUMENT naming the flag: a value out of range, or without effect beside the others.
-absl::StatusOr<LossOptions> LossOptionsFromFlags();
+// Where --force_weight leaves the weight of forces open, it is that of the preset if another flag says how forces are
+// learned, else 0 until LearnForces is called. INVALID_ARGUMENT naming the flag: a value out of range, or
+// without effect beside the others.
+absl::StatusOr<LossOptions> LossOptionsFromFlags(Preset preset);
+
+// Gives forces their weight in the loss, and energies the rest, if the flags leave both open and the preset learns
+// forces. Call it where the data have forces to learn. Returns whether it did.
+bool LearnForces(Preset preset, LossOptions* loss);
 
 // The seed is the run's and is set by the caller. INVALID_ARGUMENT likewise.
 absl::StatusOr<ForceSamplingOptions> ForceSamplingOptionsFromFlags(const LossOptions& loss);

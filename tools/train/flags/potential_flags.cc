@@ -9,6 +9,7 @@
 #include "tools/common/flags/setting_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/train/flags/loss_flags.h"
 
 DEFINE_string(atomic_energies, "",
@@ -28,6 +29,8 @@ const SettingFlags<AtomisticTaskOptions>& Flags() {
 AtomisticTaskOptions FlagDefaults() {
   AtomisticTaskOptions options;
   options.feature_scaling = FeatureScalingKind::kPerSpecies;  // which lowers errors
+  options.hidden = {32, 32};
+  options.activation = Activation::kSilu;
   return options;
 }
 
@@ -35,10 +38,15 @@ const bool registered = Flags().Register(FlagDefaults());
 
 }  // namespace
 
-absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags() {
+absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags(Preset preset) {
   AtomisticTaskOptions options;
   RETURN_IF_ERROR(Flags().CopyTo(&options));
-  ASSIGN_OR_RETURN(options.loss, LossOptionsFromFlags());
+  if (preset == Preset::kAenet) {
+    const AtomisticTaskOptions aenet;
+    if (!FlagGiven("hidden")) options.hidden = aenet.hidden;
+    if (!FlagGiven("activation")) options.activation = aenet.activation;
+  }
+  ASSIGN_OR_RETURN(options.loss, LossOptionsFromFlags(preset));
   ASSIGN_OR_RETURN(options.force_sampling, ForceSamplingOptionsFromFlags(options.loss));
   ASSIGN_OR_RETURN(options.atomic_energies, ParseAtomicEnergies(FLAGS_atomic_energies));
   options.angular = AngularMethodFromFlags();

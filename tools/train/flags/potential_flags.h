@@ -5,11 +5,12 @@
 
 #include "absl/status/statusor.h"
 #include "lib/potential/model/task_options.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 
 // All but the precision (precision_flags.h) and what data_flags.h chooses. INVALID_ARGUMENT naming the flag.
-absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags();
+absl::StatusOr<AtomisticTaskOptions> AtomisticTaskOptionsFromFlags(Preset preset = Preset::kDefault);
 
 }  // namespace rutile
 

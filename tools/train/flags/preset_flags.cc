@@ -1,0 +1,84 @@
+#include "tools/train/flags/preset_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/file.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/files/checkpoint_series.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/trainer_options.h"
+#include "tools/common/flags/checkpoint_flags.h"
+#include "tools/common/run/given_flags.h"
+
+DEFINE_string(preset, "default",
+              "Defaults of other flags: default or aenet. With aenet, potentials have those of aenet (--ang_cutoff=4 "
+              "--ang_order=3 --hidden=15,15 "
+              "--activation=tanh --batch_size=32 --learning_rate=0.001 --lr_scheduler=constant --force_weight=0), and "
+              "distmult and complex --kge_loss=1-N --input_dropout=0.2. A run that is resumed keeps its own.");
+
+namespace rutile {
+namespace {
+
+constexpr char kPreset[] = "preset";
+
+// Of the run that the flags would continue, or an empty string. Files that cannot be read are left to the trainer,
+// which says what is wrong with them.
+absl::StatusOr<std::string> CheckpointToResume() {
+  TrainerOptions options;
+  RETURN_IF_ERROR(SetResumingFromFlags(&options));
+  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return "";
+  if (!options.resume_from.empty()) return options.resume_from;
+  const std::string directory = OutputDirFromFlags();
+  for (const std::string& run : {directory, absl::StrCat(directory, "/member-00")}) {
+    for (const std::string& path : {RunDirectory(run).checkpoint(), RunDirectory(run).previous()}) {
+      if (FileExists(path) && ReadCheckpointSummary(path).ok()) return path;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<Preset> PresetFromFlags() {
+  const absl::StatusOr<Preset> preset = kPresetNames.Parse(FLAGS_preset);
+  if (!preset.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--preset=", FLAGS_preset, ": ", preset.status().message()));
+  }
+  if (FlagGiven("preset")) return preset;
+  ASSIGN_OR_RETURN(const std::string path, CheckpointToResume());
+  if (path.empty()) return preset;
+  const absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
+  if (!checkpoint.ok()) return preset;
+  // Versions without presets recorded none.
+  const auto recorded = checkpoint->task.find(kPreset);
+  return recorded == checkpoint->task.end() ? Preset::kAenet : kPresetNames.Parse(recorded->second);
+}
+
+void RecordPreset(Preset preset, TrainerOptions* options) {
+  if (preset != Preset::kAenet) options->config[kPreset] = std::string(kPresetNames.Name(preset));
+}
+
+Preset RecordedPreset(const TrainerOptions& options) {
+  const auto recorded = options.config.find(kPreset);
+  return recorded == options.config.end() ? Preset::kAenet : kPresetNames.Parse(recorded->second).value();
+}
+
+DescriptorDefaults DescriptorDefaultsOf(Preset preset) {
+  return preset == Preset::kAenet ? DescriptorDefaults::kAenet : DescriptorDefaults::kTwoParts;
+}
+
+TrainerDefaults PotentialTrainerDefaults(Preset preset) {
+  TrainerDefaults defaults;
+  if (preset == Preset::kAenet) return defaults;
+  defaults.batch_size = 8;
+  defaults.adam_learning_rate = 0.01;
+  defaults.schedule = ScheduleKind::kCosine;
+  return defaults;
+}
+
+}  // namespace rutile

@@ -1,0 +1,36 @@
+// --preset: which defaults the other flags of train have.
+
+#ifndef RUTILE_TOOLS_TRAIN_FLAGS_PRESET_FLAGS_H_
+#define RUTILE_TOOLS_TRAIN_FLAGS_PRESET_FLAGS_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/enum_names.h"
+#include "lib/train/options/trainer_options.h"
+#include "tools/common/flags/descriptor_flags.h"
+#include "tools/common/flags/trainer_flags.h"
+
+namespace rutile {
+
+enum class Preset {
+  kDefault,  // the best recipe that was found for most data (docs/tried.md)
+  kAenet     // aenet's of 2016, and on triples those of the papers; all that there was before --preset
+};
+
+inline constexpr absl::string_view kPresetWords[] = {"default", "aenet"};
+inline constexpr EnumNames<Preset> kPresetNames("no preset", kPresetWords);
+
+// A run that goes on has the preset that it began with, unless the flag is given. INVALID_ARGUMENT for another name.
+absl::StatusOr<Preset> PresetFromFlags();
+
+// For a run that goes on. What nobody has recorded is kAenet.
+void RecordPreset(Preset preset, TrainerOptions* options);
+Preset RecordedPreset(const TrainerOptions& options);
+
+DescriptorDefaults DescriptorDefaultsOf(Preset preset);
+// Of a potential's run. Those of triples are in kge_flags.h.
+TrainerDefaults PotentialTrainerDefaults(Preset preset);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_FLAGS_PRESET_FLAGS_H_
