@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
+#include "lib/structure/label_filter.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/trace/scope.h"
 
@@ -35,22 +38,16 @@ double ReferencedEnergyPerAtom(const Structure& structure, const std::map<uint8_
   return energy / structure.size();
 }
 
-bool IsFiltered(const Structure& structure, const StructureStreamOptions& options) {
-  const double none = std::numeric_limits<double>::infinity();  // minus infinity is a limit: it leaves out everything
-  if (options.max_energy < none && structure.energy.has_value() &&
-      ReferencedEnergyPerAtom(structure, options.atomic_energies) > options.max_energy) {
-    return true;
-  }
-  return options.max_forces < none && std::any_of(structure.force.begin(), structure.force.end(),
-                                                  [&](double f) { return std::abs(f) > options.max_forces; });
-}
-
 // Reads the inputs one after another, and leaves out structures of other shards and those that the filters exclude.
 class ChunkReader {
  public:
   ChunkReader(absl::Span<const std::string> inputs, const StructureStreamOptions& options, int64_t chunk_atoms,
               StructureConsumer* consumer)
-      : inputs_(inputs), options_(options), chunk_atoms_(chunk_atoms), consumer_(consumer) {}
+      : inputs_(inputs),
+        options_(options),
+        chunk_atoms_(chunk_atoms),
+        consumer_(consumer),
+        filter_(options.max_energy, options.max_forces, !options.atomic_energies.empty()) {}
 
   absl::Status Read(Chunk* chunk) {
     const ProfileScope scope(Stage::kRead);
@@ -63,6 +60,7 @@ class ChunkReader {
 
   int64_t number() const { return number_; }
   int64_t filtered() const { return filtered_; }
+  std::string DescribeFilter() const { return filter_.Describe(); }
 
  private:
   absl::Status Fill(Chunk* chunk, int64_t* atoms) {
@@ -79,7 +77,11 @@ class ChunkReader {
       }
       if (number_++ % options_.num_shards != options_.shard - 1) continue;
       RETURN_IF_ERROR(SetConfigAndWeight(&next));
-      if (IsFiltered(next.structure, options_)) {
+      std::optional<double> energy;
+      if (next.structure.energy.has_value()) {
+        energy = ReferencedEnergyPerAtom(next.structure, options_.atomic_energies);
+      }
+      if (filter_.LeavesOut(energy, next.structure.force)) {
         ++filtered_;
         continue;
       }
@@ -170,6 +172,7 @@ class ChunkReader {
   const StructureStreamOptions& options_;
   const int64_t chunk_atoms_;
   StructureConsumer* const consumer_;
+  LabelFilter filter_;
   size_t next_input_ = 0;
   std::unique_ptr<StructureReader> reader_;  // at most one of the two is open
   std::shared_ptr<const NeighborFile> neighbors_;
@@ -246,9 +249,12 @@ absl::StatusOr<StructureStreamStats> StreamStructures(absl::Span<const std::stri
       }));
   stats.filtered = reader.filtered();
   if (stats.structures == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("no structure is left: ", reader.number(), " were read, ",
-                                                   stats.filtered, " of them left out by --max_energy and --max_forces",
-                                                   options.num_shards > 1 ? ", the rest not in this shard" : ""));
+    std::string text = absl::StrCat("no structure is left: ", reader.number(), " were read");
+    if (stats.filtered > 0) {
+      absl::StrAppend(&text, ", ", stats.filtered, " of them left out by ", reader.DescribeFilter());
+    }
+    if (options.num_shards > 1) absl::StrAppend(&text, ", the rest not in this shard");
+    return absl::InvalidArgumentError(text);
   }
   if (!options.weight_key.empty() && options.num_shards == 1 && stats.without_weight == stats.structures) {
     return absl::InvalidArgumentError(absl::StrCat("no structure has ", options.weight_key,

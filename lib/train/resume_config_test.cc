@@ -117,6 +117,19 @@ TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
   }
 }
 
+// So is any other option that the trainer and the task both have, also where one run's task does not write it.
+TEST(ResumeConfigTest, AnOptionOfTrainerAndTaskIsOneSetting) {
+  TrainerOptions plain, eager;
+  eager.eager.matmul = MatmulPrecision::kHigh;
+  const std::map<std::string, std::string> task = {{"loss", "mse"}},
+                                           high = {{"loss", "mse"}, {"float32_matmul_precision", "high"}};
+  const std::string by_libtorch = ResumeConfigJson(eager, task), by_kernels = ResumeConfigJson(plain, high);
+  EXPECT_EQ(CheckSameConfig(by_libtorch, by_kernels), absl::OkStatus());
+  EXPECT_EQ(CheckSameConfig(by_kernels, by_libtorch), absl::OkStatus());
+  EXPECT_THAT(std::string(CheckSameConfig(by_kernels, ResumeConfigJson(plain, task)).message()),
+              HasSubstr("float32_matmul_precision is not set, but the run to resume has \"high\""));
+}
+
 // As older versions wrote it: a run of theirs can be resumed.
 TEST(ResumeConfigTest, DefaultsAddNothing) {
   TrainerOptions options;
@@ -212,6 +225,10 @@ TEST(ResumeConfigTest, WhatBeginsAnew) {
   EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgment ");
   EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgment ");
   EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgment task ");
+  EXPECT_EQ(parts({{"precision", "1", "2"}}), "optimizer ");
+  EXPECT_EQ(parts({{"precision", "1", "2", /*of_task=*/true}}), "optimizer judgment ");
+  EXPECT_EQ(parts({{"parameter_groups", "1", "2"}}), "optimizer ");
+  EXPECT_EQ(parts({{"compile_preset", "1", "2", /*of_task=*/true}}), "judgment task ");
 }
 
 // A run of an older version, which had its own names for the length that exp's decay follows.

@@ -13,17 +13,19 @@
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_parts.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/potential/data/structure_list.h"
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "lib/train/options/split.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/evaluate/common_flags.h"
 
-DEFINE_string(frames, "", "File with the numbers of the structures to evaluate, from 0 over all of DATA. Empty: all.");
+DEFINE_string(frames, "",
+              "File with the numbers of the structures to evaluate, from 0 over all of DATA. Empty: all. A list that a "
+              "run wrote, as test_frames.txt, finds its structures by their content.");
 DEFINE_string(config_type, "", "Glob: only structures whose config type fits. Empty: all.");
 DEFINE_bool(forces, true, "Predict forces and stress as well, at several times the cost of energies alone.");
 
@@ -32,7 +34,19 @@ namespace {
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
-absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const EvaluateShard& shard) {
+// Returns the numbers in `inputs` of the structures that --frames lists.
+absl::StatusOr<std::vector<int64_t>> FramesFromFlags(const Models& models, absl::Span<const std::string> inputs,
+                                                     StructureReaderOptions reader) {
+  ASSIGN_OR_RETURN(const StructureList list, ReadStructureList(FLAGS_frames));
+  reader.on_warning = nullptr;  // the structures are read again, to be predicted
+  ASSIGN_OR_RETURN(ListedNumbers found,
+                   FindListedInInputs(list, inputs, models.potentials[0].descriptor, reader, FLAGS_forces));
+  if (const std::string moved = DescribeMoved(list, found.moved); !moved.empty()) PrintMessage(moved);
+  return std::move(found.numbers);
+}
+
+absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const Models& models, absl::Span<const std::string> inputs,
+                                                       const EvaluateShard& shard) {
   PredictOptions options;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   options.num_threads = ThreadsFromFlags();
@@ -41,7 +55,7 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const EvaluateShard& shar
   options.shard = shard.shard;
   options.num_shards = shard.num_shards;
   if (!FLAGS_frames.empty()) {
-    ASSIGN_OR_RETURN(options.frames, ReadIndexFile(FLAGS_frames));
+    ASSIGN_OR_RETURN(options.frames, FramesFromFlags(models, inputs, options.reader));
   }
   return options;
 }
@@ -57,7 +71,8 @@ absl::StatusOr<std::string> Selection() {
     if (flag.current_value != flag.default_value) words.push_back(absl::StrCat("--", name, "=", flag.current_value));
   }
   if (!FLAGS_frames.empty()) {
-    ASSIGN_OR_RETURN(std::vector<int64_t> frames, ReadIndexFile(FLAGS_frames));
+    ASSIGN_OR_RETURN(const StructureList list, ReadStructureList(FLAGS_frames));
+    std::vector<int64_t> frames = list.numbers;
     std::sort(frames.begin(), frames.end());
     words.push_back(absl::StrCat("--frames=sha256:", Sha256Hex(absl::StrJoin(frames, ",")).substr(0, 16)));
   }
@@ -82,7 +97,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
   if (std::all_of(inputs.begin(), inputs.end(), [](const std::string& path) { return LooksLikeTensorFile(path); })) {
     RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
   }
-  ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags(shard));
+  ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags(models, inputs, shard));
   ProgressBar progress(
       "evaluate", options.frames.has_value() && !shard.is_part() ? static_cast<int64_t>(options.frames->size()) : -1,
       FLAGS_progress);

@@ -18,15 +18,15 @@
 #include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
+#include "lib/potential/data/structure_list.h"
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/model_frame.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/structure/element.h"
-#include "lib/task/precision.h"
 #include "lib/task/framed_model.h"
+#include "lib/task/precision.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/options/split.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
@@ -179,6 +179,8 @@ class PotentialDomain : public InfluenceDomain {
   }
   // Returns the model of a checkpoint, which has the scales that its parameters were trained in.
   absl::StatusOr<Potential> PotentialAt(size_t index) const;
+  std::string RunDirectory() const;
+  absl::Status CheckFingerprint(const std::string& path, const std::string& directory) const;
   absl::Status ChooseExamples();
   absl::Status SetWeights();
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
@@ -212,40 +214,56 @@ absl::StatusOr<Potential> PotentialDomain::PotentialAt(size_t index) const {
                                                  potential_.descriptor.ToJson()));
 }
 
-// Selects the structures that trained: those that the run recorded, if they match the data.
+// Returns the directory of the run: of a checkpoint's, or the one that holds the model.
+std::string PotentialDomain::RunDirectory() const {
+  if (checkpoint_set_ == nullptr) return "";
+  const std::string& first = checkpoint_set_->paths[0];
+  if (!checkpoint_set_->are_models()) return RunDirectoryOf(first);
+  const size_t slash = first.rfind('/');
+  return slash == std::string::npos ? "." : first.substr(0, slash);
+}
+
+// Warns if a list without hashes cannot be of the run: the checkpoint has a fingerprint of its split.
+absl::Status PotentialDomain::CheckFingerprint(const std::string& path, const std::string& directory) const {
+  const std::string validation = directory + "/validation_frames.txt";
+  if (checkpoint_set_->are_models() || !FileExists(validation)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const StructureList others, ReadStructureList(validation));
+  if (Fingerprint(train_.num_structures(), examples_, others.numbers) == checkpoint_set_->checkpoints[0].data) {
+    return absl::OkStatus();
+  }
+  return WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
+                                           " is of another run: --train_frames says which structures count"));
+}
+
+// Selects the structures that trained: those that the run recorded, if they are in the data.
 absl::Status PotentialDomain::ChooseExamples() {
   std::string path = FLAGS_train_frames;
-  std::string directory;
-  if (checkpoint_set_ != nullptr && !checkpoint_set_->are_models())
-    directory = RunDirectoryOf(checkpoint_set_->paths[0]);
+  const std::string directory = RunDirectory();
   if (path == "auto") {
     path = directory.empty() ? "" : directory + "/train_frames.txt";
-    if (path.empty() || !FileExists(path)) path = "all";
-  }
-  const int64_t n = train_.num_structures();
-  if (path == "all") {
-    for (int64_t s = 0; s < n; ++s) examples_.push_back(s);
-  } else {
-    ASSIGN_OR_RETURN(examples_, ReadIndexFile(path));
-    std::sort(examples_.begin(), examples_.end());
-    if (std::adjacent_find(examples_.begin(), examples_.end()) != examples_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": a structure is there twice"));
-    }
-    if (!examples_.empty() && (examples_[0] < 0 || examples_.back() >= n)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": structure ",
-                                                     examples_[0] < 0 ? examples_[0] : examples_.back(), " of ", n,
-                                                     " in --train: give the data of the run, or --train_frames=all"));
-    }
-    const std::string validation = directory + "/validation_frames.txt";
-    if (FLAGS_train_frames == "auto" && FileExists(validation)) {
-      ASSIGN_OR_RETURN(const std::vector<int64_t> others, ReadIndexFile(validation));
-      if (Fingerprint(n, examples_, others) != checkpoint_set_->checkpoints[0].data) {
-        RETURN_IF_ERROR(
-            WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
-                                              " is of another run: --train_frames says which "
-                                              "structures count")));
+    if (path.empty() || !FileExists(path)) {
+      if (checkpoint_set_ != nullptr) {
+        PrintWarning(absl::StrCat("all ", train_.num_structures(), " structures of --train count as trained on: ",
+                                  path.empty() ? "no run is known" : absl::StrCat("there is no ", path),
+                                  "; --train_frames says which"));
       }
+      path = "all";
     }
+  }
+  if (path == "all") {
+    for (int64_t s = 0; s < train_.num_structures(); ++s) examples_.push_back(s);
+  } else {
+    ASSIGN_OR_RETURN(const StructureList list, ReadStructureList(path));
+    absl::StatusOr<ListedPlaces> found = PlacesOfListed(list, train_);
+    if (!found.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(found.status().message(), ": --train needs the data of the run, or --train_frames=all"));
+    }
+    if (const std::string moved = DescribeMoved(list, found->moved); !moved.empty()) PrintMessage(moved);
+    examples_ = std::move(found->places);
+    std::sort(examples_.begin(), examples_.end());
+    // Hashes have said already that these are the structures of the list.
+    if (FLAGS_train_frames == "auto" && !list.has_hashes()) RETURN_IF_ERROR(CheckFingerprint(path, directory));
   }
   const auto end = std::remove_if(examples_.begin(), examples_.end(), [&](int64_t s) { return !train_.has_energy(s); });
   if (end != examples_.end()) {

@@ -28,6 +28,7 @@ ok() {
   $tracin "$@" > "$out" 2> log || fail "$*: $(cat log)"
 }
 refuses() { expect_error 1 "$1" "$tracin" "${@:2}"; }
+numbers() { cut -d ' ' -f 1 "$1" | sort -n; } # of a list of structures
 column() { awk -F'\t' -v c="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) at = i; next } { print $at }' "$2"; }
 close() {
   paste "$1" "$2" | awk -F'\t' 'NR == 1 { n = NF / 2; if (NF % 2) exit 1; next }
@@ -43,12 +44,12 @@ columns='test test_structure test_config_type test_atoms place train train_struc
 [ "$(head -n 1 a.tsv)" = "$(tr ' ' '\t' <<< "$columns score[loss]")" ] || fail "header: $(head -n 1 a.tsv)"
 [ "$(wc -l < a.tsv)" = 21 ] || fail "2 tests with 10 each: $(cat a.tsv)"
 ok all.tsv $data --top_k=0 $saved
-[ "$(column train all.tsv | sort -un)" = "$(sort -n run/train_frames.txt)" ] || fail "not the structures that trained"
+[ "$(column train all.tsv | sort -un)" = "$(numbers run/train_frames.txt)" ] || fail "not the structures that trained"
 ok every.tsv $data --top_k=0 --train_frames=all $saved
 [ "$(column train every.tsv | sort -un | wc -l)" = 60 ] || fail "--train_frames=all"
 head -n 7 run/train_frames.txt > few.txt
 ok few.tsv $data --top_k=0 --train_frames=few.txt $saved
-[ "$(column train few.tsv | sort -un)" = "$(sort -n few.txt)" ] || fail "--train_frames=FILE"
+[ "$(column train few.tsv | sort -un)" = "$(numbers few.txt)" ] || fail "--train_frames=FILE"
 ok b.tsv $data --threads=1 $saved && close a.tsv b.tsv || fail "threads"
 
 # Whichever file holds the data, scores agree up to rounding; tests come as features, neighbors, or through a pipe.
@@ -64,8 +65,26 @@ expect_line 'warning: n.safetensors: not the files, in that order, that .* was t
 refuses 'not the files' --strict --train=n.safetensors --test=bad.extxyz $saved
 ok b.tsv --strict $data $saved
 frames 59 > fewer.extxyz
-refuses 'run/train_frames.txt: structure 59 of 59\|--train does not hold as many' --strict --train=fewer.extxyz \
+refuses 'run/train_frames.txt: 1 of .* are not among the 59\|not the files' --strict --train=fewer.extxyz \
   --test=bad.extxyz $saved
+# The structures that trained are found by content: filtered in training, in another order, beside a model.
+filtered="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --hidden=4 --max_epochs=2 --max_forces=2 --plot=false"
+succeeds $train $filtered --progress=false --output_dir=filtered s.extxyz
+ok filtered.tsv --strict --train=s.extxyz --test=bad.extxyz --top_k=0 filtered/checkpoints/*.safetensors
+[ "$(column train filtered.tsv | sort -un)" = "$(numbers filtered/train_frames.txt)" ] || fail "filtered"
+awk '/^ *[0-9]+ *$/ { ++n } { print > (n > 30 ? "b.part" : "a.part") }' s.extxyz
+cat b.part a.part > turned.extxyz
+ok turned.tsv --train=turned.extxyz --test=bad.extxyz --top_k=0 filtered/checkpoints/*.safetensors
+expect_line 'listed structures have other numbers' log
+[ "$(column train_structure turned.tsv | sort -u | wc -l)" = "$(wc -l < filtered/train_frames.txt)" ] || fail "turned"
+model="--learning_rate=1 --term_weights=1 --top_k=0 --test=bad.extxyz --train=s.extxyz"
+ok model.tsv $model filtered/best.safetensors
+[ "$(column train model.tsv | sort -un)" = "$(numbers filtered/train_frames.txt)" ] || fail "frames beside the model"
+mkdir -p lone && cp filtered/best.safetensors lone
+ok model.tsv $model lone/best.safetensors
+expect_line 'warning: all 60 structures of --train count as trained on: there is no lone/train_frames.txt' log
+refuses 'filtered/train_frames.txt: .* listed structures are not among the 2 of the data.*--train_frames=all' \
+  --train=bad.extxyz --test=bad.extxyz filtered/checkpoints/*.safetensors
 
 # Quantities, blocks, self-influence and precisions are compared with one backward pass for each example.
 for flags in --test_quantity=energy "--test_quantity=atom-force --test_atom=0" \

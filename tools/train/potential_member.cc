@@ -63,7 +63,8 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
   if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
-  const TaskRun run = {task.task.get(), "atoms", "structures", [&] { return WriteFrames(member.directory, used); }};
+  const TaskRun run = {task.task.get(), "atoms", "structures",
+                       [&] { return WriteFrames(member.directory, data, used); }};
   ASSIGN_OR_RETURN(const TrainResult result, RunTask(member, run, split, options, metadata));
   if (!WritesFiles(options)) return absl::OkStatus();
   RETURN_IF_ERROR(SavePredictions(member.directory, data, used, task_options.num_threads));

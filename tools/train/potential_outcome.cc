@@ -17,6 +17,7 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_tables.h"
+#include "lib/potential/data/structure_list.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/label_range.h"
 #include "lib/potential/model/potential_file.h"
@@ -110,10 +111,10 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOpti
   }
 }
 
-absl::Status WriteFrames(absl::string_view directory, const Split& split) {
+absl::Status WriteFrames(absl::string_view directory, const AtomicData& data, const Split& split) {
   for (const auto& [name, examples] : SetsOf(split)) {
-    const std::string text = examples->empty() ? "" : absl::StrJoin(*examples, "\n") + "\n";
-    RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory, "/", name, "_frames.txt"), text));
+    RETURN_IF_ERROR(
+        WriteFileAtomically(absl::StrCat(directory, "/", name, "_frames.txt"), StructureListOf(data, *examples)));
   }
   return absl::OkStatus();
 }

@@ -17,8 +17,8 @@ namespace rutile {
 // Prints sizes, atomic energies and ignored features on stderr. `split`: UsedSplit, here and below.
 void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOptions& loss, const Split& split);
 
-// Writes train_frames.txt, validation_frames.txt and test_frames.txt.
-absl::Status WriteFrames(absl::string_view directory, const Split& split);
+// Writes train_frames.txt, validation_frames.txt and test_frames.txt, lists of lib/potential/data/structure_list.h.
+absl::Status WriteFrames(absl::string_view directory, const AtomicData& data, const Split& split);
 
 // Writes energies-SET.tsv and forces-SET.tsv of the best model in `directory`, as --save_energies and --save_forces
 // request.

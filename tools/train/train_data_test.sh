@@ -147,7 +147,9 @@ for flags in "" --force_weight=0.1; do
   expect_no_line 'off by more' log
   $diff whole/last.safetensors with/last.safetensors || fail "a structure of weight 0 changes the run"
   cmp whole.tsv with.tsv || fail "a structure of weight 0 changes the errors"
-  cmp whole/train_frames.txt with/train_frames.txt || fail "a structure of weight 0 is in the training set"
+  # The lists also name the files, which differ.
+  cmp <(cut -d ' ' -f 1 whole/train_frames.txt) <(cut -d ' ' -f 1 with/train_frames.txt) ||
+    fail "a structure of weight 0 is in the training set"
 done
 for type in anatase rutile columbite fluorite; do printf '%s=0,' $type; done > weights
 expect_error 1 'every training structure has weight 0' \

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/potential/data/structure_list.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
@@ -32,6 +34,7 @@
 #include "tools/train/flags/preset_flags.h"
 #include "tools/train/flags/process_flags.h"
 #include "tools/train/init_flags.h"
+#include "tools/train/kept_split.h"
 #include "tools/train/make_task.h"
 #include "tools/train/potential_member.h"
 #include "tools/train/run_member.h"
@@ -40,11 +43,49 @@
 namespace rutile {
 namespace {
 
-absl::StatusOr<Split> MakeSplit(const AtomicData& data) {
+// Reads a list of structures, and says what it asks for that is not there or is elsewhere.
+absl::StatusOr<std::vector<int64_t>> ReadListed(const std::string& path, const AtomicData& data) {
+  ASSIGN_OR_RETURN(const StructureList list, ReadStructureList(path));
+  ASSIGN_OR_RETURN(ListedPlaces found, PlacesOfListed(list, data));
+  if (const std::string moved = DescribeMoved(list, found.moved); !moved.empty()) PrintMessage(moved);
+  if (found.left_out.empty()) return std::move(found.places);
+  const std::string named = absl::StrCat(path, " names ", found.left_out.size(), " structures that are left out by ",
+                                         data.filters(), ": ", absl::StrJoin(found.left_out, ", "));
+  if (found.places.empty()) return absl::InvalidArgumentError(absl::StrCat(named, "; no other is in the list"));
+  PrintWarning(named);
+  return std::move(found.places);
+}
+
+// SplitExamples would name places in the data, which filters shift.
+absl::Status CheckListsApart(const AtomicData& data, const SplitOptions& options) {
+  if (!options.validation_examples.has_value() || !options.test_examples.has_value()) return absl::OkStatus();
+  const std::set<int64_t> test(options.test_examples->begin(), options.test_examples->end());
+  for (const int64_t s : *options.validation_examples) {
+    if (test.count(s) == 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat("structure ", data.number(s), " (", data.name(s),
+                                                   ") is in the lists of --test_frames and of --validation_frames"));
+  }
+  return absl::OkStatus();
+}
+
+// Draws the split, or extends that of the run that is resumed with other data, unless flags name the sets.
+absl::StatusOr<Split> DrawSplit(const AtomicData& data, const SplitOptions& options, const TrainerOptions& trainer,
+                                const Member& member) {
+  if (!options.validation_examples.has_value() && !options.test_examples.has_value() &&
+      options.validation_mask.empty() && options.test_mask.empty()) {
+    ASSIGN_OR_RETURN(const std::optional<Split> kept, KeptSplit(member.directory, trainer, data));
+    if (kept.has_value()) return ExtendSplit(data.num_structures(), *kept, options);
+  }
+  return SplitExamples(data.num_structures(), options);
+}
+
+absl::StatusOr<Split> MakeSplit(const AtomicData& data, const TrainerOptions& trainer, const Member& member) {
   ASSIGN_OR_RETURN(
       const SplitOptions options,
-      SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); }));
-  ASSIGN_OR_RETURN(Split split, SplitExamples(data.num_structures(), options));
+      SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); },
+                            [&](const std::string& path) { return ReadListed(path, data); }));
+  RETURN_IF_ERROR(CheckListsApart(data, options));
+  ASSIGN_OR_RETURN(Split split, DrawSplit(data, options, trainer, member));
   // Structures without an energy can be neither learned from nor compared with.
   size_t removed = 0;
   for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
@@ -120,7 +161,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
                    ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
-  ASSIGN_OR_RETURN(const Split split, MakeSplit(data));
+  ASSIGN_OR_RETURN(const Split split, MakeSplit(data, options, members[0]));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));

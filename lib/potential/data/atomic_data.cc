@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/data/atomic_block.h"
 #include "lib/potential/data/pair_cache.h"
+#include "lib/structure/label_filter.h"
+#include "lib/structure/structure_hash.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -30,6 +33,7 @@ struct Entry {
   PairView pairs;
   TripletView triplets;
   double weight;
+  int64_t number = 0;  // over all that was read
 
   template <typename T>
   absl::Span<const T> Row(absl::Span<const T> column, int64_t width) const {
@@ -57,6 +61,7 @@ std::vector<Entry> EntriesOf(const std::vector<Block>& blocks, double triplet_cu
                             block->triplet_b.data()};
         }
       }
+      entry.number = static_cast<int64_t>(entries.size());
       entries.push_back(entry);
     }
   }
@@ -169,33 +174,18 @@ absl::Status ApplyConfigWeights(const std::vector<std::pair<std::string, double>
   return any ? absl::OkStatus() : absl::InvalidArgumentError("every structure has weight 0: nothing can be learned");
 }
 
-class Filter {
- public:
-  Filter(const AtomicDataOptions& options, const ChebyshevOptions& descriptor,
-         const std::map<uint8_t, double>& atomic_energies)
-      : max_energy_(options.max_energy), max_forces_(options.max_forces), energies_(descriptor.species.size(), 0.0) {
-    for (size_t i = 0; i < energies_.size(); ++i) {
-      const auto found = atomic_energies.find(descriptor.species[i]);
-      if (found != atomic_energies.end()) energies_[i] = found->second;
-    }
-  }
+// Returns the energy per atom less the atomic energies (by species), or nothing.
+std::optional<double> EnergyPerAtom(const Entry& entry, absl::Span<const double> atomic_energies) {
+  const AtomicBlock& block = *entry.block;
+  if (!block.has_energy[entry.index]) return std::nullopt;
+  double energy = block.energy[entry.index];
+  for (const uint8_t s : block.species.subspan(entry.first_atom, entry.atoms)) energy -= atomic_energies[s];
+  return energy / static_cast<double>(entry.atoms);
+}
 
-  bool LeavesOut(const Entry& entry) const {
-    const AtomicBlock& block = *entry.block;
-    if (std::isfinite(max_energy_) && block.has_energy[entry.index]) {
-      double energy = block.energy[entry.index];
-      for (const uint8_t s : block.species.subspan(entry.first_atom, entry.atoms)) energy -= energies_[s];
-      if (energy > max_energy_ * static_cast<double>(entry.atoms)) return true;
-    }
-    if (!std::isfinite(max_forces_) || !block.has_force[entry.index]) return false;
-    const absl::Span<const double> force = entry.Atoms3(block.force);
-    return std::any_of(force.begin(), force.end(), [&](double f) { return std::abs(f) > max_forces_; });
-  }
-
- private:
-  const double max_energy_, max_forces_;
-  std::vector<double> energies_;  // by species
-};
+absl::Span<const double> ForceOf(const Entry& entry) {
+  return entry.block->has_force[entry.index] ? entry.Atoms3(entry.block->force) : absl::Span<const double>();
+}
 
 }  // namespace
 
@@ -208,14 +198,28 @@ struct AtomicData::Impl {
   bool has_features = false, has_pairs = false, has_triplets = false;
   PreloadOptions preload;
   bool exceeds_memory = false;  // the neighbor files take more than half of the memory
-  int64_t num_filtered = 0;
-  std::vector<Block> blocks;  // of features if there are any, else of the inputs; entries point to these
+  std::vector<Block> blocks;    // of features if there are any, else of the inputs; entries point to these
   std::vector<Block> neighbors;
   std::vector<Entry> entries;
+  std::string filters;                     // LabelFilter::Describe
+  std::vector<Entry> filtered;             // left out; both lists rise by number
   std::shared_ptr<const PairCache> cache;  // set by CacheNeighbors for pairs in memory
   std::shared_ptr<PairFinder> finder;      // for FindPairs
 
   const Entry& at(int64_t s) const { return entries[s]; }
+
+  // Returns the entry of that number, or null.
+  static const Entry* FindIn(const std::vector<Entry>& entries, int64_t number) {
+    const auto found = std::lower_bound(entries.begin(), entries.end(), number,
+                                        [](const Entry& entry, int64_t value) { return entry.number < value; });
+    return found == entries.end() || found->number != number ? nullptr : &*found;
+  }
+  const Entry& AtNumber(int64_t number) const {
+    const Entry* const found = FindIn(entries, number);
+    const Entry* const entry = found != nullptr ? found : FindIn(filtered, number);
+    CHECK(entry != nullptr) << "no structure was read under the number " << number;
+    return *entry;
+  }
 
   // Files were read from end to end until now; batches take structures in any order.
   void AdviseFiles() {
@@ -229,8 +233,7 @@ struct AtomicData::Impl {
   }
 
   // Loads the geometry alone, so that a cache of neighbors serves any energies and forces.
-  void Load(int64_t s, Structure* structure) const {
-    const Entry& entry = entries[s];
+  void Load(const Entry& entry, Structure* structure) const {
     const AtomicBlock& block = *entry.block;
     const absl::Span<const double> position = entry.Atoms3(block.position);
     structure->name = block.names[entry.index];
@@ -272,16 +275,24 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   if (impl->has_pairs && impl->has_features) {
     RETURN_IF_ERROR(Join(EntriesOf(impl->neighbors, impl->descriptor.ang_cutoff), /*labels=*/true, &impl->entries));
   }
-  const Filter filter(options, impl->descriptor,
-                      options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies);
-  const size_t all = impl->entries.size();
-  impl->entries.erase(std::remove_if(impl->entries.begin(), impl->entries.end(),
-                                     [&](const Entry& entry) { return filter.LeavesOut(entry); }),
-                      impl->entries.end());
-  impl->num_filtered = static_cast<int64_t>(all - impl->entries.size());
+  const std::map<uint8_t, double>& atomic_energies =
+      options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies;
+  std::vector<double> by_species;
+  for (const uint8_t element : impl->descriptor.species) {
+    const auto found = atomic_energies.find(element);
+    by_species.push_back(found == atomic_energies.end() ? 0.0 : found->second);
+  }
+  LabelFilter filter(options.max_energy, options.max_forces, !atomic_energies.empty());
+  std::vector<Entry> kept;
+  for (const Entry& entry : impl->entries) {
+    (filter.LeavesOut(EnergyPerAtom(entry, by_species), ForceOf(entry)) ? impl->filtered : kept).push_back(entry);
+  }
+  std::swap(impl->entries, kept);
+  impl->filters = filter.Describe();
   if (impl->entries.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("no structure is left: ", all, " were read, ", impl->num_filtered,
-                                                   " of them left out by --max_energy and --max_forces"));
+    return absl::InvalidArgumentError(absl::StrCat("no structure is left: ", impl->filtered.size(), " were read",
+                                                   impl->filtered.empty() ? "" : ", all of them left out by ",
+                                                   impl->filters));
   }
   RETURN_IF_ERROR(ApplyConfigWeights(options.config_weights, &impl->entries));
   impl->finder = std::make_shared<PairFinder>(impl->descriptor.cutoff());
@@ -296,7 +307,28 @@ const std::map<uint8_t, double>& AtomicData::atomic_energies() const { return im
 const std::vector<std::string>& AtomicData::commands() const { return impl_->commands; }
 bool AtomicData::from_structures() const { return impl_->from_structures; }
 const std::string& AtomicData::config_key() const { return impl_->config_key; }
-int64_t AtomicData::num_filtered() const { return impl_->num_filtered; }
+int64_t AtomicData::num_filtered() const { return static_cast<int64_t>(impl_->filtered.size()); }
+const std::string& AtomicData::filters() const { return impl_->filters; }
+
+int64_t AtomicData::num_read() const { return num_structures() + num_filtered(); }
+int64_t AtomicData::number(int64_t s) const { return impl_->at(s).number; }
+
+std::optional<int64_t> AtomicData::Find(int64_t number) const {
+  const Entry* const found = Impl::FindIn(impl_->entries, number);
+  if (found == nullptr) return std::nullopt;
+  return found - impl_->entries.data();
+}
+
+std::string AtomicData::NameOfNumber(int64_t number) const {
+  const Entry& entry = impl_->AtNumber(number);
+  return entry.block->names[entry.index];
+}
+
+std::string AtomicData::HashOfNumber(int64_t number) const {
+  Structure structure;
+  impl_->Load(impl_->AtNumber(number), &structure);
+  return StructureHash(structure);
+}
 
 int64_t AtomicData::num_structures() const { return static_cast<int64_t>(impl_->entries.size()); }
 int64_t AtomicData::num_atoms(int64_t s) const { return impl_->at(s).atoms; }
@@ -349,11 +381,7 @@ std::array<bool, 3> AtomicData::pbc(int64_t s) const {
   return pbc;
 }
 
-absl::Span<const double> AtomicData::force(int64_t s) const {
-  const Entry& entry = impl_->at(s);
-  if (!entry.block->has_force[entry.index]) return {};
-  return entry.Atoms3(entry.block->force);
-}
+absl::Span<const double> AtomicData::force(int64_t s) const { return ForceOf(impl_->at(s)); }
 
 bool AtomicData::has_stress(int64_t s) const {
   const std::array<bool, 3> periodic = pbc(s);
@@ -394,7 +422,7 @@ absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_d
   options.triplet_cutoff = triplets ? impl->descriptor.ang_cutoff : 0;
   options.max_bytes = max_bytes;
   options.num_threads = num_threads;
-  const LoadStructure load = [&](int64_t s, Structure* structure) { impl->Load(s, structure); };
+  const LoadStructure load = [&](int64_t s, Structure* structure) { impl->Load(impl->at(s), structure); };
   if (cache_dir.empty()) {
     ASSIGN_OR_RETURN(impl->cache, PairCache::Make(num_structures(), load, options));
     for (int64_t s = 0; s < num_structures(); ++s) {
@@ -425,7 +453,7 @@ absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_d
 
 absl::Status AtomicData::FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,
                                    std::vector<int16_t>* shift) const {
-  const LoadStructure load = [&](int64_t s, Structure* structure) { impl_->Load(s, structure); };
+  const LoadStructure load = [&](int64_t s, Structure* structure) { impl_->Load(impl_->at(s), structure); };
   return impl_->finder->Find(s, load, [&](const Structure&, NeighborList* list) {
     // The arrays are swapped, not copied, so that both sides reuse memory that has grown.
     std::swap(*offset, list->offset);

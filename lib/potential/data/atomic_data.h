@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@
 
 namespace rutile {
 
-// A data set of structures from one or more inputs. Structures are numbered from 0 over all inputs in the order given;
-// structures that the filters leave out have no number. Files stay mapped: their contents are not copied.
+// A data set of structures from one or more inputs, in the order given, without those that the filters leave out.
+// Functions take places in this set, from 0 on. People know structures by their number in what was read, from 0 over
+// all inputs, filtered or not: number() and Find() translate. Files stay mapped: their contents are not copied.
 class AtomicData {
  public:
   // Reads the inputs. INVALID_ARGUMENT: no input; kinds that cannot be used together; files whose descriptors, feature
@@ -49,6 +51,14 @@ class AtomicData {
   bool from_structures() const;           // true for raw structures, false for files made from them
   const std::string& config_key() const;  // the key whose values config_type() returns
   int64_t num_filtered() const;           // structures left out by max_energy or max_forces
+  const std::string& filters() const;     // the limits and the range of what they were compared with; "" without
+
+  // ---- numbers of structures over all that was read
+  int64_t num_read() const;                           // filtered structures included
+  int64_t number(int64_t s) const;                    // of structure s
+  std::optional<int64_t> Find(int64_t number) const;  // its place here, or nothing if a filter left it out
+  std::string NameOfNumber(int64_t number) const;     // of any that was read
+  std::string HashOfNumber(int64_t number) const;     // StructureHash of any that was read
 
   int64_t num_structures() const;
   int64_t num_atoms(int64_t s) const;

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 
@@ -65,19 +63,13 @@ absl::StatusOr<int64_t> NumDrawn(double fraction, int64_t n, absl::string_view o
   return std::max<int64_t>(1, std::llround(fraction * static_cast<double>(n)));
 }
 
-}  // namespace
-
-absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& options) {
-  std::vector<Part> parts(num_examples, kTrain);
-  RETURN_IF_ERROR(AssignNamed(options.test_examples, options.test_mask, kTest, &parts));
-  RETURN_IF_ERROR(AssignNamed(options.validation_examples, options.validation_mask, kValidation, &parts));
-
-  ASSIGN_OR_RETURN(int64_t num_test, NumDrawn(options.test_fraction, num_examples, "test_fraction"));
-  ASSIGN_OR_RETURN(int64_t num_validation, NumDrawn(options.validation_fraction, num_examples, "validation_fraction"));
-  if (options.test_examples.has_value() || !options.test_mask.empty()) num_test = 0;
-  if (options.validation_examples.has_value() || !options.validation_mask.empty()) num_validation = 0;
-  for (const int64_t example : RandomPermutation(num_examples, RandomStream(options.seed, "split"))) {
-    if (parts[example] != kTrain) continue;
+// Draws so many examples of those that are in no set, in an order fixed by the seed, for the test and the validation
+// set. is_open: [n] whether an example may be drawn.
+absl::StatusOr<Split> Draw(int64_t num_test, int64_t num_validation, uint64_t seed, const std::vector<bool>& is_open,
+                           std::vector<Part> parts) {
+  const auto num_examples = static_cast<int64_t>(parts.size());
+  for (const int64_t example : RandomPermutation(num_examples, RandomStream(seed, "split"))) {
+    if (!is_open[example]) continue;
     if (num_test > 0) {
       parts[example] = kTest;
       --num_test;
@@ -99,23 +91,38 @@ absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& op
   return split;
 }
 
-absl::StatusOr<std::vector<int64_t>> ReadIndexFile(absl::string_view path) {
-  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
-  std::vector<int64_t> indices;
-  int64_t line_number = 0;
-  for (absl::string_view line : absl::StrSplit(contents.data(), '\n')) {
-    ++line_number;
-    line = line.substr(0, line.find('#'));
-    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t\r\v\f"), absl::SkipEmpty())) {
-      int64_t index;
-      if (!absl::SimpleAtoi(word, &index) || index < 0) {
-        return absl::InvalidArgumentError(absl::StrCat(path, ":", line_number, ": found \"", word.substr(0, 40),
-                                                       "\", expected the number of an example, counted from 0"));
-      }
-      indices.push_back(index);
+}  // namespace
+
+absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& options) {
+  std::vector<Part> parts(num_examples, kTrain);
+  RETURN_IF_ERROR(AssignNamed(options.test_examples, options.test_mask, kTest, &parts));
+  RETURN_IF_ERROR(AssignNamed(options.validation_examples, options.validation_mask, kValidation, &parts));
+
+  ASSIGN_OR_RETURN(int64_t num_test, NumDrawn(options.test_fraction, num_examples, "test_fraction"));
+  ASSIGN_OR_RETURN(int64_t num_validation, NumDrawn(options.validation_fraction, num_examples, "validation_fraction"));
+  if (options.test_examples.has_value() || !options.test_mask.empty()) num_test = 0;
+  if (options.validation_examples.has_value() || !options.validation_mask.empty()) num_validation = 0;
+  std::vector<bool> is_open(num_examples);
+  for (int64_t i = 0; i < num_examples; ++i) is_open[i] = parts[i] == kTrain;
+  return Draw(num_test, num_validation, options.seed, is_open, std::move(parts));
+}
+
+absl::StatusOr<Split> ExtendSplit(int64_t num_examples, const Split& kept, const SplitOptions& options) {
+  std::vector<Part> parts(num_examples, kTrain);
+  std::vector<bool> is_open(num_examples, true);
+  for (const auto& [set, part] :
+       {std::make_pair(&kept.train, kTrain), {&kept.validation, kValidation}, {&kept.test, kTest}}) {
+    for (const int64_t example : *set) {
+      parts[example] = part;
+      is_open[example] = false;
     }
   }
-  return indices;
+  ASSIGN_OR_RETURN(const int64_t num_test, NumDrawn(options.test_fraction, num_examples, "test_fraction"));
+  ASSIGN_OR_RETURN(const int64_t num_validation,
+                   NumDrawn(options.validation_fraction, num_examples, "validation_fraction"));
+  return Draw(std::max<int64_t>(0, num_test - static_cast<int64_t>(kept.test.size())),
+              std::max<int64_t>(0, num_validation - static_cast<int64_t>(kept.validation.size())), options.seed,
+              is_open, std::move(parts));
 }
 
 }  // namespace rutile

@@ -4,7 +4,7 @@
 //   SplitOptions options;
 //   options.seed = 7;
 //   options.validation_fraction = 0.1;
-//   ASSIGN_OR_RETURN(options.test_examples, ReadIndexFile("test.txt"));
+//   options.test_examples = {3, 14, 15};
 //   ASSIGN_OR_RETURN(const Split split, SplitExamples(task.num_examples(), options));
 
 #ifndef RUTILE_LIB_TRAIN_OPTIONS_SPLIT_H_
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 
 namespace rutile {
 
@@ -34,7 +33,7 @@ struct SplitOptions {
   // Shares of all n examples, rounded to the nearest number; a share above 0 draws at least one.
   double validation_fraction = 0.1;
   double test_fraction = 0;
-  // Indices of examples, from 0 (ReadIndexFile).
+  // Indices of examples, from 0.
   std::optional<std::vector<int64_t>> validation_examples;
   std::optional<std::vector<int64_t>> test_examples;
   // [n], or empty: true puts an example into this set (for a key of the data that matches, like config_type=test*).
@@ -46,9 +45,10 @@ struct SplitOptions {
 // twice in one, a mask of another length, or no example left to train on.
 absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& options);
 
-// Reads indices from a text file: whole numbers separated by white space; # starts a comment up to the end of the line.
-// "-" is standard input. INVALID_ARGUMENT naming path and line.
-absl::StatusOr<std::vector<int64_t>> ReadIndexFile(absl::string_view path);
+// Splits n examples of which those of `kept` (disjoint, within 0 .. n-1) stay in their sets. The others are drawn as by
+// SplitExamples, until the test and the validation set have their shares of all n; the remainder trains. No example may
+// be named or masked. INVALID_ARGUMENT: as SplitExamples.
+absl::StatusOr<Split> ExtendSplit(int64_t num_examples, const Split& kept, const SplitOptions& options);
 
 }  // namespace rutile
 

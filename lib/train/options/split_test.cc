@@ -7,7 +7,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 
 namespace rutile {
 namespace {
@@ -111,21 +110,29 @@ TEST(SplitTest, RefusesEmptyTrainingSet) {
   EXPECT_THAT(Message(2, options), HasSubstr("test_fraction is -0.1"));
 }
 
-TEST(ReadIndexFileTest, ReadsNumbersAndComments) {
-  const std::string path = ::testing::TempDir() + "/indices";
-  ASSERT_TRUE(WriteFileAtomically(path, "# frames\r\n3 1\t 4\r\n\n15 # the last\n").ok());
-  EXPECT_THAT(ReadIndexFile(path).value(), ElementsAre(3, 1, 4, 15));
-  ASSERT_TRUE(WriteFileAtomically(path, "").ok());
-  EXPECT_THAT(ReadIndexFile(path).value(), IsEmpty());
+TEST(ExtendSplitTest, KnownExamplesStayAndOthersFillTheShares) {
+  SplitOptions options;
+  options.validation_fraction = 0.1;
+  options.test_fraction = 0.2;
+  const Split small = SplitExamples(40, options).value();
+  const Split large = ExtendSplit(60, small, options).value();
+  EXPECT_EQ(large.validation.size(), 6u);
+  EXPECT_EQ(large.test.size(), 12u);
+  EXPECT_EQ(large.train.size(), 42u);
+  EXPECT_TRUE(std::includes(large.validation.begin(), large.validation.end(), small.validation.begin(),
+                            small.validation.end()));
+  EXPECT_TRUE(std::includes(large.test.begin(), large.test.end(), small.test.begin(), small.test.end()));
+  EXPECT_TRUE(std::includes(large.train.begin(), large.train.end(), small.train.begin(), small.train.end()));
 }
 
-TEST(ReadIndexFileTest, SaysWhereItIsWrong) {
-  const std::string path = ::testing::TempDir() + "/wrong";
-  for (const std::string word : {"x", "1.5", "-2", "99999999999999999999"}) {
-    ASSERT_TRUE(WriteFileAtomically(path, "1\n2 " + word + "\n").ok());
-    EXPECT_THAT(std::string(ReadIndexFile(path).status().message()), HasSubstr(":2: found \"" + word + "\""));
-  }
-  EXPECT_EQ(ReadIndexFile(path + ".absent").status().code(), absl::StatusCode::kNotFound);
+TEST(ExtendSplitTest, ASetThatIsLargerThanItsShareStays) {
+  SplitOptions options;
+  options.test_fraction = 0.1;
+  options.validation_fraction = 0;
+  const Split split = ExtendSplit(6, {{0, 1}, {}, {2, 3, 4}}, options).value();
+  EXPECT_THAT(split.test, ElementsAre(2, 3, 4));
+  EXPECT_THAT(split.train, ElementsAre(0, 1, 5));
+  EXPECT_EQ(ExtendSplit(2, SplitExamples(2, options).value(), options)->test.size(), 1u);
 }
 
 }  // namespace

@@ -17,9 +17,13 @@ DEFINE_double(test_fraction, 0,
               "Share of the examples held out for testing. They are drawn at random, and training never sees them.");
 DEFINE_int64(split_seed, 0, "Random seed for drawing validation and test examples. It is independent of --seed.");
 DEFINE_string(validation_frames, "",
-              "File with the indices of the validation examples, counted from 0. It replaces the random draw.");
-DEFINE_string(test_frames, "",
-              "File with the indices of the test examples, counted from 0. It replaces the random draw.");
+              "File with the numbers of the validation structures, counted from 0 over all that is read, filtered or "
+              "not. It replaces "
+              "the random draw. A list that a run wrote finds its structures by their content.");
+DEFINE_string(
+    test_frames, "",
+    "File with the numbers of the test structures, counted from 0 over all that is read, filtered or not. It replaces "
+    "the random draw. A list that a run wrote finds its structures by their content.");
 DEFINE_string(validation_key, "", "KEY:GLOB that selects the validation examples, as in config_type:valid*.");
 DEFINE_string(test_key, "", "KEY:GLOB that selects the test examples, as in config_type:test*.");
 
@@ -31,7 +35,8 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 }  // namespace
 
 absl::StatusOr<SplitOptions> SplitOptionsFromFlags(
-    const std::function<absl::StatusOr<std::vector<bool>>(absl::string_view, absl::string_view)>& mask) {
+    const std::function<absl::StatusOr<std::vector<bool>>(absl::string_view, absl::string_view)>& mask,
+    const std::function<absl::StatusOr<std::vector<int64_t>>(const std::string&)>& listed) {
   SplitOptions options;
   options.seed = FLAGS_split_seed;
   options.validation_fraction = FLAGS_validation_fraction;
@@ -54,7 +59,7 @@ absl::StatusOr<SplitOptions> SplitOptionsFromFlags(
                                                      " set: give one of them"));
     }
     if (!source.frames.empty()) {
-      ASSIGN_OR_RETURN(*source.examples, ReadIndexFile(source.frames));
+      ASSIGN_OR_RETURN(*source.examples, listed(source.frames));
     }
     if (!source.key.empty()) {
       const size_t colon = source.key.find(':');

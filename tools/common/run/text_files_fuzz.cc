@@ -10,15 +10,15 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/input_files.h"
 #include "lib/base/logging.h"
+#include "lib/potential/data/structure_list.h"
 #include "lib/testing/damaged_file.h"
-#include "lib/train/options/split.h"
 #include "tools/common/run/flag_file.h"
 
 namespace {
 
 constexpr char kFlags[] = "# a comment\n--help\n  --version=false\nstructures.xyz\r\n";
 constexpr char kInputs[] = "# a comment\n/dev/null\n\n  /dev/zero\n/dev/nul?\n/proc/self/fd/\n";
-constexpr char kIndices[] = "0 1 2\n17\n# a comment\n4 3\n";
+constexpr char kStructures[] = "0 1 2\n17  # a.xyz#17 4f2a91c07be1\n# a comment\n4 3\n";
 
 void ReadFlags(const std::string& path) {
   const auto arguments = rutile::ExpandFlagFiles({absl::StrCat("--flagfile=", path)});
@@ -30,11 +30,12 @@ void ReadList(const std::string& path) {
   rutile::CheckOutcome(rutile::ExpandInputs({absl::StrCat("list:", path)}), path);
 }
 
-void ReadIndices(const std::string& path) {
-  const auto indices = rutile::ReadIndexFile(path);
-  rutile::CheckOutcome(indices, path);
-  if (!indices.ok()) return;
-  for (const int64_t index : *indices) CHECK_GE(index, 0);
+void ReadStructures(const std::string& path) {
+  const auto list = rutile::ReadStructureList(path);
+  rutile::CheckOutcome(list, path);
+  if (!list.ok()) return;
+  CHECK_EQ(list->hashes.size(), list->numbers.size());
+  for (const int64_t number : list->numbers) CHECK_GE(number, 0);
 }
 
 }  // namespace
@@ -42,6 +43,6 @@ void ReadIndices(const std::string& path) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   rutile::ForEachDamage(kFlags, data, size, ReadFlags);
   rutile::ForEachDamage(kInputs, data, size, ReadList);
-  rutile::ForEachDamage(kIndices, data, size, ReadIndices);
+  rutile::ForEachDamage(kStructures, data, size, ReadStructures);
   return 0;
 }

@@ -235,7 +235,8 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
   }
   if (DescriptorFlagsGiven()) RETURN_IF_ERROR(DescriptorOptionsFromFlags(data.descriptor(), inputs[0]).status());
   if (data.num_filtered() > 0) {
-    PrintMessage(absl::StrCat(data.num_filtered(), " structures are left out by --max_energy and --max_forces"));
+    PrintMessage(
+        absl::StrCat(data.num_filtered(), " of ", data.num_read(), " structures are left out by ", data.filters()));
   }
   return data;
 }

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# A run that goes on with more data keeps its validation and test sets: no structure that it trained on becomes one that
+# judges it.
+set -uo pipefail
+train=$PWD/tools/train/train
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+frames() { awk -v a="$1" -v b="$2" '/^ *[0-9]+ *$/ { ++n } n > a && n <= b' "$tio2"; }
+frames 0 40 > first.extxyz
+frames 40 70 > more.extxyz
+cat more.extxyz first.extxyz > both.extxyz
+flags="--threads=1 --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=2 --hidden=4 --plot=false"
+flags+=" --progress=false --test_fraction=0.2 --output_dir=run"
+hashes() { sed 's/.* //' "$1" | sort; }
+kept() { # SET: all structures of the set before are in the set now
+  [ "$(comm -23 <(hashes "before/$1_frames.txt") <(hashes "run/$1_frames.txt") | wc -l)" = 0 ] || fail "left $1"
+}
+succeeds $train $flags --max_epochs=2 first.extxyz
+cp -r run before
+refuses 'override=data' $train $flags --max_epochs=4 --resume both.extxyz
+succeeds $train $flags --max_epochs=4 --resume --override=data both.extxyz
+expect_line '40 structures are known to run and stay in their sets: 28 train, 4 validate, 8 test; 30 others are' log
+for set in train validation test; do kept $set; done
+[ "$(wc -l < run/test_frames.txt)" = 14 ] || fail "a fifth of all tests: $(cat run/test_frames.txt)"
+[ "$(wc -l < run/validation_frames.txt)" = 7 ] || fail "a tenth of all validates: $(cat run/validation_frames.txt)"
+# Resumed once more with the same data, the sets are the same.
+rm -rf before && cp -r run before
+succeeds $train $flags --max_epochs=5 --resume --override=data both.extxyz
+for set in train validation test; do cmp before/${set}_frames.txt run/${set}_frames.txt || fail "another $set"; done
+# The checkpoint of another run brings its sets; with flags that name the sets they count instead.
+succeeds $train ${flags/=run/=other} --max_epochs=6 --resume=before/checkpoints/last.safetensors --override=data \
+  both.extxyz
+cmp before/test_frames.txt other/test_frames.txt || fail "the sets of the run that is resumed"
+seq 0 3 > mine.txt
+succeeds $train ${flags/--test_fraction=0.2/--test_frames=mine.txt} --max_epochs=6 --resume --override=data both.extxyz
+expect_no_line 'are known to' log
+[ "$(cut -d ' ' -f 1 run/test_frames.txt | tr '\n' ' ')" = "0 1 2 3 " ] || fail "--test_frames"
+# Lists of plain numbers, as older versions wrote them, do not say.
+sed -i 's/ .*//' run/train_frames.txt
+succeeds $train $flags --max_epochs=7 --resume --override=data both.extxyz
+expect_line 'warning: run/train_frames.txt does not say which structures the run trained on' log
+finish
