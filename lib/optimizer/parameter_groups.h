@@ -25,10 +25,10 @@ struct ParameterGroup {
 struct ParameterGroupOptions {
   // A slice belongs to the first group whose glob it fits, else to the default group, which has the run's optimizer.
   std::vector<ParameterGroup> groups;
-  std::string text;             // that ParseParameterGroups made the groups of, if they come from a flag
   int64_t alternate_steps = 0;  // groups take turns of so many steps (the default group last); 0: all move in each step
   bool decay_biases = true;     // false: weight decay leaves biases and norms alone, in all groups
   bool lazy_rows = false;       // rows of tables move only with a gradient: lazy_rows.h
+  std::string text;             // that ParseParameterGroups made the groups of, if they come from a flag
 };
 
 // The row of the groups is their text: what ParseParameterGroups makes of it depends on the run's optimizer.

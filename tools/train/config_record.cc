@@ -2,6 +2,8 @@
 
 #include <torch/version.h>
 
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -85,9 +87,11 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   const bool is_recorded = !data.from_structures() || settings.settings().at("fingerprints").is_given;
   ResolveDescriptor(data.descriptor(), is_recorded ? "file" : "run", &settings);
   if (!data.from_structures()) settings.Resolve("config_key", data.config_key(), "file");
-  if (!settings.settings().at("atomic_energies").is_given && !data.atomic_energies().empty()) {
+  // Energies that no flag gave are the files' own, or those of isolated atoms in them.
+  const std::map<uint8_t, double>& found = task.atomic_energies.empty() ? data.atomic_energies() : task.atomic_energies;
+  if (!settings.settings().at("atomic_energies").is_given && !found.empty()) {
     const std::string energies =
-        absl::StrJoin(data.atomic_energies(), ",", [](std::string* out, const std::pair<uint8_t, double>& energy) {
+        absl::StrJoin(found, ",", [](std::string* out, const std::pair<uint8_t, double>& energy) {
           absl::StrAppend(out, ElementSymbol(energy.first), "=", Json(energy.second).dump());
         });
     settings.Resolve("atomic_energies", energies, "file");

@@ -26,6 +26,7 @@
 #include "tools/train/config_record.h"
 #include "tools/train/flags/compile_flags.h"
 #include "tools/train/flags/data_flags.h"
+#include "tools/train/flags/isolated_atoms.h"
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/loss_flags.h"
 #include "tools/train/flags/memory_flags.h"
@@ -79,13 +80,21 @@ absl::StatusOr<Split> DrawSplit(const AtomicData& data, const SplitOptions& opti
   return SplitExamples(data.num_structures(), options);
 }
 
-absl::StatusOr<Split> MakeSplit(const AtomicData& data, const TrainerOptions& trainer, const Member& member) {
+absl::StatusOr<Split> MakeSplit(const AtomicData& data, const IsolatedAtoms& isolated, const TrainerOptions& trainer,
+                                const Member& member) {
   ASSIGN_OR_RETURN(
       const SplitOptions options,
       SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); },
                             [&](const std::string& path) { return ReadListed(path, data); }));
   RETURN_IF_ERROR(CheckListsApart(data, options));
   ASSIGN_OR_RETURN(Split split, DrawSplit(data, options, trainer, member));
+  if (!isolated.left_out.empty()) {
+    for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
+      const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return isolated.left_out[s]; });
+      set->erase(end, set->end());
+    }
+    if (split.train.empty()) return absl::InvalidArgumentError("every training structure is an isolated atom");
+  }
   // Structures without an energy can be neither learned from nor compared with.
   size_t removed = 0;
   for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
@@ -161,7 +170,8 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
                    ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
-  ASSIGN_OR_RETURN(const Split split, MakeSplit(data, options, members[0]));
+  ASSIGN_OR_RETURN(const IsolatedAtoms isolated, IsolatedAtomsFromFlags(data, &task_options.atomic_energies));
+  ASSIGN_OR_RETURN(const Split split, MakeSplit(data, isolated, options, members[0]));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));
@@ -183,6 +193,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   options.data_sha256 = DataSha256(metadata, inputs);
   options.config = DataConfig(data);
   RecordPreset(preset, &options);
+  if (!isolated.recorded.empty()) options.config["isolated_atoms"] = isolated.recorded;
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);

@@ -12,9 +12,11 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/train/flags/loss_flags.h"
 
-DEFINE_string(atomic_energies, "",
-              "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file. If empty, the "
-              "features' own energies are used, else a least-squares fit to the training structures.");
+DEFINE_string(
+    atomic_energies, "",
+    "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file. If empty, the "
+    "features' own energies are used, else those of --isolated_atoms, else a least-squares fit to the training "
+    "structures.");
 
 namespace rutile {
 namespace {

@@ -1,0 +1,122 @@
+#include "tools/train/flags/isolated_atoms.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "lib/structure/element.h"
+#include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
+
+DEFINE_string(
+    isolated_atoms, "auto",
+    "What to do with structures of one isolated atom: auto, learn or ignore. They are isolated if their "
+    "config type is IsolatedAtom or no neighbor is within the cutoff. With auto their energies are the atomic "
+    "energies, unless others are given, and they are left out; ignore leaves them out; learn takes them for "
+    "examples like all others.");
+DEFINE_validator(isolated_atoms, [](const char*, const std::string& value) {
+  return value == "auto" || value == "learn" || value == "ignore";
+});
+
+namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+absl::StatusOr<bool> IsIsolated(const AtomicData& data, int64_t s) {
+  if (data.num_atoms(s) != 1) return false;
+  if (absl::EqualsIgnoreCase(data.config_type(s), "IsolatedAtom")) return true;
+  if (data.has_pairs()) return data.pairs(s).num_pairs() == 0;
+  std::vector<int64_t> offset;
+  std::vector<int32_t> j;
+  std::vector<int16_t> shift;
+  RETURN_IF_ERROR(data.FindPairs(s, &offset, &j, &shift));
+  return j.empty();
+}
+
+// An element's isolated atoms.
+struct Atom {
+  double lowest = 0, highest = 0;  // eV
+  int64_t count = 0;
+};
+
+std::map<uint8_t, Atom> AtomsOf(const AtomicData& data, const std::vector<bool>& isolated) {
+  std::map<uint8_t, Atom> atoms;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    // What has weight 0 must not influence anything.
+    if (!isolated[s] || !data.has_energy(s) || data.weight(s) == 0) continue;
+    const double energy = data.energy(s);
+    Atom& atom = atoms[data.descriptor().species[data.species(s)[0]]];
+    atom.lowest = atom.count == 0 ? energy : std::min(atom.lowest, energy);
+    atom.highest = atom.count == 0 ? energy : std::max(atom.highest, energy);
+    ++atom.count;
+  }
+  return atoms;
+}
+
+// Sets atomic energies to those of `atoms` and says so, or says why not.
+void ChooseAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>& atoms, const std::string& left_out,
+                          std::map<uint8_t, double>* atomic_energies) {
+  if (!atomic_energies->empty() || !data.atomic_energies().empty()) {
+    const absl::string_view given = atomic_energies->empty() ? "recorded in the data" : "of --atomic_energies";
+    return PrintMessage(absl::StrCat(left_out, "; the atomic energies are those ", given, ", not theirs"));
+  }
+  std::map<uint8_t, double> energies;
+  std::string text;
+  for (const uint8_t element : data.descriptor().species) {
+    const auto found = atoms.find(element);
+    if (found == atoms.end()) {
+      return PrintWarning(absl::StrCat(left_out, ", but none is an atom of ", ElementSymbol(element),
+                                       " with an energy: the atomic energies are fitted. Give those of all elements as "
+                                       "--atomic_energies, or learn these structures by --isolated_atoms=learn"));
+    }
+    const Atom& atom = found->second;
+    energies[element] = atom.lowest;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", ElementSymbol(element), " ", atom.lowest, " eV");
+    if (atom.lowest == atom.highest) continue;
+    PrintWarning(absl::StrCat(atom.count, " isolated atoms of ", ElementSymbol(element), " have energies from ",
+                              atom.lowest, " to ", atom.highest,
+                              " eV: the lowest is its atomic energy; give another by --atomic_energies"));
+  }
+  *atomic_energies = std::move(energies);
+  PrintMessage(absl::StrCat(left_out, " and give the atomic energies: ", text));
+}
+
+}  // namespace
+
+absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data,
+                                                     std::map<uint8_t, double>* atomic_energies) {
+  std::vector<bool> isolated(data.num_structures(), false);
+  int64_t count = 0;
+  bool larger = false;
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    ASSIGN_OR_RETURN(const bool found, IsIsolated(data, s));
+    isolated[s] = found;
+    count += found;
+    larger = larger || data.num_atoms(s) > 1;
+  }
+  if (count == 0 || !larger) {
+    if (!FlagGiven("isolated_atoms")) return IsolatedAtoms();
+    return absl::InvalidArgumentError(
+        absl::StrCat("--isolated_atoms=", FLAGS_isolated_atoms, " has no effect: of ", data.num_structures(),
+                     " structures, none is an isolated atom beside larger structures; leave out the flag"));
+  }
+  if (FLAGS_isolated_atoms == "learn") return IsolatedAtoms();
+  const std::string left_out = absl::StrCat(count, count == 1 ? " structure is an isolated atom and is left out"
+                                                              : " structures are isolated atoms and are left out");
+  if (FLAGS_isolated_atoms == "auto") {
+    ChooseAtomicEnergies(data, AtomsOf(data, isolated), left_out, atomic_energies);
+  } else {
+    PrintMessage(left_out);
+  }
+  return IsolatedAtoms{std::move(isolated), FLAGS_isolated_atoms};
+}
+
+}  // namespace rutile

@@ -1,0 +1,30 @@
+// Structures of one isolated atom, which training files of GAP and MACE hold: the atomic energies, not examples.
+
+#ifndef RUTILE_TOOLS_TRAIN_FLAGS_ISOLATED_ATOMS_H_
+#define RUTILE_TOOLS_TRAIN_FLAGS_ISOLATED_ATOMS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/potential/data/atomic_data.h"
+
+namespace rutile {
+
+struct IsolatedAtoms {
+  std::vector<bool> left_out;  // [structures] true for those that are neither learned nor compared with; or empty
+  std::string recorded;        // the flag's value for config.json, "" where the run is what it was without the flag
+};
+
+// Does what --isolated_atoms says. A structure of one atom is isolated if its config type is IsolatedAtom, or if it has
+// no neighbor within the cutoff, but only beside structures of more atoms. With "auto" it sets `atomic_energies`, eV by
+// element, to the isolated atoms' where these have all elements of the descriptor and neither it nor the data holds
+// others. Prints what it did. INVALID_ARGUMENT: the flag is given, but no structure is an isolated atom.
+absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data,
+                                                     std::map<uint8_t, double>* atomic_energies);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_FLAGS_ISOLATED_ATOMS_H_
