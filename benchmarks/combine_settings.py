@@ -39,29 +39,9 @@ ROOT = pathlib.Path(os.path.abspath(__file__)).parent.parent
 TOOLS = ("train", "featurize", "cache-neighbors", "evaluate", "tracin")
 PROPERTIES = setting_properties.ALL + structure_properties.ALL + graph_properties.ALL
 
-ANOTHER = "the statistics of other data are put under the same networks"
 # (property, domain, flags that show it, settings whose draws fail for this reason, the reason). Take an entry out when
 # the output says that it holds.
-KNOWN = [
-    ("override", "p", "--feature_scaling=pooled", {"feature_scaling", "energy_scaling", "atomic_energies"}, ANOTHER),
-    ("override", "p", "--max_forces={FORCE_LIMIT}", {
-        "max_energy", "max_forces", "config_weights", "weight_key", "config_key", "validation_fraction", "split_seed",
-        "validation_frames", "validation_key", "test_fraction", "test_frames", "test_key", "energy_key", "force_key",
-        "overfit_batches"}, ANOTHER),
-    ("override", "p", "--min_cutoff=1.9", {
-        "rad_cutoff", "ang_cutoff", "min_cutoff", "rad_order", "ang_order", "species"}, ANOTHER),
-    ("override", "p", "--activation=silu", {"activation"}, "another activation under the same parameters is taken"),
-    ("lists", "p", "--max_forces={FORCE_LIMIT}", {"max_energy", "max_forces"},
-     "numbers of structures count what a filter left, so that a list names others in the file"),
-    ("influence", "p", "--config_weights=rutile=2", {"config_weights", "weight_key"},
-     "tracin does not know the weights that the run gave to structures"),
-    ("influence", "p", "--max_forces={FORCE_LIMIT}", {"max_energy", "max_forces"},
-     "tracin takes other structures than the run, which left some out"),
-    ("influence", "p", "--parameter_groups=*0*:lr_scale=0.1", {"parameter_groups"},
-     "tracin does not know the rates of groups"),
-    ("graphinfluence", "g", "--parameter_groups=*ent*:lr_scale=0.1", {"parameter_groups"},
-     "tracin does not know the rates of groups"),
-]
+KNOWN = []
 
 
 class Draw:

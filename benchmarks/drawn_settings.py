@@ -202,6 +202,10 @@ DRAWN = {
 
 # Flags that are not drawn, and why.
 NOT_DRAWN = {
+    "isolated_atoms": "no structure of the base set is a single atom",
+    "log_interval": "a time, and lines for people",
+    "quiet": "no lines for people",
+    "verbose": "lines for people",
     "runner_units": "units of a file format, which no draw has",
     "preload": "has no effect on structures as text, and shm would leave files behind",
     "xsf_forces": "units of a file format, which no draw has",

@@ -98,7 +98,7 @@ class GraphInfluence(Property):
     domains = "g"
     base = {"batch_size": WHOLE, "optimizer": "--optimizer=sgd", "max_epochs": "--max_epochs=1",
             "keep_every_epochs": "--keep_every_epochs=1", "learning_rate": ""}
-    only = {"kge_loss", "label_smoothing", "label_smoothing_form", "embedding_dim", "seed", "parameter_groups",
+    only = {"kge_loss", "label_smoothing", "label_smoothing_form", "embedding_dim", "seed",
             "init_from", "compile_mode", "weight_decay_biases", "shuffle"}
     RATE = 0.1
 
@@ -112,11 +112,6 @@ class GraphInfluence(Property):
             row = table[rows.index(name) * width:(rows.index(name) + 1) * width]
             parts.append([complex(a, b) for a, b in zip(row[:width // 2], row[width // 2:])])
         return sum((a * b * c.conjugate()).real for a, b, c in zip(*parts))
-
-    never = {"parameter_groups": "decay is no part of a loss"}
-
-    def concerns(self, name, flag):
-        return "weight_decay" in flag
 
     def check(self, work, draw):
         for rate, output in ((1e-30, "none"), (self.RATE / 2, "half"), (self.RATE, "full")):

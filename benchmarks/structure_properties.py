@@ -132,7 +132,9 @@ class TrainLoss(Property):
     def check(self, work, draw):
         work.train(draw.flags, draw.inputs, "run")
         flags = filled(draw.flags, draw.data)
-        labels, last = Labels(flags), runs.log_rows(work.path("run"))[-1]
+        labels = Labels(flags)
+        # The validation at the end of a run that has not validated then has a row of its own, without a training loss.
+        last = [row for row in runs.log_rows(work.path("run")) if not math.isnan(row["train_loss"])][-1]
         predicted = work.evaluate("run/last.safetensors", "all.extxyz", "e")
         errors = errors_of(predicted, draw.data.frames, labels, lambda frame: (
             labels.is_read(frame) and frame.values["config_type"] != "valid" and labels.weight(frame) > 0))
@@ -324,17 +326,13 @@ class Influence(Property):
             "keep_every_epochs": "--keep_every_epochs=1", "learning_rate": ""}
     only = {"config_weights", "weight_key", "config_key", "energy_weight", "force_weight", "stress_weight", "loss",
             "activation", "hidden", "feature_scaling",
-            "energy_scaling", "atomic_energies", "max_forces", "max_energy", "parameter_groups", "huber_delta",
+            "energy_scaling", "atomic_energies", "max_forces", "max_energy", "huber_delta",
             "huber_delta_force", "huber_delta_stress", "species", "min_cutoff", "ang_cutoff", "ang_order", "rad_order",
             "seed", "energy_key", "force_key", "stress_key", "virial_key", "validation_fraction", "test_fraction",
             "split_seed", "compile_mode", "init_from", "validation_key"}
-    # Not force_fraction: the step has learned from a sample of the forces, scores count all of them.
+    # Not force_fraction: the step has learned from a sample of the forces, scores count all of them. Not
+    # parameter_groups: the difference needs tracin --learning_rate, which is one rate for all parameters.
     RATE = 1e-7  # of which the square does not count in a difference, and the digits of an energy in fp64 suffice
-
-    never = {"parameter_groups": "decay is no part of a loss"}
-
-    def concerns(self, name, flag):
-        return "weight_decay" in flag
 
     def check(self, work, draw):
         for rate, output in ((1e-30, "before"), (self.RATE, "after")):

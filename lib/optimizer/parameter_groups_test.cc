@@ -109,8 +109,11 @@ TEST(ParameterGroupsTest, ChecksTheOptions) {
   EXPECT_EQ(message(options), "");
   OptimizerOptions still = OptionsOfRun();
   still.weight_decay = 0;
-  EXPECT_THAT(message(ParameterGroupOptions{{}, 0, false}, still), HasSubstr("nothing decays"));
-  EXPECT_EQ(message(ParameterGroupOptions{Groups("network.Ti.*:weight_decay=1").groups, 0, false}, still), "");
+  ParameterGroupOptions weights;
+  weights.decay_biases = false;
+  EXPECT_THAT(message(weights, still), HasSubstr("nothing decays"));
+  weights.groups = Groups("network.Ti.*:weight_decay=1").groups;
+  EXPECT_EQ(message(weights, still), "");
 }
 
 TEST(ParameterGroupsTest, FirstGlobThatFitsCounts) {

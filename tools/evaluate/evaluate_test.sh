@@ -9,7 +9,9 @@ tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
-$featurize --species=Ti,O --precision=fp64 --output=f.safetensors "$tio2" 2> /dev/null || fail "featurize"
+# One angular cutoff, as aenet's files have.
+$featurize --species=Ti,O --ang_cutoff=4 --precision=fp64 --output=f.safetensors "$tio2" 2> /dev/null ||
+  fail "featurize"
 succeeds $train --precision=fp64 --max_epochs=20 --test_fraction=0.1 --output_dir=run f.safetensors && mv stdout trained
 
 succeeds $evaluate run/best.safetensors f.safetensors && mv stdout features.tsv

@@ -64,7 +64,7 @@ for bad in --mode=all --rank=best --normalize=l2 --precondition=sgd --top_k=-1 -
   extra=
   case $bad in --stratify_by*) extra=--sample_rate=0.5 ;; --test_split*) extra=--test=g.safetensors ;; --shard*) \
     extra=--output=x.safetensors ;; esac
-  refuses "$(echo "$bad" | sed 's/=.*//').*expected\|$bad.*expected" $data $extra "$bad" $saved
+  refuses "$(echo "$bad" | sed 's/=.*//').*\(expected\|the choices are\)\|$bad.*expected" $data $extra "$bad" $saved
 done
 refuses '--test has no effect with --self' --self $data $saved
 refuses '--csv_output has no effect with --self' --self --train=g.safetensors --csv_output=x.csv $saved

@@ -205,7 +205,7 @@ type=$(sed -n '2s/.*config_type=\([a-z]*\).*/\1/p' s.extxyz)
 sed "s/config_type=$type/config_type=$type w=100/" s.extxyz > w.extxyz
 $featurize --species=Ti,O --weight_key=w --output=w.safetensors w.extxyz 2> log || fail "featurize: $(cat log)"
 within=$(first within w.safetensors) flag=$(first flag --config_weights="$type=100" f.safetensors)
-key=$(first key --species=Ti,O --weight_key=w w.extxyz)
+key=$(first key --species=Ti,O --ang_cutoff=5,3 --weight_key=w w.extxyz)
 ratio "$flag" "$within" 1 || fail "--config_weights: $flag, within the file $within"
 ratio "$key" "$within" 1 || fail "--weight_key: $key, within the file $within"
 plain=$(first plain f.safetensors) slow=$(first slow --parameter_groups='*:lr_scale=0.001' f.safetensors)

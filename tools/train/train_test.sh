@@ -87,7 +87,7 @@ expect_error 1 'num-epochs: no such flag; use --max_epochs=N' $train --num-epoch
 expect_error 1 'max_epochs=1e3: expected a whole number' $train --max_epochs=1e3 --output_dir=h f.safetensors
 expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
 expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors
-expect_error 1 'batch_size' $train --batch_size=0 --output_dir=h f.safetensors
+expect_error 1 'batch_size' $train --batch_size=-1 --output_dir=h f.safetensors
 expect_error 1 'fraction' $train --validation_fraction=1.5 --output_dir=h f.safetensors
 expect_error 1 'config_type' $train --test_key=config_type:nothing --output_dir=h f.safetensors
 expect_error 1 'max_time' $train --max_time=soon --output_dir=h f.safetensors

@@ -22,11 +22,12 @@ namespace {
 
 double Largest(const at::Tensor& x) { return x.abs().max().item<double>(); }
 
-// The tolerance is 1e-12 in fp64 and 1e-5 in fp32, of the largest element or of `scale`.
+// The tolerance is 1e-11 in fp64 and 1e-5 in fp32, of the largest element or of `scale`. Steps of Adam divide by the
+// roots of small means of squares, which magnifies rounding: 2.7e-12 with LibTorch's kernels for AVX-512.
 void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, const std::string& what, double scale = 0) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
   if (scale == 0) scale = Largest(expected);
-  EXPECT_LE(Largest(actual.to(at::kDouble) - expected), actual.scalar_type() == at::kFloat ? 1e-5 * scale : 1e-12)
+  EXPECT_LE(Largest(actual.to(at::kDouble) - expected), actual.scalar_type() == at::kFloat ? 1e-5 * scale : 1e-11)
       << what;
 }
 

@@ -170,7 +170,7 @@ TEST(CarryParametersOverTest, RefusesWhatWouldPredictOtherwise) {
   Potential to = Make({22, 8}, 2);
   to.feature_scaling.scale[0] = 0;
   EXPECT_THAT(CarryParametersOver(from, to).status(),
-              ErrorNames(absl::StatusCode::kInvalidArgument, {"1 feature", "Ti"}));
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"1 features", "Ti"}));
   to = Make({22, 8}, 2);
   to.shape.activation = Activation::kSilu;
   EXPECT_THAT(CarryParametersOver(from, to).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {"tanh", "silu"}));

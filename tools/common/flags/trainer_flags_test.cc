@@ -108,7 +108,7 @@ TEST(TrainerFlagsTest, RefusesWhatHasNoEffect) {
 
 TEST(TrainerFlagsTest, RefusesBadValues) {
   const std::vector<std::pair<Flags, const char*>> refused = {
-      {{{"batch_size", "0"}}, "batch_size is 0, expected 1 or more"},
+      {{{"batch_size", "-1"}}, "batch_size is -1, expected 1 or more"},
       {{{"gradient_clip_val", "-1"}}, "gradient_clip_val is -1, expected a number above 0, or 0 for no limit"},
       {{{"gradient_clip_val", "1"}, {"gradient_clip_algorithm", "max"}}, "--gradient_clip_algorithm=max: "},
       {{{"limit_train_batches", "1.5"}}, "--limit_train_batches=1.5: expected a number of batches, as in 10"},

@@ -11,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/testing/error_names.h"
+#include "tools/train/flags/loss_flags.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 namespace {
@@ -27,8 +29,8 @@ absl::StatusOr<AtomisticTaskOptions> Parse(const Given& given) {
 std::string Default(const char* flag) { return gflags::GetCommandLineFlagInfoOrDie(flag).default_value; }
 
 TEST(PotentialFlagsTest, DefaultsAreThoseOfUsers) {
-  EXPECT_EQ(Default("hidden"), "15,15");
-  EXPECT_EQ(Default("activation"), "tanh");
+  EXPECT_EQ(Default("hidden"), "32,32");
+  EXPECT_EQ(Default("activation"), "silu");
   EXPECT_EQ(Default("feature_scaling"), "species");
   EXPECT_EQ(Default("energy_scaling"), "true");
   EXPECT_EQ(Default("loss"), "rmse");
@@ -43,6 +45,37 @@ TEST(PotentialFlagsTest, TheEnergiesWeightIsTheRest) {
   EXPECT_EQ(Parse({{"force_weight", "0.25"}})->loss.energy_weight, 0.75);
   EXPECT_EQ(Parse({{"force_weight", "3"}, {"energy_weight", "2"}})->loss.energy_weight, 2);
   EXPECT_EQ(Parse({{"force_weight", "3"}, {"energy_weight", "0"}})->loss.energy_weight, 0);
+}
+
+TEST(PotentialFlagsTest, ForcesAreLearnedWhereAFlagSaysHow) {
+  EXPECT_EQ(Parse({})->loss.force_weight, 0) << "until the data are known";
+  const LossOptions loss = Parse({{"force_fraction", "0.5"}})->loss;
+  EXPECT_EQ(loss.force_weight, 0.3);
+  EXPECT_EQ(loss.energy_weight, 0.7);
+}
+
+TEST(PotentialFlagsTest, ForcesOfTheDataAreLearnedUnlessAFlagDecides) {
+  const auto force_weight = [](const Given& given, Preset preset) {
+    const gflags::FlagSaver saver;
+    for (const auto& [name, value] : given) EXPECT_NE(gflags::SetCommandLineOption(name, value), "") << name;
+    LossOptions loss = LossOptionsFromFlags(preset).value();
+    const bool learns = LearnForces(preset, &loss);
+    EXPECT_EQ(learns, loss.force_weight == 0.3);
+    return loss.force_weight;
+  };
+  EXPECT_EQ(force_weight({}, Preset::kDefault), 0.3);
+  EXPECT_EQ(force_weight({}, Preset::kAenet), 0);
+  EXPECT_EQ(force_weight({{"force_weight", "0"}}, Preset::kDefault), 0);
+  EXPECT_EQ(force_weight({{"energy_weight", "1"}}, Preset::kDefault), 0);
+}
+
+TEST(PotentialFlagsTest, AenetsPresetHasAenetsNetworks) {
+  const AtomisticTaskOptions aenet = AtomisticTaskOptionsFromFlags(Preset::kAenet).value();
+  EXPECT_EQ(aenet.hidden, (std::vector<int>{15, 15}));
+  EXPECT_EQ(aenet.activation, Activation::kTanh);
+  const gflags::FlagSaver saver;
+  EXPECT_NE(gflags::SetCommandLineOption("hidden", "7"), "");
+  EXPECT_EQ(AtomisticTaskOptionsFromFlags(Preset::kAenet)->hidden, std::vector<int>{7}) << "a flag has the last word";
 }
 
 TEST(PotentialFlagsTest, TheFirstSampleMayStay) {
@@ -79,11 +112,12 @@ TEST(PotentialFlagsTest, RefusesWhatMeansNothing) {
       {{{"stress_weight", "-1"}}, {"stress_weight is -1"}},
       {{{"huber_delta", "1"}}, {"--huber_delta", "--loss=rmse"}},
       {{{"loss", "huber"}, {"huber_delta", "0"}}, {"huber_delta is 0", "above 0"}},
-      {{{"loss", "huber"}, {"huber_delta_force", "1"}}, {"--huber_delta_force", "--force_weight"}},
+      {{{"loss", "huber"}, {"force_weight", "0"}, {"huber_delta_force", "1"}},
+       {"--huber_delta_force", "--force_weight"}},
       {{{"loss", "huber"}, {"huber_delta_stress", "1"}}, {"--huber_delta_stress", "--stress_weight"}},
-      {{{"force_scale_unbiased", "true"}}, {"--force_scale_unbiased", "--force_weight"}},
+      {{{"force_weight", "0"}, {"force_scale_unbiased", "true"}}, {"--force_scale_unbiased", "--force_weight"}},
       {{{"force_weight", "0.1"}, {"force_scale_unbiased", "true"}}, {"--force_scale_unbiased", "--force_fraction"}},
-      {{{"force_fraction", "0.5"}}, {"--force_fraction", "--force_weight"}},
+      {{{"force_weight", "0"}, {"force_fraction", "0.5"}}, {"--force_fraction", "--force_weight"}},
       {{{"force_weight", "0.1"}, {"force_fraction", "1.5"}}, {"force_fraction is 1.5", "<= 1"}},
       {{{"force_weight", "0.1"}, {"force_sample_unit", "atom"}}, {"--force_sample_unit", "--force_fraction=1"}},
       {{{"force_weight", "0.1"}, {"force_fraction", "0.5"}, {"force_sampling", "never"}}, {"--force_sampling=never"}},
