@@ -46,6 +46,20 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet
   return absl::OkStatus();
 }
 
+// Says which parameters are scored where the models of the run hold others than those that its gradients moved.
+void WarnOfAverages(const CheckpointSet& checkpoint_set) {
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
+    const auto optimizer = checkpoint.config.find("optimizer");
+    const bool is_free = optimizer != checkpoint.config.end() && optimizer->second == "schedule-free-adamw";
+    if (!is_free && checkpoint.config.count("ema_decay_type") == 0) continue;
+    PrintWarning(absl::StrCat(checkpoint.path, ": its run averaged parameters (",
+                              is_free ? "--optimizer=schedule-free-adamw" : "--ema",
+                              "), and its models hold the average. Scores are those of the parameters in the "
+                              "checkpoint; for the average give best.safetensors with --learning_rate"));
+    return;
+  }
+}
+
 absl::Status SetRates(const TracinFlags& flags, CheckpointSet* checkpoint_set) {
   for (size_t p = 0; p < checkpoint_set->size(); ++p) {
     const double own = checkpoint_set->are_models() ? 0 : checkpoint_set->checkpoints[p].learning_rate;
@@ -110,6 +124,7 @@ absl::StatusOr<CheckpointSet> CheckpointsFromArguments(absl::Span<const std::str
   CheckpointSet checkpoint_set;
   if (kind == kCheckpoint) {
     RETURN_IF_ERROR(SetCheckpoints(paths, &checkpoint_set));
+    WarnOfAverages(checkpoint_set);
   } else {
     checkpoint_set.paths = paths;
     checkpoint_set.is_kge = kind == kKge;

@@ -216,6 +216,11 @@ ratio "$part" "$whole" 1 || fail "a sample of forces: $part, all $whole"
 succeeds $train --hidden=5,5 --loss=mse --max_epochs=2 --keep_every_epochs=1 --plot=false --validation_fraction=0 \
   --resume --override=all --config_weights="$type=2" --output_dir=plain f.safetensors
 refuses "went on with --config_weights=$type=2" --self --train=f.safetensors plain/checkpoints/epoch-*.safetensors
+# An averaged run is scored at the parameters of its checkpoints, which tracin says; its model file is the average.
+first averaged --ema f.safetensors > /dev/null
+expect_line 'averaged/checkpoints/epoch-00001.safetensors: its run averaged parameters (--ema)' log
+ok average.tsv --self --top_k=0 --learning_rate=1 --term_weights=1 --train=f.safetensors averaged/best.safetensors
+expect_no_line 'averaged parameters' log
 expect_error 1 'energy_key has no effect on files that were made from structures' \
   $featurize --energy_key=REF_e --species=Ti,O --output=k.safetensors n.safetensors
 
