@@ -130,6 +130,14 @@ edit $model bad.safetensors "d, s, v = t['energy_shift']; t['energy_shift'] = (d
 expect_error 1 'bad.safetensors: tensor "energy_shift" is F64' $evaluate bad.safetensors s.extxyz
 [ "$(wc -c < err)" -lt 1000 ] || fail "a message of $(wc -c < err) bytes about a shape"
 
+# Files of other programs, which users of these take for models.
+for name in Ti.10t-10t.nn Ti.10t-10t.nn.ascii TiO2.train fitted.mtp train.cfg; do
+  printf 'of another program\n' > $name
+  expect_error 1 "$name: is a .*of .*not read; expected a model" $evaluate $name s.extxyz
+done
+cp $model renamed.nn
+succeeds $evaluate renamed.nn s.extxyz
+
 # Without gnuplot there are tables and a report, and a warning.
 rm -rf out
 PATH=/nowhere $evaluate --output_dir=out $model s.extxyz > stdout 2> log || fail "without gnuplot: $(cat log)"

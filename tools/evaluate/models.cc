@@ -1,6 +1,7 @@
 #include "tools/evaluate/models.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -18,9 +19,24 @@
 namespace rutile {
 namespace {
 
-// Refuses a file of triples as the model, for users who swap the arguments.
-absl::Status RefuseTriples(const std::string& path) {
-  if (!LooksLikeTensorFile(path)) return absl::OkStatus();
+// Names the files of other programs that users of these take for models.
+absl::Status RefuseOtherPrograms(const std::string& path) {
+  const auto refuse = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ", what,
+                     ", which is not read; expected a model of train, as run/best.safetensors, before the data"));
+  };
+  if (absl::EndsWith(path, ".nn") || absl::EndsWith(path, ".nn.ascii"))
+    return refuse("a network of aenet, by its name");
+  if (absl::EndsWith(path, ".train")) return refuse("a training set of aenet, by its name");
+  if (absl::EndsWith(path, ".mtp") || absl::EndsWith(path, ".cfg")) return refuse("a file of MLIP (MTP), by its name");
+  return absl::OkStatus();
+}
+
+// Refuses a file of triples as the model, for users who swap the arguments, and files of other programs.
+absl::Status RefuseOtherFiles(const std::string& path) {
+  if (!FileExists(path)) return absl::OkStatus();
+  if (!LooksLikeTensorFile(path)) return RefuseOtherPrograms(path);
   ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   const absl::StatusOr<FileKind> kind = GetFileKind(file);
   if (!kind.ok() || kind->name != "kg.triples") return absl::OkStatus();
@@ -41,7 +57,7 @@ absl::StatusOr<Models> ReadModels(const std::string& argument) {
   Models models;
   ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
   for (const std::string& path : models.paths) {
-    RETURN_IF_ERROR(RefuseTriples(path));
+    RETURN_IF_ERROR(RefuseOtherFiles(path));
     ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
     models.potentials.push_back(std::move(potential));
   }
