@@ -29,6 +29,13 @@ bool LooksLikeTensorFile(absl::string_view prefix) {
   return true;
 }
 
+// True if the file begins with a Fortran record of one 32-bit number, as aenet's networks (.nn) and training sets
+// (.train) do: the length of the record, 4, stands before and after the number.
+bool LooksLikeAenetFile(absl::string_view prefix) {
+  constexpr absl::string_view kFour("\4\0\0\0", 4);
+  return prefix.size() >= 12 && prefix.substr(0, 4) == kFour && prefix.substr(8, 4) == kFour;
+}
+
 // Finds the first word that is not in a comment of '#', looking at more and more of the file; empty if there is none in
 // the first MiB.
 absl::string_view FirstWord(LineReader* lines) {
@@ -69,6 +76,10 @@ absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader 
   if (prefix.empty()) return error("is empty", "");
   if (LooksLikeTensorFile(prefix)) {
     return error("is a tensor file (safetensors)", "; give the structures that it was made from");
+  }
+  if (LooksLikeAenetFile(prefix)) {
+    return error("is a binary file of Fortran, as aenet's networks (.nn) and training sets (.train), which is not read",
+                 "; give the structures that it was made from");
   }
   if (absl::StrContains(prefix, absl::string_view("\0", 1))) return error("is not text (it has zero bytes)", "");
   const absl::string_view word = FirstWord(&lines);

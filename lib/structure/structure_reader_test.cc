@@ -166,6 +166,8 @@ TEST(StructureReaderTest, WhatIsNoStructureFile) {
       {"\x7f"
        "ELF\x02\0\0\0"s,
        "f: is not text"},
+      {"\4\0\0\0\2\0\0\0\4\0\0\0\x0c\0\0\0"s,
+       "f: is a binary file of Fortran, as aenet's networks (.nn) and training sets (.train), which is not read"},
       {"\x10\0\0\0\0\0\0\0{\"a\":1}        "s, "f: is a tensor file (safetensors)"},
       {"BZh91AY&SY", "f: is compressed with bzip2, expected text or gzip; decompress it first: \"bzip2 -dc f"},
       {"\xFD"
