@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -54,21 +56,54 @@ class Pictures {
   std::string warning_;  // about the first picture that is missing
 };
 
-HtmlTable ErrorTable(absl::Span<const ErrorRow> errors) {
+HtmlTable ErrorTable(const std::vector<const ErrorRow*>& errors) {
   HtmlTable table;
-  table.caption =
-      "Energy: each structure's error divided by its number of atoms. Force: errors of components; force_vector: "
-      "lengths of error vectors. Stress: all nine components. net_force: what the predicted forces of a structure add "
-      "up to.";
   table.columns = {{"group", "", true}, {"quantity", "", true}, {"unit", "", true},    {"values", "", false},
                    {"RMSE", "", false}, {"MAE", "", false},     {"largest", "", false}};
-  for (const ErrorRow& e : errors) {
+  for (const ErrorRow* row : errors) {
+    const ErrorRow& e = *row;
     const std::string group =
         e.grouping == "all" ? "all" : absl::StrCat(e.grouping, " ", e.group.empty() ? "(none)" : e.group);
     table.rows.push_back({group, e.quantity, e.unit, absl::StrCat(e.count), FormatError(e, e.rmse),
                           FormatError(e, e.mae), FormatError(e, e.max)});
   }
   return table;
+}
+
+// The errors of all structures and of elements, which a reader looks at first.
+void AddTotals(absl::Span<const ErrorRow> errors, HtmlReport* html) {
+  std::vector<const ErrorRow*> totals;
+  for (const ErrorRow& e : errors) {
+    if (e.grouping == "all" || e.grouping == "species") totals.push_back(&e);
+  }
+  if (totals.empty()) return;
+  HtmlTable table = ErrorTable(totals);
+  table.caption =
+      "Energy: each structure's error divided by its number of atoms. Force: errors of components; force_vector: "
+      "lengths of error vectors. Stress: all nine components. net_force: what the predicted forces of a structure add "
+      "up to.";
+  html->AddTable(table);
+}
+
+// The errors of groups of structures, those first that are worst beside the error of all; after ten, the rest is
+// folded.
+void AddGroups(absl::Span<const ErrorRow> errors, HtmlReport* html) {
+  std::vector<std::pair<double, const ErrorRow*>> groups;  // the RMSE, as a multiple of that of all
+  for (const ErrorRow& e : errors) {
+    if (e.grouping == "all" || e.grouping == "species") continue;
+    const ErrorRow* all = FindError(errors, e.quantity);
+    const double ratio = all != nullptr && all->rmse > 0 ? e.rmse / all->rmse : 0;
+    groups.emplace_back(std::isnan(ratio) ? 0 : ratio, &e);
+  }
+  if (groups.empty()) return;
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr size_t kShown = 10;
+  std::vector<const ErrorRow*> worst, others;
+  for (const auto& group : groups) (worst.size() < kShown ? worst : others).push_back(group.second);
+  html->AddSection("Errors by group");
+  html->AddParagraph("The groups whose error is largest beside that of all structures come first.");
+  html->AddTable(ErrorTable(worst));
+  if (!others.empty()) html->AddTable(ErrorTable(others), absl::StrCat(others.size(), " more rows"));
 }
 
 Points EnergyPoints(absl::Span<const StructurePrediction> predictions) {
@@ -185,8 +220,9 @@ absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, c
   if (FindError(report.errors, "energy") == nullptr && FindError(report.errors, "force") == nullptr) {
     html.AddParagraph("The data has no energies or forces to compare with.");
   }
-  if (!report.errors.empty()) html.AddTable(ErrorTable(report.errors));
+  AddTotals(report.errors, &html);
   RETURN_IF_ERROR(AddErrorPlots(report.predictions, &pictures));
+  AddGroups(report.errors, &html);
   AddExtrapolation(report.predictions, &html);
   if (report.log.has_value()) RETURN_IF_ERROR(AddLearningCurve(report, &pictures));
   html.AddSection("Model");

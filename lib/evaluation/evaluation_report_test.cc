@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/file.h"
@@ -69,6 +70,25 @@ TEST(EvaluationReportTest, HoldsErrorsPicturesAndCommands) {
                               "parity_stress.svg", "learning_curve.svg"}) {
     EXPECT_THAT(Contents(directory + "/" + picture), HasSubstr("<svg")) << picture;
   }
+}
+
+TEST(EvaluationReportTest, WorstGroupsComeFirstAndTheRestIsFolded) {
+  EvaluationReport report;
+  report.title = "groups";
+  report.errors = {{"all", "", "energy", "meV/atom", 90, 10, 8, 30}};
+  for (int g = 0; g < 12; ++g) {
+    report.errors.push_back({"config_type", absl::StrCat("g", g), "energy", "meV/atom", 6, 1.0 + g, 1, 2});
+  }
+  report.errors.push_back({"species", "Ti", "force", "eV/Å", 90, 0.5, 0.4, 1});
+  const std::string directory = Directory("groups");
+  ASSERT_TRUE(WriteEvaluationReport(directory, report).ok());
+  const std::string html = Contents(directory + "/report.html");
+  const auto place = [&](const char* text) { return html.find(text); };
+  EXPECT_LT(place("species Ti"), place("config_type g11"));
+  EXPECT_LT(place("config_type g11"), place("config_type g2<"));
+  EXPECT_LT(place("config_type g2<"), place("<details><summary>2 more rows"));
+  EXPECT_LT(place("<details><summary>2 more rows"), place("config_type g0<"));
+  EXPECT_NE(place("config_type g0<"), std::string::npos);
 }
 
 TEST(EvaluationReportTest, ManyAtomsMakeNoLargePage) {

@@ -48,7 +48,8 @@ void HtmlReport::AddSection(absl::string_view title) { absl::StrAppend(&body_, "
 
 void HtmlReport::AddParagraph(absl::string_view text) { absl::StrAppend(&body_, "<p>", EscapeXml(text), "</p>\n"); }
 
-void HtmlReport::AddTable(const HtmlTable& table) {
+void HtmlReport::AddTable(const HtmlTable& table, absl::string_view summary) {
+  if (!summary.empty()) absl::StrAppend(&body_, "<details><summary>", EscapeXml(summary), "</summary>\n");
   absl::StrAppend(&body_, "<div class=\"wide\"><table>\n");
   if (!table.caption.empty()) absl::StrAppend(&body_, "<caption>", EscapeXml(table.caption), "</caption>\n");
   absl::StrAppend(&body_, "<thead><tr>");
@@ -67,6 +68,7 @@ void HtmlReport::AddTable(const HtmlTable& table) {
     absl::StrAppend(&body_, "</tr>\n");
   }
   absl::StrAppend(&body_, "</tbody></table></div>\n");
+  if (!summary.empty()) absl::StrAppend(&body_, "</details>\n");
 }
 
 absl::Status HtmlReport::AddFigure(absl::string_view svg, absl::string_view caption) {

@@ -38,8 +38,9 @@ class HtmlReport {
 
   void AddSection(absl::string_view title);
   void AddParagraph(absl::string_view text);
-  // CHECK-fails if a row has another number of cells than there are columns.
-  void AddTable(const HtmlTable& table);
+  // CHECK-fails if a row has another number of cells than there are columns. With a summary, the reader sees this line
+  // alone and opens the table with a click.
+  void AddTable(const HtmlTable& table, absl::string_view summary = "");
   // INVALID_ARGUMENT if `svg` is no SVG picture, contains a script or refers to other files.
   absl::Status AddFigure(absl::string_view svg, absl::string_view caption);
   // Adds commands or a log, preserving line ends.

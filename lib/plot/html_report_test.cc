@@ -69,11 +69,13 @@ TEST(HtmlReportTest, ShowsTextAndNeverRunsIt) {
   report.AddParagraph(bad);
   report.AddCode(bad);
   report.AddTable({bad, {{bad, bad, true}}, {{bad}}});
+  report.AddTable({"", {{"a", ""}}, {{"1"}}}, bad);
   EXPECT_TRUE(report.AddFigure("<svg xmlns='http://www.w3.org/2000/svg'></svg>", bad).ok());
   const std::string html = report.ToString();
   EXPECT_TRUE(IsWellFormedXml("report_bad.html", html));
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;"));
+  EXPECT_THAT(html, HasSubstr("<details><summary>&lt;/pre&gt;")) << "a folded table";
 }
 
 TEST(HtmlReportTest, RefusesPicturesThatAreNone) {
