@@ -12,7 +12,7 @@ namespace rutile {
 
 // Options of EagerGradients; the default is plain fp32 or fp64 on the CPU.
 struct EagerOptions {
-  // Of the networks' products: kBf16Mixed, kFp16Mixed, or kAuto, which is the type of the parameters.
+  // The networks' products have kBf16Mixed or kFp16Mixed factors, or with kAuto the type of the parameters.
   Precision precision = Precision::kAuto;
   MatmulPrecision matmul = MatmulPrecision::kHighest;  // applies to the whole process
   bool script = false;                                 // networks run as TorchScript

@@ -28,7 +28,7 @@ void RecordPreset(Preset preset, TrainerOptions* options);
 Preset RecordedPreset(const TrainerOptions& options);
 
 DescriptorDefaults DescriptorDefaultsOf(Preset preset);
-// Of a potential's run. Those of triples are in kge_flags.h.
+// Returns the defaults of a potential's run. Those of triples are in kge_flags.h.
 TrainerDefaults PotentialTrainerDefaults(Preset preset);
 
 }  // namespace rutile
