@@ -14,8 +14,9 @@ packages=(bazel-bootstrap bazel-rules-java bazel-platforms g++ pkg-config make c
 [ -n "${LIBTORCH:-}" ] || packages+=(libtorch-dev)
 case $level in
   build) ;;
-  test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev python3 iproute2) ;;&
-  ci) packages+=(clang clang-format-14 libclang-rt-14-dev git valgrind) ;;
+  test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev libkim-api-dev python3 iproute2) ;;&
+  ci) packages+=(clang clang-format-14 libclang-rt-14-dev git valgrind
+    python3-numpy python3-ase python3-venv lammps openmpi-bin) ;;
   test) ;;
   *) echo "bootstrap.sh: $level: expected build, test or ci" >&2; exit 1 ;;
 esac

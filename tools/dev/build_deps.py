@@ -33,7 +33,7 @@ EXTERNAL = [
     ("gflags/", "@gflags"), ("glog/", "@glog"), ("gmock/", "@googletest//:gmock"), ("gtest/", "@googletest//:gmock"),
     ("benchmark/", "@benchmark//:benchmark_main"), ("hwy/", "@highway//:hwy"), ("nlohmann/", "@nlohmann_json//:json"),
     ("c10/util/Logging", None),  # lib/base/logging.h includes it only for targets that have LibTorch anyway
-    ("openssl/", "@openssl//:crypto"), ("zlib.h", "@zlib"), ("gloo/", "@libtorch//:gloo"),
+    ("KIM_", "@kim"), ("openssl/", "@openssl//:crypto"), ("zlib.h", "@zlib"), ("gloo/", "@libtorch//:gloo"),
     ("torch/csrc/distributed/c10d/ProcessGroupGloo", "@libtorch//:gloo"),
     ("torch/csrc/distributed/c10d/ProcessGroupNCCL", "@libtorch//:nccl"), ("torch/csrc/cuda/nccl", "@libtorch//:nccl"),
     ("torch/", "@libtorch"), ("ATen/", "@libtorch"), ("c10/", "@libtorch"),
@@ -44,7 +44,8 @@ IMPLIED = {"cc_tests": {"@googletest//:gtest_main", "@googletest//:gmock"}, "cc_
 SEAM = ["lib/potential", "lib/kge", "lib/train", "lib/influence"]
 WITHOUT_LIBTORCH = ["cache-neighbors", "evaluate", "featurize", "profile", "tracin"]
 TESTS = ["cc_tests", "cc_fuzz_target"]  # see private headers of their package
-RULES = TESTS + ["cc_library", "cc_binary", "cc_benchmarks"]
+LIBRARIES = ["cc_library", "cuda_library"]
+RULES = TESTS + LIBRARIES + ["cc_binary", "cc_benchmarks"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
@@ -56,12 +57,12 @@ class Target:
         sources = [args["name"]] if rule == "cc_fuzz_target" else args.get("names", []) + args.get("medium", []) + args.get("large", [])
         self.name = args.get("name") or "%s(%s ...)" % (rule, sources[0])
         self.label = "//%s:%s" % (package, self.name)
-        self.is_library = rule == "cc_library"
+        self.is_library = rule in LIBRARIES
         # lib/testing has default_testonly.
         self.is_for_tests = rule in TESTS or bool(args.get("testonly")) or package == "lib/testing"
         paths = lambda key: {os.path.join(package, f) for f in args.get(key, []) if not f.startswith((":", "//"))}
         self.public = paths("hdrs") | paths("textual_hdrs")
-        self.files = sorted(self.public | paths("srcs") | {os.path.join(package, n + ".cc") for n in sources})
+        self.files = sorted(self.public | paths("srcs") | paths("without") | {os.path.join(package, n + ".cc") for n in sources})
         self.deps = {normal(d, package) for d in args.get("deps", [])}
         self.keep = {normal(d, package) for d in re.findall(r'"([^"]+)",\s*# keep', block)}
         self.needed = set()  # found by find_needed
@@ -98,7 +99,7 @@ def read_targets(package):
     text = read(os.path.join(package, "BUILD"))
     targets = []
     for match in re.finditer(r"^(%s)\(\n(?:.*\n)*?\)\n" % "|".join(RULES), text, re.M):
-        args = eval(match.group(0), {match.group(1): dict, "select": lambda _: []})  # pylint: disable=eval-used
+        args = eval(match.group(0), {match.group(1): dict, "select": lambda _: [], "glob": lambda _: []})  # pylint: disable=eval-used
         targets.append(Target(package, match.group(1), args, text.count("\n", 0, match.start()) + 1, match.group(0)))
     return targets
 
