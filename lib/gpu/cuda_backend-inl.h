@@ -1,0 +1,118 @@
+// Runs bodies on a GPU through CUDA's runtime. Only files that nvcc compiles include it; host_backend-inl.h says what
+// each member does.
+
+#ifndef RUTILE_LIB_GPU_CUDA_BACKEND_INL_H_
+#define RUTILE_LIB_GPU_CUDA_BACKEND_INL_H_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+
+#include "lib/gpu/block.h"
+
+namespace rutile {
+
+template <typename Body>
+__global__ void __launch_bounds__(Body::kThreads) EachKernel(int64_t n, const Body body) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * Body::kThreads + threadIdx.x;
+  if (i < n) body(i);
+}
+
+template <typename Body>
+__global__ void __launch_bounds__(Body::kThreads) BlockKernel(const Body body) {
+  extern __shared__ __align__(16) char shared[];
+  body(Block{static_cast<int64_t>(blockIdx.x), static_cast<int>(threadIdx.x), Body::kThreads, shared});
+}
+
+class CudaBackend {
+ public:
+  // device: CUDA's number of the GPU.
+  explicit CudaBackend(int device) : device_(device) {
+    Check(cudaSetDevice(device), "cudaSetDevice");
+    Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    int value = 0;
+    Check(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    num_processors_ = value;
+    Check(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+    max_shared_bytes_ = value;
+  }
+  ~CudaBackend() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  CudaBackend(const CudaBackend&) = delete;
+  CudaBackend& operator=(const CudaBackend&) = delete;
+
+  void* Allocate(int64_t bytes) {
+    void* memory = nullptr;
+    if (!Begin()) return nullptr;
+    if (bytes > 0 && cudaMalloc(&memory, bytes) != cudaSuccess) {
+      cudaGetLastError();
+      size_t free = 0, total = 0;
+      cudaMemGetInfo(&free, &total);
+      error_ = "the GPU has " + std::to_string(free >> 20) + " MiB of free memory, of which " +
+               std::to_string(bytes >> 20) + " MiB at once are needed";
+    }
+    return memory;
+  }
+  void Free(void* memory) {
+    if (memory != nullptr) cudaFree(memory);
+  }
+
+  void Upload(void* device, const void* host, int64_t bytes) {
+    if (bytes > 0 && Begin()) Check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "upload");
+  }
+  void Download(void* host, const void* device, int64_t bytes) {
+    if (!Begin()) return;
+    if (bytes > 0) Check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "download");
+    Check(cudaStreamSynchronize(stream_), "a kernel");
+  }
+  void Clear(void* device, int64_t bytes) {
+    if (bytes > 0 && Begin()) Check(cudaMemsetAsync(device, 0, bytes, stream_), "cudaMemset");
+  }
+
+  template <typename Body>
+  void ForEach(int64_t n, const Body& body) {
+    if (n == 0 || !Begin()) return;
+    EachKernel<Body><<<(n + Body::kThreads - 1) / Body::kThreads, Body::kThreads, 0, stream_>>>(n, body);
+    Check(cudaGetLastError(), "a launch");
+  }
+
+  template <typename Body>
+  void ForEachBlock(int64_t blocks, int64_t shared_bytes, const Body& body) {
+    if (blocks == 0 || !Begin()) return;
+    constexpr int64_t kWithoutAsking = 48 << 10;
+    if (shared_bytes > kWithoutAsking) {
+      Check(cudaFuncSetAttribute(BlockKernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_bytes)),
+            "shared memory");
+    }
+    BlockKernel<Body><<<blocks, Body::kThreads, shared_bytes, stream_>>>(body);
+    Check(cudaGetLastError(), "a launch");
+  }
+
+  int64_t max_shared_bytes() const { return max_shared_bytes_; }
+  int64_t num_processors() const { return num_processors_; }
+  std::string error() const { return error_; }
+
+ private:
+  // CUDA's current device is one for each thread, and threads of a pool may take turns. False after an error.
+  bool Begin() {
+    if (!error_.empty()) return false;
+    int current = -1;
+    if (cudaGetDevice(&current) != cudaSuccess || current != device_) Check(cudaSetDevice(device_), "cudaSetDevice");
+    return error_.empty();
+  }
+  void Check(cudaError_t status, const char* what) {
+    if (status != cudaSuccess && error_.empty()) error_ = std::string(what) + ": " + cudaGetErrorString(status);
+  }
+
+  const int device_;
+  cudaStream_t stream_ = nullptr;
+  int64_t num_processors_ = 1, max_shared_bytes_ = 48 << 10;
+  std::string error_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_GPU_CUDA_BACKEND_INL_H_
