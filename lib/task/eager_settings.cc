@@ -44,9 +44,10 @@ absl::Span<const Setting<EagerOptions>> EagerSettings() {
           "refused where it has no effect.")
           .RecordedIf([](const O& options) { return options.matmul != MatmulPrecision::kHighest; }),
       Setting<O>("device", &O::device,
-                 "Device for --compile_mode=none and script: auto, cpu, cuda or cuda:N. With auto, it is CUDA if there "
-                 "is a device; cuda is the first device, or one for each of several processes. The fused kernels run "
-                 "on CPUs only.")
+                 "Device: auto, cpu, cuda or cuda:N. With auto, it is the CPU for the fused kernels, and for "
+                 "--compile_mode=none and script CUDA if there is a device; cuda is the first device, or one for each "
+                 "of several processes. The fused kernels of potentials that start from neighbors or structures also "
+                 "run on GPUs if nvcc was there when train was built; all others run on CPUs only.")
           .Automatic("auto")
           .NotCompared(),
   };

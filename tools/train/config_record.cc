@@ -97,6 +97,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
     settings.Resolve("atomic_energies", energies, "file");
   }
   ResolveTrainer(options, task.precision, task.ThreadsOfSteps(), &settings);
+  if (task.gpu >= 0) resolve("device", absl::StrCat("cuda:", task.gpu));
   if (task.mixed_precision) resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed));
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");

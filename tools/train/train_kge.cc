@@ -197,7 +197,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const FactorRounding factors, KernelRoundingFromFlags(options));
-  RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
+  RETURN_IF_ERROR(SetEagerFromFlags(factors, /*kernels_on_gpu=*/false, &options, &messages));
   ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, factors, options));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
   messages.insert(messages.end(), memory.begin(), memory.end());

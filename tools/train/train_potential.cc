@@ -126,6 +126,8 @@ bool HasForcesToLearn(const AtomicData& data, const Split& split) {
   return any(split.train) && (split.validation.empty() || any(split.validation));
 }
 
+constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
+
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
 constexpr double kFlopsWorthThreads = 2e7;  // of a step
 
@@ -154,8 +156,9 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags(preset));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const FactorRounding factors, PotentialRoundingFromFlags(options));
-  RETURN_IF_ERROR(SetEagerFromFlags(factors, &options, &messages));
-  if (!options.eager.on_cpu()) messages.push_back("validation runs on the CPU");
+  ASSIGN_OR_RETURN(task_options.gpu, KernelGpuFromFlags(options));
+  RETURN_IF_ERROR(SetEagerFromFlags(factors, task_options.gpu >= 0, &options, &messages));
+  if (!options.eager.on_cpu()) messages.push_back(kValidatesOnCpu);
   task_options.mixed_precision = factors == FactorRounding::kBf16;
   NoteNarrowNetworks(task_options.hidden, factors, options, &messages);
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
@@ -182,6 +185,13 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
     messages.push_back(
         "--num_workers=0 is used: features are kept, a batch is a copy of them, and workers cannot help");
     options.num_workers = 0;
+  }
+  if (task_options.gpu >= 0 && LearnsFromKeptFeatures(data, task_options)) {
+    // Kernels of GPUs start from neighbors, so LibTorch takes their place.
+    task_options.gpu = -1;
+    RETURN_IF_ERROR(SetEagerFromFlags(factors, /*kernels_on_gpu=*/false, &options, &messages));
+    ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));
+    messages.push_back(kValidatesOnCpu);
   }
   task_options.step_threads = StepThreads(data, task_options, split, options.batch_size);
   if (data.exceeds_memory() && options.num_workers == 0) {

@@ -77,7 +77,8 @@ if [ $bf16 = 1 ]; then
 else
   expect_error 1 'AVX512-BF16' $train --precision=bf16-mixed --device=cpu --output_dir=h f.safetensors
 fi
-expect_error 1 'compile_mode=compile: the fused' \
+# Where train has kernels for GPUs, it looks for a GPU before it looks at the data.
+expect_error 1 'compile_mode=compile: the fused\|device cuda: no GPU' \
   $train --device=cuda --compile_mode=compile --output_dir=h f.safetensors
 expect_error 1 'compile_mode=compile: the fused' \
   $train --float32_matmul_precision=high --compile_mode=compile --output_dir=h f.safetensors
@@ -85,6 +86,8 @@ expect_error 1 'check_gradient has no effect' \
   $train --precision=fp16-mixed --check_gradient --output_dir=h f.safetensors
 expect_error 1 'needs a CUDA device' $train --precision=fp16-mixed --device=cpu --output_dir=h f.safetensors
 expect_error 1 'device cuda:1000: ' $train --device=cuda:1000 --output_dir=h f.safetensors
+# Potentials with neighbors or structures go to kernels on the GPU where train has them, else to LibTorch.
+expect_error 1 'device cuda:1000: ' $train --species=Ti,O --device=cuda:1000 --output_dir=h "$tio2"
 expect_error 1 'expected cpu, cuda' $train --device=gpu --output_dir=h f.safetensors
 expect_error 1 'expected auto, fp32' $train --precision=fp8 --output_dir=h f.safetensors
 expect_error 1 'exclude each other' $train --mixed_precision --precision=fp32 --output_dir=h f.safetensors

@@ -117,6 +117,7 @@ struct AtomisticTaskOptions {
   // Energies: the atoms of a batch whose values are in memory at a time.
   int64_t atoms_together = int64_t{1} << 15;
   int64_t geometry_bytes = 0;  // limit of GeometryCache, for structures whose forces are learned; 0 caches none
+  int gpu = -1;  // with forces: CUDA's number of the GPU whose kernels do the steps; -1: those of processors do
   int num_threads = 1;
   int step_threads = 0;  // threads for gradients and errors of energies; 0: num_threads
   int ThreadsOfSteps() const { return step_threads > 0 ? step_threads : num_threads; }

@@ -6,9 +6,12 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/network/kernel_tuner.h"
+#include "lib/potential/gpu/force_step.h"
+#include "lib/potential/training/device_force_kernel.h"
 #include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/geometry_cache.h"
 #include "lib/structure/cell.h"
@@ -43,16 +46,37 @@ absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::
   return absl::OkStatus();
 }
 
+absl::Status CheckGpuOptions(const AtomisticTaskOptions& options) {
+  if (options.gpu < 0) return absl::OkStatus();
+  if (options.mixed_precision) {
+    return absl::InvalidArgumentError(
+        "precision bf16-mixed is not what the kernels for GPUs offer, which are fp32 or fp64: leave it out, or use "
+        "--compile_mode=none");
+  }
+  if (options.angular == AngularMethod::kTriplets) {
+    return absl::InvalidArgumentError(
+        "--angular=triplets: the kernels for GPUs sum by moments, which gives the same numbers; leave the flag out");
+  }
+  if (options.compile.preset == CompilePreset::kMaxAutotune) {
+    return absl::InvalidArgumentError(
+        "--compile_preset=max-autotune times kernels for processors, which a GPU does not use: take reduce-overhead");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 class ForceTask::Impl {
  public:
   virtual ~Impl() = default;
+  // Moves the work of Run to the GPU of the task's options, and loads all structures to it.
+  virtual absl::Status LoadToGpu() = 0;
+  virtual int64_t gpu_bytes() const = 0;
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
-  // Does what ForceKernel::Run does.
-  virtual void Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
-                   BatchErrors* errors) = 0;
+  // Does what ForceKernel::Run does, on the processors or on a GPU. INTERNAL if a GPU fails.
+  virtual absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
+                           TermSums* sums, BatchErrors* errors) = 0;
   virtual absl::Span<const double> energy_errors() const = 0;  // [B] of the last Run
   virtual absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const = 0;
   virtual const KernelPlan& plan() const = 0;
@@ -86,18 +110,38 @@ class ForceTask::ImplOf : public Impl {
     return counts;
   }
 
-  void Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
-           BatchErrors* errors) override {
-    kernel_.Run(parameters.values<T>(), ForceBatch<T>(batch, task_.data_), gradients, sums, errors);
+  absl::Status LoadToGpu() override {
+    const int gpu = task_.options_.gpu;
+    std::string error;
+    std::unique_ptr<ForceStep<T>> step =
+        MakeCudaForceStep<T>(MakeStepModel(task_.model_, task_.options_.loss), gpu, &error);
+    if (step == nullptr) return absl::InvalidArgumentError(absl::StrCat("device cuda:", gpu, ": ", error));
+    ASSIGN_OR_RETURN(device_,
+                     DeviceForceKernel<T>::Create(task_.data_, task_.model_, task_.options_.loss, std::move(step)));
+    return absl::OkStatus();
   }
-  absl::Span<const double> energy_errors() const override { return kernel_.energy_errors(); }
+  int64_t gpu_bytes() const override { return device_ == nullptr ? 0 : device_->bytes(); }
+
+  absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
+                   BatchErrors* errors) override {
+    const ForceBatch<T> view(batch, task_.data_);
+    if (device_ != nullptr) return device_->Run(parameters.values<T>(), view, gradients, sums, errors);
+    kernel_.Run(parameters.values<T>(), view, gradients, sums, errors);
+    return absl::OkStatus();
+  }
+  absl::Span<const double> energy_errors() const override {
+    return device_ != nullptr ? device_->energy_errors() : kernel_.energy_errors();
+  }
 
   absl::StatusOr<TunedKernel> Tune(const TuneOptions& options) const override {
     return TuneKernel<T>(task_.model_.shape(), nullptr, options);
   }
   const KernelPlan& plan() const override { return kernel_.plan(); }
   void SetPlan(const KernelPlan& plan) override { kernel_.SetPlan(plan); }
-  void SetFrozen(const std::vector<bool>& networks) override { kernel_.SetFrozen(networks); }
+  void SetFrozen(const std::vector<bool>& networks) override {
+    kernel_.SetFrozen(networks);
+    if (device_ != nullptr) device_->SetFrozen(networks);
+  }
   void SetRounding(bool on) override { kernel_.SetRounding(on); }
 
  private:
@@ -105,13 +149,14 @@ class ForceTask::ImplOf : public Impl {
     const AtomicData& data = task.data_;
     const int64_t bytes = task.options_.geometry_bytes;
     // Pairs that are found anew or read from a disk in each epoch exceed memory, so geometry is not cached then.
-    if (bytes <= 0 || !data.has_pairs() || data.exceeds_memory()) return nullptr;
+    if (bytes <= 0 || task.options_.gpu >= 0 || !data.has_pairs() || data.exceeds_memory()) return nullptr;
     return std::make_unique<GeometryCache<T>>(data.num_structures(), bytes);
   }
 
   const ForceTask& task_;
   const std::unique_ptr<GeometryCache<T>> cache_;  // null if geometry is not cached
   ForceKernel<T> kernel_;
+  std::unique_ptr<DeviceForceKernel<T>> device_;  // null: the work is done by kernel_
 };
 
 ForceTask::ForceTask(const AtomicData& data, const AtomisticTaskOptions& options, FeatureSource features,
@@ -123,6 +168,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
                                                              absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckPrecision(options));
+  RETURN_IF_ERROR(CheckGpuOptions(options));
   RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
   ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                  options.cached_features, options.num_threads));
@@ -136,6 +182,12 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
     task->impl_ = std::make_unique<ImplOf<double>>(*task);
   } else {
     task->impl_ = std::make_unique<ImplOf<float>>(*task);
+  }
+  if (options.gpu >= 0) {
+    RETURN_IF_ERROR(task->impl_->LoadToGpu());
+    task->compile_message_ =
+        absl::StrFormat("kernels run on cuda:%d, which keeps %d structures in %.1f MB", options.gpu,
+                        data.num_structures(), static_cast<double>(task->impl_->gpu_bytes()) / 1e6);
   }
   task->SetMixedPrecision(true);
   RETURN_IF_ERROR(task->Prepare(train));
@@ -179,8 +231,7 @@ absl::Status ForceTask::Prepare(absl::Span<const int64_t> train) {
     gradients.push_back(Tensor::Zeros(options_.precision, {model_.shape().num_parameters()}));
   }
   TermSums sums(static_cast<int>(gradients.size()));
-  impl_->Run(InitialParameters(0), batch, absl::MakeSpan(gradients), &sums, nullptr);
-  return absl::OkStatus();
+  return impl_->Run(InitialParameters(0), batch, absl::MakeSpan(gradients), &sums, nullptr);
 }
 
 const KernelPlan& ForceTask::plan() const { return impl_->plan(); }
@@ -226,7 +277,7 @@ Loss ForceTask::CombineTerms(const TermSums& sums) const {
 
 absl::Status ForceTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                             absl::Span<Tensor> gradients, TermSums* sums) {
-  impl_->Run(parameters, batch, gradients, sums, nullptr);
+  RETURN_IF_ERROR(impl_->Run(parameters, batch, gradients, sums, nullptr));
   errors_.Record(batch.At("example").values<int64_t>(), impl_->energy_errors());
   return absl::OkStatus();
 }
@@ -238,7 +289,7 @@ void ForceTask::SetMixedPrecision(bool on) {
 absl::Status ForceTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                  absl::Span<double> metric_sums) {
   BatchErrors errors;
-  impl_->Run(parameters, batch, {}, sums, &errors);
+  RETURN_IF_ERROR(impl_->Run(parameters, batch, {}, sums, &errors));
   double* out = metric_sums.data();
   for (const ErrorSums* part : {&errors.energy, &errors.force, &errors.stress}) {
     *out++ += part->square;

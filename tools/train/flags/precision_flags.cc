@@ -8,11 +8,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "lib/base/amx_permission.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/rank_settings.h"
+#include "lib/potential/gpu/force_step.h"
 #include "lib/profile/session.h"
 #include "lib/task/device_events.h"
 #include "lib/task/eager_options.h"
@@ -75,8 +78,8 @@ absl::StatusOr<Precision> ParseMixed(const EagerOptions& eager) {
   return IsMixed(precision) ? precision : Precision::kAuto;
 }
 
-// The flag that the kernels cannot obey, or "".
-absl::StatusOr<std::string> FlagBeyondKernels() {
+// The flag that the kernels cannot obey, or "". on_gpu: they run on the device that the flags name.
+absl::StatusOr<std::string> FlagBeyondKernels(bool on_gpu) {
   if (FLAGS_mixed_precision) return "--mixed_precision";
   ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
   if (IsMixed(precision)) return absl::StrCat("--precision=", kPrecisionNames.Name(precision));
@@ -84,7 +87,7 @@ absl::StatusOr<std::string> FlagBeyondKernels() {
   if (matmul != MatmulPrecision::kHighest) {
     return absl::StrCat("--float32_matmul_precision=", kMatmulPrecisionNames.Name(matmul));
   }
-  return MayBeOnCpu() ? "" : absl::StrCat("--device=", FlagValue("device"));
+  return on_gpu || MayBeOnCpu() ? "" : absl::StrCat("--device=", FlagValue("device"));
 }
 
 absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
@@ -151,18 +154,39 @@ absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& 
   return FactorRounding::kBf16;
 }
 
-absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages) {
+absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options) {
+  if (options.compile_mode != CompileMode::kCompile || MayBeOnCpu()) return -1;
+  EagerOptions eager;
+  eager.device = FlagValue("device");
+  RETURN_IF_ERROR(CheckEagerOptions(eager));
+  ASSIGN_OR_RETURN(const std::string beyond, FlagBeyondKernels(/*on_gpu=*/true));
+  // What else the kernels lack, SetEagerFromFlags leaves to LibTorch or refuses.
+  if (!beyond.empty() || !HasCudaForceStep()) return -1;
+  int gpu = 0;
+  const absl::string_view number = absl::StripPrefix(eager.device, "cuda:");
+  if (number != eager.device) {
+    (void)absl::SimpleAtoi(number, &gpu);  // CheckEagerOptions has seen the number
+  } else {
+    ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
+    if (settings.has_value()) gpu = settings->local_rank % std::max(1, NumCudaGpus());
+  }
+  const std::string reason = WhyNotOnGpu(gpu);
+  if (!reason.empty()) return absl::InvalidArgumentError(absl::StrCat("device ", eager.device, ": ", reason));
+  return gpu;
+}
+
+absl::Status SetEagerFromFlags(FactorRounding kernels, bool kernels_on_gpu, TrainerOptions* options,
+                               std::vector<std::string>* messages) {
   const bool can_round = kernels != FactorRounding::kNone;
   std::string beyond;
   if (!can_round) {
-    ASSIGN_OR_RETURN(beyond, FlagBeyondKernels());
+    ASSIGN_OR_RETURN(beyond, FlagBeyondKernels(kernels_on_gpu));
   }
   if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
     if (FlagGiven("compile_mode")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(beyond,
-                       " does not go with --compile_mode=compile: the fused kernels are fp32 or fp64, and for "
-                       "CPUs; use --compile_mode=none or script"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          beyond, " does not go with --compile_mode=compile: the fused kernels are fp32 or fp64, and ",
+          HasCudaForceStep() ? "on GPUs only those of potentials" : "for CPUs", "; use --compile_mode=none or script"));
     }
     options->compile_mode = CompileMode::kNone;
     RETURN_IF_ERROR(
@@ -172,7 +196,9 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, 
   }
   const TorchFacts facts = FindTorchFacts();
   EagerOptions& eager = options->eager;
-  ASSIGN_OR_RETURN(eager.device, Device(options->compile_mode, facts));
+  if (!kernels_on_gpu) {
+    ASSIGN_OR_RETURN(eager.device, Device(options->compile_mode, facts));
+  }
   if (!can_round) {
     ASSIGN_OR_RETURN(eager.matmul, MatmulFromFlag());
     ASSIGN_OR_RETURN(eager.precision, ParseMixed(eager));

@@ -23,11 +23,18 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
 // --compile_mode is not given, mixed precision is left to it, as what is not on offer is to LibTorch.
 absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options);
 
+// Returns CUDA's number of the GPU on which kernels of potentials train: with --device=cuda or cuda:N, where this
+// program has such kernels and the other flags leave the work to kernels. Else -1. The first of the GPUs, or one for
+// each of several processes, if the flag does not say which. INVALID_ARGUMENT if there is no such GPU.
+absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options);
+
 // From --precision, --mixed_precision, --float32_matmul_precision and --device. kernels: what KernelRoundingFromFlags
-// says, kNone where kernels are fp32 or fp64 alone. What the kernels lack takes options->compile_mode to kNone, unless
-// --compile_mode was given. Adds to `messages` what was chosen so, and what to expect of it. INVALID_ARGUMENT naming
-// flags that exclude each other, and what LibTorch or the machine lacks.
-absl::Status SetEagerFromFlags(FactorRounding kernels, TrainerOptions* options, std::vector<std::string>* messages);
+// says, kNone where kernels are fp32 or fp64 alone. kernels_on_gpu: KernelGpuFromFlags has found a GPU for them. What
+// the kernels lack takes options->compile_mode to kNone, unless --compile_mode was given. Adds to `messages` what was
+// chosen so, and what to expect of it. INVALID_ARGUMENT naming flags that exclude each other, and what LibTorch or the
+// machine lacks.
+absl::Status SetEagerFromFlags(FactorRounding kernels, bool kernels_on_gpu, TrainerOptions* options,
+                               std::vector<std::string>* messages);
 
 // Says where 16 bits do not pay, of networks with these hidden layers: on this processor, of the kernels or of
 // LibTorch.

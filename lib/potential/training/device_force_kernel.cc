@@ -1,0 +1,143 @@
+#include "lib/potential/training/device_force_kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/gpu/descriptor_host_tables.h"
+#include "lib/potential/gpu/plain_network_shape.h"
+#include "lib/trace/scope.h"
+
+namespace rutile {
+
+StepModel MakeStepModel(const AtomisticModel& model, const LossOptions& loss) {
+  StepModel step;
+  step.descriptor = MakeHostDescriptorTables(model.descriptor());
+  step.network = PlainShapeOf(model.shape());
+  step.mean = model.feature_scaling().mean;
+  step.scale = model.feature_scaling().scale;
+  step.energy_scale = model.energy_scaling().scale;
+  step.energy_shift = model.energy_scaling().shift;
+  step.loss = {loss.kind == LossKind::kHuber, loss.energy_delta,     loss.force_delta, loss.stress_delta,
+               loss.force_weight > 0,         loss.stress_weight > 0};
+  return step;
+}
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<DeviceForceKernel<T>>> DeviceForceKernel<T>::Create(const AtomicData& data,
+                                                                                   const AtomisticModel& model,
+                                                                                   const LossOptions& loss,
+                                                                                   std::unique_ptr<ForceStep<T>> step) {
+  const ProfileScope scope(Stage::kSetup);
+  // The pairs of structures that are not in memory are found here, and stay until the step has copied them.
+  struct FoundPairs {
+    std::vector<int64_t> offset;
+    std::vector<int32_t> j;
+    std::vector<int16_t> shift;
+  };
+  const int64_t count = data.num_structures();
+  std::vector<FoundPairs> found(data.has_pairs() ? 0 : count);
+  std::vector<Matrix3> cells(count);
+  std::vector<StepStructure> structures(count);
+  for (int64_t s = 0; s < count; ++s) {
+    StepStructure& to = structures[s];
+    cells[s] = data.cell(s);
+    to.pairs.num_atoms = data.num_atoms(s);
+    to.pairs.position = data.position(s).data();
+    to.pairs.cell = cells[s].data();
+    to.pairs.species = data.species(s).data();
+    if (!data.force(s).empty()) to.force = data.force(s).data();
+    if (data.has_pairs()) {
+      const PairView pairs = data.pairs(s);
+      to.pairs.offset = pairs.offset.data();
+      to.pairs.j = pairs.j;
+      to.pairs.shift = pairs.shift;
+      to.pairs.first_atom = pairs.first_atom;
+    } else {
+      FoundPairs& pairs = found[s];
+      RETURN_IF_ERROR(data.FindPairs(s, &pairs.offset, &pairs.j, &pairs.shift));
+      to.pairs.offset = pairs.offset.data();
+      to.pairs.j = pairs.j.data();
+      to.pairs.shift = pairs.shift.data();
+    }
+  }
+  if (const std::string error = step->Load(structures); !error.empty()) {
+    return absl::ResourceExhaustedError(absl::StrCat("the structures could not be kept on the GPU: ", error));
+  }
+  return std::unique_ptr<DeviceForceKernel<T>>(new DeviceForceKernel<T>(model, loss, std::move(step)));
+}
+
+template <typename T>
+void DeviceForceKernel<T>::SetFrozen(const std::vector<bool>& species) {
+  frozen_ = species;
+  step_->SetFrozen(species);
+}
+
+template <typename T>
+absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& batch,
+                                       absl::Span<Tensor> gradients, TermSums* sums, BatchErrors* errors) {
+  const ProfileScope scope(Stage::kStep);
+  const int64_t b = batch.num_structures();
+  const bool forces = loss_.force_weight > 0, stress = loss_.stress_weight > 0;
+  needs_forces_.resize(b);
+  for (int64_t s = 0; s < b; ++s) {
+    needs_forces_[s] = (forces && batch.num_sampled[s] > 0) || (stress && batch.has_stress[s]);
+  }
+  StepBatch step;
+  step.num_structures = b;
+  step.structure = batch.example.data();
+  step.target = batch.target.data();
+  step.weight = batch.weight.data();
+  step.volume = batch.volume.data();
+  step.atom_offset = batch.atom_offset.data();
+  step.sampled = reinterpret_cast<const uint8_t*>(batch.force_sampled.data());
+  step.needs_forces = needs_forces_.data();
+  step.has_stress = reinterpret_cast<const uint8_t*>(batch.has_stress.data());
+  step.stress = batch.stress.data();
+  results_.resize(b);
+  gradients_.resize(gradients.size() * num_parameters_);
+  const std::string error =
+      step_->Run(parameters.data(), step, gradients.empty() ? nullptr : gradients_.data(), results_.data());
+  if (!error.empty()) return absl::InternalError(absl::StrCat("the GPU failed: ", error));
+
+  for (size_t term = 0; term < gradients.size(); ++term) {
+    const absl::Span<T> out = gradients[term].mutable_values<T>();
+    const T* const from = gradients_.data() + term * num_parameters_;
+    const int64_t of_species = num_parameters_ / num_species_;
+    for (int64_t i = 0; i < num_parameters_; ++i) {
+      // A frozen network's gradient is left alone, as ForceKernel leaves it.
+      if (frozen_.empty() || !frozen_[i / of_species]) out[i] += from[i];
+    }
+  }
+  const double count_scale = ForceCountScale(loss_, batch);
+  energy_errors_.resize(b);
+  for (int64_t s = 0; s < b; ++s) {
+    const StepResult& result = results_[s];
+    const double weight = batch.weight[s], error = result.energy_error;
+    energy_errors_[s] = error;
+    sums->sum[0] += weight * energy_loss_.Value(error);
+    sums->count[0] += weight;
+    int term = 1;
+    const double force_count = 3 * static_cast<double>(forces ? batch.num_sampled[s] : 0);
+    const double stress_count = stress && batch.has_stress[s] ? 9 : 0;
+    if (forces) {
+      if (force_count > 0) sums->sum[term] += weight * result.force_loss;
+      sums->count[term++] += weight * force_count * count_scale;
+    }
+    if (stress) {
+      sums->sum[term] += weight * result.stress_loss;
+      sums->count[term] += weight * stress_count;
+    }
+    if (errors == nullptr) continue;
+    errors->energy.Add(error);
+    errors->force.Add(ErrorSums{result.force_square, result.force_absolute, force_count});
+    errors->stress.Add(ErrorSums{result.stress_square, result.stress_absolute, stress_count});
+  }
+  return absl::OkStatus();
+}
+
+template class DeviceForceKernel<float>;
+template class DeviceForceKernel<double>;
+
+}  // namespace rutile

@@ -1,0 +1,74 @@
+// Does on a GPU what ForceKernel does on processors: a step of force training, for ForceTask.
+
+#ifndef RUTILE_LIB_POTENTIAL_TRAINING_DEVICE_FORCE_KERNEL_H_
+#define RUTILE_LIB_POTENTIAL_TRAINING_DEVICE_FORCE_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/gpu/force_step.h"
+#include "lib/potential/model/atomistic_model.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/potential/training/force_batch.h"
+#include "lib/potential/training/force_kernel.h"
+#include "lib/task/task.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// Returns what a ForceStep needs to know of a model.
+StepModel MakeStepModel(const AtomisticModel& model, const LossOptions& loss);
+
+// T is float or double, the type of parameters and arithmetic. One thread at a time may use an object.
+template <typename T>
+class DeviceForceKernel {
+ public:
+  // Loads all structures of the data to the step's device. data, and loss options, must outlive the kernel.
+  // INVALID_ARGUMENT: the descriptor has more angular sets than the kernels of GPUs take. RESOURCE_EXHAUSTED: the
+  // structures do not fit. Errors of AtomicData::FindPairs.
+  static absl::StatusOr<std::unique_ptr<DeviceForceKernel<T>>> Create(const AtomicData& data,
+                                                                      const AtomisticModel& model,
+                                                                      const LossOptions& loss,
+                                                                      std::unique_ptr<ForceStep<T>> step);
+
+  // Freezes networks; see NetworkKernel::SetFrozen.
+  void SetFrozen(const std::vector<bool>& species);
+
+  // Does what ForceKernel::Run does. INTERNAL if the device fails.
+  absl::Status Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients,
+                   TermSums* sums, BatchErrors* errors);
+
+  // Returns [B] errors of the energy per atom in the last batch, eV.
+  absl::Span<const double> energy_errors() const { return energy_errors_; }
+  // Returns how many bytes the structures take on the device.
+  int64_t bytes() const { return step_->bytes(); }
+
+ private:
+  DeviceForceKernel(const AtomisticModel& model, const LossOptions& loss, std::unique_ptr<ForceStep<T>> step)
+      : loss_(loss),
+        energy_loss_(loss.kind, loss.energy_delta),
+        num_species_(model.shape().num_species),
+        num_parameters_(model.shape().num_parameters()),
+        step_(std::move(step)) {}
+
+  const LossOptions loss_;
+  const ErrorLoss energy_loss_;
+  const int num_species_;
+  const int64_t num_parameters_;
+  const std::unique_ptr<ForceStep<T>> step_;
+  std::vector<bool> frozen_;  // [species], or empty
+  std::vector<T> gradients_;  // [terms, num_parameters]
+  std::vector<StepResult> results_;
+  std::vector<double> energy_errors_;
+  std::vector<uint8_t> needs_forces_;  // [B]
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_TRAINING_DEVICE_FORCE_KERNEL_H_
