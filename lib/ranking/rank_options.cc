@@ -97,6 +97,9 @@ absl::Status CheckRankTriplesOptions(const RankTriplesOptions& options, bool mod
     return absl::InvalidArgumentError(
         "--ranking_convention=original leaves out train, valid and test: needs --filter=all");
   }
+  if (options.convention == RankingConvention::kOriginal && options.device != nullptr) {
+    return absl::InvalidArgumentError("--ranking_convention=original sorts, which a GPU does not: needs --device=cpu");
+  }
   if (options.convention == RankingConvention::kOriginal && options.direction == RankingDirection::kBoth &&
       !model_has_inverses) {
     return absl::InvalidArgumentError(

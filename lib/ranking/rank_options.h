@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/triple.h"
+#include "lib/ranking/gpu/counting_device.h"
 
 namespace rutile {
 
@@ -59,6 +60,9 @@ struct RankTriplesOptions {
   // Ranks only these triples of the split, ascending; nullopt ranks all.
   std::optional<std::vector<int64_t>> triples;
   int num_threads = 1;
+  // Counts scores in place of the CPU, which still computes hidden vectors; null: the CPU counts. Must live during the
+  // call.
+  CountingDevice* device = nullptr;
   std::function<void(int64_t triples)> on_progress;  // may be empty; adds up to the triples times directions
 };
 
@@ -68,7 +72,7 @@ struct RankTriplesOptions {
 std::vector<int64_t> RankShard(absl::Span<const Triple> triples, int shard, int num_shards);
 
 // Checks options. INVALID_ARGUMENT: kTiepin with another filter or direction than its own, kOriginal with another
-// filter or with heads of a model without inverses.
+// filter, with heads of a model without inverses, or with a device, which does not sort.
 absl::Status CheckRankTriplesOptions(const RankTriplesOptions& options, bool model_has_inverses);
 
 // Returns a sentence for people on what is wrong with these numbers ("--ranking_convention=tiepin: ..."); "" for

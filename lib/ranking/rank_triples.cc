@@ -1,6 +1,7 @@
 #include "lib/ranking/rank_triples.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/ranking/score_sweep.h"
@@ -94,6 +96,7 @@ class Ranker {
   // Ranks targets in the position of the tail. asked: sorted.
   absl::Status RankTails(absl::Span<const Asked> asked, const KnownTails& known) {
     std::vector<T> hidden;
+    if (options_.device != nullptr) SetEntities(table_, 0, options_.device);
     while (!asked.empty()) {
       RETURN_IF_ERROR(CheckInterrupt());
       const ProfileScope scope(Stage::kRank);
@@ -102,7 +105,7 @@ class Ranker {
       hidden.resize(block.first.size() * scorer_.dim());
       RETURN_IF_ERROR(FillHidden<T>(scorer_, block.first, block.relation, absl::MakeSpan(hidden)));
       const std::vector<RankingQuery> queries = block.Queries(known);
-      const std::vector<Rank> ranks = CountRanks<T>(table_, hidden, queries, &pool_);
+      ASSIGN_OR_RETURN(const std::vector<Rank> ranks, TailRanks(hidden, queries));
       if (options_.convention == RankingConvention::kOriginal) {
         const std::vector<int64_t> position = SortPositions<T>(table_, hidden, queries, &pool_);
         for (size_t i = 0; i < position.size(); ++i) {
@@ -156,26 +159,25 @@ class Ranker {
     while (!asked.empty()) {
       const QueryBlock block = TakeQueries(kBlockQueries, &asked);
       scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
-      std::vector<T> tails(block.first.size() * dim), own;
+      std::vector<T> tails(block.first.size() * dim);
       for (size_t q = 0; q < block.first.size(); ++q) {
         std::copy_n(table_.entity.begin() + block.first[q] * dim, dim, tails.begin() + q * dim);
-        for (int64_t t = block.offset[q]; t < block.offset[q + 1]; ++t) {
-          const size_t k = std::lower_bound(heads.begin(), heads.end(), block.target[t]) - heads.begin();
-          own.push_back(ScoreOne(tails.data() + q * dim, kept.data() + k * dim, dim, T{0}));
-        }
+      }
+      std::vector<int32_t> row;  // of each target among the kept heads
+      for (const int32_t target : block.target) {
+        row.push_back(static_cast<int32_t>(std::lower_bound(heads.begin(), heads.end(), target) - heads.begin()));
       }
       const std::vector<RankingQuery> queries = block.Queries(known);
-      RankCounter<T> counter(tails, dim, queries, std::move(own));
-      for (int64_t first = 0; first < num; first += rows) {
-        RETURN_IF_ERROR(CheckInterrupt());
-        ScoreTable<T> heads_part;
-        heads_part.num = std::min(rows, num - first);
-        heads_part.dim = dim;
-        RETURN_IF_ERROR(fill(first, heads_part.num));
-        heads_part.entity = absl::MakeConstSpan(part).subspan(0, heads_part.num * dim);
-        counter.Add(heads_part, first, &pool_);
-      }
-      const std::vector<Rank> ranks = counter.Finish();
+      const auto for_parts = [&](const std::function<void(const ScoreTable<T>& part, int64_t first)>& add) {
+        for (int64_t first = 0; first < num; first += rows) {
+          RETURN_IF_ERROR(CheckInterrupt());
+          const int64_t count = std::min(rows, num - first);
+          RETURN_IF_ERROR(fill(first, count));
+          add(TableOf(absl::MakeConstSpan(part).subspan(0, count * dim)), first);
+        }
+        return absl::OkStatus();
+      };
+      ASSIGN_OR_RETURN(const std::vector<Rank> ranks, HeadRanks(tails, queries, TableOf(kept), row, for_parts));
       for (size_t i = 0; i < ranks.size(); ++i) Set(block.asked[i], Values(ranks[i], options_.convention));
       Progress(block);
     }
@@ -183,6 +185,46 @@ class Ranker {
   }
 
  private:
+  using ForParts = std::function<absl::Status(const std::function<void(const ScoreTable<T>& part, int64_t first)>&)>;
+
+  ScoreTable<T> TableOf(absl::Span<const T> rows) const {
+    ScoreTable<T> table;
+    table.entity = rows;
+    table.dim = scorer_.dim();
+    table.num = static_cast<int64_t>(rows.size()) / table.dim;
+    return table;
+  }
+
+  absl::StatusOr<std::vector<Rank>> TailRanks(absl::Span<const T> hidden, absl::Span<const RankingQuery> queries) {
+    if (options_.device != nullptr) return CountRanksOn<T>(options_.device, table_.num, hidden, queries);
+    return CountRanks<T>(table_, hidden, queries, &pool_);
+  }
+
+  // row: the rows of targets among the kept ones.
+  absl::StatusOr<std::vector<Rank>> HeadRanks(absl::Span<const T> tails, absl::Span<const RankingQuery> queries,
+                                              const ScoreTable<T>& kept, absl::Span<const int32_t> row,
+                                              const ForParts& for_parts) {
+    if (options_.device != nullptr) {
+      SetEntities(kept, 0, options_.device);
+      DeviceRankCounter<T> counter(options_.device, tails, queries, row);
+      RETURN_IF_ERROR(for_parts([&](const ScoreTable<T>& part, int64_t first) {
+        SetEntities(part, first, options_.device);
+        counter.Add(part.num);
+      }));
+      return counter.Finish();
+    }
+    std::vector<T> own;
+    for (size_t q = 0; q < queries.size(); ++q) {
+      for (size_t t = 0; t < queries[q].targets.size(); ++t) {
+        const T* const head = kept.entity.data() + row[own.size()] * kept.dim;
+        own.push_back(ScoreOne(tails.data() + q * kept.dim, head, kept.dim, T{0}));
+      }
+    }
+    RankCounter<T> counter(tails, kept.dim, queries, std::move(own));
+    RETURN_IF_ERROR(for_parts([&](const ScoreTable<T>& part, int64_t first) { counter.Add(part, first, &pool_); }));
+    return counter.Finish();
+  }
+
   void Set(const Asked& asked, const RankValues& values) {
     (asked.head ? ranks_->head : ranks_->tail)[asked.triple] = values;
   }

@@ -1,0 +1,15 @@
+// What stands for cuda_counting_device.cu where there is no nvcc.
+
+#include <memory>
+#include <string>
+
+#include "lib/ranking/gpu/cuda_counting_device.h"
+
+namespace rutile {
+
+std::unique_ptr<CountingDevice> MakeCudaCountingDevice(int device, std::string* error) {
+  *error = "this rutile was built without CUDA kernels";
+  return nullptr;
+}
+
+}  // namespace rutile
