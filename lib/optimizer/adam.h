@@ -9,6 +9,7 @@
 
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/step_visitor.h"
 
 namespace rutile {
 
@@ -23,6 +24,9 @@ class Adam : public Optimizer {
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
                          Tensor* kept) override;
+  void VisitStep(StepVisitor* visitor) const override {
+    visitor->Adam(now_, ranges_, exp_avg_, exp_avg_sq_, max_exp_avg_sq_);
+  }
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 

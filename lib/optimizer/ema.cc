@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -72,22 +73,26 @@ Ema::Ema(const EmaOptions& options, DType dtype, int64_t num_parameters, int64_t
   CHECK(options.type != EmaDecay::kExponential || run_steps >= 1) << run_steps;
 }
 
-void Ema::Update(const Tensor& parameters, int64_t step) {
+std::optional<double> Ema::CountUpdate(int64_t step) {
   // The step of the first update is a function of the options, so that a resumed run updates at the same steps.
   const int64_t since_first = step - std::max<int64_t>(1, options_.start_step);
-  if (since_first < 0 || since_first % options_.update_every_n_steps != 0) return;
-  CHECK(parameters.dtype() == average_.dtype() && parameters.shape() == average_.shape());
-  if (updates_ == 0) {
-    if (average_.num_bytes() > 0) std::memcpy(average_.mutable_data(), parameters.data(), average_.num_bytes());
-  } else {
-    const double rest = 1 - EmaDecayAt(options_, updates_, step - 1, run_steps_);
-    if (average_.dtype() == DType::kF32) {
-      EmaUpdate(rest, parameters.values<float>(), average_.mutable_values<float>());
-    } else {
-      EmaUpdate(rest, parameters.values<double>(), average_.mutable_values<double>());
-    }
-  }
+  if (since_first < 0 || since_first % options_.update_every_n_steps != 0) return std::nullopt;
+  const double share = updates_ == 0 ? 1 : 1 - EmaDecayAt(options_, updates_, step - 1, run_steps_);
   ++updates_;
+  return share;
+}
+
+void Ema::Update(const Tensor& parameters, int64_t step) {
+  const std::optional<double> share = CountUpdate(step);
+  if (!share) return;
+  CHECK(parameters.dtype() == average_.dtype() && parameters.shape() == average_.shape());
+  if (updates_ == 1) {
+    if (average_.num_bytes() > 0) std::memcpy(average_.mutable_data(), parameters.data(), average_.num_bytes());
+  } else if (average_.dtype() == DType::kF32) {
+    EmaUpdate(*share, parameters.values<float>(), average_.mutable_values<float>());
+  } else {
+    EmaUpdate(*share, parameters.values<double>(), average_.mutable_values<double>());
+  }
 }
 
 NamedTensors Ema::State() const {

@@ -5,6 +5,7 @@
 #define RUTILE_LIB_OPTIMIZER_EMA_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -48,6 +49,10 @@ class Ema {
   // Must be called after every optimizer step that changed the parameters (not after one that a gradient scaler
   // skipped), with the number of steps done, from 1. The first update copies. parameters: [P] of type dtype.
   void Update(const Tensor& parameters, int64_t step);
+  // Counts the update that is due after so many steps, for a caller who keeps the average elsewhere and copies it to
+  // parameters() before it is read. Returns the parameters' share of the new average, 1 in the first update, or nullopt
+  // if none is due.
+  std::optional<double> CountUpdate(int64_t step);
 
   // The average [P], or nullptr before the first update. Its memory never moves.
   const Tensor* parameters() const { return updates_ > 0 ? &average_ : nullptr; }

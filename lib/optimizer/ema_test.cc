@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +103,26 @@ TEST(EmaTest, UpdatesEveryFewSteps) {
 }
 
 // Constant parameters equal their average, to the last bit, for every type of decay.
+// A caller who forms the average from the shares gets that of Update.
+TEST(EmaTest, CountsUpdatesForAnAverageElsewhere) {
+  EmaOptions options;
+  options.start_step = 2, options.update_every_n_steps = 3;
+  Ema ema(options, DType::kF64, 1, kRunSteps), counted(options, DType::kF64, 1, kRunSteps);
+  double average = 100;
+  for (int64_t step = 1; step <= 30; ++step) {
+    const double value = 1.0 / static_cast<double>(step);
+    ema.Update(F64({value}), step);
+    const std::optional<double> share = counted.CountUpdate(step);
+    EXPECT_EQ(share.has_value(), step >= 2 && (step - 2) % 3 == 0);
+    if (share) average = *share == 1 ? value : average + *share * (value - average);
+    EXPECT_EQ(counted.parameters() != nullptr, step >= 2);
+    if (step >= 2) {
+      EXPECT_NEAR(average, ema.parameters()->values<double>()[0], 1e-15) << step;
+    }
+  }
+  EXPECT_EQ(counted.State().At("updates").ToDoubles(), ema.State().At("updates").ToDoubles());
+}
+
 TEST(EmaTest, ConstantParametersAreTheirOwnAverage) {
   RandomStream stream(1, "ema");
   std::vector<float> values(1003);

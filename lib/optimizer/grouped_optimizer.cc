@@ -84,6 +84,10 @@ void GroupedOptimizer::StepPart(int64_t begin, const Tensor& gradient, double sc
   for (const Group& group : moving_) group.optimizer->StepPart(begin, gradient, scale, parameters);
 }
 
+void GroupedOptimizer::VisitStep(StepVisitor* visitor) const {
+  for (const Group& group : moving_) group.optimizer->VisitStep(visitor);
+}
+
 // Each group's average replaces its own ranges in the result of the previous group.
 const Tensor& GroupedOptimizer::EvaluationParameters(const Tensor& parameters) {
   const Tensor* result = &parameters;

@@ -11,6 +11,7 @@
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/parameter_range.h"
+#include "lib/optimizer/step_visitor.h"
 #include "lib/task/task.h"
 
 namespace rutile {
@@ -28,6 +29,7 @@ class GroupedOptimizer : public Optimizer {
 
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
+  void VisitStep(StepVisitor* visitor) const override;
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
   const std::vector<bool>& frozen() const override;
   NamedTensors State() const override;

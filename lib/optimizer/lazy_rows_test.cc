@@ -192,6 +192,7 @@ TEST(LazyRowsDeathTest, RefusesAPartThatCutsARow) {
   Tensor parameters = RandomTensor(DType::kF32, Size(slices), "p");
   lazy->BeginStep(0.1);
   EXPECT_DEATH(lazy->StepPart(0, RandomTensor(DType::kF32, 9, "g"), 1, &parameters), "cuts a row: 0 to 9");
+  EXPECT_DEATH(lazy->VisitStep(nullptr), "cannot describe");
 }
 
 }  // namespace

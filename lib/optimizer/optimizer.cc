@@ -40,6 +40,8 @@ double Optimizer::StepPartKeeping(int64_t begin, const Tensor& gradient, double 
   return SumOfSquares(scale, gradient);
 }
 
+void Optimizer::VisitStep(StepVisitor* visitor) const { LOG(FATAL) << "this optimizer cannot describe its steps"; }
+
 const std::vector<bool>& Optimizer::frozen() const {
   static const auto* none = new std::vector<bool>();
   return *none;

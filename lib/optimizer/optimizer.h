@@ -27,6 +27,7 @@
 #include "lib/base/parallel_for.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_range.h"
+#include "lib/optimizer/step_visitor.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -57,6 +58,11 @@ class Optimizer {
   ThreadPool* threads() const { return pool_; }
   // Does the same as StepPart, to the bit, with several threads.
   void StepLargePart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
+
+  // Tells `visitor` the step that BeginStep has begun, for a caller who performs it on copies instead of calling
+  // StepPart. The step count is then up to date here, parameters and averages only once the caller copies them back.
+  // CHECK-fails on LazyRows, whose steps depend on the gradient.
+  virtual void VisitStep(StepVisitor* visitor) const;
 
   // Returns the parameters to evaluate and to write as a model while `parameters` [P] are trained. These are the same
   // but for schedule-free optimizers, which train at one point and evaluate at another (O(P), into memory of the

@@ -9,6 +9,7 @@
 
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/step_visitor.h"
 
 namespace rutile {
 
@@ -20,6 +21,9 @@ class Rmsprop : public Optimizer {
 
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
+  void VisitStep(StepVisitor* visitor) const override {
+    visitor->Rmsprop(now_, ranges_, square_avg_, grad_avg_, momentum_);
+  }
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 

@@ -18,6 +18,7 @@
 
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/step_visitor.h"
 
 namespace rutile {
 
@@ -31,6 +32,9 @@ class ScheduleFreeAdamW : public Optimizer {
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   // Returns x in the ranges of this optimizer, and `parameters` elsewhere.
   const Tensor& EvaluationParameters(const Tensor& parameters) override;
+  void VisitStep(StepVisitor* visitor) const override {
+    visitor->ScheduleFree(now_, step_ == 1, ranges_, exp_avg_sq_, z_);
+  }
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 

@@ -8,6 +8,7 @@
 
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/step_visitor.h"
 
 namespace rutile {
 
@@ -18,6 +19,7 @@ class Sgd : public Optimizer {
 
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
+  void VisitStep(StepVisitor* visitor) const override { visitor->Sgd(now_, ranges_, momentum_); }
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
 

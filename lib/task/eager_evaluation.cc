@@ -1,6 +1,7 @@
 #include "lib/task/eager_evaluation.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"

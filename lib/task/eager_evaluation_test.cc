@@ -1,6 +1,7 @@
 #include "lib/task/eager_evaluation.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <string>
 #include <vector>

@@ -19,6 +19,7 @@
 #include "lib/task/torch_facts.h"
 #include "lib/task/torch_guard.h"
 #include "lib/tensorfile/tensorfile_torch.h"
+#include "lib/tensorfile/torch_compat.h"
 
 namespace rutile {
 namespace {
@@ -102,7 +103,11 @@ struct EagerGradients::Impl {
   std::vector<Leaf> leaves;           // leaves of the autograd graph, which get gradients
   std::vector<at::Tensor> gradients;  // staged: [T] of [P]; undefined before a batch adds to them
   at::Tensor sums;                    // staged: [T] fp64
+  bool on_device = false;             // staged: gradients are not fetched
   DeviceSums* processes = nullptr;    // staged: sums gradients over processes before they are fetched
+
+  // Adds a batch at `flat`. to: the gradients, unless results are staged.
+  void Add(const NamedTensors& batch, double scale, absl::Span<Tensor> to, TermSums* term_sums);
 
   // Returns the losses [B, T] as a function of `flat`.
   at::Tensor Losses(const NamedTensors& batch) const {
@@ -129,47 +134,81 @@ EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bo
   // first used; a value that the user has set is not changed.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*replace=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+  MemoryFilling<at::Context>::SwitchOff(&at::globalContext());
 }
 
 EagerGradients::~EagerGradients() = default;
 
 absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& batch, double scale,
                                  absl::Span<Tensor> gradients, TermSums* sums) {
-  const auto num_terms = static_cast<int64_t>(sums->sum.size());
-  CHECK_EQ(static_cast<int64_t>(gradients.size()), num_terms);
+  CHECK_EQ(gradients.size(), sums->sum.size());
+  CHECK(!impl_->on_device);
   return TorchGuard([&] {
     if (!impl_->staged || !impl_->flat.defined()) {
       impl_->leaves.clear();
       impl_->flat = MakeLeaves(impl_->task, ToTorch(parameters, impl_->device), &impl_->leaves);
     }
-    std::vector<at::Tensor> inputs;
-    for (const Leaf& leaf : impl_->leaves) inputs.push_back(leaf.values);
-    const at::Tensor losses = impl_->Losses(batch).to(at::kDouble);
-    CHECK(losses.dim() == 2 && losses.size(1) == num_terms) << losses.sizes();
-    AddCounts(impl_->task.ExampleCounts(batch), losses.size(0), sums);
-    if (impl_->staged) {
-      const at::Tensor sum = losses.detach().sum(0);
-      impl_->sums = impl_->sums.defined() ? impl_->sums + sum : sum;
-    } else {
-      AddLosses(losses, sums);
-    }
-    for (int64_t t = 0; t < num_terms; ++t) {
-      const at::Tensor term = losses.select(1, t).sum();
-      if (!term.requires_grad()) continue;  // nothing in the batch depends on the parameters
-      const bool last = t + 1 == num_terms;
-      // The incoming gradient is scaled, not the loss: forces are inner derivatives of the energy itself.
-      const std::vector<at::Tensor> found =
-          torch::autograd::grad({term}, inputs, {at::full({}, scale, term.options())}, /*retain_graph=*/!last,
-                                /*create_graph=*/false, /*allow_unused=*/true);
-      at::Tensor sum = impl_->staged ? impl_->gradients[t] : ToTorch(gradients[t]);
-      if (!sum.defined()) sum = impl_->gradients[t] = at::zeros(impl_->flat.sizes(), impl_->flat.options());
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        if (found[i].defined()) sum.narrow(0, impl_->leaves[i].begin, found[i].numel()).add_(found[i]);
-      }
-    }
+    impl_->Add(batch, scale, gradients, sums);
     if (!impl_->staged) impl_->flat.reset();
   });
 }
+
+void EagerGradients::Impl::Add(const NamedTensors& batch, double scale, absl::Span<Tensor> to, TermSums* term_sums) {
+  const auto num_terms = static_cast<int64_t>(term_sums->sum.size());
+  std::vector<at::Tensor> inputs;
+  for (const Leaf& leaf : leaves) inputs.push_back(leaf.values);
+  const at::Tensor losses = Losses(batch).to(at::kDouble);
+  CHECK(losses.dim() == 2 && losses.size(1) == num_terms) << losses.sizes();
+  AddCounts(task.ExampleCounts(batch), losses.size(0), term_sums);
+  if (staged) {
+    const at::Tensor sum = losses.detach().sum(0);
+    sums = sums.defined() ? sums + sum : sum;
+  } else {
+    AddLosses(losses, term_sums);
+  }
+  for (int64_t t = 0; t < num_terms; ++t) {
+    const at::Tensor term = losses.select(1, t).sum();
+    if (!term.requires_grad()) continue;  // nothing in the batch depends on the parameters
+    const bool last = t + 1 == num_terms;
+    // The incoming gradient is scaled, not the loss: forces are inner derivatives of the energy itself.
+    const std::vector<at::Tensor> found =
+        torch::autograd::grad({term}, inputs, {at::full({}, scale, term.options())}, /*retain_graph=*/!last,
+                              /*create_graph=*/false, /*allow_unused=*/true);
+    if (on_device && found.size() == 1) {  // saves two passes; autograd may share what it found, so it is not written
+      at::Tensor& sum = gradients[t];
+      if (found[0].defined()) sum = sum.defined() ? sum + found[0] : found[0];
+      continue;
+    }
+    at::Tensor sum = staged ? gradients[t] : ToTorch(to[t]);
+    if (!sum.defined()) sum = gradients[t] = at::zeros(flat.sizes(), flat.options());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (found[i].defined()) sum.narrow(0, leaves[i].begin, found[i].numel()).add_(found[i]);
+    }
+  }
+}
+
+absl::Status EagerGradients::AddOnDevice(const at::Tensor& parameters, const NamedTensors& batch, double scale,
+                                         TermSums* sums) {
+  CHECK(impl_->staged && impl_->processes == nullptr);
+  impl_->on_device = true;
+  return TorchGuard([&] {
+    impl_->leaves.clear();
+    impl_->flat = MakeLeaves(impl_->task, parameters.detach(), &impl_->leaves);
+    impl_->Add(batch, scale, {}, sums);
+    impl_->leaves.clear();
+    impl_->flat.reset();
+  });
+}
+
+absl::Status EagerGradients::FetchSums(TermSums* sums) {
+  if (!impl_->sums.defined()) return absl::OkStatus();
+  return TorchGuard([&] {
+    AddLosses(impl_->sums.unsqueeze(0).cpu(), sums);
+    impl_->sums.reset();
+  });
+}
+
+std::vector<at::Tensor>* EagerGradients::device_gradients() { return &impl_->gradients; }
 
 void EagerGradients::SetProcesses(DeviceSums* processes) {
   CHECK(impl_->staged);
@@ -183,7 +222,7 @@ absl::Status EagerGradients::Fetch(absl::Span<Tensor> gradients, TermSums* sums)
     for (size_t t = 0; t < gradients.size() && status.ok(); ++t) {
       at::Tensor& gradient = impl_->gradients[t];
       status = impl_->SumOverProcesses(gradients[t], &gradient);
-      if (status.ok() && gradient.defined()) ToTorch(gradients[t]).add_(gradient.cpu());
+      if (status.ok() && gradient.defined()) ToTorch(gradients[t]).add_(ToHost(gradient));
       gradient.reset();
     }
     if (impl_->sums.defined()) AddLosses(impl_->sums.unsqueeze(0).cpu(), sums);

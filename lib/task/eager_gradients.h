@@ -5,12 +5,17 @@
 #define RUTILE_LIB_TASK_EAGER_GRADIENTS_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/task/device_sums.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
+
+namespace at {
+class Tensor;  // headers stay free of LibTorch
+}
 
 namespace rutile {
 
@@ -36,6 +41,16 @@ class EagerGradients {
   // parameters must not change until then. INTERNAL with LibTorch's message if it throws (a GPU out of memory).
   absl::Status Add(const Tensor& parameters, const NamedTensors& batch, double scale, absl::Span<Tensor> gradients,
                    TermSums* sums);
+
+  // Adds a batch like Add, at parameters that are on the device and need not stay the same. Gradients remain there, in
+  // device_gradients(), and sums until FetchSums. Not together with Add, Fetch or SetProcesses; only for staged
+  // results.
+  absl::Status AddOnDevice(const at::Tensor& parameters, const NamedTensors& batch, double scale, TermSums* sums);
+  // Waits for the GPU and adds the sums of the batches that AddOnDevice has added.
+  absl::Status FetchSums(TermSums* sums);
+  // [T] of [P], of the batches that AddOnDevice has added since they were last reset; undefined: 0. The caller resets
+  // them. They may share memory with each other.
+  std::vector<at::Tensor>* device_gradients();
 
   // From now on Fetch sums gradients over processes, on their GPUs, before it adds them; `sums` remain those of this
   // process. All processes must then call Fetch, also one that has added nothing. `processes` must outlive this object.

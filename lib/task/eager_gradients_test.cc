@@ -13,6 +13,7 @@
 #include "lib/task/eager_task.h"
 #include "lib/task/reference_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensorfile_torch.h"
 #include "lib/testing/toy_task.h"
 
 namespace rutile {
@@ -102,6 +103,33 @@ TEST(EagerGradientsTest, StagedResultsComeWithFetch) {
     EXPECT_THAT(staged.sums.sum, Pointwise(DoubleNear(1e-12), plain.sums.sum));
     for (int t = 0; t < 2; ++t) {
       EXPECT_THAT(staged.gradients[t].ToDoubles(), Pointwise(DoubleNear(1e-12), plain.gradients[t].ToDoubles()));
+    }
+  }
+}
+
+TEST(EagerGradientsTest, GradientsStayOnTheDevice) {
+  const SpyTask task(ToyTaskOptions{});
+  const Tensor parameters = task.InitialParameters(3);
+  at::Tensor flat = ToTorch(parameters).clone();
+  EagerGradients now(task, {}), later(task, {}, /*staged=*/true);
+  for (int round = 0; round < 2; ++round) {
+    Sums plain(task), device(task);
+    for (const std::vector<int64_t>& examples : {std::vector<int64_t>{0, 1, 2}, {4, 5}, {9, 3, 3}}) {
+      const NamedTensors batch = Batch(task, examples);
+      ASSERT_TRUE(now.Add(parameters, batch, 2, absl::MakeSpan(plain.gradients), &plain.sums).ok());
+      ASSERT_TRUE(later.AddOnDevice(flat, batch, 2, &device.sums).ok());
+      EXPECT_THAT(device.sums.sum, Each(0));
+    }
+    EXPECT_FALSE(flat.requires_grad());  // so that a step may change it
+    ASSERT_TRUE(later.FetchSums(&device.sums).ok());
+    EXPECT_EQ(device.sums.count, plain.sums.count);
+    EXPECT_THAT(device.sums.sum, Pointwise(DoubleNear(1e-12), plain.sums.sum));
+    ASSERT_TRUE(later.FetchSums(&device.sums).ok());  // which are there once
+    EXPECT_THAT(device.sums.sum, Pointwise(DoubleNear(1e-12), plain.sums.sum));
+    for (int t = 0; t < 2; ++t) {
+      at::Tensor& gradient = (*later.device_gradients())[t];
+      EXPECT_THAT(FromTorch(gradient).ToDoubles(), Pointwise(DoubleNear(1e-12), plain.gradients[t].ToDoubles()));
+      gradient.reset();
     }
   }
 }

@@ -63,6 +63,15 @@ at::Tensor ToTorch(const Tensor& tensor, const c10::Device& device) {
   return (device.is_cuda() ? host.pin_memory() : host).to(device, /*non_blocking=*/true);
 }
 
+at::Tensor HostTensorFor(const c10::Device& device, const std::vector<int64_t>& shape, c10::ScalarType type) {
+  return at::empty(shape, at::TensorOptions().dtype(type).pinned_memory(device.is_cuda()));
+}
+
+at::Tensor ToHost(const at::Tensor& tensor) {
+  if (!tensor.is_cuda()) return tensor.cpu();
+  return HostTensorFor(tensor.device(), tensor.sizes().vec(), tensor.scalar_type()).copy_(tensor);
+}
+
 Tensor FromTorch(const at::Tensor& tensor) {
   CHECK(tensor.device().is_cpu());
   const auto owner = std::make_shared<const at::Tensor>(tensor.detach().contiguous());

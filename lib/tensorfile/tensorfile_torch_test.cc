@@ -31,6 +31,14 @@ TEST(TensorfileTorchTest, OnTheCpuADeviceCostsNoCopy) {
   EXPECT_TRUE(ToTorch(ours, at::Device("meta")).is_meta());
 }
 
+TEST(TensorfileTorchTest, OnTheCpuTheHostIsTheDevice) {
+  const at::Tensor host = HostTensorFor(at::Device("cpu"), {2, 3}, at::kLong);
+  EXPECT_THAT(host.sizes().vec(), ElementsAre(2, 3));
+  EXPECT_EQ(host.scalar_type(), at::kLong);
+  EXPECT_TRUE(host.is_same(host.to(at::Device("cpu"), /*non_blocking=*/true)));
+  EXPECT_EQ(ToHost(host).data_ptr(), host.data_ptr());
+}
+
 TEST(TensorfileTorchTest, EitherSideKeepsTheBytes) {
   at::Tensor torch;
   {

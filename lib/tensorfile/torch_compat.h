@@ -34,6 +34,19 @@ struct HasElapsedTime<Event,
                       std::void_t<decltype(std::declval<const Event&>().elapsedTime(std::declval<const Event&>()))>>
     : std::true_type {};
 
+// With deterministic algorithms, LibTorch from 2.2 on fills each new tensor with NaN, to reveal reads of memory that
+// was never written. This switches that off, as it was before, because it takes a pass over memory. Context:
+// at::Context.
+template <typename Context, typename = void>
+struct MemoryFilling {
+  static void SwitchOff(Context* /*context*/) {}
+};
+template <typename Context>
+struct MemoryFilling<Context,
+                     std::void_t<decltype(std::declval<Context&>().setDeterministicFillUninitializedMemory(false))>> {
+  static void SwitchOff(Context* context) { context->setDeterministicFillUninitializedMemory(false); }
+};
+
 // Discards output to std::cout while an object lives: Gloo of 2.x prints there who has been connected, but standard
 // output belongs to the tool. Several threads may have objects at the same time.
 class SilentCout {

@@ -8,6 +8,20 @@
 namespace rutile {
 namespace {
 
+struct OldContext {};
+struct NewContext {
+  void setDeterministicFillUninitializedMemory(bool on) { fills = on; }
+  bool fills = true;
+};
+
+TEST(MemoryFillingTest, IsSwitchedOffWhereThereIsOne) {
+  OldContext before;
+  MemoryFilling<OldContext>::SwitchOff(&before);
+  NewContext now;
+  MemoryFilling<NewContext>::SwitchOff(&now);
+  EXPECT_FALSE(now.fills);
+}
+
 TEST(SilentCoutTest, LosesWhatIsWrittenUntilTheLastHasGone) {
   std::ostringstream out;
   std::streambuf* const own = std::cout.rdbuf(out.rdbuf());

@@ -63,7 +63,7 @@ Outcome FromReference(const KgeShape& shape, const Tensor& parameters, const Kge
   Outcome outcome;
   outcome.loss = loss.item<double>();
   outcome.gradient = FromTorch(torch::autograd::grad({loss}, {leaf})[0]);
-  outcome.statistics = hidden.statistics;
+  outcome.statistics = hidden.statistics.Fetch();
   return outcome;
 }
 

@@ -14,6 +14,7 @@
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/task/precision.h"
+#include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {
 namespace {
@@ -49,28 +50,37 @@ class Parts {
   std::vector<at::Tensor> parts_;
 };
 
-std::vector<double> Values(const at::Tensor& x) {
-  const at::Tensor values = x.to(at::kCPU, at::kDouble);
-  return std::vector<double>(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
-}
+// Copies a tensor of HostTensorFor to the device.
+at::Tensor Sent(const at::Tensor& host, const c10::Device& device) { return host.to(device, /*non_blocking=*/true); }
 
 template <typename T>
 at::Tensor Index(absl::Span<const T> values, const at::Tensor& like) {
-  at::Tensor index = at::empty({static_cast<int64_t>(values.size())}, at::kLong);
+  const at::Tensor index = HostTensorFor(like.device(), {static_cast<int64_t>(values.size())}, at::kLong);
   std::copy(values.begin(), values.end(), index.data_ptr<int64_t>());
-  return index.to(like.device());
+  return Sent(index, like.device());
+}
+
+template <typename T>
+void FillScales(const KgeShape& shape, const KgeBatch& batch, DropoutLayer layer, double rate,
+                const at::Tensor& scales) {
+  const int64_t n = scales.size(1);
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    FillDropout(shape.options.seed, batch.epoch, batch.example[b], layer, rate,
+                absl::MakeSpan(scales.data_ptr<T>() + b * n, n));
+  }
 }
 
 // Returns scales [B, n]; undefined if nothing is dropped.
 at::Tensor DropoutScales(const KgeShape& shape, const KgeBatch& batch, DropoutLayer layer, double rate, int64_t n,
                          const at::Tensor& like) {
   if (!batch.training || rate == 0) return at::Tensor();
-  at::Tensor scales = at::empty({batch.size(), n}, at::kDouble);
-  for (int64_t b = 0; b < batch.size(); ++b) {
-    FillDropout(shape.options.seed, batch.epoch, batch.example[b], layer, rate,
-                absl::MakeSpan(scales.data_ptr<double>() + b * n, n));
+  const at::Tensor scales = HostTensorFor(like.device(), {batch.size(), n}, like.scalar_type());
+  if (like.scalar_type() == at::kFloat) {
+    FillScales<float>(shape, batch, layer, rate, scales);
+  } else {
+    FillScales<double>(shape, batch, layer, rate, scales);
   }
-  return scales.to(like.options().requires_grad(false));
+  return Sent(scales, like.device());
 }
 
 at::Tensor Drop(const at::Tensor& x, const at::Tensor& scales) {
@@ -114,7 +124,7 @@ class Conve {
     return DropoutScales(shape_, batch_, layer, rate, n, like);
   }
 
-  at::Tensor Norm(absl::string_view name, const at::Tensor& x, BatchStatistics::Norm* statistics) const {
+  at::Tensor Norm(absl::string_view name, const at::Tensor& x, ReferenceStatistics::Norm* statistics) const {
     const at::Tensor weight = parts_[absl::StrCat(name, ".weight")], bias = parts_[absl::StrCat(name, ".bias")];
     at::Tensor mean = parts_[absl::StrCat(name, ".running_mean")].detach();
     at::Tensor variance = parts_[absl::StrCat(name, ".running_var")].detach();
@@ -126,7 +136,7 @@ class Conve {
     const at::Tensor y = at::batch_norm(x, weight, bias, mean, variance, batch_.training, /*momentum=*/1,
                                         kBatchNormEpsilon, /*cudnn_enabled=*/true);
     // The variance over n - 1 of one value is undefined.
-    if (batch_.training && x.numel() > x.size(1)) *statistics = {Values(mean), Values(variance)};
+    if (batch_.training && x.numel() > x.size(1)) *statistics = {mean, variance};
     return y;
   }
 
@@ -138,6 +148,27 @@ class Conve {
 };
 
 }  // namespace
+
+BatchStatistics ReferenceStatistics::Fetch() const {
+  BatchStatistics fetched;
+  const std::pair<const at::Tensor*, std::vector<double>*> parts[] = {
+      {&bn0.mean, &fetched.bn0.mean}, {&bn0.variance, &fetched.bn0.variance},
+      {&bn1.mean, &fetched.bn1.mean}, {&bn1.variance, &fetched.bn1.variance},
+      {&bn2.mean, &fetched.bn2.mean}, {&bn2.variance, &fetched.bn2.variance}};
+  std::vector<at::Tensor> defined;
+  for (const auto& [from, to] : parts) {
+    if (from->defined()) defined.push_back(*from);
+  }
+  if (defined.empty()) return fetched;
+  const at::Tensor all = ToHost(at::cat(defined)).to(at::kDouble);
+  const double* next = all.data_ptr<double>();
+  for (const auto& [from, to] : parts) {
+    if (!from->defined()) continue;
+    to->assign(next, next + from->numel());
+    next += from->numel();
+  }
+  return fetched;
+}
 
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch, Precision mixed) {
   const Parts parts(shape, parameters);
@@ -163,17 +194,36 @@ at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, 
   return bias.defined() ? scores + bias : scores;
 }
 
-at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
-  const int64_t num_entities = shape.num_entities;
-  at::Tensor labels = at::empty({batch.size(), num_entities}, at::kDouble);
-  double* row = labels.data_ptr<double>();
-  for (int64_t b = 0; b < batch.size(); ++b, row += num_entities) {
+namespace {
+
+// Returns the labels [B, entities]. Only what differs from a row's base crosses to a GPU, where the rows are made.
+at::Tensor Labels(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
+  const int64_t num_entities = shape.num_entities, count = batch.positive_offset.back() - batch.positive_offset[0];
+  const c10::Device device = scores.device();
+  const at::Tensor base = HostTensorFor(device, {batch.size(), 1}, at::kDouble);
+  const at::Tensor extra = HostTensorFor(device, {count}, at::kDouble);
+  const at::Tensor place = HostTensorFor(device, {count}, at::kLong);
+  double* next_extra = extra.data_ptr<double>();
+  int64_t* next_place = place.data_ptr<int64_t>();
+  for (int64_t b = 0; b < batch.size(); ++b) {
     const int64_t begin = batch.positive_offset[b], end = batch.positive_offset[b + 1];
     const SmoothedLabels smoothed = SmoothLabels(shape.options, num_entities, end - begin);
-    std::fill(row, row + num_entities, smoothed.base);
-    for (int64_t k = begin; k < end; ++k) row[batch.positive[k]] += smoothed.extra;
+    base.data_ptr<double>()[b] = smoothed.base;
+    for (int64_t k = begin; k < end; ++k) {
+      *next_extra++ = smoothed.extra;
+      *next_place++ = b * num_entities + batch.positive[k];
+    }
   }
-  labels = labels.to(scores.options().requires_grad(false));
+  at::Tensor labels = Sent(base, device).expand({batch.size(), num_entities}).contiguous();
+  // In fp64, so that a label is rounded once, and a positive that is listed twice counts twice.
+  labels.view({-1}).index_put_({Sent(place, device)}, Sent(extra, device), /*accumulate=*/true);
+  return labels.to(scores.scalar_type());
+}
+
+}  // namespace
+
+at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
+  const at::Tensor labels = Labels(shape, scores, batch);
   if (IsSoftmaxLoss(shape.options.loss)) return -(labels * at::log_softmax(scores, 1)).sum(1);
   return at::binary_cross_entropy_with_logits(scores, labels, {}, {}, at::Reduction::None).mean(1);
 }

@@ -14,11 +14,22 @@
 
 namespace rutile {
 
+// Statistics of a batch's norms, on the parameters' device until they are fetched.
+struct ReferenceStatistics {
+  struct Norm {
+    at::Tensor mean, variance;  // as in BatchStatistics; undefined where that is empty
+  };
+  Norm bn0, bn1, bn2;
+
+  // Waits for the device, once for all of them.
+  BatchStatistics Fetch() const;
+};
+
 // Hidden vectors of a batch, and the statistics of its norms.
 struct KgeHidden {
-  at::Tensor v;                // [B, d]
-  BatchStatistics statistics;  // only in training; a norm that saw a single value (bn2, in a batch of one query) has
-                               // none
+  at::Tensor v;                    // [B, d]
+  ReferenceStatistics statistics;  // only in training; a norm that saw a single value (bn2, in a batch of one query)
+                                   // has none
 };
 
 // Computes v of each query. parameters: flat, a leaf or computed; running statistics are constants. mixed: the type of

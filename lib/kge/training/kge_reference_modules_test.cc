@@ -130,11 +130,11 @@ TEST(LibkgeTest, AgreesWithModules) {
     EXPECT_LT(MaxDifference(Part(shape, gradient, "fc.weight"), expected[2]), 1e-12);
 
     if (!training) continue;
-    EXPECT_TRUE(hidden.statistics.bn0.mean.empty());
-    const at::Tensor mean =
-        0.9 * Part(shape, parameters, "bn1.running_mean") + 0.1 * at::tensor(hidden.statistics.bn1.mean, at::kDouble);
+    EXPECT_TRUE(hidden.statistics.Fetch().bn0.mean.empty());
+    const at::Tensor mean = 0.9 * Part(shape, parameters, "bn1.running_mean") +
+                            0.1 * at::tensor(hidden.statistics.Fetch().bn1.mean, at::kDouble);
     const at::Tensor variance = 0.9 * Part(shape, parameters, "bn2.running_var") +
-                                0.1 * at::tensor(hidden.statistics.bn2.variance, at::kDouble);
+                                0.1 * at::tensor(hidden.statistics.Fetch().bn2.variance, at::kDouble);
     EXPECT_LT(MaxDifference(mean, net.bn1->running_mean), 1e-14);
     EXPECT_LT(MaxDifference(variance, net.bn2->running_var), 1e-14);
   }
@@ -154,9 +154,9 @@ TEST(DropoutTest, DettmersDropsAfterTheInputNormAndTiepinBefore) {
     at::Tensor x = at::cat({e, r}, wide ? 2 : 1);
     if (wide) x = x * Mask(shape, batch, DropoutLayer::kInput, 0.2, 24).view_as(x);
     const KgeHidden hidden = ReferenceHidden(shape, parameters, batch);
-    ASSERT_EQ(hidden.statistics.bn0.mean.size(), 1);
-    EXPECT_NEAR(hidden.statistics.bn0.mean[0], x.mean().item<double>(), 1e-15);
-    EXPECT_NEAR(hidden.statistics.bn0.variance[0], x.var().item<double>(), 1e-15);
+    ASSERT_EQ(hidden.statistics.Fetch().bn0.mean.size(), 1);
+    EXPECT_NEAR(hidden.statistics.Fetch().bn0.mean[0], x.mean().item<double>(), 1e-15);
+    EXPECT_NEAR(hidden.statistics.Fetch().bn0.variance[0], x.var().item<double>(), 1e-15);
   }
 }
 
@@ -193,7 +193,7 @@ TEST(ModelsTest, DistMultAndComplExAreTheirFormulas) {
       expected = at::real(at::matmul(complex(h) * complex(r), complex(entities).conj().t()));
     }
     EXPECT_LT(MaxDifference(scores, expected), 1e-14);
-    EXPECT_TRUE(hidden.statistics.bn2.mean.empty());
+    EXPECT_TRUE(hidden.statistics.Fetch().bn2.mean.empty());
   }
 }
 
@@ -227,8 +227,8 @@ TEST(BatchOfOneTest, HasNoStatisticsOfTheLastNorm) {
   const KgeShape shape = SmallShape(ConveVariant::kDettmers);
   const OwnedKgeBatch owned = RandomKgeBatch(shape, 1, 1, 8);
   const KgeHidden hidden = ReferenceHidden(shape, Parameters(shape), owned.View(/*training=*/true));
-  EXPECT_TRUE(hidden.statistics.bn2.mean.empty());
-  EXPECT_EQ(hidden.statistics.bn0.mean.size(), 1);
+  EXPECT_TRUE(hidden.statistics.Fetch().bn2.mean.empty());
+  EXPECT_EQ(hidden.statistics.Fetch().bn0.mean.size(), 1);
   EXPECT_TRUE(hidden.v.isfinite().all().item<bool>());
 }
 

@@ -48,7 +48,7 @@ class GoldenTest : public ::testing::TestWithParam<Case> {
                   BatchStatistics* statistics = nullptr) const {
     const KgeBatch view = batch.View(training);
     const KgeHidden hidden = ReferenceHidden(shape_, parameters, view);
-    if (statistics != nullptr) *statistics = hidden.statistics;
+    if (statistics != nullptr) *statistics = hidden.statistics.Fetch();
     return ReferenceLosses(shape_, ReferenceScores(shape_, parameters, hidden.v), view).mean();
   }
 
@@ -60,7 +60,7 @@ TEST_P(GoldenTest, HiddenAndScores) {
   const OwnedKgeBatch batch = golden_.Batch(false);
   const KgeHidden hidden = ReferenceHidden(shape_, Parameters(), batch.View(/*training=*/false));
   ExpectNear(hidden.v, ToTorch(golden_.Array("eval.hidden")), "hidden");
-  EXPECT_TRUE(hidden.statistics.bn2.mean.empty());
+  EXPECT_TRUE(hidden.statistics.Fetch().bn2.mean.empty());
   ExpectNear(ReferenceScores(shape_, Parameters(), hidden.v), ToTorch(golden_.Array("eval.scores")), "scores");
 }
 

@@ -125,12 +125,12 @@ absl::Status KgeTask::StreamGradients(const Tensor& parameters, const NamedTenso
   BatchStatistics statistics;
   RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, gradient, &sums->sum[0], &statistics, delivery));
   sums->count[0] += static_cast<double>(view.size());
-  if (view.training) seen_.push_back(std::move(statistics));
+  if (view.training) seen_.push_back([statistics = std::move(statistics)] { return statistics; });
   return absl::OkStatus();
 }
 
 void KgeTask::FinishStep(Tensor* parameters) {
-  for (const BatchStatistics& statistics : seen_) UpdateRunningStatistics(shape_, statistics, parameters);
+  for (const auto& statistics : seen_) UpdateRunningStatistics(shape_, statistics(), parameters);
   seen_.clear();
 }
 

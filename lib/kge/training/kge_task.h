@@ -21,6 +21,7 @@
 #define RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -146,9 +147,9 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   Tensor hidden_;  // [Q, d] hidden vectors of the ranked queries
   int64_t epoch_ = -1;
   bool synchronizes_batches_ = false;
-  // Statistics of the batches since FinishStep. The eager path, which has only a const task, adds to it too; one
-  // thread.
-  mutable std::vector<BatchStatistics> seen_;
+  // Return the statistics of the batches since FinishStep: those of the eager path may still be on their way from a
+  // device. That path, which has only a const task, adds to it too; one thread.
+  mutable std::vector<std::function<BatchStatistics()>> seen_;
 };
 
 }  // namespace rutile

@@ -17,7 +17,7 @@ namespace {
 
 // Returns the losses [B, 1].
 at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const NamedTensors& batch, Precision mixed,
-                  BatchStatistics* statistics) {
+                  ReferenceStatistics* statistics) {
   const KgeBatch view = ViewKgeBatch(batch);
   KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
   if (statistics != nullptr) *statistics = std::move(hidden.statistics);
@@ -32,9 +32,9 @@ at::Tensor KgeTask::ExampleLosses(const at::Tensor& parameters, const NamedTenso
 
 at::Tensor KgeTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                 const EagerOptions& options) const {
-  BatchStatistics statistics;
+  ReferenceStatistics statistics;
   at::Tensor losses = Losses(shape_, parameters, batch, options.precision, &statistics);
-  if (!IsEvaluation(batch)) seen_.push_back(std::move(statistics));
+  if (!IsEvaluation(batch)) seen_.push_back([statistics = std::move(statistics)] { return statistics.Fetch(); });
   return losses;
 }
 

@@ -112,6 +112,8 @@ struct TrainerOptions {
   BatchLimit overfit_batches;
   // mixed and matmul decide the course, not device; script is the mode's. Plain with kCompile.
   EagerOptions eager;
+  // Lets a run on the CPU, too, step as one on a GPU does (device_step.h): for tests. Results differ in rounding alone.
+  bool device_steps_on_cpu = false;
   // What the caller made of the inputs and of the task, by the names of its flags, only where it is not the default
   // (but "species", which has none): joins Task::ResumeConfig.
   std::map<std::string, std::string> config;

@@ -17,15 +17,27 @@
 #include "lib/task/model_sharding.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/trace/scope.h"
+#include "lib/train/step/device_step.h"
 #include "lib/train/step/gradient_step.h"
 #include "lib/train/step/model_shards.h"
 
 namespace rutile {
 
+namespace {
+
+std::unique_ptr<DeviceStep> MakeDeviceStep(const EpochContext& context) {
+  if (!WhyHostSteps(context.options, context.agreement.alone()).empty()) return nullptr;
+  return std::make_unique<DeviceStep>(context.options.eager.device);
+}
+
+}  // namespace
+
 BatchEpoch::BatchEpoch(const EpochContext& context)
     : context_(context),
       loader_(context.task, context.examples, LoaderOptions(context.options)),
-      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards),
+      device_(MakeDeviceStep(context)),
+      loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards,
+            device_.get()),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
   optimizer_->SetThreads(context.task.Threads());
   if (context.options.gradient_clip_val == 0) loss_.LeaveWeight();
@@ -86,6 +98,7 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   loss_.SetFrozen(optimizer_->frozen());
   loss_.Clear();
   stepping_ = false;
+  if (device_ != nullptr) RETURN_IF_ERROR(device_->Begin(context_.state.parameters));
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
@@ -105,8 +118,15 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);
 }
 
-void BatchEpoch::MoveParameters() {
+absl::Status BatchEpoch::MoveParameters() {
   Checkpoint& state = context_.state;
+  if (stepping_) {
+    early_.Finish();
+    return absl::OkStatus();
+  }
+  if (device_ != nullptr) {
+    return device_->Step(state.learning_rate, loss_.norm(), context_.options, optimizer_.get());
+  }
   Tensor& gradient = loss_.gradient();
   const double limit = context_.options.gradient_clip_val;
   if (context_.options.gradient_clip_algorithm == GradientClip::kNorm) {
@@ -116,13 +136,27 @@ void BatchEpoch::MoveParameters() {
   }
   if (context_.shards == nullptr) {
     optimizer_->Step(state.learning_rate, gradient, &state.parameters, loss_.weight());
-    return;
+    return absl::OkStatus();
   }
   optimizer_->BeginStep(state.learning_rate);
   for (const GradientRange& range : context_.shards->updated()) {
     optimizer_->StepLargePart(range.begin, gradient.Slice(range.begin, {range.end - range.begin}), loss_.weight(),
                               &state.parameters);
   }
+  return absl::OkStatus();
+}
+
+absl::Status BatchEpoch::FinishStep(bool counts) {
+  Checkpoint& state = context_.state;
+  context_.task.FinishStep(&state.parameters);
+  RETURN_IF_ERROR(AverageBuffers());
+  const bool averages = counts && context_.ema != nullptr;
+  if (device_ != nullptr) {
+    RETURN_IF_ERROR(device_->CopyBuffers(state.parameters, context_.task.parameter_slices()));
+    return averages ? device_->UpdateAverage(state.step, context_.ema) : absl::OkStatus();
+  }
+  if (averages) context_.ema->Update(state.parameters, state.step);
+  return absl::OkStatus();
 }
 
 absl::Status BatchEpoch::Step(EpochWork* work) {
@@ -134,17 +168,10 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes() - (stepping_ ? early_.bytes() : 0));
   if (!loss_.overflowed()) {
     state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
-    if (stepping_) {
-      early_.Finish();
-    } else {
-      MoveParameters();
-    }
+    RETURN_IF_ERROR(MoveParameters());
     ++state.step;
   }
-  context_.task.FinishStep(&state.parameters);
-  RETURN_IF_ERROR(AverageBuffers());
-  if (!loss_.overflowed() && context_.ema != nullptr) context_.ema->Update(state.parameters, state.step);
-
+  RETURN_IF_ERROR(FinishStep(/*counts=*/!loss_.overflowed()));
   scope.reset();
 
   state.epoch_sums.Add(loss_.sums());
@@ -176,7 +203,12 @@ absl::Status BatchEpoch::AverageBuffers() {
 }
 
 absl::Status BatchEpoch::AllGather() {
-  if (context_.shards == nullptr || whole_) return absl::OkStatus();
+  if (whole_ || (context_.shards == nullptr && device_ == nullptr)) return absl::OkStatus();
+  if (device_ != nullptr) {
+    RETURN_IF_ERROR(device_->Gather());
+    whole_ = true;
+    return absl::OkStatus();
+  }
   const std::vector<ParameterRange> all = {{0, context_.state.parameters.num_elements(), true}};
   RETURN_IF_ERROR(context_.shards->AllGather(all, &context_.state.parameters));
   const std::vector<ParameterRange> trained = TrainedRanges(context_.options.groups, context_.task);
@@ -199,6 +231,7 @@ NamedTensors BatchEpoch::State() const {
 }
 
 absl::Status BatchEpoch::SetState(const NamedTensors& state) {
+  if (device_ != nullptr) device_->Forget();
   RETURN_IF_ERROR(optimizer_->SetState(state));
   return loss_.SetState(state);
 }

@@ -12,13 +12,15 @@
 #include "lib/optimizer/fused_step.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/train/step/data_loader.h"
+#include "lib/train/step/device_step.h"
 #include "lib/train/step/epoch_trainer.h"
 #include "lib/train/step/loss_gradient.h"
 
 namespace rutile {
 
 // Each step makes its batches, differentiates the loss terms, forms the loss, clips, and steps the optimizer. Where
-// possible, the optimizer updates parameters while their gradient is still being made (FusedStep).
+// possible, the optimizer updates parameters while their gradient is still being made (FusedStep). On a GPU, parameters
+// and the optimizer's state stay there until AllGather where that is possible (DeviceStep).
 class BatchEpoch : public EpochTrainer {
  public:
   explicit BatchEpoch(const EpochContext& context);
@@ -39,7 +41,9 @@ class BatchEpoch : public EpochTrainer {
   absl::Status AverageBuffers();
   absl::Status Step(EpochWork* work);
   // Clips the gradient and steps the optimizer, unless a fused step has already begun to do so.
-  void MoveParameters();
+  absl::Status MoveParameters();
+  // Lets the task set its buffers, and updates the moving average after a step that `counts`.
+  absl::Status FinishStep(bool counts);
   // Bytes that the optimizer reads and writes per step (for profiles).
   int64_t StepBytes();
   // True if the next step may be fused into the gradient pass. Clipping, accumulation of batches, a sum over processes
@@ -52,13 +56,14 @@ class BatchEpoch : public EpochTrainer {
 
   const EpochContext context_;
   DataLoader loader_;
+  const std::unique_ptr<DeviceStep> device_;  // nullptr: the optimizer steps on the host
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
   FusedStep early_;
   bool stepping_ = false;   // early_ has begun to update parameters
   int64_t step_bytes_ = 0;  // 0: not counted yet
   bool started_ = false;    // the loader has started this epoch
-  bool whole_ = true;       // false: shards differ until AllGather
+  bool whole_ = true;       // false: the host does not have all of the model until AllGather
 };
 
 }  // namespace rutile

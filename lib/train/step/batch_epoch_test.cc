@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/distributed/agreement.h"
 #include "lib/optimizer/schedule.h"
@@ -25,6 +26,9 @@
 
 namespace rutile {
 namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Pointwise;
 
 // Trains on 40 examples in batches of 4 with Adam, whose state would reveal a step too many.
 struct EpochOfHalf {
@@ -76,6 +80,27 @@ TEST(BatchEpochFp16Test, AStepThatOverflowedLeavesNoTrace) {
   EXPECT_EQ(plain.state.step, 9);
   EXPECT_EQ(half.state.parameters.ToDoubles(), plain.state.parameters.ToDoubles());
   EXPECT_EQ(plain.epoch->State().Find("grad_scaler"), nullptr);
+}
+
+// What the host has stays as it was, so the steps were taken on the device.
+TEST(BatchEpochDeviceTest, ParametersComeWithAllGather) {
+  EpochWork work;
+  for (const Precision precision : {Precision::kAuto, Precision::kFp16Mixed}) {
+    EpochOfHalf host(precision), device(precision);
+    ASSERT_EQ(host.epoch->Train(&work), absl::OkStatus());
+    device.options.device_steps_on_cpu = true;
+    device.epoch = std::make_unique<BatchEpoch>(device.Context());
+    const std::vector<double> start = device.state.parameters.ToDoubles();
+    ASSERT_EQ(device.epoch->Train(&work), absl::OkStatus());
+    EXPECT_EQ(device.state.parameters.ToDoubles(), start);
+    EXPECT_EQ(device.state.step, host.state.step);  // that of an overflow is not counted
+    ASSERT_EQ(device.epoch->AllGather(), absl::OkStatus());
+    EXPECT_THAT(device.state.parameters.ToDoubles(), Pointwise(DoubleNear(1e-12), host.state.parameters.ToDoubles()));
+    const NamedTensors state = device.epoch->State();
+    for (const auto& [name, tensor] : host.epoch->State()) {
+      EXPECT_THAT(state.At(name).ToDoubles(), Pointwise(DoubleNear(1e-12), tensor.ToDoubles())) << name;
+    }
+  }
 }
 
 TEST(BatchEpochFp16Test, GoesOnFromItsState) {

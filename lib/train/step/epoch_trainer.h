@@ -73,8 +73,9 @@ class EpochTrainer {
   // The parameters to validate and to write as a model: the trained ones, or the optimizer's average of them.
   virtual const Tensor& EvaluationParameters() const = 0;
 
-  // If the model is sharded, gathers parameters, their average and the optimizer's state, so that all processes have
-  // all of it until the next step. All processes must call it at the same place, before anything is read.
+  // If the model is sharded or on a GPU, gathers parameters, their average and the optimizer's state, so that all
+  // processes have all of it in the host's memory until the next step. All processes must call it at the same place,
+  // before anything is read.
   virtual absl::Status AllGather() { return absl::OkStatus(); }
 
   // State and SetState save and restore the optimizer. INVALID_ARGUMENT naming the tensor that does not fit.

@@ -21,11 +21,11 @@ namespace rutile {
 namespace {
 
 std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager,
-                                          const Agreement* agreement) {
+                                          const Agreement* agreement, bool on_device) {
   if (mode == CompileMode::kCompile) return nullptr;
   eager.script = mode == CompileMode::kScript;
   DeviceSums* const processes = agreement == nullptr ? nullptr : agreement->devices();
-  auto gradients = std::make_unique<EagerGradients>(task, eager, /*staged=*/processes != nullptr);
+  auto gradients = std::make_unique<EagerGradients>(task, eager, /*staged=*/on_device || processes != nullptr);
   if (processes != nullptr) gradients->SetProcesses(processes);
   return gradients;
 }
@@ -33,12 +33,14 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 }  // namespace
 
 LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement,
-                           ModelShards* shards)
+                           ModelShards* shards, DeviceStep* device)
     : task_(task),
-      eager_(MakeEager(task, mode, eager, agreement)),
+      eager_(MakeEager(task, mode, eager, agreement, device != nullptr)),
       reducer_(shards == nullptr ? agreement : nullptr, task),
       shards_(shards),
+      device_(device),
       sums_(static_cast<int>(task.terms().size())) {
+  CHECK(device == nullptr || (eager_ != nullptr && shards == nullptr && (agreement == nullptr || agreement->alone())));
   CHECK(task.stream() == nullptr || sums_.sum.size() == 1) << "gradients of several terms cannot be streamed";
   if (eager_ != nullptr && eager.precision == Precision::kFp16Mixed) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
@@ -68,13 +70,16 @@ void LossGradient::SetFrozen(const std::vector<bool>& slices) {
 
 void LossGradient::Clear() {
   unset_ = eager_ == nullptr && task_.stream() != nullptr;
-  if (!unset_) SetToZero(absl::MakeSpan(gradients_));
+  if (!unset_ && device_ == nullptr) SetToZero(absl::MakeSpan(gradients_));
   step_ = nullptr;
   std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
   std::fill(sums_.count.begin(), sums_.count.end(), 0.0);
 }
 
 absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch, bool last) {
+  if (device_ != nullptr) {
+    return eager_->AddOnDevice(device_->parameters(), batch, scaler_ ? scaler_->scale() : 1, &sums_);
+  }
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }
@@ -135,7 +140,15 @@ absl::Status LossGradient::WeighShards(double weight) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
+absl::StatusOr<Loss> LossGradient::CombineOnDevice() {
+  RETURN_IF_ERROR(eager_->FetchSums(&sums_));
+  Loss loss = task_.CombineTerms(sums_);
+  for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
+  ASSIGN_OR_RETURN(norm_, device_->Combine(loss.weight, eager_->device_gradients()));
+  return loss;
+}
+
+absl::StatusOr<Loss> LossGradient::CombineOnHost() {
   if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
   unset_ = false;
   if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));
@@ -150,6 +163,11 @@ absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span
   }
   ASSIGN_OR_RETURN(const bool changed, reducer_.ReduceCombined(&combined_));
   if (changed) norm_ = CombineGradients({1.0}, {combined_}, &combined_);
+  return loss;
+}
+
+absl::StatusOr<double> LossGradient::Combine(const Checkpoint& state, absl::Span<const int64_t> examples) {
+  ASSIGN_OR_RETURN(const Loss loss, device_ != nullptr ? CombineOnDevice() : CombineOnHost());
   overflowed_ = false;
   if (scaler_ && std::isfinite(loss.value)) {
     scaler_->Update(std::isfinite(norm_));

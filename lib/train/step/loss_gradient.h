@@ -21,6 +21,7 @@
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/step/device_step.h"
 #include "lib/train/step/model_shards.h"
 
 namespace rutile {
@@ -33,9 +34,11 @@ class LossGradient {
   // have passed). For fp16 networks gradients are scaled (grad_scaler.h) until they are combined. agreement: of the
   // processes over which Combine sums; nullptr: a single process. shards: of the task's model, among the processes of
   // `agreement`, with kCompile only; nullptr: each has the whole model. With shards, gradient() is valid in
-  // ModelShards::updated() alone. `task`, `agreement` and `shards` must outlive this object.
+  // ModelShards::updated() alone. device: takes the combined gradient and has the parameters, so that neither reaches
+  // the host, where gradient() is not valid; for a single process (WhyHostSteps); nullptr: gradients are fetched. All
+  // that is passed must outlive this object.
   LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr,
-               ModelShards* shards = nullptr);
+               ModelShards* shards = nullptr, DeviceStep* device = nullptr);
   ~LossGradient();
   LossGradient(const LossGradient&) = delete;
   LossGradient& operator=(const LossGradient&) = delete;
@@ -81,6 +84,10 @@ class LossGradient {
  private:
   // Delivers the gradient of a task with a GradientStream; `unset_` says whether it is overwritten.
   absl::Status Stream(const Tensor& parameters, const NamedTensors& batch, const GradientDelivery& delivery);
+  // Sums terms and gradients over processes, returns their loss, and sets gradient(), weight() and norm().
+  absl::StatusOr<Loss> CombineOnHost();
+  // The same with `device_`, which takes the gradient; sets norm() alone.
+  absl::StatusOr<Loss> CombineOnDevice();
   // Sets gradient(), weight() and norm() from the terms' gradients and these weights.
   void Weigh(absl::Span<const double> weight);
   Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }
@@ -92,6 +99,7 @@ class LossGradient {
   std::optional<GradScaler> scaler_;             // for fp16 networks
   GradientReducer reducer_;                      // sums over processes, for models that are not sharded
   ModelShards* const shards_;
+  DeviceStep* const device_;
   std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* frozen_ = nullptr;
   std::vector<Tensor> frozen_parts_;  // the frozen slices of gradients_
