@@ -46,6 +46,10 @@ class ForcePredictor::Impl {
   virtual double cutoff() const = 0;
   virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                        AtomicPrediction* prediction) = 0;
+  virtual void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
+                              AtomicPrediction* prediction, Matrix3* virial) = 0;
+  virtual absl::Span<const double> member_energies() const = 0;
+  virtual void MemberForces(int m, absl::Span<double> forces) const = 0;
   virtual void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                                    AtomicPrediction* prediction) = 0;
   virtual void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
@@ -72,52 +76,74 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
   void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                AtomicPrediction* prediction) override {
+    const bool stress = forces && pbc[0] && pbc[1] && pbc[2] && CellVolume(geometry.cell) > 0;
+    Matrix3 virial;
+    PredictCenters(geometry, geometry.species.size(), forces, prediction, stress ? &virial : nullptr);
+    if (!stress) return;
+    for (double& v : virial) v /= CellVolume(geometry.cell);
+    prediction->stress = virial;
+  }
+
+  void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces, AtomicPrediction* prediction,
+                      Matrix3* virial) override {
+    CHECK(forces || virial == nullptr) << "a virial comes with forces";
     features_.resize(geometry.species.size() * num_features_);
     derivatives_->Features(geometry, state_.get(), absl::MakeSpan(features_));
-    const bool stress = forces && pbc[0] && pbc[1] && pbc[2] && CellVolume(geometry.cell) > 0;
     Matrix3 strain_gradient = {};
-    PredictAll<T>(features_, geometry.species, forces, stress ? &strain_gradient : nullptr, prediction);
-    if (stress) prediction->stress = Stress(strain_gradient, CellVolume(geometry.cell));
+    PredictAll<T>(features_, geometry.species, num_centers, forces, virial != nullptr ? &strain_gradient : nullptr,
+                  prediction);
+    if (virial != nullptr) *virial = Symmetric(strain_gradient);
+  }
+
+  absl::Span<const double> member_energies() const override { return energies_; }
+
+  void MemberForces(int m, absl::Span<double> forces) const override {
+    CHECK_EQ(forces.size(), forces_[m].size()) << "the last prediction had no forces, or another number of atoms";
+    std::copy(forces_[m].begin(), forces_[m].end(), forces.begin());
   }
 
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
-    PredictAll(features, species, false, nullptr, prediction);
+    PredictAll(features, species, species.size(), false, nullptr, prediction);
   }
   void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
-    PredictAll(features, species, false, nullptr, prediction);
+    PredictAll(features, species, species.size(), false, nullptr, prediction);
   }
 
  private:
-  // Returns sigma = (1/V) dE/d(strain). It is made symmetric, which only changes rounding, as the energy does not
-  // change under rotation.
-  static Matrix3 Stress(const Matrix3& strain_gradient, double volume) {
-    Matrix3 stress;
+  // Makes dE/d(strain) symmetric, which only changes rounding, as the energy of an atom does not change under rotation.
+  static Matrix3 Symmetric(const Matrix3& strain_gradient) {
+    Matrix3 symmetric;
     for (int a = 0; a < 3; ++a) {
       for (int b = 0; b < 3; ++b) {
-        stress[3 * a + b] = 0.5 * (strain_gradient[3 * a + b] + strain_gradient[3 * b + a]) / volume;
+        symmetric[3 * a + b] = 0.5 * (strain_gradient[3 * a + b] + strain_gradient[3 * b + a]);
       }
     }
-    return stress;
+    return symmetric;
   }
 
-  // Predicts energies and, with forces, derivatives after derivatives_->Features. strain_gradient: the mean over
-  // members is added, unless null.
+  // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features.
+  // strain_gradient: the mean over members is added, unless null.
   template <typename U>
-  void PredictAll(absl::Span<const U> features, absl::Span<const uint8_t> species, bool forces,
-                  Matrix3* strain_gradient, AtomicPrediction* prediction) {
-    const int64_t num_atoms = static_cast<int64_t>(species.size());
+  void PredictAll(absl::Span<const U> all_features, absl::Span<const uint8_t> all_species, int64_t num_centers,
+                  bool forces, Matrix3* strain_gradient, AtomicPrediction* prediction) {
+    CHECK_LE(num_centers, static_cast<int64_t>(all_species.size()));
+    const int64_t num_atoms = static_cast<int64_t>(all_species.size());
+    const absl::Span<const uint8_t> species = all_species.first(num_centers);
+    const absl::Span<const U> features = all_features.first(num_centers * num_features_);
     const int num_models = static_cast<int>(networks_.size());
     prediction->stress.reset();
-    prediction->atom_energy.assign(num_atoms, 0.0);
-    atom_energy_.resize(num_atoms);
+    prediction->atom_energy.assign(num_centers, 0.0);
+    atom_energy_.resize(num_centers);
     for (int m = 0; m < num_models; ++m) {
       energies_[m] = networks_[m].Energies(features, species, absl::MakeSpan(atom_energy_));
-      for (int64_t i = 0; i < num_atoms; ++i) prediction->atom_energy[i] += atom_energy_[i] / num_models;
+      for (int64_t i = 0; i < num_centers; ++i) prediction->atom_energy[i] += atom_energy_[i] / num_models;
       if (!forces) continue;
-      slopes_.resize(features.size());
-      networks_[m].Slopes(absl::MakeSpan(slopes_));
+      slopes_.resize(num_atoms * num_features_);
+      networks_[m].Slopes(absl::MakeSpan(slopes_).first(features.size()));
+      // The sum holds no energies of other atoms, so that it does not change with their features.
+      std::fill(slopes_.begin() + features.size(), slopes_.end(), T{0});
       forces_[m].resize(3 * num_atoms);
       double strain[9];
       derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(forces_[m]), strain_gradient ? strain : nullptr);
@@ -129,7 +155,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     if (forces) MeanForces(num_atoms, prediction);
     prediction->outside.clear();
     if (extrapolation_.empty()) return;
-    prediction->outside.assign(num_atoms, 0);
+    prediction->outside.assign(num_centers, 0);
     for (const Extrapolation& e : extrapolation_) e.Mark(features, species, absl::MakeSpan(prediction->outside));
   }
 
@@ -188,6 +214,15 @@ void ForcePredictor::Predict(const StructureGeometry& geometry, const std::array
                              AtomicPrediction* prediction) {
   impl_->Predict(geometry, pbc, forces, prediction);
 }
+
+void ForcePredictor::PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
+                                    AtomicPrediction* prediction, Matrix3* virial) {
+  impl_->PredictCenters(geometry, num_centers, forces, prediction, virial);
+}
+
+absl::Span<const double> ForcePredictor::member_energies() const { return impl_->member_energies(); }
+
+void ForcePredictor::MemberForces(int m, absl::Span<double> forces) const { impl_->MemberForces(m, forces); }
 
 void ForcePredictor::PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                                          AtomicPrediction* prediction) {

@@ -64,6 +64,20 @@ class ForcePredictor {
   void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                AtomicPrediction* prediction);
 
+  // Predicts for the first num_centers atoms alone, of which the others are neighbors: those of another process, or
+  // images of atoms that the caller made. Only the pairs of centers are looked at; other atoms need none. `prediction`
+  // holds energies and `outside` of the centers, [num_centers], and the total of their energies; with `forces` what the
+  // centers exert on all atoms, [3N], and no stress. The sums over several calls with other centers are those of
+  // the whole; spreads are not, for which the values of members are there. virial: sum over pairs of dE/dr_ij (outer)
+  // r_ij in eV, symmetric, in a cell of any kind; or null. It is only allowed with `forces`.
+  void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces, AtomicPrediction* prediction,
+                      Matrix3* virial);
+
+  // Returns what each member gave in the last call of the above, [members] in eV.
+  absl::Span<const double> member_energies() const;
+  // Copies the forces of member m in that call, which had `forces`: [3N] eV/Angstrom.
+  void MemberForces(int m, absl::Span<double> forces) const;
+
   // Predicts from features, without forces. features: [N, F] as computed, not scaled; species: [N].
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction);

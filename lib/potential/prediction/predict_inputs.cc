@@ -34,7 +34,9 @@ struct Chunk {
   std::deque<SourceStructure> items;
   int64_t count = 0;  // number of items in use
   bool last = false;
+  std::vector<int64_t> numbers;  // over all inputs, of the items in use
   std::vector<StructurePrediction> predictions;
+  std::vector<std::vector<uint8_t>> outside;  // [items in use][atoms], or empty
   std::vector<absl::Status> status;
 };
 
@@ -52,6 +54,7 @@ class ChunkReader {
   absl::Status Read(Chunk* chunk) {
     const ProfileScope scope(Stage::kRead);
     chunk->count = 0;
+    chunk->numbers.clear();
     for (int64_t atoms = 0; atoms < kChunkAtoms;) {
       if (static_cast<int64_t>(chunk->items.size()) == chunk->count) chunk->items.emplace_back();
       SourceStructure& item = chunk->items[chunk->count];
@@ -63,6 +66,7 @@ class ChunkReader {
       atoms += item.structure.size();
       scope.Add(Counter::kStructures, 1);
       scope.Add(Counter::kAtoms, item.structure.size());
+      chunk->numbers.push_back(number_ - 1);
       ++chunk->count;
     }
     return absl::OkStatus();
@@ -144,10 +148,13 @@ class Pipeline {
   absl::Status Compute(Chunk* chunk) {
     chunk->predictions.clear();
     chunk->predictions.resize(chunk->count);
+    chunk->outside.clear();
+    chunk->outside.resize(chunk->count);
     chunk->status.assign(chunk->count, absl::OkStatus());
     pool_.For(chunk->count, 1, [&](int64_t begin, int64_t end, int worker) {
       for (int64_t s = begin; s < end; ++s) {
         chunk->status[s] = Predict(chunk->items[s], &workers_[worker], &chunk->predictions[s]);
+        if (options_.on_prediction) chunk->outside[s] = workers_[worker].prediction.outside;
       }
     });
     for (const absl::Status& status : chunk->status) RETURN_IF_ERROR(status);
@@ -250,6 +257,10 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const 
       [&](Chunk* chunk) {
         for (int64_t s = 0; s < chunk->count; ++s) {
           if (options.on_structure) RETURN_IF_ERROR(options.on_structure(chunk->items[s].structure));
+          if (options.on_prediction) {
+            RETURN_IF_ERROR(options.on_prediction(
+                {chunk->items[s].structure, chunk->predictions[s], chunk->outside[s], chunk->numbers[s]}));
+          }
           predictions.push_back(std::move(chunk->predictions[s]));
         }
         if (options.on_progress) options.on_progress(chunk->count);

@@ -18,6 +18,14 @@
 
 namespace rutile {
 
+// A structure and what was predicted for it. References and spans end with the call that has it as an argument.
+struct PredictedStructure {
+  const Structure& structure;
+  const StructurePrediction& prediction;
+  absl::Span<const uint8_t> outside;  // as in AtomicPrediction
+  int64_t number;                     // counted from 0 over all inputs
+};
+
 struct PredictOptions {
   StructureReaderOptions reader;
   int num_threads = 1;
@@ -30,6 +38,8 @@ struct PredictOptions {
   std::function<void(int64_t structures)> on_progress;
   // Called for each chosen structure in the order of the inputs, from one thread; may be empty.
   std::function<absl::Status(const Structure& structure)> on_structure;
+  // Called after it with what was predicted; may be empty.
+  std::function<absl::Status(const PredictedStructure& predicted)> on_prediction;
 };
 
 // Returns predictions by one model, or by a committee with one descriptor (CheckCommittee), in the order of the inputs.

@@ -159,6 +159,33 @@ TEST(PredictInputsTest, CountsAtomsOutsideTheTrainingRange) {
   EXPECT_EQ((*Predict(model, {kTio2}, options))[0].atoms_outside, 2);
 }
 
+TEST(PredictInputsTest, CallsBackWithPredictionsAndNumbers) {
+  Potential model = SmallTiO2Potential(1);
+  const size_t size = model.feature_scaling.scale.size();
+  model.feature_range = {std::vector<double>(size, -1e3), std::vector<double>(size, 1e3)};
+  model.feature_range.max[0] = -1e3;  // the first feature of Ti
+  PredictOptions options;
+  options.frames = {400, 403, 1};
+  std::vector<int64_t> numbers;
+  std::vector<double> energies;
+  options.on_prediction = [&](const PredictedStructure& p) {
+    numbers.push_back(p.number);
+    energies.push_back(p.prediction.predicted_energy);
+    EXPECT_EQ(p.structure.name, p.prediction.name);
+    EXPECT_EQ(static_cast<int64_t>(p.outside.size()), p.structure.size());
+    for (size_t i = 0; i < p.outside.size(); ++i) EXPECT_EQ(p.outside[i], p.structure.element[i] == 22 ? 1 : 0);
+    return absl::OkStatus();
+  };
+  const auto predictions = Predict(model, {kTio2, kTio2}, options);
+  ASSERT_TRUE(predictions.ok()) << predictions.status();
+  EXPECT_THAT(numbers, ::testing::ElementsAre(1, 400, 403));
+  ASSERT_EQ(predictions->size(), 3u);
+  for (int s = 0; s < 3; ++s) EXPECT_EQ((*predictions)[s].predicted_energy, energies[s]);
+
+  options.on_prediction = [](const PredictedStructure&) { return absl::ResourceExhaustedError("full"); };
+  EXPECT_TRUE(absl::IsResourceExhausted(Predict(model, {kTio2}, options).status()));
+}
+
 TEST(PredictInputsTest, ChoosesByFrameAndConfigType) {
   const Potential model = SmallTiO2Potential(1);
   const std::string features = FeaturePath(model.descriptor);

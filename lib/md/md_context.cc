@@ -1,0 +1,255 @@
+#include "lib/md/md_context.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+
+namespace rutile {
+namespace {
+
+constexpr double kLargestPosition = 1e9;  // Angstrom, as for neighbor searches
+
+// Pairs that are farther than the cutoff by more than rounding are dropped here; the descriptor decides on the others.
+constexpr double kRounding = 1e-9;
+
+absl::Status WrongSpecies(const MdModel& model, int64_t atom, int species) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "the species of atom %d is %d, which the model does not have; expected 0 to %d for %s (rutile_species_index)",
+      atom + 1, species, model.symbols().size() - 1, absl::StrJoin(model.symbols(), ", ")));
+}
+
+bool IsUsable(const double* position) {
+  for (int a = 0; a < 3; ++a) {
+    if (!(std::abs(position[a]) <= kLargestPosition)) return false;
+  }
+  return true;
+}
+
+absl::Status NotUsable(const double* position, int64_t atom) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("atom %d is at %g %g %g, expected coordinates in Angstrom of at most %g", atom + 1, position[0],
+                      position[1], position[2], kLargestPosition));
+}
+
+}  // namespace
+
+MdContext::MdContext(std::shared_ptr<const MdModel> model)
+    : model_(std::move(model)),
+      predictor_(model_->potentials()),
+      search_(predictor_.cutoff(), {/*shifts=*/true, /*vectors=*/false}) {}
+
+absl::Status MdContext::ComputeCell(absl::Span<const int> species, const double* positions, const Matrix3& cell,
+                                    const std::array<bool, 3>& pbc, const rutile_outputs& outputs) {
+  const int64_t num_atoms = static_cast<int64_t>(species.size());
+  for (const double x : cell) {
+    if (!std::isfinite(x)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the cell is ", absl::StrJoin(cell, " "), ", expected finite lattice vectors in Angstrom"));
+    }
+  }
+  structure_.element.resize(num_atoms);
+  for (int64_t i = 0; i < num_atoms; ++i) {
+    if (species[i] < 0 || species[i] >= static_cast<int>(model_->symbols().size())) {
+      return WrongSpecies(*model_, i, species[i]);
+    }
+    structure_.element[i] = static_cast<uint8_t>(species[i]);
+  }
+  structure_.position.assign(positions, positions + 3 * num_atoms);
+  structure_.cell = cell;
+  structure_.pbc = pbc;
+  order_.resize(num_atoms);
+  std::iota(order_.begin(), order_.end(), 0);
+  row_of_ = order_;
+  num_callers_atoms_ = num_atoms;
+  RETURN_IF_ERROR(search_.Compute(structure_, &pairs_));
+  return Predict(num_atoms, outputs);
+}
+
+absl::Status MdContext::ComputeList(absl::Span<const int> species, const double* positions,
+                                    absl::Span<const int> centers, const NeighborsOf& neighbors, int mask,
+                                    const rutile_outputs& outputs) {
+  if (outputs.energy_spread != nullptr || outputs.force_spread != nullptr) {
+    return absl::InvalidArgumentError(
+        "a spread is asked for, but the spread of a part of the atoms is no part of the spread; ask for member_energy "
+        "and member_forces, add them up over all parts, and take the deviation then");
+  }
+  RETURN_IF_ERROR(OrderAtoms(species, positions, centers));
+  RETURN_IF_ERROR(CollectPairs(neighbors, mask));
+  return Predict(static_cast<int64_t>(pairs_.offset.size()) - 1, outputs);
+}
+
+absl::Status MdContext::OrderAtoms(absl::Span<const int> species, const double* positions,
+                                   absl::Span<const int> centers) {
+  constexpr int32_t kOther = -1, kCenter = -2;
+  num_callers_atoms_ = static_cast<int64_t>(species.size());
+  place_.assign(num_callers_atoms_, kOther);
+  order_.clear();
+  row_of_.clear();
+  for (const int i : centers) {
+    if (i < 0 || i >= num_callers_atoms_) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("a center is atom %d, but there are %d atoms", int64_t{i} + 1, num_callers_atoms_));
+    }
+    if (place_[i] != kOther) {
+      return absl::InvalidArgumentError(absl::StrFormat("atom %d is twice among the centers", int64_t{i} + 1));
+    }
+    place_[i] = kCenter;
+    row_of_.push_back(-1);
+    if (species[i] == RUTILE_NO_SPECIES) continue;
+    row_of_.back() = static_cast<int32_t>(order_.size());
+    order_.push_back(i);
+  }
+  const size_t num_centers = order_.size();
+  for (int64_t i = 0; i < num_callers_atoms_; ++i) {
+    if (place_[i] != kCenter && species[i] != RUTILE_NO_SPECIES) order_.push_back(static_cast<int32_t>(i));
+    place_[i] = -1;
+  }
+  structure_.element.resize(order_.size());
+  structure_.position.resize(3 * order_.size());
+  structure_.cell = {};
+  structure_.pbc = {false, false, false};
+  for (size_t k = 0; k < order_.size(); ++k) {
+    const int64_t i = order_[k];
+    if (species[i] < 0 || species[i] >= static_cast<int>(model_->symbols().size())) {
+      return WrongSpecies(*model_, i, species[i]);
+    }
+    if (!IsUsable(positions + 3 * i)) return NotUsable(positions + 3 * i, i);
+    place_[i] = static_cast<int32_t>(k);
+    structure_.element[k] = static_cast<uint8_t>(species[i]);
+    std::copy_n(positions + 3 * i, 3, &structure_.position[3 * k]);
+  }
+  pairs_.offset.assign(num_centers + 1, 0);
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::CollectPairs(const NeighborsOf& neighbors, int mask) {
+  const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
+  pairs_.j.clear();
+  int64_t upward = 0, downward = 0;  // pairs of two centers
+  for (int64_t row = 0; row < num_centers; ++row) {
+    ASSIGN_OR_RETURN(const absl::Span<const int> entries, neighbors(order_[row]));
+    RETURN_IF_ERROR(AppendPairs(row, entries, mask));
+    pairs_.offset[row + 1] = pairs_.num_pairs();
+    for (int64_t p = pairs_.offset[row]; p < pairs_.offset[row + 1]; ++p) {
+      upward += pairs_.j[p] > row && pairs_.j[p] < num_centers;
+      downward += pairs_.j[p] < row;
+    }
+  }
+  if (upward != downward) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the neighbor lists are not full: of two centers i < j within the cutoff, j is %d times in the "
+                        "list of i, and i "
+                        "%d times in that of j; expected both for each pair",
+                        upward, downward));
+  }
+  // Distances are those of the atoms and images that the caller placed, so that no pair has a lattice shift.
+  pairs_.shift.assign(3 * pairs_.num_pairs(), 0);
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::AppendPairs(int64_t row, absl::Span<const int> entries, int mask) {
+  const double limit = model_->cutoff() * model_->cutoff() * (1 + kRounding);
+  const int64_t begin = pairs_.num_pairs(), atom = order_[row];
+  const double* const ri = &structure_.position[3 * row];
+  for (const int entry : entries) {
+    const int64_t j = entry & mask;
+    if (j < 0 || j >= num_callers_atoms_) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("the list of atom %d has the entry %d, with the mask %d atom %d, but there are %d atoms",
+                          atom + 1, entry, mask, j + 1, num_callers_atoms_));
+    }
+    const int32_t k = place_[j];
+    if (k < 0) continue;
+    const double* const rj = &structure_.position[3 * static_cast<int64_t>(k)];
+    const double x = rj[0] - ri[0], y = rj[1] - ri[1], z = rj[2] - ri[2];
+    const double square = x * x + y * y + z * z;
+    if (square > limit) continue;
+    if (square < kSmallestDistance * kSmallestDistance) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("atoms %d and %d are %.3g Angstrom apart, expected at least %g; correct the positions",
+                          atom + 1, j + 1, std::sqrt(square), kSmallestDistance));
+    }
+    pairs_.j.push_back(k);
+  }
+  std::sort(pairs_.j.begin() + begin, pairs_.j.end());
+  const auto twice = std::adjacent_find(pairs_.j.begin() + begin, pairs_.j.end());
+  if (twice == pairs_.j.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("the list of atom %d has atom %d twice, expected once", atom + 1, order_[*twice] + 1));
+}
+
+absl::Status MdContext::Predict(int64_t num_centers, const rutile_outputs& outputs) {
+  const bool forces = outputs.forces != nullptr || outputs.virial != nullptr || outputs.force_spread != nullptr ||
+                      outputs.member_forces != nullptr;
+  StructureGeometry geometry;
+  geometry.species = structure_.element;
+  geometry.position = structure_.position;
+  geometry.cell = structure_.cell;
+  // Atoms that are not centers have no pairs.
+  pairs_.offset.resize(order_.size() + 1, pairs_.num_pairs());
+  geometry.pairs = {pairs_.offset, pairs_.j.data(), pairs_.shift.data(), 0};
+  Matrix3 virial = {};
+  predictor_.PredictCenters(geometry, num_centers, forces, &prediction_, outputs.virial != nullptr ? &virial : nullptr);
+  RETURN_IF_ERROR(CheckFinite());
+  if (outputs.member_forces != nullptr) member_forces_.resize(3 * order_.size());  // writing itself cannot fail
+  Write(num_centers, virial, outputs);
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::CheckFinite() const {
+  for (size_t k = 0; k < prediction_.atom_energy.size(); ++k) {
+    if (std::isfinite(prediction_.atom_energy[k])) continue;
+    return absl::InternalError(
+        absl::StrFormat("the energy of atom %d is %g eV: its neighbors are too near or too many for the model",
+                        order_[k] + 1, prediction_.atom_energy[k]));
+  }
+  for (size_t c = 0; c < prediction_.force.size(); ++c) {
+    if (std::isfinite(prediction_.force[c])) continue;
+    return absl::InternalError(absl::StrFormat(
+        "the force on atom %d along %c is %g eV/Angstrom: its neighbors are too near or too many for the model",
+        order_[c / 3] + 1, "xyz"[c % 3], prediction_.force[c]));
+  }
+  return absl::OkStatus();
+}
+
+void MdContext::Write(int64_t num_centers, const Matrix3& virial, const rutile_outputs& outputs) const {
+  const AtomicPrediction& p = prediction_;
+  const int64_t num_atoms = static_cast<int64_t>(order_.size());
+  const int num_members = static_cast<int>(model_->potentials().size());
+  const absl::Span<const double> member_energies = predictor_.member_energies();
+  if (outputs.energy != nullptr) *outputs.energy = p.energy;
+  if (outputs.energy_spread != nullptr) *outputs.energy_spread = p.energy_spread;
+  if (outputs.virial != nullptr) std::copy(virial.begin(), virial.end(), outputs.virial);
+  for (size_t c = 0; c < row_of_.size(); ++c) {
+    const int32_t row = row_of_[c];
+    if (outputs.atom_energy != nullptr) outputs.atom_energy[c] = row < 0 ? 0 : p.atom_energy[row];
+    if (outputs.outside != nullptr) outputs.outside[c] = row < 0 || p.outside.empty() ? 0 : p.outside[row];
+  }
+  if (outputs.forces != nullptr) {
+    if (outputs.add_forces == 0) std::fill_n(outputs.forces, 3 * num_callers_atoms_, 0.0);
+    for (int64_t c = 0; c < 3 * num_atoms; ++c) outputs.forces[3 * int64_t{order_[c / 3]} + c % 3] += p.force[c];
+  }
+  if (outputs.force_spread != nullptr) {
+    for (int64_t k = 0; k < num_atoms; ++k) {
+      outputs.force_spread[order_[k]] = p.force_spread.empty() ? 0 : p.force_spread[k];
+    }
+  }
+  if (outputs.member_energy != nullptr) {
+    std::copy(member_energies.begin(), member_energies.end(), outputs.member_energy);
+  }
+  if (outputs.member_forces == nullptr) return;
+  std::fill_n(outputs.member_forces, 3 * num_callers_atoms_ * num_members, 0.0);
+  for (int m = 0; m < num_members; ++m) {
+    double* const to = outputs.member_forces + 3 * num_callers_atoms_ * m;
+    predictor_.MemberForces(m, absl::MakeSpan(member_forces_));
+    for (int64_t c = 0; c < 3 * num_atoms; ++c) to[3 * int64_t{order_[c / 3]} + c % 3] = member_forces_[c];
+  }
+}
+
+}  // namespace rutile

@@ -1,0 +1,71 @@
+// Computes energies and forces step after step, with neighbors that are found here or by the caller: what a
+// rutile_context of the C interface holds. rutile.h says what arguments mean.
+
+#ifndef RUTILE_LIB_MD_MD_CONTEXT_H_
+#define RUTILE_LIB_MD_MD_CONTEXT_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/md/md_model.h"
+#include "lib/md/rutile.h"
+#include "lib/neighbor/neighbor_list.h"
+#include "lib/potential/prediction/force_predictor.h"
+#include "lib/structure/structure.h"
+
+namespace rutile {
+
+// Returns the neighbors of an atom, as entries of the caller's list, valid until the next call.
+using NeighborsOf = std::function<absl::StatusOr<absl::Span<const int>>(int atom)>;
+
+// One thread at a time may use an object; memory grows to that of the largest structure and is reused. Whatever the
+// caller can get wrong is INVALID_ARGUMENT, and results that are not finite are INTERNAL; atoms are counted from 1 in
+// messages. After an error no output has been written.
+class MdContext {
+ public:
+  explicit MdContext(std::shared_ptr<const MdModel> model);
+
+  const MdModel& model() const { return *model_; }
+
+  // cell, pbc: as in rutile.h, not null.
+  absl::Status ComputeCell(absl::Span<const int> species, const double* positions, const Matrix3& cell,
+                           const std::array<bool, 3>& pbc, const rutile_outputs& outputs);
+
+  absl::Status ComputeList(absl::Span<const int> species, const double* positions, absl::Span<const int> centers,
+                           const NeighborsOf& neighbors, int mask, const rutile_outputs& outputs);
+
+ private:
+  // Puts centers first, then the other atoms that the model knows, into order_, place_ and structure_.
+  absl::Status OrderAtoms(absl::Span<const int> species, const double* positions, absl::Span<const int> centers);
+  // Fills pairs_ with those of the centers, in the order of order_.
+  absl::Status CollectPairs(const NeighborsOf& neighbors, int mask);
+  // Appends the pairs of the center order_[row], sorted.
+  absl::Status AppendPairs(int64_t row, absl::Span<const int> entries, int mask);
+  // Predicts from structure_ and pairs_, checks, and writes results of order_[k] to place order_[k] of atoms.
+  absl::Status Predict(int64_t num_centers, const rutile_outputs& outputs);
+  absl::Status CheckFinite() const;
+  void Write(int64_t num_centers, const Matrix3& virial, const rutile_outputs& outputs) const;
+
+  const std::shared_ptr<const MdModel> model_;
+  ForcePredictor predictor_;
+  NeighborSearch search_;
+  // The atoms that take part, N of them. Elements are species indices here, as only their number is looked at.
+  Structure structure_;
+  NeighborList pairs_;
+  std::vector<int32_t> order_;   // [N] numbers that the caller gave the atoms
+  std::vector<int32_t> place_;   // [caller's atoms] index into order_, or -1
+  std::vector<int32_t> row_of_;  // [centers] index into order_ of the caller's center, or -1 if it was left out
+  int64_t num_callers_atoms_ = 0;
+  AtomicPrediction prediction_;
+  mutable std::vector<double> member_forces_;  // [3N]
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_MD_MD_CONTEXT_H_

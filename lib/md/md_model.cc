@@ -1,0 +1,42 @@
+#include "lib/md/md_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/prediction/force_predictor.h"
+#include "lib/structure/element.h"
+
+namespace rutile {
+
+absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const std::string> paths, int precision) {
+  if (paths.empty()) return absl::InvalidArgumentError("no model file is named, expected at least one");
+  if (precision != 0 && precision != 32 && precision != 64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("precision is ", precision, ", expected 32, 64, or 0 for that of the model files"));
+  }
+  auto model = std::make_shared<MdModel>();
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
+    model->potentials_.push_back(std::move(potential));
+  }
+  RETURN_IF_ERROR(CheckCommittee(model->potentials_, paths));
+  for (Potential& potential : model->potentials_) {
+    if (precision != 0) potential = WithPrecision(potential, precision == 32 ? DType::kF32 : DType::kF64);
+  }
+  for (const uint8_t element : model->potentials_[0].descriptor.species) {
+    model->symbols_.emplace_back(ElementSymbol(element));
+  }
+  return model;
+}
+
+int MdModel::precision() const { return CommitteePrecision(potentials_) == DType::kF32 ? 32 : 64; }
+
+bool MdModel::has_training_range() const {
+  return std::any_of(potentials_.begin(), potentials_.end(),
+                     [](const Potential& potential) { return !potential.feature_range.min.empty(); });
+}
+
+}  // namespace rutile

@@ -1,0 +1,36 @@
+// A potential or a committee, read for molecular dynamics: what a rutile_model of the C interface holds.
+
+#ifndef RUTILE_LIB_MD_MD_MODEL_H_
+#define RUTILE_LIB_MD_MD_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/potential/model/potential_file.h"
+
+namespace rutile {
+
+// Immutable, and so shared by threads.
+class MdModel {
+ public:
+  // precision: 32, 64, or 0 for that of the files. NOT_FOUND, or INVALID_ARGUMENT: no path, another precision, a file
+  // that is no potential, models without a common descriptor.
+  static absl::StatusOr<std::shared_ptr<const MdModel>> Open(absl::Span<const std::string> paths, int precision);
+
+  absl::Span<const Potential> potentials() const { return potentials_; }
+  const std::vector<std::string>& symbols() const { return symbols_; }  // [species]
+  double cutoff() const { return potentials_[0].descriptor.cutoff(); }  // Angstrom
+  int precision() const;                                                // 32 or 64
+  bool has_training_range() const;
+
+ private:
+  std::vector<Potential> potentials_;  // [members]
+  std::vector<std::string> symbols_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_MD_MD_MODEL_H_

@@ -1,0 +1,171 @@
+"""Energies, forces and stresses of structures."""
+
+import ctypes
+import os
+import weakref
+
+from rutile import _library
+from rutile._library import library
+
+
+class _Handles:
+    """A model and a context of the library. Apart from Potential, so that a finalizer can hold them."""
+
+    def __init__(self, paths, precision):
+        names = (ctypes.c_char_p * len(paths))(*[os.fsencode(path) for path in paths])
+        options = _library.Options(ctypes.sizeof(_library.Options), precision)
+        message = ctypes.create_string_buffer(2000)
+        self.model, self.context = ctypes.c_void_p(), ctypes.c_void_p()
+        _library.check(
+            library.rutile_open(names, len(paths), ctypes.byref(options), ctypes.byref(self.model), message, len(message)),
+            message.value.decode(errors="replace"))
+        code = library.rutile_context_create(self.model, ctypes.byref(self.context))
+        if code != _library.OK:
+            self.close()
+            _library.check(code, "%s: no memory for computations" % paths[0])
+
+    def close(self):
+        library.rutile_context_destroy(self.context)
+        library.rutile_close(self.model)
+        self.model, self.context = None, None
+
+
+class Potential:
+    """A potential, or a committee of several with one descriptor.
+
+    path: a file that train wrote (run/best.safetensors), or a list of files. precision: "fp32", "fp64", or None for that
+    of the files. Members: species (symbols), cutoff (Å), num_members, precision, has_training_range. One thread at a time
+    may use an object; others need objects of their own.
+    """
+
+    def __init__(self, path, precision=None):
+        self.paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
+        bits = {None: 0, "fp32": 32, "fp64": 64}
+        if precision not in bits:
+            raise ValueError("precision is %r, expected 'fp32', 'fp64' or None" % (precision,))
+        self._handles = _Handles(self.paths, bits[precision])
+        self._finalizer = weakref.finalize(self, self._handles.close)
+        info = _library.ModelInfo(ctypes.sizeof(_library.ModelInfo))
+        library.rutile_get_info(self._handles.model, ctypes.byref(info))
+        self.species = [library.rutile_species(self._handles.model, k).decode() for k in range(info.num_species)]
+        self.cutoff = info.cutoff
+        self.num_members = info.num_members
+        self.precision = "fp%d" % info.precision
+        self.has_training_range = bool(info.has_training_range)
+        self._index = {symbol: k for k, symbol in enumerate(self.species)}
+
+    def close(self):
+        """Frees the memory now and not when the object is collected."""
+        self._finalizer()
+
+    def compute(self, symbols, positions, cell=None, pbc=None, forces=True):
+        """Computes everything for N atoms.
+
+        symbols: N symbols such as "Ti". positions: N times x, y, z in Å. cell: three lattice vectors in Å, or three lengths of
+        a right-angled cell; None without one. pbc: True or False, or one for each lattice vector; None for True where
+        there is a cell. Arguments may be lists or numpy's arrays.
+
+        Returns a dict, of lists, or of numpy's arrays where numpy is installed: energy (eV); energies [N]; forces [N][3]
+        (eV/Å); stress [3][3] (eV/Å³, positive in tension) in cells that are periodic in three directions, else None;
+        virial [3][3] (eV), the stress times the volume, in any cell; outside [N], True for atoms unlike all in the training
+        data; for committees, whose values are means, energy_spread (eV), forces_spread [N] (eV/Å), and spread, the largest
+        of forces_spread, which are 0 for one model. With forces=False all that follows from forces is None.
+        Raises ValueError for structures that cannot be computed.
+        """
+        if self._handles.context is None:
+            raise ValueError("%s: the potential is closed" % self.paths[0])
+        symbols = list(symbols)
+        n = len(symbols)
+        species = (ctypes.c_int * n)()
+        for i, symbol in enumerate(symbols):
+            if symbol not in self._index:
+                raise ValueError("atom %d (counted from 1) is %r, which the model does not have; expected %s" %
+                                 (i + 1, symbol, ", ".join(self.species)))
+            species[i] = self._index[symbol]
+        position = _doubles(positions, 3 * n, "positions", "x, y, z of %d atoms" % n)
+        lattice, periodic = _lattice(cell, pbc)
+        double = ctypes.c_double
+        energy, energy_spread = double(), double()
+        atom_energy, outside = (double * n)(), (ctypes.c_ubyte * n)()
+        force, virial, force_spread = (double * (3 * n))(), (double * 9)(), (double * n)()
+        outputs = _library.Outputs(ctypes.sizeof(_library.Outputs))
+        outputs.energy, outputs.energy_spread = ctypes.pointer(energy), ctypes.pointer(energy_spread)
+        outputs.atom_energy, outputs.outside = _pointer(atom_energy), _pointer(outside)
+        if forces:
+            outputs.forces, outputs.virial, outputs.force_spread = _pointer(force), _pointer(virial), _pointer(force_spread)
+        code = library.rutile_compute_cell(self._handles.context, n, species, position, lattice, periodic,
+                                           ctypes.byref(outputs))
+        if code != _library.OK:
+            _library.check(code, library.rutile_last_error(self._handles.context).decode(errors="replace"))
+        result = {"energy": energy.value, "energies": _array(atom_energy), "forces": None, "stress": None, "virial": None,
+                  "energy_spread": energy_spread.value, "forces_spread": None, "spread": None,
+                  "outside": _array(outside, boolean=True)}  # yapf: disable
+        if forces:
+            volume = abs(_determinant(lattice))
+            result["forces"], result["virial"] = _array(force, 3), _array(virial, 3)
+            result["forces_spread"], result["spread"] = _array(force_spread), max(force_spread, default=0.0)
+            if all(periodic) and volume > 0:
+                result["stress"] = _array((double * 9)(*[v / volume for v in virial]), 3)
+        return result
+
+
+def _numpy():
+    """numpy, or None where it is not installed."""
+    try:
+        import numpy  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        return None
+    return numpy
+
+
+def _pointer(array):
+    return ctypes.cast(array, ctypes.POINTER(array._type_))
+
+
+def _doubles(values, count, name, expected):
+    """A C array of the numbers in nested sequences, of which there must be `count`."""
+    numpy = _numpy()
+    if numpy is not None and isinstance(values, numpy.ndarray):
+        flat = numpy.ascontiguousarray(values, dtype=float).reshape(-1)
+        found = flat.size
+        array = (ctypes.c_double * found).from_buffer_copy(flat) if found else (ctypes.c_double * 0)()
+    else:
+        flat = []
+        for row in values:
+            flat.extend(float(x) for x in row) if hasattr(row, "__iter__") else flat.append(float(row))
+        found = len(flat)
+        array = (ctypes.c_double * found)(*flat)
+    if found != count:
+        raise ValueError("%s has %d numbers, expected %d: %s" % (name, found, count, expected))
+    return array
+
+
+def _lattice(cell, pbc):
+    """C arrays of nine numbers and three flags."""
+    if cell is None:
+        vectors = (ctypes.c_double * 9)()
+    else:
+        cell = list(getattr(cell, "array", cell))  # ASE's Cell, too
+        if len(cell) == 3 and not any(hasattr(row, "__iter__") for row in cell):
+            cell = [[cell[0], 0, 0], [0, cell[1], 0], [0, 0, cell[2]]]
+        vectors = _doubles(cell, 9, "cell", "three vectors, or three lengths")
+    if pbc is None:
+        pbc = cell is not None
+    flags = list(pbc) if hasattr(pbc, "__iter__") else [pbc] * 3
+    if len(flags) != 3:
+        raise ValueError("pbc has %d values, expected one, or three" % len(flags))
+    return vectors, (ctypes.c_int * 3)(*[bool(flag) for flag in flags])
+
+
+def _determinant(m):
+    return (m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]))
+
+
+def _array(values, columns=0, boolean=False):
+    """numpy's array of a C array, of rows of so many columns if it has columns; a list without numpy."""
+    numpy = _numpy()
+    if numpy is not None:
+        array = numpy.array(values, dtype=bool if boolean else float)
+        return array.reshape(-1, columns) if columns else array
+    flat = [bool(v) for v in values] if boolean else list(values)
+    return [flat[i:i + columns] for i in range(0, len(flat), columns)] if columns else flat
