@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# rutile_kim_test.sh RUTILE_KIM: what the command makes, and what it refuses. kim_test.py runs the result in LAMMPS.
+set -uo pipefail
+source tools/common/tool_test.sh
+kim=$PWD/$1 model=$PWD/testdata/md/tio2.safetensors other=$PWD/testdata/compat/unreleased/forces/run/best.safetensors
+cd "$TEST_TMPDIR" || exit 1
+
+succeeds "$kim" --name=One "$model"
+expect_text 'KIM_API_PORTABLE_MODELS_DIR' stdout
+expect_line 'kim interactions Ti O' stdout
+cmp "$model" One/model-1.safetensors || fail "another model"
+[ -s One/libkim-api-portable-model.so ] || fail "no library"
+succeeds "$kim" --name=Team --output_dir=models "$model" "$model"
+[ -s models/Team/model-2.safetensors ] || fail "no second member"
+
+refuses 'One exists.*--overwrite' "$kim" --name=One "$model"
+succeeds "$kim" --name=One --overwrite "$model"
+refuses '--name=' "$kim" "$model"
+refuses '--name=a/b' "$kim" --name=a/b "$model"
+refuses 'needs a model' "$kim" --name=Two
+refuses '--nome' "$kim" --nome=Two "$model"
+makes_nothing Two 'no/such' "$kim" --name=Two no/such
+makes_nothing Two 'rutile_kim_test' "$kim" --name=Two "$OLDPWD/tools/kim/rutile_kim_test.sh"
+makes_nothing Two 'descriptor' "$kim" --name=Two "$model" "$other"
+finish
