@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -53,12 +54,10 @@ bool IsAmong(const absl::string_view (&names)[n], absl::string_view key) {
   return std::find(names, names + n, key) != names + n;
 }
 
-}  // namespace
-
-void AppendExtxyz(const Structure& structure, std::string* out) {
+void AppendFrame(const Structure& structure, const ExtxyzLabels& labels,
+                 const std::function<bool(absl::string_view key)>& leaves_out, std::string* out) {
   const size_t n = structure.element.size();
   CHECK_EQ(structure.position.size(), 3 * n);
-  CHECK(structure.force.empty() || structure.force.size() == 3 * n) << structure.force.size() << " force components";
   absl::StrAppend(out, n, "\n");
   if (structure.cell != Matrix3{}) {
     out->append("Lattice=\"");
@@ -66,37 +65,64 @@ void AppendExtxyz(const Structure& structure, std::string* out) {
     out->append("\" ");
   }
   out->append("Properties=species:S:1:pos:R:3");
-  if (!structure.force.empty()) out->append(":forces:R:3");
-  if (structure.energy.has_value()) {
-    out->append(" energy=");
-    AppendNumber(*structure.energy, out);
+  for (const ExtxyzColumn& column : labels.columns) {
+    CHECK_EQ(column.numbers.size(), n * column.width) << column.name;
+    absl::StrAppend(out, ":", column.name, ":", std::string(1, column.type), ":", column.width);
   }
-  if (structure.stress.has_value()) {
-    out->append(" stress=\"");
-    AppendNumbers(*structure.stress, out);
-    out->push_back('"');
+  for (const ExtxyzValue& value : labels.values) {
+    absl::StrAppend(out, " ", value.name, value.numbers.size() == 1 ? "=" : "=\"");
+    AppendNumbers(value.numbers, out);
+    if (value.numbers.size() != 1) out->push_back('"');
   }
   out->append(" pbc=\"");
   for (int i = 0; i < 3; ++i) absl::StrAppend(out, i > 0 ? " " : "", structure.pbc[i] ? "T" : "F");
   out->push_back('"');
-  for (const auto& [key, value] : structure.info) {
-    if (structure.energy.has_value() && IsAmong(kEnergyKeys, key)) continue;
-    if (structure.stress.has_value() && IsAmong(kStressKeys, key)) continue;
+  const auto append_pair = [out](absl::string_view key, absl::string_view value) {
     out->push_back(' ');
     AppendWord(key, out);
     out->push_back('=');
     AppendWord(value, out);
+  };
+  for (const auto& [key, value] : structure.info) {
+    if (!leaves_out(key)) append_pair(key, value);
   }
+  for (const auto& [key, value] : labels.texts) append_pair(key, value);
   out->push_back('\n');
   for (size_t i = 0; i < n; ++i) {
     absl::StrAppend(out, ElementSymbol(structure.element[i]), " ");
     AppendNumbers(absl::MakeConstSpan(structure.position).subspan(3 * i, 3), out);
-    if (!structure.force.empty()) {
+    for (const ExtxyzColumn& column : labels.columns) {
       out->push_back(' ');
-      AppendNumbers(absl::MakeConstSpan(structure.force).subspan(3 * i, 3), out);
+      AppendNumbers(column.numbers.subspan(i * column.width, column.width), out);
     }
     out->push_back('\n');
   }
+}
+
+}  // namespace
+
+void AppendExtxyz(const Structure& structure, std::string* out) {
+  CHECK(structure.force.empty() || structure.force.size() == 3 * structure.element.size())
+      << structure.force.size() << " force components";
+  ExtxyzLabels labels;
+  if (structure.energy.has_value()) labels.values.push_back({"energy", absl::MakeConstSpan(&*structure.energy, 1)});
+  if (structure.stress.has_value()) labels.values.push_back({"stress", *structure.stress});
+  if (!structure.force.empty()) labels.columns.push_back({"forces", 'R', 3, structure.force});
+  const auto leaves_out = [&](absl::string_view key) {
+    return (structure.energy.has_value() && IsAmong(kEnergyKeys, key)) ||
+           (structure.stress.has_value() && IsAmong(kStressKeys, key));
+  };
+  AppendFrame(structure, labels, leaves_out, out);
+}
+
+void AppendExtxyz(const Structure& structure, const ExtxyzLabels& labels, std::string* out) {
+  const auto leaves_out = [&](absl::string_view key) {
+    return IsAmong(kEnergyKeys, key) || IsAmong(kStressKeys, key) || IsAmong(kVirialKeys, key) ||
+           labels.texts.count(std::string(key)) > 0 ||
+           std::any_of(labels.values.begin(), labels.values.end(),
+                       [&](const ExtxyzValue& value) { return value.name == key; });
+  };
+  AppendFrame(structure, labels, leaves_out, out);
 }
 
 }  // namespace rutile

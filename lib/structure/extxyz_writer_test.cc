@@ -85,6 +85,29 @@ TEST(ExtxyzWriterTest, FurtherEnergiesAreLeftOut) {
   EXPECT_EQ(read[0].info, (std::map<std::string, std::string>{{"note", "a"}}));
 }
 
+TEST(ExtxyzWriterTest, LabelsTakeThePlaceOfTheStructures) {
+  Structure s;
+  s.element = {22, 8};
+  s.position = {0, 0, 0, 1, 2, 3};
+  s.cell = {4, 0, 0, 0, 5, 0, 0, 0, 6};
+  s.pbc = {true, true, true};
+  s.energy = -1;
+  s.force = {1, 1, 1, 1, 1, 1};
+  s.info = {{"DFT_energy", "-9"},      {"REF_virial", "1"}, {"Stress", "2"},
+            {"config_type", "rutile"}, {"name", "old"},     {"spread", "3"}};
+  const std::vector<double> energy = {-1.5}, spread = {0.25, 0.5}, force = {0, 0, 0.1, 0, 0, -0.1}, flags = {0, 1};
+  ExtxyzLabels labels;
+  labels.values = {{"energy", energy}, {"spread", spread}};
+  labels.columns = {{"forces", 'R', 3, force}, {"outside", 'I', 1, flags}};
+  labels.texts = {{"name", "a b"}, {"number", "7"}};
+  std::string text;
+  AppendExtxyz(s, labels, &text);
+  EXPECT_EQ(text,
+            "2\nLattice=\"4 0 0 0 5 0 0 0 6\" Properties=species:S:1:pos:R:3:forces:R:3:outside:I:1 energy=-1.5 "
+            "spread=\"0.25 0.5\" pbc=\"T T T\" config_type=rutile name=\"a b\" number=7\n"
+            "Ti 0 0 0 0 0 0.1 0\nO 1 2 3 0 0 -0.1 1\n");
+}
+
 TEST(ExtxyzWriterDeathTest, LengthsMustAgree) {
   Structure s;
   s.element = {1};
@@ -93,6 +116,10 @@ TEST(ExtxyzWriterDeathTest, LengthsMustAgree) {
   s.position = {0, 0, 0};
   s.force = {0};
   EXPECT_DEATH(AppendExtxyz(s, &text), "1 force components");
+  const std::vector<double> flags = {0, 1};
+  ExtxyzLabels labels;
+  labels.columns = {{"outside", 'I', 1, flags}};
+  EXPECT_DEATH(AppendExtxyz(s, labels, &text), "outside");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/progress.h"
@@ -27,6 +29,8 @@
 #include "lib/kge/model/kge_import.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/model_scorer.h"
+#include "lib/ranking/gpu/counting_device.h"
+#include "lib/ranking/gpu/cuda_counting_device.h"
 #include "lib/ranking/link_prediction.h"
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/rank_triples.h"
@@ -52,6 +56,10 @@ DEFINE_string(direction, "auto",
 DEFINE_string(ranking_convention, "standard",
               "Knowledge graphs: standard; or, to compare with numbers made so, one that is known to be wrong: tiepin "
               "or original. The output says so.");
+DEFINE_string(
+    device, "cpu",
+    "Knowledge graphs: what compares targets with all entities: cpu, cuda, or cuda:N for one of several GPUs. "
+    "Ranks are the same.");
 DEFINE_string(hits_at, "1,3,5,10", "Knowledge graphs: the k of Hits@k.");
 DEFINE_bool(per_relation, false,
             "Knowledge graphs: print metrics of each category of relations and each relation, too.");
@@ -103,8 +111,8 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
     RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing", {"hits_at", "per_relation", "min_mrr"}));
   }
   if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
-  return RefuseFlags("with --queries", {"shard", "split", "filter", "direction", "ranking_convention", "hits_at",
-                                        "per_relation", "min_mrr", "output_dir"});
+  return RefuseFlags("with --queries", {"shard", "split", "filter", "direction", "ranking_convention", "device",
+                                        "hits_at", "per_relation", "min_mrr", "output_dir"});
 }
 
 // Reads a model of ours, or one of another project together with the names of the triples, which sets `graph`.
@@ -138,6 +146,22 @@ absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<Knowledge
     PrintMessage(absl::StrCat("wrote ", FLAGS_output_model));
   }
   return model;
+}
+
+// Returns null for the CPU.
+absl::StatusOr<std::unique_ptr<CountingDevice>> DeviceFromFlag() {
+  if (FLAGS_device == "cpu") return nullptr;
+  int number = 0;
+  absl::string_view rest = FLAGS_device;
+  const bool cuda = absl::ConsumePrefix(&rest, "cuda");
+  if (!cuda ||
+      (!rest.empty() && !(absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &number) && number >= 0))) {
+    return absl::InvalidArgumentError(absl::StrCat("--device=", FLAGS_device, ": expected cpu, cuda or cuda:N"));
+  }
+  std::string error;
+  std::unique_ptr<CountingDevice> device = MakeCudaCountingDevice(number, &error);
+  if (device == nullptr) return absl::UnavailableError(absl::StrCat("--device=", FLAGS_device, ": ", error));
+  return device;
 }
 
 absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
@@ -198,6 +222,7 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge
 // Ranks the triples, or those of a shard.
 absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const KnownTails* known,
                   const EvaluateShard& shard, KgeEvaluation* evaluation) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<CountingDevice> device, DeviceFromFlag());
   ASSIGN_OR_RETURN(evaluation->options, RankOptionsFromFlags());
   if (shard.is_part()) {
     const absl::Span<const Triple> triples = SplitTriples(graph, evaluation->options.split);
@@ -211,6 +236,7 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
   const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
   ProgressBar progress("evaluate", -1, FLAGS_progress);
   RankTriplesOptions options = evaluation->options;
+  options.device = device.get();
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
@@ -301,7 +327,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
   std::vector<std::string> inputs = {run.args[1]};
   if (ranked) {
     RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
-                                {"shard", "split", "filter", "direction", "ranking_convention", "threads"}));
+                                {"shard", "split", "filter", "direction", "ranking_convention", "device", "threads"}));
     ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, run.args[0]));
     evaluation.options = std::move(stored.options);
     evaluation.ranks = std::move(stored.ranks);

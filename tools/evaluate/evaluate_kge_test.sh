@@ -115,6 +115,8 @@ expect_error 1 'split has no effect on ranks' $evaluate --split=valid tails.safe
 expect_error 1 'shard=1/2 writes a part' $evaluate --shard=1/2 m.safetensors g.safetensors
 expect_error 1 'min_mrr has no effect with --shard' \
   $evaluate --shard=1/2 --min_mrr=0.1 --output_dir=x m.safetensors g.safetensors
+expect_error 1 'device=gpu: expected cpu, cuda or cuda:N' $evaluate --device=gpu m.safetensors g.safetensors
+expect_error 1 'device=cuda:99: ' $evaluate --device=cuda:99 m.safetensors g.safetensors
 expect_error 1 'shard has no effect with --queries' \
   $evaluate --shard=1/2 --queries=all.txt --output_dir=x m.safetensors g.safetensors
 expect_error 1 'has none: make at most 9' $evaluate --shard=1/10 --output_dir=x m.safetensors g.safetensors

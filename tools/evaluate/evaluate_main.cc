@@ -5,6 +5,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "lib/evaluation/training_log.h"
 #include "lib/potential/prediction/force_check.h"
 #include "lib/potential/prediction/force_predictor.h"
+#include "lib/potential/prediction/predict_inputs.h"
 #include "lib/structure/structure.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -24,6 +26,7 @@
 #include "tools/evaluate/evaluate_kge.h"
 #include "tools/evaluate/export_aenet.h"
 #include "tools/evaluate/models.h"
+#include "tools/evaluate/output_xyz.h"
 #include "tools/evaluate/outputs.h"
 #include "tools/evaluate/predictions.h"
 #include "tools/evaluate/shards.h"
@@ -54,8 +57,8 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
     return absl::InvalidArgumentError("--check, --max_force_rmse and --max_stress_rmse need --forces");
   }
   if (shard.is_part()) {
-    return RefuseFlags("with --shard, which judges nothing",
-                       {"train_log", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"});
+    return RefuseFlags("with --shard, which writes a part for a later run",
+                       {"output_xyz", "train_log", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"});
   }
   if (FLAGS_train_log.empty() || !FLAGS_output_dir.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError("--train_log draws a learning curve in the report: give --output_dir as well");
@@ -91,8 +94,11 @@ absl::Status RunEvaluate(const ToolRun& run) {
       return checked++ < kCheckedStructures ? check->Add(s) : absl::OkStatus();
     };
   }
+  ASSIGN_OR_RETURN(const std::unique_ptr<XyzOutput> xyz, XyzOutput::FromFlags());
+  std::function<absl::Status(const PredictedStructure&)> on_prediction;
+  if (xyz != nullptr) on_prediction = [&](const PredictedStructure& p) { return xyz->Add(p); };
   ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
-                   PredictionsFromFlags(models, inputs, shard, std::move(on_structure)));
+                   PredictionsFromFlags(models, inputs, shard, std::move(on_structure), std::move(on_prediction)));
 
   const std::vector<ErrorRow> errors = ComputeErrors(predictions);
   if (!shard.is_part()) std::cout << ErrorsToTsv(errors);
@@ -104,6 +110,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
     RETURN_IF_ERROR(WriteOutputs(FLAGS_output_dir, run, models, inputs, predictions, errors, std::move(log)));
     PrintMessage(absl::StrCat("wrote ", FLAGS_output_dir, "/report.html, predictions.tsv and metrics.tsv"));
   }
+  if (xyz != nullptr) RETURN_IF_ERROR(xyz->Commit());
   if (check.has_value()) {
     RETURN_IF_ERROR(check->Result());
     RETURN_IF_ERROR(CheckNetForces(predictions, CommitteePrecision(models.potentials)));

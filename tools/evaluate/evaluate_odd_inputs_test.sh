@@ -56,6 +56,15 @@ for tensor in feature_mean feature_scale atomic_energy energy_shift; do
   done
 done
 
+# Predictions that are not finite are left out of extended XYZ, of which readers could make nothing.
+edit $model bad.safetensors \
+  "d, s, v = t['atomic_energy']; t['atomic_energy'] = (d, s, struct.pack('<2d', 1.7e308, 1.7e308))"
+succeeds $evaluate --output_xyz=inf.extxyz bad.safetensors s.extxyz
+expect_line 'warning: inf.extxyz: 6 of 6 structures have predictions that are not finite (s.extxyz#0 is' log
+expect_no_line ' energy=' inf.extxyz
+expect_line ' REF_energy=' inf.extxyz
+succeeds $evaluate $model inf.extxyz
+
 # Sizes that the tensors do not have: no memory is taken for them.
 edit $model bad.safetensors "m['hidden'] = ','.join(['4096'] * 16)"
 (

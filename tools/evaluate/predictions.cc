@@ -83,13 +83,20 @@ absl::StatusOr<std::string> Selection() {
 
 absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
     const Models& models, absl::Span<const std::string> inputs, const EvaluateShard& shard,
-    std::function<absl::Status(const Structure&)> on_structure) {
+    std::function<absl::Status(const Structure&)> on_structure,
+    std::function<absl::Status(const PredictedStructure&)> on_prediction) {
   ASSIGN_OR_RETURN(const bool predicted, AreResults(inputs, "predictions"));
   if (predicted) {
     constexpr char kWhy[] = "on predictions, which are made already";
     RETURN_IF_ERROR(RefuseFlagsOfSource(__FILE__, kWhy));
     RETURN_IF_ERROR(RefuseStructureReaderFlags(kWhy));
     RETURN_IF_ERROR(RefuseFlags(kWhy, {"check", "shard"}));
+    if (on_prediction) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          inputs[0],
+          ": holds predictions without positions, which --output_xyz writes; name the structures, and they are "
+          "predicted again"));
+    }
     ASSIGN_OR_RETURN(MergedPredictions merged, ReadPredictionParts(inputs, models.paths));
     if (!merged.selection.empty()) PrintMessage(absl::StrCat("the predictions were made with ", merged.selection));
     return std::move(merged.predictions);
@@ -103,6 +110,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
       FLAGS_progress);
   options.on_progress = [&](int64_t structures) { progress.Add(structures); };
   options.on_structure = std::move(on_structure);
+  options.on_prediction = std::move(on_prediction);
   ASSIGN_OR_RETURN(std::vector<StructurePrediction> predictions, PredictInputs(models.potentials, inputs, options));
   progress.Finish();
   return predictions;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/evaluation/structure_prediction.h"
+#include "lib/potential/prediction/predict_inputs.h"
 #include "lib/structure/structure.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/evaluate/models.h"
@@ -19,11 +20,12 @@
 namespace rutile {
 
 // Returns the predictions of this shard in the order of the inputs. inputs: data, or files of predictions by these
-// models, which are merged. on_structure: as in PredictOptions. INVALID_ARGUMENT: flags that contradict each other or
-// have no effect; otherwise the errors of PredictInputs and ReadPredictionParts.
+// models, which are merged. on_structure and on_prediction: as in PredictOptions. INVALID_ARGUMENT: flags
+// that contradict each other or have no effect; otherwise the errors of PredictInputs and ReadPredictionParts.
 absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
     const Models& models, absl::Span<const std::string> inputs, const EvaluateShard& shard,
-    std::function<absl::Status(const Structure&)> on_structure);
+    std::function<absl::Status(const Structure&)> on_structure,
+    std::function<absl::Status(const PredictedStructure&)> on_prediction);
 
 // Writes the predictions of a part into an existing directory, and prints where.
 absl::Status WritePredictionsPart(const ToolRun& run, const Models& models, absl::Span<const std::string> inputs,

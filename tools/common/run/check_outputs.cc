@@ -37,7 +37,8 @@ std::vector<std::string> FilesOf(const std::string& argument) {
 }  // namespace
 
 bool IsOutputFlag(absl::string_view name) {
-  return name == "output" || absl::EndsWith(name, "_output") || name == "output_model" || name == "export_embeddings";
+  return name == "output" || absl::EndsWith(name, "_output") || name == "output_model" || name == "output_xyz" ||
+         name == "export_embeddings";
 }
 
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
@@ -54,6 +55,8 @@ absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> 
     for (const std::string& argument : args) {
       const std::vector<std::string> files = FilesOf(argument);
       inputs.insert(inputs.end(), files.begin(), files.end());
+      // A committee is one argument: MODEL,MODEL.
+      for (const absl::string_view part : absl::StrSplit(argument, ',')) inputs.emplace_back(part);
     }
     for (const auto& [other, value] : flags) {
       if (IsOutputFlag(other)) continue;

@@ -1,0 +1,40 @@
+// --output_xyz: structures with their predictions as extended XYZ.
+
+#ifndef RUTILE_TOOLS_EVALUATE_OUTPUT_XYZ_H_
+#define RUTILE_TOOLS_EVALUATE_OUTPUT_XYZ_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/file.h"
+#include "lib/potential/prediction/predict_inputs.h"
+
+namespace rutile {
+
+// The file that --output_xyz names, which appears when it is complete.
+class XyzOutput {
+ public:
+  // Returns null without --output_xyz. INVALID_ARGUMENT for standard output, which has the table of errors; otherwise
+  // the errors of AtomicFile::Create.
+  static absl::StatusOr<std::unique_ptr<XyzOutput>> FromFlags();
+
+  absl::Status Add(const PredictedStructure& predicted);
+  // Completes the file and prints its name, and a warning if predictions were not finite.
+  absl::Status Commit();
+
+ private:
+  explicit XyzOutput(AtomicFile file) : file_(std::move(file)) {}
+
+  AtomicFile file_;
+  std::string buffer_;
+  int64_t count_ = 0, not_finite_ = 0;
+  std::string first_not_finite_;  // name of the structure
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_EVALUATE_OUTPUT_XYZ_H_
