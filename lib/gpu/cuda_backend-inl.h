@@ -13,6 +13,15 @@
 
 namespace rutile {
 
+// Returns why there is no GPU of this number in CUDA, or "".
+inline std::string WhyNoCudaDevice(int device) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(status) + "; see what nvidia-smi says";
+  if (device >= 0 && device < count) return "";
+  return "there is no GPU " + std::to_string(device) + "; the last one is cuda:" + std::to_string(count - 1);
+}
+
 template <typename Body>
 __global__ void __launch_bounds__(Body::kThreads) EachKernel(int64_t n, const Body body) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * Body::kThreads + threadIdx.x;

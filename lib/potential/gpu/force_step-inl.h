@@ -89,7 +89,7 @@ class ForceStepOn : public ForceStep<T> {
   void SetFrozen(const std::vector<bool>& species) override { networks_.SetFrozen(species); }
 
   std::string Run(const T* parameters, const StepBatch& batch, T* gradients, StepResult* results) override {
-    const int64_t b = batch.num_structures, num_parameters = num_parameters_;
+    const int64_t b = batch.num_structures;
     PlaceBatch(batch, parameters);
     atom_energy_.Resize(batch.atom_offset[b]);
     result_.Resize(b);
@@ -99,14 +99,14 @@ class ForceStepOn : public ForceStep<T> {
     networks_.Forward(Device<T>(places_.parameters), rows, atom_energy_.data(), forces_now ? q_.data() : nullptr);
     backend_->ForEachBlock(
         b, EnergyErrors<T>::SharedBytes(),
-        EnergyErrors<T>{EnergyLoss(), model_.energy_scale, model_.energy_shift, Device<int64_t>(places_.atom_offset),
-                        row_of_.data(), atom_energy_.data(), Device<double>(places_.target),
-                        Device<double>(places_.weight), result_.data(), slope_.data()});
-    if (forces_now) RunForces(batch, gradients != nullptr);
+        EnergyErrors<T>{LossOf(model_.loss.energy_delta), model_.energy_scale, model_.energy_shift,
+                        Device<int64_t>(places_.atom_offset), row_of_.data(), atom_energy_.data(),
+                        Device<double>(places_.target), Device<double>(places_.weight), result_.data(), slope_.data()});
+    if (forces_now) RunForces(b, gradients != nullptr);
     if (gradients != nullptr) {
-      gradient_.Resize(model_.loss.num_terms() * num_parameters);
+      gradient_.Resize(model_.loss.num_terms() * num_parameters_);
       T* next = gradient_.data();
-      const auto term = [&](bool there) { return there ? std::exchange(next, next + num_parameters) : nullptr; };
+      const auto term = [&](bool there) { return there ? std::exchange(next, next + num_parameters_) : nullptr; };
       const EnergyTerm<T> energy = {slope_.data(), term(true)};
       // No structure of this batch may need forces: then `needs_forces` keeps the old tangents from being read.
       const auto* const needs_forces = Device<uint8_t>(places_.needs_forces);
@@ -139,7 +139,7 @@ class ForceStepOn : public ForceStep<T> {
   const T* mean() const { return scalings_.data(); }
   const T* scale() const { return mean() + model_.mean.size(); }
   const T* energy_slope() const { return scale() + model_.scale.size(); }
-  DeviceErrorLoss EnergyLoss() const { return {model_.loss.huber, model_.loss.energy_delta}; }
+  DeviceErrorLoss LossOf(double delta) const { return {model_.loss.huber, delta}; }
   template <typename E>
   const E* Device(int64_t place) const {
     return area_.template Device<E>(place);
@@ -232,8 +232,9 @@ class ForceStepOn : public ForceStep<T> {
   }
 
   // From q on: forces and stresses, their errors and, for gradients, the changes of features along the losses' slopes.
-  void RunForces(const StepBatch& batch, bool train) {
-    const int64_t b = batch.num_structures, n = num_force_atoms_, slots = pairs_.num_slots();
+  // b: structures in the batch.
+  void RunForces(int64_t b, bool train) {
+    const int64_t n = num_force_atoms_, slots = pairs_.num_slots();
     const int32_t* const atoms = force_atom_.data();
     const auto* const offset = Device<int64_t>(places_.force_offset);
     const PairSlots<T> pairs = pairs_.view();
@@ -247,15 +248,9 @@ class ForceStepOn : public ForceStep<T> {
     if (model_.loss.forces) {
       ComputeForces<T>(backend_.get(), pairs, atoms, n, slope, slope_y, slope_z, force_.data());
       error_sums_.Resize(3 * n);
-      backend_->ForEach(n, ForceErrors<T>{{model_.loss.huber, model_.loss.force_delta},
-                                          atoms,
-                                          force_structure_.data(),
-                                          force_sampled_.data(),
-                                          Device<double>(places_.weight),
-                                          force_.data(),
-                                          reference_.data(),
-                                          direction_.data(),
-                                          error_sums_.data()});
+      backend_->ForEach(n, ForceErrors<T>{LossOf(model_.loss.force_delta), atoms, force_structure_.data(),
+                                          force_sampled_.data(), Device<double>(places_.weight), force_.data(),
+                                          reference_.data(), direction_.data(), error_sums_.data()});
       backend_->ForEachBlock(b, SumForceErrors::SharedBytes(),
                              SumForceErrors{offset, error_sums_.data(), result_.data()});
       if (train) {
@@ -268,16 +263,11 @@ class ForceStepOn : public ForceStep<T> {
     strain_sums_.Resize(9 * n);
     strain_.Resize(9 * b);
     ComputeStrainGradients<T>(backend_.get(), pairs, atoms, n, slope, slope_y, slope_z, strain_sums_.data());
-    backend_->ForEachBlock(b, StressErrors<T>::SharedBytes(),
-                           StressErrors<T>{{model_.loss.huber, model_.loss.stress_delta},
-                                           offset,
-                                           Device<uint8_t>(places_.has_stress),
-                                           strain_sums_.data(),
-                                           Device<double>(places_.weight),
-                                           Device<double>(places_.volume),
-                                           Device<double>(places_.stress),
-                                           strain_.data(),
-                                           result_.data()});
+    backend_->ForEachBlock(
+        b, StressErrors<T>::SharedBytes(),
+        StressErrors<T>{LossOf(model_.loss.stress_delta), offset, Device<uint8_t>(places_.has_stress),
+                        strain_sums_.data(), Device<double>(places_.weight), Device<double>(places_.volume),
+                        Device<double>(places_.stress), strain_.data(), result_.data()});
     if (train) {
       ComputeTangents(backend_.get(), tables, pairs, atoms, n, moments_.data(),
                       Motion<T>{nullptr, strain_.data(), force_structure_.data()}, tangents);

@@ -13,13 +13,7 @@ int NumCudaGpus() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-std::string WhyNotOnGpu(int device) {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(status) + "; see what nvidia-smi says";
-  if (device >= 0 && device < count) return "";
-  return "there is no GPU " + std::to_string(device) + "; the last one is cuda:" + std::to_string(count - 1);
-}
+std::string WhyNotOnGpu(int device) { return WhyNoCudaDevice(device); }
 
 template <typename T>
 std::unique_ptr<ForceStep<T>> MakeCudaForceStep(const StepModel& model, int device, std::string* error) {

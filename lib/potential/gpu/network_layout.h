@@ -30,7 +30,7 @@ template <typename T>
 struct NetworkBatch {
   const T* x;                     // [A, F] standardized features of all atoms that are resident
   const T* energy_slope;          // [species, F]: dE/dG = energy_slope dx; may be null if no derivative by x is used
-  const int32_t* row_atom;        // [R] the resident atom of each row; no two rows have the same
+  const int32_t* row_atom;        // [R] the resident atom of each row; rows of the same atom get the same numbers
   const int32_t* row_structure;   // [R] index in the batch; may be null where only energies are computed
   const int64_t* species_offset;  // [species + 1], the host's: rows of species s are [offset[s], offset[s + 1])
 };

@@ -69,9 +69,25 @@ absl::StatusOr<std::unique_ptr<DeviceForceKernel<T>>> DeviceForceKernel<T>::Crea
 }
 
 template <typename T>
-void DeviceForceKernel<T>::SetFrozen(const std::vector<bool>& species) {
-  frozen_ = species;
-  step_->SetFrozen(species);
+StructureSums DeviceForceKernel<T>::SumsOf(const ForceBatch<T>& batch, int64_t s) const {
+  const StepResult& result = results_[s];
+  const double weight = batch.weight[s];
+  StructureSums sums;
+  sums.energy_error = result.energy_error;
+  sums.energy_loss = weight * energy_loss_.Value(result.energy_error);
+  sums.errors.energy.Add(result.energy_error);
+  if (loss_.force_weight > 0 && batch.num_sampled[s] > 0) {
+    const double count = 3 * static_cast<double>(batch.num_sampled[s]);
+    sums.force_loss = weight * result.force_loss;
+    sums.force_count = weight * count;
+    sums.errors.force = {result.force_square, result.force_absolute, count};
+  }
+  if (loss_.stress_weight > 0 && batch.has_stress[s]) {
+    sums.stress_loss = weight * result.stress_loss;
+    sums.stress_count = weight * 9;
+    sums.errors.stress = {result.stress_square, result.stress_absolute, 9};
+  }
+  return sums;
 }
 
 template <typename T>
@@ -79,11 +95,8 @@ absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const For
                                        absl::Span<Tensor> gradients, TermSums* sums, BatchErrors* errors) {
   const ProfileScope scope(Stage::kStep);
   const int64_t b = batch.num_structures();
-  const bool forces = loss_.force_weight > 0, stress = loss_.stress_weight > 0;
   needs_forces_.resize(b);
-  for (int64_t s = 0; s < b; ++s) {
-    needs_forces_[s] = (forces && batch.num_sampled[s] > 0) || (stress && batch.has_stress[s]);
-  }
+  for (int64_t s = 0; s < b; ++s) needs_forces_[s] = NeedsForces(loss_, batch, s);
   StepBatch step;
   step.num_structures = b;
   step.structure = batch.example.data();
@@ -104,36 +117,15 @@ absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const For
   for (size_t term = 0; term < gradients.size(); ++term) {
     const absl::Span<T> out = gradients[term].mutable_values<T>();
     const T* const from = gradients_.data() + term * num_parameters_;
-    const int64_t of_species = num_parameters_ / num_species_;
-    for (int64_t i = 0; i < num_parameters_; ++i) {
-      // A frozen network's gradient is left alone, as ForceKernel leaves it.
-      if (frozen_.empty() || !frozen_[i / of_species]) out[i] += from[i];
-    }
+    for (int64_t i = 0; i < num_parameters_; ++i) out[i] += from[i];
   }
-  const double count_scale = ForceCountScale(loss_, batch);
+  sums_.resize(b);
   energy_errors_.resize(b);
   for (int64_t s = 0; s < b; ++s) {
-    const StepResult& result = results_[s];
-    const double weight = batch.weight[s], error = result.energy_error;
-    energy_errors_[s] = error;
-    sums->sum[0] += weight * energy_loss_.Value(error);
-    sums->count[0] += weight;
-    int term = 1;
-    const double force_count = 3 * static_cast<double>(forces ? batch.num_sampled[s] : 0);
-    const double stress_count = stress && batch.has_stress[s] ? 9 : 0;
-    if (forces) {
-      if (force_count > 0) sums->sum[term] += weight * result.force_loss;
-      sums->count[term++] += weight * force_count * count_scale;
-    }
-    if (stress) {
-      sums->sum[term] += weight * result.stress_loss;
-      sums->count[term] += weight * stress_count;
-    }
-    if (errors == nullptr) continue;
-    errors->energy.Add(error);
-    errors->force.Add(ErrorSums{result.force_square, result.force_absolute, force_count});
-    errors->stress.Add(ErrorSums{result.stress_square, result.stress_absolute, stress_count});
+    energy_errors_[s] = results_[s].energy_error;
+    sums_[s] = SumsOf(batch, s);
   }
+  AddStructureSums<T>(loss_, batch, sums_, sums, errors);
   return absl::OkStatus();
 }
 

@@ -37,8 +37,8 @@ class DeviceForceKernel {
                                                                       const LossOptions& loss,
                                                                       std::unique_ptr<ForceStep<T>> step);
 
-  // Freezes networks; see NetworkKernel::SetFrozen.
-  void SetFrozen(const std::vector<bool>& species);
+  // Freezes networks; see NetworkKernel::SetFrozen. Zeros are added to their gradients.
+  void SetFrozen(const std::vector<bool>& species) { step_->SetFrozen(species); }
 
   // Does what ForceKernel::Run does. INTERNAL if the device fails.
   absl::Status Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients,
@@ -53,18 +53,19 @@ class DeviceForceKernel {
   DeviceForceKernel(const AtomisticModel& model, const LossOptions& loss, std::unique_ptr<ForceStep<T>> step)
       : loss_(loss),
         energy_loss_(loss.kind, loss.energy_delta),
-        num_species_(model.shape().num_species),
         num_parameters_(model.shape().num_parameters()),
         step_(std::move(step)) {}
 
+  // Returns the contribution of structure s of the batch that results_ are of.
+  StructureSums SumsOf(const ForceBatch<T>& batch, int64_t s) const;
+
   const LossOptions loss_;
   const ErrorLoss energy_loss_;
-  const int num_species_;
   const int64_t num_parameters_;
   const std::unique_ptr<ForceStep<T>> step_;
-  std::vector<bool> frozen_;  // [species], or empty
   std::vector<T> gradients_;  // [terms, num_parameters]
   std::vector<StepResult> results_;
+  std::vector<StructureSums> sums_;  // [B]
   std::vector<double> energy_errors_;
   std::vector<uint8_t> needs_forces_;  // [B]
 };

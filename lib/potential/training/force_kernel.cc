@@ -129,9 +129,9 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
   energy_errors_.resize(b);
   order_.resize(b);
   int64_t num_full = 0;
-  for (int64_t s = 0; s < b; ++s) num_full += formulas_.NeedsForces(batch, s);
+  for (int64_t s = 0; s < b; ++s) num_full += NeedsForces(formulas_.loss, batch, s);
   int64_t next_full = 0, next_plain = num_full;
-  for (int64_t s = 0; s < b; ++s) order_[formulas_.NeedsForces(batch, s) ? next_full++ : next_plain++] = s;
+  for (int64_t s = 0; s < b; ++s) order_[NeedsForces(formulas_.loss, batch, s) ? next_full++ : next_plain++] = s;
   num_pairs_.resize(b);
   for (int64_t s = 0; s < b; ++s) num_pairs_[s] = batch.has_geometry[s] ? batch.geometry(s).pairs.num_pairs() : 0;
   pieces_.clear();
@@ -154,18 +154,24 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
   });
   if (train) AddBuffers(gradients);
 
-  const double count_scale = ForceCountScale(formulas_.loss, batch);
-  for (int64_t s = 0; s < b; ++s) {
-    const StructureSums& parts = sums_[s];
-    energy_errors_[s] = parts.energy_error;
+  for (int64_t s = 0; s < b; ++s) energy_errors_[s] = sums_[s].energy_error;
+  AddStructureSums<T>(formulas_.loss, batch, sums_, sums, errors);
+}
+
+template <typename T>
+void AddStructureSums(const LossOptions& loss, const ForceBatch<T>& batch,
+                      absl::Span<const StructureSums> of_structures, TermSums* sums, BatchErrors* errors) {
+  const double count_scale = ForceCountScale(loss, batch);
+  for (size_t s = 0; s < of_structures.size(); ++s) {
+    const StructureSums& parts = of_structures[s];
     sums->sum[0] += parts.energy_loss;
     sums->count[0] += batch.weight[s];
     int term = 1;
-    if (formulas_.loss.force_weight > 0) {
+    if (loss.force_weight > 0) {
       sums->sum[term] += parts.force_loss;
       sums->count[term++] += parts.force_count * count_scale;
     }
-    if (formulas_.loss.stress_weight > 0) {
+    if (loss.stress_weight > 0) {
       sums->sum[term] += parts.stress_loss;
       sums->count[term] += parts.stress_count;
     }
@@ -186,6 +192,10 @@ double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch) {
 
 template double ForceCountScale(const LossOptions&, const ForceBatch<float>&);
 template double ForceCountScale(const LossOptions&, const ForceBatch<double>&);
+template void AddStructureSums(const LossOptions&, const ForceBatch<float>&, absl::Span<const StructureSums>, TermSums*,
+                               BatchErrors*);
+template void AddStructureSums(const LossOptions&, const ForceBatch<double>&, absl::Span<const StructureSums>,
+                               TermSums*, BatchErrors*);
 template class ForceKernel<float>;
 template class ForceKernel<double>;
 

@@ -36,6 +36,12 @@ namespace rutile {
 template <typename T>
 double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch);
 
+// Adds what each structure of a batch contributes, [B], to the sums of the loss terms and, unless it is null, to
+// `errors`.
+template <typename T>
+void AddStructureSums(const LossOptions& loss, const ForceBatch<T>& batch,
+                      absl::Span<const StructureSums> of_structures, TermSums* sums, BatchErrors* errors);
+
 // Runs force training on batches with a thread pool. T is float or double. One thread at a time may use an object; the
 // pool's threads work inside a call. Memory grows to that of the largest batch, after which no call allocates. The
 // number of threads does not change the bits.

@@ -302,7 +302,7 @@ void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>
                              absl::Span<const int64_t> structures, const TermGradients<T>* gradients,
                              absl::Span<StructureSums> sums) {
   if (structures.empty()) return;
-  const bool forces = formulas_.NeedsForces(batch, structures[0]), train = gradients != nullptr;
+  const bool forces = NeedsForces(formulas_.loss, batch, structures[0]), train = gradients != nullptr;
   PlaceAtoms(batch, structures);
   const size_t num_states = forces ? structures.size() : 1;
   while (states_.size() < num_states) states_.push_back(formulas_.derivatives->MakeState());

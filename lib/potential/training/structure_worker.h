@@ -50,16 +50,17 @@ struct StructureSums {
   BatchErrors errors;
 };
 
+// True if structure s of the batch has forces or a stress to learn; otherwise only its energy counts.
+template <typename T>
+bool NeedsForces(const LossOptions& loss, const ForceBatch<T>& batch, int64_t s) {
+  return (loss.force_weight > 0 && batch.num_sampled[s] > 0) || (loss.stress_weight > 0 && batch.has_stress[s]);
+}
+
 // What all threads share read-only: losses, descriptor, and scalings in the form that the passes need.
 template <typename T>
 struct ForceContext {
   // model must outlive the object.
   ForceContext(const AtomisticModel& model, const LossOptions& loss, AngularMethod method);
-
-  // True if structure s of the batch has forces or a stress to learn; otherwise only its energy counts.
-  bool NeedsForces(const ForceBatch<T>& batch, int64_t s) const {
-    return (loss.force_weight > 0 && batch.num_sampled[s] > 0) || (loss.stress_weight > 0 && batch.has_stress[s]);
-  }
 
   const AtomisticModel& model;
   const LossOptions loss;

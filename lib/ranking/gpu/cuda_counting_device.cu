@@ -8,6 +8,8 @@
 namespace rutile {
 
 std::unique_ptr<CountingDevice> MakeCudaCountingDevice(int device, std::string* error) {
+  *error = WhyNoCudaDevice(device);
+  if (!error->empty()) return nullptr;
   auto made = std::make_unique<CountingDeviceOn<CudaBackend>>(device);
   *error = made->error();
   if (!error->empty()) return nullptr;

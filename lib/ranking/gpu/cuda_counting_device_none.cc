@@ -8,7 +8,7 @@
 namespace rutile {
 
 std::unique_ptr<CountingDevice> MakeCudaCountingDevice(int device, std::string* error) {
-  *error = "this rutile was built without CUDA kernels";
+  *error = "this program was built without kernels for GPUs: install CUDA's nvcc and build again (docs/gpu.md)";
   return nullptr;
 }
 

@@ -86,7 +86,7 @@ class LossGradient {
   absl::Status Stream(const Tensor& parameters, const NamedTensors& batch, const GradientDelivery& delivery);
   // Sums terms and gradients over processes, returns their loss, and sets gradient(), weight() and norm().
   absl::StatusOr<Loss> CombineOnHost();
-  // The same with `device_`, which takes the gradient; sets norm() alone.
+  // Does the same with `device_`, which takes the gradient, and sets norm() alone.
   absl::StatusOr<Loss> CombineOnDevice();
   // Sets gradient(), weight() and norm() from the terms' gradients and these weights.
   void Weigh(absl::Span<const double> weight);
